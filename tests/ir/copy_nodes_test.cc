@@ -16,7 +16,7 @@ Graph read(const std::string& text) {
 }
 
 /// Copies all nodes of the graph to one with the same inputs.
-std::string copied(const Graph& from, std::string_view last_name = {}) {
+std::string copied_nodes(const Graph& from, std::string_view last_name = {}) {
   Graph to;
   Builder main(to);
   NodeCopier copier(from, to);
@@ -51,11 +51,11 @@ constexpr const char* kRegions = R"(graph g(%c: bool[], %n: i64[], %x: f32[2]) {
 
 TEST(NodeCopier, CopiesBodiesInsideBodies) {
   const Graph graph = read(kRegions);
-  EXPECT_EQ(copied(graph), print(graph));
+  EXPECT_EQ(copied_nodes(graph), print(graph));
 }
 
 TEST(NodeCopier, ANameIsThatOfTheNodeAlone) {
-  const std::string text = copied(read(kRegions), "other");
+  const std::string text = copied_nodes(read(kRegions), "other");
   EXPECT_NE(text.find("} \"other\""), std::string::npos) << text;
   EXPECT_NE(text.find("%s: f32[2] = Add(%v, %x) \"step\""), std::string::npos) << text;
 }
@@ -71,7 +71,7 @@ TEST(NodeCopier, NestingTakesNoNativeStack) {
   }
   const Graph graph = read(text);
   EXPECT_EQ(graph.block_count(), 2u * kDepth + 1);
-  EXPECT_EQ(copied(graph).size(), print(graph).size());
+  EXPECT_EQ(copied_nodes(graph).size(), print(graph).size());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Typer : public Copier {
   Type type_;
 };
 
-std::string copied(const Graph& graph, Rewriter& how) {
+std::string rebuilt(const Graph& graph, Rewriter& how) {
   const auto copy = rebuild(graph, how);
   return copy ? print(*copy) : copy.error().message;
 }
@@ -40,11 +40,11 @@ TEST_P(KeptTypes, AreThoseThatInferenceGives) {
   const auto graph = parse(GetParam());
   ASSERT_TRUE(graph) << graph.error().message;
   Copier keeps(true), infers(false);
-  EXPECT_EQ(copied(*graph, keeps), copied(*graph, infers));
-  EXPECT_EQ(copied(*graph, keeps), print(*graph));
+  EXPECT_EQ(rebuilt(*graph, keeps), rebuilt(*graph, infers));
+  EXPECT_EQ(rebuilt(*graph, keeps), print(*graph));
   for (const Type& type : {Type::tensor(Elem::f32, {Dim(4), Dim(6)}), Type::tensor(Elem::f32, {Dim(4)})}) {
     Typer keeps_typed(true, type), infers_typed(false, type);
-    EXPECT_EQ(copied(*graph, keeps_typed), copied(*graph, infers_typed));
+    EXPECT_EQ(rebuilt(*graph, keeps_typed), rebuilt(*graph, infers_typed));
   }
 }
 

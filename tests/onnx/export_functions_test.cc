@@ -10,8 +10,8 @@
 namespace frazil::test {
 namespace {
 
-NodeSpec call(const std::string& function, const Names& in, const Names& out, const std::string& name = {},
-              const std::vector<Message>& attrs = {}) {
+NodeSpec named_call(const std::string& function, const Names& in, const Names& out, const std::string& name = {},
+                    const std::vector<Message>& attrs = {}) {
   return {function, in, out, attrs, name, "local"};
 }
 
@@ -70,16 +70,16 @@ std::string exported(const Graph& graph) {
 }
 
 TEST(ExportFunctions, EqualCallsShareOne) {
-  const Graph g = import_calls({call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}),
-                                call("block", {"h", "w"}, {"z"}, "second", {attr("by", 1.0f)})});
+  const Graph g = import_calls({named_call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}),
+                                named_call("block", {"h", "w"}, {"z"}, "second", {attr("by", 1.0f)})});
   EXPECT_EQ(signatures(exported(g)),
             "block(data, weight) -> result, product: Mul Constant Add Relu; graph: block block");
 }
 
 TEST(ExportFunctions, OtherAttributesGetAnotherName) {
-  const Graph g = import_calls({call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}),
-                                call("block", {"h", "w"}, {"u"}, "second", {attr("by", 2.0f)}),
-                                call("block", {"u", "w"}, {"z"}, "third", {attr("by", 1.0f)})});
+  const Graph g = import_calls({named_call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}),
+                                named_call("block", {"h", "w"}, {"u"}, "second", {attr("by", 2.0f)}),
+                                named_call("block", {"u", "w"}, {"z"}, "third", {attr("by", 1.0f)})});
   EXPECT_EQ(signatures(exported(g)),
             "block(data, weight) -> result, product: Mul Constant Add Relu; "
             "block_2(data, weight) -> result, product: Mul Constant Add Relu; graph: block block_2 block");
@@ -89,10 +89,10 @@ TEST(ExportFunctions, CallEachOther) {
   const FunctionSpec outer{.name = "outer",
                            .inputs = {"p", "q"},
                            .outputs = {"r"},
-                           .nodes = {call("block", {"p", "q"}, {"t"}, "inner", {attr("by", 3.0f)}),
+                           .nodes = {named_call("block", {"p", "q"}, {"t"}, "inner", {attr("by", 3.0f)}),
                                      {"Neg", {"t"}, {"s"}},
-                                     call("block", {"s", "q"}, {"r"}, "", {attr("by", 3.0f)})}};
-  const Graph g = import_calls({call("outer", {"x", "w"}, {"z"}, "all")}, {kBlock, outer});
+                                     named_call("block", {"s", "q"}, {"r"}, "", {attr("by", 3.0f)})}};
+  const Graph g = import_calls({named_call("outer", {"x", "w"}, {"z"}, "all")}, {kBlock, outer});
   EXPECT_EQ(signatures(exported(g)),
             "block(data, weight) -> result, product: Mul Constant Add Relu; "
             "outer(p, q) -> r: block Neg block; graph: outer");
@@ -110,8 +110,8 @@ TEST(ExportFunctions, WithBlocksAndWhatTheyCapture) {
                 {"Constant", {}, {"zero"}, {attr("value_float", 0.0f)}},
                 {"Greater", {"most", "zero"}, {"on"}},
                 {"If", {"on"}, {"r"}, {graph_attr("then_branch", yes), graph_attr("else_branch", no)}, "either"}}};
-  const Graph g =
-      import_calls({{"Abs", {"w"}, {"v"}}, call("choose", {"x", "v"}, {"z"}, "c"), {"Neg", {"v"}, {"rest"}}}, {choose});
+  const Graph g = import_calls(
+      {{"Abs", {"w"}, {"v"}}, named_call("choose", {"x", "v"}, {"z"}, "c"), {"Neg", {"v"}, {"rest"}}}, {choose});
   EXPECT_EQ(signatures(exported(g)), "choose(p, x) -> r: ReduceMax Constant Greater If; graph: Abs choose Neg");
 }
 
@@ -119,7 +119,7 @@ TEST(ExportFunctions, KeepsWhatTheySayOfThemselves) {
   FunctionSpec block = kBlock;
   block.overload = "f32";
   block.more = text({}, 8, "one layer");
-  NodeSpec node = call("block", {"x", "w"}, {"z"}, "first", {attr("by", 1.0f)});
+  NodeSpec node = named_call("block", {"x", "w"}, {"z"}, "first", {attr("by", 1.0f)});
   node.overload = "f32";
   node.more = text({}, 6, "the first layer");
   const Graph g = import_calls({node}, {block});
@@ -142,7 +142,7 @@ Value value_named(const Graph& g, std::string_view name) {
 }
 
 TEST(ExportFunctions, AnEditInsideLeavesTheNodes) {
-  const Graph g = import_calls({call("block", {"x", "w"}, {"z"}, "first", {attr("by", 1.0f)})});
+  const Graph g = import_calls({named_call("block", {"x", "w"}, {"z"}, "first", {attr("by", 1.0f)})});
   Patch patch(g, "another activation");
   const Value sum = value_named(g, "first/sum");
   patch.replace(sum, ops::Tanh(patch.tap(sum)));
@@ -153,7 +153,8 @@ TEST(ExportFunctions, AnEditInsideLeavesTheNodes) {
 }
 
 TEST(ExportFunctions, AnEditOutsideLeavesTheCall) {
-  const Graph g = import_calls({call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}), {"Neg", {"h"}, {"z"}}});
+  const Graph g =
+      import_calls({named_call("block", {"x", "w"}, {"h"}, "first", {attr("by", 1.0f)}), {"Neg", {"h"}, {"z"}}});
   Patch patch(g, "one more output");
   patch.build().output("p", patch.tap(value_named(g, "first/product")));
   const Graph edited = imported(std::move(patch).commit());

@@ -7,15 +7,15 @@
 namespace frazil::test {
 namespace {
 
-struct Case {
+struct FaultCase {
   const char* what;
   Message bytes;
   std::vector<std::string> says;
   Code code = Code::bad_model;
 };
 
-void expect_faults(const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
+void expect_faults(const std::vector<FaultCase>& cases) {
+  for (const FaultCase& c : cases) {
     SCOPED_TRACE(c.what);
     const auto result = import(c.bytes);
     EXPECT_FALSE(result.has_value());
@@ -27,7 +27,7 @@ void expect_faults(const std::vector<Case>& cases) {
   }
 }
 
-const std::vector<Message> kInputs = {
+const std::vector<Message> kInputsOfAllKinds = {
     f32("x", {"2", "3"}),
     f32("y", {"2", "3"}),
     value("d", tensor_type(Elem::f64, {"2", "3"})),
@@ -39,13 +39,13 @@ const std::vector<Message> kInputs = {
 };
 
 /// These nodes over the inputs above.
-GraphSpec over(std::vector<NodeSpec> nodes, const Names& outputs = {"z"}) {
-  GraphSpec spec{.nodes = std::move(nodes), .inputs = kInputs, .outputs = {}};
+GraphSpec graph_over_inputs(std::vector<NodeSpec> nodes, const Names& outputs = {"z"}) {
+  GraphSpec spec{.nodes = std::move(nodes), .inputs = kInputsOfAllKinds, .outputs = {}};
   for (const std::string& name : outputs) spec.outputs.push_back(value(name));
   return spec;
 }
 Message with_nodes(std::vector<NodeSpec> nodes, const Names& outputs = {"z"}, const ModelSpec& spec = {}) {
-  return model(graph(over(std::move(nodes), outputs)), spec);
+  return model(graph(graph_over_inputs(std::move(nodes), outputs)), spec);
 }
 /// One node "bad".
 Message node_of(const std::string& op, const Names& inputs, std::vector<Message> attrs = {},
@@ -53,20 +53,20 @@ Message node_of(const std::string& op, const Names& inputs, std::vector<Message>
   return with_nodes({{op, inputs, outputs, std::move(attrs), "bad"}}, {outputs[0]});
 }
 Message changed(const std::function<void(GraphSpec&)>& change) {
-  GraphSpec spec = over({{"Add", {"x", "y"}, {"z"}, {}, "sum"}});
+  GraphSpec spec = graph_over_inputs({{"Add", {"x", "y"}, {"z"}, {}, "sum"}});
   change(spec);
   return model(graph(spec));
 }
 
 /// A block's graph without inputs that gives `r`.
-Message block(std::vector<NodeSpec> nodes, const std::vector<Message>& inputs = {}, const Names& outputs = {"r"}) {
+Message block_of(std::vector<NodeSpec> nodes, const std::vector<Message>& inputs = {}, const Names& outputs = {"r"}) {
   GraphSpec spec{.nodes = std::move(nodes), .inputs = inputs, .outputs = {}};
   for (const std::string& name : outputs) spec.outputs.push_back(value(name));
   return graph(spec);
 }
-Message good_block() { return block({{"Neg", {"x"}, {"r"}}}); }
-NodeSpec choose(const Message& then_branch, const Message& else_branch, const std::string& name = "choose",
-                const std::string& gives = "z") {
+Message good_block() { return block_of({{"Neg", {"x"}, {"r"}}}); }
+NodeSpec if_node(const Message& then_branch, const Message& else_branch, const std::string& name = "choose",
+                 const std::string& gives = "z") {
   return {"If", {"c"}, {gives}, {graph_attr("then_branch", then_branch), graph_attr("else_branch", else_branch)}, name};
 }
 
@@ -85,14 +85,14 @@ TEST(GraphFaults, Cycles) {
                   {"a"}),
        {"node 'first' (Add) reads 'b' of node 'third' (Neg)", "node 'second' (Neg) reads 'a'"}},
       {"a node whose branch reads its result",
-       with_nodes({choose(block({{"Neg", {"z"}, {"r"}, {}, "inner"}}), good_block())}),
+       with_nodes({if_node(block_of({{"Neg", {"z"}, {"r"}, {}, "inner"}}), good_block())}),
        {"node 'inner' (Neg)", "'z'", "node 'choose' (If)"}},
       {"a branch that reads what is made of it",
        with_nodes(
-           {choose(block({{"Neg", {"w"}, {"r"}, {}, "inner"}}), good_block()), {"Exp", {"z"}, {"w"}, {}, "after"}}),
+           {if_node(block_of({{"Neg", {"w"}, {"r"}, {}, "inner"}}), good_block()), {"Exp", {"z"}, {"w"}, {}, "after"}}),
        {"node 'inner' (Neg)", "'w'", "node 'after' (Exp)"}},
       {"a node of itself inside a branch",
-       with_nodes({choose(block({{"Neg", {"r"}, {"r"}, {}, "inner"}}), good_block())}),
+       with_nodes({if_node(block_of({{"Neg", {"r"}, {"r"}, {}, "inner"}}), good_block())}),
        {"node 'inner' (Neg)", "'r'", "cycle"}},
   });
 }
@@ -102,26 +102,26 @@ TEST(GraphFaults, ValuesThatAreNotDefined) {
       {"an input of a node", node_of("Add", {"x", "u"}), {"node 'bad' (Add)", "input 'u' is not defined"}},
       {"an output of the graph", with_nodes({{"Neg", {"x"}, {"z"}}}, {"z", "u"}), {"output 'u' is not defined"}},
       {"an input of a node in a branch",
-       with_nodes({choose(good_block(), block({{"Add", {"x", "u"}, {"r"}, {}, "inner"}}))}),
+       with_nodes({if_node(good_block(), block_of({{"Add", {"x", "u"}, {"r"}, {}, "inner"}}))}),
        {"node 'choose' (If)", "'else_branch'", "node 'inner' (Add)", "input 'u' is not defined"}},
       {"a result of a branch",
-       with_nodes({choose(good_block(), block({{"Neg", {"x"}, {"k"}}}))}),
+       with_nodes({if_node(good_block(), block_of({{"Neg", {"x"}, {"k"}}}))}),
        {"node 'choose' (If)", "'else_branch'", "output 'r' is not defined"}},
       {"a value of the other branch",
-       with_nodes({choose(block({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}),
-                          block({{"Neg", {"k"}, {"r"}, {}, "inner"}}))}),
+       with_nodes({if_node(block_of({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}),
+                           block_of({{"Neg", {"k"}, {"r"}, {}, "inner"}}))}),
        {"node 'inner' (Neg)", "'k' is not defined"}},
       {"a value of a branch outside",
-       with_nodes({choose(block({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}), good_block()),
+       with_nodes({if_node(block_of({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}), good_block()),
                    {"Neg", {"k"}, {"w"}, {}, "bad"}},
                   {"w"}),
        {"node 'bad' (Neg)", "'k' is not defined"}},
       {"a value of a branch as output",
-       with_nodes({choose(block({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}), good_block())}, {"k"}),
+       with_nodes({if_node(block_of({{"Neg", {"x"}, {"k"}}, {"Neg", {"k"}, {"r"}}}), good_block())}, {"k"}),
        {"output 'k' is not defined"}},
       {"two levels deep",
-       with_nodes({choose(good_block(),
-                          block({choose(block({{"Neg", {"u"}, {"r"}, {}, "deep"}}), good_block(), "inner", "r")}))}),
+       with_nodes({if_node(good_block(), block_of({if_node(block_of({{"Neg", {"u"}, {"r"}, {}, "deep"}}), good_block(),
+                                                           "inner", "r")}))}),
        {"node 'choose' (If)", "'else_branch'", "node 'inner' (If)", "'then_branch'", "node 'deep' (Neg)",
         "'u' is not defined"}},
   });
@@ -154,13 +154,13 @@ TEST(GraphFaults, ValuesThatAreDefinedTwice) {
        }),
        {"initializer", "'w'"}},
       {"by two nodes of a branch",
-       with_nodes({choose(block({{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r"}, {}, "two"}}), good_block())}),
+       with_nodes({if_node(block_of({{"Neg", {"x"}, {"r"}}, {"Exp", {"x"}, {"r"}, {}, "two"}}), good_block())}),
        {"node 'two' (Exp)", "'r' is defined already"}},
       {"by a body's inputs",
        with_nodes({{"Loop",
                     {"n", "c", "x"},
                     {"z"},
-                    {graph_attr("body", block({}, {value("k"), value("k"), value("v")}, {"k", "v"}))},
+                    {graph_attr("body", block_of({}, {value("k"), value("k"), value("v")}, {"k", "v"}))},
                     "bad"}}),
        {"node 'bad' (Loop)", "'body'", "'k' is defined already"}},
       {"attributes",
@@ -275,7 +275,7 @@ TEST(GraphFaults, OperatorsAndDomains) {
        Code::unsupported},
       {"of another domain", of("Min2", ""), {"node 'bad' (Min2)", "domain 'frazil' has it"}, Code::unsupported},
       {"without a name", of("", ""), {"node 'bad' ()", "no operator"}},
-      {"no opset", text(number({}, 1, 10), 7, graph(over({{"Neg", {"x"}, {"z"}}}))), {"imports no opset"}},
+      {"no opset", text(number({}, 1, 10), 7, graph(graph_over_inputs({{"Neg", {"x"}, {"z"}}}))), {"imports no opset"}},
       {"opset 0", with_nodes({{"Neg", {"x"}, {"z"}}}, {"z"}, {.opset = 0}), {"opset 0"}},
       {"opset -3", with_nodes({{"Neg", {"x"}, {"z"}}}, {"z"}, {.opset = -3}), {"opset -3"}},
       {"opset 1000",
@@ -378,10 +378,10 @@ TEST(GraphFaults, Types) {
                     "bad"}}),
        {"node 'bad' (If)", "'cond'", "bool[2]"}},
       {"branches of two types",
-       with_nodes({choose(good_block(), block({{"Neg", {"d"}, {"r"}}}))}),
+       with_nodes({if_node(good_block(), block_of({{"Neg", {"d"}, {"r"}}}))}),
        {"node 'choose' (If)", "f32[2,3]", "f64[2,3]"}},
       {"a branch with a sequence",
-       with_nodes({choose(good_block(), block({}, {}, {"q"}))}),
+       with_nodes({if_node(good_block(), block_of({}, {}, {"q"}))}),
        {"node 'choose' (If)", "f32[2,3]", "seq<f32[]>"}},
   });
 }
@@ -472,8 +472,8 @@ NodeSpec scan_of(const Message& body, const Names& inputs, std::int64_t scanned,
 
 TEST(GraphFaults, Subgraphs) {
   const std::vector<Message> three = {value("k"), value("on"), value("v")};
-  const Message body = block({{"Neg", {"v"}, {"w"}}}, three, {"on", "w"});
-  const Message row = block({{"Neg", {"v"}, {"w"}}}, {value("v")}, {"w"});
+  const Message body = block_of({{"Neg", {"v"}, {"w"}}}, three, {"on", "w"});
+  const Message row = block_of({{"Neg", {"v"}, {"w"}}}, {value("v")}, {"w"});
   expect_faults({
       {"If without a branch",
        with_nodes({{"If", {"c"}, {"z"}, {graph_attr("then_branch", good_block())}, "bad"}}),
@@ -494,36 +494,38 @@ TEST(GraphFaults, Subgraphs) {
       {"Scan over none", with_nodes({scan_of(row, {"x"}, 0)}), {"node 'bad' (Scan)", "num_scan_inputs"}},
       {"Scan over a scalar", with_nodes({scan_of(row, {"n"}, 1)}), {"node 'bad' (Scan)"}},
       {"a branch with inputs",
-       with_nodes({choose(block({{"Neg", {"p"}, {"r"}}}, {f32("p", {"2"})}), good_block())}),
+       with_nodes({if_node(block_of({{"Neg", {"p"}, {"r"}}}, {f32("p", {"2"})}), good_block())}),
        {"node 'choose' (If)", "body takes 1 inputs, expected 0"}},
       {"a branch with two results",
-       with_nodes({choose(block({}, {}, {"x", "y"}), good_block())}),
+       with_nodes({if_node(block_of({}, {}, {"x", "y"}), good_block())}),
        {"node 'choose' (If)", "2", "1"}},
-      {"a branch with no result", with_nodes({choose(block({}, {}, {}), good_block())}), {"node 'choose' (If)", "0"}},
+      {"a branch with no result",
+       with_nodes({if_node(block_of({}, {}, {}), good_block())}),
+       {"node 'choose' (If)", "0"}},
       {"a body with too few inputs",
-       with_nodes({loop_of(block({}, {value("k"), value("on")}, {"on", "x"}), {"n", "c", "x"}, {"z"})}),
+       with_nodes({loop_of(block_of({}, {value("k"), value("on")}, {"on", "x"}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop)", "body takes 2 inputs, expected 3"}},
       {"a body with too many inputs",
        with_nodes({loop_of(body, {"n", "c"}, {"z"})}),
        {"node 'bad' (Loop)", "body takes 3 inputs, expected 2"}},
       {"a body that gives too little",
-       with_nodes({loop_of(block({}, three, {"on"}), {"n", "c", "x"}, {"z"})}),
+       with_nodes({loop_of(block_of({}, three, {"on"}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop)"}},
       {"a body that gives nothing",
-       with_nodes({loop_of(block({}, three, {}), {"n", "c", "x"}, {"z"})}),
+       with_nodes({loop_of(block_of({}, three, {}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop)"}},
       {"more outputs than the body gives",
        with_nodes({loop_of(body, {"n", "c", "x"}, {"z", "all"})}),
        {"node 'bad' (Loop)"}},
       {"a condition that is none",
-       with_nodes({loop_of(block({}, three, {"k", "v"}), {"n", "c", "x"}, {"z"})}),
+       with_nodes({loop_of(block_of({}, three, {"k", "v"}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop)", "i64[]"}},
       {"a carried value that changes its type",
-       with_nodes({loop_of(block({}, three, {"on", "d"}), {"n", "c", "x"}, {"z"})}),
+       with_nodes({loop_of(block_of({}, three, {"on", "d"}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop)", "f32[2,3]", "f64[2,3]"}},
       {"a body that cannot be typed",
        with_nodes(
-           {loop_of(block({{"Add", {"v", "t"}, {"w"}, {}, "inner"}}, three, {"on", "w"}), {"n", "c", "x"}, {"z"})}),
+           {loop_of(block_of({{"Add", {"v", "t"}, {"w"}, {}, "inner"}}, three, {"on", "w"}), {"n", "c", "x"}, {"z"})}),
        {"node 'bad' (Loop), attribute 'body': node 'inner' (Add)", "'B'", "string[2]"}},
       {"a carried value that is absent",
        with_nodes({loop_of(body, {"n", "c", ""}, {"z"})}),
@@ -532,20 +534,20 @@ TEST(GraphFaults, Subgraphs) {
        with_nodes({loop_of(body, {"n", "c", "", "x"}, {"z"})}),
        {"node 'bad' (Loop)", "input 2 ('v_initial') is missing"}},
       {"an unknown operator inside",
-       with_nodes({choose(block({{"Relo", {"x"}, {"r"}, {}, "inner"}}), good_block())}),
+       with_nodes({if_node(block_of({{"Relo", {"x"}, {"r"}, {}, "inner"}}), good_block())}),
        {"node 'choose' (If), attribute 'then_branch': node 'inner' (Relo)", "'Relu'"},
        Code::unsupported},
       {"a bad initializer inside",
-       with_nodes({choose(good_block() + text({}, 5, tensor_of({2})), good_block())}),
+       with_nodes({if_node(good_block() + text({}, 5, tensor_of({2})), good_block())}),
        {"node 'choose' (If), attribute 'then_branch': ", "'w'", "f32[2]"}},
-      {"a graph that is none", with_nodes({choose("\xff\xff", good_block())}), {"damaged"}},
+      {"a graph that is none", with_nodes({if_node("\xff\xff", good_block())}), {"damaged"}},
   });
 }
 
 TEST(GraphFaults, OfDeepBlocksNameTheOuterTwoAndTheLast) {
-  Message inner = block({{"Neg", {"u"}, {"r"}, {}, "deep"}});
-  for (int k = 9; k >= 0; --k) inner = block({choose(good_block(), inner, fmt::format("if{}", k), "r")});
-  expect_fault(import(with_nodes({choose(inner, good_block(), "top")})), Code::bad_model,
+  Message inner = block_of({{"Neg", {"u"}, {"r"}, {}, "deep"}});
+  for (int k = 9; k >= 0; --k) inner = block_of({if_node(good_block(), inner, fmt::format("if{}", k), "r")});
+  expect_fault(import(with_nodes({if_node(inner, good_block(), "top")})), Code::bad_model,
                {"node 'top' (If), attribute 'then_branch': node 'if0' (If), attribute 'else_branch': 8 levels deeper: "
                 "node 'if9' (If), attribute 'else_branch': node 'deep' (Neg): input 'u' is not defined"});
 }

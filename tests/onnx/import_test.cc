@@ -294,20 +294,20 @@ const FunctionSpec kScaled{
     .attributes = {"axis"},
     .nodes = {{"Softmax", {"a"}, {"s"}, {ref_attr("axis", 2, "axis")}, "soft"}, {"Add", {"s", "bias"}, {"r"}}}};
 
-GraphSpec call(const std::vector<Message>& attrs, const std::string& function_name = "scaled") {
+GraphSpec graph_with_call(const std::vector<Message>& attrs, const std::string& function_name = "scaled") {
   return {.nodes = {{function_name, {"x", "y"}, {"z"}, attrs, "call", "local"}},
           .inputs = {f32("x", {"2", "3"}), f32("y", {"3"})},
           .outputs = {value("z")}};
 }
 
 TEST(ImportFunction, BodiesAreInlined) {
-  const Graph g = imported(import(call({attr("axis", 0)}), {.functions = {kScaled}}));
+  const Graph g = imported(import(graph_with_call({attr("axis", 0)}), {.functions = {kScaled}}));
   ASSERT_EQ(op_names(g), "Softmax Add");
   EXPECT_EQ(node_at(g, 0).name, "call/soft");
   expect_attr(node_at(g, 0), "axis", std::int64_t{0});
   EXPECT_EQ(g.value_name(node_at(g, 0).out[0]), "call/s");
   EXPECT_EQ(g.value_name(g.main().results[0]), "z");
-  const Graph plain = imported(import(call({}), {.functions = {kScaled}}));
+  const Graph plain = imported(import(graph_with_call({}), {.functions = {kScaled}}));
   expect_attr(node_at(plain, 0), "axis", std::int64_t{-1});
 }
 
@@ -320,14 +320,14 @@ TEST(ImportFunction, DefaultsOverloadsAndNestedCalls) {
                      .outputs = {"r"},
                      .attributes = {},
                      .nodes = {{"scaled", {"p", "q"}, {"t"}, {}, "inner", "local"}, {"Neg", {"t"}, {"r"}}}};
-  const Graph g = imported(import(call({}, "outer"), {.functions = {outer, with_default}}));
+  const Graph g = imported(import(graph_with_call({}, "outer"), {.functions = {outer, with_default}}));
   EXPECT_EQ(op_names(g), "Softmax Add Neg");
   expect_attr(node_at(g, 0), "axis", std::int64_t{0});
   EXPECT_EQ(node_at(g, 0).name, "call/inner/soft");
   FunctionSpec second = kScaled;
   second.overload = "b";
   second.nodes = {{"Mul", {"a", "bias"}, {"r"}}};
-  GraphSpec overloaded = call({});
+  GraphSpec overloaded = graph_with_call({});
   overloaded.nodes[0].overload = "b";
   EXPECT_EQ(op_names(imported(import(overloaded, {.functions = {kScaled, second}}))), "Mul");
 }
@@ -335,15 +335,18 @@ TEST(ImportFunction, DefaultsOverloadsAndNestedCalls) {
 TEST(ImportFunction, Faults) {
   FunctionSpec self = kScaled;
   self.nodes = {{"scaled", {"a", "bias"}, {"r"}, {}, "again", "local"}};
-  expect_fault(import(call({}), {.functions = {self}}), Code::bad_model, {"call/again", "'scaled' calls itself"});
-  expect_fault(import(call({attr("nope", 1)}), {.functions = {kScaled}}), Code::bad_model, {"no attribute 'nope'"});
-  GraphSpec many = call({});
+  expect_fault(import(graph_with_call({}), {.functions = {self}}), Code::bad_model,
+               {"call/again", "'scaled' calls itself"});
+  expect_fault(import(graph_with_call({attr("nope", 1)}), {.functions = {kScaled}}), Code::bad_model,
+               {"no attribute 'nope'"});
+  GraphSpec many = graph_with_call({});
   many.nodes[0].inputs.push_back("x");
   expect_fault(import(many, {.functions = {kScaled}}), Code::bad_model, {"node 'call' (scaled)", "has 2 inputs"});
-  expect_fault(import(call({}), {.functions = {kScaled, kScaled}}), Code::bad_model, {"'scaled'", "defined twice"});
+  expect_fault(import(graph_with_call({}), {.functions = {kScaled, kScaled}}), Code::bad_model,
+               {"'scaled'", "defined twice"});
   FunctionSpec captures = kScaled;
   captures.nodes[1].inputs[1] = "y";
-  expect_fault(import(call({}), {.functions = {captures}}), Code::bad_model, {"'y' is not defined"});
+  expect_fault(import(graph_with_call({}), {.functions = {captures}}), Code::bad_model, {"'y' is not defined"});
 }
 
 TEST(ImportFunction, ExplodingCallsMeetTheLimit) {

@@ -7,15 +7,15 @@ namespace {
 const ModelSpec kWithMicrosoft{.opset = 17, .opsets = {{"com.microsoft", 1}}};
 
 /// A node of domain com.microsoft from the inputs to output z.
-GraphSpec calling(const std::string& op, const Names& inputs, const std::vector<Message>& attrs = {}) {
+GraphSpec microsoft_graph(const std::string& op, const Names& inputs, const std::vector<Message>& attrs = {}) {
   GraphSpec spec{.nodes = {{op, inputs, {"z"}, attrs, "n", "com.microsoft"}}, .inputs = {}, .outputs = {value("z")}};
   for (const std::string& name : inputs) spec.inputs.push_back(f32(name, {"N", "3"}));
   return spec;
 }
 
 TEST(ImportMicrosoft, OperatorsWithAttributes) {
-  const Graph g =
-      imported(import(calling("FusedMatMul", {"x", "y"}, {attr("transB", 1), attr("alpha", 0.5f)}), kWithMicrosoft));
+  const Graph g = imported(
+      import(microsoft_graph("FusedMatMul", {"x", "y"}, {attr("transB", 1), attr("alpha", 0.5f)}), kWithMicrosoft));
   ASSERT_EQ(op_names(g), "FusedMatMul");
   EXPECT_EQ(node_at(g, 0).op->domain, "com.microsoft");
   expect_attr(node_at(g, 0), "alpha", 0.5f);
@@ -24,7 +24,7 @@ TEST(ImportMicrosoft, OperatorsWithAttributes) {
 
 TEST(ImportMicrosoft, NamesThatAiOnnxHasToo) {
   for (const char* op : {"Gelu", "Trilu"}) {
-    const Graph g = imported(import(calling(op, {"x"}), kWithMicrosoft));
+    const Graph g = imported(import(microsoft_graph(op, {"x"}), kWithMicrosoft));
     ASSERT_EQ(op_names(g), op);
     EXPECT_EQ(node_at(g, 0).op->domain, "com.microsoft") << op;
     EXPECT_EQ(output_type(g), "f32[N,3]") << op;
@@ -33,7 +33,7 @@ TEST(ImportMicrosoft, NamesThatAiOnnxHasToo) {
 
 /// Upgrade rules of ai.onnx do not apply to opset 1 of this domain: Pad's pads remain an input.
 TEST(ImportMicrosoft, OldOpsetsOfAiOnnxDoNotApply) {
-  GraphSpec spec = calling("Pad", {"x", "pads"});
+  GraphSpec spec = microsoft_graph("Pad", {"x", "pads"});
   spec.inputs[1] = value("pads", tensor_type(Elem::i64, {"4"}));
   const Graph g = imported(import(spec, kWithMicrosoft));
   ASSERT_EQ(op_names(g), "Pad");
@@ -42,7 +42,7 @@ TEST(ImportMicrosoft, OldOpsetsOfAiOnnxDoNotApply) {
 
 TEST(ImportMicrosoft, SimplifiedLayerNormalizationOfBothDomains) {
   for (const char* domain : {"", "com.microsoft"}) {
-    GraphSpec spec = calling("SimplifiedLayerNormalization", {"x", "scale"}, {attr("epsilon", 0.5f)});
+    GraphSpec spec = microsoft_graph("SimplifiedLayerNormalization", {"x", "scale"}, {attr("epsilon", 0.5f)});
     spec.nodes[0].domain = domain;
     spec.inputs[1] = f32("scale", {"3"});
     const Graph g = imported(import(spec, kWithMicrosoft));
@@ -53,7 +53,7 @@ TEST(ImportMicrosoft, SimplifiedLayerNormalizationOfBothDomains) {
 }
 
 TEST(ImportMicrosoft, OutputsLeftOutInTheMiddle) {
-  GraphSpec spec = calling("SkipLayerNormalization", {"x", "y", "gamma"});
+  GraphSpec spec = microsoft_graph("SkipLayerNormalization", {"x", "y", "gamma"});
   spec.inputs[2] = f32("gamma", {"3"});
   spec.nodes[0].outputs = {"z", "", "", "sum"};
   spec.outputs.push_back(value("sum"));
@@ -63,14 +63,14 @@ TEST(ImportMicrosoft, OutputsLeftOutInTheMiddle) {
 }
 
 TEST(ImportMicrosoft, OnlyWhatIsImportedAndKnown) {
-  const GraphSpec gelu = calling("Gelu", {"x"});
+  const GraphSpec gelu = microsoft_graph("Gelu", {"x"});
   expect_fault(import(gelu, {.opset = 17}), Code::bad_model,
                {"'n' (Gelu)", "imports no opset of domain 'com.microsoft'"});
   expect_fault(import(gelu, {.opset = 17, .opsets = {{"com.microsoft", 2}}}), Code::unsupported,
                {"'n' (Gelu)", "opset 2 of domain 'com.microsoft' is newer than 1"});
-  expect_fault(import(calling("QMoE", {"x"}), kWithMicrosoft), Code::unsupported,
+  expect_fault(import(microsoft_graph("QMoE", {"x"}), kWithMicrosoft), Code::unsupported,
                {"'n' (QMoE)", "no operator 'QMoE' in domain 'com.microsoft'"});
-  expect_fault(import(calling("Gelu", {"x"}, {attr("approximate", "tanh")}), kWithMicrosoft), Code::bad_model,
+  expect_fault(import(microsoft_graph("Gelu", {"x"}, {attr("approximate", "tanh")}), kWithMicrosoft), Code::bad_model,
                {"'n' (Gelu)", "approximate"});
 }
 

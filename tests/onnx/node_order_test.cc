@@ -12,29 +12,29 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<Message> kInputs = {f32("x", {"2"}), value("c", tensor_type(Elem::boolean, {}))};
+const std::vector<Message> kVectorAndCondition = {f32("x", {"2"}), value("c", tensor_type(Elem::boolean, {}))};
 
-GraphSpec over(std::vector<NodeSpec> nodes, const Names& outputs) {
-  GraphSpec spec{.nodes = std::move(nodes), .inputs = kInputs, .outputs = {}};
+GraphSpec graph_over_both(std::vector<NodeSpec> nodes, const Names& outputs) {
+  GraphSpec spec{.nodes = std::move(nodes), .inputs = kVectorAndCondition, .outputs = {}};
   for (const std::string& name : outputs) spec.outputs.push_back(value(name));
   return spec;
 }
-Message block(std::vector<NodeSpec> nodes, const std::string& output, const std::vector<Message>& inputs = {}) {
+Message subgraph(std::vector<NodeSpec> nodes, const std::string& output, const std::vector<Message>& inputs = {}) {
   return graph({.nodes = std::move(nodes), .inputs = inputs, .outputs = {value(output)}});
 }
-NodeSpec choose(const Message& then_branch, const Message& else_branch, const std::string& name,
-                const std::string& gives) {
+NodeSpec named_if(const Message& then_branch, const Message& else_branch, const std::string& name,
+                  const std::string& gives) {
   return {"If", {"c"}, {gives}, {graph_attr("then_branch", then_branch), graph_attr("else_branch", else_branch)}, name};
 }
 
-std::string node_names(const Graph& g, BlockId block = Graph::kMain) {
+std::string node_names(const Graph& g, BlockId subgraph = Graph::kMain) {
   std::string names;
-  for (const NodeId id : g.block(block).nodes) names += (names.empty() ? "" : " ") + std::string(g.node(id).name);
+  for (const NodeId id : g.block(subgraph).nodes) names += (names.empty() ? "" : " ") + std::string(g.node(id).name);
   return names;
 }
 /// The names of the nodes in the order in which these are imported.
 std::string order_of(std::vector<NodeSpec> nodes, const Names& outputs) {
-  return node_names(imported(import(over(std::move(nodes), outputs))));
+  return node_names(imported(import(graph_over_both(std::move(nodes), outputs))));
 }
 NodeSpec neg(const std::string& in, const std::string& out, const std::string& name) {
   return {"Neg", {in}, {out}, {}, name};
@@ -63,20 +63,21 @@ TEST(NodeOrder, NodesMoveOnlyInFrontOfTheFirstThatNeedsThem) {
 }
 
 TEST(NodeOrder, WhatABranchReadsFromOutsideIsReadByItsNode) {
-  const Message good = block({neg("x", "r", "g")}, "r");
-  EXPECT_EQ(order_of({choose(good, block({neg("w", "r", "inner")}, "r"), "if", "z"), neg("x", "w", "late")}, {"z"}),
-            "late if");
-  EXPECT_EQ(order_of({choose(good, block({}, "w"), "if", "z"), neg("x", "w", "late")}, {"z"}), "late if")
+  const Message good = subgraph({neg("x", "r", "g")}, "r");
+  EXPECT_EQ(
+      order_of({named_if(good, subgraph({neg("w", "r", "inner")}, "r"), "if", "z"), neg("x", "w", "late")}, {"z"}),
+      "late if");
+  EXPECT_EQ(order_of({named_if(good, subgraph({}, "w"), "if", "z"), neg("x", "w", "late")}, {"z"}), "late if")
       << "as a result";
-  const Message deep = block({choose(good, block({neg("w", "r", "inner")}, "r"), "second", "s")}, "s");
-  EXPECT_EQ(order_of({choose(deep, good, "first", "z"), neg("v", "w", "late"), neg("x", "v", "last")}, {"z"}),
+  const Message deep = subgraph({named_if(good, subgraph({neg("w", "r", "inner")}, "r"), "second", "s")}, "s");
+  EXPECT_EQ(order_of({named_if(deep, good, "first", "z"), neg("v", "w", "late"), neg("x", "v", "last")}, {"z"}),
             "last late first");
 }
 
 TEST(NodeOrder, SubgraphsAreSortedThemselves) {
-  const Message side = block({neg("b", "r", "2"), neg("w", "b", "1")}, "r");
-  const Message inner = block({choose(side, side, "b", "s"), neg("t", "w", "a")}, "s");
-  const Graph g = imported(import(over({choose(inner, inner, "if", "z"), neg("x", "t", "late")}, {"z"})));
+  const Message side = subgraph({neg("b", "r", "2"), neg("w", "b", "1")}, "r");
+  const Message inner = subgraph({named_if(side, side, "b", "s"), neg("t", "w", "a")}, "s");
+  const Graph g = imported(import(graph_over_both({named_if(inner, inner, "if", "z"), neg("x", "t", "late")}, {"z"})));
   EXPECT_EQ(node_names(g), "late if");
   for (const BlockId branch : node_at(g, 1).blocks) {
     EXPECT_EQ(node_names(g, branch), "a b");
@@ -105,9 +106,9 @@ TEST(NodeOrder, FunctionBodiesAndTheirDefaults) {
       .nodes = {{"If", {"on"}, {"q"}, {ref_attr("then_branch", 5, "g"), ref_attr("else_branch", 5, "g")}},
                 neg("p", "t", "late"),
                 {"Constant", {}, {"on"}, {attr("value", Tensor::scalar(true))}}},
-      .defaults = {graph_attr("g", block({neg("u", "r", "2"), neg("t", "u", "1")}, "r"))}};
+      .defaults = {graph_attr("g", subgraph({neg("u", "r", "2"), neg("t", "u", "1")}, "r"))}};
   const GraphSpec spec{.nodes = {{"f", {"w"}, {"z"}, {}, "call", "local"}, neg("x", "w", "late")},
-                       .inputs = kInputs,
+                       .inputs = kVectorAndCondition,
                        .outputs = {value("z")}};
   const Graph g = imported(import(spec, {.functions = {twice}}));
   EXPECT_EQ(op_names(g), "Neg Neg If");
@@ -116,43 +117,47 @@ TEST(NodeOrder, FunctionBodiesAndTheirDefaults) {
 }
 
 TEST(NodeOrder, InnerNamesHideOuterOnesFromTheirPlaceOn) {
-  const Message hides = block({neg("w", "a", "1"), neg("a", "w", "2"), neg("w", "r", "3")}, "r");
-  Graph g = imported(import(over({neg("x", "w", "outer"), choose(hides, hides, "if", "z")}, {"z", "w"})));
+  const Message hides = subgraph({neg("w", "a", "1"), neg("a", "w", "2"), neg("w", "r", "3")}, "r");
+  Graph g = imported(import(graph_over_both({neg("x", "w", "outer"), named_if(hides, hides, "if", "z")}, {"z", "w"})));
   const BlockId sorted = node_at(g, 1).blocks[0];
   EXPECT_EQ(node_names(g, sorted), "1 2 3");
   EXPECT_EQ(node_at(g, 0, sorted).in[0], node_at(g, 0).out[0]);
 
-  const Message own = block({neg("w", "r", "2"), neg("x", "w", "1")}, "r");
-  g = imported(import(over({choose(own, own, "if", "z"), neg("x", "w", "outer")}, {"z", "w"})));
+  const Message own = subgraph({neg("w", "r", "2"), neg("x", "w", "1")}, "r");
+  g = imported(import(graph_over_both({named_if(own, own, "if", "z"), neg("x", "w", "outer")}, {"z", "w"})));
   EXPECT_EQ(node_names(g), "if outer");
   EXPECT_EQ(node_names(g, node_at(g, 0).blocks[0]), "1 2");
 }
 
 TEST(NodeOrder, InputsOfASubgraphAreItsOwn) {
-  const Message row = block({neg("v", "w", "inner")}, "w", {value("v")});
+  const Message row = subgraph({neg("v", "w", "inner")}, "w", {value("v")});
   const NodeSpec scan{"Scan", {"x"}, {"z"}, {graph_attr("body", row), attr("num_scan_inputs", 1)}, "scan"};
   EXPECT_EQ(order_of({scan, neg("z", "v", "after")}, {"v"}), "scan after");
 }
 
 TEST(NodeOrder, NamesAreStillDefinedOnce) {
-  const auto twice = import(over({neg("a", "z", "reads"), neg("x", "a", "one"), neg("x", "a", "two")}, {"z"}));
+  const auto twice =
+      import(graph_over_both({neg("a", "z", "reads"), neg("x", "a", "one"), neg("x", "a", "two")}, {"z"}));
   expect_fault(twice, Code::bad_model, {"node 'two' (Neg)", "'a' is defined already"});
-  const auto input = import(over({neg("a", "z", "reads"), neg("x", "a", "one"), neg("a", "x", "two")}, {"z"}));
+  const auto input =
+      import(graph_over_both({neg("a", "z", "reads"), neg("x", "a", "one"), neg("a", "x", "two")}, {"z"}));
   expect_fault(input, Code::bad_model, {"node 'two' (Neg)", "'x' is defined already"});
 }
 
 TEST(NodeOrder, CyclesAreNamed) {
-  expect_fault(import(over({neg("b", "a", "1"), neg("d", "b", "2"), neg("a", "d", "3")}, {"a"})), Code::bad_model,
+  expect_fault(import(graph_over_both({neg("b", "a", "1"), neg("d", "b", "2"), neg("a", "d", "3")}, {"a"})),
+               Code::bad_model,
                {"the nodes form a cycle: node '1' (Neg) reads 'b' of node '2' (Neg), node '2' (Neg) reads 'd' of node "
                 "'3' (Neg), node '3' (Neg) reads 'a' of node '1' (Neg)"});
-  const Message side = block({neg("w", "r", "inner")}, "r");
-  expect_fault(import(over({choose(side, side, "if", "z"), neg("z", "w", "after")}, {"z"})), Code::bad_model,
+  const Message side = subgraph({neg("w", "r", "inner")}, "r");
+  expect_fault(import(graph_over_both({named_if(side, side, "if", "z"), neg("z", "w", "after")}, {"z"})),
+               Code::bad_model,
                {"node 'inner' (Neg) reads 'w' of node 'after' (Neg), node 'after' (Neg) reads 'z' of node 'if' (If)"});
-  expect_fault(import(over({choose(block({}, "z"), side, "if", "z"), neg("x", "w", "after")}, {"z"})), Code::bad_model,
-               {"node 'if' (If) reads 'z' of node 'if' (If)"});
-  const Message ring = block({neg("b", "r", "1"), neg("r", "b", "2")}, "r");
-  expect_fault(import(over({choose(ring, side, "if", "z"), neg("x", "w", "late")}, {"z"})), Code::bad_model,
-               {"node 'if' (If), attribute 'then_branch': the nodes form a cycle: node '1' (Neg)"});
+  expect_fault(import(graph_over_both({named_if(subgraph({}, "z"), side, "if", "z"), neg("x", "w", "after")}, {"z"})),
+               Code::bad_model, {"node 'if' (If) reads 'z' of node 'if' (If)"});
+  const Message ring = subgraph({neg("b", "r", "1"), neg("r", "b", "2")}, "r");
+  expect_fault(import(graph_over_both({named_if(ring, side, "if", "z"), neg("x", "w", "late")}, {"z"})),
+               Code::bad_model, {"node 'if' (If), attribute 'then_branch': the nodes form a cycle: node '1' (Neg)"});
 }
 
 constexpr std::size_t kMany = 100'000;
@@ -168,7 +173,7 @@ std::vector<NodeSpec> chain() {
 TEST(NodeOrder, OfManyReversedNodes) {
   std::vector<NodeSpec> nodes = chain();
   std::ranges::reverse(nodes);
-  const Graph g = imported(import(over(nodes, {"v99999"})));
+  const Graph g = imported(import(graph_over_both(nodes, {"v99999"})));
   ASSERT_EQ(g.main().nodes.size(), kMany);
   for (std::size_t i = 1; i < kMany; ++i) ASSERT_EQ(node_at(g, i).in[0], node_at(g, i - 1).out[0]) << i;
 }
@@ -176,15 +181,16 @@ TEST(NodeOrder, OfManyReversedNodes) {
 TEST(NodeOrder, OfManyNodesInACycle) {
   std::vector<NodeSpec> nodes = chain();
   nodes[0].inputs = {"v99999"};
-  expect_fault(import(over(nodes, {"v0"})), Code::bad_model, {"node '0' (Neg) reads 'v99999'", "and 99996 more"});
+  expect_fault(import(graph_over_both(nodes, {"v0"})), Code::bad_model,
+               {"node '0' (Neg) reads 'v99999'", "and 99996 more"});
 }
 
 TEST(NodeOrder, OfManyNestedBranches) {
   constexpr int kDeep = 2'000;
-  Message inner = block({neg("w", "r", "innermost")}, "r");
-  const Message other = block({}, "x");
-  for (int k = 0; k < kDeep; ++k) inner = block({choose(inner, other, fmt::format("if{}", k), "r")}, "r");
-  const Graph g = imported(import(over({choose(inner, other, "top", "z"), neg("x", "w", "late")}, {"z"})));
+  Message inner = subgraph({neg("w", "r", "innermost")}, "r");
+  const Message other = subgraph({}, "x");
+  for (int k = 0; k < kDeep; ++k) inner = subgraph({named_if(inner, other, fmt::format("if{}", k), "r")}, "r");
+  const Graph g = imported(import(graph_over_both({named_if(inner, other, "top", "z"), neg("x", "w", "late")}, {"z"})));
   EXPECT_EQ(node_names(g), "late top");
 }
 

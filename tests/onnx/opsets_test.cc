@@ -114,15 +114,15 @@ Message scalar_info(std::string_view name, Elem elem, const std::vector<std::str
 }
 
 /// A branch that returns [number].
-Message branch(float number) {
+Message branch_returning(float number) {
   Tensor tensor = Tensor::make(Elem::f32, {1}).value();
   tensor.as_mutable<float>()[0] = number;
   return graph({.nodes = {}, .inputs = {}, .outputs = {f32("b", {"1"})}, .initializers = {initializer("b", tensor)}});
 }
 
 Message body_of(std::string_view name) {
-  if (name == "one") return branch(1);
-  if (name == "two") return branch(2);
+  if (name == "one") return branch_returning(1);
+  if (name == "two") return branch_returning(2);
   const Message x = f32("x", {}), y = f32("y", {});
   if (name == "negates") return graph({.nodes = {{"Neg", {"x"}, {"z"}}}, .inputs = {x}, .outputs = {f32("z", {})}});
   const Message sum = value("sum"), copy = value("copy");
@@ -185,13 +185,14 @@ Message attribute_of(const std::string& name, const std::string& text) {
   return tensor ? attr(name, *tensor) : Message();
 }
 
-Type type_of(const Datum& value, const Scope& scope) {
+Type type_of_datum(const Datum& value, const Scope& scope) {
   if (value.is_tensor()) {
     Shape shape;
     for (const std::int64_t size : value.tensor().sizes()) shape.push_back(Dim(size));
     return Type::tensor(value.tensor().elem(), shape);
   }
-  if (value.is_map()) return Type::map(value.map().items[0].first.elem(), type_of(value.map().items[0].second, scope));
+  if (value.is_map())
+    return Type::map(value.map().items[0].first.elem(), type_of_datum(value.map().items[0].second, scope));
   return Type::sequence(Type::unranked(value.sequence().items[0].tensor().elem()));
 }
 
@@ -222,7 +223,7 @@ Made made(const Operator& op, const Call& call, std::int64_t version, bool fixed
       spec.initializers.push_back(initializer(name, given.tensor()));
       continue;
     }
-    Type type = type_of(given, scope);
+    Type type = type_of_datum(given, scope);
     if (call.inputs[i].starts_with("@some ")) type = Type::optional(std::move(type));
     spec.inputs.push_back(onnx::value_info(name, type, scope));
     out.inputs.push_back(std::move(given));

@@ -12,7 +12,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-struct Case {
+struct MeaningCase {
   const char* what;
   std::int64_t opset;
   std::string op;
@@ -32,7 +32,7 @@ Tensor ints(const Ints& values) {
 }
 
 /// One node whose inputs are constants; an undefined tensor is an absent input.
-Result<Graph> import_case(const Case& c) {
+Result<Graph> import_case(const MeaningCase& c) {
   GraphSpec spec{.nodes = {{c.op, {}, {"z"}, c.attrs, "n"}}, .inputs = {}, .outputs = {value("z")}};
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const std::string name = c.in[i].defined() ? fmt::format("i{}", i) : "";
@@ -44,7 +44,7 @@ Result<Graph> import_case(const Case& c) {
 
 const Tensor kNone, kX = row({-1, 0, 2}), kPixels = floats({1, 1, 2, 2}, {1, 2, 3, 4});
 
-const Case kCases[] = {
+const MeaningCase kCases[] = {
     {"Selu's constants were shorter", 1, "Selu", {}, {row({0, 2})}, row({0, 1.0507f * 2})},
     {"a constant of strings",
      12,
@@ -102,7 +102,7 @@ const Case kCases[] = {
 };
 
 TEST(UpgradeMeaning, OfEachRule) {
-  for (const Case& c : kCases) {
+  for (const MeaningCase& c : kCases) {
     SCOPED_TRACE(c.what);
     const auto graph = import_case(c);
     EXPECT_TRUE(graph.has_value()) << graph.error().message;
@@ -159,7 +159,7 @@ TEST(UpgradeMeaning, OfOperatorsThatMayBeRegistered) {
 }
 
 TEST(UpgradeMeaning, Faults) {
-  const std::pair<Case, std::string> faults[] = {
+  const std::pair<MeaningCase, std::string> faults[] = {
       {{"", 1, "Tile", {}, {kX, ints({1, 2}), Tensor::scalar(0.0f)}, {}}, "input 1 is i64[2], expected a scalar"},
       {{"", 1, "Tile", {}, {kX, Tensor::scalar(2.0f), Tensor::scalar(1.0f)}, {}}, "axis 1 is outside [-1, 1)"},
       {{"", 1, "Tile", {}, {Tensor::scalar(1.0f), Tensor::scalar(2.0f), Tensor::scalar(0.0f)}, {}}, "no axis"},

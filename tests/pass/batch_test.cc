@@ -78,7 +78,7 @@ struct BatchCase {
   std::string_view shared;  ///< values of the other inputs; drawn where they are left out
 };
 
-const BatchCase kCases[] = {
+const BatchCase kBatchCases[] = {
     // Elementwise
     {"add", "graph g(%x: f32[N,3], %xb: f32[N,3]) { %y = Add(%x, %xb) return y = %y }"},
     {"add_row", "graph g(%x: f32[N,3], %xb: f32[3]) { %y = Add(%x, %xb) return y = %y }"},
@@ -276,8 +276,8 @@ TEST_P(Batch, GivesWhatALoopGives) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<BatchCase>& info) { return std::string(info.param.name); }
-INSTANTIATE_TEST_SUITE_P(Forms, Batch, testing::ValuesIn(kCases), case_name);
+std::string batch_case_name(const testing::TestParamInfo<BatchCase>& info) { return std::string(info.param.name); }
+INSTANTIATE_TEST_SUITE_P(Forms, Batch, testing::ValuesIn(kBatchCases), batch_case_name);
 
 // ---- what is kept, what is refused ----
 

@@ -51,7 +51,7 @@ std::string nodes_of(const Graph& graph) {
   return text.substr(text.find("{\n") + 2);
 }
 
-std::vector<Datum> random_inputs(const Graph& graph, std::int64_t extent) {
+std::vector<Datum> inputs_of_extent(const Graph& graph, std::int64_t extent) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
   std::vector<Datum> inputs;
@@ -71,7 +71,7 @@ std::vector<Datum> random_inputs(const Graph& graph, std::int64_t extent) {
 
 void expect_same_results(const Graph& before, const Graph& after) {
   for (const std::int64_t extent : {1, 2, 5}) {
-    const auto inputs = random_inputs(before, extent);
+    const auto inputs = inputs_of_extent(before, extent);
     const auto want = run_on_reference(before, inputs), got = run_on_reference(after, inputs);
     ASSERT_TRUE(want) << want.error().message;
     ASSERT_TRUE(got) << got.error().message;
@@ -82,11 +82,11 @@ void expect_same_results(const Graph& before, const Graph& after) {
   }
 }
 
-struct Example {
+struct LayoutExample {
   std::string_view name, before, after;  ///< no text after: nothing changes
 };
 
-const Example kExamples[] = {
+const LayoutExample kLayoutExamples[] = {
     {"a convolution alone, with enough products", R"(graph g(%x: f32[N,64,H,W]) {
   %y: f32[N,64,H,W] = Conv(%x, @w64x64x3x3) {pads = [1, 1, 1, 1]} "c"
   return y = %y
@@ -319,7 +319,7 @@ const Example kExamples[] = {
 )"},
 };
 
-class Layouts : public testing::TestWithParam<Example> {};
+class Layouts : public testing::TestWithParam<LayoutExample> {};
 
 TEST_P(Layouts, Become) {
   const Graph before = graph_with_weights(std::string(GetParam().before));
@@ -328,12 +328,12 @@ TEST_P(Layouts, Become) {
   expect_same_results(before, after);
 }
 
-std::string example_name(const testing::TestParamInfo<Example>& info) {
+std::string example_name(const testing::TestParamInfo<LayoutExample>& info) {
   std::string name(info.param.name);
   std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Pass, Layouts, testing::ValuesIn(kExamples), example_name);
+INSTANTIATE_TEST_SUITE_P(Pass, Layouts, testing::ValuesIn(kLayoutExamples), example_name);
 
 constexpr std::string_view kTwoKinds = R"(graph g(%x: f32[N,H,W,64]) {
   %t: f32[N,64,H,W] = Transpose(%x) {perm = [0, 3, 1, 2]} "t"

@@ -25,13 +25,13 @@ Passed through(PassSet set, const Graph& graph) {
 }
 
 /// The result of one pass; the same text if there is nothing to do.
-struct Example {
+struct PassExample {
   std::string_view name;
   Pass pass;
   std::string_view before, after;
 };
 
-const Example kExamples[] = {
+const PassExample kPassExamples[] = {
     {"what nobody uses", Pass::dead,
      R"(graph g(%x: f32[N]) {
   %a: f32[N] = Neg(%x) "a"
@@ -703,10 +703,10 @@ std::string without_weights(const Graph& graph) {
   return text.substr(text.find("graph "));
 }
 
-class Examples : public testing::TestWithParam<Example> {};
+class Examples : public testing::TestWithParam<PassExample> {};
 
 TEST_P(Examples, Become) {
-  const Example& e = GetParam();
+  const PassExample& e = GetParam();
   const Graph graph = with_weights(e.before);
   const Passed passed = through(PassSet::only(e.pass), graph);
   const auto dead = through(PassSet::only(Pass::dead), passed.graph);
@@ -716,7 +716,7 @@ TEST_P(Examples, Become) {
   EXPECT_EQ(std::ranges::any_of(passed.runs, &PassRun::changed), !e.after.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Passes, Examples, testing::ValuesIn(kExamples), [](const auto& example) {
+INSTANTIATE_TEST_SUITE_P(Passes, Examples, testing::ValuesIn(kPassExamples), [](const auto& example) {
   std::string name(example.param.name);
   std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;

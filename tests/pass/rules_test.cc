@@ -35,7 +35,7 @@ constexpr std::string_view kChannels =
 /// The replacement of CONV: an image %c, whose channels differ, from one that is worth channels last.
 constexpr std::string_view kConv = "%k = Conv(%x, f32[32,32,3,3] 0.01) {pads = [1, 1, 1, 1]} %c = Add(%k, %x) ";
 
-const RuleCase kCases[] = {
+const RuleCase kRuleCases[] = {
     {"generic_map",
      R"(%x: ELEM[N,3], %z: ELEM[3,N]) { %y = frazil::Generic(%x, %z) {space = ["i", "j"], reads = ["i, j", "j, i"],
        write = "i, j", body = ["ELEM load 0", "ELEM load 1", "ELEM mul %0 %1", "ELEM max %2 %0"]})",
@@ -477,7 +477,7 @@ void fill_plain(Tensor& t, std::mt19937_64& random) {
   for (float& x : t.as_mutable<float>()) x = uniform(random);
 }
 
-std::vector<Datum> random_inputs(const Graph& graph, std::int64_t n, Numerics numerics, std::mt19937_64& random) {
+std::vector<Datum> inputs_for_rule(const Graph& graph, std::int64_t n, Numerics numerics, std::mt19937_64& random) {
   std::vector<Datum> inputs;
   for (Value v : graph.main().params) {
     Sizes sizes;
@@ -536,7 +536,7 @@ class Rules : public testing::TestWithParam<RuleCase> {
     for (const std::int64_t n : {0, 1, 2, 5, 17}) {
       const bool reassociates = GetParam().rule.starts_with("layer_norm") || GetParam().rule.starts_with("batch_norm");
       const Numerics how = reassociates ? Numerics::reassociated : rule_named(GetParam().rule).numerics;
-      const auto inputs = random_inputs(graph, n, how, random);
+      const auto inputs = inputs_for_rule(graph, n, how, random);
       const auto want = run_on_reference(graph, inputs), got = run_on_reference(*made, inputs);
       EXPECT_TRUE(want) << want.error().message;
       EXPECT_TRUE(got) << got.error().message;
@@ -561,14 +561,14 @@ TEST_P(Rules, GiveWhatTheyReplace) {
   EXPECT_EQ(applied, fits) << GetParam().body;
 }
 
-std::string case_name(const testing::TestParamInfo<RuleCase>& info) {
+std::string rule_case_name(const testing::TestParamInfo<RuleCase>& info) {
   return fmt::format("{}_{}", info.param.rule, info.index);
 }
-INSTANTIATE_TEST_SUITE_P(Algebra, Rules, testing::ValuesIn(kCases), case_name);
+INSTANTIATE_TEST_SUITE_P(Algebra, Rules, testing::ValuesIn(kRuleCases), rule_case_name);
 
 TEST(RuleTable, EveryRuleHasACaseAndANameOfItsOwn) {
   std::set<std::string_view> tried, names;
-  for (const RuleCase& c : kCases) tried.insert(c.rule);
+  for (const RuleCase& c : kRuleCases) tried.insert(c.rule);
   for (const Rule* rule : all_rules()) {
     EXPECT_TRUE(tried.contains(rule->name)) << rule->name << " has no case above";
     EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
