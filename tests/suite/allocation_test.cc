@@ -59,7 +59,7 @@ struct LoopCase {
 
 void PrintTo(const LoopCase& c, std::ostream* out) { *out << c.name; }
 
-const LoopCase kLoops[] = {
+const LoopCase kLoopCases[] = {
     {"ScalarArithmetic",
      R"(graph g(%n: i64[], %x: f32[]) {
           %y = Loop(%n, _, %x) body(%i, %on, %v) {
@@ -199,7 +199,7 @@ TEST_P(Allocations, AreTheSameForAThousandAndAMillionIterations) {
   EXPECT_EQ(tier_->session->counters().plans, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Loops, Allocations, ::testing::ValuesIn(kLoops),
+INSTANTIATE_TEST_SUITE_P(Loops, Allocations, ::testing::ValuesIn(kLoopCases),
                          [](const auto& loop) { return std::string(loop.param.name); });
 
 TEST(AllocationCounter, Counts) {

@@ -25,7 +25,7 @@ constexpr const char* kList = R"(graph g(%past: i64[T], %new: i64[S]) {
   return present = %present
 })";
 
-Tensor filled(Sizes sizes, float from) {
+Tensor rising(Sizes sizes, float from) {
   Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
   for (float& v : t.as_mutable<float>()) v = from += 1;
   return t;
@@ -52,11 +52,11 @@ struct Carrying : Tier0 {
 TEST(Append, ACarriedValueStaysInItsMemoryUntilItIsFull) {
   const Graph graph = graph_of(kCache);
   const Carrying tier(graph);
-  Tensor past = filled({2, 2, 1, 3}, 0), want = past;
+  Tensor past = rising({2, 2, 1, 3}, 0), want = past;
   std::set<const std::byte*> places;
   std::vector<Tensor> kept, copies;
   for (int i = 0; i < 200; ++i) {
-    const Tensor added = filled({2, 2, 1 + i % 3, 3}, static_cast<float>(100 * i));
+    const Tensor added = rising({2, 2, 1 + i % 3, 3}, static_cast<float>(100 * i));
     past = tier.run(past, added);
     want = joined(graph, want, added);
     ASSERT_TRUE(past.identical(want)) << i;
@@ -71,9 +71,9 @@ TEST(Append, ACarriedValueStaysInItsMemoryUntilItIsFull) {
 TEST(Append, TwoContinuationsOfOneValueDoNotSeeEachOther) {
   const Graph graph = graph_of(kCache);
   const Carrying tier(graph);
-  Tensor past = filled({1, 2, 1, 3}, 0);
-  for (int i = 0; i < 3; ++i) past = tier.run(past, filled({1, 2, 1, 3}, 10));
-  const Tensor a = filled({1, 2, 2, 3}, 100), b = filled({1, 2, 1, 3}, 200);
+  Tensor past = rising({1, 2, 1, 3}, 0);
+  for (int i = 0; i < 3; ++i) past = tier.run(past, rising({1, 2, 1, 3}, 10));
+  const Tensor a = rising({1, 2, 2, 3}, 100), b = rising({1, 2, 1, 3}, 200);
   const Tensor with_a = tier.run(past, a), with_b = tier.run(past, b);
   EXPECT_EQ(with_a.data(), past.data());
   EXPECT_NE(with_b.data(), past.data());
@@ -100,9 +100,9 @@ TEST(Append, ListsAreDenseAnyway) {
 
 TEST(Append, ResultsHaveGapsOnlyForThoseWhoTakeThem) {
   const Tier0 tier(graph_of(kCache));
-  Tensor past = filled({1, 2, 1, 3}, 0);
+  Tensor past = rising({1, 2, 1, 3}, 0);
   for (int i = 0; i < 5; ++i) {
-    const std::vector<Datum> inputs{past, filled({1, 2, 1, 3}, 10)};
+    const std::vector<Datum> inputs{past, rising({1, 2, 1, 3}, 10)};
     past = tier.session->run(inputs).value()[0].tensor();
     EXPECT_TRUE(past.contiguous());
   }
@@ -115,9 +115,9 @@ TEST(Append, ARunThatFailsTakesNothing) {
     return present = %present, picked = %picked
   })");
   const Carrying tier(graph);
-  Tensor past = filled({2, 1}, 0);
+  Tensor past = rising({2, 1}, 0);
   const auto inputs = [&](std::int64_t i) {
-    return std::vector<Datum>{past, filled({2, 1}, 10), Tensor::of<std::int64_t>({1}, {i})};
+    return std::vector<Datum>{past, rising({2, 1}, 10), Tensor::of<std::int64_t>({1}, {i})};
   };
   for (int i = 0; i < 4; ++i) past = tier.session->run(inputs(0)).value()[0].tensor();
   const Tensor before = past.packed().value();
@@ -131,7 +131,7 @@ TEST(Append, ARunThatFailsTakesNothing) {
 TEST(Append, TensorsOfOtherMemoryAreTakenAsTheyAre) {
   const Graph graph = graph_of(kCache);
   const Carrying tier(graph);
-  const Tensor wide = filled({1, 2, 4, 6}, 0), added = filled({1, 2, 1, 3}, 50);
+  const Tensor wide = rising({1, 2, 4, 6}, 0), added = rising({1, 2, 1, 3}, 50);
   const Tensor cut(Elem::f32, {1, 2, 4, 3}, wide.strides(), wide.buffer(), 4);
   const Tensor spaced(Elem::f32, {1, 2, 2, 3}, {24, 12, 3, 1}, wide.buffer(), 0);
   const Tensor turned(Elem::f32, {1, 2, 4, 3}, {24, 1, 6, 2}, wide.buffer(), 0);
@@ -143,12 +143,12 @@ TEST(Append, TensorsOfOtherMemoryAreTakenAsTheyAre) {
 TEST(Append, LimitsHold) {
   const Graph graph = graph_of(kCache);
   const Carrying tier(graph);
-  Tensor past = filled({1, 2, 1, 3}, 0);
-  for (int i = 0; i < 4; ++i) past = tier.run(past, filled({1, 2, 1, 3}, 10));
+  Tensor past = rising({1, 2, 1, 3}, 0);
+  for (int i = 0; i < 4; ++i) past = tier.run(past, rising({1, 2, 1, 3}, 10));
   Limits limits;
   limits.tensor_elements = 6 * 5;
   tier.session->set_limits(limits);
-  const auto refused = tier.session->run(std::vector<Datum>{past, filled({1, 2, 1, 3}, 10)});
+  const auto refused = tier.session->run(std::vector<Datum>{past, rising({1, 2, 1, 3}, 10)});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::limit);
   EXPECT_THAT(refused.error().message, HasSubstr("'present' f32[1,2,6,3]"));

@@ -50,12 +50,12 @@ std::vector<Datum> inputs_for(const Graph& graph, const Extents& extents, std::u
 
 // ---- the kernel ----
 
-struct KernelCase {
+struct AttentionKernelCase {
   std::string_view name, params, operands, attrs;
 };
 
 constexpr std::string_view kQkv = "%q: f32[B,6,S,D], %k: f32[B,G,T,D], %v: f32[B,G,T,E]";
-const KernelCase kKernelCases[] = {
+const AttentionKernelCase kKernelCases[] = {
     {"plain", "", "", ""},
     {"scaled", "", "", "{scale = 0.3}"},
     {"softly_limited", "", "", "{softcap = 0.5}"},
@@ -89,10 +89,10 @@ const Extents kExtents[] = {
     {{"B", 1}, {"G", 6}, {"S", 4}, {"T", 3}, {"D", 0}, {"E", 2}},
 };
 
-class AttendKernel : public testing::TestWithParam<KernelCase> {};
+class AttendKernel : public testing::TestWithParam<AttentionKernelCase> {};
 
 TEST_P(AttendKernel, GivesWhatTheBodyGives) {
-  const KernelCase& c = GetParam();
+  const AttentionKernelCase& c = GetParam();
   const Graph graph = graph_of(fmt::format("graph g({}{}) {{ %y = frazil::Attend(%q, %k, %v{}) {} return y = %y }}",
                                            kQkv, c.params, c.operands, c.attrs));
   const Tier0 tier(graph);
@@ -187,7 +187,7 @@ TEST(RotaryForms, AreRecovered) {
 // ---- the pass ----
 
 /// An expansion written by an exporter, between the inputs below and %o.
-struct Form {
+struct ExporterForm {
   std::string_view name, nodes;
   std::string_view apart = {};  ///< the reason in explain() if it is not recovered
 };
@@ -196,7 +196,7 @@ constexpr std::string_view kFormInputs =
     "%q: f32[B,3,S,8], %k: f32[B,3,T,8], %v: f32[B,3,T,8], %m: f32[B,1,1,T], %b: f32[3,S,T], %c: bool[B,1,S,T], "
     "%w: f32[], %x: f32[B,S,3,8], %y: f32[B,T,3,8]";
 
-const Form kForms[] = {
+const ExporterForm kExporterForms[] = {
     {"bert",
      "%t = Transpose(%k) {perm = [0, 1, 3, 2]} %s = MatMul(%q, %t) %d = Div(%s, f32[] 8) %a = Add(%d, %m) "
      "%p = Softmax(%a) %o = MatMul(%p, %v)"},
@@ -271,10 +271,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-class AttentionForms : public testing::TestWithParam<Form> {};
+class AttentionForms : public testing::TestWithParam<ExporterForm> {};
 
 TEST_P(AttentionForms, AreRecovered) {
-  const Form& form = GetParam();
+  const ExporterForm& form = GetParam();
   const std::string nodes =
       replaced(replaced(std::string(form.nodes), "-1, S, 8", "-1, 9, 8"), "-1, T, 8", "-1, 11, 8");
   std::string inputs(kFormInputs);
@@ -295,7 +295,7 @@ TEST_P(AttentionForms, AreRecovered) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Attention, AttentionForms, testing::ValuesIn(kForms),
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionForms, testing::ValuesIn(kExporterForms),
                          [](const auto& example) { return std::string(example.param.name); });
 
 TEST(AttentionForm, AMaskOfOtherExtentsIsAnError) {

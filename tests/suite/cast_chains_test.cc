@@ -11,20 +11,20 @@
 namespace frazil::test {
 namespace {
 
-struct Type {
+struct CastType {
   std::string_view name;
   int number;  ///< of the type in ONNX
 };
-constexpr Type kTypes[] = {{"bool", 9}, {"i8", 3},   {"i16", 5},  {"i32", 6},   {"i64", 7}, {"u8", 2},  {"u16", 4},
-                           {"u32", 12}, {"u64", 13}, {"f16", 10}, {"bf16", 16}, {"f32", 1}, {"f64", 11}};
+constexpr CastType kTypes[] = {{"bool", 9}, {"i8", 3},   {"i16", 5},  {"i32", 6},   {"i64", 7}, {"u8", 2},  {"u16", 4},
+                               {"u32", 12}, {"u64", 13}, {"f16", 10}, {"bf16", 16}, {"f32", 1}, {"f64", 11}};
 /// Types that are computed in another type, with one byte for each element.
-constexpr Type kNarrow[] = {{"f8e4m3fn", 17}, {"f8e5m2", 19}, {"f4e2m1", 23}, {"i4", 22}, {"u4", 21}, {"i2", 26}};
+constexpr CastType kNarrow[] = {{"f8e4m3fn", 17}, {"f8e5m2", 19}, {"f4e2m1", 23}, {"i4", 22}, {"u4", 21}, {"i2", 26}};
 
-constexpr int kCount = 71;  ///< one vector of 64 and a rest
+constexpr int kElements = 71;  ///< one vector of 64 and a rest
 
 /// Values of a type: small ones, both signs, fractions, and some near its limits or beyond those of narrower types.
 std::string literal(std::string_view type, int i) {
-  const int k = i * 37 % kCount - 30;
+  const int k = i * 37 % kElements - 30;
   if (type == "bool") return i * i % 3 == 1 ? "true" : "false";
   const bool is_signed = type[0] == 'i', is_float = type[0] == 'f' || type[0] == 'b';
   if (is_float) {
@@ -40,8 +40,8 @@ std::string literal(std::string_view type, int i) {
 
 std::string input_of(std::string_view type) {
   std::string text;
-  for (int i = 0; i < kCount; ++i) text += (i == 0 ? "" : ", ") + literal(type, i);
-  return fmt::format("%x = {}[{}] [{}]", type, kCount, text);
+  for (int i = 0; i < kElements; ++i) text += (i == 0 ? "" : ", ") + literal(type, i);
+  return fmt::format("%x = {}[{}] [{}]", type, kElements, text);
 }
 
 struct Chain {
@@ -49,11 +49,11 @@ struct Chain {
   std::string results;
 };
 
-Graph graph_with(std::string_view from, const Chain& chain) {
+Graph graph_with_chain(std::string_view from, const Chain& chain) {
   return graph_of(fmt::format("graph g(%x: {}[N]) {{\n{}  return {}\n}}\n", from, chain.text, chain.results));
 }
 
-Chain chain_of(const Type& second, const Type& third) {
+Chain chain_of(const CastType& second, const CastType& third) {
   return {fmt::format("  %u = Cast(%x) {{to = {}}}\n  %y = Cast(%u) {{to = {}}}\n", second.number, third.number),
           "u = %u, y = %y"};
 }
@@ -82,15 +82,15 @@ void expect_on_all(const Graph& graph, const std::vector<Datum>& inputs, bool co
   if (compiled) run_compiled(graph, inputs, want);
 }
 
-class CastChains : public ::testing::TestWithParam<Type> {};
+class CastChains : public ::testing::TestWithParam<CastType> {};
 
 TEST_P(CastChains, OfTwoAndThreeTypes) {
-  const Type from = GetParam();
+  const CastType from = GetParam();
   int chains = 0;
-  for (const Type& second : kTypes) {
-    for (const Type& third : kTypes) {
+  for (const CastType& second : kTypes) {
+    for (const CastType& third : kTypes) {
       if (second.name == from.name || third.name == second.name) continue;
-      const Graph graph = graph_with(from.name, chain_of(second, third));
+      const Graph graph = graph_with_chain(from.name, chain_of(second, third));
       expect_on_all(graph, in_order(graph, input_of(from.name)), every_sweep());
       ++chains;
     }
@@ -101,29 +101,29 @@ TEST_P(CastChains, OfTwoAndThreeTypes) {
 
 /// All third types side by side in one kernel, which takes as many results as it can.
 TEST_P(CastChains, WithManyResults) {
-  const Type from = GetParam();
-  for (const Type& second : kTypes) {
+  const CastType from = GetParam();
+  for (const CastType& second : kTypes) {
     if (second.name == from.name) continue;
     Chain chain{fmt::format("  %u = Cast(%x) {{to = {}}}\n", second.number), "u = %u"};
-    for (const Type& third : kTypes) {
+    for (const CastType& third : kTypes) {
       if (third.name == second.name) continue;
       chain.text += fmt::format("  %{0} = Cast(%u) {{to = {1}}}\n", third.name, third.number);
       chain.results += fmt::format(", {0} = %{0}", third.name);
     }
-    const Graph graph = graph_with(from.name, chain);
+    const Graph graph = graph_with_chain(from.name, chain);
     expect_on_all(graph, in_order(graph, input_of(from.name)), true);
   }
 }
 
 TEST_P(CastChains, ThroughNarrowTypes) {
-  const Type from = GetParam();
-  for (const Type& narrow : kNarrow) {
+  const CastType from = GetParam();
+  for (const CastType& narrow : kNarrow) {
     Chain chain{fmt::format("  %u = Cast(%x) {{to = {}}}\n", narrow.number), "u = %u"};
-    for (const Type& third : kTypes) {
+    for (const CastType& third : kTypes) {
       chain.text += fmt::format("  %{0} = Cast(%u) {{to = {1}}}\n", third.name, third.number);
       chain.results += fmt::format(", {0} = %{0}", third.name);
     }
-    const Graph graph = graph_with(from.name, chain);
+    const Graph graph = graph_with_chain(from.name, chain);
     expect_on_all(graph, in_order(graph, input_of(from.name)), true);
   }
 }
@@ -138,11 +138,12 @@ TEST_P(CastChains, WithArithmeticBetween) {
       "  %c = Cast(%b) {{to = {0}}}\n",
   };
   constexpr std::string_view kResults[] = {"a = %a, b = %b, c = %c", "a = %a, c = %c", "b = %b, c = %c", "c = %c"};
-  const Type from = GetParam();
+  const CastType from = GetParam();
   for (const std::string_view body : kBodies) {
-    for (const Type& to : kTypes) {
+    for (const CastType& to : kTypes) {
       for (const std::string_view results : kResults) {
-        const Graph graph = graph_with(from.name, {fmt::format(fmt::runtime(body), to.number), std::string(results)});
+        const Graph graph =
+            graph_with_chain(from.name, {fmt::format(fmt::runtime(body), to.number), std::string(results)});
         expect_on_all(graph, in_order(graph, input_of(from.name)), every_sweep());
       }
     }

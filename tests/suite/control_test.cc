@@ -13,8 +13,6 @@
 namespace frazil::test {
 namespace {
 
-using frazil::testing::Net;
-
 /// Nests an If in each level's then branch; the else branch returns the level's number, the innermost then branch
 /// `depth`.
 Graph nested_ifs(std::size_t depth) {

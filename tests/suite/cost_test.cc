@@ -31,7 +31,7 @@ class CostObserver : public exec::Observer {
   std::optional<Costs> costs_;
 };
 
-Tensor zeros(Elem elem, const Sizes& sizes) {
+Tensor zeros_of(Elem elem, const Sizes& sizes) {
   Tensor t = Tensor::make(elem, sizes).value();
   std::fill_n(t.mutable_data(), t.bytes(), std::byte{});
   return t;
@@ -42,7 +42,7 @@ Cost cost_of(const char* text, const std::vector<Sizes>& extents) {
   const Graph graph = graph_of(text);
   std::vector<Datum> inputs;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    inputs.emplace_back(zeros(graph.type(graph.main().params[i]).elem, extents[i]));
+    inputs.emplace_back(zeros_of(graph.type(graph.main().params[i]).elem, extents[i]));
   }
   const Tier0 tier(graph);
   CostObserver costs;
@@ -53,14 +53,14 @@ Cost cost_of(const char* text, const std::vector<Sizes>& extents) {
   return costs.all;
 }
 
-struct Row {
+struct CostRow {
   const char* text;
   std::vector<Sizes> inputs;
   double flops, read, written;
 };
 
 TEST(Cost, OneOperator) {
-  const Row rows[] = {
+  const CostRow rows[] = {
       // The body's instructions per element of the result; a broadcast operand is read once.
       {"graph g(%x: f32[N,M], %b: f32[M]) { %y = Add(%x, %b) return y = %y }", {{3, 5}, {5}}, 15, 80, 60},
       {"graph g(%x: f64[N]) { %y = Mul(%x, %x) return y = %y }", {{7}}, 7, 56, 56},
@@ -85,7 +85,7 @@ TEST(Cost, OneOperator) {
       // Nodes that do not run cost nothing.
       {"graph g(%x: f32[N,M]) { %y = MatMul(%x, f32[2,2] [1, 0, 0, 1]) return y = %y }", {{0, 2}}, 0, 16, 0},
   };
-  for (const Row& row : rows) {
+  for (const CostRow& row : rows) {
     const Cost cost = cost_of(row.text, row.inputs);
     EXPECT_EQ(cost.flops, row.flops) << row.text;
     EXPECT_EQ(cost.read, row.read) << row.text;

@@ -38,7 +38,7 @@ struct DeviceTier {
 };
 
 /// The inputs of a case: numbers that depend on their place.
-std::vector<Datum> numbers(const std::vector<Sizes>& extents) {
+std::vector<Datum> placed_numbers(const std::vector<Sizes>& extents) {
   std::vector<Datum> inputs;
   int k = 0;
   for (const Sizes& sizes : extents) {
@@ -49,14 +49,14 @@ std::vector<Datum> numbers(const std::vector<Sizes>& extents) {
   return inputs;
 }
 
-struct Row {
+struct DeviceRow {
   const char* name;
   const char* graph;
   std::vector<Sizes> inputs;
   std::uint64_t steps, copies_in, copies_out;  ///< of one run, without fusion
 };
 
-const Row kRows[] = {
+const DeviceRow kRows[] = {
     {"a_chain_of_five",
      R"(graph g(%x: f32[N,M]) {
        %a = Neg(%x) %b = Exp(%a) %c = Add(%b, f32[] 1) %d = Sqrt(%c) %e = Mul(%d, %b)
@@ -143,9 +143,9 @@ const Row kRows[] = {
 };
 
 TEST(Device, RunsWithTheBitsOfTheHost) {
-  for (const Row& row : kRows) {
+  for (const DeviceRow& row : kRows) {
     const Graph graph = graph_of(row.graph);
-    const auto inputs = numbers(row.inputs);
+    const auto inputs = placed_numbers(row.inputs);
     for (const PassSet passes : {PassSet{}, PassSet::none(), PassSet::without(Pass::fuse)}) {
       SCOPED_TRACE(fmt::format("{}, passes {}", row.name, str(passes)));
       const DeviceTier device(graph, passes);
@@ -162,12 +162,12 @@ TEST(Device, RunsWithTheBitsOfTheHost) {
 }
 
 TEST(Device, CopiesWhatItHasToAndNoMore) {
-  for (const Row& row : kRows) {
+  for (const DeviceRow& row : kRows) {
     SCOPED_TRACE(row.name);
     const DeviceTier device(graph_of(row.graph), PassSet::without(Pass::fuse));
     ASSERT_TRUE(device.session) << device.error;
     for (std::uint64_t run = 1; run <= 2; ++run) {
-      ASSERT_TRUE(device.session->run(numbers(row.inputs)));
+      ASSERT_TRUE(device.session->run(placed_numbers(row.inputs)));
       const exec::Counters& counters = device.session->counters();
       EXPECT_EQ(counters.device_steps, run * row.steps) << device.executable->explain();
       EXPECT_EQ(counters.copies_in, run * row.copies_in) << device.executable->explain();
@@ -194,7 +194,7 @@ TEST(Device, LoopsShareTheCopiesMadeInFrontOfThem) {
   const Tier0 host(graph, apart);
   ASSERT_TRUE(device.session) << device.error;
   for (const std::int64_t trips : {0, 1, 7}) {
-    auto inputs = numbers({{}, {5}});
+    auto inputs = placed_numbers({{}, {5}});
     inputs[0] = Tensor::scalar(trips);
     const auto before = device.session->counters();
     const auto got = device.session->run(inputs), want = host.session->run(inputs);
@@ -213,7 +213,7 @@ TEST(Device, NewExtentsNewMemory) {
   const Tier0 host(graph);
   ASSERT_TRUE(device.session) << device.error;
   for (const auto& [n, m] : {std::pair{2, 3}, {50, 40}, {0, 4}, {3, 0}, {2, 3}}) {
-    const auto inputs = numbers({{n, m}, {m, 2}});
+    const auto inputs = placed_numbers({{n, m}, {m, 2}});
     const auto got = device.session->run(inputs), want = host.session->run(inputs);
     ASSERT_TRUE(got) << got.error().message;
     expect_equal(graph, *got, *want, kExact);
@@ -263,12 +263,12 @@ TEST(Device, ItsMemoryIsGivenBack) {
   DeviceTier device(graph);
   ASSERT_TRUE(device.session) << device.error;
   EXPECT_EQ(device.device->allocations(), 0u);
-  EXPECT_TRUE(device.session->run(numbers({{3}})));
+  EXPECT_TRUE(device.session->run(placed_numbers({{3}})));
   EXPECT_GT(device.device->allocations(), 0u);
   EXPECT_GT(device.device->clock(), 0u);
   device.session->trim();
   EXPECT_EQ(device.device->allocations(), 0u);
-  EXPECT_TRUE(device.session->run(numbers({{3}})));
+  EXPECT_TRUE(device.session->run(placed_numbers({{3}})));
   device.session.reset();
   EXPECT_EQ(device.device->allocations(), 0u);
 }
@@ -277,11 +277,11 @@ TEST(Device, ThatIsFullIsAnError) {
   const Graph graph = graph_of("graph g(%x: f32[N]) { %y = Exp(%x) return y = %y }");
   const DeviceTier device(graph, {}, {.capacity = 4096});
   ASSERT_TRUE(device.session) << device.error;
-  const auto full = device.session->run(numbers({{5000}}));
+  const auto full = device.session->run(placed_numbers({{5000}}));
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Code::out_of_memory);
   EXPECT_THAT(full.error().message, HasSubstr("device 'sim' has no"));
-  EXPECT_TRUE(device.session->run(numbers({{50}})));
+  EXPECT_TRUE(device.session->run(placed_numbers({{50}})));
 }
 
 TEST(Device, SessionsOfSeveralThreadsShareIt) {
@@ -293,7 +293,7 @@ TEST(Device, SessionsOfSeveralThreadsShareIt) {
   std::vector<std::thread> threads;
   std::vector<std::string> errors(4);
   for (std::int64_t t = 0; t < 4; ++t) {
-    const auto inputs = numbers({{t + 3, 8}, {8, 8}});
+    const auto inputs = placed_numbers({{t + 3, 8}, {8, 8}});
     const auto want = host.session->run(inputs);
     ASSERT_TRUE(want);
     threads.emplace_back([&, t, inputs, want] {
@@ -354,9 +354,9 @@ TEST(Device, InnerValuesComeFromThere) {
   on_host.names = on_device.names;
   device.session->set_observer(&on_device);
   host.session->set_observer(&on_host);
-  const auto run = device.session->run(numbers({{4}}));
+  const auto run = device.session->run(placed_numbers({{4}}));
   ASSERT_TRUE(run) << run.error().message;
-  ASSERT_TRUE(host.session->run(numbers({{4}})));
+  ASSERT_TRUE(host.session->run(placed_numbers({{4}})));
   ASSERT_EQ(on_device.seen.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_FALSE(difference(on_device.seen[i], on_host.seen[i], kExact)) << i;
 }

@@ -105,7 +105,7 @@ class RandomText {
   const std::vector<std::string> folds_{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare"};
 };
 
-Datum filled(std::mt19937& random, Sizes sizes) {
+Datum random_datum(std::mt19937& random, Sizes sizes) {
   Tensor t = *Tensor::make(Elem::f32, std::move(sizes));
   auto* data = reinterpret_cast<float*>(t.mutable_data());
   for (std::int64_t i = 0; i < t.count(); ++i) data[i] = static_cast<float>(static_cast<int>(random() % 65) - 32) / 8;
@@ -132,11 +132,11 @@ class RandomProducts {
   }
 
   static std::vector<Datum> inputs(std::mt19937& random, std::int64_t n, std::int64_t h, std::int64_t w) {
-    return {filled(random, {n, 4, h, w}), filled(random, {4, 4, 1, 1}),
-            filled(random, {4, 4, 3, 3}), filled(random, {4, 1, 3, 3}),
-            filled(random, {w, w}),       filled(random, {4, 1, 1}),
-            filled(random, {n, 1, 1, 1}), filled(random, {h, 1}),
-            filled(random, {w}),          filled(random, {})};
+    return {random_datum(random, {n, 4, h, w}), random_datum(random, {4, 4, 1, 1}),
+            random_datum(random, {4, 4, 3, 3}), random_datum(random, {4, 1, 3, 3}),
+            random_datum(random, {w, w}),       random_datum(random, {4, 1, 1}),
+            random_datum(random, {n, 1, 1, 1}), random_datum(random, {h, 1}),
+            random_datum(random, {w}),          random_datum(random, {})};
   }
 
  private:
@@ -189,8 +189,8 @@ class RandomRows {
   }
 
   static std::vector<Datum> inputs(std::mt19937& random, std::int64_t a, std::int64_t n, std::int64_t k) {
-    return {filled(random, {a, n, k}), filled(random, {k}), filled(random, {n, 1}), filled(random, {a, 1, 1}),
-            filled(random, {})};
+    return {random_datum(random, {a, n, k}), random_datum(random, {k}), random_datum(random, {n, 1}),
+            random_datum(random, {a, 1, 1}), random_datum(random, {})};
   }
 
  private:
@@ -233,9 +233,9 @@ class RandomRows {
   std::vector<std::string> wide_{"%x"}, narrow_;
 };
 
-std::vector<Datum> inputs_of(std::mt19937& random, std::int64_t n, std::int64_t m) {
-  return {filled(random, {n, m}), filled(random, {m, n}), filled(random, {n, 1}),
-          filled(random, {m}),    filled(random, {}),     filled(random, {m, m})};
+std::vector<Datum> random_inputs_of(std::mt19937& random, std::int64_t n, std::int64_t m) {
+  return {random_datum(random, {n, m}), random_datum(random, {m, n}), random_datum(random, {n, 1}),
+          random_datum(random, {m}),    random_datum(random, {}),     random_datum(random, {m, m})};
 }
 
 void expect_same_bits(const std::vector<Datum>& a, const std::vector<Datum>& b) {
@@ -276,7 +276,7 @@ TEST_P(RandomGraphs, GiveTheSameBitsInSharedSteps) {
     std::mt19937 random(seed);
     std::vector<std::vector<Datum>> requests;
     for (const auto& [n, m] : {std::pair{3, 40}, {1, 1}, {5, 7}, {2, 1100}, {1, 33}, {0, 4}, {4, 1}})
-      requests.push_back(inputs_of(random, n, m));
+      requests.push_back(random_inputs_of(random, n, m));
     ASSERT_NO_FATAL_FAILURE(expect_same_bits(RandomText(seed).str(), requests));
   }
 }

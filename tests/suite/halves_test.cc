@@ -52,7 +52,7 @@ std::string with_type(std::string text, Elem elem) {
   return text;
 }
 
-Graph graph_of(const HalfCase& c, Elem elem) {
+Graph half_graph_of(const HalfCase& c, Elem elem) {
   std::string text;
   for (const auto& [name, sizes] : c.weights)
     text += fmt::format("weight @{}: {}[{}]\n", name, frazil::name_of(elem), fmt::join(sizes, ","));
@@ -71,7 +71,7 @@ Tolerance tolerance_of(Elem elem, double loose) {
 
 class Halves : public ::testing::TestWithParam<std::tuple<HalfCase, Elem>> {};
 
-std::vector<Datum> inputs_of(const std::vector<Sizes>& sizes, Elem elem) {
+std::vector<Datum> half_inputs_of(const std::vector<Sizes>& sizes, Elem elem) {
   std::vector<Datum> inputs;
   for (std::size_t i = 0; i < sizes.size(); ++i)
     inputs.emplace_back(halves(elem, sizes[i], static_cast<std::uint32_t>(i + 1)));
@@ -80,7 +80,7 @@ std::vector<Datum> inputs_of(const std::vector<Sizes>& sizes, Elem elem) {
 
 TEST_P(Halves, RunOnKernels) {
   const auto& [c, elem] = GetParam();
-  const Graph graph = graph_of(c, elem);
+  const Graph graph = half_graph_of(c, elem);
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
   const Plan& plan = tier.executable->plan();
@@ -91,16 +91,17 @@ TEST_P(Halves, RunOnKernels) {
     EXPECT_NE(kernel, Kernel::reference) << plan.str();
   }
   EXPECT_TRUE(served) << plan.str();
-  for (const auto& run : c.runs) run_tiers(graph, inputs_of(run, elem), tolerance_of(elem, c.loose));
+  for (const auto& run : c.runs) run_tiers(graph, half_inputs_of(run, elem), tolerance_of(elem, c.loose));
 }
 
 TEST_P(Halves, HaveTheBitsOfSingleNodes) {
   const auto& [c, elem] = GetParam();
-  const Graph graph = graph_of(c, elem);
+  const Graph graph = half_graph_of(c, elem);
   const Tier0 fused(graph), single(graph, PassSet::without(Pass::fuse));
   ASSERT_TRUE(fused && single);
   for (const auto& run : c.runs) {
-    const auto got = fused.session->run(inputs_of(run, elem)), want = single.session->run(inputs_of(run, elem));
+    const auto got = fused.session->run(half_inputs_of(run, elem)),
+               want = single.session->run(half_inputs_of(run, elem));
     ASSERT_EQ(got.has_value(), want.has_value());
     if (got) expect_equal(graph, *got, *want, kExact);
   }
@@ -233,13 +234,13 @@ std::vector<HalfCase> cases() {
   };
 }
 
-std::string case_name(const ::testing::TestParamInfo<Halves::ParamType>& info) {
+std::string half_case_name(const ::testing::TestParamInfo<Halves::ParamType>& info) {
   return fmt::format("{}_{}", std::get<0>(info.param).name, frazil::name_of(std::get<1>(info.param)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Suite, Halves,
                          ::testing::Combine(::testing::ValuesIn(cases()), ::testing::Values(Elem::f16, Elem::bf16)),
-                         case_name);
+                         half_case_name);
 
 }  // namespace
 }  // namespace frazil::test

@@ -88,8 +88,8 @@ std::string str(const std::pair<std::string, Watcher::Path>& key) {
   return text;
 }
 
-void expect_same(const Watcher::Seen& got, const Watcher::Seen& want, const std::set<std::string>& missing,
-                 Tolerance tolerance) {
+void expect_same_values(const Watcher::Seen& got, const Watcher::Seen& want, const std::set<std::string>& missing,
+                        Tolerance tolerance) {
   for (const auto& [key, values] : want) {
     SCOPED_TRACE(str(key));
     const auto at = got.find(key);
@@ -106,7 +106,7 @@ void expect_same(const Watcher::Seen& got, const Watcher::Seen& want, const std:
   for (const auto& [key, values] : got) EXPECT_TRUE(want.contains(key)) << str(key) << " was told";
 }
 
-struct Case {
+struct WatchedCase {
   const char* name;
   const char* graph;
   const char* inputs;
@@ -116,7 +116,7 @@ struct Case {
 constexpr PassSet kFuseAlone{PassSet::none().off & ~(1U << static_cast<unsigned>(Pass::fuse))};
 
 /// Asks for every named value. With the passes that rewrite graphs off, all of them are there.
-void expect_all_values(const Case& c) {
+void expect_all_values(const WatchedCase& c) {
   const Graph graph = graph_of(c.graph);
   const auto inputs = in_order(graph, c.inputs);
   const auto names = names_of(graph);
@@ -126,11 +126,11 @@ void expect_all_values(const Case& c) {
   EXPECT_FALSE(reference.seen.empty());
   EXPECT_THAT(unfused.missing, ::testing::IsEmpty());
   EXPECT_THAT(fused.missing, ::testing::IsEmpty());
-  expect_same(unfused.seen, reference.seen, {}, c.tolerance);
-  expect_same(fused.seen, unfused.seen, {}, kExact);
+  expect_same_values(unfused.seen, reference.seen, {}, c.tolerance);
+  expect_same_values(fused.seen, unfused.seen, {}, kExact);
 }
 
-constexpr Case kCases[] = {
+constexpr WatchedCase kWatchedCases[] = {
     {"pointwise_chain", R"(graph g(%x: f32[N,M], %b: f32[M]) {
       %a = Add(%x, %b)
       %m = Mul(%a, %a)
@@ -289,16 +289,16 @@ constexpr Case kCases[] = {
      "%n = i64[] 3, %x = f32[1,2] [[1, 2]]"},
 };
 
-class InnerValues : public ::testing::TestWithParam<Case> {};
+class InnerValues : public ::testing::TestWithParam<WatchedCase> {};
 
 TEST_P(InnerValues, AreThoseOfAPlanThatFusesNothing) { expect_all_values(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Graphs, InnerValues, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Graphs, InnerValues, ::testing::ValuesIn(kWatchedCases),
                          [](const auto& subject) { return std::string(subject.param.name); });
 
 /// With all passes: what is told is right, and what is not told is said to be missing.
 TEST_P(InnerValues, AreToldOrMissingWithAllPasses) {
-  const Case& c = GetParam();
+  const WatchedCase& c = GetParam();
   const Graph graph = graph_of(c.graph);
   const auto inputs = in_order(graph, c.inputs);
   const auto names = names_of(graph);
@@ -361,7 +361,7 @@ TEST(InnerValuesNames, CopiesOfAnUnrolledLoopAreNumbered) {
   const Watched unrolled = watch(graph, inputs, {"r", "s"}, {});
   EXPECT_EQ(Executable::make(std::make_shared<const Graph>(graph)).value()->plan().loops, 0u);
   EXPECT_THAT(told(unrolled), ElementsAre("r [0]", "r [1]", "r [2]", "s [0]", "s [1]", "s [2]"));
-  expect_same(unrolled.seen, reference.seen, {}, kExact);
+  expect_same_values(unrolled.seen, reference.seen, {}, kExact);
 }
 
 /// A block of an encoder with its attention and its layer of the other kind: what passes leave is told right.
@@ -404,9 +404,9 @@ TEST(InnerValuesNames, AnEncodersBlock) {
   const Watched unfused = watch(graph, inputs, names, {.passes = PassSet::none()});
   const Watched fused = watch(graph, inputs, names, {.passes = kFuseAlone});
   const Watched all = watch(graph, inputs, names, {});
-  expect_same(unfused.seen, reference.seen, {}, kClose);
-  expect_same(fused.seen, unfused.seen, {}, kExact);
-  expect_same(all.seen, reference.seen, all.missing, kClose);
+  expect_same_values(unfused.seen, reference.seen, {}, kClose);
+  expect_same_values(fused.seen, unfused.seen, {}, kExact);
+  expect_same_values(all.seen, reference.seen, all.missing, kClose);
   for (const char* inside : {"o", "sum", "f", "fb", "d", "db", "sum2"})
     EXPECT_FALSE(all.missing.contains(inside)) << inside;
 }

@@ -48,7 +48,7 @@ void fill(Tensor& t, double factor, std::size_t seed) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(factor * number(i + seed));
 }
 
-Tensor numbers(Elem elem, const Sizes& sizes, std::size_t seed) {
+Tensor numbered_tensor(Elem elem, const Sizes& sizes, std::size_t seed) {
   Tensor t = Tensor::make(elem, sizes).value();
   switch (elem) {
     case Elem::f32: fill<float>(t, 1, seed); break;
@@ -77,7 +77,7 @@ Tensor input(const KernelCase& c, std::size_t i) {
     const bool batch_first = std::string_view(c.attrs).find("layout = 1") != std::string_view::npos;
     return lengths(c.in[4], c.in[0][batch_first ? 1 : 0]);
   }
-  Tensor t = numbers(elem_of_input(c, i), c.in[i], 1000 * i);
+  Tensor t = numbered_tensor(elem_of_input(c, i), c.in[i], 1000 * i);
   if (i == 4 && c.kernel == Kernel::batch_norm) {
     for (float& v : t.as_mutable<float>()) v = v * v + 0.1f;  // a variance
   }
@@ -161,7 +161,7 @@ TEST_P(Kernels, AgreeWithTheOperatorsForm) {
 }
 
 /// "MatMul_7_Weights".
-std::string case_name(const ::testing::TestParamInfo<Kernels::ParamType>& info) {
+std::string kernel_case_name(const ::testing::TestParamInfo<Kernels::ParamType>& info) {
   const auto& [c, known] = info.param;
   return fmt::format("{}_{}_{}", c.op, info.index, name_of(known));
 }
@@ -409,7 +409,7 @@ std::vector<KernelCase> recurrences() {
 
 const auto kVariants = ::testing::Values(Known::extents, Known::weights, Known::ranks);
 #define FRAZIL_KERNELS(Name, cases) \
-  INSTANTIATE_TEST_SUITE_P(Name, Kernels, ::testing::Combine(::testing::ValuesIn(cases()), kVariants), case_name)
+  INSTANTIATE_TEST_SUITE_P(Name, Kernels, ::testing::Combine(::testing::ValuesIn(cases()), kVariants), kernel_case_name)
 FRAZIL_KERNELS(Products, products);
 FRAZIL_KERNELS(IntegerProducts, integer_products);
 FRAZIL_KERNELS(Convolutions, convolutions);
@@ -443,7 +443,7 @@ TEST(KernelAxes, ReductionsOverChosenAxes) {
                                                op, c.axes, in_braces(c.attrs)));
       for (const Sizes& x : {Sizes{2, 3, 5, 9}, Sizes{1, 3, 5, 1}, Sizes{4, 3, 5, 33}}) {
         SCOPED_TRACE(print(graph));
-        EXPECT_TRUE(run_tiers(graph, {numbers(Elem::f32, x, 0)}, sum_of(2000)));
+        EXPECT_TRUE(run_tiers(graph, {numbered_tensor(Elem::f32, x, 0)}, sum_of(2000)));
       }
     }
   }

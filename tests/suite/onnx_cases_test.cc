@@ -84,7 +84,7 @@ bool same_graph(const Graph& a, const Graph& b) {
   return print(a) == print(b) && std::ranges::equal(weights_of(a), weights_of(b), same_weight);
 }
 
-Result<std::shared_ptr<const Graph>> graph_of(const fs::path& folder, const Way& way) {
+Result<std::shared_ptr<const Graph>> graph_of_folder(const fs::path& folder, const Way& way) {
   FRAZIL_TRY(const auto file, MappedFile::open((folder / "model.onnx").string()));
   FRAZIL_TRY(std::string model, wrapped(file->bytes(), way.wrap));
   FRAZIL_TRY(Graph graph, read_back(std::move(model)));
@@ -127,7 +127,7 @@ class Cases : public testing::TestWithParam<Way> {
   }
 
   static Status outcome(const fs::path& folder) {
-    FRAZIL_TRY(const auto graph, graph_of(folder, GetParam()));
+    FRAZIL_TRY(const auto graph, graph_of_folder(folder, GetParam()));
     if (GetParam().each_pass) return without_each_pass(folder, graph);
     return run_data_sets(folder, graph, {.reference = GetParam().reference, .passes = GetParam().passes});
   }

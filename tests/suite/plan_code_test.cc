@@ -75,7 +75,7 @@ TEST(PlanKeys, DifferWherePlansDo) {
 }
 
 /// Counts to %n; no two rounds give the same vector, so that one too many or too few shows.
-constexpr std::string_view kCount = R"(graph g(%n: i64[], %x: f32[N]) {
+constexpr std::string_view kCountingLoop = R"(graph g(%n: i64[], %x: f32[N]) {
   %y = Loop(%n, _, %x) body(%i, %on, %v) {
     %a = Mul(%v, f32[] 3.7)
     %b = Add(%a, f32[] 1)
@@ -86,7 +86,8 @@ constexpr std::string_view kCount = R"(graph g(%n: i64[], %x: f32[N]) {
 })";
 
 TEST_F(PlanCode, RunsLoops) {
-  const auto session = made(kCount, Tier::specialised)->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  const auto session = made(kCountingLoop, Tier::specialised)->open(),
+             tier0 = made(kCountingLoop, Tier::interpreted)->open();
   expect_alike(*session, *tier0, "%n = i64[] 100, %x = f32[2] [1, 2]");
   expect_alike(*session, *tier0, "%n = i64[] 5000, %x = f32[2] [3, 4]");
   EXPECT_GT(session->counters().entered, 0u);
@@ -95,8 +96,8 @@ TEST_F(PlanCode, RunsLoops) {
 }
 
 TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
-  const auto executable = made(kCount, Tier::specialised);
-  const auto session = executable->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  const auto executable = made(kCountingLoop, Tier::specialised);
+  const auto session = executable->open(), tier0 = made(kCountingLoop, Tier::interpreted)->open();
   for (int round = 0; round < 2; ++round) {
     for (int n = 1; n <= 12; ++n) {
       std::string x = "[0";
@@ -132,7 +133,8 @@ TEST_F(PlanCode, GuardsInTheMiddleOfALoopMiss) {
 }
 
 TEST_F(PlanCode, LimitsOnStepsAreExact) {
-  const auto session = made(kCount, Tier::specialised)->open(), tier0 = made(kCount, Tier::interpreted)->open();
+  const auto session = made(kCountingLoop, Tier::specialised)->open(),
+             tier0 = made(kCountingLoop, Tier::interpreted)->open();
   expect_alike(*session, *tier0, "%n = i64[] 100, %x = f32[1] [1]");
   for (std::uint64_t steps = 1; steps < 120; ++steps) {
     for (Session* s : {session.get(), tier0.get()}) s->set_limits({.steps = steps});
@@ -143,7 +145,7 @@ TEST_F(PlanCode, LimitsOnStepsAreExact) {
 }
 
 TEST_F(PlanCode, DeadlinesEndIt) {
-  const auto session = made(kCount, Tier::specialised)->open();
+  const auto session = made(kCountingLoop, Tier::specialised)->open();
   const Graph& graph = session->executable().graph();
   ASSERT_TRUE(session->run(in_order(graph, "%n = i64[] 100, %x = f32[1] [1]")));
   session->set_limits({.time = std::chrono::milliseconds(20)});
@@ -155,7 +157,7 @@ TEST_F(PlanCode, DeadlinesEndIt) {
 TEST_F(PlanCode, ComesFromAnotherThreadInTheMiddleOfARun) {
   const auto begin = std::chrono::steady_clock::now();
   // In no cache, so that it is compiled.
-  const std::string text = std::regex_replace(std::string(kCount), std::regex("3.7"),
+  const std::string text = std::regex_replace(std::string(kCountingLoop), std::regex("3.7"),
                                               fmt::format("3.7{}", begin.time_since_epoch().count() % 1'000'000));
   const auto session = made(text, Tier::adaptive)->open(), tier0 = made(text, Tier::interpreted)->open();
   for (int run = 0; run < 1000 && session->counters().entered == 0; ++run) {
@@ -232,7 +234,8 @@ TEST_F(PlanCode, AProgramMayEndWhileItIsMade) {
   for (int milliseconds = 1; milliseconds < 60; milliseconds += 12) {
     const auto end = [&] {
       const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-      const std::string text = std::regex_replace(std::string(kCount), std::regex("3.7"), fmt::format("3.7{}", now));
+      const std::string text =
+          std::regex_replace(std::string(kCountingLoop), std::regex("3.7"), fmt::format("3.7{}", now));
       const auto session = made(text, Tier::adaptive)->open();
       const Graph& graph = session->executable().graph();
       const auto inputs = in_order(graph, "%n = i64[] 100000, %x = f32[3] [1, 2, 3]");
@@ -245,7 +248,7 @@ TEST_F(PlanCode, AProgramMayEndWhileItIsMade) {
 }
 
 TEST_F(PlanCode, IsNotUsedWhileSomebodyWatches) {
-  const auto session = made(kCount, Tier::specialised)->open();
+  const auto session = made(kCountingLoop, Tier::specialised)->open();
   const Graph& graph = session->executable().graph();
   ASSERT_TRUE(session->run(in_order(graph, "%n = i64[] 100, %x = f32[1] [1]")));
   const std::uint64_t entered = session->counters().entered;

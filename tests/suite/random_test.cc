@@ -9,7 +9,7 @@
 namespace frazil::test {
 namespace {
 
-std::shared_ptr<const Graph> graph_of(std::string_view text) {
+std::shared_ptr<const Graph> shared_graph_of(std::string_view text) {
   link_operators();
   auto graph = parse(text);
   EXPECT_TRUE(graph) << graph.error().message;
@@ -17,12 +17,12 @@ std::shared_ptr<const Graph> graph_of(std::string_view text) {
 }
 
 std::unique_ptr<Session> session_of(std::string_view text, bool reference) {
-  const auto made = Executable::make(graph_of(text), {.reference = reference});
+  const auto made = Executable::make(shared_graph_of(text), {.reference = reference});
   EXPECT_TRUE(made) << made.error().message;
   return made ? (*made)->open() : nullptr;
 }
 
-std::vector<double> numbers(Session& session, const std::vector<Datum>& inputs = {}) {
+std::vector<double> numbers_of_run(Session& session, const std::vector<Datum>& inputs = {}) {
   const auto got = session.run(inputs);
   EXPECT_TRUE(got) << got.error().message;
   std::vector<double> values;
@@ -47,19 +47,19 @@ constexpr std::string_view kSeeded = "graph g() { %y = RandomNormal() {shape = [
 constexpr std::string_view kFree = "graph g() { %y = RandomNormal() {shape = [3, 5]} return y = %y }";
 
 TEST(Random, ASeedFixesTheNumbers) {
-  const auto want = numbers(*session_of(kSeeded, true));
+  const auto want = numbers_of_run(*session_of(kSeeded, true));
   EXPECT_GT(moments(want).deviation, 0.1);
   const auto session = session_of(kSeeded, false);
-  for (int run = 0; run < 3; ++run) EXPECT_EQ(numbers(*session), want);
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(numbers_of_run(*session), want);
 }
 
 TEST(Random, WithoutASeedASessionGoesOn) {
   for (const bool reference : {true, false}) {
     const auto session = session_of(kFree, reference), other = session_of(kFree, reference);
-    const auto first = numbers(*session), second = numbers(*session);
+    const auto first = numbers_of_run(*session), second = numbers_of_run(*session);
     EXPECT_NE(first, second);
-    EXPECT_EQ(numbers(*other), first);
-    EXPECT_EQ(numbers(*other), second);
+    EXPECT_EQ(numbers_of_run(*other), first);
+    EXPECT_EQ(numbers_of_run(*other), second);
   }
 }
 
@@ -72,16 +72,16 @@ TEST(Random, IterationsOfALoopDrawOn) {
       }
       return y = %y
     })";
-  const auto x = numbers(*session_of(text, false));
+  const auto x = numbers_of_run(*session_of(text, false));
   ASSERT_EQ(x.size(), 8u);
-  EXPECT_EQ(x, numbers(*session_of(text, true)));
+  EXPECT_EQ(x, numbers_of_run(*session_of(text, true)));
   EXPECT_EQ(std::set<double>(x.begin(), x.end()).size(), x.size());
 }
 
 TEST(Random, AreDistributedAsTheySay) {
   const auto of = [](std::string_view call) {
     const std::string text = fmt::format("graph g() {{ %y = {} return y = %y }}", call);
-    return moments(numbers(*session_of(text, false)));
+    return moments(numbers_of_run(*session_of(text, false)));
   };
   const Moments uniform = of("RandomUniform() {shape = [40000], low = -2.0, high = 6.0}");
   EXPECT_NEAR(uniform.mean, 2, 0.05);
@@ -99,7 +99,7 @@ TEST(Random, ClassesAreDrawnByTheirWeights) {
   constexpr std::string_view text =
       "graph g() { %y = Multinomial(f32[2,3] [[0, 0.6931472, -inf], [-inf, -inf, 5]]) {sample_size = 9000, dtype = 7} "
       "return y = %y }";
-  const auto drawn = numbers(*session_of(text, false));
+  const auto drawn = numbers_of_run(*session_of(text, false));
   ASSERT_EQ(drawn.size(), 18000u);
   const auto half = drawn.begin() + 9000;
   EXPECT_NEAR(static_cast<double>(std::count(drawn.begin(), half, 0)), 3000, 200);
@@ -111,7 +111,7 @@ TEST(Random, ClassesAreDrawnByTheirWeights) {
 TEST(Random, SeededDropoutIsNumPys) {
   constexpr std::string_view text =
       "graph g() { %y = frazil::Uniform(i64[1] [3]) {seed = 0, generator = \"mt19937\"} return y = %y }";
-  const auto x = numbers(*session_of(text, false));
+  const auto x = numbers_of_run(*session_of(text, false));
   ASSERT_EQ(x.size(), 3u);
   EXPECT_DOUBLE_EQ(x[0], 0.5488135039273248);
   EXPECT_DOUBLE_EQ(x[1], 0.7151893663724195);

@@ -13,7 +13,7 @@
 #include "ops/view.h"
 #include "ref_testing.h"
 
-namespace frazil::testing {
+namespace frazil::test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -611,4 +611,4 @@ TEST(RefNode, RunsOneNodeWithAbsentInputs) {
 }
 
 }  // namespace
-}  // namespace frazil::testing
+}  // namespace frazil::test

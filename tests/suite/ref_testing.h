@@ -12,7 +12,7 @@
 #include "ops/control.h"
 #include "ref/ref.h"
 
-namespace frazil::testing {
+namespace frazil::test {
 
 using Values = std::vector<Value>;
 
@@ -112,4 +112,4 @@ inline void expect_same(const Tensor& got, const Tensor& want) {
                                    << want.summary(40);
 }
 
-}  // namespace frazil::testing
+}  // namespace frazil::test

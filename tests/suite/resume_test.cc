@@ -30,7 +30,7 @@ class Runs : public exec::Observer {
   std::map<std::string, int> of_;
 };
 
-struct Case {
+struct ResumeCase {
   const char* what;
   const char* text;
   std::vector<const char*> requests;
@@ -39,7 +39,7 @@ struct Case {
   std::map<std::string, int> runs = {};
 };
 
-const Case kCases[] = {
+const ResumeCase kResumeCases[] = {
     {"what was computed before the guard stays",
      R"(graph g(%m: f32[M], %x: f32[N,2]) {
        %mz = NonZero(%m)
@@ -218,7 +218,7 @@ const Case kCases[] = {
 };
 
 TEST(Resume, GoesOnAtTheGuard) {
-  for (const Case& row : kCases) {
+  for (const ResumeCase& row : kResumeCases) {
     SCOPED_TRACE(row.what);
     const Graph graph = graph_of(row.text);
     const Tier0 tier(graph);

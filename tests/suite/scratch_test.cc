@@ -14,7 +14,7 @@ struct ScratchCase {
 };
 
 /// A product of two inputs, which packs one of them in each run, and behind it a step with more scratch memory.
-const ScratchCase kCases[] = {
+const ScratchCase kScratchCases[] = {
     {"top_k", R"(graph g(%x: f32[30,70], %w: f32[70,90], %z: f32[40000]) {
        %a = MatMul(%x, %w)
        %t, %i = TopK(%z, i64[1] 5)
@@ -75,7 +75,7 @@ TEST_P(Scratch, IsThereAgainAfterALimit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, Scratch, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Steps, Scratch, ::testing::ValuesIn(kScratchCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

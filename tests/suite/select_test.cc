@@ -15,8 +15,9 @@
 namespace frazil::test {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
-using Numbers = std::vector<float>;
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity(),
+                kFloatNan = std::numeric_limits<float>::quiet_NaN();
+using Floats = std::vector<float>;
 using Places = std::vector<std::int64_t>;
 
 /// Pseudo-random numbers in [0, 1), the same in each run.
@@ -35,10 +36,11 @@ class Dice {
 enum class Kind { uniform, few, rising, falling, constant, special };
 constexpr Kind kKinds[] = {Kind::uniform, Kind::few, Kind::rising, Kind::falling, Kind::constant, Kind::special};
 
-Numbers numbers(Kind kind, std::size_t n) {
-  constexpr float specials[] = {0.0f, -0.0f, kNan, -kNan, kInf, -kInf, 1e-45f, -1e-45f, 3.4e38f, -1.0f};
+Floats floats_of_kind(Kind kind, std::size_t n) {
+  constexpr float specials[] = {0.0f,   -0.0f,   kFloatNan, -kFloatNan, kFloatInfinity, -kFloatInfinity,
+                                1e-45f, -1e-45f, 3.4e38f,   -1.0f};
   Dice dice(static_cast<std::uint32_t>(n));
-  Numbers all(n);
+  Floats all(n);
   for (std::size_t i = 0; i < n; ++i) {
     const float at = static_cast<float>(i);
     switch (kind) {
@@ -56,7 +58,7 @@ Numbers numbers(Kind kind, std::size_t n) {
 /// NaN is the largest.
 bool less(float a, float b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
-Places best(const Numbers& row, std::size_t k, bool largest) {
+Places best(const Floats& row, std::size_t k, bool largest) {
   Places order(row.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
@@ -100,7 +102,7 @@ TEST_P(Select, TopKOfRows) {
     ASSERT_TRUE(tier);
     for (const Kind kind : kKinds) {
       for (const auto& [n, k] : sizes) {
-        const Numbers row = numbers(kind, n);
+        const Floats row = floats_of_kind(kind, n);
         const auto count = static_cast<std::int64_t>(k);
         const auto got =
             run(tier, {Tensor::of<float>({static_cast<std::int64_t>(n)}, row), Tensor::of<std::int64_t>({1}, {count})});
@@ -120,12 +122,12 @@ TEST_P(Select, TopKAlongAnInnerAxis) {
   const Graph graph = graph_of("graph g(%x: f32[2,300,3]) { %v, %i = TopK(%x, i64[1] [7]) {axis = 1} return i = %i }");
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
-  const Numbers all = numbers(Kind::few, 1800);
+  const Floats all = floats_of_kind(Kind::few, 1800);
   const auto got = run(tier, {Tensor::of<float>({2, 300, 3}, all)});
   ASSERT_EQ(got.size(), 1u);
   for (std::size_t outer = 0; outer < 2; ++outer) {
     for (std::size_t inner = 0; inner < 3; ++inner) {
-      Numbers line;
+      Floats line;
       for (std::size_t i = 0; i < 300; ++i) line.push_back(all[(outer * 300 + i) * 3 + inner]);
       const Places want = best(line, 7, true), whole = places(got[0]);
       for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(whole[(outer * 7 + i) * 3 + inner], want[i]);
@@ -143,7 +145,7 @@ TEST_P(Select, NonZeroOfAllWidths) {
     ASSERT_TRUE(tier);
     for (const Sizes& sizes : {Sizes{1, 1, 1}, Sizes{2, 3, 17}, Sizes{1, 1, 130}, Sizes{5, 0, 2}, Sizes{3, 70, 1}}) {
       const auto count = static_cast<std::size_t>(element_count(sizes));
-      Numbers all = numbers(Kind::few, count);
+      Floats all = floats_of_kind(Kind::few, count);
       for (std::size_t i = 0; i < count; i += 5) all[i] = -0.0f;
       Places want[3], whole;
       for (std::size_t i = 0; i < count; ++i) {
@@ -166,9 +168,9 @@ TEST_P(Select, CompressOfManyPieces) {
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
   for (const std::int64_t n : {1, 1023, 1024, 5000}) {
-    const Numbers all = numbers(Kind::uniform, static_cast<std::size_t>(2 * n));
+    const Floats all = floats_of_kind(Kind::uniform, static_cast<std::size_t>(2 * n));
     Tensor flags = Tensor::make(Elem::boolean, {n}).value();
-    Numbers want;
+    Floats want;
     for (std::int64_t row = 0; row < 2; ++row) {
       for (std::int64_t i = 0; i < n; ++i) {
         flags.mutable_data()[i] = std::byte{i % 7 != 3};
@@ -178,7 +180,7 @@ TEST_P(Select, CompressOfManyPieces) {
     const auto got = run(tier, {Tensor::of<float>({2, n}, all), flags});
     ASSERT_EQ(got.size(), 1u);
     const auto values = got[0].tensor().as<float>();
-    EXPECT_EQ(Numbers(values.begin(), values.end()), want);
+    EXPECT_EQ(Floats(values.begin(), values.end()), want);
   }
 }
 
@@ -207,15 +209,15 @@ struct Suppression {
   Kind boxes, scores;
 };
 
-Places suppressed(const Suppression& s, const Numbers& boxes, const Numbers& scores, std::int64_t classes) {
+Places suppressed(const Suppression& s, const Floats& boxes, const Floats& scores, std::int64_t classes) {
   const std::size_t n = boxes.size() / 4;
   Places rows;
   for (std::int64_t c = 0; c < classes; ++c) {
     const auto first = scores.begin() + c * static_cast<std::int64_t>(n);
-    const Numbers row(first, first + static_cast<std::int64_t>(n));
+    const Floats row(first, first + static_cast<std::int64_t>(n));
     std::vector<Box> kept;
     for (const std::int64_t i : best(row, n, true)) {
-      if (s.score != -kInf && !(row[static_cast<std::size_t>(i)] > s.score)) continue;
+      if (s.score != -kFloatInfinity && !(row[static_cast<std::size_t>(i)] > s.score)) continue;
       if (static_cast<std::int64_t>(kept.size()) >= s.most) break;
       const Box box = box_of(boxes.data() + 4 * i, s.centred);
       if (std::ranges::any_of(kept, [&](const Box& other) { return covers(box, other, s.overlap); })) continue;
@@ -227,22 +229,26 @@ Places suppressed(const Suppression& s, const Numbers& boxes, const Numbers& sco
 }
 
 TEST_P(Select, NonMaxSuppression) {
-  const Suppression cases[] = {
-      {100, 0.5f, 0.3f, true, Kind::uniform, Kind::uniform},    {100, 0.0f, -kInf, false, Kind::uniform, Kind::uniform},
-      {1000, 0.2f, -kInf, true, Kind::uniform, Kind::few},      {9, 0.5f, 1.0f, false, Kind::few, Kind::few},
-      {1000, 0.1f, -kInf, false, Kind::special, Kind::special}, {50, 0.5f, 0.0f, true, Kind::special, Kind::special},
-      {50, 0.5f, kNan, true, Kind::uniform, Kind::uniform},     {50, 0.5f, kInf, true, Kind::uniform, Kind::special},
-      {0, 0.5f, 0.0f, true, Kind::uniform, Kind::uniform},      {-1, 0.5f, 0.0f, true, Kind::uniform, Kind::uniform}};
+  const Suppression cases[] = {{100, 0.5f, 0.3f, true, Kind::uniform, Kind::uniform},
+                               {100, 0.0f, -kFloatInfinity, false, Kind::uniform, Kind::uniform},
+                               {1000, 0.2f, -kFloatInfinity, true, Kind::uniform, Kind::few},
+                               {9, 0.5f, 1.0f, false, Kind::few, Kind::few},
+                               {1000, 0.1f, -kFloatInfinity, false, Kind::special, Kind::special},
+                               {50, 0.5f, 0.0f, true, Kind::special, Kind::special},
+                               {50, 0.5f, kFloatNan, true, Kind::uniform, Kind::uniform},
+                               {50, 0.5f, kFloatInfinity, true, Kind::uniform, Kind::special},
+                               {0, 0.5f, 0.0f, true, Kind::uniform, Kind::uniform},
+                               {-1, 0.5f, 0.0f, true, Kind::uniform, Kind::uniform}};
   for (const Suppression& s : cases) {
     for (const std::int64_t n : {0, 1, 5, 17, 300}) {
       const Graph graph = graph_of(fmt::format(
           "graph g(%b: f32[1,N,4], %s: f32[1,3,N], %m: i64[], %o: f32[], %t: f32[1]) {{ %y = NonMaxSuppression(%b, %s, "
           "%m, %o{}) {{center_point_box = {}}} return y = %y }}",
-          s.score == -kInf ? "" : ", %t", int{s.centred}));
+          s.score == -kFloatInfinity ? "" : ", %t", int{s.centred}));
       const Tier0 tier(graph);
       ASSERT_TRUE(tier);
-      const Numbers boxes = numbers(s.boxes, static_cast<std::size_t>(4 * n));
-      const Numbers scores = numbers(s.scores, static_cast<std::size_t>(3 * n));
+      const Floats boxes = floats_of_kind(s.boxes, static_cast<std::size_t>(4 * n));
+      const Floats scores = floats_of_kind(s.scores, static_cast<std::size_t>(3 * n));
       const auto got =
           run(tier, {Tensor::of<float>({1, n, 4}, boxes), Tensor::of<float>({1, 3, n}, scores), Tensor::scalar(s.most),
                      Tensor::scalar(s.overlap), Tensor::of<float>({1}, {s.score})});
@@ -260,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::ValuesIn(kernel::isas()),
 TEST(PartsOfWeights, AreTheOnesThatTheRunNames) {
   link_operators();
   const auto weight = [](std::string_view) {
-    Numbers all = numbers(Kind::uniform, 3 * 40 * 40);
+    Floats all = floats_of_kind(Kind::uniform, 3 * 40 * 40);
     return Tensor::of<float>({3, 40, 40}, all);
   };
   for (const char* text :
@@ -275,7 +281,7 @@ TEST(PartsOfWeights, AreTheOnesThatTheRunNames) {
     ASSERT_TRUE(graph) << graph.error().message;
     const Tier0 tier(*graph);
     ASSERT_TRUE(tier);
-    const Tensor x = Tensor::of<float>({2, 40}, numbers(Kind::uniform, 80));
+    const Tensor x = Tensor::of<float>({2, 40}, floats_of_kind(Kind::uniform, 80));
     for (const std::int64_t i : {0, 2, 1}) {
       const auto got = run_beside_reference(*tier.session, *graph, {x, Tensor::scalar(i)}, sum_of(1600, 40));
       EXPECT_TRUE(got) << got.error().message;

@@ -9,12 +9,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Tensor numbers(Sizes sizes, std::int64_t seed = 1) {
+Tensor numbered_floats(Sizes sizes, std::int64_t seed = 1) {
   Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
   for (float& v : t.as_mutable<float>()) v = static_cast<float>(seed++ * 37 % 23 % 5) - 2.0f;
   return t;
 }
-Tensor zeros(Sizes sizes) {
+Tensor zero_floats(Sizes sizes) {
   Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
   std::ranges::fill(t.as_mutable<float>(), 0.0f);
   return t;
@@ -40,7 +40,7 @@ TEST(Shapes, OnePlanServesAThousand) {
   for (std::int64_t k = 0; k < 1000; ++k) {
     const std::int64_t n = 1 + k % 10, c = 1 + k / 10 % 10, h = 1 + k / 100;
     SCOPED_TRACE(fmt::format("{} {} {}", n, c, h));
-    const std::vector<Datum> inputs{numbers({n, c, h}, k), numbers({h, 4})};
+    const std::vector<Datum> inputs{numbered_floats({n, c, h}, k), numbered_floats({h, 4})};
     if (k % 37 == 0) {
       EXPECT_TRUE(run_beside_reference(*tier.session, graph, inputs, sum_of(h)));
     } else {
@@ -131,7 +131,7 @@ TEST_P(ShapeTable, OneSessionTakesThemAll) {
       std::vector<Datum> inputs;
       std::string trace;
       for (const Sizes& s : sizes) {
-        inputs.push_back(numbers(s, static_cast<std::int64_t>(7 * inputs.size()) + round));
+        inputs.push_back(numbered_floats(s, static_cast<std::int64_t>(7 * inputs.size()) + round));
         trace += inputs.back().tensor().type_str() + " ";
       }
       SCOPED_TRACE(trace);
@@ -149,7 +149,8 @@ TEST(ShapeErrors, BroadcastNamesNodeAndExtents) {
   const Graph graph = graph_of("graph g(%x: f32[N], %y: f32[M]) {\n %z = Add(%x, %y) \"sum\"\n return z = %z\n}");
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
-  const std::vector<Datum> bad{numbers({3}), numbers({5})}, good{numbers({3}), numbers({1})};
+  const std::vector<Datum> bad{numbered_floats({3}), numbered_floats({5})},
+      good{numbered_floats({3}), numbered_floats({1})};
   for (int round = 0; round < 3; ++round) {
     const auto got = run_beside_reference(*tier.session, graph, bad);
     ASSERT_FALSE(got);
@@ -169,17 +170,17 @@ TEST(ShapeErrors, ContradictingSymbolsNameTheInput) {
     std::vector<Datum> inputs;
     const char* input;
   };
-  const Bad cases[] = {{{numbers({3, 2}), numbers({5})}, "'y'"},
-                       {{numbers({3, 4}), numbers({3})}, "'x'"},
-                       {{numbers({3}), numbers({3})}, "'x'"},
-                       {{Tensor::of<std::int64_t>({1, 2}, {1, 2}), numbers({1})}, "'x'"},
-                       {{numbers({3, 2}), Datum()}, "'y'"}};
+  const Bad cases[] = {{{numbered_floats({3, 2}), numbered_floats({5})}, "'y'"},
+                       {{numbered_floats({3, 4}), numbered_floats({3})}, "'x'"},
+                       {{numbered_floats({3}), numbered_floats({3})}, "'x'"},
+                       {{Tensor::of<std::int64_t>({1, 2}, {1, 2}), numbered_floats({1})}, "'x'"},
+                       {{numbered_floats({3, 2}), Datum()}, "'y'"}};
   for (const Bad& bad : cases) {
     const auto got = run_beside_reference(*tier.session, graph, bad.inputs);
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, Code::bad_input);
     EXPECT_THAT(got.error().message, HasSubstr(bad.input));
-    EXPECT_TRUE(run_beside_reference(*tier.session, graph, {numbers({4, 2}), numbers({4})}));
+    EXPECT_TRUE(run_beside_reference(*tier.session, graph, {numbered_floats({4, 2}), numbered_floats({4})}));
   }
 }
 
@@ -194,8 +195,8 @@ TEST(ShapeErrors, InsideALoopTheSessionRecovers) {
   })");
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
-  const std::vector<Datum> bad{Tensor::scalar<std::int64_t>(2), numbers({2}), numbers({4})};
-  const std::vector<Datum> good{Tensor::scalar<std::int64_t>(3), numbers({2}), zeros({1})};
+  const std::vector<Datum> bad{Tensor::scalar<std::int64_t>(2), numbered_floats({2}), numbered_floats({4})};
+  const std::vector<Datum> good{Tensor::scalar<std::int64_t>(3), numbered_floats({2}), zero_floats({1})};
   for (int round = 0; round < 2; ++round) {
     const auto got = run_beside_reference(*tier.session, graph, bad);
     ASSERT_FALSE(got);
@@ -216,7 +217,7 @@ TEST(ShapeErrors, ReshapeThatDoesNotFit) {
                                    {0, shape(0, 3), true},
                                    {5, shape(5, 1), true}}) {
     SCOPED_TRACE(s.summary());
-    const auto got = run_beside_reference(*tier.session, graph, {numbers({n}), s});
+    const auto got = run_beside_reference(*tier.session, graph, {numbered_floats({n}), s});
     EXPECT_EQ(got.has_value(), fits);
     if (!got) {
       EXPECT_THAT(got.error().message, HasSubstr("'fold'"));

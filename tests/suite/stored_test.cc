@@ -39,12 +39,13 @@ Result<Graph> through_package(const Graph& graph, const std::string& file) {
   return std::move(package.graph);
 }
 
-struct Form {
+struct StoredForm {
   std::string_view name;
   Result<Graph> (*stored)(const Graph& graph, const std::string& file);
   bool whole_types = true;  ///< it holds extents that are expressions, which requests are checked against
 };
-constexpr Form kForms[] = {{"Text", through_text}, {"Model", through_model, false}, {"Package", through_package}};
+constexpr StoredForm kStoredForms[] = {
+    {"Text", through_text}, {"Model", through_model, false}, {"Package", through_package}};
 
 /// Where only one of two runs fails, or the bits differ.
 std::optional<std::string> other_outcome(const Graph& graph, const Result<std::vector<Datum>>& got,
@@ -60,7 +61,7 @@ std::optional<std::string> other_outcome(const Graph& graph, const Result<std::v
   return std::nullopt;
 }
 
-class Stored : public ::testing::TestWithParam<Form> {
+class Stored : public ::testing::TestWithParam<StoredForm> {
  protected:
   void SetUp() override {
     link_operators();
@@ -184,7 +185,7 @@ TEST_P(Stored, SidesOfOtherRanksGiveTheSameBits) {
   expect_same_bits(graph, requests);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Stored, ::testing::ValuesIn(kForms),
+INSTANTIATE_TEST_SUITE_P(Forms, Stored, ::testing::ValuesIn(kStoredForms),
                          [](const auto& form) { return std::string(form.param.name); });
 
 }  // namespace

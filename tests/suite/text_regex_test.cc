@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string graph_with(std::string_view pattern) {
+std::string graph_with_pattern(std::string_view pattern) {
   return fmt::format(R"(graph match(%x: string[N]) {{ %y = RegexFullMatch(%x) {{pattern = "{}"}} return y = %y }})",
                      pattern);
 }
@@ -30,7 +30,7 @@ TEST(RegexFullMatch, MatchesTheWholeString) {
   };
   for (const auto& [pattern, x, y] : cases) {
     SCOPED_TRACE(pattern);
-    const Graph graph = graph_of(graph_with(pattern));
+    const Graph graph = graph_of(graph_with_pattern(pattern));
     const auto got = run_tiers(graph, fmt::format("%x = string[4] {}", x));
     ASSERT_TRUE(got) << got.error().message;
     expect_equal(graph, *got, {Datum(parse_literal(fmt::format("bool[4] {}", y)).value())}, kExact);
@@ -52,7 +52,7 @@ TEST(RegexFullMatch, KeepsTheShape) {
 TEST(RegexFullMatch, RefusesPatterns) {
   link_operators();
   for (const char* pattern : {"(a", "[", "*", "a{2000}", "((a{100}){100}){100}", "\\\\9"}) {
-    const auto graph = parse(graph_with(pattern));
+    const auto graph = parse(graph_with_pattern(pattern));
     ASSERT_FALSE(graph) << pattern;
     EXPECT_THAT(graph.error().message, HasSubstr("attribute 'pattern': "));
     EXPECT_EQ(graph.error().message.find('\n'), std::string::npos);
@@ -63,7 +63,7 @@ TEST(RegexFullMatch, RefusesPatterns) {
 
 TEST(RegexFullMatch, SaysThatItNeedsRe2) {
   link_operators();
-  const auto graph = parse(graph_with("a"));
+  const auto graph = parse(graph_with_pattern("a"));
   ASSERT_FALSE(graph);
   EXPECT_EQ(name_of(graph.error().code), name_of(Code::unsupported));
   EXPECT_THAT(graph.error().message, HasSubstr("built without RE2"));

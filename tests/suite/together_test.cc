@@ -154,7 +154,7 @@ TEST(TogetherInPlan, LeavesOutWhatTheSessionRunsItself) {
 
 /// A loop whose iterations have a large product and independent small work beside it. Values stay apart: each update is
 /// a sine of more than its argument.
-struct LoopCase {
+struct WideLoopCase {
   const char* name;
   const char* small;  ///< makes %t of %b
   const char* wide;   ///< makes %c of %a and %m = %a @ @m
@@ -165,7 +165,7 @@ constexpr const char *kSine = "%q = Mul(%m, f32[] 1.7)\n%r = Sin(%q)\n%h = Mul(%
                          "%q = Tanh(%m)\n%r = Mul(%q, f32[] 1.3)\n%k = MatMul(%a, @k)\n"
                          "%h = Mul(%k, f32[] 0.1)\n%c = Add(%r, %h)\n";
 
-const LoopCase kLoops[] = {
+const WideLoopCase kWideLoops[] = {
     {"a_product", "%t = MatMul(%b, @v)\n", kSine},
     {"a_body", "%t0 = Tanh(%b)\n%t = Mul(%t0, f32[] 2)\n", kSine},
     {"a_softmax", "%t0 = Mul(%b, f32[] 3)\n%t = Softmax(%t0)\n", kSine},
@@ -188,9 +188,9 @@ Tensor weight(std::string_view name) {
   return w;
 }
 
-class TogetherInCode : public ::testing::TestWithParam<LoopCase> {
+class TogetherInCode : public ::testing::TestWithParam<WideLoopCase> {
  protected:
-  static std::shared_ptr<const Graph> graph(const LoopCase& c) {
+  static std::shared_ptr<const Graph> graph(const WideLoopCase& c) {
     const std::string text = std::string("weight @m: f32[384,384]\nweight @k: f32[384,384]\nweight @v: f32[64,64]\n") +
                              "graph g(%n: i64[], %x: f32[R,384], %s: f32[R,64]) {\n" +
                              "%y, %z = Loop(%n, _, %x, %s) body(%i, %on, %a, %b) {\n%m = MatMul(%a, @m)\n" + c.small +
@@ -258,7 +258,7 @@ TEST_P(TogetherInCode, LimitsOnStepsAreExact) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Beside, TogetherInCode, ::testing::ValuesIn(kLoops),
+INSTANTIATE_TEST_SUITE_P(Beside, TogetherInCode, ::testing::ValuesIn(kWideLoops),
                          [](const auto& test) { return std::string(test.param.name); });
 
 // ---- behind a guard ----

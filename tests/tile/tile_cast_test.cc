@@ -15,8 +15,6 @@
 namespace frazil::kernel {
 namespace {
 
-using namespace testing;
-
 /// A cast by its definition.
 template <class To, class From>
 To converted(From x) {

@@ -13,8 +13,6 @@
 namespace frazil::kernel {
 namespace {
 
-using namespace testing;
-
 /// |got - want| in units of the last place of want as f32. Overflow counts from 2^128.
 double error_in_ulp(float got, double want) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) == std::isnan(got) ? 0 : 1e9;

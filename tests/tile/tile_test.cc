@@ -19,8 +19,6 @@
 namespace frazil::kernel {
 namespace {
 
-using namespace testing;
-
 // An oracle that reads like base/scalar_op.h, one element at a time, in 128-bit integers or double (long double for
 // f64).
 

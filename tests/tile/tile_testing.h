@@ -17,7 +17,7 @@
 #include "kernel/isa.h"
 
 // What the tests of the tile functions share: element types, operands, comparison.
-namespace frazil::kernel::testing {
+namespace frazil::kernel {
 
 struct Bool {
   std::uint8_t v;
@@ -173,4 +173,4 @@ void on_every_isa(Check check) {
 using TileTypes = ::testing::Types<Bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                                    std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
 
-}  // namespace frazil::kernel::testing
+}  // namespace frazil::kernel
