@@ -20,8 +20,8 @@ struct BenchOptions {
   std::optional<double> seconds;
 };
 
-constexpr double kDefaultSeconds = 2;
-constexpr std::uint64_t kFewestRuns = 3;
+constexpr double kDefaultBenchSeconds = 2;
+constexpr std::uint64_t kFewestBenchRuns = 3;
 
 /// Measured times in seconds.
 struct Times {
@@ -30,16 +30,16 @@ struct Times {
   std::vector<double> passes;
 };
 
-Status measure(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
+Status measure_requests(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
   Progress progress;
   for (std::uint64_t i = 0; i < options.warmup; ++i) {
     progress.show(fmt::format("warm-up {}/{}", i + 1, options.warmup));
     FRAZIL_CHECK(timed_pass(session, requests, nullptr));
   }
   const std::uint64_t most = options.runs.value_or(~std::uint64_t{0});
-  const double end = now() + options.seconds.value_or(kDefaultSeconds);
+  const double end = now() + options.seconds.value_or(kDefaultBenchSeconds);
   while (times.passes.size() < most) {
-    if (!options.runs && times.passes.size() >= kFewestRuns && now() >= end) break;
+    if (!options.runs && times.passes.size() >= kFewestBenchRuns && now() >= end) break;
     progress.show(fmt::format("run {}", times.passes.size() + 1));
     FRAZIL_TRY(const double total, timed_pass(session, requests, &times.requests));
     times.passes.push_back(total);
@@ -47,7 +47,7 @@ Status measure(Session& session, Requests& requests, const BenchOptions& options
   return {};
 }
 
-Json json_of(const Times& times, const Common& common) {
+Json json_of_times(const Times& times, const Common& common) {
   return {{"load_ms", times.load * 1e3},
           {"first_ms", times.first * 1e3},
           {"median_ms", median(times.requests) * 1e3},
@@ -59,7 +59,7 @@ Json json_of(const Times& times, const Common& common) {
           {"tier", common.tier}};
 }
 
-Status check(const BenchOptions& options) {
+Status check_bench(const BenchOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (options.runs && options.seconds) return fail(Code::bad_input, "--runs and --seconds exclude each other");
   if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
@@ -68,7 +68,7 @@ Status check(const BenchOptions& options) {
 }
 
 Result<int> bench(const BenchOptions& options) {
-  FRAZIL_CHECK(check(options));
+  FRAZIL_CHECK(check_bench(options));
   Times times;
   double begin = now();
   FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
@@ -88,8 +88,8 @@ Result<int> bench(const BenchOptions& options) {
   outputs.clear();
   requests.restart();
 
-  FRAZIL_CHECK(measure(*session, requests, options, times));
-  print_json(json_of(times, options.common));
+  FRAZIL_CHECK(measure_requests(*session, requests, options, times));
+  print_json(json_of_times(times, options.common));
   return kDone;
 }
 

@@ -74,7 +74,7 @@ std::string place_of(const debug::Difference& d) {
                      d.name);
 }
 
-Json json_of(const Comparison& c) {
+Json json_of_comparison(const Comparison& c) {
   Json json{{"compared", c.compared},
             {"differ", c.apart},
             {"only_a", c.only_a},
@@ -91,7 +91,7 @@ Json json_of(const Comparison& c) {
 
 int tell(const Comparison& c, bool json) {
   if (json) {
-    print_json(json_of(c));
+    print_json(json_of_comparison(c));
   } else {
     print_line(fmt::format("{} values compared, {} differ; {} only in A, {} only in B", c.compared, c.apart, c.only_a,
                            c.only_b));

@@ -51,7 +51,7 @@ Contents contents_of(const Graph& graph) {
   return c;
 }
 
-Json ports_json(const Graph& graph, const std::vector<Value>& values, const std::vector<std::string>& names) {
+Json typed_ports_json(const Graph& graph, const std::vector<Value>& values, const std::vector<std::string>& names) {
   Json json = Json::array();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Type& type = graph.type(values[i]);
@@ -68,13 +68,15 @@ Json ports_json(const Graph& graph, const std::vector<Value>& values, const std:
   return json;
 }
 
-Json json_of(const Properties& properties) {
+Json json_of_properties(const Properties& properties) {
   Json json = Json::array();
   for (const auto& [key, text] : properties) json.push_back({{"key", key}, {"value", text}});
   return json;
 }
 
-Json json_of(const Notes& notes) { return {{"doc", notes.doc}, {"metadata", json_of(notes.metadata)}}; }
+Json json_of_notes(const Notes& notes) {
+  return {{"doc", notes.doc}, {"metadata", json_of_properties(notes.metadata)}};
+}
 
 /// Notes of nodes that still exist.
 Json node_notes(const Graph& graph) {
@@ -83,7 +85,7 @@ Json node_notes(const Graph& graph) {
     for (const NodeId id : graph.block(BlockId{b}).nodes) {
       const auto found = graph.info->nodes.find(graph.node(id).stable);
       if (found == graph.info->nodes.end()) continue;
-      Json entry = json_of(found->second);
+      Json entry = json_of_notes(found->second);
       entry["node"] = graph.node(id).name;
       json.push_back(std::move(entry));
     }
@@ -97,12 +99,12 @@ Json info_json(const Graph& graph) {
   Json opsets = Json::array(), values = Json::array(), quantization = Json::array();
   for (const auto& [domain, version] : info.opsets) opsets.push_back({{"domain", domain}, {"version", version}});
   for (const auto& [name, notes] : info.values) {
-    Json entry = json_of(notes);
+    Json entry = json_of_notes(notes);
     entry["value"] = name;
     values.push_back(std::move(entry));
   }
   for (const auto& [tensor, parameters] : info.quantization) {
-    quantization.push_back({{"value", tensor}, {"parameters", json_of(parameters)}});
+    quantization.push_back({{"value", tensor}, {"parameters", json_of_properties(parameters)}});
   }
   return {{"ir_version", info.ir_version},
           {"model_version", info.model_version},
@@ -110,20 +112,20 @@ Json info_json(const Graph& graph) {
           {"producer_version", info.producer_version},
           {"domain", info.domain},
           {"opsets", std::move(opsets)},
-          {"model", json_of(info.model)},
-          {"graph", json_of(info.graph)},
+          {"model", json_of_notes(info.model)},
+          {"graph", json_of_notes(info.graph)},
           {"nodes", node_notes(graph)},
           {"values", std::move(values)},
           {"quantization", std::move(quantization)}};
 }
 
-Json json_of(const Graph& graph) {
+Json json_of_graph(const Graph& graph) {
   const Contents c = contents_of(graph);
-  Json inputs = ports_json(graph, graph.main().params, graph.input_names());
+  Json inputs = typed_ports_json(graph, graph.main().params, graph.input_names());
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i]["optional"] = graph.input_default(i) != nullptr;
   return {{"name", graph.name},
           {"inputs", std::move(inputs)},
-          {"outputs", ports_json(graph, graph.main().results, graph.output_names())},
+          {"outputs", typed_ports_json(graph, graph.main().results, graph.output_names())},
           {"nodes", c.nodes},
           {"blocks", c.blocks},
           {"constants", c.constants},
@@ -196,7 +198,7 @@ Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOp
 Result<int> inspect(const InspectOptions& options) {
   FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.loading)));
   if (options.json) {
-    print_json(json_of(*graph));
+    print_json(json_of_graph(*graph));
   } else if (options.tiers) {
     print_tiers();
     if (!options.requests.inputs.empty() || !options.requests.stream.empty())

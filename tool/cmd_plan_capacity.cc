@@ -21,7 +21,7 @@ struct CapacityOptions {
   bool json = false;
 };
 
-Json json_of(const server::Forecast& forecast) {
+Json json_of_forecast(const server::Forecast& forecast) {
   return {
       {"p50_ms", forecast.p50_ms}, {"p99_ms", forecast.p99_ms}, {"busy", forecast.busy}, {"peak_mb", forecast.peak_mb}};
 }
@@ -41,14 +41,14 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
   const server::MixProfile profile(service, mix, options.profile_s);
   const double most = profile.most_rate(), rate = options.rate.value_or(most * kUsualLoad);
   const server::Forecast forecast = profile.at(rate);
-  Json json = {{"most_rate", most}, {"rate", rate}, {"forecast", json_of(forecast)}};
+  Json json = {{"most_rate", most}, {"rate", rate}, {"forecast", json_of_forecast(forecast)}};
   if (!options.json) {
     print_line(fmt::format("at most {:.1f} requests per second on {} workers", most, options.service.workers));
     print_line(fmt::format("at {:.1f} per second: {}", rate, text_of(forecast)));
   }
   if (options.check_s > 0) {
     const server::Driven measured = server::drive(service, mix, rate, options.check_s);
-    json["measured"] = json_of(measured);
+    json["measured"] = json_of_forecast(measured);
     json["measured"]["rate"] = measured.rate;
     json["measured"]["failed"] = measured.failed;
     if (!options.json) print_line(fmt::format("measured at {:.1f} per second: {}", measured.rate, text_of(measured)));

@@ -27,8 +27,8 @@ struct ProfileOptions {
   std::uint64_t top = 40, trace_events = 250'000;
 };
 
-constexpr double kDefaultSeconds = 1;
-constexpr std::uint64_t kFewestRuns = 5, kMostRuns = 1000, kMostTraceEvents = 50'000'000;
+constexpr double kDefaultProfileSeconds = 1;
+constexpr std::uint64_t kFewestProfileRuns = 5, kMostRuns = 1000, kMostTraceEvents = 50'000'000;
 
 class Profiling {
  public:
@@ -54,10 +54,10 @@ class Profiling {
   /// Alternates passes as requests run, passes step by step, and passes step by step with the recorder.
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
-    const double end = now() + kDefaultSeconds;
+    const double end = now() + kDefaultProfileSeconds;
     const std::uint64_t most = runs.value_or(kMostRuns);
     while (on_.size() < most) {
-      if (!runs && on_.size() >= kFewestRuns && now() >= end) break;
+      if (!runs && on_.size() >= kFewestProfileRuns && now() >= end) break;
       progress.show(fmt::format("run {}", on_.size() + 1));
       const bool first = on_.size() % 2 == 0;
       if (first) FRAZIL_CHECK(time_without());
@@ -108,7 +108,7 @@ class Profiling {
   std::vector<double> alone_, off_, on_;
 };
 
-Status check(const ProfileOptions& options) {
+Status check_profile(const ProfileOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (options.common.tier == "ref") {
     return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
@@ -142,7 +142,7 @@ Status save_trace(std::ofstream& file, const ProfileOptions& options, const Reco
 }
 
 Result<int> profile(const ProfileOptions& options) {
-  FRAZIL_CHECK(check(options));
+  FRAZIL_CHECK(check_profile(options));
   FRAZIL_TRY(std::ofstream trace, open_trace(options.trace));
   FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));

@@ -72,7 +72,7 @@ double gain(const std::vector<ModelTimes>& models) {
   return models.empty() ? 1 : std::exp(sum / static_cast<double>(models.size()));
 }
 
-void print_table(const kernel::MeasuredTuning& measured) {
+void print_tuning(const kernel::MeasuredTuning& measured) {
   const kernel::Tuning& reference = kernel::reference_tuning(kernel::current_isa());
   print_line(fmt::format("{:<18} {:>12} {:>12}  ns", "constant", "reference", "measured"));
   for (const auto& c : kernel::tuning_constants())
@@ -83,7 +83,7 @@ void print_table(const kernel::MeasuredTuning& measured) {
                            c.predicted / c.measured));
 }
 
-Json json_of(const kernel::MeasuredTuning& measured, const std::vector<ModelTimes>& models) {
+Json json_of_tuning(const kernel::MeasuredTuning& measured, const std::vector<ModelTimes>& models) {
   Json constants = Json::object(), checks = Json::array(), runs = Json::array();
   for (const auto& c : kernel::tuning_constants()) constants[std::string(c.name)] = measured.tuning.*c.value;
   for (const auto& c : measured.checks)
@@ -115,12 +115,12 @@ Result<int> tune(const TuneOptions& options) {
   const bool kept = gain(models) <= kWorse;
   if (kept) FRAZIL_CHECK(kernel::save_tuning(path, measured.tuning, key));
   if (options.common.json) {
-    Json json = json_of(measured, models);
+    Json json = json_of_tuning(measured, models);
     json["file"] = kept ? Json(path) : Json();
     print_json(json);
     return kDone;
   }
-  print_table(measured);
+  print_tuning(measured);
   for (const ModelTimes& m : models)
     print_line(
         fmt::format("{}: {:.3f} ms with the reference, {:.3f} ms with the measured table", m.model, m.before, m.after));

@@ -191,7 +191,7 @@ std::string svg_of(const std::vector<std::pair<Way, Json>>& rows) {
 
 double number(const Json& row, const char* field) { return row.at(field).get<double>(); }
 
-void print_table(const std::vector<std::pair<Way, Json>>& rows) {
+void print_ways(const std::vector<std::pair<Way, Json>>& rows) {
   print_line(fmt::format("{:<8} {:>12} {:>10} {:>10} {:>12} {:>9} {:>11}", "way", "first answer", "p50", "p99.9",
                          "requests/s", "peak MB", "compiling"));
   for (const auto& entry : rows) {
@@ -232,7 +232,7 @@ Result<int> compare_ways(const std::string& model, const RequestOptions& request
   }
   if (!plot.empty()) FRAZIL_CHECK(write_file(plot, svg_of(rows)));
   if (!common.json) {
-    print_table(rows);
+    print_ways(rows);
     return kDone;
   }
   Json all = Json::array();

@@ -142,20 +142,20 @@ std::size_t cache_bytes(int name, std::size_t otherwise) {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 /// Zeroed pages that have been touched; freed in the destructor.
-class Pages {
+class HugePages {
  public:
-  explicit Pages(std::size_t bytes) : bytes_(bytes) {
+  explicit HugePages(std::size_t bytes) : bytes_(bytes) {
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return;
     madvise(at, bytes, MADV_HUGEPAGE);
     std::memset(at, 1, bytes);
     data_ = static_cast<const float*>(at);
   }
-  ~Pages() {
+  ~HugePages() {
     if (data_ != nullptr) munmap(const_cast<float*>(data_), bytes_);
   }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
+  HugePages(const HugePages&) = delete;
+  HugePages& operator=(const HugePages&) = delete;
   const float* data() const { return data_; }
 
  private:
@@ -163,7 +163,7 @@ class Pages {
   const float* data_ = nullptr;
 };
 
-Machine measure() {
+Machine measure_machine() {
   const double begin = now();
   const kernel::Isa isa = kernel::current_isa();
   const Probe probe = probe_for(isa);
@@ -172,7 +172,7 @@ Machine measure() {
             .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 * kMiB)};
   m.memory_bytes = std::clamp(2 * m.l3_bytes, 32 * kMiB, 128 * kMiB);
   m.peak_gflops = best_rate(0.01, probe.multiply_add);
-  const Pages pages(m.memory_bytes);
+  const HugePages pages(m.memory_bytes);
   if (pages.data() != nullptr) {
     const auto reading = [&](std::size_t bytes, double seconds) {
       const std::size_t count = bytes / sizeof(float) / 128 * 128;
@@ -197,7 +197,7 @@ double Machine::gbs_for(double bytes) const {
 }
 
 const Machine& machine() {
-  static const Machine measured = measure();
+  static const Machine measured = measure_machine();
   return measured;
 }
 

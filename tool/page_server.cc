@@ -36,9 +36,9 @@ bool names_this_host(std::string_view host) {
   return host == "127.0.0.1" || host == "localhost";
 }
 
-class Pages {
+class PageAnswers {
  public:
-  explicit Pages(const std::vector<PageFile>& files) : files_(files) {}
+  explicit PageAnswers(const std::vector<PageFile>& files) : files_(files) {}
 
   Answer answer(const Request& request) const {
     const auto host = request[http::field::host];
@@ -82,7 +82,7 @@ class Pages {
 /// One connection, alive while it waits for something.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, const Pages& pages, std::size_t& count)
+  Connection(tcp::socket socket, const PageAnswers& pages, std::size_t& count)
       : stream_(std::move(socket)), pages_(pages), count_(count) {
     ++count_;
   }
@@ -117,14 +117,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   Answer answer_;
-  const Pages& pages_;
+  const PageAnswers& pages_;
   std::size_t& count_;
 };
 
 class Listener {
  public:
   /// `connections` counts those that are open; it outlives the context, which destroys them.
-  Listener(asio::io_context& context, const Pages& pages, std::size_t& connections)
+  Listener(asio::io_context& context, const PageAnswers& pages, std::size_t& connections)
       : acceptor_(context), pages_(pages), connections_(connections) {}
 
   error_code open(std::uint16_t port) { return server::listen_at(acceptor_, {asio::ip::address_v4::loopback(), port}); }
@@ -142,7 +142,7 @@ class Listener {
 
  private:
   tcp::acceptor acceptor_;
-  const Pages& pages_;
+  const PageAnswers& pages_;
   std::size_t& connections_;
 };
 
@@ -150,7 +150,7 @@ class Listener {
 
 Status serve_page(const std::vector<PageFile>& files, std::uint16_t port,
                   const std::function<void(std::uint16_t port)>& listening) {
-  const Pages pages(files);
+  const PageAnswers pages(files);
   std::size_t connections = 0;
   asio::io_context context(1);
   Listener listener(context, pages, connections);

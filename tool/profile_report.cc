@@ -99,7 +99,7 @@ class RowPrinter {
   std::size_t width_;
 };
 
-constexpr std::size_t kWidth = 56;
+constexpr std::size_t kReportWidth = 56;
 
 std::string kind_of(const ProfileRow& row, std::size_t most) {
   return fmt::format("{} [{}]", clipped(row.op, most - row.kernel.size() - 3), row.kernel);
@@ -107,17 +107,17 @@ std::string kind_of(const ProfileRow& row, std::size_t most) {
 
 std::string title_of(const ProfileRow& row) {
   const std::string more = row.members.size() > 1 ? fmt::format(" +{}", row.members.size() - 1) : "";
-  const std::string kind = kind_of(row, kWidth / 2);
-  return fmt::format("{}{}  {}", shortened(row.node, kWidth - more.size() - kind.size() - 2), more, kind);
+  const std::string kind = kind_of(row, kReportWidth / 2);
+  return fmt::format("{}{}  {}", shortened(row.node, kReportWidth - more.size() - kind.size() - 2), more, kind);
 }
 
 void print_rows(const Profile& profile, std::size_t top) {
-  const RowPrinter out(profile, kWidth);
-  print_head("kind of step, per pass", kWidth);
-  for (const ProfileRow& row : profile.groups) out.print(kind_of(row, kWidth), row);
+  const RowPrinter out(profile, kReportWidth);
+  print_head("kind of step, per pass", kReportWidth);
+  for (const ProfileRow& row : profile.groups) out.print(kind_of(row, kReportWidth), row);
   out.print_time("between steps: shapes, control flow, results", between_ns(profile));
   print_line("");
-  print_head("node or fused group, per pass", kWidth);
+  print_head("node or fused group, per pass", kReportWidth);
   for (std::size_t i = 0; i < std::min(top, profile.nodes.size()); ++i) {
     const ProfileRow& row = profile.nodes[i];
     out.print(title_of(row), row);
@@ -172,7 +172,7 @@ void print_notes(const Profile& profile) {
       profile.overhead.alone_ms, profile.overhead.off_ms, profile.overhead.on_ms, 100 * (profile.overhead.ratio - 1)));
 }
 
-Json json_of(const ProfileRow& row, const Profile& profile) {
+Json json_of_row(const ProfileRow& row, const Profile& profile) {
   const auto passes = static_cast<double>(profile.passes);
   const Reached reached(row);
   Json json;
@@ -196,7 +196,7 @@ Json json_of(const ProfileRow& row, const Profile& profile) {
   return json;
 }
 
-Json json_of(const FlowRow& row, const Profile& profile) {
+Json json_of_flow(const FlowRow& row, const Profile& profile) {
   const auto passes = static_cast<double>(profile.passes);
   Json json{{"node", row.node}, {"op", row.op}, {"entries", static_cast<double>(row.totals.entries) / passes}};
   if (row.loop) json["iterations"] = static_cast<double>(row.totals.iterations) / passes;
@@ -373,10 +373,11 @@ Json json_of(const Profile& profile) {
   json["counters"] = counters;
   for (const char* part : {"groups", "nodes"}) {
     Json& rows = json[part] = Json::array();
-    for (const ProfileRow& row : *part == 'g' ? profile.groups : profile.nodes) rows.push_back(json_of(row, profile));
+    for (const ProfileRow& row : *part == 'g' ? profile.groups : profile.nodes)
+      rows.push_back(json_of_row(row, profile));
   }
   json["control_flow"] = Json::array();
-  for (const FlowRow& row : profile.flows) json["control_flow"].push_back(json_of(row, profile));
+  for (const FlowRow& row : profile.flows) json["control_flow"].push_back(json_of_flow(row, profile));
   return json;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 std::string value_id(Value value) { return std::to_string(value.id); }
 
-Json json_of(const AttrValue& value) {
+Json json_of_attribute(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Tensor>) {
@@ -29,7 +29,8 @@ Json attributes_of(const Node& node) {
   const Attrs defaults = default_attrs(*node.op);
   for (const AttrField& field : node.op->attrs.fields) {
     const auto value = field.get(node.attrs.get()), usual = field.get(defaults.get());
-    if (value && (field.required || !usual || !same(*value, *usual))) json[std::string(field.name)] = json_of(*value);
+    if (value && (field.required || !usual || !same(*value, *usual)))
+      json[std::string(field.name)] = json_of_attribute(*value);
   }
   return json;
 }

@@ -6,12 +6,10 @@
 namespace frazil::python {
 namespace {
 
-using Kind = OperatorInfo::Kind;
-
 constexpr const char* kKinds[] = {"an int",           "a float",         "a text",  "a list of ints",
                                   "a list of floats", "a list of texts", "a tensor"};
 
-[[noreturn]] void unfit(py::handle value, Kind kind, const std::string& what) {
+[[noreturn]] void unfit(py::handle value, OperatorInfo::Kind kind, const std::string& what) {
   refuse(what + ": expected " + kKinds[static_cast<int>(kind)] + ", got " + py::repr(value).cast<std::string>());
 }
 
@@ -46,38 +44,38 @@ auto list_of(py::handle value, F&& item) {
   return items;
 }
 
-Attribute converted(py::handle value, Kind kind, const std::string& what) {
+Attribute converted(py::handle value, OperatorInfo::Kind kind, const std::string& what) {
   const auto integer = [&](py::handle one) { return integer_of(one, what); };
   switch (kind) {
-    case Kind::integer: return integer(value);
-    case Kind::real: return real_of(value);
-    case Kind::string: return string_of(value);
-    case Kind::integers: return list_of(value, integer);
-    case Kind::reals: return list_of(value, real_of);
-    case Kind::strings: return list_of(value, string_of);
-    case Kind::tensor: break;
+    case OperatorInfo::Kind::integer: return integer(value);
+    case OperatorInfo::Kind::real: return real_of(value);
+    case OperatorInfo::Kind::string: return string_of(value);
+    case OperatorInfo::Kind::integers: return list_of(value, integer);
+    case OperatorInfo::Kind::reals: return list_of(value, real_of);
+    case OperatorInfo::Kind::strings: return list_of(value, string_of);
+    case OperatorInfo::Kind::tensor: break;
   }
   return copied(array_of(value, {what, Array::Kind::tensor, {}, {}}));
 }
 
-Kind kind_of(py::handle value) {
-  if (py::isinstance<py::array>(value)) return Kind::tensor;
-  if (py::isinstance<py::float_>(value)) return Kind::real;
-  if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) return Kind::string;
-  if (PyIndex_Check(value.ptr()) != 0 || is_dtype(value)) return Kind::integer;
-  if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) return Kind::tensor;
+OperatorInfo::Kind kind_of(py::handle value) {
+  if (py::isinstance<py::array>(value)) return OperatorInfo::Kind::tensor;
+  if (py::isinstance<py::float_>(value)) return OperatorInfo::Kind::real;
+  if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) return OperatorInfo::Kind::string;
+  if (PyIndex_Check(value.ptr()) != 0 || is_dtype(value)) return OperatorInfo::Kind::integer;
+  if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) return OperatorInfo::Kind::tensor;
   bool real = false;
   for (const py::handle one : value) {
-    if (py::isinstance<py::str>(one)) return Kind::strings;
+    if (py::isinstance<py::str>(one)) return OperatorInfo::Kind::strings;
     real = real || py::isinstance<py::float_>(one);
   }
-  return real ? Kind::reals : Kind::integers;
+  return real ? OperatorInfo::Kind::reals : OperatorInfo::Kind::integers;
 }
 
 }  // namespace
 
-Attribute attribute_of(py::handle value, std::optional<Kind> kind, const std::string& what) {
-  const Kind wanted = kind ? *kind : kind_of(value);
+Attribute attribute_of(py::handle value, std::optional<OperatorInfo::Kind> kind, const std::string& what) {
+  const OperatorInfo::Kind wanted = kind ? *kind : kind_of(value);
   try {
     return converted(value, wanted, what);
   } catch (py::error_already_set& error) {

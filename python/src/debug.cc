@@ -5,7 +5,7 @@ namespace frazil::python {
 namespace {
 
 /// (why, value, node, op, iterations, around, breakpoint).
-py::tuple tuple_of(const Debugger::Stop& stop) {
+py::tuple tuple_of_stop(const Debugger::Stop& stop) {
   constexpr const char* kWhy[] = {"step", "breakpoint", "ended"};
   return py::make_tuple(kWhy[static_cast<int>(stop.why)], stop.value, stop.node, stop.op,
                         py::tuple(py::cast(stop.iterations)), stop.around, stop.breakpoint);
@@ -41,7 +41,7 @@ class DebugWorker {
   py::tuple go(const F& move) {
     const Interruptible interruptible(*debugger_);
     try {
-      return tuple_of(unlocked([&] { return move(*debugger_); }));
+      return tuple_of_stop(unlocked([&] { return move(*debugger_); }));
     } catch (const Error& error) {
       if (error.code() == Code::cancelled) interruptible.raise_pending();
       throw;
@@ -71,7 +71,7 @@ class DebugWorker {
   std::optional<Debugger> debugger_;
 };
 
-py::tuple tuple_of(const Divergence& d) {
+py::tuple tuple_of_divergence(const Divergence& d) {
   return py::make_tuple(d.compared, d.differ, d.value, d.node, d.what, py::tuple(py::cast(d.iterations)));
 }
 
@@ -85,7 +85,7 @@ py::tuple compare_models(const Model& a, const Model& b, const py::dict& inputs,
     if (!values[i].empty()) named.push_back({a.inputs()[i].name, values[i]});
   }
   const CompareOptions options{of_a, of_b, rtol, atol, of_largest};
-  return tuple_of(unlocked([&] { return compare(a, b, named, options); }));
+  return tuple_of_divergence(unlocked([&] { return compare(a, b, named, options); }));
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ constexpr const char* kFresh = "dltensor";
 constexpr const char* kUsed = "used_dltensor";
 constexpr std::int32_t kCpu = 1, kPinned = 3;
 
-struct Row {
+struct DlpackRow {
   std::uint8_t code, bits;
   Dtype dtype;
 };
-constexpr Row kRows[] = {
+constexpr DlpackRow kDlpackRows[] = {
     {0, 8, Dtype::i8},          {0, 16, Dtype::i16},    {0, 32, Dtype::i32},        {0, 64, Dtype::i64},
     {1, 8, Dtype::u8},          {1, 16, Dtype::u16},    {1, 32, Dtype::u32},        {1, 64, Dtype::u64},
     {2, 16, Dtype::f16},        {2, 32, Dtype::f32},    {2, 64, Dtype::f64},        {4, 16, Dtype::bf16},
@@ -41,8 +41,8 @@ constexpr Row kRows[] = {
     {11, 8, Dtype::f8e4m3fnuz}, {12, 8, Dtype::f8e5m2}, {13, 8, Dtype::f8e5m2fnuz}, {14, 8, Dtype::f8e8m0},
 };
 
-Dtype dtype_of(Element element, const std::string& what) {
-  for (const Row& row : kRows) {
+Dtype dtype_of_element(Element element, const std::string& what) {
+  for (const DlpackRow& row : kDlpackRows) {
     if (row.code == element.code && row.bits == element.bits && element.lanes == 1) return row.dtype;
   }
   refuse(what + ": no element type corresponds to DLPack's code " + std::to_string(element.code) + " of " +
@@ -73,7 +73,7 @@ py::object array_of_dlpack(py::handle tensor, const std::string& what) {
   if (PyCapsule_IsValid(capsule.ptr(), kFresh) == 0) refuse(what + ": __dlpack__() gave no tensor");
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), kFresh));
   const Tensor& from = managed->tensor;
-  const Dtype dtype = dtype_of(from.dtype, what);
+  const Dtype dtype = dtype_of_element(from.dtype, what);
   const py::object owner = owner_of(managed);
   if (PyCapsule_SetName(capsule.ptr(), kUsed) != 0) throw py::error_already_set();
 

@@ -5,11 +5,11 @@
 namespace frazil::python {
 namespace {
 
-struct Row {
+struct DtypeName {
   const char* name;
   const char* bits;  ///< NumPy's type of the bits, where NumPy itself lacks the type
 };
-constexpr Row kRows[kDtypes] = {
+constexpr DtypeName kDtypeNames[kDtypes] = {
     {"bool", nullptr},        {"int8", nullptr},         {"int16", nullptr},      {"int32", nullptr},
     {"int64", nullptr},       {"uint8", nullptr},        {"uint16", nullptr},     {"uint32", nullptr},
     {"uint64", nullptr},      {"float16", nullptr},      {"bfloat16", "<u2"},     {"float32", nullptr},
@@ -18,16 +18,16 @@ constexpr Row kRows[kDtypes] = {
     {"float8_e8m0fnu", "u1"}, {"float4_e2m1fn", "u1"},   {"int4", "i1"},          {"uint4", "u1"},
     {"int2", "i1"},           {"uint2", "u1"},
 };
-const Row& row_of(Dtype dtype) { return kRows[static_cast<int>(dtype)]; }
+const DtypeName& names_of(Dtype dtype) { return kDtypeNames[static_cast<int>(dtype)]; }
 
 /// What Python sees: frazil.float32.
 struct DtypeObject {
   Dtype dtype;
 };
 
-std::array<PyObject*, kDtypes> numpy_dtypes, objects;  // owned by the process
+std::array<PyObject*, kDtypes> numpy_dtypes, dtype_objects;  // owned by the process
 
-py::object extension_dtype(const Row& row) {
+py::object extension_dtype(const DtypeName& row) {
   const py::object make = py::module_::import("numpy").attr("dtype");
   try {
     return make(py::module_::import("ml_dtypes").attr(row.name));
@@ -39,19 +39,19 @@ py::object extension_dtype(const Row& row) {
 
 std::optional<Dtype> dtype_from_python_name(const std::string& name) {
   for (int d = 0; d < kDtypes; ++d) {
-    if (name == kRows[d].name) return static_cast<Dtype>(d);
+    if (name == kDtypeNames[d].name) return static_cast<Dtype>(d);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-const char* python_name(Dtype dtype) { return row_of(dtype).name; }
+const char* python_name(Dtype dtype) { return names_of(dtype).name; }
 
 PyObject* numpy_dtype(Dtype dtype) {
   PyObject*& known = numpy_dtypes[static_cast<std::size_t>(dtype)];
   if (known != nullptr) return known;
-  const Row& row = row_of(dtype);
+  const DtypeName& row = names_of(dtype);
   if (row.bits != nullptr) {
     known = extension_dtype(row).release().ptr();
   } else {
@@ -70,7 +70,7 @@ std::optional<Dtype> dtype_of_numpy(py::handle dtype) {
   if (names.size() != 1) return std::nullopt;
   const auto found = dtype_from_python_name(names[0].cast<std::string>());
   const bool fits =
-      found && row_of(*found).bits != nullptr && dtype.attr("itemsize").cast<std::size_t>() == byte_size(*found);
+      found && names_of(*found).bits != nullptr && dtype.attr("itemsize").cast<std::size_t>() == byte_size(*found);
   return fits ? found : std::nullopt;
 }
 
@@ -89,7 +89,7 @@ Dtype dtype_of_object(py::handle object, const std::string& what) {
 }
 
 py::object object_of(Dtype dtype) {
-  return py::reinterpret_borrow<py::object>(objects[static_cast<std::size_t>(dtype)]);
+  return py::reinterpret_borrow<py::object>(dtype_objects[static_cast<std::size_t>(dtype)]);
 }
 
 std::optional<Dtype> dtype_from_name(std::string_view name) {
@@ -128,8 +128,8 @@ void bind_dtypes(py::module_& m) {
   for (int d = 0; d < kDtypes; ++d) {
     py::object object = py::cast(DtypeObject{static_cast<Dtype>(d)});
     all.append(object);
-    m.attr(kRows[d].name) = object;
-    objects[static_cast<std::size_t>(d)] = object.release().ptr();
+    m.attr(kDtypeNames[d].name) = object;
+    dtype_objects[static_cast<std::size_t>(d)] = object.release().ptr();
   }
   m.attr("dtypes") = py::tuple(all);
   m.def(

@@ -6,6 +6,11 @@ namespace frazil::python {
 
 constexpr int kDtypes = static_cast<int>(Dtype::u2) + 1;
 
+inline bool is_integer(Dtype dtype) { return dtype >= Dtype::i8 && dtype <= Dtype::u64; }
+inline bool is_real(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
 /// NumPy's and ml_dtypes' name: "float32", "bfloat16".
 const char* python_name(Dtype dtype);
 /// NumPy's dtype, a borrowed reference: ml_dtypes' where NumPy has none and ml_dtypes can be imported, else a structure

@@ -22,7 +22,7 @@ enum class Rule : std::uint8_t {
   special,   ///< integers to reals, which have no such value
 };
 
-struct Row {
+struct ElementwiseRow {
   const char* name;
   const char* parameters;
   const char* doc;
@@ -33,7 +33,7 @@ struct Row {
   bool from_zero = false;  ///< of unsigned integers, which the operator does not have: 0 - x
 };
 
-constexpr Row kRows[] = {
+constexpr ElementwiseRow kElementwiseRows[] = {
     {"add", "x1, x2", "x1 + x2.", Rule::numbers, "Add", "Or"},
     {"subtract", "x1, x2", "x1 - x2.", Rule::numbers, "Sub"},
     {"multiply", "x1, x2", "x1 * x2.", Rule::numbers, "Mul", "And"},
@@ -82,11 +82,7 @@ constexpr Row kRows[] = {
     {"arctanh", "x", "The inverse hyperbolic tangent.", Rule::inexact, "Atanh"},
 };
 
-bool is_integer(Dtype dtype) { return dtype >= Dtype::i8 && dtype <= Dtype::u64; }
 bool is_unsigned(Dtype dtype) { return dtype >= Dtype::u8 && dtype <= Dtype::u64; }
-bool is_real(Dtype dtype) {
-  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
-}
 
 Dtype real_of_size(Dtype dtype) {
   const std::size_t bytes = byte_size(dtype);
@@ -114,19 +110,19 @@ struct Step {
 };
 
 struct Elementwise {
-  const Row* row;
+  const ElementwiseRow* row;
   std::array<std::optional<Step>, kDtypes> steps;  ///< made on first use
   std::string text_signature;
 };
 
 namespace {
 
-[[noreturn]] void refuse_type(const Row& row, Dtype dtype, const char* what) {
+[[noreturn]] void refuse_type(const ElementwiseRow& row, Dtype dtype, const char* what) {
   PyErr_Format(PyExc_TypeError, "%s() of %s: %s", row.name, python_name(dtype), what);
   throw py::error_already_set();
 }
 
-const char* operator_for(const Row& row, Dtype given, Dtype cast) {
+const char* operator_for(const ElementwiseRow& row, Dtype given, Dtype cast) {
   if (row.rule == Rule::bits && is_real(given)) refuse_type(row, given, "only integers and bools have bits");
   if (row.rule == Rule::whole && !is_real(given)) return "Identity";
   if (cast != Dtype::boolean || row.rule == Rule::truth) return row.op;
@@ -202,7 +198,7 @@ bool has_negative(const LazyArray& integers) {
 }
 
 /// NumPy has no reciprocals of integers. An exponent that has not been computed is not looked at.
-void check_exponent(const Row& row, const Argument& exponent, Dtype dtype) {
+void check_exponent(const ElementwiseRow& row, const Argument& exponent, Dtype dtype) {
   if (row.op != std::string_view("Pow") || !is_integer(dtype)) return;
   const bool negative = exponent.number ? exponent.number->kind == Number::Kind::integer && exponent.number->whole < 0
                                         : api::detail::is_there(*exponent.array) && has_negative(*exponent.array);
@@ -258,9 +254,11 @@ std::deque<Elementwise>& all() {
   return functions;
 }
 
-std::size_t count_parameters(const Row& row) { return std::string_view(row.parameters).contains(',') ? 2 : 1; }
+std::size_t count_parameters(const ElementwiseRow& row) {
+  return std::string_view(row.parameters).contains(',') ? 2 : 1;
+}
 
-PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* call_elementwise(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     const auto& function = *static_cast<const Elementwise*>(PyCapsule_GetPointer(self, nullptr));
     const std::size_t wanted = count_parameters(*function.row);
@@ -293,10 +291,10 @@ void bind_elementwise(py::module_& m) {
   if (PyModule_AddFunctions(m.ptr(), functions_of_arrays) != 0) throw py::error_already_set();
   static auto& methods = *new std::deque<PyMethodDef>;  // functions refer to them
   py::dict functions;
-  for (const Row& row : kRows) {
+  for (const ElementwiseRow& row : kElementwiseRows) {
     Elementwise& function = all().emplace_back(Elementwise{&row, {}, {}});
     function.text_signature = std::string(row.name) + "(" + row.parameters + ", /)\n--\n\n" + row.doc;
-    methods.push_back({row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
+    methods.push_back({row.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_elementwise)),
                        METH_FASTCALL, function.text_signature.c_str()});
     const auto self = py::reinterpret_steal<py::object>(PyCapsule_New(&function, nullptr, nullptr));
     functions[row.name] = py::reinterpret_steal<py::object>(

@@ -29,26 +29,26 @@ struct Raised {
   std::shared_ptr<const void> held;
   PyObject* exception = nullptr;
 };
-thread_local Raised raised;
+thread_local Raised last_raised;
 
 /// The error in flight gets the exception as its cause; what is no Exception, such as KeyboardInterrupt, comes back
 /// itself.
 void chain(const Error& error) {
   const bool interrupt =
-      raised.exception != nullptr && PyErr_GivenExceptionMatches(raised.exception, PyExc_Exception) == 0;
-  const bool its = std::string_view(error.what()).find(raised.text) != std::string_view::npos;
-  if (raised.exception == nullptr || !(its || (interrupt && error.code() == Code::cancelled))) return;
+      last_raised.exception != nullptr && PyErr_GivenExceptionMatches(last_raised.exception, PyExc_Exception) == 0;
+  const bool its = std::string_view(error.what()).find(last_raised.text) != std::string_view::npos;
+  if (last_raised.exception == nullptr || !(its || (interrupt && error.code() == Code::cancelled))) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  Py_INCREF(raised.exception);
+  Py_INCREF(last_raised.exception);
   if (interrupt) {
     Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
-    type = py::object(py::type::of(py::handle(raised.exception))).release().ptr();
-    value = raised.exception;
+    type = py::object(py::type::of(py::handle(last_raised.exception))).release().ptr();
+    value = last_raised.exception;
     trace = PyException_GetTraceback(value);
   } else {
-    PyException_SetCause(value, raised.exception);
+    PyException_SetCause(value, last_raised.exception);
   }
   forget_raised();
   PyErr_Restore(type, value, trace);
@@ -59,7 +59,7 @@ void chain(const Error& error) {
 py::object exception_of(const Error& error) { return class_of(error.code())(error.what()); }
 
 void forget_raised() {
-  if (raised.exception != nullptr) raised = {};
+  if (last_raised.exception != nullptr) last_raised = {};
 }
 
 void throw_raised(py::error_already_set& error, const std::string& before, const std::string& behind) {
@@ -70,7 +70,7 @@ void throw_raised(py::error_already_set& error, const std::string& before, const
   if (!message.empty()) text += ": " + message;
   std::ranges::replace(text, '\n', ' ');
   text = before + text + behind;
-  raised = {text, kept(exception), exception.ptr()};
+  last_raised = {text, kept(exception), exception.ptr()};
   throw Error(code_of(exception), text);
 }
 

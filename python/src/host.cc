@@ -8,25 +8,23 @@
 namespace frazil::python {
 namespace {
 
-using Kind = OperatorInfo::Kind;
-
 /// The two functions of an operator, which is for the life of the process, and so is this. They may be set anew.
 struct HostFunctions {
   py::object run;    ///< of arrays; attributes by keyword
   py::object types;  ///< of a list of (DType, shape) or None, and a dict of attributes; returns a list of those
-  std::vector<std::pair<std::string, Kind>> attributes;
+  std::vector<std::pair<std::string, OperatorInfo::Kind>> attributes;
   std::size_t outputs = 1;
 };
 
-py::object attribute_object(const NodeAttributes& of, const std::string& name, Kind kind) {
+py::object attribute_object(const NodeAttributes& of, const std::string& name, OperatorInfo::Kind kind) {
   switch (kind) {
-    case Kind::integer: return py::int_(of.integer(name));
-    case Kind::real: return py::float_(of.real(name));
-    case Kind::string: return py::str(of.text(name));
-    case Kind::integers: return py::cast(of.integers(name));
-    case Kind::reals: return py::cast(of.reals(name));
-    case Kind::strings: return py::cast(of.texts(name));
-    case Kind::tensor: break;
+    case OperatorInfo::Kind::integer: return py::int_(of.integer(name));
+    case OperatorInfo::Kind::real: return py::float_(of.real(name));
+    case OperatorInfo::Kind::string: return py::str(of.text(name));
+    case OperatorInfo::Kind::integers: return py::cast(of.integers(name));
+    case OperatorInfo::Kind::reals: return py::cast(of.reals(name));
+    case OperatorInfo::Kind::strings: return py::cast(of.texts(name));
+    case OperatorInfo::Kind::tensor: break;
   }
   return object_of(of.tensor(name));
 }
@@ -64,8 +62,8 @@ std::vector<TensorType> call_types(const HostFunctions& functions, const py::dic
   return types;
 }
 
-std::vector<TensorType> types_of(const HostFunctions& functions, const NodeAttributes& attributes,
-                                 std::span<const TensorType> operands) {
+std::vector<TensorType> host_types_of(const HostFunctions& functions, const NodeAttributes& attributes,
+                                      std::span<const TensorType> operands) {
   const Locked locked;
   try {
     return call_types(functions, attributes_object(functions, attributes), operands);
@@ -174,7 +172,7 @@ std::vector<Array> run(const HostFunctions& functions, bool views, const NodeAtt
 // ---- registration ----
 
 /// By full name. What a program registers is never freed.
-auto& known() {
+auto& host_functions() {
   static auto& all = *new std::map<std::string, HostFunctions*>;
   return all;
 }
@@ -192,12 +190,12 @@ void register_host(const std::string& domain, const std::string& name, const std
   of->outputs = op.outputs;
   op.attributes = attributes_of(full, attributes);
   for (const auto& [attribute, value] : op.attributes) {
-    of->attributes.emplace_back(attribute, static_cast<Kind>(value.value().index()));
+    of->attributes.emplace_back(attribute, static_cast<OperatorInfo::Kind>(value.value().index()));
   }
-  op.types = [of](const NodeAttributes& a, std::span<const TensorType> in) { return types_of(*of, a, in); };
+  op.types = [of](const NodeAttributes& a, std::span<const TensorType> in) { return host_types_of(*of, a, in); };
   op.run = [of, views](const NodeAttributes& a, std::span<const Array> in) { return run(*of, views, a, in); };
   register_operator(std::move(op));
-  known()[full] = functions.release();
+  host_functions()[full] = functions.release();
 }
 
 }  // namespace
@@ -205,7 +203,7 @@ void register_host(const std::string& domain, const std::string& name, const std
 void bind_hosts(py::module_& m) {
   m.def("register_operator", &register_host);
   m.def("replace_functions", [](const std::string& full, py::object run_function, py::object types_function) {
-    HostFunctions& functions = *known().at(full);
+    HostFunctions& functions = *host_functions().at(full);
     functions.run = std::move(run_function);
     functions.types = std::move(types_function);
   });

@@ -127,7 +127,7 @@ py::tuple settle_together(const py::list& wanted) {
 
 PyObject* is_recording(PyObject*, PyObject*) { return PyBool_FromLong(api::detail::tracing() ? 1 : 0); }
 
-PyMethodDef functions[] = {
+PyMethodDef batch_functions[] = {
     {"enter_instances", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(enter_instances)), METH_FASTCALL,
      nullptr},
     {"settle", settle, METH_O, nullptr},
@@ -139,7 +139,7 @@ PyMethodDef functions[] = {
 
 void bind_lazy_batches(py::module_& m) {
   api::detail::set_lock(has_lock, run_unlocked);
-  if (PyModule_AddFunctions(m.ptr(), functions) != 0) throw py::error_already_set();
+  if (PyModule_AddFunctions(m.ptr(), batch_functions) != 0) throw py::error_already_set();
   m.def("waiting", &make_waiting);
   m.def("settle_together", &settle_together);
   m.def("calls_recalled", &api::detail::recalled);

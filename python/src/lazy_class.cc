@@ -11,12 +11,12 @@ PyTypeObject* base_class = nullptr;   // frazil._frazil.LazyArray
 PyTypeObject* final_class = nullptr;  // frazil.LazyArray, which is derived from it
 PyObject* index_function = nullptr;   // of an array and what stands in brackets
 
-LazyObject* of(PyObject* object) { return reinterpret_cast<LazyObject*>(object); }
-const LazyArray& array_in(PyObject* object) { return of(object)->array; }
+LazyObject* lazy_in(PyObject* object) { return reinterpret_cast<LazyObject*>(object); }
+const LazyArray& array_in(PyObject* object) { return lazy_in(object)->array; }
 
-void destroy(PyObject* object) {
+void destroy_lazy(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
-  of(object)->array.~LazyArray();
+  lazy_in(object)->array.~LazyArray();
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -154,7 +154,7 @@ Py_ssize_t length(PyObject* object) {
 
 // ---- elements ----
 
-PyObject* row_of(const LazyArray& array, std::int64_t index) {
+PyObject* row_at(const LazyArray& array, std::int64_t index) {
   const Sizes sizes = api::detail::extents(array);
   const bool inside = !sizes.empty() && (sizes[0] < 0 || (index >= -sizes[0] && index < sizes[0]));
   if (inside) {
@@ -178,7 +178,7 @@ PyObject* element(PyObject* object, PyObject* key) {
     if (!PyLong_CheckExact(key)) return PyObject_CallFunctionObjArgs(index_function, object, key, nullptr);
     const std::int64_t index = PyLong_AsLongLong(key);
     if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
-    return row_of(array_in(object), index);
+    return row_at(array_in(object), index);
   });
 }
 
@@ -190,7 +190,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyGetSetDef members[] = {
+PyGetSetDef lazy_class_members[] = {
     {"dtype", dtype, nullptr, "NumPy's dtype.", nullptr}, {"ndim", rank, nullptr, "The number of axes.", nullptr},
     {"_extents", extents, nullptr, nullptr, nullptr},     {"_there", is_there, nullptr, nullptr, nullptr},
     {"_traced", is_traced, nullptr, nullptr, nullptr},    {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -203,10 +203,10 @@ PyType_Slot slot(int number, F* function) {
 
 PyType_Slot* slots() {
   static PyType_Slot all[] = {
-      slot(Py_tp_dealloc, destroy),
+      slot(Py_tp_dealloc, destroy_lazy),
       slot(Py_tp_richcompare, compare),
       {Py_tp_methods, methods},
-      {Py_tp_getset, members},
+      {Py_tp_getset, lazy_class_members},
       slot(Py_mp_length, length),
       slot(Py_mp_subscript, element),
       slot(Py_nb_add, binary<"add">),
@@ -243,7 +243,7 @@ const LazyArray* lazy_of(PyObject* object) {
 PyObject* lazy_object(LazyArray array) {
   PyObject* const object = final_class->tp_alloc(final_class, 0);
   if (object == nullptr) throw py::error_already_set();
-  new (&of(object)->array) LazyArray(std::move(array));
+  new (&lazy_in(object)->array) LazyArray(std::move(array));
   return object;
 }
 
@@ -286,7 +286,7 @@ PyObject* make_ints(PyObject*, PyObject* const* numbers, Py_ssize_t count) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef lazy_class_functions[] = {
     {"lazy_ints", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_ints)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -294,7 +294,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 void bind_lazy_class(py::module_& m) {
-  if (PyModule_AddFunctions(m.ptr(), functions) != 0) throw py::error_already_set();
+  if (PyModule_AddFunctions(m.ptr(), lazy_class_functions) != 0) throw py::error_already_set();
   m.def("lazy_array", &make_array);
   PyType_Spec spec{"frazil._frazil.LazyArray", sizeof(LazyObject), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots()};

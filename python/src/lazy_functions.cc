@@ -14,7 +14,7 @@ struct FunctionObject {
   Function function;
 };
 
-FunctionObject* of(PyObject* object) { return reinterpret_cast<FunctionObject*>(object); }
+FunctionObject* function_in(PyObject* object) { return reinterpret_cast<FunctionObject*>(object); }
 
 PyTypeObject* function_class = nullptr;
 
@@ -28,7 +28,7 @@ Arrays arrays_of(py::handle sequence, const char* what) {
   return arrays;
 }
 
-py::tuple tuple_of(std::span<const LazyArray> arrays) {
+py::tuple tuple_of_arrays(std::span<const LazyArray> arrays) {
   py::tuple all(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), lazy_object(arrays[i]));
@@ -39,7 +39,7 @@ py::tuple tuple_of(std::span<const LazyArray> arrays) {
 /// Calls a function of arrays that returns several.
 Arrays called(PyObject* function, std::span<const LazyArray> arguments, const char* what) {
   if (function == nullptr) refuse("a recorded function is used after its end");
-  const auto made = py::reinterpret_steal<py::object>(PyObject_CallObject(function, tuple_of(arguments).ptr()));
+  const auto made = py::reinterpret_steal<py::object>(PyObject_CallObject(function, tuple_of_arrays(arguments).ptr()));
   if (!made) throw py::error_already_set();
   return arrays_of(made, what);
 }
@@ -56,7 +56,7 @@ void clean_up_after_thread() {
   if (!end || PyDict_SetItemString(own, kKey, end.ptr()) != 0) throw py::error_already_set();
 }
 
-PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject*) {
+PyObject* call_recorded(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject*) {
   return guarded([&]() -> PyObject* {
     clean_up_after_thread();
     const Line line = user_line();
@@ -66,40 +66,40 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
       if (array == nullptr) refuse("a recorded function takes arrays");
       operands.emplace_back(*array, line);
     }
-    std::vector<LazyArray> results = of(self)->function.call(operands);
+    std::vector<LazyArray> results = function_in(self)->function.call(operands);
     return lazy_objects(results);
   });
 }
 
-int traverse(PyObject* object, visitproc visit, void* arg) {
+int traverse_function(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(of(object)->body);
+  Py_VISIT(function_in(object)->body);
   return 0;
 }
 
-int clear(PyObject* object) {
-  Py_CLEAR(of(object)->body);
+int clear_function(PyObject* object) {
+  Py_CLEAR(function_in(object)->body);
   return 0;
 }
 
-void destroy(PyObject* object) {
+void destroy_function(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
-  clear(object);
-  of(object)->function.~Function();
+  clear_function(object);
+  function_in(object)->function.~Function();
   type->tp_free(object);
   Py_DECREF(type);
 }
 
-PyTypeObject* make_type() {
+PyTypeObject* make_function_type() {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, call), READONLY, nullptr},
       {nullptr, 0, 0, 0, nullptr},
   };
   static PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(destroy_function)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse_function)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear_function)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
       {Py_tp_members, members},
       {0, nullptr},
@@ -116,11 +116,11 @@ PyTypeObject* make_type() {
 py::object make_function(const std::string& name, const py::function& body) {
   PyObject* const object = function_class->tp_alloc(function_class, 0);
   if (object == nullptr) throw py::error_already_set();
-  new (&of(object)->function) Function(name, [object](std::span<const LazyArray> arguments) {
-    return called(of(object)->body, arguments, "a recorded function returns");
+  new (&function_in(object)->function) Function(name, [object](std::span<const LazyArray> arguments) {
+    return called(function_in(object)->body, arguments, "a recorded function returns");
   });
-  of(object)->call = call_function;
-  of(object)->body = Py_NewRef(body.ptr());
+  function_in(object)->call = call_recorded;
+  function_in(object)->body = Py_NewRef(body.ptr());
   return py::reinterpret_steal<py::object>(object);
 }
 
@@ -130,14 +130,14 @@ Model model_of(const py::object& function, const py::list& arguments, const py::
   const auto naming = [](const py::function& name) {
     return [&name](std::size_t position) { return name(position).cast<std::string>(); };
   };
-  return of(function.ptr())->function.model(arrays_of(arguments, "model()"), naming(input), naming(output));
+  return function_in(function.ptr())->function.model(arrays_of(arguments, "model()"), naming(input), naming(output));
 }
 
 py::tuple cond_of(const py::object& predicate, const py::function& then, const py::function& otherwise) {
   const auto side = [](const py::function& make) {
     return [&make] { return called(make.ptr(), {}, "a side of cond() returns"); };
   };
-  return tuple_of(api::cond(arrays_of(py::make_tuple(predicate), "cond()")[0], side(then), side(otherwise)));
+  return tuple_of_arrays(api::cond(arrays_of(py::make_tuple(predicate), "cond()")[0], side(then), side(otherwise)));
 }
 
 py::tuple loop_of(const py::function& condition, const py::function& body, const py::list& carried) {
@@ -149,13 +149,13 @@ py::tuple loop_of(const py::function& condition, const py::function& body, const
   const auto next = [&](const Arrays& values) {
     return called(body.ptr(), values, "the body of while_loop() returns");
   };
-  return tuple_of(api::loop(holds, next, arrays_of(carried, "while_loop()")));
+  return tuple_of_arrays(api::loop(holds, next, arrays_of(carried, "while_loop()")));
 }
 
 }  // namespace
 
 void bind_lazy_functions(py::module_& m) {
-  function_class = make_type();
+  function_class = make_function_type();
   m.attr("LazyFunction") = py::handle(reinterpret_cast<PyObject*>(function_class));
   m.def("lazy_function", &make_function);
   m.def("lazy_model", &model_of);

@@ -18,7 +18,7 @@ struct Known {
 };
 
 constexpr std::size_t kKnown = 1U << 12U, kMostFiles = 1U << 16U;
-std::array<Known, kKnown> known;  // the interpreter's lock guards it
+std::array<Known, kKnown> known_lines;  // the interpreter's lock guards it
 
 /// File names for the life of the process: a bounded number of them.
 const char* interned(std::string_view file) {
@@ -57,7 +57,7 @@ const Known& known_of(PyFrameObject* frame) {
   PyCodeObject* const code = PyFrame_GetCode(frame);
   const int instruction = PyFrame_GetLasti(frame);
   const auto hash = reinterpret_cast<std::uintptr_t>(code) / sizeof(void*) + static_cast<std::uintptr_t>(instruction);
-  Known& entry = known[hash % kKnown];
+  Known& entry = known_lines[hash % kKnown];
   if (entry.code != code || entry.instruction != instruction) look_up(frame, code, instruction, entry);
   Py_DECREF(code);
   return entry;

@@ -19,7 +19,7 @@ struct OperatorObject {
   std::vector<int> variables;  ///< by input: those of one number have one element type; negative: any. The last repeats
 };
 
-OperatorObject* of(PyObject* object) { return reinterpret_cast<OperatorObject*>(object); }
+OperatorObject* operator_in(PyObject* object) { return reinterpret_cast<OperatorObject*>(object); }
 
 /// Takes the arguments of a call; numbers and lists wait until the element types beside them are known.
 class Inputs {
@@ -84,7 +84,7 @@ PyObject* call_operator(PyObject* self, PyObject* const* arguments, std::size_t 
       PyErr_SetString(PyExc_TypeError, "the inputs of an operator are given by position");
       throw py::error_already_set();
     }
-    const OperatorObject& object = *of(self);
+    const OperatorObject& object = *operator_in(self);
     const Inputs inputs(object, arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)));
     const std::vector<Operand> operands = inputs.operands(user_line());
     if (object.outputs == 1) return lazy_object(object.operation(operands));
@@ -93,21 +93,21 @@ PyObject* call_operator(PyObject* self, PyObject* const* arguments, std::size_t 
   });
 }
 
-void destroy(PyObject* object) {
+void destroy_operator(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
-  of(object)->operation.~Operator();
-  of(object)->variables.~vector();
+  operator_in(object)->operation.~Operator();
+  operator_in(object)->variables.~vector();
   type->tp_free(object);
   Py_DECREF(type);
 }
 
-PyTypeObject* make_type() {
+PyTypeObject* make_operator_type() {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, call), READONLY, nullptr},
       {nullptr, 0, 0, 0, nullptr},
   };
   static PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(destroy_operator)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
       {Py_tp_members, members},
       {0, nullptr},
@@ -122,17 +122,17 @@ PyTypeObject* make_type() {
 }  // namespace
 
 void bind_lazy_operators(py::module_& m) {
-  static PyTypeObject* const type = make_type();
+  static PyTypeObject* const type = make_operator_type();
   m.attr("LazyOperator") = py::handle(reinterpret_cast<PyObject*>(type));
   m.def("lazy_operator",
         [](const std::string& name, const py::list& attributes, std::size_t outputs, std::vector<int> variables) {
           Operator operation(name, attributes_of(name, attributes), outputs);
           PyObject* const object = type->tp_alloc(type, 0);
           if (object == nullptr) throw py::error_already_set();
-          of(object)->call = call_operator;
-          new (&of(object)->operation) Operator(std::move(operation));
-          of(object)->outputs = outputs;
-          new (&of(object)->variables) std::vector<int>(std::move(variables));
+          operator_in(object)->call = call_operator;
+          new (&operator_in(object)->operation) Operator(std::move(operation));
+          operator_in(object)->outputs = outputs;
+          new (&operator_in(object)->variables) std::vector<int>(std::move(variables));
           return py::reinterpret_steal<py::object>(object);
         });
 }

@@ -65,7 +65,7 @@ py::object shape_of(const Port& port) {
   return extents_object(port.dims);
 }
 
-py::object dtype_of(const Port& port) {
+py::object dtype_of_port(const Port& port) {
   return port.kind == Array::Kind::tensor ? object_of(port.dtype) : py::object(py::none());
 }
 
@@ -86,7 +86,7 @@ void bind_ports(py::module_& m) {
             return names[static_cast<int>(port.kind)];
           },
           "'tensor', 'sequence' or 'map'")
-      .def_property_readonly("dtype", &dtype_of, "a frazil.DType; None unless it is a tensor")
+      .def_property_readonly("dtype", &dtype_of_port, "a frazil.DType; None unless it is a tensor")
       .def_property_readonly(
           "shape", &shape_of,
           "a tuple of numbers, and of texts for extents that runs decide: (\"N\", 3); None where the "

@@ -10,10 +10,10 @@
 namespace frazil::python {
 namespace {
 
-constexpr const char* kNames[] = {"run_begin", "run_end",        "node_begin", "node_end", "branch",
-                                  "iteration", "shapes_changed", "value",      "without"};
+constexpr const char* kObserverFunctions[] = {"run_begin", "run_end",        "node_begin", "node_end", "branch",
+                                              "iteration", "shapes_changed", "value",      "without"};
 
-py::tuple tuple_of(std::span<const std::int64_t> numbers) {
+py::tuple tuple_of_numbers(std::span<const std::int64_t> numbers) {
   py::tuple made(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) made[i] = numbers[i];
   return made;
@@ -30,8 +30,8 @@ PythonObserver::PythonObserver(py::object to, Session& session) : to_(std::move(
   const py::object base = py::module_::import("frazil.observe").attr("Observer");
   if (!py::isinstance(to_, base)) throw py::type_error("an observer must derive from frazil.Observer");
   for (int f = 0; f < kCount; ++f) {
-    const py::object own = to_.attr("__class__").attr(kNames[f]);
-    if (!own.is(base.attr(kNames[f]))) functions_[f] = to_.attr(kNames[f]);
+    const py::object own = to_.attr("__class__").attr(kObserverFunctions[f]);
+    if (!own.is(base.attr(kObserverFunctions[f]))) functions_[f] = to_.attr(kObserverFunctions[f]);
   }
   wanted_ = to_.attr("wanted")().cast<std::vector<std::string>>();
 }
@@ -97,7 +97,7 @@ std::vector<std::string> PythonObserver::wanted() const { return wanted_; }
 void PythonObserver::value(const ValueEvent& event) {
   if (!functions_[kValue]) return;
   const py::gil_scoped_acquire locked;
-  call(kValue, event.name, object_of(event.value), tuple_of(event.iterations));
+  call(kValue, event.name, object_of(event.value), tuple_of_numbers(event.iterations));
 }
 bool PythonObserver::without(std::string_view name, std::string_view why) {
   if (!functions_[kWithout]) return false;
@@ -119,7 +119,8 @@ class Fetcher : public Observer {
   /// A list of (name, value, iterations).
   py::list list() const {
     py::list all;
-    for (const Kept& one : kept_) all.append(py::make_tuple(one.name, object_of(one.value), tuple_of(one.iterations)));
+    for (const Kept& one : kept_)
+      all.append(py::make_tuple(one.name, object_of(one.value), tuple_of_numbers(one.iterations)));
     return all;
   }
 

@@ -14,7 +14,7 @@ const char* name_of(OperatorInfo::Kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-py::tuple types_of(const OperatorInfo::Port& port) {
+py::tuple types_of_port(const OperatorInfo::Port& port) {
   py::tuple types(port.types.size());
   for (std::size_t i = 0; i < port.types.size(); ++i) types[i] = object_of(port.types[i]);
   return types;
@@ -27,7 +27,7 @@ void bind_operators(py::module_& m) {
   py::class_<OperatorInfo::Port>(info, "Port")
       .def_readonly("name", &OperatorInfo::Port::name)
       .def_readonly("variable", &OperatorInfo::Port::variable, "ports of one variable have one element type")
-      .def_property_readonly("types", &types_of, "accepted element types; empty: any value")
+      .def_property_readonly("types", &types_of_port, "accepted element types; empty: any value")
       .def_property_readonly(
           "use", [](const OperatorInfo::Port& port) { return name_of(port.use); },
           "'required', 'optional' or 'variadic'");

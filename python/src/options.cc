@@ -3,14 +3,14 @@
 namespace frazil::python {
 namespace {
 
-struct Row {
+struct OptionRow {
   const char* name;
   void (*set)(Options& options, py::handle value);
   py::object (*get)(const Options& options);
 };
 
 template <auto Member>
-constexpr Row row(const char* name) {
+constexpr OptionRow row(const char* name) {
   return {name,
           [](Options& options, py::handle value) {
             using T = std::remove_reference_t<decltype(options.*Member)>;
@@ -19,7 +19,7 @@ constexpr Row row(const char* name) {
           [](const Options& options) -> py::object { return py::cast(options.*Member); }};
 }
 
-constexpr Row kRows[] = {
+constexpr OptionRow kOptionRows[] = {
     {"tier", [](Options& options, py::handle value) { options.tier = py::str(value).cast<std::string>(); },
      [](const Options& options) -> py::object { return py::str(options.tier); }},
     row<&Options::threads>("threads"),
@@ -34,14 +34,14 @@ constexpr Row kRows[] = {
 
 [[noreturn]] void unknown(const std::string& name) {
   std::string known;
-  for (const Row& row : kRows) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  for (const OptionRow& row : kOptionRows) known += (known.empty() ? "" : ", ") + std::string(row.name);
   throw py::type_error("unknown option '" + name + "'; options are " + known);
 }
 
 std::string repr(const Options& options) {
   std::string text;
   const Options defaults;
-  for (const Row& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     const py::object value = row.get(options);
     if (value.equal(row.get(defaults))) continue;
     text += (text.empty() ? "" : ", ") + std::string(row.name) + "=" + py::repr(value).cast<std::string>();
@@ -54,8 +54,8 @@ std::string repr(const Options& options) {
 void set_options(Options& options, const py::kwargs& keywords) {
   for (const auto [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    const Row* found = nullptr;
-    for (const Row& row : kRows) {
+    const OptionRow* found = nullptr;
+    for (const OptionRow& row : kOptionRows) {
       if (name == row.name) found = &row;
     }
     if (found == nullptr) unknown(name);
@@ -90,7 +90,7 @@ None means: as the environment says (`frazil knobs`).)");
     set_options(made, keywords);
     return made;
   }));
-  for (const Row& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     options.def_property_readonly(
         row.name, py::cpp_function([&row](const Options& o) { return row.get(o); }, py::is_method(options)));
   }

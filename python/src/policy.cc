@@ -8,7 +8,7 @@
 namespace frazil::python {
 namespace {
 
-constexpr std::array kNames{"check_load", "check_edit", "check_run"};
+constexpr std::array kPolicyFunctions{"check_load", "check_edit", "check_run"};
 
 py::object model_object(const Model& model) {
   return py::module_::import("frazil.model").attr("Model")(model, Options());
@@ -20,8 +20,8 @@ class PythonPolicy : public Policy {
   explicit PythonPolicy(const py::object& to) : to_(to), held_(kept(to)) {
     const py::object base = py::module_::import("frazil.policy").attr("Policy");
     if (!py::isinstance(to, base)) throw py::type_error("a policy must derive from frazil.Policy");
-    for (std::size_t f = 0; f < kNames.size(); ++f) {
-      overridden_[f] = !to.attr("__class__").attr(kNames[f]).is(base.attr(kNames[f]));
+    for (std::size_t f = 0; f < kPolicyFunctions.size(); ++f) {
+      overridden_[f] = !to.attr("__class__").attr(kPolicyFunctions[f]).is(base.attr(kPolicyFunctions[f]));
     }
   }
 
@@ -35,19 +35,19 @@ class PythonPolicy : public Policy {
     if (!overridden_[function]) return std::nullopt;
     const Locked locked;
     try {
-      const py::object reason = to_.attr(kNames[function])(model_object(models)...);
+      const py::object reason = to_.attr(kPolicyFunctions[function])(model_object(models)...);
       if (reason.is_none()) return std::nullopt;
       if (py::isinstance<py::str>(reason)) return reason.cast<std::string>();
-      refuse(std::string(kNames[function]) + "() must return a text or None, got " +
+      refuse(std::string(kPolicyFunctions[function]) + "() must return a text or None, got " +
              py::repr(reason).cast<std::string>());
     } catch (py::error_already_set& error) {
-      throw_raised(error, std::string(kNames[function]) + "(): ");
+      throw_raised(error, std::string(kPolicyFunctions[function]) + "(): ");
     }
   }
 
   py::handle to_;
   std::shared_ptr<const void> held_;  ///< the reference
-  std::array<bool, kNames.size()> overridden_{};
+  std::array<bool, kPolicyFunctions.size()> overridden_{};
 };
 
 }  // namespace
