@@ -21,7 +21,7 @@ using testing::Pair;
 TEST(RefusalsTest, AreToldOfEachKindFromTimeToTime) {
   std::vector<std::string> told;
   Refusals refusals([&](const server::Notice& notice) { told.push_back(notice.subject + ": " + notice.text); });
-  const Clock::time_point begin{1h};
+  const server::Clock::time_point begin{1h};
   refusals.note("http", 404, "no model 'a'", begin);
   refusals.note("http", 429, "too many", begin);
   for (int i = 1; i <= 5; ++i) refusals.note("http", 404, "no model 'b'", begin + i * 1s);
