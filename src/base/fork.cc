@@ -22,7 +22,7 @@ struct alignas(64) Stripe {
 };
 constinit std::array<Stripe, kStripes> stripes;
 constinit std::atomic<bool> forking = false;
-constinit std::atomic<bool> whole = true;
+constinit std::atomic<bool> forked_whole = true;
 constinit bool in_time = true;  // the fork() at hand has waited for all scopes; under one_fork
 constinit std::atomic<std::uint64_t> generation = 0;
 constinit std::mutex one_fork;  // at a time
@@ -71,7 +71,7 @@ void go_on() noexcept {
 
 /// Counts of threads that are not there are forgotten; some may have been about to wait for the fork.
 void in_child() noexcept {
-  if (!in_time) whole.store(false);
+  if (!in_time) forked_whole.store(false);
   for (Stripe& s : stripes) s.threads.store(0);
   generation.fetch_add(1);
   go_on();
@@ -117,6 +117,6 @@ void in_child_of_fork(void (*handler)() noexcept) noexcept {
 
 std::uint64_t fork_generation() noexcept { return generation.load(std::memory_order_relaxed); }
 
-bool forks_whole() noexcept { return whole.load(std::memory_order_relaxed); }
+bool forks_whole() noexcept { return forked_whole.load(std::memory_order_relaxed); }
 
 }  // namespace frazil

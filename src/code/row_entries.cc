@@ -10,11 +10,11 @@
 namespace frazil {
 namespace {
 
-constexpr std::int64_t kUnitElements = std::int64_t{1} << 14;
+constexpr std::int64_t kRowUnitElements = std::int64_t{1} << 14;
 
 /// Units of some items each, `nanoseconds` an element.
 std::int64_t cut(Prepare& cx, std::int64_t items, std::int64_t elements, double nanoseconds) {
-  const std::int64_t per_unit = items_per_unit(elements, kUnitElements);
+  const std::int64_t per_unit = items_per_unit(elements, kRowUnitElements);
   cx.units = std::max<std::int64_t>(1, ceil_div(items, per_unit));
   cx.nanoseconds = nanoseconds * static_cast<double>(items) * static_cast<double>(elements);
   return per_unit;

@@ -13,12 +13,12 @@ namespace frazil::lazy {
 namespace {
 
 std::vector<const Claim*> claims;  // the interpreter's lock guards it
-Mutex mutex;
+Mutex claims_mutex;
 Condition ended;
-std::uint64_t ends = 0;  // under the mutex
+std::uint64_t ends = 0;  // under claims_mutex
 
 std::uint64_t count_ends() {
-  const std::scoped_lock lock(mutex);
+  const std::scoped_lock lock(claims_mutex);
   return ends;
 }
 
@@ -26,7 +26,7 @@ void wait_for_end(std::uint64_t seen) {
   constexpr auto kLook = std::chrono::milliseconds(20);  // how often for a signal, whose handler cannot notify
   std::atomic<bool> cancelled = false;
   const auto wait = [&] {
-    std::unique_lock lock(mutex);
+    std::unique_lock lock(claims_mutex);
     while (!cancelled && ends == seen) ended.wait_for(lock, kLook);
   };
   unlocked(wait, [&] { cancelled = true; });
@@ -87,7 +87,7 @@ Status Claim::take(std::vector<Ref> wanted) {
 Claim::~Claim() {
   if (!taken_) return;
   std::erase(claims, this);
-  const std::scoped_lock lock(mutex);
+  const std::scoped_lock lock(claims_mutex);
   ++ends;
   ended.notify_all();
 }
