@@ -272,7 +272,7 @@ FRAZIL_LIBC(LibAsinh, asinh)
 FRAZIL_LIBC(LibAcosh, acosh)
 FRAZIL_LIBC(LibAtanh, atanh)
 FRAZIL_LIBC(LibErf, erf)
-#undef FRAZIL_LIBRARY
+#undef FRAZIL_LIBC
 struct LibLogistic {
   FRAZIL_INLINE static double run(double a) {
     double e = __builtin_exp(-__builtin_fabs(a)), r = 1 / (1 + e);
