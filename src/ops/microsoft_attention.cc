@@ -44,7 +44,7 @@ Expr ends_and_starts(CompositeCx& cx, Expr mask, Expr batch) {
   const Expr table = Reshape({mask, join_shape({int1(cx, -1), batch})});
   const Expr count = in_range(extent(table, 0), "mask_index: the number of rows", int1(cx, 1), int1(cx, 3));
   const Expr missing = Sub(int1(cx, 2), count);
-  return Pad({table, join_shape({int1(cx, 0), missing}), cx.builder().absent(), cx.ints({0})});
+  return ops::Pad({table, join_shape({int1(cx, 0), missing}), cx.builder().absent(), cx.ints({0})});
 }
 
 /// True up to each item's end, and from its start where the mask has `starts`.

@@ -135,7 +135,7 @@ Expr present(CompositeCx& cx, std::size_t past, std::string name, Expr fresh, co
                          ? fit(widened(cx.in(past)), std::move(name), {batch, heads, extent(cx.in(past), 2), size})
                          : Expand({zero, join_shape({batch, heads, none, size})});
   const Expr missing = Sub(Max2(extent(given, 2), s.total), extent(given, 2));
-  const Expr grown = Pad({given, join_shape({none, missing}), zero, cx.ints({2})});
+  const Expr grown = ops::Pad({given, join_shape({none, missing}), zero, cx.ints({2})});
   const Expr used = Less(iota(cx, extent_scalar(grown, 2)), Unsqueeze({s.past, cx.ints({1})}));
   return TensorScatter({Where(Unsqueeze({used, cx.ints({1, 3})}), grown, zero), fresh, s.past}, {.axis = -2});
 }
