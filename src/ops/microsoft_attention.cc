@@ -76,7 +76,7 @@ Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads&
       const Expr full = fit(mask, std::move(name), {batch, extent(h.q, 2), total});
       return Unsqueeze({Greater(full, none), cx.ints({1})});
     }
-    default: cx.unsupported("input {} with {} axes is not is_supported_attention; give it 1 to 3", name, cx.rank(i));
+    default: cx.unsupported("input {} with {} axes is not supported; give it 1 to 3", name, cx.rank(i));
   }
   return cx.builder().absent();
 }
@@ -206,7 +206,7 @@ Expr packed_input(CompositeCx& cx, std::size_t i, std::int64_t heads, std::int64
 
 std::optional<Heads> packed_heads(CompositeCx& cx, std::int64_t heads) {
   if (cx.has(3)) {
-    cx.unsupported("input bias beside packed inputs is not is_supported_attention; add it before");
+    cx.unsupported("input bias beside packed inputs is not supported; add it before");
     return std::nullopt;
   }
   const bool all = cx.rank(0) == 5;
