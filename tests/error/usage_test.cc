@@ -138,7 +138,9 @@ TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {
   const std::string model = digits_model();
   for (const auto& option : options) {
     for (const char* command : option.commands) {
-      for (const std::string& text : option.bad) {
+      // One parser serves all commands: the first takes all values, the others show that they have it.
+      const std::span<const std::string> bad(option.bad);
+      for (const std::string& text : command == option.commands[0] ? bad : bad.first(1)) {
         const Ended ended = run_tool({command, model, std::string(option.option) + "=" + text});
         SCOPED_TRACE(std::string(command) + " " + option.option + "=" + text + ": " + ended.err);
         EXPECT_EQ(ended.exit, 2);
