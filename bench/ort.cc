@@ -84,18 +84,22 @@ constexpr Release<100, Options> kReleaseSessionOptions;
 
 namespace abi = ort_abi;
 
+template <class Entry>
+typename Entry::Function Ort::function(Entry) const {
+  return reinterpret_cast<typename Entry::Function>(table_[Entry::index]);
+}
+
 template <class Entry, class... Args>
-auto Ort::call(Entry, Args... args) const {
-  auto function = reinterpret_cast<typename Entry::Function>(table_[Entry::index]);
-  if constexpr (std::is_same_v<decltype(function(args...)), abi::Status*>) {
-    abi::Status* status = function(args...);
+auto Ort::call(Entry entry, Args... args) const {
+  if constexpr (std::is_same_v<decltype(function(entry)(args...)), abi::Status*>) {
+    abi::Status* status = function(entry)(args...);
     if (!status) [[likely]]
       return;
-    std::string message = call(abi::kGetErrorMessage, static_cast<const abi::Status*>(status));
-    call(abi::kReleaseStatus, status);
+    std::string message = function(abi::kGetErrorMessage)(status);
+    function(abi::kReleaseStatus)(status);
     throw std::runtime_error("onnxruntime: " + message);
   } else {
-    return function(args...);
+    return function(entry)(args...);
   }
 }
 

@@ -36,6 +36,8 @@ class Ort {
  private:
   friend class OrtSession;
   friend class OrtPrepared;
+  template <class Entry>
+  typename Entry::Function function(Entry entry) const;
   template <class Entry, class... Args>
   auto call(Entry entry, Args... args) const;
 

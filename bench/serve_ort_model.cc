@@ -83,6 +83,10 @@ class Table {
     if (entries_ == nullptr) throw std::runtime_error(library + " is too old");
   }
   template <class E, class... Args>
+  auto call(Args... args) const {
+    return E::at(entries_)(args...);
+  }
+  template <class E, class... Args>
   void check(Args... args) const {
     Status* const status = E::at(entries_)(args...);
     if (status == nullptr) [[likely]]
@@ -90,10 +94,6 @@ class Table {
     const std::string message = call<GetErrorMessage>(static_cast<const Status*>(status));
     call<ReleaseStatus>(status);
     throw std::runtime_error("onnxruntime: " + message);
-  }
-  template <class E, class... Args>
-  auto call(Args... args) const {
-    return E::at(entries_)(args...);
   }
 
  private:
