@@ -59,6 +59,7 @@ void tile(const GemmBlock& g, int64_t lanes) {
       for (int v = 0; v < NV; ++v) factors.add(acc[r][v], bv[v], r);
     a += a_col;
     b += b_row;
+    asm volatile("" : "+r"(a));  // else the loads of later steps come first, and take the registers of the sums
   };
   int64_t i = 0;
   if constexpr (Ahead) {
