@@ -24,7 +24,7 @@ class Hasher {
   std::uint64_t state_ = 0x243f6a8885a308d3ull;
 };
 
-/// For tables whose keys are lists of numbers.
+/// The hash of tables whose keys are lists of numbers.
 struct HashOfWords {
   std::size_t operator()(std::span<const std::uint64_t> key) const {
     Hasher hasher;

@@ -15,7 +15,7 @@ std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at);
 /// Appends a code point in UTF-8, or U+FFFD when `code` is not one.
 void append_utf8(std::string& out, char32_t code);
 
-/// The text without blanks (space, \\t, \\n, \\r, \\f, \\v) at its ends.
+/// The text without blanks (space, \t, \n, \r, \f, \v) at its ends.
 std::string_view trimmed(std::string_view text);
 
 /// The decimal number that is the whole text, with a "-" where it is negative; nullopt for anything else.

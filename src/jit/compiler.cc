@@ -25,8 +25,8 @@ constexpr const char* kPasses =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse),"
     "globaldce";
 
-/// This pass moves integers into mask registers, which bodies do not use, in time quadratic in a function's length: in
-/// two thirds of all compile time of the longest plans.
+/// The pass moves integers into mask registers, which bodies do not use. It took two thirds of the compile time of long
+/// plans.
 void leave_out_domain_reassignment() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find("disable-x86-domain-reassignment");

@@ -12,8 +12,7 @@ constexpr std::size_t kSmallest = 16U << 10U;  // bytes; the heap serves smaller
 constexpr std::size_t kMostKept = 64U << 20U;  // bytes of a thread
 constexpr std::size_t kBufferClasses = 28, kMostEach = 256;
 
-thread_local bool spare_has_ended =
-    false;  // what the thread has spare: values in static storage are let go of behind it
+thread_local bool spare_has_ended = false;  // values in static storage are let go of after what the thread has spare
 
 /// Buffers by the power of two of their size.
 struct Spare {

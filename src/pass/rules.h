@@ -47,7 +47,7 @@ struct Site {
   /// The node that produces input i, when it is a call of `op` that cannot fail; else null.
   const Node* maker(std::size_t i, const OpDef& op) const { return has(i) ? maker(in[i], op) : nullptr; }
   const Node* maker(Value v, const OpDef& op) const;
-  /// As above, where it is in the block of the replacement.
+  /// The same node if it is in the block of the replacement; else null.
   const Node* maker_here(Value v, const OpDef& op) const;
   /// True when input i provably has the type of the result.
   bool same_type(std::size_t i) const;

@@ -17,7 +17,7 @@ namespace frazil::proto {
 using Tag = protozero::pbf_tag_type;
 using Wire = protozero::pbf_wire_type;
 
-/// How deep sequences and optionals may nest.
+/// The number of levels to which sequences and optionals may nest.
 inline constexpr int kMaxDepth = 64;
 
 /// Field numbers of onnx.proto.
