@@ -173,9 +173,27 @@ def checkout():
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
         subprocess.run(["git", "worktree", "add", "--detach", str(TREE), head], cwd=ROOT, check=True)
     subprocess.run(["git", "checkout", "-q", "--detach", "--force", head], cwd=TREE, check=True)
-    options = ["-DCMAKE_UNITY_BUILD=OFF", "-DFRAZIL_BENCH=OFF", "-DFRAZIL_EXAMPLES=OFF", "-DFRAZIL_PYTHON=OFF"]
+    (HOME / "one_by_one.cmake").write_text(one_by_one())
+    options = [f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "PYTHON", "VIEW"))]
     subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
     return head
+
+
+def one_by_one():
+    """CMake code that keeps the sources of the groups out of the units that are compiled together."""
+    by_folder = collections.defaultdict(list)
+    for name in GROUPS:
+        for path in sources_of(name):
+            by_folder[path.parent].append(path)
+    return "".join(
+        f"cmake_language(DEFER CALL set_source_files_properties {' '.join(map(str, paths))}"
+        f" DIRECTORY {folder} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\n"
+        for folder, paths in by_folder.items()
+    )
+
+
+def sources_of(group):
+    return sorted(path for pattern in GROUPS[group][0] for path in TREE.glob(pattern))
 
 
 def object_of(path):
@@ -197,7 +215,7 @@ class Tests:
 
     def build(self):
         programs = dict.fromkeys(f"frazil_test_{name}" for name, _ in self.parts)
-        return run(["ninja", "-C", str(BUILD), *programs], self.build_seconds)
+        return run(["ninja", "-C", str(BUILD), "frazil_jit", *programs], self.build_seconds)
 
     def start(self, part):
         name, cases = part
@@ -286,9 +304,7 @@ def chosen(groups, files, count, seed):
     each = -(-count // len(groups))
     picked = []
     for name in groups:
-        paths = sorted(
-            str(p.relative_to(TREE)) for pattern in GROUPS[name][0] for p in TREE.glob(pattern) if p.suffix == ".cc"
-        )
+        paths = [str(path.relative_to(TREE)) for path in sources_of(name)]
         of_group = [m for p in paths if not files or p in files for m in mutants_of(p)]
         random.Random(f"{seed} {name}").shuffle(of_group)
         picked.append([(name, m) for m in of_group[:each]])
@@ -302,7 +318,7 @@ def main():
     parser.add_argument("--folder", action="append", choices=list(GROUPS))
     parser.add_argument("--file", action="append", default=[])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
-    parser.add_argument("--build-seconds", type=float, default=900)
+    parser.add_argument("--build-seconds", type=float, default=3600)
     parser.add_argument("--report", type=pathlib.Path, default=HOME / "report.json")
     parser.add_argument("--list", action="store_true", help="print the mutants without running them")
     options = parser.parse_args()
