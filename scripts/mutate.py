@@ -75,6 +75,9 @@ GROUPS = {
     ),
 }
 
+# What a test program needs beyond the environment of all (see tests/CMakeLists.txt).
+ENVIRONMENT = {"inject": {"FRAZIL_TIER": "0"}}
+
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.S | re.M)
 
 # What stands in a line, and what takes its place. Binary operators have spaces around them in formatted sources.
@@ -220,7 +223,7 @@ class Tests:
     def start(self, part):
         name, cases = part
         program = BUILD / "tests" / f"frazil_test_{name}"
-        return start([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"], self.environment)
+        return start([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"], self.environment | ENVIRONMENT.get(name, {}))
 
     def measure(self):
         if self.build() != 0:
@@ -230,6 +233,7 @@ class Tests:
             if self.start(part).wait() != 0:
                 sys.exit(f"{part} fails on unchanged code")
             self.seconds[part] = time.monotonic() - begin
+            print(f"{part[0]} {part[1]}: {self.seconds[part]:.1f} s", file=sys.stderr, flush=True)
         self.parts.sort(key=self.seconds.get)
 
     def killer(self):
