@@ -353,7 +353,6 @@ void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std:
 void run_gemm(const ProductRun<GemmState>& r) {
   const auto& s = r.state;
   kernel::GemmCall g = s.gemm;
-  g.a = r.call.in[0];
   g.b = r.call.in[1];
   g.c = r.call.out[0];
   g.bias = s.bias ? r.call.in[2] : nullptr;

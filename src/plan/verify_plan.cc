@@ -247,11 +247,12 @@ class UpkeepChecker {
       if (p_.steps[i].as<step::Launch>() == nullptr) continue;
       Status status;
       for_slots(p_.steps[i], [&](SlotId s) {
-        for (Reg r : p_.slot(s).dims) {
-          if (status && group_of[r] != kNone && !depends(group_of[r], i)) {
-            status = fault("step {} depends on register r{} of group {}, which does not know it", i, r, group_of[r]);
-          }
-        }
+        const auto known = [&](Reg r) {
+          if (!status || group_of[r] == kNone || depends(group_of[r], i)) return;
+          status = fault("step {} depends on register r{} of group {}, which does not know it", i, r, group_of[r]);
+        };
+        std::ranges::for_each(p_.slot(s).dims, known);
+        std::ranges::for_each(p_.slot(s).strides, known);
       });
       FRAZIL_CHECK(status);
     }

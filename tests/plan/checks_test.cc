@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ir/infer.h"
-#include "ir/text.h"
-#include "ops/registry.h"
 #include "plan/make_plan.h"
+#include "suite/tiers.h"
 
 // What inference cannot decide is checked once in each run, however often the planner asks for spaces and views.
 namespace frazil::test {
@@ -37,14 +36,6 @@ constexpr CheckCase kCases[] = {
 };
 
 class Checks : public ::testing::TestWithParam<CheckCase> {};
-
-Graph graph_of(std::string_view text) {
-  link_operators();
-  auto graph = parse(text);
-  if (graph) return *std::move(graph);
-  ADD_FAILURE() << graph.error().message << "\n" << text;
-  return {};
-}
 
 TEST_P(Checks, AreInThePlanOnce) {
   for (const PassSet passes : {PassSet{}, PassSet::none()}) {

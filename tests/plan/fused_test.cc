@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-FusedKernel kernel_of(std::string_view text) {
+FusedKernel fused_of(std::string_view text) {
   auto kernel = parse_fused(text);
   if (!kernel) ADD_FAILURE() << kernel.error().message << "\n" << text;
   return kernel ? *std::move(kernel) : FusedKernel{};
@@ -80,7 +80,7 @@ constexpr const char* kConvolution = R"(fused (d0, d1, d2, d3) {
 
 TEST(FusedText, IsReadAsItIsPrinted) {
   for (const char* text : {kScaleAndShift, kSoftmaxOfSum, kLayerBehindProduct, kConvolution}) {
-    const FusedKernel kernel = kernel_of(text);
+    const FusedKernel kernel = fused_of(text);
     EXPECT_EQ(kernel.str(), text);
     const Status verified = verify(kernel);
     EXPECT_TRUE(verified) << verified.error().message;
@@ -138,7 +138,7 @@ TEST(FusedVerifier, RefusesWhatCannotRun) {
        "the producer writes no result"},
   };
   for (const BadText& row : rows) {
-    const Status status = verify(kernel_of(row.text));
+    const Status status = verify(fused_of(row.text));
     ASSERT_FALSE(status) << row.text;
     EXPECT_THAT(status.error().message, HasSubstr(row.message));
   }
@@ -191,15 +191,15 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
 
 TEST(FusedOnTier0, RunsAsWritten) {
   const auto y =
-      run(kernel_of(kScaleAndShift), {2, 4},
+      run(fused_of(kScaleAndShift), {2, 4},
           {{{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}}, {{4}, {1, 10, 100, -1}}, {{1, 4}, {0.5, 0, 0, 0}}}, {{{2, 4}, {}}});
   EXPECT_THAT(y[0], ElementsAre(1.5, 20, 300, -4, 5.5, 60, 700, -8));
 }
 
 /// Operands whose axes are in another order than the domain's.
 TEST(FusedOnTier0, ReadsAndWritesTransposed) {
-  const auto y = run(kernel_of("fused (d0, d1) { in 0: f32 [d1, d0] in 1: f32 [d0, d1] %0: f32 load 0 %1: f32 load 1 "
-                               "%2: f32 sub %0 %1 out 0: f32 [d1, d0] = %2 out 1: f32 [d0, d1] = %0 }"),
+  const auto y = run(fused_of("fused (d0, d1) { in 0: f32 [d1, d0] in 1: f32 [d0, d1] %0: f32 load 0 %1: f32 load 1 "
+                              "%2: f32 sub %0 %1 out 0: f32 [d1, d0] = %2 out 1: f32 [d0, d1] = %0 }"),
                      {2, 2}, {{{2, 2}, {1, 2, 3, 4}}, {{2, 2}, {10, 20, 30, 40}}}, {{{2, 2}, {}}, {{2, 2}, {}}});
   EXPECT_THAT(y[0], ElementsAre(1 - 10, 2 - 30, 3 - 20, 4 - 40));
   EXPECT_THAT(y[1], ElementsAre(1, 3, 2, 4));
@@ -207,7 +207,7 @@ TEST(FusedOnTier0, ReadsAndWritesTransposed) {
 
 /// What an inner value is: the kernel cut off behind its instruction.
 TEST(FusedOnTier0, GivesInnerValuesWhenItIsCut) {
-  const FusedKernel whole = kernel_of(kScaleAndShift);
+  const FusedKernel whole = fused_of(kScaleAndShift);
   const FusedKernel part = cut(whole, {2, Elem::f32, Access::broadcast(2, 2)});
   ASSERT_TRUE(verify(part));
   EXPECT_EQ(part.body.size(), 3U);
@@ -218,7 +218,7 @@ TEST(FusedOnTier0, GivesInnerValuesWhenItIsCut) {
 
 /// A product with its prologue, a row that is added, Relu and a normalisation behind it.
 TEST(FusedOnTier0, RunsWhatStandsAroundAProduct) {
-  FusedKernel kernel = kernel_of(kLayerBehindProduct);
+  FusedKernel kernel = fused_of(kLayerBehindProduct);
   constexpr std::int64_t m = 50, k = 3, n = 8;
   const auto number = [](std::int64_t i, std::int64_t j) { return static_cast<float>((i * 7 + j * 3) % 11) - 5; };
   Array x{{m, k}, {}}, w{{k, n}, {}}, bias{{n}, {}}, other{{m, n}, {}}, scale{{n}, {}}, made{{m, k}, {}};
