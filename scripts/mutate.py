@@ -34,7 +34,7 @@ HOME = ROOT / "build-mutants"
 TREE = HOME / "tree"
 BUILD = HOME / "build"
 
-# Parts of the test programs: a program and its filter of cases.
+# Parts of the tests: a program and its filter of cases, or "python" and files of python/tests.
 SUITE = [
     (
         "suite",
@@ -68,7 +68,14 @@ GROUPS = {
         ["src/plan/memory.cc", "src/plan/together.cc", "src/plan/resume.cc", "src/plan/verify_plan*.cc"],
         [*map(all_of, ("plan", "concurrent", "api")), *SUITE],
     ),
-    "lazy": (["src/lazy/*.cc"], [all_of("api")]),
+    "lazy": (
+        ["src/lazy/*.cc"],
+        [
+            all_of("api"),
+            ("python", "test_lazy.py test_lazy_functions.py"),
+            ("python", "test_lazy_batches.py test_numpy_agreement.py"),
+        ],
+    ),
     "server": (
         ["server/state*.cc", "server/tenants.cc", "server/batch*.cc", "server/http_*.cc", "server/wire.cc"],
         [all_of("server")],
@@ -177,8 +184,9 @@ def checkout():
         subprocess.run(["git", "worktree", "add", "--detach", str(TREE), head], cwd=ROOT, check=True)
     subprocess.run(["git", "checkout", "-q", "--detach", "--force", head], cwd=TREE, check=True)
     (HOME / "one_by_one.cmake").write_text(one_by_one())
-    options = [f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "PYTHON", "VIEW"))]
+    options = [f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "VIEW"))]
     subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
+    subprocess.run(["ninja", "-C", str(BUILD), "frazil_python"], check=True)  # the package, and not the module alone
     return head
 
 
@@ -213,17 +221,21 @@ class Tests:
         self.parts = list(parts)
         self.build_seconds = build_seconds
         shared = ROOT.parent / "shared"
-        self.environment = dict(os.environ, FRAZIL_CODE_CACHE=str(HOME / "code"), FRAZIL_SHARED=str(shared))
+        self.environment = dict(os.environ, FRAZIL_CODE_CACHE=str(HOME / "code"), FRAZIL_SHARED=str(shared), PYTHONPATH=str(BUILD / "python"))
         self.seconds = {}
 
     def build(self):
-        programs = dict.fromkeys(f"frazil_test_{name}" for name, _ in self.parts)
-        return run(["ninja", "-C", str(BUILD), "frazil_jit", *programs], self.build_seconds)
+        targets = {"frazil_module" if name == "python" else f"frazil_test_{name}" for name, _ in self.parts}
+        return run(["ninja", "-C", str(BUILD), "frazil_jit", *sorted(targets)], self.build_seconds)
 
     def start(self, part):
         name, cases = part
+        if name == "python":
+            files = [TREE / "python/tests" / file for file in cases.split()]
+            return start([interpreter(), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files], self.environment)
         program = BUILD / "tests" / f"frazil_test_{name}"
-        return start([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"], self.environment | ENVIRONMENT.get(name, {}))
+        command = [program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"]
+        return start(command, self.environment | ENVIRONMENT.get(name, {}))
 
     def measure(self):
         if self.build() != 0:
@@ -256,6 +268,12 @@ class Tests:
         finally:
             for process, _ in running.values():
                 end(process)
+
+
+@functools.cache
+def interpreter():
+    """The Python that the package is built for."""
+    return re.search(r"^Python_EXECUTABLE:\w+=(.+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
 
 
 @functools.cache
