@@ -184,7 +184,7 @@ def checkout():
         subprocess.run(["git", "worktree", "add", "--detach", str(TREE), head], cwd=ROOT, check=True)
     subprocess.run(["git", "checkout", "-q", "--detach", "--force", head], cwd=TREE, check=True)
     (HOME / "one_by_one.cmake").write_text(one_by_one())
-    options = [f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "VIEW"))]
+    options = ["-DFRAZIL_PYTHON=ON", f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "VIEW"))]
     subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
     subprocess.run(["ninja", "-C", str(BUILD), "frazil_python"], check=True)  # the package, and not the module alone
     return head
