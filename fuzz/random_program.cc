@@ -8,18 +8,21 @@
 namespace frazil::fuzz {
 namespace {
 
-// A wide value has the type f32[R,128], a narrow one f32[R,16].
-constexpr std::int64_t kWide = 128, kNarrow = 16, kRounds = 6, kPicks = 3, kRanked = 5000;
-constexpr int kMostDepth = 2, kMostGuards = 2;
+// A wide value has the type f32[R,wide], a narrow one f32[R,narrow].
+constexpr std::int64_t kRounds = 6, kPicks = 3;
+constexpr int kMostDepth = 2;
 
-constexpr std::string_view kHeader = R"(weight @w0: f32[128,128]
-weight @w1: f32[128,128]
-weight @w2: f32[128,128]
-weight @u: f32[16,128]
-weight @d: f32[128,16]
-weight @v: f32[16,16]
-graph program(%n: i64[], %sides: f32[6,3], %x: f32[R,128], %s: f32[R,16], %g: f32[K,16], %z: f32[5000]) {
-)";
+std::string header(const ProgramSizes& sizes) {
+  const auto [w, n, z, guards] = sizes;
+  return fmt::format(
+             "weight @w0: f32[{0},{0}]\nweight @w1: f32[{0},{0}]\nweight @w2: f32[{0},{0}]\n"
+             "weight @u: f32[{1},{0}]\nweight @d: f32[{0},{1}]\nweight @v: f32[{1},{1}]\n",
+             w, n) +
+         fmt::format(
+             "graph program(%n: i64[], %sides: f32[{},{}], %x: f32[R,{}], %s: f32[R,{}], %g: f32[K,{}], %z: f32[{}]) "
+             "{{\n",
+             kRounds, kPicks, w, n, n, z);
+}
 
 float normal(Choices& c) {
   constexpr double kTau = 6.283185307179586;
@@ -42,7 +45,7 @@ struct Visible {
 
 class Writer {
  public:
-  Writer(Choices& choices, int edit_at) : c_(choices), edit_at_(edit_at) {}
+  Writer(Choices& choices, const ProgramSizes& sizes, int edit_at) : c_(choices), sizes_(sizes), edit_at_(edit_at) {}
 
   std::string run() {
     Visible top{{"%x"}, {"%s"}};
@@ -53,7 +56,7 @@ class Writer {
     }
     give(last(top.wide));
     give(last(top.narrow));
-    return std::string(kHeader) + body_ + fmt::format("return {}\n}}\n", results_.substr(2));
+    return header(sizes_) + body_ + fmt::format("return {}\n}}\n", results_.substr(2));
   }
   int statements() const { return statements_; }
 
@@ -89,8 +92,8 @@ class Writer {
 
   void statement(Visible& v, int depth) {
     if (statements_++ == edit_at_) v.wide.push_back(made("Neg({})", last(v.wide)));
-    switch (c_.weighted({14, 6, 6, 8, 8, 8, 6, 6, 5, 5, depth < kMostDepth ? 6 : 0, depth < kMostDepth ? 12 : 0,
-                         depth < kMostDepth ? 5 : 0})) {
+    switch (c_.weighted({14, 6, 6, 8, 8, 8, 6, 6, 5, 5, depth < kMostDepth ? 6 : 0,
+                         depth < kMostDepth ? 6 * sizes_.guards : 0, depth < kMostDepth ? 5 : 0})) {
       case 0: v.wide.push_back(made("MatMul({}, @w{})", any(v.wide), c_.below(3))); break;
       case 1: v.wide.push_back(made("MatMul({}, @u)", any(v.narrow))); break;
       case 2: v.narrow.push_back(made("MatMul({}, @d)", any(v.wide))); break;
@@ -102,7 +105,7 @@ class Writer {
       case 8: ranked(v); break;
       case 9: v.in_loop ? prefix(v) : mix(v.wide); break;
       case 10: branch(v, depth); break;
-      case 11: guards_ < kMostGuards ? guarded(v, depth) : branch(v, depth); break;
+      case 11: guards_ < sizes_.guards ? guarded(v, depth) : branch(v, depth); break;
       default: inner_loop(v, depth); break;
     }
   }
@@ -132,8 +135,8 @@ class Writer {
     const std::string scaled = made("Mul(%z, {})", scale);
     const std::string best = fresh(), at = fresh();
     line("{}, {} = TopK({}, i64[1] 4)", best, at, scaled);
-    const std::string sum = made("ReduceSum({}, i64[1] [0]) {{keepdims = 0}}", best);
-    v.narrow.push_back(made("Add({}, {})", of, waved(sum)));
+    const std::string mean = made("ReduceMean({}, i64[1] [0]) {{keepdims = 0}}", best);
+    v.narrow.push_back(made("Add({}, {})", of, made("Mul({}, {})", mean, number(2, 4))));  // errors must not grow
   }
   /// Extents that depend on the iteration.
   void prefix(Visible& v) {
@@ -180,7 +183,7 @@ class Writer {
     block("then_branch", v, depth + 1,
           [&](Visible& inner) { return made("Reshape({}, i64[1] [-1])", last(inner.wide)); });
     block("else_branch", v, depth + 1, [&](Visible& inner) { return waved(last(inner.wide)); });
-    v.wide.push_back(made("Reshape({}, i64[2] [-1, {}])", either, kWide));
+    v.wide.push_back(made("Reshape({}, i64[2] [-1, {}])", either, sizes_.wide));
   }
 
   // ---- loops ----
@@ -239,38 +242,40 @@ class Writer {
   }
 
   Choices& c_;
+  const ProgramSizes sizes_;
   const int edit_at_;  // statement
   std::string body_, results_;
   int names_ = 0, given_ = 0, statements_ = 0, guards_ = 0;
 };
 
-std::vector<Datum> request(std::int64_t rows, Choices& c) {
+std::vector<Datum> request(std::int64_t rows, const ProgramSizes& of, Choices& c) {
   Tensor sides = Tensor::make(Elem::f32, {kRounds, kPicks}).value();
   for (float& side : sides.as_mutable<float>()) side = c.chance(50) ? 1 : 0;
   return {Tensor::scalar<std::int64_t>(c.between(1, kRounds)),
           sides,
-          normals({rows, kWide}, 1, c),
-          normals({rows, kNarrow}, 1, c),
-          normals({c.between(1, 3), kNarrow}, 1, c),
-          normals({kRanked}, 1, c)};
+          normals({rows, of.wide}, 1, c),
+          normals({rows, of.narrow}, 1, c),
+          normals({c.between(1, 3), of.narrow}, 1, c),
+          normals({of.ranked}, 1, c)};
 }
 
 }  // namespace
 
-RandomProgram random_program(Choices& choices) {
+RandomProgram random_program(Choices& choices, const ProgramSizes& sizes) {
   RandomProgram program;
   Choices again = choices;
-  Writer plain(choices, -1);
+  Writer plain(choices, sizes, -1);
   program.text = plain.run();
-  program.edited = Writer(again, static_cast<int>(choices.below(static_cast<std::size_t>(plain.statements())))).run();
-  for (const std::int64_t rows : {24, 40, 65}) program.requests.push_back(request(rows, choices));
+  program.edited =
+      Writer(again, sizes, static_cast<int>(choices.below(static_cast<std::size_t>(plain.statements())))).run();
+  for (const std::int64_t rows : {24, 40, 65}) program.requests.push_back(request(rows, sizes, choices));
   return program;
 }
 
 /// Products with them keep the size of their operand.
-Tensor program_weight(std::string_view name) {
-  const std::int64_t rows = name == "u" || name == "v" ? kNarrow : kWide;
-  const std::int64_t columns = name == "d" || name == "v" ? kNarrow : kWide;
+Tensor program_weight(std::string_view name, const ProgramSizes& sizes) {
+  const std::int64_t rows = name == "u" || name == "v" ? sizes.narrow : sizes.wide;
+  const std::int64_t columns = name == "d" || name == "v" ? sizes.narrow : sizes.wide;
   const std::array<std::uint8_t, 2> seed{static_cast<std::uint8_t>(name.front()),
                                          static_cast<std::uint8_t>(name.back())};
   Choices choices(seed);

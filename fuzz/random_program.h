@@ -17,9 +17,13 @@ struct RandomProgram {
   std::string edited;                        ///< the same with one more node in the middle
   std::vector<std::vector<Datum>> requests;  ///< of different extents and branches
 };
-RandomProgram random_program(Choices& choices);
+struct ProgramSizes {
+  std::int64_t wide = 128, narrow = 16, ranked = 5000;
+  int guards = 2;  ///< at most so many branches whose ranks differ
+};
+RandomProgram random_program(Choices& choices, const ProgramSizes& sizes = {});
 
 /// A weight that programs name: "w0" to "w2", "u", "d" or "v".
-Tensor program_weight(std::string_view name);
+Tensor program_weight(std::string_view name, const ProgramSizes& sizes = {});
 
 }  // namespace frazil::fuzz

@@ -42,6 +42,12 @@ class Cancelling : public Scheduler {
 
 class Configurations {
  public:
+  using Tiers = std::vector<exec::Tier>;
+  static inline const Tiers kAllTiers{exec::Tier::interpreted, exec::Tier::compiled, exec::Tier::specialised,
+                                      exec::Tier::adaptive};
+  explicit Configurations(Tiers tiers = kAllTiers, unsigned most_threads = 4, const fuzz::ProgramSizes& sizes = {})
+      : tiers_(std::move(tiers)), most_threads_(most_threads), sizes_(sizes) {}
+
   struct Done {
     std::uint64_t programs = 0, runs = 0, stopped = 0, together = 0, entered = 0, missed = 0, resumed = 0,
                   restarted = 0;
@@ -52,12 +58,12 @@ class Configurations {
   std::optional<std::string> check(std::uint64_t seed) {
     const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
     fuzz::Choices choices(bytes);
-    const fuzz::RandomProgram program = fuzz::random_program(choices);
+    const fuzz::RandomProgram program = fuzz::random_program(choices, sizes_);
     ++done_.programs;
     wrong_.clear();
     choices_ = &choices;
-    const auto kept = check(program.text, program.requests, 4);
-    if (wrong_.empty()) check(program.edited, program.requests, 2);
+    const auto kept = check(program.text, program.requests, most_threads_);
+    if (wrong_.empty()) check(program.edited, program.requests, std::min(most_threads_, 2U));
     if (wrong_.empty()) return std::nullopt;
     return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
   }
@@ -76,14 +82,13 @@ class Configurations {
   Executables check(const std::string& text, const std::vector<std::vector<Datum>>& requests, unsigned most_threads) {
     text_ = text;
     where_ = "parsing";
-    auto parsed = parse(text, fuzz::program_weight);
+    auto parsed = parse(text, [this](std::string_view name) { return fuzz::program_weight(name, sizes_); });
     if (!parsed) return fail("{}", parsed.error().message), Executables();
     const auto graph = std::make_shared<const Graph>(std::move(*parsed));
     requests_ = &requests;
     answer(graph);
     Executables all;
-    for (const exec::Tier tier :
-         {exec::Tier::interpreted, exec::Tier::compiled, exec::Tier::specialised, exec::Tier::adaptive}) {
+    for (const exec::Tier tier : tiers_) {
       if (tier != exec::Tier::interpreted && !exec::native_module()) break;
       auto made = Executable::make(graph, {.verify = 1, .tier = tier});
       if (!made) fail("{}", made.error().message);
@@ -201,6 +206,9 @@ class Configurations {
   /// A session begins with the plan that its last request ended in. Plans of two branches may sum in another order.
   Tolerance allowed() const { return text_.contains("NonZero") ? Tolerance{.rtol = 0, .atol = 0.002} : kExact; }
 
+  const Tiers tiers_;
+  const unsigned most_threads_;
+  const fuzz::ProgramSizes sizes_;
   fuzz::Choices* choices_ = nullptr;
   const std::vector<std::vector<Datum>>* requests_ = nullptr;
   Answers answers_;

@@ -21,5 +21,15 @@ TEST(Configurations, GiveTheBitsOfOneThreadOnTierZero) {
   EXPECT_GT(done.entered, 0U);
 }
 
+/// Many programs, so that plans go on from each kind of step in front of a guard.
+TEST(Configurations, GuardsThatMissOnTierZero) {
+  Configurations configurations({exec::Tier::interpreted}, 1, {.wide = 6, .narrow = 3, .ranked = 40, .guards = 5});
+  for (std::uint64_t seed = 100; seed < 220; ++seed) {
+    const auto wrong = configurations.check(seed);
+    ASSERT_FALSE(wrong) << *wrong;
+  }
+  EXPECT_GT(configurations.done().resumed, 100U);
+}
+
 }  // namespace
 }  // namespace frazil::test
