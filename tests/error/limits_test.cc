@@ -1,4 +1,5 @@
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -176,6 +177,67 @@ TEST(Limit, ResultsThatAreKeptDoNotCount) {
       kept.push_back(std::move(*out));
     }
     EXPECT_LE(run.session->held_bytes(), 1'000'000u);
+  }
+}
+
+struct Kept {
+  const char* what;
+  const char* graph;
+  std::function<std::vector<Datum>(int)> inputs;  ///< of a request of size 1 to kMostKept
+};
+constexpr int kMostKept = 400;
+
+Tensor ones(Sizes sizes) {
+  Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
+  std::ranges::fill(t.as_mutable<float>(), 1.0F);
+  return t;
+}
+
+const Kept kKept[] = {
+    {"extents that only the run knows", "graph g(%x: f32[N,16]) { %z = NonZero(%x) %y = Neg(%z) return y = %y }",
+     [](int n) { return std::vector<Datum>{ones({n, 16})}; }},
+    {"parts that a loop collects",
+     R"(graph g(%x: f32[N,16], %n: i64[]) {
+       %v, %all = Loop(%n, _, %x) body(%i, %on, %v) {
+         %next = Neg(%v)
+         %z = NonZero(%next)
+         yield %on, %next, %z
+       }
+       return all = %all })",
+     [](int n) { return std::vector<Datum>{ones({2, 16}), Tensor::scalar<std::int64_t>(n)}; }},
+    {"a value that a loop makes longer",
+     R"(graph g(%x: f32[N,16], %n: i64[]) {
+       %y = Loop(%n, _, %x) body(%i, %on, %v) {
+         %next = Concat(%v, %x) {axis = 0}
+         yield %on, %next
+       }
+       return y = %y })",
+     [](int n) { return std::vector<Datum>{ones({2, 16}), Tensor::scalar<std::int64_t>(n)}; }},
+    {"the arena", "graph g(%x: f32[N,16]) { %y = Softmax(%x) %z = MatMul(%y, f32[16,1] 1) return z = %z }",
+     [](int n) { return std::vector<Datum>{ones({n, 16})}; }},
+};
+
+/// What was freed for something larger does not count any more.
+TEST(Limit, WhatASessionKeepsCountsOnce) {
+  for (const Kept& row : kKept) {
+    SCOPED_TRACE(row.what);
+    const Graph graph = graph_of(row.graph);
+    const auto executable = Executable::make(std::make_shared<const Graph>(graph), {}).value();
+    const auto session_of = [&](std::size_t bytes) {
+      auto session = executable->open();
+      session->set_limits({.arena_bytes = bytes, .time = {}});
+      return session;
+    };
+    std::size_t least = 1;
+    while (!session_of(least)->run(row.inputs(kMostKept))) least += 1 + least / 16;
+    EXPECT_GT(least, std::size_t{1000});
+    const auto session = session_of(2 * least);
+    for (int n = 1; n <= kMostKept; n += 1 + n / 64) {
+      const auto got = session->run(row.inputs(n));
+      ASSERT_TRUE(got) << n << ": " << got.error().message;
+    }
+    const auto back = session->run(row.inputs(1));
+    EXPECT_TRUE(back) << back.error().message;
   }
 }
 

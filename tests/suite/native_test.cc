@@ -1,12 +1,19 @@
 // Machine code of fused bodies: which forms there are, what has none, and damaged objects.
 #include "code/native.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <ranges>
 #include <span>
 #include <string>
 
 #include <elf.h>
+#include <unistd.h>
 
+#include "base/knobs.h"
 #include "exec/backend.h"
 #include "exec/native_code.h"
 #include "kernel/isa.h"
@@ -64,6 +71,36 @@ std::string object(bool text = false) {
                  .form = form,
                  .text = text})
       .value();
+}
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")));
+}
+
+/// In a process of its own, as the knob is read once.
+TEST_F(Native, TellsPerfAndGdbWhereCodeLies) {
+  if (knobs()->code_symbols == "off") {
+    ::setenv("FRAZIL_CODE_SYMBOLS", "perf,gdb", 1);
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    const int status = std::system((self + " --gtest_brief=1 --gtest_filter=Native.TellsPerf*").c_str());
+    ::unsetenv("FRAZIL_CODE_SYMBOLS");
+    EXPECT_EQ(status, 0);
+    return;
+  }
+  const std::filesystem::path map = fmt::format("/tmp/perf-{}.map", ::getpid());
+  const std::size_t files = open_files();
+  const std::string bytes = object();
+  for (int n = 1; n <= 3; ++n) {
+    const auto code = NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
+    std::ifstream in(map);
+    std::string line, last;
+    int lines = 0;
+    while (std::getline(in, line)) ++lines, last = line;
+    EXPECT_EQ(lines, n);
+    EXPECT_EQ(last, fmt::format("{:x} {:x} add", reinterpret_cast<std::uintptr_t>(code->begin()), code->bytes()));
+  }
+  EXPECT_EQ(open_files(), files);
+  std::filesystem::remove(map);
 }
 
 TEST_F(Native, RunsAnObject) {

@@ -109,6 +109,17 @@ TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
   EXPECT_LE(std::ranges::count(text, '\n'), 8) << "versions are bounded:\n" << text;
 }
 
+TEST_F(PlanCode, TellsForWhichExtentsItIs) {
+  const auto executable = made(R"(graph g(%n: i64[], %x: f32[N,M]) {
+    %y = Loop(%n, _, %x) body(%i, %on, %v) { %a = Exp(%v) %b = Sin(%a) yield %on, %b }
+    return y = %y
+  })",
+                               Tier::specialised);
+  const auto session = executable->open();
+  ASSERT_TRUE(session->run(in_order(executable->graph(), "%n = i64[] 70, %x = f32[2,3] [[1, 2, 3], [4, 5, 6]]")));
+  EXPECT_THAT(executable->plan_codes()->explain(), testing::ContainsRegex("steps with r[0-9]+ = 2, r[0-9]+ = 3\n"));
+}
+
 /// Each round sums the first %i + 3 elements: extents that only the run determines.
 constexpr std::string_view kPrefixes = R"(graph g(%n: i64[], %x: f32[N]) {
   %s = Loop(%n, _, f32[] 0) body(%i, %on, %t) {
