@@ -161,9 +161,8 @@ def end(process):
     process.wait()
 
 
-def start(command, environment=None):
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True, env=environment, cwd=HOME)
+def start(command, environment=None, output=subprocess.DEVNULL):
+    return subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True, env=environment, cwd=HOME)
 
 
 def run(command, seconds):
@@ -228,22 +227,23 @@ class Tests:
         targets = {"frazil_module" if name == "python" else f"frazil_test_{name}" for name, _ in self.parts}
         return run(["ninja", "-C", str(BUILD), "frazil_jit", *sorted(targets)], self.build_seconds)
 
-    def start(self, part):
+    def start(self, part, output=subprocess.DEVNULL):
         name, cases = part
         if name == "python":
             files = [TREE / "python/tests" / file for file in cases.split()]
-            return start([interpreter(), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files], self.environment)
+            return start([interpreter(), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files], self.environment, output)
         program = BUILD / "tests" / f"frazil_test_{name}"
         command = [program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"]
-        return start(command, self.environment | ENVIRONMENT.get(name, {}))
+        return start(command, self.environment | ENVIRONMENT.get(name, {}), output)
 
     def measure(self):
         if self.build() != 0:
             sys.exit("the tests do not build")
         for part in self.parts:
             begin = time.monotonic()
-            if self.start(part).wait() != 0:
-                sys.exit(f"{part} fails on unchanged code")
+            with open(HOME / "unchanged.txt", "w") as output:
+                if self.start(part, output).wait() != 0:
+                    sys.exit(f"{part} fails on unchanged code: see {output.name}")
             self.seconds[part] = time.monotonic() - begin
             print(f"{part[0]} {part[1]}: {self.seconds[part]:.1f} s", file=sys.stderr, flush=True)
         self.parts.sort(key=self.seconds.get)
