@@ -308,7 +308,7 @@ def test_functions_and_parameters_of_several_threads():
 def test_other_threads_run_while_a_program_does():
     @frazil.function
     def long(x):
-        return frazil.while_loop(lambda v, n: n < 300_000, lambda v, n: (v + 1, n + 1), x, 0)[0]
+        return frazil.while_loop(lambda v, n: n < 3_000_000, lambda v, n: (v + 1, n + 1), x, 0)[0]
 
     done = threading.Event()
     thread = threading.Thread(target=lambda: (long(np.zeros(1, np.float32)).numpy(), done.set()))
