@@ -1,7 +1,11 @@
 """Models that several files test with."""
 
+import signal
+
 import frazil
 import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs in its background ignore interrupts
 
 
 @pytest.fixture(scope="session")

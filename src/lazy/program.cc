@@ -70,9 +70,11 @@ Status Program::run_form(const std::vector<bool>& stacked, std::span<const Datum
     }
   }
   if (session == nullptr) session = run_options().open(*form->executable);
-  running = session.get();
+  session->set_stop(&running.stop);
+  running.session = session.get();
   Status status = session->run(inputs, outputs);
-  running = nullptr;
+  running.session = nullptr;
+  session->set_stop(nullptr);
   const std::scoped_lock lock(mutex_);
   form->free.push_back(std::move(session));
   return status;
@@ -96,9 +98,10 @@ Status Program::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
 Status Program::run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs,
                           std::vector<Datum>& outputs) {
   Status status;
-  Running running = nullptr;
+  Running running;
   const auto cancel = [&] {
-    if (exec::Session* const session = running) session->cancel();
+    running.stop.exchange(true, std::memory_order_acq_rel);
+    if (exec::Session* const session = running.session) session->cancel();
   };
   unlocked([&] { status = run_form(stacked, inputs, outputs, running); }, cancel);
   return status;

@@ -56,7 +56,11 @@ class Program {
   /// The form for `stacked`; none stacked: the graph itself.
   Result<Form*> form(const std::vector<bool>& stacked);
   Status make(const std::vector<bool>& stacked, Form& form) const;
-  using Running = std::atomic<exec::Session*>;  ///< null: none
+  /// A run that another thread or a signal may end, whether or not it has begun.
+  struct Running {
+    std::atomic<exec::Session*> session = nullptr;
+    std::atomic<bool> stop = false;
+  };
   Status run_form(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs,
                   Running& running);
 
