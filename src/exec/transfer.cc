@@ -54,7 +54,13 @@ Status Transfer::make_room(const Slot& slot) {
   to_.sizes_of(slot, sizes);
   std::int64_t bytes = element_count(sizes) * static_cast<std::int64_t>(byte_size(slot.elem));
   if (storage.bytes != kNoReg) bytes = std::max(bytes, to_.regs[storage.bytes]);
-  return memory_.ensure(slot.storage, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64)), true);
+  auto room = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64));
+  for (const Plan::Append& append : to_.plan.appends) {
+    if (to_.plan.slot(append.slot).storage != slot.storage) continue;
+    const AxisRows rows(byte_size(slot.elem), sizes, append.axis);
+    room = std::max(room, bytes_for(rows, static_cast<std::size_t>(to_.regs[append.capacity])));
+  }
+  return memory_.ensure(slot.storage, room, true);
 }
 
 Result<bool> Transfer::act(const Resume::CopyAccumulator& copy) {

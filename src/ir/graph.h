@@ -135,6 +135,9 @@ class Graph {
   const std::vector<Assumption>& assumptions() const { return assumptions_; }
   /// The branch that the node's types follow.
   std::optional<bool> assumed(const Node& node) const;
+  /// True if types follow a branch only where a choice says so: results of other branches that differ in rank have
+  /// none.
+  bool assumes_no_branch() const { return !choices_.otherwise; }
 
   /// "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;

@@ -18,6 +18,7 @@ class GraphHasher {
   explicit GraphHasher(const Graph& graph) : graph_(graph), dims_(graph.scope(), DimText::Rename::all) {}
 
   std::uint64_t run() {
+    if (graph_.assumes_no_branch()) tag(Tag::nothing);
     [[maybe_unused]] const Status done = walk(graph_, *this);
     for (SymbolId s : dims_.named()) {
       const Bounds b = graph_.scope().symbol_bounds(s);

@@ -89,6 +89,10 @@ class Parser {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
       FRAZIL_CHECK(input());
     }
+    if (tokens_.take("assume")) {
+      FRAZIL_CHECK(tokens_.expect("none"));
+      TextReader::choices(graph_).otherwise = std::nullopt;
+    }
     open_.push_back({.region = {}, .block = Graph::kMain, .results = {}});
     return tokens_.expect("{");
   }

@@ -144,7 +144,7 @@ class Printer {
       put("{}{}: {}", i == 0 ? "" : ", ", define(params[i], graph_.input_names()[i]), dims_.str(type));
       if (const Tensor* value = graph_.input_default(i)) out_ += " = " + input_default(type, *value);
     }
-    out_ += ") {\n";
+    out_ += graph_.assumes_no_branch() ? ") assume none {\n" : ") {\n";
   }
 
   std::string input_default(const Type& type, const Tensor& value) {

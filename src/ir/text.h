@@ -32,7 +32,8 @@ using WeightSource = std::function<Tensor(std::string_view name)>;
 /// Names that are not identifiers are quoted: %"in:0". A number names a value without a name. Operators of other
 /// domains
 /// are domain::Op; `_` is an absent input or an unwanted output; `;` starts a comment. A region whose types follow one
-/// branch (Graph::Assumption) has `assume true` or `assume false` before its blocks.
+/// branch (Graph::Assumption) has `assume true` or `assume false` before its blocks; a graph whose other types follow none
+/// has `assume none` before its own.
 std::string print(const Graph& graph);
 
 /// The constants that print() shows as @name.

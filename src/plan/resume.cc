@@ -43,7 +43,8 @@ struct Defined {
   };
 };
 
-/// Names of registers by what they hold: extents of inputs, symbols, and what is computed of them; 0 for others.
+/// Names of registers by what they hold: extents of inputs, symbols, capacities, and what is computed of them; 0 for
+/// others.
 std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& values) {
   std::vector<std::uint64_t> names(plan.registers, 0);
   for (SymbolId s = 0; s < plan.graph->scope().symbol_count(); ++s) names[s] = values.of_symbol(s).value_or(0);
@@ -52,6 +53,9 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
       const SymbolId s = plan.input_dims[i][axis].symbol;
       if (s != kNone) names[s] = values.of_input(i, axis);
     }
+  }
+  for (const Plan::Append& a : plan.appends) {
+    if (a.input == kNone) names[a.capacity] = values.of_capacity(a.from, a.axis);
   }
   for (const RegGroup& group : plan.groups) {
     for (const auto& ins : group.program.code) {

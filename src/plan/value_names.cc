@@ -10,7 +10,18 @@
 namespace frazil {
 namespace {
 
-enum class Kind : std::uint8_t { input, constant, param, node, result, element, extent, input_extent, operation };
+enum class Kind : std::uint8_t {
+  input,
+  constant,
+  param,
+  node,
+  result,
+  element,
+  extent,
+  input_extent,
+  capacity,
+  operation
+};
 
 Key named(Kind kind) { return Key().add(static_cast<std::uint64_t>(kind)); }
 
@@ -100,6 +111,10 @@ std::optional<std::uint64_t> ValueNames::of_symbol(SymbolId symbol) const {
     return numbers_.of(named(Kind::extent).add(of(e->value)).add(static_cast<std::uint64_t>(e->axis)));
   }
   return std::nullopt;
+}
+
+std::uint64_t ValueNames::of_capacity(Value v, std::size_t axis) const {
+  return numbers_.of(named(Kind::capacity).add(of(v)).add(std::uint64_t{axis}));
 }
 
 std::uint64_t ValueNames::of_input(std::size_t index, std::size_t axis) const {

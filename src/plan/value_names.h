@@ -30,6 +30,8 @@ class ValueNames {
   std::uint64_t of(Value v) const { return names_[v.id]; }
   /// Of a symbol that is read from a value or from its extents.
   std::optional<std::uint64_t> of_symbol(SymbolId symbol) const;
+  /// Of the capacity along `axis` of a value that a loop makes longer.
+  std::uint64_t of_capacity(Value v, std::size_t axis) const;
   /// Of extent `axis` of input `index`.
   std::uint64_t of_input(std::size_t index, std::size_t axis) const;
   /// Of what an operation of a DimProgram makes from a and b.

@@ -90,7 +90,7 @@ class Configurations {
     Executables all;
     for (const exec::Tier tier : tiers_) {
       if (tier != exec::Tier::interpreted && !exec::native_module()) break;
-      auto made = Executable::make(graph, {.verify = 1, .tier = tier});
+      auto made = Executable::make(graph, {.verify = 3, .tier = tier});
       if (!made) fail("{}", made.error().message);
       if (!wrong_.empty()) return all;
       all.push_back(*made);
@@ -105,7 +105,7 @@ class Configurations {
   void answer(const std::shared_ptr<const Graph>& graph) {
     answers_.clear();
     where_ = "tier 0 on one thread";
-    const auto made = Executable::make(graph, {.verify = 1});
+    const auto made = Executable::make(graph, {.verify = 3});
     if (!made) return fail("{}", made.error().message);
     for (const auto& request : *requests_) {
       auto got = (*made)->open()->run(request);

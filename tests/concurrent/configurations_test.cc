@@ -29,6 +29,7 @@ TEST(Configurations, GuardsThatMissOnTierZero) {
     ASSERT_FALSE(wrong) << *wrong;
   }
   EXPECT_GT(configurations.done().resumed, 100U);
+  EXPECT_LT(configurations.done().restarted, configurations.done().resumed / 10);
 }
 
 }  // namespace

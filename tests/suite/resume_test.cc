@@ -195,6 +195,33 @@ const ResumeCase kResumeCases[] = {
       "%n = i64[] 1, %m = f32[1,2] [[1, 0]], %x = f32[2] [0, 0]"},
      4,
      {}},
+    {"values that a loop makes longer",
+     R"(graph g(%n: i64[], %m: f32[T,M], %x: f32[2,N]) {
+       %rows, %columns = Loop(%n, _, %x, %x) body(%i, %on, %u, %v) {
+         %row_m = Gather(%m, %i)
+         %z = NonZero(%row_m)
+         %zs = Shape(%z)
+         %c_n = Gather(%zs, i64[] 1)
+         %c = Less(%c_n, i64[] 2)
+         %f = Cast(%i) {to = 1}
+         %t = Add(%x, %f) "step"
+         %r = If(%c) then_branch() {
+           %flat = Reshape(%t, i64[1] [-1])
+           yield %flat
+         } else_branch() {
+           yield %t
+         } "pick"
+         %more = Reshape(%r, i64[2] [2, -1])
+         %longer = Concat(%u, %more) {axis = 0}
+         %wider = Concat(%v, %more) {axis = 1}
+         yield %on, %longer, %wider
+       } "loop"
+       return rows = %rows, columns = %columns
+     })",
+     {"%n = i64[] 5, %m = f32[5,2] [[1, 0], [1, 1], [0, 0], [1, 1], [0, 1]], %x = f32[2,2] [[1, 2], [3, 4]]",
+      "%n = i64[] 3, %m = f32[3,2] [[1, 1], [1, 1], [0, 0]], %x = f32[2,1] [[1], [2]]"},
+     4 + 2,
+     {{"step", 8}}},
     {"random numbers are drawn once",
      R"(graph g(%m: f32[M]) {
        %mz = NonZero(%m)
