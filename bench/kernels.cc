@@ -51,7 +51,7 @@ struct Product {
   bool bytes = false;  ///< u8 * i8, summed in 32 bits; else f32
   bool half = false;   ///< bf16
   double operations() const { return 2.0 * static_cast<double>(m * n * k); }
-  /// Cubes are no layer of a model.
+  /// Returns false for cubes, which are not layers of models.
   bool of_model() const { return n != k || m != n; }
 };
 constexpr Product kProducts[] = {
@@ -317,7 +317,7 @@ class Rotating : public Runner {
   std::size_t next_ = 0;
 };
 
-/// How many copies of a convolution are timed.
+/// Returns the number of copies of a convolution that are timed in turn.
 std::size_t copies_of_convolution(const HostTensor& weights) {
   constexpr std::size_t kLeastBytes = std::size_t{1} << 20U;
   return weights.data.size() < kLeastBytes ? 1 : copies_of(weights.data.size());

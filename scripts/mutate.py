@@ -82,7 +82,7 @@ GROUPS = {
     ),
 }
 
-# What a test program needs beyond the environment of all (see tests/CMakeLists.txt).
+# Variables that one test program needs; tests/CMakeLists.txt sets the same.
 ENVIRONMENT = {"inject": {"FRAZIL_TIER": "0"}}
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.S | re.M)

@@ -56,7 +56,7 @@ class Program {
   /// The form for `stacked`; none stacked: the graph itself.
   Result<Form*> form(const std::vector<bool>& stacked);
   Status make(const std::vector<bool>& stacked, Form& form) const;
-  /// A run that another thread or a signal may end, whether or not it has begun.
+  /// A run that other threads and signals can cancel, also before it starts.
   struct Running {
     std::atomic<exec::Session*> session = nullptr;
     std::atomic<bool> stop = false;

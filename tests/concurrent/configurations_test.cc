@@ -21,7 +21,7 @@ TEST(Configurations, GiveTheBitsOfOneThreadOnTierZero) {
   EXPECT_GT(done.entered, 0U);
 }
 
-/// Many programs, so that plans go on from each kind of step in front of a guard.
+/// Runs many programs: a plan must be able to continue after each kind of step.
 TEST(Configurations, GuardsThatMissOnTierZero) {
   Configurations configurations({exec::Tier::interpreted}, 1, {.wide = 6, .narrow = 3, .ranked = 40, .guards = 5});
   for (std::uint64_t seed = 100; seed < 220; ++seed) {

@@ -217,7 +217,7 @@ const Kept kKept[] = {
      [](int n) { return std::vector<Datum>{ones({n, 16})}; }},
 };
 
-/// What was freed for something larger does not count any more.
+/// A buffer that was replaced by a larger one does not count any more.
 TEST(Limit, WhatASessionKeepsCountsOnce) {
   for (const Kept& row : kKept) {
     SCOPED_TRACE(row.what);

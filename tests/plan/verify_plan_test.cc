@@ -102,7 +102,7 @@ TEST(PlanVerifier, AcceptsPlans) {
   }
 }
 
-/// Replaces the `k`-th handle of a step by one of nothing, and tells what the verifier must say.
+/// Replaces the k-th handle of a step by one that is out of range, and stores the message that the verifier must give.
 struct HandleBreaker : FieldVisitor {
   std::size_t k;
   const Plan& plan;
@@ -159,7 +159,7 @@ struct HandleBreaker : FieldVisitor {
   }
 };
 
-TEST(PlanVerifier, RefusesEachHandleOfNothing) {
+TEST(PlanVerifier, RefusesEachHandleThatIsOutOfRange) {
   std::set<std::string_view> kinds;
   for (const char* text : kAll) {
     const Plan whole = plan_of(text);
@@ -325,7 +325,7 @@ const Break kTypes[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Types, BrokenPlans, testing::ValuesIn(kTypes));
 
-/// The launch that tells an extent of its result.
+/// Returns the launch that defines an extent of its result.
 step::Launch& telling(Plan& plan) {
   return first<step::Launch>(plan, [](const step::Launch& l) { return !l.extents.empty(); });
 }

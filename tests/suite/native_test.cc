@@ -77,7 +77,7 @@ std::size_t open_files() {
   return static_cast<std::size_t>(std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")));
 }
 
-/// In a process of its own, as the knob is read once.
+/// Runs in a process of its own, because the knob is read once.
 TEST_F(Native, TellsPerfAndGdbWhereCodeLies) {
   if (knobs()->code_symbols == "off") {
     ::setenv("FRAZIL_CODE_SYMBOLS", "perf,gdb", 1);
