@@ -34,15 +34,16 @@ HOME = ROOT / "build-mutants"
 TREE = HOME / "tree"
 BUILD = HOME / "build"
 
-# Parts of the tests: a program and its filter of cases, or "python" and files of python/tests.
+# Parts of the tests: a program and its filter of cases, or "python" and files of python/tests. Of a long part each mutant
+# meets one of `shards` only.
 SUITE = [
     (
         "suite",
         "*PlanCode*:*Together*:*Beside*:*Scratch*:*Resume*:*Append.*:*Control.*:*WorkersLimits*:*Device.*:*PlanKeys*:*Native*",
     ),
     ("suite", "*TextSuite*:-*group_query*:*microsoft*:*ml_*"),
-    ("suite", "*RandomGraphs*:*Kernels*:*Workers*:*Loops*:*QuantProducts*:*RowProducts*:*Attend*:*Fusion*"),
-    ("suite", "Onnx/Cases.OfSmallModels/*:*Stored*"),
+    ("suite", "*RandomGraphs*:*Kernels*:*Workers*:*Loops*:*QuantProducts*:*RowProducts*:*Attend*:*Fusion*", 2),
+    ("suite", "Onnx/Cases.OfSmallModels/*:*Stored*", 4),
 ]
 
 
@@ -55,7 +56,8 @@ GROUPS = {
     "exec": (
         ["src/exec/*.cc"],
         [
-            *map(all_of, ("concurrent", "api", "debug", "inject")),
+            *map(all_of, ("concurrent", "api", "debug")),
+            ("inject", "*", 4),
             ("error", "*Limit*:*Deadline*:*Cancel*:*Overflow*"),
             *SUITE,
         ],
@@ -224,17 +226,20 @@ class Tests:
         self.seconds = {}
 
     def build(self):
-        targets = {"frazil_module" if name == "python" else f"frazil_test_{name}" for name, _ in self.parts}
+        targets = {"frazil_module" if name == "python" else f"frazil_test_{name}" for name, *_ in self.parts}
         return run(["ninja", "-C", str(BUILD), "frazil_jit", *sorted(targets)], self.build_seconds)
 
-    def start(self, part, output=subprocess.DEVNULL):
-        name, cases = part
+    def start(self, part, number=0, output=subprocess.DEVNULL):
+        name, cases, *shards = part
+        environment = self.environment | ENVIRONMENT.get(name, {})
+        for count in shards:
+            environment |= {"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(number % count)}
         if name == "python":
             files = [TREE / "python/tests" / file for file in cases.split()]
-            return start([interpreter(), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files], self.environment, output)
+            return start([interpreter(), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files], environment, output)
         program = BUILD / "tests" / f"frazil_test_{name}"
         command = [program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={cases}"]
-        return start(command, self.environment | ENVIRONMENT.get(name, {}), output)
+        return start(command, environment, output)
 
     def measure(self):
         if self.build() != 0:
@@ -242,20 +247,22 @@ class Tests:
         for part in self.parts:
             begin = time.monotonic()
             with open(HOME / "unchanged.txt", "w") as output:
-                if self.start(part, output).wait() != 0:
+                if self.start(part, output=output).wait() != 0:
                     sys.exit(f"{part} fails on unchanged code: see {output.name}")
             self.seconds[part] = time.monotonic() - begin
             print(f"{part[0]} {part[1]}: {self.seconds[part]:.1f} s", file=sys.stderr, flush=True)
         self.parts.sort(key=self.seconds.get)
 
-    def killer(self):
-        """The first part that notices, or None; as many run at a time as there are cores. Precondition: build()."""
+    def killer(self, number):
+        """The first part that notices mutant `number`, or None. As many run at a time as there are cores.
+
+        Precondition: build()."""
         waiting, running = list(self.parts), {}
         try:
             while waiting or running:
                 while waiting and len(running) < os.cpu_count():
                     part = waiting.pop(0)
-                    running[part] = self.start(part), time.monotonic() + 20 + 4 * self.seconds[part]
+                    running[part] = self.start(part, number), time.monotonic() + 20 + 4 * self.seconds[part]
                 for part, (process, until) in list(running.items()):
                     status = process.poll()
                     if status is None and time.monotonic() < until:
@@ -297,7 +304,7 @@ def judge(mutant, tests):
             return "same", None
         if tests.build() != 0:
             return "invalid", None
-        killer = tests.killer()
+        killer = tests.killer(mutant["line"])
         return ("survived", None) if killer is None else ("killed", killer)
     finally:
         path.write_text(original)

@@ -67,8 +67,8 @@ std::vector<RedisReply> StateRedis::ask(std::string_view what, std::span<const R
     std::vector<RedisReply> replies = redis_.run(commands);
     for (const RedisReply& reply : replies) {
       if (reply.kind != RedisReply::Kind::error) continue;
-      if (is_passing(reply)) note_fault("it answers " + reply.text);
-      refuse_state(what, "Redis answers " + reply.text);
+      note_fault("it answers " + reply.text);
+      refuse_state(what, "Redis answers with an error");
     }
     note_answer();
     return replies;

@@ -145,7 +145,7 @@ typedef struct frazil_model frazil_model;
 
 typedef struct frazil_load_options {
   size_t size;
-  int32_t fix_defaults;  /* not 0: inputs with a default become constants */
+  int32_t fix_defaults;  /* not 0: inputs of ONNX files with a default become constants */
   uint64_t memory_limit; /* bytes of the graph and of tensor data copied out of the file */
   uint64_t max_elements; /* per tensor */
   uint64_t max_nodes;

@@ -33,7 +33,7 @@ struct Port {
 /// the load fail with Code::limit. All hold again where the model is planned, in Model::open().
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
-  bool fix_defaults = false;  ///< inputs with a default become constants and are removed from inputs()
+  bool fix_defaults = false;  ///< of ONNX files: inputs with a default become constants and are removed from inputs()
   std::vector<std::string> keep_defaults = {};  ///< inputs that fix_defaults does not apply to
   std::optional<std::uint64_t> memory_limit;    ///< bytes of the graph and of tensor data copied out of the file
   std::optional<std::uint64_t> max_elements;    ///< per tensor

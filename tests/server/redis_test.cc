@@ -227,7 +227,8 @@ TEST(RedisAccess, ByTls) {
 }
 
 TEST_F(RedisTest, WhatIsNoStateIsRefused) {
-  StateStore store(config(), workers_);
+  std::string logged;
+  StateStore store(config(), workers_, [&](const server::Notice& notice) { logged += notice.text + "\n"; });
   step(store, "a");
   Redis redis(redis_->address());
   std::string bytes = redis.run({"GET", "frazil:state:0:a"}).text;
@@ -239,7 +240,20 @@ TEST_F(RedisTest, WhatIsNoStateIsRefused) {
             "the sequence's state cannot be read: its bytes are damaged: their checksum differs");
   redis.run({"DEL", "frazil:state:0:a"});
   redis.run({"LPUSH", "frazil:state:0:a", "x"});
-  EXPECT_THAT(message_of([&] { begin(store, "a"); }), HasSubstr("Redis answers WRONGTYPE"));
+  EXPECT_THAT(message_of([&] { begin(store, "a"); }), HasSubstr("read: Redis answers with an error"));
+  EXPECT_THAT(logged, HasSubstr("it answers WRONGTYPE")) << "for the operator alone";
+}
+
+TEST_F(RedisTest, PagesOutliveTheStatesThatAreWrittenWithThem) {
+  StateStore store(config(), workers_);
+  Redis redis(redis_->address());
+  for (const auto idle : {1h, 5h, 2h}) {
+    step(store, "a", idle, 200'000);
+    const std::int64_t state = redis.run({"PTTL", "frazil:state:0:a"}).integer;
+    const std::vector<RedisReply> pages = redis.run({"KEYS", "frazil:page:*"}).items;
+    EXPECT_GT(pages.size(), 1U);
+    for (const RedisReply& page : pages) EXPECT_GT(redis.run({"PTTL", page.text}).integer, state + 50'000);
+  }
 }
 
 }  // namespace
