@@ -55,8 +55,9 @@ HttpUrl HttpUrl::parse(const std::string& text) {
   }
   if (url.target.empty()) url.target = "/";
   const auto is_odd = [](char c) { return c <= ' ' || c == '\x7f'; };
+  const bool brackets = url.host.find_first_of("[]") != std::string::npos;
   const auto port = whole_from(url.port);
-  if (!http || url.host.empty() || !port || *port == 0 || *port > 65535 || std::ranges::any_of(text, is_odd)) {
+  if (!http || url.host.empty() || brackets || !port || *port == 0 || *port > 65535 || std::ranges::any_of(text, is_odd)) {
     throw std::invalid_argument("expected http://HOST:PORT/PATH, got '" + text + "'");
   }
   return url;

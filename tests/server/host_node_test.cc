@@ -310,7 +310,8 @@ TEST(HttpUrls, AreRead) {
   EXPECT_EQ(url("http://[::1]:8000/"), "::1 8000 /");
   EXPECT_EQ(url("http://[::1]"), "::1 80 /");
   for (const char* bad : {"", "host:80", "https://host/", "http://", "http://:80", "http://h:", "http://h:0",
-                          "http://h:x/", "http://h:99999999999999999999/", "http://h/a b", "http://h/\r\nX: y"}) {
+                          "http://h:x/", "http://h:99999999999999999999/", "http://h/a b", "http://h/\r\nX: y",
+                          "http://a]", "http://[::1", "http://[::1]]:1/"}) {
     EXPECT_THROW(HttpUrl::parse(bad), std::invalid_argument) << bad;
   }
 }
