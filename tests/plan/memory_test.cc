@@ -32,6 +32,13 @@ const MemoryCase kMemoryCases[] = {
      "a",
      {"c"},
      {"b"}},
+    {"an operand that is read in another order as well stays",
+     R"(graph g(%x: f32[8,8], %w: f32[8,8]) {
+       %a = MatMul(%x, %w) %t = Transpose(%a) %b = Add(%a, %t) %y = MatMul(%b, %w) return y = %y })",
+     PassSet::none(),
+     "a",
+     {},
+     {"b"}},
     {"the second operand may be the one",
      R"(graph g(%x: f32[N,8], %w: f32[8,8]) {
        %a = MatMul(%x, %w) %b = Sub(%x, %a) %y = MatMul(%b, %w) return y = %y })",

@@ -62,7 +62,18 @@ constexpr const char* kDevice = R"(graph g(%x: f32[N,4], %y: f32[N,4]) {
   %c = MatMul(%y, f32[4,4] [[1, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
   return a = %a, b = %b, c = %c
 })";
-constexpr const char* kAll[] = {kLoop, kCollect, kGrowing, kFlow, kDevice};
+constexpr const char* kPrefixes = R"(graph g(%n: i64[], %x: f32[N]) {
+  %s = Loop(%n, _, f32[] 0) body(%i, %on, %t) {
+    %ends = Unsqueeze(%i, i64[1] [0])
+    %part = Slice(%x, i64[1] [0], %ends)
+    %square = Exp(%part)
+    %sum = ReduceSum(%square, i64[1] [0]) {keepdims = 0}
+    %u = Add(%t, %sum)
+    yield %on, %u
+  }
+  return s = %s
+})";
+constexpr const char* kAll[] = {kLoop, kCollect, kGrowing, kFlow, kDevice, kPrefixes};
 
 /// The plan of a graph; of kDevice, with its products on a device.
 Plan plan_of(const char* text) {
@@ -379,6 +390,11 @@ const Break kUpkeep[] = {
     {"a step that does not know its extents", kLoop,
      [](Plan& p) {
        for (RegGroup& g : p.groups) g.dependents.clear();
+     },
+     "which does not know it"},
+    {"steps that do not know the extents of an iteration", kPrefixes,
+     [](Plan& p) {
+       for (std::size_t g = 1; g < p.groups.size(); ++g) p.groups[g].dependents.clear();
      },
      "which does not know it"},
     {"the last step that does not know its extents", kCollect,

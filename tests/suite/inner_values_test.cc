@@ -448,6 +448,18 @@ TEST(InnerValuesNames, GoOnBehindAGuardThatMisses) {
   }
 }
 
+TEST(InnerValuesNames, AnOutputOfANodeIsNamedByItsNumber) {
+  const Graph graph = graph_of(R"(graph g(%x: f32[N]) {
+    %h = Neg(%x) "first"
+    %v, %i = TopK(%h, i64[1] 2) "second"
+    return v = %v
+  })");
+  EXPECT_EQ(exec::find_value(graph, "first:0").value().name, "h");
+  EXPECT_EQ(exec::find_value(graph, "second:0").value().name, "v");
+  EXPECT_EQ(exec::find_value(graph, "second:1").value().name, "i");
+  EXPECT_FALSE(exec::find_value(graph, "second:2"));
+}
+
 TEST(InnerValuesNames, UnknownNamesAreErrors) {
   const Graph graph = graph_of("graph g(%x: f32[N]) { %h = Neg(%x) %y = Exp(%h) return out = %y }");
   EXPECT_TRUE(exec::find_value(graph, "h"));
