@@ -222,6 +222,37 @@ const ResumeCase kResumeCases[] = {
       "%n = i64[] 3, %m = f32[3,2] [[1, 1], [1, 1], [0, 0]], %x = f32[2,1] [[1], [2]]"},
      4 + 2,
      {{"step", 8}}},
+    {"extents that differ by the order of a difference",
+     R"(graph g(%m: f32[M], %u: f32[U], %v: f32[V], %x: f32[N]) {
+       %mz = NonZero(%m)
+       %s = Shape(%mz)
+       %k = Gather(%s, i64[] 1)
+       %c = Less(%k, i64[] 2)
+       %uz = NonZero(%u)
+       %us = Shape(%uz)
+       %a = Gather(%us, i64[1] 1)
+       %vz = NonZero(%v)
+       %vs = Shape(%vz)
+       %b = Gather(%vs, i64[1] 1)
+       %p = Slice(%x, %a, %b)
+       %q = Slice(%x, %b, %a)
+       %pc = CumSum(%p, i64[] 0) "up"
+       %qc = CumSum(%q, i64[] 0) "down"
+       %r = If(%c) then_branch() {
+         %flat = Reshape(%x, i64[2] [1, -1])
+         yield %flat
+       } else_branch() {
+         yield %x
+       } "pick"
+       %y = Neg(%r)
+       %ps = Softmax(%pc) {axis = 0}
+       %qs = Softmax(%qc) {axis = 0}
+       return y = %y, p = %ps, q = %qs
+     })",
+     {"%m = f32[2] [1, 1], %u = f32[4] [1, 0, 0, 0], %v = f32[4] [1, 1, 1, 0], %x = f32[6] [1, 2, 4, 3, 5, 0]",
+      "%m = f32[2] [0, 1], %u = f32[4] [1, 1, 1, 1], %v = f32[4] [1, 0, 1, 0], %x = f32[6] [1, 2, 4, 3, 5, 0]"},
+     2,
+     {{"up", 2}, {"down", 2}}},
     {"random numbers are drawn once",
      R"(graph g(%m: f32[M]) {
        %mz = NonZero(%m)
