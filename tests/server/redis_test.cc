@@ -244,17 +244,5 @@ TEST_F(RedisTest, WhatIsNoStateIsRefused) {
   EXPECT_THAT(logged, HasSubstr("it answers WRONGTYPE")) << "for the operator alone";
 }
 
-TEST_F(RedisTest, PagesOutliveTheStatesThatAreWrittenWithThem) {
-  StateStore store(config(), workers_);
-  Redis redis(redis_->address());
-  for (const auto idle : {1h, 5h, 2h}) {
-    step(store, "a", idle, 200'000);
-    const std::int64_t state = redis.run({"PTTL", "frazil:state:0:a"}).integer;
-    const std::vector<RedisReply> pages = redis.run({"KEYS", "frazil:page:*"}).items;
-    EXPECT_GT(pages.size(), 1U);
-    for (const RedisReply& page : pages) EXPECT_GT(redis.run({"PTTL", page.text}).integer, state + 50'000);
-  }
-}
-
 }  // namespace
 }  // namespace frazil::test
