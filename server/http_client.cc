@@ -57,7 +57,8 @@ HttpUrl HttpUrl::parse(const std::string& text) {
   const auto is_odd = [](char c) { return c <= ' ' || c == '\x7f'; };
   const bool brackets = url.host.find_first_of("[]") != std::string::npos;
   const auto port = whole_from(url.port);
-  if (!http || url.host.empty() || brackets || !port || *port == 0 || *port > 65535 || std::ranges::any_of(text, is_odd)) {
+  if (!http || url.host.empty() || brackets || !port || *port == 0 || *port > 65535 ||
+      std::ranges::any_of(text, is_odd)) {
     throw std::invalid_argument("expected http://HOST:PORT/PATH, got '" + text + "'");
   }
   return url;
@@ -335,7 +336,7 @@ class HttpNode : public HostNode {
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
     std::vector<NamedArray> inputs;
     for (const Argument& input : parts_.inputs) inputs.emplace_back(input.name, (*flow.values)[input.value.slot]);
-    ClientRequest request{.body = inference_body(std::move(inputs), wanted_)};
+    ClientRequest request{.body = inference_body(inputs, wanted_)};
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
     const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
     const auto exchange =

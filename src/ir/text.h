@@ -30,10 +30,9 @@ using WeightSource = std::function<Tensor(std::string_view name)>;
 ///   }
 ///
 /// Names that are not identifiers are quoted: %"in:0". A number names a value without a name. Operators of other
-/// domains
-/// are domain::Op; `_` is an absent input or an unwanted output; `;` starts a comment. A region whose types follow one
-/// branch (Graph::Assumption) has `assume true` or `assume false` before its blocks; a graph whose other types follow none
-/// has `assume none` before its own.
+/// domains are domain::Op. `_` is an absent input or an unwanted output; `;` starts a comment. A region whose types
+/// follow one branch (Graph::Assumption) has `assume true` or `assume false` before its blocks. A graph has
+/// `assume none` after its inputs if the types of its other regions follow no branch.
 std::string print(const Graph& graph);
 
 /// The constants that print() shows as @name.
