@@ -10,6 +10,7 @@
 
 #include "exec/code_maker.h"
 #include "exec/compile_thread.h"
+#include "exec/explain_tiers.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -107,6 +108,20 @@ TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
   }
   const std::string text = executable->plan_codes()->explain();
   EXPECT_LE(std::ranges::count(text, '\n'), 8) << "versions are bounded:\n" << text;
+}
+
+TEST_F(PlanCode, ExplainsEachLaunch) {
+  const auto executable = made(R"(graph g(%x: f32[N,4], %w: f32[4,4]) {
+    %a = Exp(%x) "first"
+    %b = MatMul(%a, %w) "second"
+    %c = NonZero(%b) "third"
+    return c = %c
+  })",
+                               Tier::compiled);
+  const std::string text = exec::explain_tiers(*executable);
+  for (const char* node : {"first", "second", "third"}) {
+    EXPECT_THAT(text, testing::ContainsRegex(fmt::format(" [0-9]+ (0|1|kernel|ref) +node '{}'", node)));
+  }
 }
 
 TEST_F(PlanCode, TellsForWhichExtentsItIs) {
