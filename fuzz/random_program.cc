@@ -13,7 +13,7 @@ constexpr std::int64_t kRounds = 6, kPicks = 3;
 constexpr int kMostDepth = 2;
 
 std::string header(const ProgramSizes& sizes) {
-  const auto [w, n, z, guards] = sizes;
+  const std::int64_t w = sizes.wide, n = sizes.narrow, z = sizes.ranked;
   return fmt::format(
              "weight @w0: f32[{0},{0}]\nweight @w1: f32[{0},{0}]\nweight @w2: f32[{0},{0}]\n"
              "weight @u: f32[{1},{0}]\nweight @d: f32[{0},{1}]\nweight @v: f32[{1},{1}]\n",

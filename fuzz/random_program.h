@@ -17,6 +17,7 @@ struct RandomProgram {
   std::string edited;                        ///< the same with one more node in the middle
   std::vector<std::vector<Datum>> requests;  ///< of different extents and branches
 };
+/// The extents of values and the number of guards of a program.
 struct ProgramSizes {
   std::int64_t wide = 128, narrow = 16, ranked = 5000;
   int guards = 2;  ///< at most so many branches whose ranks differ

@@ -34,8 +34,8 @@ HOME = ROOT / "build-mutants"
 TREE = HOME / "tree"
 BUILD = HOME / "build"
 
-# Parts of the tests: a program and its filter of cases, or "python" and files of python/tests. Of a long part each mutant
-# meets one of `shards` only.
+# Parts of the tests: a program and its filter of cases, or "python" and files of python/tests. A third element
+# divides a long part into shards; each mutant runs one of them.
 SUITE = [
     (
         "suite",

@@ -5,7 +5,7 @@
 
 #include "suite/tiers.h"
 
-// Which values of the arena share memory. A pool is memory that its values use one after the other.
+// Tests which values of the arena share memory. The values of a pool use the same memory one after the other.
 namespace frazil::test {
 namespace {
 

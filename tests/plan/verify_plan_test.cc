@@ -267,7 +267,7 @@ const Break kTables[] = {
      [](Plan& p) { p.inputs.back() = SlotId{static_cast<std::uint32_t>(p.slots.size())}; }, "an input or output has"},
     {"an output without slot", kLoop, [](Plan& p) { p.outputs.back() = SlotId{}; }, "an input or output has"},
     {"a fused kernel whose instruction is not there", kLoop,
-     [](Plan& p) { edited_kernel(p, first(p, Kernel::fused)).stores[0].value = 99; }, ""},
+     [](Plan& p) { edited_kernel(p, first(p, Kernel::fused)).stores[0].value = 99; }, "store 0 has no instruction"},
     {"strides of another rank", kLoop, [](Plan& p) { slot(p, p.inputs[0]).strides = {0}; }, "strides of another rank"},
     {"a slot without storage", kLoop,
      [](Plan& p) { slot(p, p.inputs[0]).storage = static_cast<std::uint32_t>(p.storages.size()); }, "has storage m"},
