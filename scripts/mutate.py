@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Mutation testing: changes one place of a source at a time and reports which changes no test notices.
 
-    mutate.py [--count N] [--seed N] [--folder NAME]... [--file PATH]... [--seconds N] [--report FILE]
+    mutate.py [--count N] [--seed N] [--folder NAME]... [--file PATH]... [--seconds N] [--commit REV] [--report FILE]
 
-Works in a checkout of HEAD of its own (build-mutants/tree) with a build beside it, so that the working tree stays as it
+Works in a checkout of its own (build-mutants/tree) with a build beside it, so that the working tree stays as it
 is. A mutant changes one operator, constant, condition or statement. It is
 
     invalid     if it does not compile,
@@ -177,8 +177,8 @@ def run(command, seconds):
         return None
 
 
-def checkout():
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+def checkout(commit):
+    head = subprocess.run(["git", "rev-parse", "--verify", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     if not TREE.exists():
         HOME.mkdir(exist_ok=True)
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
@@ -348,11 +348,12 @@ def main():
     parser.add_argument("--file", action="append", default=[])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
     parser.add_argument("--build-seconds", type=float, default=3600)
+    parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--report", type=pathlib.Path, default=HOME / "report.json")
     parser.add_argument("--list", action="store_true", help="print the mutants without running them")
     options = parser.parse_args()
     begin = time.monotonic()
-    head = checkout()
+    head = checkout(options.commit)
     groups = options.folder or list(GROUPS)
     todo = chosen(groups, options.file, options.count, options.seed)
     if options.list:
