@@ -14,4 +14,27 @@ inline float* aligned(void* p) {
   return reinterpret_cast<float*>(static_cast<std::byte*>(p) + gap);
 }
 
+/// Cuts scratch memory into arrays that begin on cache lines. On a null base it only counts: `used() + kLineBytes` is
+/// enough for the same cuts of any base.
+class Carver {
+ public:
+  explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {
+    if (base_ != nullptr) used_ = reinterpret_cast<std::byte*>(aligned(base_)) - base_;
+  }
+  template <class T>
+  T* take(std::int64_t count) {
+    return static_cast<T*>(take_bytes(count * static_cast<std::int64_t>(sizeof(T))));
+  }
+  void* take_bytes(std::int64_t bytes) {
+    void* const p = base_ != nullptr ? base_ + used_ : nullptr;
+    used_ += (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    return p;
+  }
+  std::int64_t used() const { return used_; }
+
+ private:
+  std::byte* base_;
+  std::int64_t used_ = 0;
+};
+
 }  // namespace frazil::kernel

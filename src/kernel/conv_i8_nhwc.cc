@@ -113,22 +113,18 @@ struct Scratch {
   std::int16_t* weights;     ///< of a depthwise convolution
   std::size_t bytes;
 
+  /// `at`: null if only `bytes` is asked for.
   Scratch(const ConvParams& p, const Shape& s, void* at) {
-    auto* const begin = static_cast<std::byte*>(at);
-    std::byte* to = begin;
-    const auto take = [&](auto*& pointer, int64_t count) {
-      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(to);
-      const int64_t size = count * static_cast<int64_t>(sizeof *pointer);
-      to += (size + kLineBytes - 1) / kLineBytes * kLineBytes;
-    };
+    Carver carver(at);
     const int64_t block = ceil_div(s.rows, s.row_blocks);
-    take(lines, s.lines ? Lines::most(p, block) : 0);
-    take(product, s.depthwise ? 0 : static_cast<int64_t>(byte_product_scratch(s.depth)));
-    take(sums, block * p.out_c);
-    take(pointers, (s.taps + 1) * kByteRowsAtOnce);
-    take(outside, std::max<int64_t>(p.in_c, 1));
-    take(weights, s.depthwise ? ceil_div(p.out_c, kByteChannels) * kByteChannels * (s.taps + 1) : 0);
-    bytes = static_cast<std::size_t>(to - begin);
+    const int64_t channels = ceil_div(p.out_c, kByteChannels) * kByteChannels;
+    lines = carver.take<uint8_t>(s.lines ? Lines::most(p, block) : 0);
+    product = carver.take<std::byte>(s.depthwise ? 0 : static_cast<int64_t>(byte_product_scratch(s.depth)));
+    sums = carver.take<int32_t>(block * p.out_c);
+    pointers = carver.take<const uint8_t*>((s.taps + 1) * kByteRowsAtOnce);
+    outside = carver.take<uint8_t>(std::max<int64_t>(p.in_c, 1));
+    weights = carver.take<std::int16_t>(s.depthwise ? channels * (s.taps + 1) : 0);
+    bytes = static_cast<std::size_t>(carver.used() + kLineBytes);
   }
 };
 
@@ -386,7 +382,7 @@ std::int64_t byte_nhwc_units(const ByteNhwcForm& form) noexcept {
 
 std::size_t byte_nhwc_scratch(const ByteNhwcForm& form) noexcept {
   if (empty(form.params)) return 0;
-  return Scratch(form.params, Shape(form), nullptr).bytes + kLineBytes;
+  return Scratch(form.params, Shape(form), nullptr).bytes;
 }
 
 void byte_nhwc_range(const ByteConvNhwc& c, int64_t begin, int64_t end, void* memory) noexcept {

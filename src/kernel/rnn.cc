@@ -27,25 +27,6 @@ struct Cells {
   decltype(&isa_base::rows_gru_cell) gru = gru_cell();
 };
 
-/// Carves 64-byte aligned pieces from a buffer; with null, only computes their size.
-class Carver {
- public:
-  explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {
-    if (base_ != nullptr) used_ = reinterpret_cast<std::byte*>(aligned(base_)) - base_;
-  }
-  void* take_bytes(int64_t bytes) {
-    void* const p = base_ != nullptr ? base_ + used_ : nullptr;
-    used_ += round_up(bytes, kLineBytes);
-    return p;
-  }
-  float* take(int64_t floats) { return static_cast<float*>(take_bytes(floats * static_cast<int64_t>(sizeof(float)))); }
-  int64_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  int64_t used_ = 0;
-};
-
 /// The working set. Input projections are computed for `chunk` steps at a time.
 struct Work {
   int64_t gates, chunk;
@@ -63,19 +44,19 @@ struct Work {
     pack_r = !packed && ((batch > kPackRows && steps > 2) || steps >= kPackSteps);
     const bool lstm = gate_count == 4;
     Carver carver(base);
-    projected = carver.take(chunk * rows * gates);
-    bias = carver.take(gates);
-    bias_r = carver.take(lstm ? 0 : gates);
-    h = carver.take(rows * hidden);
-    c = carver.take(lstm ? rows * hidden : 0);
-    recurrent = carver.take(lstm ? 0 : rows * gates);
-    update = carver.take(lstm ? 0 : rows * hidden);
-    reset = carver.take(lstm ? 0 : rows * hidden);
+    projected = carver.take<float>(chunk * rows * gates);
+    bias = carver.take<float>(gates);
+    bias_r = carver.take<float>(lstm ? 0 : gates);
+    h = carver.take<float>(rows * hidden);
+    c = carver.take<float>(lstm ? rows * hidden : 0);
+    recurrent = carver.take<float>(lstm ? 0 : rows * gates);
+    update = carver.take<float>(lstm ? 0 : rows * hidden);
+    reset = carver.take<float>(lstm ? 0 : rows * hidden);
     packed_r = carver.take_bytes(pack_r ? gemm_packed_b_bytes(hidden, gates) : 0);
     packed_rh = carver.take_bytes(pack_r && !lstm ? gemm_packed_b_bytes(hidden, hidden) : 0);
     gemm = carver.take_bytes(
         std::max(gemm_scratch_bytes(chunk * rows, gates, inputs), gemm_scratch_bytes(rows, gates, hidden)));
-    bytes = carver.used() + 64;
+    bytes = carver.used() + kLineBytes;
   }
 };
 

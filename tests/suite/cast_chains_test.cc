@@ -32,7 +32,7 @@ std::string literal(std::string_view type, int i) {
     return fmt::format("{}", i % 3 == 0 ? k * 7.5 : k * 0.75);
   }
   const int bits = std::stoi(std::string(type.substr(1)));
-  const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
+  const auto most = static_cast<std::int64_t>((std::uint64_t{1} << (bits - 1)) - 1);
   if (i % 3 == 0) return std::to_string(is_signed ? k : std::abs(k));
   if (i % 3 == 1) return std::to_string(most / 41 * (is_signed ? k : std::abs(k)));
   return std::to_string(is_signed && i % 2 == 0 ? -most + i : most - i);
