@@ -35,6 +35,7 @@ class LoadScope {
   /// The innermost one of this thread; null: none.
   static LoadScope* current() noexcept;
 
+  const LoadLimits& limits() const noexcept { return bounds_.limits; }
   Status check();
   Status check_retyping();
   void count(std::size_t bytes) noexcept { counted_ += bytes; }

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/load_scope.h"
 #include "base/text.h"
 #include "ir/builder.h"
 #include "ir/parse_literal.h"
@@ -43,7 +44,9 @@ struct Check {
 class Parser {
  public:
   Parser(Tokens tokens, const WeightSource& weights)
-      : tokens_(std::move(tokens)), weights_(weights), types_(tokens_, graph_) {}
+      : tokens_(std::move(tokens)), weights_(weights), types_(tokens_, graph_) {
+    if (const LoadScope* scope = LoadScope::current()) limits_ = scope->limits();
+  }
 
   Result<Graph> run() {
     FRAZIL_CHECK(header());
@@ -75,7 +78,7 @@ class Parser {
 
   Status weight_line() {
     if (tokens_.peek().kind != Kind::weight) return tokens_.expected("a weight's name");
-    FRAZIL_TRY(std::string name, read_name(tokens_));
+    FRAZIL_TRY(std::string name, read_bounded_name());
     FRAZIL_CHECK(tokens_.expect(":"));
     weight_types_[std::move(name)] = tokens_.at;
     return types_.skip();
@@ -83,7 +86,7 @@ class Parser {
 
   Status head() {
     FRAZIL_CHECK(tokens_.expect("graph"));
-    FRAZIL_TRY(graph_.name, read_name(tokens_));
+    FRAZIL_TRY(graph_.name, read_bounded_name());
     FRAZIL_CHECK(tokens_.expect("("));
     for (bool first = true; !tokens_.take(")"); first = false) {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
@@ -100,7 +103,7 @@ class Parser {
   Status input() {
     if (tokens_.peek().kind != Kind::value) return tokens_.expected("an input's name");
     const std::size_t at = tokens_.at;
-    FRAZIL_TRY(const std::string name, read_name(tokens_));
+    FRAZIL_TRY(const std::string name, read_bounded_name());
     FRAZIL_CHECK(tokens_.expect(":"));
     FRAZIL_TRY(Type type, types_.read(nullptr));
     Tensor value;
@@ -123,10 +126,18 @@ class Parser {
 
   // ---- names ----
 
+  Result<std::string> read_bounded_name() {
+    const Token token = tokens_.peek();
+    FRAZIL_TRY(std::string name, read_name(tokens_));
+    if (name.size() <= limits_.name_bytes) return name;
+    return fail(Code::limit, "{}a name has {} bytes, at most {} are allowed", tokens_.where(token.begin), name.size(),
+                limits_.name_bytes);
+  }
+
   /// Numbers and names use separate key spaces.
   Result<std::string> key(std::size_t at) {
     std::size_t here = std::exchange(tokens_.at, at);
-    auto name = read_name(tokens_);
+    auto name = read_bounded_name();
     tokens_.at = here;
     if (!name) return name;
     return (is_number(at) ? "#" : "=") + *name;
@@ -180,7 +191,7 @@ class Parser {
   Result<Tensor> tensor() {
     if (tokens_.peek().kind != Kind::weight) return read_literal(tokens_);
     const Token token = tokens_.peek();
-    FRAZIL_TRY(const std::string name, read_name(tokens_));
+    FRAZIL_TRY(const std::string name, read_bounded_name());
     const auto declared = weight_types_.find(name);
     if (declared == weight_types_.end()) return tokens_.error(token, "{} is not declared", tokens_.str(token));
     Tensor t = weights_ ? weights_(name) : Tensor{};
@@ -194,7 +205,7 @@ class Parser {
 
   Result<Value> weight() {
     const std::size_t at = tokens_.at;
-    FRAZIL_TRY(const std::string name, read_name(tokens_));
+    FRAZIL_TRY(const std::string name, read_bounded_name());
     if (const auto it = weight_values_.find(name); it != weight_values_.end()) return it->second;
     tokens_.at = at;
     FRAZIL_TRY(Tensor t, tensor());
@@ -243,6 +254,9 @@ class Parser {
       FRAZIL_CHECK(tokens_.expect("="));
     }
     const std::size_t at = tokens_.at;
+    if (graph_.node_count() >= limits_.nodes) {
+      return fail(Code::limit, "{}the graph has more than {} nodes", tokens_.where(tokens_[at].begin), limits_.nodes);
+    }
     FRAZIL_TRY(const OpDef* op, op_name());
     FRAZIL_CHECK(tokens_.expect("("));
     FRAZIL_TRY(std::vector<Value> inputs, operands(")"));
@@ -291,7 +305,7 @@ class Parser {
 
   Result<std::string> node_name() {
     if (tokens_.peek().kind != Kind::string) return std::string();
-    return read_name(tokens_);
+    return read_bounded_name();
   }
 
   Result<const OpDef*> op_name() {
@@ -408,6 +422,10 @@ class Parser {
   }
 
   Status region(const OpDef& op, std::size_t at, std::vector<Value> inputs, Attrs attrs, std::vector<Output> list) {
+    if (open_.size() > limits_.nesting) {
+      return fail(Code::limit, "{}regions nest deeper than {} levels", tokens_.where(tokens_[at].begin),
+                  limits_.nesting);
+    }
     std::optional<bool> side;
     if (tokens_.take("assume")) {
       side = tokens_.is("true");
@@ -467,7 +485,7 @@ class Parser {
     for (bool first = true; !tokens_.is("}"); first = false) {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
       const Token at = tokens_.peek();
-      FRAZIL_TRY(const std::string name, read_name(tokens_));
+      FRAZIL_TRY(const std::string name, read_bounded_name());
       if (!given.insert(name).second) return tokens_.error(at, "output {} is given twice", name);
       FRAZIL_CHECK(tokens_.expect("="));
       if (tokens_.is("_")) return tokens_.expected("a value");
@@ -480,6 +498,7 @@ class Parser {
 
   Tokens tokens_;
   const WeightSource& weights_;
+  LoadLimits limits_{.nodes = UINT64_MAX, .nesting = UINT64_MAX, .name_bytes = UINT64_MAX};
   Graph graph_;
   TypeReader types_;
   std::vector<Open> open_;

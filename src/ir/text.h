@@ -40,7 +40,7 @@ std::map<std::string, Tensor, std::less<>> weights_of(const Graph& graph);
 
 /// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred; types written for results and
 /// block params are optional and are checked. Errors are one line: "line 3, column 5: ...". Code::limit when the text
-/// is too long or nests types too deeply.
+/// is too long, nests types too deeply, or exceeds what the LoadScope of this thread allows.
 Result<Graph> parse(std::string_view text, const WeightSource& weights = {});
 
 /// "f32[2] [1, 2]": parses back to the same bits.

@@ -60,6 +60,41 @@ TEST(LoadLimits, AStopEndsTheLoadAndPlanning) {
   EXPECT_EQ(loading.second, "line 2, column 7: loading the model was cancelled");
 }
 
+std::string nested_ifs(int depth) {
+  std::string text = "graph nested(%c: bool[], %x: f32[2]) {\n";
+  for (int i = 0; i < depth; ++i) text += "%r" + std::to_string(i) + " = If(%c) then_branch() {\n";
+  text += "%r" + std::to_string(depth) + " = Neg(%x)\n";
+  for (int i = depth; i > 0; --i) text += "yield %r" + std::to_string(i) + " } else_branch() { yield %x }\n";
+  return text + "return y = %r0 }";
+}
+
+TEST(LoadLimits, TheTextFormHasNodesNestingAndNames) {
+  struct Row {
+    std::string text;
+    LoadOptions fits, fails;
+    std::string message;
+  };
+  const std::string five(5, 'n');
+  const std::vector<Row> rows = {
+      {chain_of_products(6), {.max_nodes = 6}, {.max_nodes = 5}, "line 7, column 7: the graph has more than 5 nodes"},
+      {nested_ifs(3), {.max_nesting = 3}, {.max_nesting = 2}, "line 4, column 7: regions nest deeper than 2 levels"},
+      {"graph g(%x: f32[2]) { %y = Neg(%x) \"" + five + "\" return y = %y }",
+       {.max_name_bytes = 5},
+       {.max_name_bytes = 4},
+       "line 1, column 36: a name has 5 bytes, at most 4 are allowed"},
+      {"graph g(%" + five + ": f32[2]) { return y = %" + five + " }",
+       {.max_name_bytes = 5},
+       {.max_name_bytes = 4},
+       "line 1, column 9: a name has 5 bytes, at most 4 are allowed"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_NO_THROW(Model::from_text(row.text, {}, row.fits)) << row.text;
+    const auto [code, message] = error_of([&] { Model::from_text(row.text, {}, row.fails); });
+    EXPECT_EQ(code, Code::limit) << row.text;
+    EXPECT_EQ(message, row.message);
+  }
+}
+
 TEST(LoadLimits, APatchedModelKeepsThem) {
   std::stop_source stop;
   const Model model = Model::from_text(chain_of_products(500), {}, {.stop = stop.get_token()});
