@@ -214,7 +214,7 @@ class Idle {
 
 bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault) {
   const std::string_view name = named_node(fault.message);
-  std::vector<PassRun> ran;
+  std::vector<pass::PassRun> ran;
   const auto plan = make_plan(graph, {PassSet::none()}, ran);
   if (plan && !name.empty() && !has_step(*plan, name)) return true;
   Draft draft = draft_of(graph);

@@ -265,7 +265,8 @@ class AddNoise : public Rewriter {
 }  // namespace
 
 Result<Graph> with_rounding_noise(const Graph& graph) {
-  FRAZIL_TRY(const Graph plain, run_passes(graph, {PassSet::none(), 0, [](const Graph&, NodeId) { return false; }}));
+  FRAZIL_TRY(const Graph plain,
+             pass::run_passes(graph, {PassSet::none(), 0, [](const Graph&, NodeId) { return false; }}));
   AddNoise noise;
   return rebuild(plain, noise);
 }

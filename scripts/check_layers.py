@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that #include lines follow the order of the layers, and that only one folder uses LLVM."""
+"""Checks that #include lines follow the order of the layers, that only one folder uses LLVM, and that a layer's names are
+in the layer's namespace."""
 
 import pathlib
 import re
@@ -24,8 +25,15 @@ ORDER = [
 PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"
 
+# Layers that declare their names in frazil itself: what all layers after them speak of. See docs/decisions/0170.
+VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
+# Sources of other layers that do the same: a layer's single entry, with the type of the vocabulary as its result.
+ENTRIES = ["onnx/import", "ops/registry", "ref/ref"]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
+FORWARD = re.compile(r"(?:\s*(?:struct|class|enum class) \w+(?: : [\w:]+)?;)*\s*")
+OUTER = re.compile(r"^namespace frazil \{$(.*?)^\}", re.M | re.S)
 LLVM = re.compile(r'\bllvm(::|-c/|/)')
 
 RANK = {layer: rank for rank, group in enumerate(ORDER) for layer in group}
@@ -51,6 +59,13 @@ def fault(layer, line):
     return None if may_include(layer, other) else f"{layer} may not include {other}"
 
 
+def declares_outside(layer, path, text):
+    """True where a layer with a namespace of its own puts names into frazil; types of others may be declared there."""
+    if layer in (*VOCABULARY, PUBLIC) or f"{layer}/{path.stem}" in ENTRIES:
+        return False
+    return any(not FORWARD.fullmatch(block[1]) for block in OUTER.finditer(text))
+
+
 def sources(root):
     """Every source with its layer."""
     for top in ("include", "src", "tool", "python", "server"):
@@ -67,7 +82,11 @@ def main():
             print(f"{path.relative_to(root)}:1: {layer} is not a layer")
             faults += 1
             continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = path.read_text()
+        if declares_outside(layer, path, text):
+            print(f"{path.relative_to(root)}:1: its names belong into namespace frazil::{layer}")
+            faults += 1
+        for number, line in enumerate(text.splitlines(), 1):
             if reason := fault(layer, line):
                 print(f"{path.relative_to(root)}:{number}: {reason}")
                 faults += 1

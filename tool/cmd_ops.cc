@@ -180,10 +180,10 @@ Result<int> list_knobs(const ListOptions& options) {
 
 Json passes_json() {
   Json passes = Json::array(), rules = Json::array();
-  for (const PassRow& row : pass_list()) {
+  for (const pass::PassRow& row : pass::pass_list()) {
     passes.push_back({{"name", row.name}, {"doc", row.what}, {"optional", row.pass.has_value()}});
   }
-  for (const Rule* rule : all_rules()) {
+  for (const pass::Rule* rule : pass::all_rules()) {
     rules.push_back({{"name", rule->name}, {"doc", rule->what}, {"numerics", name_of(rule->numerics)}});
   }
   return {{"passes", std::move(passes)}, {"rules", std::move(rules)}};
@@ -195,14 +195,14 @@ Result<int> list_passes(const ListOptions& options) {
     return kDone;
   }
   if (options.markdown) print_line("| pass | what it does |\n|---|---|");
-  for (const PassRow& row : pass_list()) {
+  for (const pass::PassRow& row : pass::pass_list()) {
     const std::string name = fmt::format("{}{}", row.name, row.pass ? "" : " (always)");
     print_line(options.markdown ? fmt::format("| {} | {} |", name, cell(row.what))
                                 : fmt::format("{:<16}  {}", name, row.what));
   }
   print_line("");
   if (options.markdown) print_line("| rule | what it does | result |\n|---|---|---|");
-  for (const Rule* rule : all_rules()) {
+  for (const pass::Rule* rule : pass::all_rules()) {
     const std::string_view how = name_of(rule->numerics);
     print_line(options.markdown ? fmt::format("| {} | {} | {} |", rule->name, cell(rule->what), how)
                                 : fmt::format("{:<16}  {} ({})", rule->name, rule->what, how));

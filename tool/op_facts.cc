@@ -141,12 +141,12 @@ std::string numerics_of(const OpDef& op) {
   if (std::holds_alternative<View>(op.form)) return "exact";
   if (std::holds_alternative<Region>(op.form)) return "its blocks'";
   if (std::holds_alternative<Opaque>(op.form)) return "own code";
-  PassOptions nothing_whole;
+  pass::PassOptions nothing_whole;
   nothing_whole.keep = [](const Graph&, NodeId) { return false; };
   auto call = some_call(op);
   if (!call) return "its parts'";
   std::string note;
-  auto parts = expand_composites(*call, nothing_whole, note);
+  auto parts = pass::expand_composites(*call, nothing_whole, note);
   if (!parts) return "its parts'";
   Graph& graph = *parts ? **parts : *call;
   Numerics worst = Numerics::exact;

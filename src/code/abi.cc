@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace frazil {
+namespace frazil::code {
 
 void FaultSlot::report(std::int64_t unit, const char* text, std::int64_t first, std::int64_t second) noexcept {
   if (unit_.load(std::memory_order_relaxed) <= unit) return;
@@ -23,4 +23,4 @@ std::unexpected<Fault> FaultSlot::take() noexcept {
   return fail(Code::bad_input, "{} ({}, {})", text_, first_, second_);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

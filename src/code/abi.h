@@ -16,7 +16,7 @@
 
 // How a kernel step is run: what hand-written kernels and generated code have in common. The executor knows nothing
 // else of them.
-namespace frazil {
+namespace frazil::code {
 
 /// Concrete shape of one operand or result while a step is prepared. Strides in elements.
 struct OperandShape {
@@ -123,4 +123,4 @@ T* as(std::byte* p) {
   return reinterpret_cast<T*>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

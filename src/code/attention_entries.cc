@@ -5,7 +5,7 @@
 #include "kernel/attention.h"
 #include "kernel/tuning.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// Strides of an operand that broadcasts to `extents`: 0 where it repeats. False where it does not.
@@ -127,4 +127,4 @@ KernelEntry rotary_entry(const params::Rotary& p) {
   return make_entry<params::Rotary, RotaryState, prepare_rotary, run_rotary>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -5,7 +5,7 @@
 
 #include "code/abi.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// The axes before the last two of a product's operands, which broadcast as in NumPy, counted from the last one. Those
 /// of one element are left out.
@@ -70,4 +70,4 @@ void read_matrices(Product& g, const OperandShape& a, const OperandShape& b) {
   g.b_col = rb > 1 ? b.strides[rb - 1] : 1;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

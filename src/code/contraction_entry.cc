@@ -2,7 +2,7 @@
 #include "code/entries.h"
 
 // Contractions of any space.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 struct ContractionState {
@@ -117,4 +117,4 @@ KernelEntry contraction_entry(const params::Contraction& p) {
   return make_entry<params::Contraction, ContractionState, prepare_contraction, run_contraction>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -8,7 +8,7 @@
 
 // A space as loops: for each run of results, all points of the reduced axes, and at each of these the body as tile
 // functions on the part of the run that lies inside of all operands.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::size_t kElementBytes = 8;  ///< of the widest element
@@ -329,4 +329,4 @@ void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace
   for (std::int64_t unit = begin; unit < end && !stop_requested(); ++unit) run.outer(unit);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -9,7 +9,7 @@
 // other, the image, at any affine indices. Rows of the product are an axis that only the weights have, columns the last
 // axes of the result, which only the image has. What columns read at each point of the reduced axes is copied, some
 // columns at a time, with zeros outside of the image.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::int64_t kFewestRows = 4;  ///< fewer do not pay for the copy
@@ -254,4 +254,4 @@ void run_space_product(const Call& call, const Worker& worker, const ConcreteSpa
   for (std::int64_t unit = begin; unit < end && !stop_requested(); ++unit) run.unit(unit);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

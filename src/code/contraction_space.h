@@ -8,7 +8,7 @@
 #include "plan/contraction.h"
 
 // A space of params::Contraction in numbers; private to contraction_*.cc.
-namespace frazil {
+namespace frazil::code {
 
 /// An affine function of the axes of a space.
 struct SpaceLine {
@@ -141,4 +141,4 @@ Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const Conc
 void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceLoops& s,
                      std::int64_t begin, std::int64_t end);
 
-}  // namespace frazil
+}  // namespace frazil::code

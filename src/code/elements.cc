@@ -6,7 +6,7 @@
 #include "base/float.h"
 #include "kernel/tile.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 template <std::size_t kSize>
@@ -89,4 +89,4 @@ void store_run(Elem elem, const void* value, std::byte* to, std::int64_t step, s
   }
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// The entries of families that are no products.
@@ -80,4 +80,4 @@ std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
   return entry ? std::make_shared<const KernelEntry>(*std::move(entry)) : nullptr;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -5,7 +5,7 @@
 #include "plan/fused.h"
 #include "plan/kernel_params.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// The hand-written code of a kernel step, or tier 0's of a fused kernel. `fused` is the kernel that params::Fused
 /// names; `native` has machine code for its body. Nothing for families that the session runs itself (reference, opaque,
@@ -44,4 +44,4 @@ KernelEntry attention_entry(const params::Attention& params);
 KernelEntry rotary_entry(const params::Rotary& params);
 KernelEntry contraction_entry(const params::Contraction& params);
 
-}  // namespace frazil
+}  // namespace frazil::code

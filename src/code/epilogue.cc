@@ -5,7 +5,7 @@
 
 #include "tensor/buffer.h"
 
-namespace frazil {
+namespace frazil::code {
 
 Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, const OperandShape& made, std::int64_t cols, void* state,
                         Epilogue& e) {
@@ -67,4 +67,4 @@ void EpilogueRun::run_rows(std::int64_t begin, std::int64_t end) const {
   run({begin, end, 0, epilogue_.cols, epilogue_.cols});
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 #include "code/tile_state.h"
 #include "kernel/tile_callback.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// The body of a fused kernel behind its producer: how operands are passed.
 struct EpilogueCode {
@@ -63,4 +63,4 @@ class EpilogueRun {
   std::byte* operands_[kMaxFusedOperands + kMaxFusedStores + 1];
 };
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -5,7 +5,7 @@
 #include "kernel/conv_16.h"
 
 // Convolutions of 16-bit floats, whose channels are the last axis and whose weights are constant.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 struct HalfConvState {
@@ -52,4 +52,4 @@ KernelEntry half_conv_entry(ProductParams<params::Conv> params) {
   return ProductEntry<params::Conv, HalfConvState, prepare_half_conv, channels, run_half_conv>::make(std::move(params));
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 #include "kernel/tuning.h"
 
 // Convolutions of bytes with zero points.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 struct ByteConvState {
@@ -114,4 +114,4 @@ KernelEntry conv_integer_entry(ProductParams<params::Conv> params) {
       std::move(params));
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -10,7 +10,7 @@
 #include "kernel/gemm_row.h"
 #include "kernel/isa.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
@@ -402,4 +402,4 @@ KernelEntry gemm_entry(ProductParams<params::Gemm> params) {
   return ProductEntry<params::Gemm, GemmState, prepare_gemm, columns, run_gemm, row_of_gemm>::make(std::move(params));
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -8,7 +8,7 @@
 #include "kernel/tile.h"
 #include "kernel/tuning.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::int64_t kUnitBytes = std::int64_t{1} << 16;
@@ -123,4 +123,4 @@ KernelEntry edges_entry(const params::Edges& p) {
   return make_entry<params::Edges, EdgesState, prepare_edges, run_edges>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -4,7 +4,7 @@
 #include <bit>
 #include <iterator>
 
-namespace frazil {
+namespace frazil::code {
 
 std::string_view name_of(InnerStep step) {
   switch (step) {
@@ -62,4 +62,4 @@ std::string key_of(const TileCode& code) {
   return key;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -11,7 +11,7 @@
 
 // Machine code that is made at run time: what a code generator is asked for, and how the code is called. Plain data:
 // who asks knows no generator, who generates knows no session.
-namespace frazil {
+namespace frazil::code {
 
 /// How an operand or result lies along the innermost loop.
 enum class InnerStep : std::uint8_t {
@@ -80,4 +80,4 @@ struct NativeModule {
   /// The same: a NativeSteps.
   Result<std::string> (*compile_plan)(const NativePlanRequest& request) = nullptr;
 };
-}  // namespace frazil
+}  // namespace frazil::code

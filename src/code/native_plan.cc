@@ -11,7 +11,7 @@
 #include "code/tile_state.h"
 #include "plan/dataflow.h"
 
-namespace frazil {
+namespace frazil::code {
 
 std::int64_t NativeBody::elements() const {
   std::int64_t count = code != nullptr ? n : 0;
@@ -263,4 +263,4 @@ std::string NativePlan::key() const {
   return key;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

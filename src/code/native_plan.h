@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 
 // Machine code for the steps of a plan: what a code generator is asked for, and how the code is called.
-namespace frazil {
+namespace frazil::code {
 
 /// A launch that a session has prepared, so that generated code can call it.
 struct NativeCall {
@@ -109,4 +109,4 @@ std::vector<bool> fixed_registers(const Plan& plan);
 /// Extents and strides of what the launch reads and writes.
 std::vector<Reg> extents_of(const Plan& plan, const step::Launch& launch);
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 
 // Products with weights of few bits. Few rows meet them as they lie, where there is a kernel for that; else some
 // columns are unpacked at a time and meet all rows while they are in a cache.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::int64_t kColumns = 64;  ///< of a unit
@@ -104,4 +104,4 @@ KernelEntry matmul_nbits_entry(const params::MatMulNBits& p) {
   return make_entry<params::MatMulNBits, State, prepare, run>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

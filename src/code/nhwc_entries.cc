@@ -7,7 +7,7 @@
 #include "kernel/tuning.h"
 
 // Convolutions and pools whose channels are the last axis.
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 struct NhwcState {
@@ -144,4 +144,4 @@ KernelEntry average_pool_nhwc_entry(const params::AveragePool& p) {
   return make_entry<params::AveragePool, NhwcPool, prepare_average, run_average>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 #include "code/abi.h"
 #include "kernel/gemm_kernel.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// How the result of a product, or of a batch of them, is cut into units: by rows, or, where rows alone make few units,
 /// each product by columns. Units are numbered along the columns first.
@@ -81,4 +81,4 @@ struct ProductCut {
   }
 };
 
-}  // namespace frazil
+}  // namespace frazil::code

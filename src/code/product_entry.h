@@ -10,7 +10,7 @@
 #include "code/product_cut.h"
 #include "code/prologue.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// A product or convolution as it was planned: alone, or as the producer of a fused kernel.
 template <class P>
@@ -183,4 +183,4 @@ struct ProductEntry {
   }
 };
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -5,7 +5,7 @@
 #include "kernel/gemm.h"
 #include "tensor/buffer.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
@@ -61,4 +61,4 @@ const std::byte* PrologueRun::make(std::int64_t begin, std::int64_t end) const {
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 #include "code/abi.h"
 #include "code/tile_state.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// The prologue of a fused kernel: what makes operand 0 of its producer.
 struct PrologueCode {
@@ -60,4 +60,4 @@ class PrologueRun {
   const Prologue& prologue_;
 };
 
-}  // namespace frazil
+}  // namespace frazil::code

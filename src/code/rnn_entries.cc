@@ -5,7 +5,7 @@
 #include "kernel/rnn.h"
 #include "kernel/tuning.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// Operands as in ONNX: X, W, R, B, sequence_lens, initial_h, initial_c, P; results Y, Y_h, Y_c.
@@ -131,4 +131,4 @@ KernelEntry gru_entry(const params::Gru& p) {
   return make_entry<params::Gru, RnnState, prepare_rnn<params::Gru>, run_rnn<params::Gru>>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -7,7 +7,7 @@
 #include "kernel/rows.h"
 #include "kernel/tuning.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::int64_t kRowUnitElements = std::int64_t{1} << 14;
@@ -174,4 +174,4 @@ KernelEntry batch_norm_entry(const params::BatchNorm& p) {
   return make_entry<params::BatchNorm, BatchNormState, prepare_batch_norm, run_batch_norm>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

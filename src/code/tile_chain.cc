@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 using kernel::ChainStep;
@@ -350,4 +350,4 @@ std::size_t make_chains(const TileCode& code, const bool* single, std::span<Tile
   return to;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

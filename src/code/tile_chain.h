@@ -2,7 +2,7 @@
 
 #include "code/tile_state.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// Where chains of a state are built.
 struct ChainSpace {
@@ -18,4 +18,4 @@ struct ChainSpace {
 std::size_t make_chains(const TileCode& code, const bool* single, std::span<TileOp> ops, const ChainSpace& space,
                         TileState& s);
 
-}  // namespace frazil
+}  // namespace frazil::code

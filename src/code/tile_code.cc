@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 /// True when `ins` may write where its operand `a` lies: each element is read before it is written there.
@@ -100,4 +100,4 @@ TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands) 
   return code;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

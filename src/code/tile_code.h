@@ -6,7 +6,7 @@
 
 #include "plan/fused.h"
 
-namespace frazil {
+namespace frazil::code {
 
 class NativeSource;
 
@@ -42,4 +42,4 @@ TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands);
 /// The operands that the body of a kernel loads.
 OperandRange body_operands(const FusedKernel& kernel);
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -3,7 +3,7 @@
 #include "base/poll_throttle.h"
 #include "code/tile_state.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 constexpr std::size_t kMostOperands = kMaxFusedOperands + kMaxFusedStores + 1;
@@ -125,4 +125,4 @@ void run_native(const TileCall& call, const TileState& s, const TilePart& part) 
   s.rank == 0 ? run.columns(part) : run.rounds(part);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

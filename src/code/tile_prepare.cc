@@ -7,7 +7,7 @@
 #include "kernel/tuning.h"
 #include "tensor/buffer.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 bool is_plain(Elem e) { return compute_elem(e) == e; }
@@ -396,4 +396,4 @@ Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state) {
   return TilePreparer(cx, code, state).run();
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -8,7 +8,7 @@
 #include "code/tile_state.h"
 #include "kernel/rows.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 class TileRun {
@@ -298,4 +298,4 @@ KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSo
               }};
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -13,7 +13,7 @@
 #include "kernel/tile.h"
 
 // What tile bytecode keeps between preparing and running; private to tile_*.cc, epilogue.cc and prologue.cc.
-namespace frazil {
+namespace frazil::code {
 
 /// Outer loops; of two rounds each they are more than memory has bytes.
 inline constexpr int kMaxTileLoops = 40;
@@ -185,4 +185,4 @@ bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);
 void run_native(const TileCall& call, const TileState& state, const TilePart& part);
 void run_tiles(const TileCall& call, const TileState& state, const TilePart& part);
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "base/no_memory.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// Opened when the packing of one form has ended, well or not.
 class Latch {
@@ -196,4 +196,4 @@ std::size_t WeightRefs::bytes() const {
   return sum;
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

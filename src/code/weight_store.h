@@ -15,7 +15,7 @@
 #include "base/mutex.h"
 #include "tensor/buffer.h"
 
-namespace frazil {
+namespace frazil::code {
 
 /// A part of a weight's bytes, with the buffer that it lies in.
 struct WeightRef {
@@ -116,4 +116,4 @@ class WeightRefs {
   std::vector<std::shared_ptr<const PackedWeight>> forms_;  // sorted
 };
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -3,7 +3,7 @@
 #include "kernel/tuning.h"
 #include "tensor/buffer.h"
 
-namespace frazil {
+namespace frazil::code {
 namespace {
 
 struct ConvState {
@@ -181,4 +181,4 @@ KernelEntry global_pool_entry(const params::GlobalPool& p) {
   return make_entry<params::GlobalPool, GlobalState, prepare_global, run_global>(p);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

@@ -8,7 +8,7 @@
 
 // Extents of convolutions and pools, as their entries read them from operands: images are [n, c, (h,) w], or
 // [n, (h,) w, c] with `channels_last`; 1-D images have h = 1.
-namespace frazil {
+namespace frazil::code {
 
 /// Extent h (k = 0) or w (k = 1).
 inline std::int64_t spatial(const OperandShape& x, int k, bool channels_last = false) {
@@ -65,4 +65,4 @@ inline void read_pool(Prepare& cx, const Window& w, bool channels_last, kernel::
                    static_cast<double>(p.kernel_h * p.kernel_w);
 }
 
-}  // namespace frazil
+}  // namespace frazil::code

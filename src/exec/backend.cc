@@ -52,17 +52,17 @@ std::unexpected<Fault> not_found() {
               kFile, FRAZIL_MODULE_FOLDER);
 }
 
-Result<const NativeModule*> open_module(const std::string& file) {
+Result<const code::NativeModule*> open_module(const std::string& file) {
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return fail(Code::unsupported, "the code generator cannot be opened: {}", ::dlerror());
-  const auto* const module = static_cast<const NativeModule*>(::dlsym(handle, kSymbol));
+  const auto* const module = static_cast<const code::NativeModule*>(::dlsym(handle, kSymbol));
   if (module == nullptr) return fail(Code::unsupported, "{} belongs to another build of Frazil", file);
   return module;
 }
 
 /// The first one of this build; what is wrong with the last one that is there, if none is.
-Result<const NativeModule*> find_module() {
-  Result<const NativeModule*> found = not_found();
+Result<const code::NativeModule*> find_module() {
+  Result<const code::NativeModule*> found = not_found();
   std::error_code none;
   for (const std::string& file : places()) {
     if (!std::filesystem::exists(file, none)) continue;
@@ -82,10 +82,10 @@ Status allowed() {
 
 }  // namespace
 
-Result<const NativeModule*> native_module() {
+Result<const code::NativeModule*> native_module() {
   FRAZIL_CHECK(allowed());
   static Mutex mutex;
-  static std::optional<Result<const NativeModule*>> module;  // under the mutex
+  static std::optional<Result<const code::NativeModule*>> module;  // under the mutex
   const std::scoped_lock lock(mutex);
   if (!module) {
     module = find_module();

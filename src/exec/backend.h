@@ -10,7 +10,7 @@ namespace frazil::exec {
 /// names; else beside the program or the library, in the folder of installed libraries, or where the dynamic linker
 /// looks. Code::unsupported, saying why, if there is none or it belongs to another build. The first such call of a
 /// build that has a code generator logs a warning. Thread-safe. The module stays open.
-Result<const NativeModule*> native_module();
+Result<const code::NativeModule*> native_module();
 
 /// As native_module(), without opening a file that is there.
 Status has_native_module();

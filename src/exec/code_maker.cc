@@ -90,7 +90,7 @@ std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::strin
 }
 
 Result<MadeCode> make_code(const std::string& key, std::string_view name,
-                           const std::function<Result<std::string>(const NativeModule&)>& generate) {
+                           const std::function<Result<std::string>(const code::NativeModule&)>& generate) {
   if (forbidden()) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
   const NoFork whole;  // the code generator has locks of its own
   constexpr std::size_t kShown = 80;
@@ -99,7 +99,7 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
   MadeCode made{.code = cached_code(key, name)};
   made.cached = event.cached = made.code != nullptr;
   if (!made.cached) {
-    FRAZIL_TRY(const NativeModule* const module, native_module());
+    FRAZIL_TRY(const code::NativeModule* const module, native_module());
     FRAZIL_TRY(const std::string object, generate(*module));
     FRAZIL_TRY(made.code, loaded(object, name));
     CodeCache::instance().store(key, object);

@@ -26,7 +26,7 @@ struct MadeCode {
 /// then kept in the cache. `name` is its function's. Thread-safe. Code::unsupported where FRAZIL_JIT forbids generated
 /// code, and where there is no code generator.
 Result<MadeCode> make_code(const std::string& key, std::string_view name,
-                           const std::function<Result<std::string>(const NativeModule&)>& generate);
+                           const std::function<Result<std::string>(const code::NativeModule&)>& generate);
 /// The same from the cache alone; null where it is not there.
 std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::string_view name);
 

@@ -29,7 +29,7 @@ struct jit_descriptor {
 // NOLINTEND(bugprone-reserved-identifier)
 }
 
-namespace frazil {
+namespace frazil::exec {
 namespace {
 
 enum Action : std::uint32_t { kNothing, kRegister, kUnregister };
@@ -93,4 +93,4 @@ std::shared_ptr<void> tell_symbols(std::string_view name, const void* begin, std
   return std::make_shared<Registration>(object);
 }
 
-}  // namespace frazil
+}  // namespace frazil::exec

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace frazil {
+namespace frazil::exec {
 
 /// Tells profilers and debuggers that generated code lies at [`begin`, `begin` + `bytes`), as FRAZIL_CODE_SYMBOLS asks:
 /// perf by a line in /tmp/perf-PID.map, gdb by its interface for JIT compilers. `object` is the code's ELF file, whose
@@ -17,4 +17,4 @@ std::shared_ptr<void> tell_symbols(std::string_view name, const void* begin, std
 /// True where the object is wanted.
 bool wants_symbols();
 
-}  // namespace frazil
+}  // namespace frazil::exec

@@ -20,11 +20,11 @@ namespace frazil::exec {
 struct DeviceCall {
   std::vector<std::byte*> pointers;  ///< of the operands, then of the results; null for an absent one
   std::size_t inputs = 0;
-  std::shared_ptr<const KernelEntry> entry;
+  std::shared_ptr<const code::KernelEntry> entry;
   const void* state = nullptr;  ///< that the host prepared; stays as it is until the call is done
   std::byte* scratch = nullptr;
   std::int64_t units = 1;
-  FaultSlot* fault = nullptr;
+  code::FaultSlot* fault = nullptr;
   ExecutionLimits* limits = nullptr;  ///< of the run; once these ask to stop, the call need not be finished
 };
 
@@ -38,9 +38,9 @@ class Device {
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
   /// What runs the kernel there; null for one that stays on the host. Called while a plan is made.
-  virtual std::shared_ptr<const KernelEntry> entry(const KernelParams& params,
-                                                   const std::shared_ptr<const FusedKernel>& fused,
-                                                   std::uint32_t inputs) const = 0;
+  virtual std::shared_ptr<const code::KernelEntry> entry(const KernelParams& params,
+                                                         const std::shared_ptr<const FusedKernel>& fused,
+                                                         std::uint32_t inputs) const = 0;
   /// Memory aligned to 64 bytes; Code::out_of_memory. Released by its first address, with nothing left in the queue
   /// that uses it.
   virtual Result<std::byte*> allocate(std::size_t bytes) = 0;

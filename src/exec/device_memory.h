@@ -62,7 +62,7 @@ class DeviceMemory {
   const Plan& plan_;
   std::vector<Used> used_;
   std::vector<std::size_t> pool_offset_;
-  FaultSlot fault_;
+  code::FaultSlot fault_;
 };
 
 }  // namespace frazil::exec

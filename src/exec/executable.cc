@@ -19,7 +19,7 @@ namespace frazil::exec {
 
 namespace {
 
-std::shared_ptr<const KernelEntry> entry_on(const Device& device, const Plan& plan, const step::Launch& launch) {
+std::shared_ptr<const code::KernelEntry> entry_on(const Device& device, const Plan& plan, const step::Launch& launch) {
   const auto fused = launch.fused == kNone ? nullptr : plan.fused[launch.fused];
   return device.entry(launch.params, fused, static_cast<std::uint32_t>(launch.in.size()));
 }
@@ -65,7 +65,7 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
   auto exe = std::make_shared<Executable>();
   exe->graph_ = std::move(graph);
   exe->options_ = options;
-  exe->packed_ = std::make_shared<WeightRefs>();
+  exe->packed_ = std::make_shared<code::WeightRefs>();
   if (options.reference) {
     exe->plan_.graph = exe->graph_;
     return exe;
@@ -82,7 +82,7 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
   if (options.tier >= Tier::specialised) {
     std::vector<bool> bodies;
     for (StepIndex i = 0; i < exe->plan_.steps.size(); ++i) {
-      const KernelEntry* const entry = exe->launches_[i].entry.load(std::memory_order_relaxed);
+      const code::KernelEntry* const entry = exe->launches_[i].entry.load(std::memory_order_relaxed);
       bodies.push_back(entry != nullptr && entry->native != nullptr);
     }
     exe->plan_codes_ = PlanCodes::make(exe->plan_, bodies, later ? Compiling::later : Compiling::at_once);
@@ -130,7 +130,7 @@ void Executable::spent(double nanoseconds) {
     if (self == nullptr) return;
     if (!pays) return self->native_->find_missing();
     self->native_->compile_missing(
-        [&](const TileCode& body) { return self->plan_codes_ != nullptr && self->plan_codes_->contains(body); });
+        [&](const code::TileCode& body) { return self->plan_codes_ != nullptr && self->plan_codes_->contains(body); });
   });
 }
 
@@ -145,7 +145,7 @@ std::string Executable::explain_native() const {
   return text;
 }
 
-void Executable::swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry) {
+void Executable::swap_entry(StepIndex step, std::shared_ptr<const code::KernelEntry> entry) {
   const std::scoped_lock lock(entries_mutex_);
   entries_.push_back(std::move(entry));
   launches_[step].entry.store(entries_.back().get(), std::memory_order_release);
@@ -206,7 +206,7 @@ void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
   most_operands_ = std::max(most_operands_, launch.in.size() + launch.out.size());
   if (launch.device != kHost) return compile_on_device(i, launch);
   const auto fused = launch.fused == kNone ? nullptr : plan_.fused[launch.fused];
-  auto entry = hand_entry(launch.params, fused, code.inputs, native_);
+  auto entry = code::hand_entry(launch.params, fused, code.inputs, native_);
   if (entry == nullptr) return;
   keep_state(code, *entry);
   swap_entry(i, std::move(entry));
@@ -218,7 +218,7 @@ void Executable::compile_on_device(StepIndex i, const step::Launch& launch) {
   device_entries_.emplace(i, std::move(entry));
 }
 
-void Executable::keep_state(LaunchCode& code, const KernelEntry& entry) {
+void Executable::keep_state(LaunchCode& code, const code::KernelEntry& entry) {
   code.state = state_bytes_;
   state_bytes_ += (entry.state_bytes + 15) & ~std::size_t{15};
   code.first_entry = &entry;

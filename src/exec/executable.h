@@ -48,13 +48,13 @@ struct OperandCode {
 
 /// A launch step with everything that does not change between runs.
 struct LaunchCode {
-  std::atomic<const KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself, or a device
-  std::uint32_t first = 0;                          ///< of its operands
+  std::atomic<const code::KernelEntry*> entry = nullptr;  ///< null: the session runs the step itself, or a device
+  std::uint32_t first = 0;                                ///< of its operands
   std::uint16_t inputs = 0, outputs = 0;
-  bool grows = false;                        ///< a result lies in growing storage
-  bool grouped = false;                      ///< it may run at the same time as another step
-  std::size_t state = 0;                     ///< offset of its first entry's state in a session
-  const KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
+  bool grows = false;                              ///< a result lies in growing storage
+  bool grouped = false;                            ///< it may run at the same time as another step
+  std::size_t state = 0;                           ///< offset of its first entry's state in a session
+  const code::KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
 };
 
 /// One step as the interpreter reads it: a step's fields side by side, so that a loop of small steps stays in the
@@ -88,7 +88,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// The passes that ran, and the plan.
   std::string explain() const;
   /// What each pass did, in order.
-  const std::vector<PassRun>& passes() const { return passes_; }
+  const std::vector<pass::PassRun>& passes() const { return passes_; }
   /// The graph as given; plan().graph is what the passes made of it.
   const Graph& graph() const { return *graph_; }
   const Options& options() const { return options_; }
@@ -96,7 +96,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::string explain_native() const;
   /// What weights take in packed form so far, with those of all specialisations.
   std::size_t packed_bytes() const { return packed_->bytes(); }
-  WeightRefs& packed() const { return *packed_; }
+  code::WeightRefs& packed() const { return *packed_; }
   /// The codes of tier 2; null below it, and where none would pay.
   class PlanCodes* plan_codes() const { return plan_codes_.get(); }
   /// Where sessions ask for machine code of bodies; null on tier 0.
@@ -112,8 +112,12 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<Choices> specialised() const;
 
   /// Of a step that a device runs.
-  const std::shared_ptr<const KernelEntry>& device_entry(StepIndex step) const { return device_entries_.at(step); }
-  bool is_first_entry(StepIndex step, const KernelEntry& entry) const { return launches_[step].first_entry == &entry; }
+  const std::shared_ptr<const code::KernelEntry>& device_entry(StepIndex step) const {
+    return device_entries_.at(step);
+  }
+  bool is_first_entry(StepIndex step, const code::KernelEntry& entry) const {
+    return launches_[step].first_entry == &entry;
+  }
   /// Code of launch step `step`, by its position in the plan.
   LaunchCode& launch(StepIndex step) const { return launches_[step]; }
   const std::vector<OperandCode>& operands() const { return operands_; }
@@ -123,7 +127,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t most_operands() const { return most_operands_; }
   /// Puts another entry in the place of launch step `step`; sessions take it up when they next reach the step. What was
   /// there stays until the executable dies. Not for a step that a device runs. Thread-safe, also while sessions run.
-  void swap_entry(StepIndex step, std::shared_ptr<const KernelEntry> entry);
+  void swap_entry(StepIndex step, std::shared_ptr<const code::KernelEntry> entry);
   /// How often that was done. Where it has changed, code of a plan may call what is no longer in place.
   std::uint64_t swaps() const { return swaps_.load(std::memory_order_acquire); }
 
@@ -133,11 +137,11 @@ class Executable : public std::enable_shared_from_this<Executable> {
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
   void compile_on_device(StepIndex i, const step::Launch& launch);
-  void keep_state(LaunchCode& code, const KernelEntry& entry);
+  void keep_state(LaunchCode& code, const code::KernelEntry& entry);
 
   std::shared_ptr<const Graph> graph_;
   Plan plan_;
-  std::vector<PassRun> passes_;
+  std::vector<pass::PassRun> passes_;
   Options options_;
   std::unique_ptr<LaunchCode[]> launches_;  // per step
   std::vector<OperandCode> operands_;
@@ -146,9 +150,9 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::size_t most_operands_ = 0;
   std::atomic<std::uint64_t> swaps_ = 0;
   Mutex entries_mutex_;
-  std::vector<std::shared_ptr<const KernelEntry>> entries_;  // all that ever were in use
-  std::map<StepIndex, std::shared_ptr<const KernelEntry>> device_entries_;
-  std::shared_ptr<WeightRefs> packed_;
+  std::vector<std::shared_ptr<const code::KernelEntry>> entries_;  // all that ever were in use
+  std::map<StepIndex, std::shared_ptr<const code::KernelEntry>> device_entries_;
+  std::shared_ptr<code::WeightRefs> packed_;
   std::shared_ptr<class NativeCompiler> native_;  // from tier 1 on
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2
   std::atomic<double> spent_ = 0;                 // nanoseconds since code was last asked for

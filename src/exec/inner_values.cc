@@ -146,7 +146,7 @@ Status InnerValues::find(std::size_t index) {
     Watch watch{.index = index, .where = *std::move(where), .copy = {}};
     if (made.size() > given.size()) watch.copy = static_cast<std::int64_t>(k);
     if (const auto* cut = std::get_if<InnerValue::Cut>(&watch.where.how)) {
-      watch.entry = hand_entry(params::Fused{}, cut->kernel, static_cast<std::uint32_t>(cut->in.size()));
+      watch.entry = code::hand_entry(params::Fused{}, cut->kernel, static_cast<std::uint32_t>(cut->in.size()));
     }
     points_[watch.where.at].push_back(std::move(watch));
   }
@@ -213,9 +213,9 @@ namespace {
 /// The operands and results of a kernel that is run beside the plan.
 struct SideCall {
   std::vector<Sizes> memory;
-  std::vector<OperandShape> shapes;
+  std::vector<code::OperandShape> shapes;
   std::vector<std::byte*> pointers;
-  std::vector<WeightRef> weights;
+  std::vector<code::WeightRef> weights;
 
   void add(Elem elem, Sizes sizes, Sizes strides, bool contiguous, std::byte* pointer) {
     memory.push_back(std::move(sizes));
@@ -235,7 +235,7 @@ Result<Buffer> zeros(std::size_t bytes) {
 }  // namespace
 
 /// All of it on this thread: units do not depend on who runs them.
-Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const KernelEntry& entry) const {
+Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const code::KernelEntry& entry) const {
   Sizes domain, sizes;
   for (Reg r : cut.domain) domain.push_back(values_.regs[r]);
   for (Reg r : cut.dims) sizes.push_back(r == kNoReg ? 1 : values_.regs[r]);
@@ -263,18 +263,18 @@ Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const 
     side.add(Elem::f32, domain, contiguous_strides(domain), true, product.data());
   }
   const std::span shapes(side.shapes);
-  Prepare cx{.in = shapes.first(cut.in.size()),
-             .out = shapes.subspan(cut.in.size()),
-             .domain = domain,
-             .weights = side.weights,
-             .packed = executable_.packed()};
+  code::Prepare cx{.in = shapes.first(cut.in.size()),
+                   .out = shapes.subspan(cut.in.size()),
+                   .domain = domain,
+                   .weights = side.weights,
+                   .packed = executable_.packed()};
   FRAZIL_TRY(const Buffer state, zeros(entry.state_bytes));
   auto* const at = const_cast<std::byte*>(state.data());
   FRAZIL_CHECK(entry.prepare(cx, entry.code.get(), at));
   FRAZIL_TRY(const Buffer scratch, zeros(cx.scratch_bytes));
-  if (std::ranges::any_of(cx.out, [](const OperandShape& o) { return !o.empty(); })) {
-    FaultSlot fault;
-    const Call call{side.pointers.data(), side.pointers.data() + cut.in.size(), entry.code.get(), at, &fault};
+  if (std::ranges::any_of(cx.out, [](const code::OperandShape& o) { return !o.empty(); })) {
+    code::FaultSlot fault;
+    const code::Call call{side.pointers.data(), side.pointers.data() + cut.in.size(), entry.code.get(), at, &fault};
     entry.run(call, {0, const_cast<std::byte*>(scratch.data())}, 0, cx.units);
     if (!fault.empty()) return std::unexpected(fault.take().error());
   }

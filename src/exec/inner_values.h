@@ -29,8 +29,8 @@ class InnerValues {
   struct Watch {
     std::size_t index = 0;  ///< of Observer::watched()
     InnerValue where;
-    std::optional<std::int64_t> copy;            ///< which one of those that unrolling made
-    std::shared_ptr<const KernelEntry> entry{};  ///< of a cut kernel
+    std::optional<std::int64_t> copy;                  ///< which one of those that unrolling made
+    std::shared_ptr<const code::KernelEntry> entry{};  ///< of a cut kernel
   };
 
   Status find_all();
@@ -38,7 +38,7 @@ class InnerValues {
   Status show_all(StepIndex at, StepIndex before);
   Status show(const Watch& watch);
   Result<Datum> read(const Watch& watch);
-  Result<Datum> compute(const InnerValue::Cut& cut, Elem elem, const KernelEntry& entry) const;
+  Result<Datum> compute(const InnerValue::Cut& cut, Elem elem, const code::KernelEntry& entry) const;
   Result<Datum> known(Value v) const;
 
   RunContext& context_;

@@ -91,7 +91,7 @@ void Interpreter::time_passed() {
 /// Has code made for the extents at hand, from what is prepared for them.
 void Interpreter::make_code(PlanCodes::Wish wish) {
   asked_ = wish == PlanCodes::Wish::compile;
-  std::vector<std::optional<NativeBody>> bodies(plan_.steps.size());
+  std::vector<std::optional<code::NativeBody>> bodies(plan_.steps.size());
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
     if (const auto* launch = plan_.steps[i].as<step::Launch>())
       bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));

@@ -83,7 +83,7 @@ class Interpreter {
   std::chrono::steady_clock::time_point since_{};  // time without code counts from here
   std::uint32_t rounds_ = 0;                       // of loops, without code
   std::shared_ptr<const PlanCode> code_;
-  NativeFrame frame_;
+  code::NativeFrame frame_;
   std::vector<std::int64_t> moving_;  // of an Assign
 };
 

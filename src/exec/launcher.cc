@@ -13,7 +13,7 @@ constexpr std::int64_t kRangesPerWorker = 4;
 constexpr double kIdleShare = 0.25;
 
 /// Kernels count offsets and rows with the extents beside a 0, too.
-Status check_empty(const OperandShape& shape) {
+Status check_empty(const code::OperandShape& shape) {
   if (!shape.given || !shape.empty()) return {};
   auto bytes = byte_count(shape.elem, shape.dims);
   return bytes ? Status{} : std::unexpected(std::move(bytes).error());
@@ -38,11 +38,11 @@ Launcher::Launcher(RunContext& context, const Executable& executable, Values& va
 
 void Launcher::invalidate_all() {
   for (Prepared& p : prepared_) p.ready = Ready::no;
-  for (NativeCall& c : calls_) c.run = nullptr;
+  for (code::NativeCall& c : calls_) c.run = nullptr;
 }
 
 void Launcher::begin() {
-  for (FaultSlot& slot : faults_) {
+  for (code::FaultSlot& slot : faults_) {
     if (!slot.empty()) (void)slot.take();
   }
 }
@@ -53,7 +53,7 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
   for (int k = 0; k < count; ++k) to[k] = values_.address(operand[k].storage, operand[k].offset, operand[k].elem_size);
 }
 
-[[gnu::noinline]] void Launcher::run_shared(const Call& call, const Prepared& p, std::byte* scratch) {
+[[gnu::noinline]] void Launcher::run_shared(const code::Call& call, const Prepared& p, std::byte* scratch) {
   ++context_.counters.shared;
   const auto share = [&](std::int64_t first, std::int64_t past, std::int64_t grain) {
     context_.scheduler->parallel_for(past - first, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
@@ -68,7 +68,7 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
 }
 
 inline void Launcher::run(const Prepared& p, std::uint16_t inputs, std::byte* scratch) {
-  const Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, faults_.data()};
+  const code::Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, faults_.data()};
   if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p, scratch);
   p.entry->run(call, {0, scratch}, 0, p.units);
 }
@@ -101,7 +101,7 @@ Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) 
   const std::size_t scratch_bytes = scratch_of(pc, count);
   const auto scratch = memory_.scratch(context_.scheduler->workers() * scratch_bytes);
   if (!scratch) return 1;
-  std::array<Call, kMostTogether> calls;
+  std::array<code::Call, kMostTogether> calls;
   for (std::uint32_t k = 0; k < count; ++k) {
     const LaunchCode& code = executable_.launch(pc + k);
     const Prepared& p = prepared_[pc + k];
@@ -127,7 +127,7 @@ std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
   double nanoseconds = 0;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
-    const KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
+    const code::KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
     Prepared& p = prepared_[pc + count];
     if (entry == nullptr) break;
     if ((p.ready == Ready::no || p.entry != entry) && !prepare(pc + count, *entry)) break;
@@ -142,14 +142,14 @@ bool Launcher::pays(double nanoseconds) const {
   return nanoseconds >= from || (nanoseconds >= kIdleShare * from && context_.scheduler->has_idle());
 }
 
-Status Launcher::report(StepIndex pc, FaultSlot& slot) {
+Status Launcher::report(StepIndex pc, code::FaultSlot& slot) {
   if (slot.empty()) [[likely]]
     return {};
   return within(values_.where(plan_.steps[pc]), slot.take().error());
 }
 
-inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry,
-                                                     std::uint32_t most) {
+inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchCode& code,
+                                                     const code::KernelEntry& entry, std::uint32_t most) {
   if (code.grows) FRAZIL_CHECK(memory_.ensure_results(launch_of(pc).out));
   Prepared& p = prepared_[pc];
   if (p.ready == Ready::no || p.entry != &entry) [[unlikely]]
@@ -170,7 +170,7 @@ inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchC
 
 Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
   const LaunchCode& code = executable_.launch(pc);
-  const KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
+  const code::KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
   Observer* const observer = context_.observer;
   if (observer != nullptr) [[unlikely]]
     observer->step_begin(plan_.steps[pc], plan_.steps[pc].node);
@@ -228,7 +228,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
   std::size_t at = 0;
   for (Reg r : launch.domain) shape_memory_[at++] = values_.regs[r];
   const auto read = [&](SlotId s) {
-    OperandShape shape;
+    code::OperandShape shape;
     if (!s || (host && plan_.slot(s).object)) return shape;
     const Slot& slot = plan_.slot(s);
     const std::size_t rank = slot.dims.size();
@@ -240,7 +240,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
       strides[i] = slot.strides.empty() ? static_cast<std::int64_t>(stride) : values_.regs[slot.strides[i]];
       stride *= static_cast<std::uint64_t>(dims[i]);
     }
-    return OperandShape{true, slot.elem, {dims, rank}, {strides, rank}, slot.strides.empty()};
+    return code::OperandShape{true, slot.elem, {dims, rank}, {strides, rank}, slot.strides.empty()};
   };
   for (SlotId s : launch.in) shapes_.push_back(read(s));
   for (SlotId s : launch.out) {
@@ -251,14 +251,14 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
       if (s && !host && !plan_.slot(s).object) FRAZIL_CHECK(values_.check_extents(plan_.slot(s)));
     }
   }
-  for (const OperandShape& shape : shapes_) {
+  for (const code::OperandShape& shape : shapes_) {
     if (Status t = check_empty(shape); !t) return within(values_.where(step), std::move(t).error());
   }
   return {};
 }
 
-std::optional<NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
-  const KernelEntry* const entry = executable_.launch(pc).entry.load(std::memory_order_acquire);
+std::optional<code::NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
+  const code::KernelEntry* const entry = executable_.launch(pc).entry.load(std::memory_order_acquire);
   if (entry == nullptr || entry->native == nullptr) return std::nullopt;
   const Prepared& p = prepared_[pc];
   const bool prepared = p.ready != Ready::no && p.entry == entry;
@@ -276,14 +276,14 @@ bool Launcher::shares_better(const LaunchCode& code, const Prepared& p) {
   return code.grouped && p.nanoseconds > kAlone;
 }
 
-WeightRef Launcher::weight_of(SlotId s) const {
+code::WeightRef Launcher::weight_of(SlotId s) const {
   if (!s || plan_.storage(s).place != Place::constant || plan_.storage(s).device != kHost) return {};
   const Tensor& tensor = plan_.graph->constant(Value{plan_.storage(s).index})->tensor;
   return {&tensor.buffer(), {tensor.data(), tensor.bytes()}, plan_.slot(s).offset != kNoReg};
 }
 
 /// The state of a step's first entry lies with those of the others; of one that came later it has memory of its own.
-std::byte* Launcher::state_of(StepIndex pc, const KernelEntry& entry) {
+std::byte* Launcher::state_of(StepIndex pc, const code::KernelEntry& entry) {
   Prepared& p = prepared_[pc];
   if (p.entry == &entry) return p.state;
   if (p.entry == nullptr && executable_.is_first_entry(pc, entry)) return states_ + executable_.launch(pc).state;
@@ -293,7 +293,7 @@ std::byte* Launcher::state_of(StepIndex pc, const KernelEntry& entry) {
   return memory.get() + (kAlignment - address % kAlignment) % kAlignment;
 }
 
-Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
+Status Launcher::prepare(StepIndex pc, const code::KernelEntry& entry) {
   const Step& step = plan_.steps[pc];
   const step::Launch& launch = launch_of(pc);
   Prepared& p = prepared_[pc];
@@ -304,17 +304,17 @@ Status Launcher::prepare(StepIndex pc, const KernelEntry& entry) {
   FRAZIL_CHECK(read_shapes(step, launch));
   weights_.clear();
   for (SlotId s : launch.in) weights_.push_back(weight_of(s));
-  Prepare cx{.in = std::span(shapes_).first(launch.in.size()),
-             .out = std::span(shapes_).subspan(launch.in.size()),
-             .domain = std::span(shape_memory_).first(launch.domain.size()),
-             .weights = weights_,
-             .fast = context_.fast,
-             .packed = executable_.packed()};
+  code::Prepare cx{.in = std::span(shapes_).first(launch.in.size()),
+                   .out = std::span(shapes_).subspan(launch.in.size()),
+                   .domain = std::span(shape_memory_).first(launch.domain.size()),
+                   .weights = weights_,
+                   .fast = context_.fast,
+                   .packed = executable_.packed()};
   if (Status s = entry.prepare(cx, entry.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());
   }
   // Extents beside a 0 may be anything: loops over them would take for ever.
-  const bool empty = std::ranges::all_of(cx.out, [](const OperandShape& o) { return !o.given || o.empty(); });
+  const bool empty = std::ranges::all_of(cx.out, [](const code::OperandShape& o) { return !o.given || o.empty(); });
   share(cx, p);
   if (launch.device != kHost) {
     p.grain = 0;
@@ -350,7 +350,7 @@ Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {
 }
 
 /// Units are shared where their work pays for it. How they are grouped changes nothing in the results.
-void Launcher::share(const Prepare& cx, Prepared& p) const {
+void Launcher::share(const code::Prepare& cx, Prepared& p) const {
   p.units = cx.units;
   p.last_units = cx.last_units;
   p.nanoseconds = cx.nanoseconds;

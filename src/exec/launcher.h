@@ -31,21 +31,21 @@ class Launcher {
   }
   void invalidate_all();
   /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
-  std::optional<NativeBody> body(StepIndex pc, bool prepared_only);
+  std::optional<code::NativeBody> body(StepIndex pc, bool prepared_only);
   /// What a launch that generated code called has found wrong.
   Status fault_of_call(StepIndex pc) { return report(pc, faults_[0]); }
   /// For generated code: launches that it may call, the scratch memory that these need, and where their operands go.
-  NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
+  code::NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
   std::size_t scratch_of_calls() const { return scratch_of_calls_; }
   std::byte** pointers() { return pointers_.data(); }
   /// The weight that the slot is or is a part of; nothing where it is another value.
-  WeightRef weight_of(SlotId s) const;
+  code::WeightRef weight_of(SlotId s) const;
 
  private:
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
   /// A step as this session has prepared it.
   struct Prepared {
-    const KernelEntry* entry = nullptr;
+    const code::KernelEntry* entry = nullptr;
     std::byte* state = nullptr;
     Ready ready = Ready::no;
     std::size_t scratch = 0;        ///< bytes that each worker has
@@ -64,15 +64,15 @@ class Launcher {
     std::int64_t begin, end;
   };
 
-  Status prepare(StepIndex pc, const KernelEntry& entry);
+  Status prepare(StepIndex pc, const code::KernelEntry& entry);
   Status read_shapes(const Step& step, const step::Launch& launch);
-  void share(const Prepare& cx, Prepared& p) const;
+  void share(const code::Prepare& cx, Prepared& p) const;
   std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
-  std::byte* state_of(StepIndex pc, const KernelEntry& entry);
+  std::byte* state_of(StepIndex pc, const code::KernelEntry& entry);
   void find_pointers(const LaunchCode& code, std::byte** to);
-  Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const KernelEntry& entry,
+  Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const code::KernelEntry& entry,
                                       std::uint32_t most);
-  Status report(StepIndex pc, FaultSlot& slot);
+  Status report(StepIndex pc, code::FaultSlot& slot);
   static bool shares_better(const LaunchCode& code, const Prepared& p);
   void offer_call(StepIndex pc);
   std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
@@ -82,7 +82,7 @@ class Launcher {
   Result<std::byte*> scratch(StepIndex pc, std::size_t bytes);
   void run(const Prepared& p, std::uint16_t inputs, std::byte* scratch);
   bool pays(double nanoseconds) const;
-  void run_shared(const Call& call, const Prepared& p, std::byte* scratch);
+  void run_shared(const code::Call& call, const Prepared& p, std::byte* scratch);
   Status run_host(StepIndex pc);
   Status run_on_device(StepIndex pc, const step::Launch& launch);
   const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
@@ -93,17 +93,17 @@ class Launcher {
   Memory& memory_;
   const Plan& plan_;
   HostSteps host_;
-  std::vector<Prepared> prepared_;  // per step
-  std::vector<NativeCall> calls_;   // per step, where the plan has or may get code
+  std::vector<Prepared> prepared_;       // per step
+  std::vector<code::NativeCall> calls_;  // per step, where the plan has or may get code
   std::size_t scratch_of_calls_ = 0;
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
   std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later
   std::vector<std::byte*> pointers_;                                  // of steps that run at the same time
   std::vector<std::int64_t> shape_memory_;
-  std::vector<OperandShape> shapes_;
-  std::vector<WeightRef> weights_;
-  std::array<FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
+  std::vector<code::OperandShape> shapes_;
+  std::vector<code::WeightRef> weights_;
+  std::array<code::FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
   std::vector<Range> ranges_;
 };
 

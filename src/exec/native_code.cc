@@ -14,7 +14,7 @@
 #include "base/poll_throttle.h"
 #include "exec/code_symbols.h"
 
-namespace frazil {
+namespace frazil::exec {
 namespace {
 
 struct Function {
@@ -299,4 +299,4 @@ Result<std::shared_ptr<const NativeCode>> NativeCode::load(std::span<const std::
 
 NativeCode::~NativeCode() { ::munmap(memory_, bytes_); }
 
-}  // namespace frazil
+}  // namespace frazil::exec

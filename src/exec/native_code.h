@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace frazil {
+namespace frazil::exec {
 
 /// Machine code in memory of its own. Its pages are written before they can be run, and never after. Immutable.
 class NativeCode {
@@ -38,4 +38,4 @@ class NativeCode {
   void* entry_;
 };
 
-}  // namespace frazil
+}  // namespace frazil::exec

@@ -38,14 +38,14 @@ Shared& shared() {
   return all;
 }
 
-std::string key_for(const TileCode& code, const LoopForm& form) {
-  return fmt::format("body for {}: {}: {}", kernel::name_of(kernel::current_isa()), form.str(), key_of(code));
+std::string key_for(const code::TileCode& code, const code::LoopForm& form) {
+  return fmt::format("body for {}: {}: {}", kernel::name_of(kernel::current_isa()), form.str(), code::key_of(code));
 }
 
-NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const std::string& key) {
-  NativeCompiler::Made made{.why_not = why_not_native(code, form)};
+NativeCompiler::Made compile(const code::TileCode& code, const code::LoopForm& form, const std::string& key) {
+  NativeCompiler::Made made{.why_not = code::why_not_native(code, form)};
   if (!made.why_not.empty()) return made;
-  auto compiled = make_code(key, kLoopName, [&](const NativeModule& module) {
+  auto compiled = make_code(key, kLoopName, [&](const code::NativeModule& module) {
     return module.compile(
         {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kLoopName, .loop = &code, .form = form});
   });
@@ -60,7 +60,8 @@ NativeCompiler::Made compile(const TileCode& code, const LoopForm& form, const s
 
 }  // namespace
 
-std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const TileCode& code, const LoopForm& form) const {
+std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const code::TileCode& code,
+                                                                 const code::LoopForm& form) const {
   const LimitsScope nobody(nullptr);
   const std::string key = key_for(code, form);
   if (auto known = shared().find(key)) return known;
@@ -72,7 +73,8 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const TileCode&
 }
 
 /// What is there without a code generator: what another executable has, or the cache on disk.
-std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const TileCode& code, const LoopForm& form) const {
+std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const code::TileCode& code,
+                                                                  const code::LoopForm& form) const {
   const LimitsScope nobody(nullptr);
   const std::string key = key_for(code, form);
   if (auto known = shared().find(key)) return known;
@@ -83,7 +85,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const TileCode
   return made;
 }
 
-NativeLoop NativeCompiler::find(const TileCode& code, const LoopForm& form) {
+code::NativeLoop NativeCompiler::find(const code::TileCode& code, const code::LoopForm& form) {
   const std::scoped_lock lock(mutex_);
   std::shared_ptr<const Made>& made = made_[{&code, form}];
   if (made == nullptr && when_ == Compiling::later) {
@@ -91,7 +93,7 @@ NativeLoop NativeCompiler::find(const TileCode& code, const LoopForm& form) {
     return nullptr;
   }
   if (made == nullptr) made = make(code, form);
-  return made->code == nullptr ? nullptr : made->code->entry<NativeLoop>();
+  return made->code == nullptr ? nullptr : made->code->entry<code::NativeLoop>();
 }
 
 std::vector<NativeCompiler::Place> NativeCompiler::missing() const {
@@ -120,7 +122,7 @@ void NativeCompiler::find_missing() {
   if (any) generation_.fetch_add(1, std::memory_order_release);
 }
 
-void NativeCompiler::compile_missing(const std::function<bool(const TileCode&)>& needless) {
+void NativeCompiler::compile_missing(const std::function<bool(const code::TileCode&)>& needless) {
   missing_.store(false, std::memory_order_relaxed);
   const std::vector<Place> places = missing();
   for (const Place& place : places) {
@@ -131,7 +133,7 @@ void NativeCompiler::compile_missing(const std::function<bool(const TileCode&)>&
   if (!places.empty()) generation_.fetch_add(1, std::memory_order_release);
 }
 
-std::string NativeCompiler::why_not(const TileCode& code) const {
+std::string NativeCompiler::why_not(const code::TileCode& code) const {
   const std::scoped_lock lock(mutex_);
   std::string why = "it has not run";
   for (const auto& [place, made] : made_) {
@@ -146,7 +148,7 @@ std::string NativeCompiler::explain() const {
   const std::scoped_lock lock(mutex_);
   std::string text;
   for (const auto& [place, made] : made_) {
-    const std::string what = fmt::format("{}: {}", place.second.str(), key_of(*place.first));
+    const std::string what = fmt::format("{}: {}", place.second.str(), code::key_of(*place.first));
     if (made == nullptr) {
       text += fmt::format("tier 0: not compiled yet: {}\n", what);
     } else if (made->code != nullptr) {

@@ -24,11 +24,11 @@ enum class Compiling : std::uint8_t {
 
 /// Compiles the tile programs of one executable. Equal programs of all executables of the process share their code
 /// while one of them lives. Thread-safe.
-class NativeCompiler : public NativeSource {
+class NativeCompiler : public code::NativeSource {
  public:
   explicit NativeCompiler(Compiling when) : when_(when) {}
 
-  NativeLoop find(const TileCode& code, const LoopForm& form) override;
+  code::NativeLoop find(const code::TileCode& code, const code::LoopForm& form) override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
   /// Whether find() was asked for code that compile_missing() has not yet made.
   bool has_missing() const { return missing_.load(std::memory_order_relaxed); }
@@ -37,9 +37,9 @@ class NativeCompiler : public NativeSource {
   void find_missing();
   /// Makes it, and then changes the generation. Leaves out what is `needless` when it comes to it; what is missing
   /// again behind that is made.
-  void compile_missing(const std::function<bool(const TileCode&)>& needless);
+  void compile_missing(const std::function<bool(const code::TileCode&)>& needless);
   /// Why no form of it has code so far; empty where one has.
-  std::string why_not(const TileCode& code) const;
+  std::string why_not(const code::TileCode& code) const;
   /// A line for each form that was asked for: its code, or why there is none.
   std::string explain() const;
 
@@ -50,11 +50,11 @@ class NativeCompiler : public NativeSource {
   };
 
  private:
-  using Place = std::pair<const TileCode*, LoopForm>;
+  using Place = std::pair<const code::TileCode*, code::LoopForm>;
   std::vector<Place> missing() const;
   void fill(const Place& place, std::shared_ptr<const Made> made);
-  std::shared_ptr<const Made> make(const TileCode& code, const LoopForm& form) const;
-  std::shared_ptr<const Made> known(const TileCode& code, const LoopForm& form) const;
+  std::shared_ptr<const Made> make(const code::TileCode& code, const code::LoopForm& form) const;
+  std::shared_ptr<const Made> known(const code::TileCode& code, const code::LoopForm& form) const;
 
   const Compiling when_;
   std::atomic<std::uint64_t> generation_{0};

@@ -81,7 +81,7 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   Json list = Json::array();
   for (const auto& [name, tensor] : weights) {
     const Bytes bytes(tensor.data(), tensor.bytes());
-    for (const PackedPart& form : WeightStore::global().forms_of(bytes)) {
+    for (const code::PackedPart& form : code::WeightStore::global().forms_of(bytes)) {
       forms.push_back({{"weight", name},
                        {"offset", form.offset},
                        {"bytes", form.bytes},
@@ -114,7 +114,7 @@ bool is_package(std::string_view first_bytes) { return first_bytes.starts_with(k
 
 PassSet passes_of_package() {
   PassSet set = PassSet::none();
-  for (const PassRow& row : pass_list()) {
+  for (const pass::PassRow& row : pass::pass_list()) {
     if (row.pass && row.run == nullptr) set.off &= ~PassSet::without(*row.pass).off;
   }
   return set;
@@ -168,7 +168,7 @@ std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
 struct Held {
   ModelInfo info;  ///< Graph::info of the package's graph and of all that are derived from it, which identifies them
   std::shared_ptr<const MappedFile> file;
-  std::vector<std::shared_ptr<const PackedWeight>> forms;
+  std::vector<std::shared_ptr<const code::PackedWeight>> forms;
   std::vector<Choices> choices;
 };
 
@@ -282,11 +282,11 @@ class Reader {
         return damaged(path(), "a packed weight");
       }
       FRAZIL_TRY(const Bytes form, part(f.at("at")));
-      const PackFormat format{static_cast<PackFormat::Layout>(f.at("layout").get<int>()),
-                              f.at("numbers").get<std::array<std::int64_t, 5>>()};
+      const code::PackFormat format{static_cast<code::PackFormat::Layout>(f.at("layout").get<int>()),
+                                    f.at("numbers").get<std::array<std::int64_t, 5>>()};
       const Tensor& t = at->second;
-      const WeightRef weight{&t.buffer(), Bytes(t.data() + offset, size)};
-      held_->forms.push_back(WeightStore::global().adopt(weight, format, Buffer::borrow(form, held_->file)));
+      const code::WeightRef weight{&t.buffer(), Bytes(t.data() + offset, size)};
+      held_->forms.push_back(code::WeightStore::global().adopt(weight, format, Buffer::borrow(form, held_->file)));
     }
     return {};
   }

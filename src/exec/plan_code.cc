@@ -34,11 +34,11 @@ std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const std::vector<b
 }
 
 PlanCodes::PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when)
-    : plan_(plan), when_(when), fixed_(fixed_registers(plan)) {
+    : plan_(plan), when_(when), fixed_(code::fixed_registers(plan)) {
   std::vector<bool> determining(plan.registers, false);
   for (StepIndex i = 0; i < plan.steps.size(); ++i) {
     if (!bodies[i]) continue;
-    for (const Reg r : extents_of(plan, *plan.steps[i].as<step::Launch>())) determining[r] = fixed_[r];
+    for (const Reg r : code::extents_of(plan, *plan.steps[i].as<step::Launch>())) determining[r] = fixed_[r];
   }
   for (Reg r = 0; r < plan.registers; ++r) {
     if (determining[r]) determining_.push_back(r);
@@ -52,7 +52,7 @@ PlanCodes::Extents PlanCodes::extents(std::span<const std::int64_t> regs) const 
 }
 
 bool PlanCodes::is_fixed(const step::Launch& launch) const {
-  return std::ranges::all_of(extents_of(plan_, launch), [&](Reg r) { return fixed_[r]; });
+  return std::ranges::all_of(code::extents_of(plan_, launch), [&](Reg r) { return fixed_[r]; });
 }
 
 std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> regs) {
@@ -89,14 +89,14 @@ void PlanCodes::drop_oldest() {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
-                                  std::vector<std::optional<NativeBody>> bodies) const {
-  NativePlan native{.plan = &plan_, .bodies = std::move(bodies)};
+code::NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
+                                        std::vector<std::optional<code::NativeBody>> bodies) const {
+  code::NativePlan native{.plan = &plan_, .bodies = std::move(bodies)};
   native.guards.resize(plan_.steps.size());
   native.capacity_step = Memory::kCapacityStep;
   std::size_t instructions = 0;
   for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
-    std::optional<NativeBody>& body = native.bodies[i];
+    std::optional<code::NativeBody>& body = native.bodies[i];
     if (!body) continue;
     instructions += body->instructions();
     if (body->elements() > kMostElements || instructions > kMostInstructions) {
@@ -104,7 +104,7 @@ NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
       continue;
     }
     native.scratch_bytes = std::max(native.scratch_bytes, body->scratch_bytes);
-    for (const Reg r : extents_of(plan_, *plan_.steps[i].as<step::Launch>())) {
+    for (const Reg r : code::extents_of(plan_, *plan_.steps[i].as<step::Launch>())) {
       if (!fixed_[r]) native.guards[i].push_back({r, regs[r]});
     }
   }
@@ -113,7 +113,7 @@ NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
 }
 
 /// A version without code and without a reason was looked for and is not in the cache.
-PlanCodes::Version PlanCodes::made(const NativePlan& native, Wish wish) const {
+PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) const {
   auto made = std::make_shared<PlanCode>();
   made->enters = native.enters;
   made->scratch_bytes = native.scratch_bytes;
@@ -127,18 +127,19 @@ PlanCodes::Version PlanCodes::made(const NativePlan& native, Wish wish) const {
     made->code = cached_code(key, kStepsName);
     if (made->code == nullptr) return {};
   } else {
-    auto code = make_code(key, kStepsName, [&](const NativeModule& module) {
+    auto code = make_code(key, kStepsName, [&](const code::NativeModule& module) {
       return module.compile_plan({.isa = isa, .name = kStepsName, .plan = &native});
     });
     if (!code) return {.why_not = std::move(code).error().message};
     made->code = std::move(code->code);
     made->milliseconds = code->milliseconds;
   }
-  made->run = made->code->entry<NativeSteps>();
+  made->run = made->code->entry<code::NativeSteps>();
   return {.code = std::move(made)};
 }
 
-void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies, Wish wish) {
+void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies,
+                        Wish wish) {
   Version version = made(native_plan(regs, std::move(bodies)), wish);
   if (version.code == nullptr && version.why_not.empty()) return;
   logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
@@ -158,7 +159,7 @@ bool PlanCodes::runs(StepIndex i) const {
                              [i](const auto& v) { return v.second.code != nullptr && v.second.code->runs[i] != 0; });
 }
 
-bool PlanCodes::contains(const TileCode& body) const {
+bool PlanCodes::contains(const code::TileCode& body) const {
   const std::scoped_lock lock(mutex_);
   return std::ranges::any_of(versions_, [&](const auto& v) {
     return v.second.code != nullptr && std::ranges::find(v.second.code->bodies, &body) != v.second.code->bodies.end();

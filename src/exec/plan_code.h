@@ -20,10 +20,10 @@ namespace frazil::exec {
 /// Machine code for the steps of a plan at certain extents. Immutable.
 struct PlanCode {
   std::shared_ptr<const NativeCode> code;
-  NativeSteps run = nullptr;
-  std::vector<std::uint8_t> enters;     ///< per step: the code can be entered there
-  std::vector<std::uint8_t> runs;       ///< per step: a launch that the code runs
-  std::vector<const TileCode*> bodies;  ///< that are written into the code
+  code::NativeSteps run = nullptr;
+  std::vector<std::uint8_t> enters;           ///< per step: the code can be entered there
+  std::vector<std::uint8_t> runs;             ///< per step: a launch that the code runs
+  std::vector<const code::TileCode*> bodies;  ///< that are written into the code
   std::size_t scratch_bytes = 0;
   double milliseconds = 0;  ///< that it took to make it
 };
@@ -51,14 +51,14 @@ class PlanCodes {
   void withdraw(std::span<const std::int64_t> regs);
   Compiling when() const { return when_; }
   /// Makes the code for the extents in these registers, with these bodies per step, or with Wish::look finds it.
-  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies, Wish wish);
+  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies, Wish wish);
   /// Whether the extents of a launch are known when a run starts.
   bool is_fixed(const step::Launch& launch) const;
 
   /// Whether a code runs launch step `i`.
   bool runs(StepIndex i) const;
   /// Whether a code has the body in it.
-  bool contains(const TileCode& body) const;
+  bool contains(const code::TileCode& body) const;
   /// A line for each set of extents.
   std::string explain() const;
 
@@ -74,8 +74,9 @@ class PlanCodes {
 
   PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
   Extents extents(std::span<const std::int64_t> regs) const;
-  Version made(const NativePlan& native, Wish wish) const;
-  NativePlan native_plan(std::span<const std::int64_t> regs, std::vector<std::optional<NativeBody>> bodies) const;
+  Version made(const code::NativePlan& native, Wish wish) const;
+  code::NativePlan native_plan(std::span<const std::int64_t> regs,
+                               std::vector<std::optional<code::NativeBody>> bodies) const;
   void drop_oldest();
 
   const Plan& plan_;

@@ -89,8 +89,8 @@ llvm::FunctionType* type_of_steps(llvm::IRBuilder<>& b) {
 }
 
 /// A NativeLoop: rows, one after the other.
-void loop(const NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
-  const TileCode& code = *request.loop;
+void loop(const code::NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
+  const code::TileCode& code = *request.loop;
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
   llvm::BasicBlock *const entry = llvm::BasicBlock::Create(b.getContext(), "entry", &f),
                           *const start = llvm::BasicBlock::Create(b.getContext(), "start", &f),
@@ -109,7 +109,7 @@ void loop(const NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b, llvm
   for (unsigned k = 0; k < count; ++k) {
     first.push_back(element(at, pointer, k));
     apart.push_back(element(row_steps, number, k));
-    const bool strided = request.form.steps[k] == InnerStep::strided;
+    const bool strided = request.form.steps[k] == code::InnerStep::strided;
     place.steps.push_back(strided ? element(f.getArg(4), number, k) : nullptr);
   }
   b.CreateCondBr(b.CreateICmpSGT(rows, b.getInt64(0)), row, done);
@@ -177,13 +177,13 @@ Result<std::string> Compilation::object() {
 
 }  // namespace
 
-Result<std::string> compile(const NativeRequest& request) {
+Result<std::string> compile(const code::NativeRequest& request) {
   return Compilation(request.name, request.text)
       .run(request.isa, type_of_loop,
            [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) { loop(request, lanes, b, f); });
 }
 
-Result<std::string> compile_plan(const NativePlanRequest& request) {
+Result<std::string> compile_plan(const code::NativePlanRequest& request) {
   return Compilation(request.name, request.text)
       .run(request.isa, type_of_steps, [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
         PlanEmitter(lanes, b, *request.plan).write(f);

@@ -9,7 +9,7 @@ namespace frazil::jit {
 
 /// The object file, or the LLVM IR, that the request asks for. Thread-safe: each call has a context of its own.
 /// Code::unsupported where there is no code generator for it.
-Result<std::string> compile(const NativeRequest& request);
-Result<std::string> compile_plan(const NativePlanRequest& request);
+Result<std::string> compile(const code::NativeRequest& request);
+Result<std::string> compile_plan(const code::NativePlanRequest& request);
 
 }  // namespace frazil::jit

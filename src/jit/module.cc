@@ -5,7 +5,7 @@
 #include "jit/compiler.h"
 
 /// What exec/backend.h looks up in this module.
-extern "C" [[gnu::visibility("default")]] const frazil::NativeModule FRAZIL_NATIVE_MODULE;
-const frazil::NativeModule FRAZIL_NATIVE_MODULE{.version = "LLVM " LLVM_VERSION_STRING,
-                                                .compile = &frazil::jit::compile,
-                                                .compile_plan = &frazil::jit::compile_plan};
+extern "C" [[gnu::visibility("default")]] const frazil::code::NativeModule FRAZIL_NATIVE_MODULE;
+const frazil::code::NativeModule FRAZIL_NATIVE_MODULE{.version = "LLVM " LLVM_VERSION_STRING,
+                                                      .compile = &frazil::jit::compile,
+                                                      .compile_plan = &frazil::jit::compile_plan};

@@ -13,9 +13,9 @@
 
 namespace frazil::jit {
 
-static_assert(std::is_standard_layout_v<FaultSlot>, "its unit is read at its beginning");
+static_assert(std::is_standard_layout_v<code::FaultSlot>, "its unit is read at its beginning");
 
-PlanEmitter::PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const NativePlan& native)
+PlanEmitter::PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::NativePlan& native)
     : lanes_(lanes),
       b_(builder),
       native_(native),
@@ -64,8 +64,8 @@ void PlanEmitter::find_changes() {
   for (const Step& step : plan_.steps) {
     const auto* evaluate = step.as<step::Evaluate>();
     const bool stays = evaluate != nullptr && evaluate->group == 0;  // or the code is left
-    if (has_native_code(plan_, step) && !stays) for_definitions(plan_, step, Changes{*this});
-    if (const auto* swap = step.as<step::Swap>(); swap != nullptr && has_native_code(plan_, step)) {
+    if (code::has_native_code(plan_, step) && !stays) for_definitions(plan_, step, Changes{*this});
+    if (const auto* swap = step.as<step::Swap>(); swap != nullptr && code::has_native_code(plan_, step)) {
       base_changes_[plan_.slot(swap->source).storage] = 1;
       base_changes_[plan_.slot(swap->variable).storage] = 1;
     }
@@ -79,12 +79,12 @@ void PlanEmitter::enter() {
     if (from != nullptr) b_.CreateStore(b_.CreateLoad(type, from), made);
     return made;
   };
-  regs_ = b_.CreateLoad(pointer, field(offsetof(NativeFrame, regs)));
-  bases_ = b_.CreateLoad(pointer, field(offsetof(NativeFrame, base)));
+  regs_ = b_.CreateLoad(pointer, field(offsetof(code::NativeFrame, regs)));
+  bases_ = b_.CreateLoad(pointer, field(offsetof(code::NativeFrame, base)));
   at_ = variable(b_.getInt32Ty(), nullptr);
-  left_ = variable(wide, field(offsetof(NativeFrame, left)));
-  iterations_ = variable(wide, field(offsetof(NativeFrame, iterations)));
-  changes_ = variable(wide, field(offsetof(NativeFrame, groups_recomputed)));
+  left_ = variable(wide, field(offsetof(code::NativeFrame, left)));
+  iterations_ = variable(wide, field(offsetof(code::NativeFrame, iterations)));
+  changes_ = variable(wide, field(offsetof(code::NativeFrame, groups_recomputed)));
   for (Reg r = 0; r < plan_.registers; ++r) {
     if (reg_changes_[r] != 0) reg_[r] = variable(wide, element(regs_, wide, r));
   }
@@ -98,9 +98,9 @@ void PlanEmitter::keep() {
   const auto store = [&](llvm::Type* type, llvm::Value* variable, llvm::Value* to) {
     b_.CreateStore(b_.CreateLoad(type, variable), to);
   };
-  store(wide, left_, field(offsetof(NativeFrame, left)));
-  store(wide, iterations_, field(offsetof(NativeFrame, iterations)));
-  store(wide, changes_, field(offsetof(NativeFrame, groups_recomputed)));
+  store(wide, left_, field(offsetof(code::NativeFrame, left)));
+  store(wide, iterations_, field(offsetof(code::NativeFrame, iterations)));
+  store(wide, changes_, field(offsetof(code::NativeFrame, groups_recomputed)));
   for (Reg r = 0; r < plan_.registers; ++r) {
     if (reg_[r] != nullptr) store(wide, reg_[r], element(regs_, wide, r));
   }
@@ -184,7 +184,7 @@ llvm::Value* PlanEmitter::address(SlotId s) {
 }
 
 llvm::Value* PlanEmitter::capacity(std::uint32_t storage) {
-  llvm::Value* const all = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, capacities)));
+  llvm::Value* const all = b_.CreateLoad(b_.getPtrTy(), field(offsetof(code::NativeFrame, capacities)));
   return b_.CreateLoad(b_.getInt64Ty(), element(all, b_.getInt8Ty(), storage * native_.capacity_step));
 }
 
@@ -324,8 +324,8 @@ bool StepCode::operator()(const step::Evaluate& evaluate) const {
   const RegGroup& group = e.plan_.groups[g];
   llvm::Type* const wide = b.getInt64Ty();
   llvm::Value* const known =
-      e.element(b.CreateLoad(b.getPtrTy(), e.field(offsetof(NativeFrame, known))), b.getInt8Ty(), g);
-  llvm::Value* const seen = b.CreateLoad(b.getPtrTy(), e.field(offsetof(NativeFrame, seen)));
+      e.element(b.CreateLoad(b.getPtrTy(), e.field(offsetof(code::NativeFrame, known))), b.getInt8Ty(), g);
+  llvm::Value* const seen = b.CreateLoad(b.getPtrTy(), e.field(offsetof(code::NativeFrame, seen)));
   llvm::Value* same = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), known), b.getInt8(0));
   for (std::size_t i = 0; i < group.sources.size(); ++i) {
     llvm::Value* const before = b.CreateLoad(wide, e.element(seen, wide, e.seen_[g] + i));
@@ -342,7 +342,7 @@ bool StepCode::operator()(const step::Evaluate& evaluate) const {
     b.CreateStore(e.reg(group.sources[i]), e.element(seen, wide, e.seen_[g] + i));
   }
   b.CreateStore(b.getInt8(1), known);
-  llvm::Value* const recomputed = b.CreateLoad(b.getPtrTy(), e.field(offsetof(NativeFrame, recomputed)));
+  llvm::Value* const recomputed = b.CreateLoad(b.getPtrTy(), e.field(offsetof(code::NativeFrame, recomputed)));
   b.CreateStore(b.getInt8(1), e.element(recomputed, b.getInt8Ty(), g));
   b.CreateStore(b.CreateAdd(b.CreateLoad(wide, e.changes_), b.getInt64(1)), e.changes_);
   for (const StepIndex dependent : group.dependents) {
@@ -385,7 +385,7 @@ bool StepCode::operator()(const step::Append& append) const {
 void PlanEmitter::step(StepIndex pc) {
   const Step& step = plan_.steps[pc];
   b_.SetInsertPoint(blocks_[pc]);
-  if (!has_native_code(plan_, step)) return leave(pc);
+  if (!code::has_native_code(plan_, step)) return leave(pc);
   if (!std::visit(StepCode{*this, pc}, step.body)) return;
   done();
   b_.CreateBr(blocks_[pc + 1]);
@@ -393,8 +393,8 @@ void PlanEmitter::step(StepIndex pc) {
 
 void PlanEmitter::launch(StepIndex pc, const step::Launch& launch) {
   if (!native_.bodies[pc]) return call(pc, launch);
-  const NativeBody& body = *native_.bodies[pc];
-  for (const KnownRegister& known : native_.guards[pc]) {
+  const code::NativeBody& body = *native_.bodies[pc];
+  for (const code::KnownRegister& known : native_.guards[pc]) {
     leave_unless(b_.CreateICmpEQ(reg(known.reg), number(known.value)), pc);
   }
   if (body.product) prepared_call(pc);
@@ -418,14 +418,14 @@ llvm::Value* PlanEmitter::address_or_null(SlotId s) {
 }
 
 llvm::Value* PlanEmitter::call_of(StepIndex pc) {
-  llvm::Value* const calls = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, calls)));
-  return element(calls, b_.getInt8Ty(), pc * sizeof(NativeCall));
+  llvm::Value* const calls = b_.CreateLoad(b_.getPtrTy(), field(offsetof(code::NativeFrame, calls)));
+  return element(calls, b_.getInt8Ty(), pc * sizeof(code::NativeCall));
 }
 
 /// What the session has prepared to run the step, or the code is left.
 llvm::Value* PlanEmitter::prepared_call(StepIndex pc) {
   llvm::Value* const run =
-      b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), offsetof(NativeCall, run)));
+      b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), offsetof(code::NativeCall, run)));
   leave_unless(b_.CreateICmpNE(run, llvm::ConstantPointerNull::get(b_.getPtrTy())), pc);
   return run;
 }
@@ -439,13 +439,13 @@ bool PlanEmitter::in_loop(StepIndex pc) const {
 }
 
 /// A product written out, whose packed operand is in the state that the session has prepared.
-void PlanEmitter::product(StepIndex pc, const NativeProduct& product, const std::vector<llvm::Value*>& in,
+void PlanEmitter::product(StepIndex pc, const code::NativeProduct& product, const std::vector<llvm::Value*>& in,
                           llvm::Value* out) {
   RowProductPlace place{.a = in[product.a], .b = in[product.b], .c = out};
   if (product.bias != kNone) place.bias = in[product.bias];
   if (product.addend != kNone) place.addend = in[product.addend];
   if (product.packed_at != 0) {
-    const std::size_t at = offsetof(NativeCall, call) + offsetof(Call, state);
+    const std::size_t at = offsetof(code::NativeCall, call) + offsetof(code::Call, state);
     llvm::Value* const state = b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), at));
     place.b = b_.CreateLoad(b_.getPtrTy(), element(state, b_.getInt8Ty(), product.packed_at));
   }
@@ -459,26 +459,28 @@ void PlanEmitter::call(StepIndex pc, const step::Launch& launch) {
   const auto member = [&](std::size_t offset) { return element(prepared, b_.getInt8Ty(), offset); };
   llvm::Value* const run = prepared_call(pc);
   fits_results(launch.out, pc);
-  llvm::Value* const pointers = b_.CreateLoad(pointer, field(offsetof(NativeFrame, pointers)));
+  llvm::Value* const pointers = b_.CreateLoad(pointer, field(offsetof(code::NativeFrame, pointers)));
   std::size_t k = 0;
   for (const auto* list : {&launch.in, &launch.out}) {
     for (const SlotId s : *list) b_.CreateStore(address_or_null(s), element(pointers, pointer, k++));
   }
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, wide, wide}, false);
   b_.CreateCall(type, run,
-                {member(offsetof(NativeCall, call)), field(offsetof(NativeFrame, worker)), number(0),
-                 b_.CreateLoad(wide, member(offsetof(NativeCall, units)))});
-  llvm::Value* const slot = b_.CreateLoad(pointer, member(offsetof(NativeCall, call) + offsetof(Call, fault)));
-  leave_unless(b_.CreateICmpEQ(b_.CreateLoad(wide, slot), number(FaultSlot::kNone)), pc);
+                {member(offsetof(code::NativeCall, call)), field(offsetof(code::NativeFrame, worker)), number(0),
+                 b_.CreateLoad(wide, member(offsetof(code::NativeCall, units)))});
+  llvm::Value* const slot =
+      b_.CreateLoad(pointer, member(offsetof(code::NativeCall, call) + offsetof(code::Call, fault)));
+  leave_unless(b_.CreateICmpEQ(b_.CreateLoad(wide, slot), number(code::FaultSlot::kNone)), pc);
 }
 
 /// The `loop` innermost loops over rows.
-void PlanEmitter::loops(const NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop) {
+void PlanEmitter::loops(const code::NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop) {
   if (loop == 0) {
     RowPlace place{.at = std::move(at), .steps = {}, .n = number(body.n), .scratch = nullptr, .stride = nullptr};
     for (const std::int64_t bytes : body.inner) place.steps.push_back(number(bytes));
     if (body.scratch_bytes != 0) {
-      place.scratch = b_.CreateLoad(b_.getPtrTy(), field(offsetof(NativeFrame, worker) + offsetof(Worker, scratch)));
+      place.scratch =
+          b_.CreateLoad(b_.getPtrTy(), field(offsetof(code::NativeFrame, worker) + offsetof(code::Worker, scratch)));
       place.stride = number(static_cast<std::int64_t>(body.stride));
     }
     return TileEmitter(lanes_, b_, *body.code, body.form).row(place);

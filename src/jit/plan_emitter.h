@@ -12,7 +12,7 @@ namespace frazil::jit {
 /// writes back where it is left.
 class PlanEmitter {
  public:
-  PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const NativePlan& native);
+  PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::NativePlan& native);
 
   /// The body of `function`, a NativeSteps.
   void write(llvm::Function& function);
@@ -51,8 +51,8 @@ class PlanEmitter {
   llvm::Value* call_of(StepIndex pc);
   llvm::Value* prepared_call(StepIndex pc);
   bool in_loop(StepIndex pc) const;
-  void product(StepIndex pc, const NativeProduct& product, const std::vector<llvm::Value*>& in, llvm::Value* out);
-  void loops(const NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop);
+  void product(StepIndex pc, const code::NativeProduct& product, const std::vector<llvm::Value*>& in, llvm::Value* out);
+  void loops(const code::NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop);
   void program(const DimProgram& program);
   llvm::Value* saturated(llvm::Value* x);
   llvm::Value* arithmetic(DimProgram::Op op, llvm::Value* a, llvm::Value* b);
@@ -60,7 +60,7 @@ class PlanEmitter {
 
   Lanes& lanes_;
   llvm::IRBuilder<>& b_;
-  const NativePlan& native_;
+  const code::NativePlan& native_;
   const Plan& plan_;
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;

@@ -20,7 +20,7 @@ struct RowProductPlace {
 /// Writes a product of one row, tile of columns by tile, at the builder's place, which moves behind it.
 class RowProduct {
  public:
-  RowProduct(Lanes& lanes, llvm::IRBuilder<>& builder, const NativeProduct& product)
+  RowProduct(Lanes& lanes, llvm::IRBuilder<>& builder, const code::NativeProduct& product)
       : lanes_(lanes),
         b_(builder),
         product_(product),
@@ -45,7 +45,7 @@ class RowProduct {
 
   Lanes& lanes_;
   llvm::IRBuilder<>& b_;
-  const NativeProduct& product_;
+  const code::NativeProduct& product_;
   const int chains_;
   RowProductPlace place_;
 };

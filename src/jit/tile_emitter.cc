@@ -16,13 +16,14 @@ constexpr std::int64_t kWrittenOut = 8;
 
 }  // namespace
 
-TileEmitter::TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const TileCode& code, const LoopForm& form)
+TileEmitter::TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::TileCode& code,
+                         const code::LoopForm& form)
     : lanes_(lanes),
       b_(builder),
       code_(code),
       form_(form),
       stage_(code.body.size(), 0),
-      single_(single_values(code, form)),
+      single_(code::single_values(code, form)),
       kept_(code.body.size(), false) {
   number_stages();
   mark_used();
@@ -57,7 +58,7 @@ Elem TileEmitter::stored_elem(std::uint32_t k) const {
 bool TileEmitter::lies_ready(std::uint32_t i) const {
   if (!is_load(i)) return false;
   const std::uint32_t k = ins(i).scalar.operand;
-  return step(k) == InnerStep::dense && compute_elem(stored_elem(k)) == stored_elem(k);
+  return step(k) == code::InnerStep::dense && compute_elem(stored_elem(k)) == stored_elem(k);
 }
 
 void TileEmitter::row(const RowPlace& place) {
@@ -96,7 +97,7 @@ void TileEmitter::single(std::uint32_t i) {
     scalar_[i] = compute(in, scalar_[in.scalar.a], scalar_[in.scalar.b], scalar_[in.scalar.c]);
   }
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
-    if (code_.stores[s].value != i || step(result(s)) != InnerStep::one) continue;
+    if (code_.stores[s].value != i || step(result(s)) != code::InnerStep::one) continue;
     b_.CreateAlignedStore(narrowed(elem_of(i), code_.stores[s].elem, scalar_[i]), place_.at[result(s)], llvm::Align(1));
   }
 }
@@ -135,7 +136,7 @@ void TileEmitter::loop(std::uint32_t number) {
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
     const std::uint32_t v = code_.stores[s].value;
     const bool made_by_row = ins(v).row != RowOp::none;
-    any |= stage_[v] + (made_by_row ? 1 : 0) == number && step(result(s)) != InnerStep::one;
+    any |= stage_[v] + (made_by_row ? 1 : 0) == number && step(result(s)) != code::InnerStep::one;
   }
   if (!any) return;
   splat_.assign(code_.body.size(), nullptr);
@@ -215,7 +216,7 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   }
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
     const std::uint32_t v = code_.stores[s].value;
-    if (stored_here(code_.stores[s]) && step(result(s)) != InnerStep::one &&
+    if (stored_here(code_.stores[s]) && step(result(s)) != code::InnerStep::one &&
         (single_[v] || is_load(v) || ins(v).row != RowOp::none))
       need(v);
   }
@@ -232,7 +233,7 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   };
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
     const std::uint32_t v = code_.stores[s].value;
-    if (!stored_here(code_.stores[s]) || step(result(s)) == InnerStep::one || where_[v] == place_.at[result(s)])
+    if (!stored_here(code_.stores[s]) || step(result(s)) == code::InnerStep::one || where_[v] == place_.at[result(s)])
       continue;
     for (unsigned u = 0; u < count; ++u) {
       store_vector(result(s), moved(u), narrowed(elem_of(v), code_.stores[s].elem, vectors_[v][u]), mask);
@@ -271,7 +272,7 @@ llvm::Value* TileEmitter::load_vector(std::uint32_t k, llvm::Value* first, llvm:
   const Elem elem = stored_elem(k);
   llvm::Type* const type = lanes_.vector(elem);
   llvm::Constant* const zero = llvm::Constant::getNullValue(type);
-  if (step(k) == InnerStep::strided) {
+  if (step(k) == code::InnerStep::strided) {
     return b_.CreateMaskedGather(type, lane_pointers(k, first), llvm::Align(1), mask, zero);
   }
   llvm::Value* const from = address(place_.at[k], elem, first);
@@ -280,7 +281,7 @@ llvm::Value* TileEmitter::load_vector(std::uint32_t k, llvm::Value* first, llvm:
 }
 
 void TileEmitter::store_vector(std::uint32_t k, llvm::Value* first, llvm::Value* value, llvm::Value* mask) {
-  if (step(k) == InnerStep::strided) {
+  if (step(k) == code::InnerStep::strided) {
     b_.CreateMaskedScatter(value, lane_pointers(k, first), llvm::Align(1), mask);
     return;
   }
@@ -326,7 +327,7 @@ void TileEmitter::row_operation(std::uint32_t i) {
   const FusedIns& in = ins(i);
   scalar_[i] = lanes_.fold(b_, name_of(in.row), in.scalar.type, row_address(in.scalar.a), place_.n);
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
-    if (code_.stores[s].value != i || step(result(s)) != InnerStep::one) continue;
+    if (code_.stores[s].value != i || step(result(s)) != code::InnerStep::one) continue;
     b_.CreateAlignedStore(narrowed(elem_of(i), code_.stores[s].elem, scalar_[i]), place_.at[result(s)], llvm::Align(1));
   }
 }

@@ -20,7 +20,7 @@ struct RowPlace {
 /// operations on whole rows.
 class TileEmitter {
  public:
-  TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const TileCode& code, const LoopForm& form);
+  TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::TileCode& code, const code::LoopForm& form);
 
   /// At the builder's place, which moves behind it.
   void row(const RowPlace& place);
@@ -32,7 +32,7 @@ class TileEmitter {
   bool is_load(std::uint32_t i) const { return ins(i).is(ScalarOp::load); }
   Elem elem_of(std::uint32_t i) const { return ins(i).scalar.type; }
   Elem stored_elem(std::uint32_t k) const;
-  InnerStep step(std::uint32_t k) const { return form_.steps[k]; }
+  code::InnerStep step(std::uint32_t k) const { return form_.steps[k]; }
   std::uint32_t result(std::uint32_t store) const { return static_cast<std::uint32_t>(code_.operands.size()) + store; }
   bool lies_ready(std::uint32_t i) const;
   void number_stages();
@@ -61,8 +61,8 @@ class TileEmitter {
 
   Lanes& lanes_;
   llvm::IRBuilder<>& b_;
-  const TileCode& code_;
-  const LoopForm& form_;
+  const code::TileCode& code_;
+  const code::LoopForm& form_;
   RowPlace place_;
   std::uint32_t stages_ = 1;
   std::vector<std::uint32_t> stage_;  // per instruction: in whose loop it is, or behind whose loop it runs

@@ -40,7 +40,7 @@ Status Program::make(const std::vector<bool>& stacked, Form& form) const {
   }
   std::shared_ptr<const Graph> graph = graph_;
   if (!positions.empty()) {
-    FRAZIL_TRY(Graph batched, batch(*graph_, positions));
+    FRAZIL_TRY(Graph batched, pass::batch(*graph_, positions));
     graph = std::make_shared<const Graph>(std::move(batched));
   }
   FRAZIL_TRY(form.executable, exec::Executable::make(std::move(graph), run_options().options));
@@ -309,7 +309,7 @@ class Programs {
   static Result<std::shared_ptr<const Found>> make(const Cone& cone, bool literals_fixed) {
     auto found = std::make_shared<Found>();
     FRAZIL_TRY(Graph graph, GraphWriter(cone, literals_fixed, *found).write());
-    if (auto joined = join_inputs(graph)) {
+    if (auto joined = pass::join_inputs(graph)) {
       graph = std::move(joined->graph);
       std::vector<std::vector<std::uint32_t>> inputs;
       for (const auto& parts : joined->from) {

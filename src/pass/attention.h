@@ -4,9 +4,9 @@
 
 #include "ir/graph.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// Reports why products of probabilities with values were not recognised as attention; one reason per product.
 std::string attention_rejections(const Graph& graph);
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 #include "ir/rebuild.h"
 #include "pass/batch_site.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// Composites whose bodies the rules serve are replaced by them first.
@@ -191,4 +191,4 @@ Result<Graph> batch(const Graph& graph, std::span<const std::size_t> inputs, Bat
   return batched;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

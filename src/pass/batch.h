@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// How the nodes of a graph were batched.
 struct BatchCounts {
@@ -24,4 +24,4 @@ struct BatchCounts {
 Result<Graph> batch(const Graph& graph, std::span<const std::size_t> inputs, BatchCounts* counts = nullptr,
                     std::string_view axis = "batch");
 
-}  // namespace frazil
+}  // namespace frazil::pass

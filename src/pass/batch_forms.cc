@@ -9,7 +9,7 @@
 #include "pass/batch_site.h"
 #include "tensor/onnx_proto.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 using ops::GenericAttrs;
@@ -437,4 +437,4 @@ Result<Value> repeated(Builder& to, Value v, Value batch) {
   return to.graph().node(made).out[0];
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

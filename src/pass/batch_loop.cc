@@ -6,7 +6,7 @@
 #include "ops/control.h"
 #include "pass/batch_site.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr int kMostNesting = 64;
@@ -149,4 +149,4 @@ Result<std::vector<Value>> batch_by_loop(const BatchSite& site) {
   return results;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

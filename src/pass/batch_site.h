@@ -10,7 +10,7 @@
 #include "pass/batch_varying.h"
 
 // What the parts of the batching pass share.
-namespace frazil {
+namespace frazil::pass {
 
 /// A varying node while the batched graph is written.
 struct BatchSite {
@@ -74,4 +74,4 @@ Result<std::vector<Value>> batch_by_loop(const BatchSite& site);
 /// v, which does not vary, once for each element.
 Result<Value> repeated(Builder& to, Value v, Value batch);
 
-}  // namespace frazil
+}  // namespace frazil::pass

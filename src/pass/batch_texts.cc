@@ -5,7 +5,7 @@
 #include "ops/extent_text.h"
 #include "pass/batch_site.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 std::size_t OperandTexts::add(Value v) {
   add(v, site_.now(v));
@@ -77,4 +77,4 @@ std::optional<std::vector<std::string>> OperandTexts::checks() {
   return all;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -5,7 +5,7 @@
 #include "ir/op.h"
 #include "ops/extent_text.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 Varying::Varying(const Graph& graph, std::span<const std::size_t> inputs)
     : graph_(graph), values_(graph.value_count()), nodes_(graph.node_count()) {
@@ -118,4 +118,4 @@ bool Varying::can_tell(Dim d, NodeId maker) const {
   return is_own(d) || ops::write_extent(graph_.scope(), d, name).has_value();
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// Which values of a graph differ between the elements of a batch.
 class Varying {
@@ -43,4 +43,4 @@ class Varying {
   std::vector<bool> values_, nodes_;
 };
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -9,7 +9,7 @@
 #include "ir/text_walk.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 bool may_merge(const Graph& graph, const Node& node, std::span<const Value> in) {
@@ -170,4 +170,4 @@ Result<std::optional<Graph>> merge_equal(const Graph& graph, const PassOptions&,
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

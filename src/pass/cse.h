@@ -2,10 +2,10 @@
 
 #include "pass/passes.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// Common subexpression elimination: of nodes with equal operator, operands and attributes, the first visible one
 /// replaces the others.
 Result<std::optional<Graph>> merge_equal(const Graph& graph, const PassOptions& options, std::string& note);
 
-}  // namespace frazil
+}  // namespace frazil::pass

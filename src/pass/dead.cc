@@ -2,7 +2,7 @@
 
 #include "ir/rebuild.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// The nodes that results depend on.
@@ -64,4 +64,4 @@ Result<std::optional<Graph>> remove_dead(const Graph& graph, const PassOptions&,
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

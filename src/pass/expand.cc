@@ -3,7 +3,7 @@
 #include "ir/op.h"
 #include "ir/rebuild.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 class Expander : public Rewriter {
@@ -59,4 +59,4 @@ Result<std::optional<Graph>> expand_rest(const Graph& graph, const PassOptions& 
   return expand_without(graph, options.keep);
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

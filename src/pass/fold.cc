@@ -7,7 +7,7 @@
 #include "pass/rules.h"
 #include "ref/ref.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::int64_t kMostBytes = 1 << 20;  // bytes of the results of one node
@@ -140,4 +140,4 @@ Result<std::optional<Graph>> fold_constants(const Graph& graph, const PassOption
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

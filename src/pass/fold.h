@@ -2,10 +2,10 @@
 
 #include "pass/passes.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// Constant folding on the reference executor, limited to little work and to results not much larger than the operands.
 /// A node that fails is kept and fails when it runs.
 Result<std::optional<Graph>> fold_constants(const Graph& graph, const PassOptions& options, std::string& note);
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 
 #include "ir/graph.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// A graph some of whose inputs are several of another graph's, one after the other.
 struct JoinedInputs {
@@ -18,4 +18,4 @@ struct JoinedInputs {
 /// Nothing where there are none.
 std::optional<JoinedInputs> join_inputs(const Graph& graph);
 
-}  // namespace frazil
+}  // namespace frazil::pass

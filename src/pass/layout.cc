@@ -6,7 +6,7 @@
 #include "pass/expand.h"
 #include "pass/layout_choice.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// A new value of an old one that is turned has no name: its elements lie elsewhere.
@@ -118,4 +118,4 @@ Result<std::optional<Graph>> choose_layout(const Graph& graph, const PassOptions
   return expanded ? std::move(*expanded) : std::move(made);
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::int64_t kAssumedExtent = 64;  ///< of an extent that is not known
@@ -254,4 +254,4 @@ void LayoutChoice::drop_losses() {
   for (std::uint32_t u = 0; u < units_.size(); ++u) units_[u].last = units_[u].last && net[component[u]] > 0;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

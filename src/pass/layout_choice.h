@@ -4,7 +4,7 @@
 
 #include "pass/layout_rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// The nodes that work on images with channels last, and the values that are such images.
 ///
@@ -58,4 +58,4 @@ class LayoutChoice {
   std::vector<bool> plain_;                         ///< per value: used by what is no unit, or not as an image
 };
 
-}  // namespace frazil
+}  // namespace frazil::pass

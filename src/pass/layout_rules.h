@@ -10,7 +10,7 @@
 
 // How single nodes work on images with channels last: [batch, spatial..., channels] instead of [batch, channels,
 // spatial...].
-namespace frazil {
+namespace frazil::pass {
 
 /// What a node takes and gives with channels last.
 struct Turn {
@@ -83,4 +83,4 @@ Turn image_to_image(const Node& node);
 /// All results of the node, made from the given operands.
 std::vector<Value> again(const TurnSite& site, std::vector<Expr> in, Attrs attrs);
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -2,7 +2,7 @@
 
 #include "pass/passes.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// A Loop that runs while a carried counter is below a limit gets an iteration count instead of the condition, and
 /// slices at its own iteration number.
@@ -13,4 +13,4 @@ Result<std::optional<Graph>> hoist_projections(const Graph& graph, const PassOpt
 /// Loop-invariant code motion: moves nodes with the same result in every iteration before the loop.
 Result<std::optional<Graph>> move_invariants(const Graph& graph, const PassOptions& options, std::string& note);
 
-}  // namespace frazil
+}  // namespace frazil::pass

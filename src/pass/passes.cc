@@ -18,7 +18,7 @@
 #include "pass/rewrite.h"
 #include "pass/unroll.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr PassRow row(Pass pass, PassFunction run, std::string_view what) { return {pass, {}, run, what}; }
@@ -134,4 +134,4 @@ std::string str(std::span<const PassRun> runs) {
   return text;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

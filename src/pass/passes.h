@@ -11,7 +11,7 @@
 #include "base/pass_set.h"
 #include "ir/graph.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 struct PassOptions {
   PassSet passes;
@@ -53,4 +53,4 @@ Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::ve
 /// A table with one line per pass that ran.
 std::string str(std::span<const PassRun> runs);
 
-}  // namespace frazil
+}  // namespace frazil::pass

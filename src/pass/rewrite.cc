@@ -8,7 +8,7 @@
 #include "pass/expand.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// The rules by operator, in the order in which they are tried.
@@ -149,4 +149,4 @@ Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOpt
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -2,7 +2,7 @@
 
 #include "pass/passes.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 /// Applies algebra_rules() to each node from operands to results, in up to four walks.
 Result<std::optional<Graph>> rewrite_algebra(const Graph& graph, const PassOptions& options, std::string& note);
@@ -15,4 +15,4 @@ Result<std::optional<Graph>> recover_composites(const Graph& graph, const PassOp
 /// attention.
 Result<std::optional<Graph>> recover_attention(const Graph& graph, const PassOptions& options, std::string& note);
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -8,7 +8,7 @@
 #include "ops/view.h"
 #include "pass/layout_rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 
 std::string_view name_of(Numerics numerics) {
   constexpr std::array<std::string_view, 3> names{"exact", "ulp", "reassociated"};
@@ -177,4 +177,4 @@ std::vector<std::size_t> axes_of(const Node& transpose, std::size_t rank) {
   return axes;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

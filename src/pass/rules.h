@@ -11,7 +11,7 @@
 #include "ir/op.h"
 
 // Rewrite rules of single values: a pattern, a condition and a replacement. rules*.cc may name operators.
-namespace frazil {
+namespace frazil::pass {
 
 /// How much the values of a replacement may differ.
 enum class Numerics : std::uint8_t {
@@ -116,4 +116,4 @@ std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std
 /// The input axis of each output axis of a Transpose of `rank` axes.
 std::vector<std::size_t> axes_of(const Node& transpose, std::size_t rank);
 
-}  // namespace frazil
+}  // namespace frazil::pass

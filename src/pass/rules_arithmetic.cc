@@ -7,7 +7,7 @@
 #include "ops/elementwise_nn.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 Expr input(const Site& s, Builder& to, std::size_t i) { return {&to, s.in[i]}; }
@@ -177,4 +177,4 @@ constexpr Rule kArithmeticRules[] = {
 
 std::span<const Rule> arithmetic_rules() { return kArithmeticRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

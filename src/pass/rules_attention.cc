@@ -13,7 +13,7 @@
 #include "pass/rules.h"
 
 // softmax(Q Kt) V as written by exporters, in any order of operands.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 using Perm = std::vector<std::size_t>;
@@ -340,4 +340,4 @@ std::string attention_rejections(const Graph& graph) {
   return text;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 #include "ops/view.h"
 #include "pass/batch_site.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// Gather: of varying data the axis moves; varying indices leave the batch's axis where the indices' first one is.
@@ -59,4 +59,4 @@ Batched batch_by_operator(const BatchSite& site) {
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -8,7 +8,7 @@
 #include "pass/rules_channels.h"
 
 // Normalisation by constant statistics, which is a scale and an offset per channel.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 bool has_constant_statistics(const Site& s) {
@@ -78,4 +78,4 @@ constexpr Rule kBatchNormRules[] = {
 
 std::span<const Rule> batch_norm_rules() { return kBatchNormRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

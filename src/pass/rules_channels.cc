@@ -5,7 +5,7 @@
 #include "base/float.h"
 #include "ops/contraction.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::size_t kSmallWeight = std::size_t{1} << 19;  ///< bytes
@@ -60,4 +60,4 @@ Expr convolution_with(const Graph& graph, const Node& conv, const Affine& a, Bui
   return ops::Conv({Expr{&to, conv.in[0]}, weight, to.constant(std::move(bias))}, conv.attributes<ops::ConvAttrs>());
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -7,7 +7,7 @@
 #include "ir/graph.h"
 
 // Scales and offsets per channel, for rules that let convolutions absorb them.
-namespace frazil {
+namespace frazil::pass {
 
 /// y = factor * x + offset, per channel.
 struct Affine {
@@ -26,4 +26,4 @@ bool absorbs_channels(const Graph& graph, const Node& conv, std::size_t channels
 /// The convolution with its results scaled and shifted. Precondition: absorbs_channels().
 Expr convolution_with(const Graph& graph, const Node& conv, const Affine& affine, Builder& to);
 
-}  // namespace frazil
+}  // namespace frazil::pass

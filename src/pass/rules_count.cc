@@ -13,7 +13,7 @@
 #include "pass/rules.h"
 
 // Loops with a counter in a carried value.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// A carried value that increases by 1 in each iteration; the loop continues while it is below the limit.
@@ -225,4 +225,4 @@ Result<std::optional<Graph>> count_iterations(const Graph& graph, const PassOpti
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

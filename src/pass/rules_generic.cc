@@ -13,7 +13,7 @@
 #include "ops/view.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 using ops::GenericAttrs;
@@ -252,4 +252,4 @@ constexpr Rule kGenericRules[] = {
 
 std::span<const Rule> generic_rules() { return kGenericRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -5,7 +5,7 @@
 #include "ops/view.h"
 #include "pass/join_inputs.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 class InputJoiner {
@@ -100,4 +100,4 @@ class InputJoiner {
 
 std::optional<JoinedInputs> join_inputs(const Graph& graph) { return InputJoiner(graph).run(); }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -7,7 +7,7 @@
 #include "pass/layout_rules.h"
 
 // Images with channels last: their axes, and how they are turned.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::size_t kSmallConstant = std::size_t{1} << 20;  // bytes; larger ones are not copied
@@ -104,4 +104,4 @@ std::vector<const Rule*> layout_rules() {
   return list;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 #include "pass/layout_rules.h"
 
 // Elementwise nodes and reductions on images with channels last.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 // ---- elementwise ----
@@ -117,4 +117,4 @@ constexpr LayoutRule kFoldLayoutRules[] = {
 
 std::span<const LayoutRule> fold_layout_rules() { return kFoldLayoutRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

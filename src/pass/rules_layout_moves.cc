@@ -8,7 +8,7 @@
 #include "pass/layout_rules.h"
 
 // Nodes that move elements, on images with channels last.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 std::size_t rank_of(const Graph& graph, const Node& node) { return graph.type(node.in[0]).rank(); }
@@ -264,4 +264,4 @@ constexpr LayoutRule kMoveLayoutRules[] = {
 
 std::span<const LayoutRule> move_layout_rules() { return kMoveLayoutRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

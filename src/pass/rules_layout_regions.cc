@@ -4,7 +4,7 @@
 #include "pass/layout_rules.h"
 
 // Images that regions carry, or give from either branch.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// How many leading results of a body are not carried, and how many are.
@@ -62,4 +62,4 @@ Value becomes(const Graph& graph, const Node& region, std::size_t index) {
   return carried_turn(graph, region, index - skipped).gives[0];
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

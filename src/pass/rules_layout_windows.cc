@@ -9,7 +9,7 @@
 #include "pass/layout_rules.h"
 
 // Convolutions, pools and what normalises their results, on images with channels last.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 // ---- whether there is a kernel ----
@@ -222,4 +222,4 @@ constexpr LayoutRule kWindowLayoutRules[] = {
 
 std::span<const LayoutRule> window_layout_rules() { return kWindowLayoutRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -4,7 +4,7 @@
 #include "pass/rules.h"
 #include "tensor/onnx_proto.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 template <int Truth, std::size_t Constant>
@@ -81,4 +81,4 @@ constexpr Rule kLogicRules[] = {
 
 std::span<const Rule> logic_rules() { return kLogicRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -9,7 +9,7 @@
 #include "pass/rules.h"
 
 // Computes products of per-iteration slices with a weight for all iterations at once.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// A product in a body: a slice of `source` times a weight from outside.
@@ -149,4 +149,4 @@ Result<std::optional<Graph>> hoist_projections(const Graph& graph, const PassOpt
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -6,7 +6,7 @@
 #include "pass/rules.h"
 
 // Loop-invariant code motion.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::int64_t kMostMovedElements = 4096;
@@ -106,4 +106,4 @@ Result<std::optional<Graph>> move_invariants(const Graph& graph, const PassOptio
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

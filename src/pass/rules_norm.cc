@@ -11,7 +11,7 @@
 
 // Recovers normalisations for which there is a kernel. Three steps, so that each order of operands is one pattern: the
 // normalised value, then its scale, then its shift.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// The operand that `op` produces in the current block, and the other operand.
@@ -189,4 +189,4 @@ constexpr Rule kNormRules[] = {
 
 std::span<const Rule> norm_rules() { return kNormRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -11,7 +11,7 @@
 #include "pass/rules.h"
 
 // Products of dequantised numbers become products of integers: with real = (q - zero) * scale, scales leave the sum.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// Most terms whose sum surely fits into 32 bits.
@@ -255,4 +255,4 @@ constexpr Rule kQuantRules[] = {
 
 std::span<const Rule> quant_rules() { return kQuantRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -5,7 +5,7 @@
 #include "ops/contraction.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// The node's reduced axes as runs of adjacent axes, when they are known and distinct.
@@ -58,4 +58,4 @@ constexpr Rule kReduceRules[] = {
 
 std::span<const Rule> reduce_rules() { return kReduceRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -7,7 +7,7 @@
 #include "pass/rules.h"
 
 // x * cos + rotate_half(x) * sin, as written by exporters.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// Features [first, last) of the last axis of x.
@@ -116,4 +116,4 @@ constexpr Rule kRotaryRules[] = {
 
 std::span<const Rule> rotary_rules() { return kRotaryRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

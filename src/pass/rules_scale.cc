@@ -8,7 +8,7 @@
 #include "pass/rules_channels.h"
 
 // Scales and offsets of channels by constants: into the convolution before them, or joined with each other.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 /// The operand of a binary node that has an element for each channel (axis 1), or null; the other one is `other`.
@@ -156,4 +156,4 @@ constexpr Rule kScaleRules[] = {
 
 std::span<const Rule> scale_rules() { return kScaleRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -7,7 +7,7 @@
 #include "pass/unroll.h"
 
 // Ifs whose branches are so cheap that computing both costs less than branching.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::int64_t kMostBranchElements = 64;
@@ -96,4 +96,4 @@ Result<std::optional<Graph>> select_sides(const Graph& graph, const PassOptions&
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

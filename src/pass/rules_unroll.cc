@@ -8,7 +8,7 @@
 #include "pass/unroll.h"
 
 // Regions whose control flow is known at build time.
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 constexpr std::int64_t kMostTrips = 8;
@@ -156,4 +156,4 @@ Result<std::optional<Graph>> inline_regions(const Graph& graph, const PassOption
   return made;
 }
 
-}  // namespace frazil
+}  // namespace frazil::pass

@@ -5,7 +5,7 @@
 #include "ops/view.h"
 #include "pass/rules.h"
 
-namespace frazil {
+namespace frazil::pass {
 namespace {
 
 // ---- transposes ----
@@ -110,4 +110,4 @@ constexpr Rule kViewRules[] = {
 
 std::span<const Rule> view_rules() { return kViewRules; }
 
-}  // namespace frazil
+}  // namespace frazil::pass

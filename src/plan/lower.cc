@@ -130,10 +130,10 @@ Status Lowering::define_outputs() {
   return {};
 }
 
-void Lowering::report(std::vector<PassRun>& ran) const {
+void Lowering::report(std::vector<pass::PassRun>& ran) const {
   const auto tell = [&](Pass pass, std::size_t count, std::string_view what, Clock::duration time) {
     if (!passes_.has(pass)) return;
-    PassRun run{.name = name_of(pass), .changed = count > 0, .time = time, .note = {}};
+    pass::PassRun run{.name = name_of(pass), .changed = count > 0, .time = time, .note = {}};
     if (run.changed) run.note = fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
     ran.push_back(std::move(run));
   };

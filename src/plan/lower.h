@@ -20,7 +20,7 @@ class Lowering {
   Status run();
   const std::vector<LoopSpan>& loops() const { return flow_.loops(); }
   /// What the passes that are part of it did.
-  void report(std::vector<PassRun>& ran) const;
+  void report(std::vector<pass::PassRun>& ran) const;
   /// Writes the group of each symbol's register into `of`.
   void symbol_groups(std::vector<std::uint32_t>& of) const;
 

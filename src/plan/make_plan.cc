@@ -30,13 +30,13 @@ std::vector<std::uint32_t> groups_of_registers(const Plan& plan) {
   return of;
 }
 
-Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, std::vector<PassRun>& ran) {
+Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, std::vector<pass::PassRun>& ran) {
   const bool enabled = options.passes.has(Pass::fuse);
   const auto begin = std::chrono::steady_clock::now();
   Fusion fusion = Fusion::of(graph, needs, enabled);
   if (!enabled) return fusion;
   const auto several = [](const FusionGroup& g) { return g.members.size() > 1; };
-  PassRun run{.name = name_of(Pass::fuse), .note = {}};
+  pass::PassRun run{.name = name_of(Pass::fuse), .note = {}};
   const auto groups = std::ranges::count_if(fusion.groups(), several);
   std::size_t nodes = 0;
   for (const FusionGroup& g : fusion.groups()) nodes += several(g) ? g.members.size() : 0;
@@ -49,11 +49,11 @@ Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, 
 
 }  // namespace
 
-Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran) {
+Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<pass::PassRun>& ran) {
   FRAZIL_CHECK(check_input_symbols(graph));
   Plan plan;
   const auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_operand(g, n); };
-  FRAZIL_TRY(Graph ready, run_passes(graph, {options.passes, options.verify, keep, may_be_turned}, &ran));
+  FRAZIL_TRY(Graph ready, pass::run_passes(graph, {options.passes, options.verify, keep, may_be_turned}, &ran));
   auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);

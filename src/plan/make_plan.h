@@ -17,6 +17,6 @@ struct PlanOptions {
 
 /// Runs the passes on a graph, appending what each did to `ran`, and lowers the result to a plan. Regions become jumps.
 /// Code::internal for a plan that `verify` refuses.
-Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<PassRun>& ran);
+Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<pass::PassRun>& ran);
 
 }  // namespace frazil

@@ -180,8 +180,8 @@ class Configurations {
     for (StepIndex i = 0; i < plan.steps.size(); ++i) {
       const auto* launch = plan.steps[i].as<step::Launch>();
       if (launch == nullptr || some % 4 == i % 4) continue;
-      auto entry = hand_entry(launch->params, launch->fused == kNone ? nullptr : plan.fused[launch->fused],
-                              static_cast<std::uint32_t>(launch->in.size()), executable.native());
+      auto entry = code::hand_entry(launch->params, launch->fused == kNone ? nullptr : plan.fused[launch->fused],
+                                    static_cast<std::uint32_t>(launch->in.size()), executable.native());
       if (entry != nullptr) executable.swap_entry(i, std::move(entry));
     }
   }

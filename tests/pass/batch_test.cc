@@ -252,8 +252,8 @@ TEST_P(Batch, GivesWhatALoopGives) {
   for (std::size_t k = 0; k < graph.main().params.size(); ++k) {
     if (is_batched(graph, k)) inputs.push_back(k);
   }
-  BatchCounts counts;
-  const auto batched = batch(graph, inputs, &counts);
+  pass::BatchCounts counts;
+  const auto batched = pass::batch(graph, inputs, &counts);
   ASSERT_TRUE(batched) << batched.error().message;
   SCOPED_TRACE(print(*batched));
   EXPECT_EQ(counts.by_loop, GetParam().loops);
@@ -281,8 +281,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, Batch, testing::ValuesIn(kBatchCases), batch_cas
 
 // ---- what is kept, what is refused ----
 
-Graph batched_graph(std::string_view text, std::vector<std::size_t> inputs, BatchCounts* counts = nullptr) {
-  auto made = batch(graph_of(text), inputs, counts);
+Graph batched_graph(std::string_view text, std::vector<std::size_t> inputs, pass::BatchCounts* counts = nullptr) {
+  auto made = pass::batch(graph_of(text), inputs, counts);
   EXPECT_TRUE(made) << made.error().message;
   return made ? std::move(*made) : Graph();
 }
@@ -295,7 +295,7 @@ TEST(BatchGraph, OperatorsWithKernelsStay) {
 }
 
 TEST(BatchGraph, CountsSayHow) {
-  BatchCounts counts;
+  pass::BatchCounts counts;
   batched_graph(R"(graph g(%x: f32[N], %s: f32[N]) {
     %a = Exp(%s) %b = Add(%x, %a) %v, %i = TopK(%b, i64[1] [1]) %n = Shape(%x) return v = %v, n = %n })",
                 {0}, &counts);
@@ -339,7 +339,7 @@ const Refusal kRefusals[] = {
 TEST(BatchGraph, RefusalsNameTheNode) {
   for (const Refusal& r : kRefusals) {
     SCOPED_TRACE(r.graph);
-    const auto made = batch(graph_of(r.graph), r.inputs);
+    const auto made = pass::batch(graph_of(r.graph), r.inputs);
     ASSERT_FALSE(made);
     EXPECT_THAT(made.error().message, HasSubstr(std::string(r.message)));
   }
@@ -410,7 +410,7 @@ Outcome sweep(const std::filesystem::path& folder) {
     second = *first;
     want_second = want_first;
   }
-  const auto batched = batch(*graph, floats);
+  const auto batched = pass::batch(*graph, floats);
   if (!batched) {
     EXPECT_EQ(batched.error().code, Code::unsupported) << batched.error().message;
     EXPECT_THAT(batched.error().message, ::testing::AnyOf(HasSubstr("node "), HasSubstr("output '"))) << folder;

@@ -40,7 +40,7 @@ Graph graph_with_weights(const std::string& text) {
 Graph through_layout(const Graph& graph, bool kernels = true) {
   const PassSet set{PassSet::only(Pass::layout).off & PassSet::only(Pass::dead).off};
   const auto keep = [&](const Graph& g, NodeId id) { return kernels || g.node(id).op->domain != "frazil"; };
-  const auto made = run_passes(graph, {set, 3, keep});
+  const auto made = pass::run_passes(graph, {set, 3, keep});
   EXPECT_TRUE(made) << made.error().message;
   return made ? *made : Graph();
 }

@@ -14,11 +14,11 @@ bool keep_all(const Graph&, NodeId) { return true; }
 
 struct Passed {
   Graph graph;
-  std::vector<PassRun> runs;
+  std::vector<pass::PassRun> runs;
 };
 Passed through(PassSet set, const Graph& graph) {
   Passed passed;
-  auto made = run_passes(graph, {set, 3, keep_all}, &passed.runs);
+  auto made = pass::run_passes(graph, {set, 3, keep_all}, &passed.runs);
   EXPECT_TRUE(made) << made.error().message;
   if (made) passed.graph = std::move(*made);
   return passed;
@@ -713,7 +713,7 @@ TEST_P(Examples, Become) {
   const Graph want = with_weights(e.after.empty() ? e.before : e.after);
   EXPECT_EQ(without_weights(graph), e.before) << "names and types as they are printed";
   EXPECT_EQ(without_weights(dead.graph), without_weights(want)) << e.name;
-  EXPECT_EQ(std::ranges::any_of(passed.runs, &PassRun::changed), !e.after.empty());
+  EXPECT_EQ(std::ranges::any_of(passed.runs, &pass::PassRun::changed), !e.after.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, Examples, testing::ValuesIn(kPassExamples), [](const auto& example) {
@@ -750,7 +750,7 @@ TEST(PassSets, AreReadAndWritten) {
 
 TEST(PassList, NamesWhatItRuns) {
   std::set<std::string_view> names;
-  for (const PassRow& row : pass_list()) {
+  for (const pass::PassRow& row : pass::pass_list()) {
     EXPECT_NE(row.what, "");
     names.insert(row.name);
   }
@@ -764,7 +764,7 @@ TEST(PassRuns, TellWhatRanAndWhatChanged) {
   const auto made = Executable::make(std::make_shared<const Graph>(graph), {.passes = PassSet::without(Pass::fold)});
   ASSERT_TRUE(made);
   std::map<std::string_view, std::string> notes;
-  for (const PassRun& run : (*made)->passes()) {
+  for (const pass::PassRun& run : (*made)->passes()) {
     EXPECT_GT(run.time.count(), 0) << run.name;
     if (run.changed) notes.emplace(run.name, run.note);
   }

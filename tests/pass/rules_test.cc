@@ -477,29 +477,30 @@ void fill_plain(Tensor& t, std::mt19937_64& random) {
   for (float& x : t.as_mutable<float>()) x = uniform(random);
 }
 
-std::vector<Datum> inputs_for_rule(const Graph& graph, std::int64_t n, Numerics numerics, std::mt19937_64& random) {
+std::vector<Datum> inputs_for_rule(const Graph& graph, std::int64_t n, pass::Numerics numerics,
+                                   std::mt19937_64& random) {
   std::vector<Datum> inputs;
   for (Value v : graph.main().params) {
     Sizes sizes;
     for (Dim d : graph.type(v).shape) sizes.push_back(d.is_const() ? d.value() : n);
     Tensor t = Tensor::make(graph.type(v).elem, sizes).value();
-    numerics == Numerics::reassociated ? fill_plain(t, random) : fill(t, random);
+    numerics == pass::Numerics::reassociated ? fill_plain(t, random) : fill(t, random);
     inputs.emplace_back(std::move(t));
   }
   return inputs;
 }
 
 /// Whether two numbers agree within a numeric class.
-bool agree(double a, double b, Numerics numerics, Elem elem) {
+bool agree(double a, double b, pass::Numerics numerics, Elem elem) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (a == b) return numerics != Numerics::exact || std::signbit(a) == std::signbit(b);
-  if (numerics == Numerics::exact) return false;
-  if (numerics == Numerics::reassociated) return std::abs(a - b) <= 1e-5 * (1 + std::abs(b));
+  if (a == b) return numerics != pass::Numerics::exact || std::signbit(a) == std::signbit(b);
+  if (numerics == pass::Numerics::exact) return false;
+  if (numerics == pass::Numerics::reassociated) return std::abs(a - b) <= 1e-5 * (1 + std::abs(b));
   const double eps = elem == Elem::f64 ? 2.3e-16 : 1.2e-7, least = elem == Elem::f64 ? 1e-323 : 3e-45;
   return std::abs(a - b) <= 4 * eps * std::max(std::abs(a), std::abs(b)) + least;
 }
 
-void expect_agree(const Tensor& got, const Tensor& want, Numerics numerics) {
+void expect_agree(const Tensor& got, const Tensor& want, pass::Numerics numerics) {
   ASSERT_EQ(got.type_str(), want.type_str());
   for (std::int64_t i = 0; i < want.count(); ++i) {
     const bool whole = is_int(want.elem());
@@ -509,8 +510,8 @@ void expect_agree(const Tensor& got, const Tensor& want, Numerics numerics) {
   }
 }
 
-const Rule& rule_named(std::string_view name) {
-  for (const Rule* rule : all_rules()) {
+const pass::Rule& rule_named(std::string_view name) {
+  for (const pass::Rule* rule : pass::all_rules()) {
     if (rule->name == name) return *rule;
   }
   throw std::logic_error("no rule " + std::string(name));
@@ -526,22 +527,22 @@ class Rules : public testing::TestWithParam<RuleCase> {
   bool try_one(const std::string& text, std::mt19937_64& random) {
     SCOPED_TRACE(text);
     const Graph graph = graph_of(text);
-    std::vector<PassRun> runs;
+    std::vector<pass::PassRun> runs;
     const auto keep = [](const Graph&, NodeId) { return true; };
-    const auto made = run_passes(graph, {kRulePasses, 3, keep}, &runs);
+    const auto made = pass::run_passes(graph, {kRulePasses, 3, keep}, &runs);
     EXPECT_TRUE(made) << made.error().message;
     if (!made) return false;
     bool applied = false;
-    for (const PassRun& run : runs) applied |= run.note.contains(std::string(GetParam().rule) + " x");
+    for (const pass::PassRun& run : runs) applied |= run.note.contains(std::string(GetParam().rule) + " x");
     for (const std::int64_t n : {0, 1, 2, 5, 17}) {
       const bool reassociates = GetParam().rule.starts_with("layer_norm") || GetParam().rule.starts_with("batch_norm");
-      const Numerics how = reassociates ? Numerics::reassociated : rule_named(GetParam().rule).numerics;
+      const pass::Numerics how = reassociates ? pass::Numerics::reassociated : rule_named(GetParam().rule).numerics;
       const auto inputs = inputs_for_rule(graph, n, how, random);
       const auto want = run_on_reference(graph, inputs), got = run_on_reference(*made, inputs);
       EXPECT_TRUE(want) << want.error().message;
       EXPECT_TRUE(got) << got.error().message;
       if (!want || !got) continue;
-      const Numerics numerics = applied ? how : Numerics::exact;
+      const pass::Numerics numerics = applied ? how : pass::Numerics::exact;
       EXPECT_EQ(got->size(), want->size());
       for (std::size_t i = 0; i < want->size(); ++i) expect_agree(got->at(i).tensor(), want->at(i).tensor(), numerics);
     }
@@ -569,7 +570,7 @@ INSTANTIATE_TEST_SUITE_P(Algebra, Rules, testing::ValuesIn(kRuleCases), rule_cas
 TEST(RuleTable, EveryRuleHasACaseAndANameOfItsOwn) {
   std::set<std::string_view> tried, names;
   for (const RuleCase& c : kRuleCases) tried.insert(c.rule);
-  for (const Rule* rule : all_rules()) {
+  for (const pass::Rule* rule : pass::all_rules()) {
     EXPECT_TRUE(tried.contains(rule->name)) << rule->name << " has no case above";
     EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
     EXPECT_NE(rule->what, "") << rule->name;

@@ -39,7 +39,7 @@ class Checks : public ::testing::TestWithParam<CheckCase> {};
 
 TEST_P(Checks, AreInThePlanOnce) {
   for (const PassSet passes : {PassSet{}, PassSet::none()}) {
-    std::vector<PassRun> ran;
+    std::vector<pass::PassRun> ran;
     const auto plan = make_plan(graph_of(GetParam().text), {.passes = passes}, ran);
     ASSERT_TRUE(plan) << plan.error().message;
     const auto is_check = [](const Step& step) { return step.as<step::Check>() != nullptr; };

@@ -149,7 +149,7 @@ TEST(FusedVerifier, RefusesWhatCannotRun) {
 struct Array {
   std::vector<std::int64_t> dims;
   std::vector<float> values;
-  OperandShape shape(std::vector<std::int64_t>& strides) const {
+  code::OperandShape shape(std::vector<std::int64_t>& strides) const {
     strides.assign(dims.size(), 1);
     for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
     return {true, Elem::f32, dims, strides, true};
@@ -159,10 +159,10 @@ struct Array {
 /// Runs a kernel on tier 0's bytecode, each unit by itself, from the last to the first.
 std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector<std::int64_t>& domain,
                                     std::vector<Array> in, std::vector<Array> out) {
-  const auto entry =
-      hand_entry(params::Fused{}, std::make_shared<const FusedKernel>(kernel), static_cast<std::uint32_t>(in.size()));
+  const auto entry = code::hand_entry(params::Fused{}, std::make_shared<const FusedKernel>(kernel),
+                                      static_cast<std::uint32_t>(in.size()));
   std::vector<std::vector<std::int64_t>> strides(in.size() + out.size());
-  std::vector<OperandShape> shapes;
+  std::vector<code::OperandShape> shapes;
   std::vector<std::byte*> pointers;
   const auto add = [&](Array& a) {
     shapes.push_back(a.shape(strides[shapes.size()]));
@@ -170,19 +170,19 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
   };
   for (Array& a : in) add(a);
   for (Array& a : out) a.values.resize(static_cast<std::size_t>(element_count(a.dims))), add(a);
-  const std::vector<WeightRef> weights(in.size());
-  WeightRefs packed;
-  Prepare cx{.in = std::span(shapes).first(in.size()),
-             .out = std::span(shapes).subspan(in.size()),
-             .domain = domain,
-             .weights = weights,
-             .packed = packed};
+  const std::vector<code::WeightRef> weights(in.size());
+  code::WeightRefs packed;
+  code::Prepare cx{.in = std::span(shapes).first(in.size()),
+                   .out = std::span(shapes).subspan(in.size()),
+                   .domain = domain,
+                   .weights = weights,
+                   .packed = packed};
   std::vector<std::max_align_t> state(entry->state_bytes / sizeof(std::max_align_t) + 1);
   std::memset(state.data(), 0, state.size() * sizeof(std::max_align_t));  // padding, too
   const Status prepared = entry->prepare(cx, entry->code.get(), state.data());
   EXPECT_TRUE(prepared) << prepared.error().message;
   std::vector<std::byte> scratch(cx.scratch_bytes + 64);
-  const Call call{pointers.data(), pointers.data() + in.size(), entry->code.get(), state.data(), nullptr};
+  const code::Call call{pointers.data(), pointers.data() + in.size(), entry->code.get(), state.data(), nullptr};
   for (std::int64_t u = cx.units; u-- > 0;) entry->run(call, {0, scratch.data()}, u, u + 1);
   std::vector<std::vector<float>> results;
   for (Array& a : out) results.push_back(a.values);

@@ -61,8 +61,8 @@ std::string object(bool text = false) {
   out 0: f32 [d0] = %2
 })")
                            .value();
-  const TileCode code = compile_tiles(kernel, body_operands(kernel));
-  const LoopForm form{{InnerStep::dense, InnerStep::dense, InnerStep::dense}};
+  const code::TileCode code = code::compile_tiles(kernel, code::body_operands(kernel));
+  const code::LoopForm form{{code::InnerStep::dense, code::InnerStep::dense, code::InnerStep::dense}};
   return exec::native_module()
       .value()
       ->compile({.isa = std::string(kernel::name_of(kernel::best_isa())),
@@ -91,7 +91,7 @@ TEST_F(Native, TellsPerfAndGdbWhereCodeLies) {
   const std::size_t files = open_files();
   const std::string bytes = object();
   for (int n = 1; n <= 3; ++n) {
-    const auto code = NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
+    const auto code = exec::NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
     std::ifstream in(map);
     std::string line, last;
     int lines = 0;
@@ -105,7 +105,7 @@ TEST_F(Native, TellsPerfAndGdbWhereCodeLies) {
 
 TEST_F(Native, RunsAnObject) {
   const std::string bytes = object();
-  const auto code = NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
+  const auto code = exec::NativeCode::load(std::as_bytes(std::span(bytes)), "add").value();
   float a[100], b[100], c[101];
   for (int i = 0; i < 100; ++i) a[i] = static_cast<float>(i), b[i] = 0.5F;
   for (const std::int64_t n : {0, 1, 15, 16, 17, 64, 100}) {
@@ -113,7 +113,7 @@ TEST_F(Native, RunsAnObject) {
     std::byte* const at[] = {reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b),
                              reinterpret_cast<std::byte*>(c)};
     const std::int64_t none[3] = {};
-    code->entry<NativeLoop>()(at, none, 1, n, none, nullptr, 0);
+    code->entry<code::NativeLoop>()(at, none, 1, n, none, nullptr, 0);
     for (int i = 0; i < 101; ++i) EXPECT_EQ(c[i], i < n ? a[i] + b[i] : -1.0F) << "element " << i << " of " << n;
   }
 }
@@ -122,7 +122,7 @@ TEST_F(Native, GivesTextToReaders) { EXPECT_THAT(object(true), HasSubstr("define
 
 TEST_F(Native, RefusesAnotherName) {
   const std::string bytes = object();
-  EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(bytes)), "subtract"));
+  EXPECT_FALSE(exec::NativeCode::load(std::as_bytes(std::span(bytes)), "subtract"));
 }
 
 /// The bytes of an object that decide where its parts lie, and what each is.
@@ -154,12 +154,12 @@ TEST_F(Native, SurvivesDamagedObjects) {
   const std::string whole = object();
   for (std::size_t length = 0; length < whole.size(); length += 7) {
     const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
-    EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(cut)), "add")) << length;
+    EXPECT_FALSE(exec::NativeCode::load(std::as_bytes(std::span(cut)), "add")) << length;
   }
   const auto loads_damaged = [&](std::size_t at) {
     std::vector<char> damaged(whole.begin(), whole.end());
     damaged[at] = static_cast<char>(damaged[at] ^ 0xff);
-    return NativeCode::load(std::as_bytes(std::span(damaged)), "add").has_value();
+    return exec::NativeCode::load(std::as_bytes(std::span(damaged)), "add").has_value();
   };
   for (std::size_t i = 0; i < whole.size(); ++i) (void)loads_damaged(i);
   for (const auto& [what, at] : bytes_of_structure(whole)) EXPECT_FALSE(loads_damaged(at)) << what << ", byte " << at;
@@ -181,7 +181,8 @@ TEST_F(Native, RefusesASectionOutsideOfTheObject) {
       section.sh_offset = whole.size() + (std::size_t{1} << 20);
       section.sh_size = std::size_t{1} << 20;
       std::memcpy(at, &section, sizeof section);
-      EXPECT_FALSE(NativeCode::load(std::as_bytes(std::span(damaged)), "add")) << "section " << i << " type " << type;
+      EXPECT_FALSE(exec::NativeCode::load(std::as_bytes(std::span(damaged)), "add"))
+          << "section " << i << " type " << type;
     }
   }
 }
@@ -193,7 +194,7 @@ TEST(NativeForms, KeysTellNumbersByTheirBits) {
         "  out 0: f32 [d0] = %2\n}}",
         number);
     const FusedKernel kernel = parse_fused(text).value();
-    return key_of(compile_tiles(kernel, body_operands(kernel)));
+    return code::key_of(code::compile_tiles(kernel, code::body_operands(kernel)));
   };
   EXPECT_EQ(key("0"), key("0"));
   EXPECT_NE(key("0"), key("-0"));
@@ -201,17 +202,17 @@ TEST(NativeForms, KeysTellNumbersByTheirBits) {
 }
 
 TEST(NativeForms, TellWhatHasNoCode) {
-  const auto why = [](std::string_view text, std::vector<InnerStep> steps) {
+  const auto why = [](std::string_view text, std::vector<code::InnerStep> steps) {
     const FusedKernel kernel = parse_fused(text).value();
-    return why_not_native(compile_tiles(kernel, body_operands(kernel)), {std::move(steps)});
+    return code::why_not_native(code::compile_tiles(kernel, code::body_operands(kernel)), {std::move(steps)});
   };
   EXPECT_THAT(why("fused (d0, d1) {\n  in 0: f32 [d0, d1]\n  %0: f32 load 0\n  %1: f32 row softmax %0\n"
                   "  out 0: f32 [d0, d1] = %1\n}",
-                  {InnerStep::dense, InnerStep::dense}),
+                  {code::InnerStep::dense, code::InnerStep::dense}),
               HasSubstr("softmax of rows"));
   EXPECT_THAT(why("fused (d0, d1) {\n  in 0: f32 [d0, d1]\n  %0: f32 load 0\n  %1: f32 row sum %0\n"
                   "  out 0: f32 [d0] = %1\n}",
-                  {InnerStep::one, InnerStep::one}),
+                  {code::InnerStep::one, code::InnerStep::one}),
               HasSubstr("row of one element"));
 }
 

@@ -56,10 +56,10 @@ TEST_F(Packages, RunAsTheModelDid) {
   EXPECT_EQ(package.shapes, std::vector<std::string>{"x=3x40"});
   EXPECT_TRUE(exec::packaged_choices(package.graph));
   const auto executable = Executable::make(std::make_shared<const Graph>(package.graph)).value();
-  const auto packed_before = WeightStore::global().packed_count();
+  const auto packed_before = code::WeightStore::global().packed_count();
   const auto got = executable->open()->run(std::vector<Datum>{Datum(uneven({3, 40}, 5))}).value();
   expect_equal(executable->graph(), got, want, kExact);
-  EXPECT_EQ(WeightStore::global().packed_count(), packed_before) << "the packed form is in the file";
+  EXPECT_EQ(code::WeightStore::global().packed_count(), packed_before) << "the packed form is in the file";
 }
 
 /// A side whose result has another rank has a plan of its own, made when the package is loaded.

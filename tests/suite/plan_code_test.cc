@@ -45,7 +45,7 @@ std::string key_of(std::string_view text) {
   const auto executable =
       Executable::make(std::make_shared<const Graph>(graph_of(text)), {.tier = Tier::interpreted}).value();
   const std::size_t steps = executable->plan().steps.size();
-  NativePlan native{.plan = &executable->plan()};
+  code::NativePlan native{.plan = &executable->plan()};
   native.bodies.resize(steps);
   native.guards.resize(steps);
   native.find_entries();

@@ -47,9 +47,10 @@ class SimulatedDevice : public exec::Device {
 
   std::string_view name() const override { return "sim"; }
 
-  std::shared_ptr<const KernelEntry> entry(const KernelParams& params, const std::shared_ptr<const FusedKernel>& fused,
-                                           std::uint32_t inputs) const override {
-    return options_.kernels.contains(kernel_of(params)) ? hand_entry(params, fused, inputs) : nullptr;
+  std::shared_ptr<const code::KernelEntry> entry(const KernelParams& params,
+                                                 const std::shared_ptr<const FusedKernel>& fused,
+                                                 std::uint32_t inputs) const override {
+    return options_.kernels.contains(kernel_of(params)) ? code::hand_entry(params, fused, inputs) : nullptr;
   }
 
   Result<std::byte*> allocate(std::size_t bytes) override {
@@ -144,7 +145,8 @@ class SimulatedDevice : public exec::Device {
     const LimitsScope scope(call.limits);
     std::vector<std::byte*> pointers;
     for (std::byte* p : call.pointers) pointers.push_back(real(p));
-    const Call own{pointers.data(), pointers.data() + call.inputs, call.entry->code.get(), call.state, call.fault};
+    const code::Call own{pointers.data(), pointers.data() + call.inputs, call.entry->code.get(), call.state,
+                         call.fault};
     call.entry->run(own, {0, real(call.scratch)}, 0, call.units);
   }
 

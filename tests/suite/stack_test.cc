@@ -26,13 +26,13 @@ TEST(Stacks, ASliceIsPackedOnce) {
   const Graph graph = graph_of(kSlices, weights);
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
-  const auto before = WeightStore::global().packed_count();
+  const auto before = code::WeightStore::global().packed_count();
   for (const int rows : {16, 1, 3, 16}) {
     std::vector<Datum> inputs = in_order(graph, "%picked = i64[4] [4, 0, 2, 4]");
     inputs[0] = uneven({rows, 48}, rows);
     run_beside_reference(*tier.session, graph, inputs, sum_of(48));
   }
-  EXPECT_EQ(WeightStore::global().packed_count(), before + 1);
+  EXPECT_EQ(code::WeightStore::global().packed_count(), before + 1);
 }
 
 TEST(Stacks, Batches) {

@@ -93,9 +93,9 @@ TEST(Threads, PackSharedWeightsOnce) {
       return y = %y
     })",
       [](std::string_view name) { return name == "w" ? uneven({32, 64}, 3, 0.25f) : uneven({48, 64}, 11, 0.25f); });
-  const std::uint64_t before = WeightStore::global().packed_count();
+  const std::uint64_t before = code::WeightStore::global().packed_count();
   run_on_threads(graph, [](int t, int k) { return std::vector<Datum>{uneven({8 * k + t + 1, 32}, t)}; });
-  EXPECT_EQ(WeightStore::global().packed_count() - before, 2u);
+  EXPECT_EQ(code::WeightStore::global().packed_count() - before, 2u);
 }
 
 /// Both specialisations of the graph are made while others run.

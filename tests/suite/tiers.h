@@ -98,7 +98,7 @@ inline std::vector<PassSet> sets_without_a_pass(const Executable& executable) {
   const bool all = every_sweep() || !executable.graph().assumptions().empty();
   std::vector<PassSet> sets;
   for (std::size_t i = 0; i < pass_names().size(); ++i) {
-    const auto changed = [&](const PassRun& run) { return run.changed && run.name == pass_names()[i]; };
+    const auto changed = [&](const pass::PassRun& run) { return run.changed && run.name == pass_names()[i]; };
     if (all || std::ranges::any_of(executable.passes(), changed))
       sets.push_back(PassSet::without(static_cast<Pass>(i)));
   }

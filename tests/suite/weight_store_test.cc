@@ -10,10 +10,10 @@
 namespace frazil::test {
 namespace {
 
-WeightRef all_of(const Buffer& buffer) { return {&buffer, std::span(buffer.data(), buffer.size())}; }
+code::WeightRef all_of(const Buffer& buffer) { return {&buffer, std::span(buffer.data(), buffer.size())}; }
 
-std::shared_ptr<const PackedWeight> packed(const Buffer& buffer, std::int64_t number) {
-  return WeightStore::global()
+std::shared_ptr<const code::PackedWeight> packed(const Buffer& buffer, std::int64_t number) {
+  return code::WeightStore::global()
       .get(all_of(buffer), {.numbers = {number}}, 64, [](std::byte* to) { *to = std::byte{1}; })
       .value();
 }
@@ -21,10 +21,10 @@ std::shared_ptr<const PackedWeight> packed(const Buffer& buffer, std::int64_t nu
 TEST(WeightStores, ListTheFormsOfAWeight) {
   const Buffer one = Buffer::allocate(256).value(), other = Buffer::allocate(256).value();
   const auto first = packed(one, 1), second = packed(one, 2), others = packed(other, 1);
-  const auto gone = [&] { return WeightStore::global().forms_of(all_of(one).bytes); };
+  const auto gone = [&] { return code::WeightStore::global().forms_of(all_of(one).bytes); };
   EXPECT_EQ(gone().size(), 2u);
-  std::vector<std::shared_ptr<const PackedWeight>> forms;
-  for (const PackedPart& part : gone()) forms.push_back(part.form);
+  std::vector<std::shared_ptr<const code::PackedWeight>> forms;
+  for (const code::PackedPart& part : gone()) forms.push_back(part.form);
   EXPECT_THAT(forms, testing::UnorderedElementsAre(first, second));
 }
 
@@ -39,7 +39,7 @@ TEST(WeightStores, ListWhileOthersLetGo) {
     }
     done = true;
   });
-  while (!done) EXPECT_GE(WeightStore::global().forms_of(all_of(one).bytes).size(), 1u);
+  while (!done) EXPECT_GE(code::WeightStore::global().forms_of(all_of(one).bytes).size(), 1u);
   lets_go.join();
 }
 
