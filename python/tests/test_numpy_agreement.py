@@ -9,7 +9,7 @@ import frazil.numpy as fnp
 import numpy as np
 import pytest
 
-CASES = 60  # of each function
+CASES = 200  # of each function
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "float32", "float64"]
 SHAPES = [(), (1,), (2,), (3,), (5,), (0,), (2, 3), (1, 4), (3, 1), (3, 0), (2, 1, 3)]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 2.5, -2.5, 3.5, 8.0, 1000.0, np.inf, -np.inf, np.nan, 1e-3, 0.3]
@@ -271,6 +271,28 @@ def made(name):
     return drawn
 
 
+def made_like(name):
+    def drawn(draw):
+        x, dtype = draw.array(), draw.choice([None, *DTYPES])
+        fill = [draw.number(dtype or str(x.dtype))] if name == "full_like" else []
+        return (x,), lambda xp, x: getattr(xp, name)(x, *fill, dtype=dtype)
+
+    return drawn
+
+
+def by_array(name):
+    """The shape is an array of integers: shapes that differ in values alone come one after the other."""
+
+    def drawn(draw):
+        shape = np.array(draw.choice([(2, 3), (3, 2), (6, 1), (1, 6), (6,), (2, 1, 3), (-1, 2), (4, 2)]), np.int64)
+        if name in ("zeros", "ones"):
+            return (shape,), lambda xp, shape: getattr(xp, name)(shape)
+        x = np.arange(6.0).reshape(draw.choice([(2, 3), (6,), (3, 2)]))
+        return (x if name == "reshape" else x.flat[:1], shape), lambda xp, x, shape: getattr(xp, name)(x, shape)
+
+    return drawn
+
+
 def ranged(draw):
     bounds = [draw.choice([draw.integer(), draw.integer() / 2]) for _ in range(draw.integer(1, 3))]
     return (), lambda xp: xp.arange(*bounds)
@@ -323,6 +345,8 @@ CALLS = {
     **{name: triangle(name) for name in ["tril", "triu"]},
     **{name: matrices(name) for name in ["matmul", "dot", "inner", "outer", "vdot"]},
     **{name: made(name) for name in ["zeros", "ones", "full"]},
+    **{name: made_like(name) for name in ["zeros_like", "ones_like", "full_like"]},
+    **{f"{name} by an array": by_array(name) for name in ["zeros", "ones", "reshape", "broadcast_to"]},
     "arange": ranged,
     "arange of arrays": ranged_by_arrays,
     "nonzero": lambda draw: ((draw.array(draw.choice(SHAPES[1:])),), lambda xp, x: xp.nonzero(x)),
