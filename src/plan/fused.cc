@@ -169,8 +169,15 @@ class FusedVerifier {
     const auto followed = static_cast<std::size_t>(
         std::ranges::count_if(s.access.axes, [](std::uint16_t a) { return a != Access::kFixed; }));
     const bool all = followed == k_.domain.size();
-    const bool row = followed + 1 >= k_.domain.size() || extents_[s.value] != Extent::all;
+    const bool row = followed >= row_axes() || extents_[s.value] != Extent::all;
     return all || row ? Status{} : fail(Code::internal, "store {} does not cover the domain", i);
+  }
+
+  /// How many axes count the rows of the domain: those before the last one that may have more than one element.
+  std::size_t row_axes() const {
+    if (k_.domain.empty()) return 0;
+    const auto leading = std::span(k_.domain).first(k_.domain.size() - 1);
+    return static_cast<std::size_t>(std::ranges::count_if(leading, [](const auto& axis) { return axis.extent != 1; }));
   }
 
   const FusedKernel& k_;
