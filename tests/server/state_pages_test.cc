@@ -402,6 +402,19 @@ TEST(PagedState, IsReadInBoundsWhateverItSays) {
   std::abort();
 }
 
+/// Until a file has come into a folder or has left it; at most a minute.
+void wait_for_change(const std::filesystem::path& folder) {
+  const auto time_of = [&] {
+    std::error_code none;
+    return std::filesystem::last_write_time(folder, none);
+  };
+  const auto before = time_of();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (time_of() == before && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 TEST(StatePagesKilled, WhatIsLeftIsWholeOrNotThere) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer has no threads behind a fork";
@@ -414,7 +427,8 @@ TEST(StatePagesKilled, WhatIsLeftIsWholeOrNotThere) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) spill_for_ever(config, round);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 60));
+    wait_for_change(config.folder);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     ::kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     Workers workers(1);
