@@ -70,6 +70,35 @@ class LazyArray(_frazil.LazyArray):
         return _functions().transpose(self)
 
     @property
+    def nbytes(self) -> Any:
+        """The bytes of the elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def flat(self) -> LazyArray:
+        """The elements along one axis."""
+        return self.reshape(-1)
+
+    @property
+    def real(self) -> LazyArray:
+        """The array: numbers are real here."""
+        return self
+
+    @property
+    def imag(self) -> LazyArray:
+        """Zeros: numbers are real here."""
+        return _functions().imag(self)  # type: ignore[no-any-return]
+
+    def copy(self) -> LazyArray:
+        """The array, which does not change."""
+        return self
+
+    @property
     def type(self) -> str:
         """The element type and the extents as text: 'f32[2,3]'."""
         extents = ("?" if extent is None else str(extent) for extent in self._extents)
@@ -173,7 +202,11 @@ class LazyArray(_frazil.LazyArray):
     var, std, all, any = (_method(name) for name in ("var", "std", "all", "any"))
     argmax, argmin, cumsum = (_method(name) for name in ("argmax", "argmin", "cumsum"))
     argsort, take, squeeze, round = (_method(name) for name in ("argsort", "take", "squeeze", "round"))
+    cumprod, diagonal, trace, repeat = (_method(name) for name in ("cumprod", "diagonal", "trace", "repeat"))
+    ptp, searchsorted, compress, conj = (_method(name) for name in ("ptp", "searchsorted", "compress", "conj"))
     swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
+    __lshift__, __rlshift__ = _operator("left_shift"), _operator("left_shift", True)
+    __rshift__, __rrshift__ = _operator("right_shift"), _operator("right_shift", True)
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
     __divmod__, __rdivmod__ = _operator("divmod"), _operator("divmod", True)
     __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)

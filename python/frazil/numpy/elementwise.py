@@ -104,8 +104,11 @@ def _numbers(x: LazyArray) -> LazyArray:
     return x
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> LazyArray:
-    """At least `a_min` and at most `a_max`; None: no limit."""
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> LazyArray:
+    """At least `a_min` and at most `a_max`, which are also called `min` and `max`; None: no limit."""
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ValueError("a limit is given twice")
+    a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
     low = asarray(a) if a_min is None else maximum(a, a_min)
     return low if a_max is None else minimum(low, a_max)
 

@@ -8,9 +8,10 @@ from typing import Any, Sequence, Union
 
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
-from .arrays import asarray, astype, axes_of, axis_of, ints
+from .arrays import asarray, astype, axes_of, axis_of, ints, vector
 from .elementwise import is_inexact
-from .ufuncs import divide, equal, multiply, not_equal, sqrt, subtract
+from .elementwise import where as where_holds
+from .ufuncs import add, divide, equal, maximum, minimum, multiply, not_equal, sqrt, subtract
 
 Axis = Union[int, Sequence[int], None]
 
@@ -53,55 +54,82 @@ def any_empty(extents: Sequence[int | None]) -> bool:
     return 0 in extents
 
 
-def sum(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """The sum; of bools and small integers as int64 or uint64."""
+def _chosen(a: LazyArray, where: Any, neutral: Any) -> LazyArray:
+    """The elements for which `where` holds, and one that changes nothing in place of the others. None: all."""
+    return a if where is None else where_holds(where, a, asarray(neutral, a.dtype))
+
+
+def _total(
+    op: str, combine: Any, neutral: int, a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any, where: Any
+) -> LazyArray:
     a = asarray(a)
-    return _reduce("ReduceSum", _counting(a) if dtype is None else astype(a, dtype), axis, keepdims)
+    a = _chosen(_counting(a) if dtype is None else astype(a, dtype), where, neutral)
+    made = _reduce(op, a, axis, keepdims)
+    return made if initial is None else astype(combine(made, initial), a.dtype)
 
 
-def prod(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """The product; of bools and small integers as int64 or uint64."""
-    a = asarray(a)
-    return _reduce("ReduceProd", _counting(a) if dtype is None else astype(a, dtype), axis, keepdims)
+def sum(
+    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> LazyArray:
+    """The sum, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    return _total("ReduceSum", add, 0, a, axis, dtype, keepdims, initial, where)
 
 
-def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """The mean; of integers as float64."""
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> LazyArray:
+    """The product, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    return _total("ReduceProd", multiply, 1, a, axis, dtype, keepdims, initial, where)
+
+
+def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
+    """The mean of the elements for which `where` holds; of integers as float64."""
     a = asarray(a)
     _check_axes(a, axis)
     if dtype is None:
         dtype = a.dtype if is_inexact(a) else "float64"
-    return _reduce("ReduceMean", astype(a, dtype), axis, keepdims)
+    a = astype(a, dtype)
+    if where is None:
+        return _reduce("ReduceMean", a, axis, keepdims)
+    given = ops.Expand(astype(where, bool), vector(a.shape))
+    total, count = sum(a, axis, keepdims=keepdims, where=given), sum(given, axis, keepdims=keepdims)
+    return divide(total, astype(count, dtype))
 
 
-def max(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The largest element."""
-    return _extreme("ReduceMax", "max", asarray(a), axis, keepdims)
+def max(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
+    """The largest element, or `initial`, of those for which `where` holds."""
+    return _extreme("ReduceMax", "max", maximum, asarray(a), axis, keepdims, initial, where)
 
 
-def min(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The smallest element."""
-    return _extreme("ReduceMin", "min", asarray(a), axis, keepdims)
+def min(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
+    """The smallest element, or `initial`, of those for which `where` holds."""
+    return _extreme("ReduceMin", "min", minimum, asarray(a), axis, keepdims, initial, where)
 
 
 amax, amin = max, min
 
 
-def _extreme(op: str, name: str, a: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
-    _not_empty(a, axis, name)
-    if a.dtype == bool:
-        return astype(_reduce(op, astype(a, "uint8"), axis, keepdims), bool)
-    return _reduce(op, a, axis, keepdims)
+def _extreme(
+    op: str, name: str, combine: Any, a: LazyArray, axis: Axis, keepdims: bool, initial: Any, where: Any
+) -> LazyArray:
+    if initial is None and where is not None:
+        raise ValueError(f"{name}() of chosen elements needs an initial value")
+    if initial is None:
+        _not_empty(a, axis, name)
+    a = _chosen(a, where, initial)
+    made = _reduce(op, astype(a, "uint8") if a.dtype == bool else a, axis, keepdims)
+    made = astype(made, a.dtype)
+    return made if initial is None else astype(combine(made, asarray(initial, a.dtype)), a.dtype)
 
 
-def any(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """Whether an element is not 0."""
-    return not_equal(sum(astype(a, bool), axis, keepdims=keepdims), 0)
+def any(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
+    """Whether an element, of those for which `where` holds, is not 0."""
+    return not_equal(sum(astype(a, bool), axis, keepdims=keepdims, where=where), 0)
 
 
-def all(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """Whether no element is 0."""
-    return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims), 0)
+def all(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
+    """Whether no element, of those for which `where` holds, is 0."""
+    return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims, where=where), 0)
 
 
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:

@@ -121,6 +121,14 @@ def hstack(tup: Sequence[Any]) -> LazyArray:
     return concatenate(made, 0 if made[0].ndim == 1 else 1)
 
 
+def extent_of(x: LazyArray, axis: int) -> int:
+    """An extent that is known. Raises ValueError where a traced function has an array of any extent."""
+    extent = x._extents[axis]
+    if extent is None:
+        raise ValueError("the extent of an array of a traced function is not known")
+    return extent
+
+
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
     """Parts, as split(), which may differ by one element."""
     x = asarray(ary)
@@ -129,9 +137,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyA
         return _split_at(x, list(indices_or_sections), axis)
     if indices_or_sections < 1:
         raise ValueError(f"{indices_or_sections} parts")
-    extent = x._extents[axis]
-    if extent is None:
-        raise ValueError("the extent of an array of a traced function is not known: give the indices of the parts")
+    extent = extent_of(x, axis)
     least, more = divmod(extent, indices_or_sections)
     return _split_to(x, [least + 1] * more + [least] * (indices_or_sections - more), axis)
 
