@@ -6,14 +6,12 @@
 
 #include <unistd.h>
 
+#include "base/sanitizers.h"
+
 namespace frazil::tool {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+constexpr bool kSanitized = FRAZIL_ASAN || FRAZIL_TSAN;
 
 alignas(16) char g_stack[64 * 1024];
 

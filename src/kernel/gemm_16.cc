@@ -154,6 +154,7 @@ std::size_t half_packed_b_bytes(Elem elem, int64_t k, int64_t n) noexcept {
 }
 
 void half_pack_b(Elem elem, int64_t k, int64_t n, const void* b, int64_t b_row, int64_t b_col, void* packed) noexcept {
+  if (k == 0) return;
   const int64_t depth = elem == Elem::bf16 ? 2 : 1, panel = half_panel(elem, k);
   auto* to = static_cast<uint16_t*>(packed);
   const auto* from = static_cast<const uint16_t*>(b);
@@ -165,7 +166,7 @@ void half_pack_b(Elem elem, int64_t k, int64_t n, const void* b, int64_t b_row, 
       pack_rows(from, b_row, k, depth, to);
       continue;
     }
-    if (panel > 0 && (cols < kHalfCols || k % depth != 0))
+    if (cols < kHalfCols || k % depth != 0)
       std::memset(to, 0, static_cast<std::size_t>(panel) * sizeof *to);
     if (b_row == 1 && b_col != 1) {
       pack_columns(from, b_col, k, depth, cols, to);

@@ -8,10 +8,12 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <cxxabi.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "base/sanitizers.h"
+
+#if FRAZIL_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -42,10 +44,10 @@ struct Announced {
 };
 
 void leave([[maybe_unused]] Announced& here, [[maybe_unused]] const Announced& there, [[maybe_unused]] bool for_good) {
-#if defined(__SANITIZE_ADDRESS__)
+#if FRAZIL_ASAN
   __sanitizer_start_switch_fiber(for_good ? nullptr : &here.fake_stack, there.bottom, there.size);
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
   here.thread = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(there.thread, 0);
 #endif
@@ -53,7 +55,7 @@ void leave([[maybe_unused]] Announced& here, [[maybe_unused]] const Announced& t
 
 /// `from`: where the switch came from; its stack becomes known.
 void arrive([[maybe_unused]] const Announced& here, [[maybe_unused]] Announced* from) {
-#if defined(__SANITIZE_ADDRESS__)
+#if FRAZIL_ASAN
   __sanitizer_finish_switch_fiber(here.fake_stack, from == nullptr ? nullptr : &from->bottom,
                                   from == nullptr ? nullptr : &from->size);
 #endif
@@ -115,7 +117,7 @@ Fiber::Fiber(Stacks& stacks, std::function<void()> body) : impl_(std::make_uniqu
   const context::stack_context stack = stacks.impl_->take();
   self.here.bottom = static_cast<const std::byte*>(stack.sp) - stack.size;
   self.here.size = stack.size;
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
   self.here.thread = __tsan_create_fiber(0);
 #endif
   self.inside = context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
@@ -130,7 +132,7 @@ Fiber::Fiber(Stacks& stacks, std::function<void()> body) : impl_(std::make_uniqu
 }
 
 Fiber::~Fiber() {
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
   if (impl_->here.thread != nullptr) __tsan_destroy_fiber(impl_->here.thread);
 #endif
 }

@@ -17,6 +17,7 @@
 #include "base/free_later.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/sanitizers.h"
 
 namespace frazil {
 namespace {
@@ -60,7 +61,7 @@ class Busy {
 class Fork : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
     GTEST_SKIP() << "the thread sanitizer does not follow children of several threads";
 #endif
   }

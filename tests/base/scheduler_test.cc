@@ -15,6 +15,7 @@
 #include "base/crew.h"
 #include "base/execution_limits.h"
 #include "base/float_control.h"
+#include "base/sanitizers.h"
 
 // Run this under the thread sanitizer, too.
 namespace frazil::test {
@@ -403,7 +404,7 @@ bool runs_alone(Scheduler& scheduler) {
 }
 
 TEST(Schedulers, AForksChildRunsEverythingItself) {
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
   GTEST_SKIP() << "the thread sanitizer does not follow children of several threads";
 #endif
   auto two = scheduler(2);

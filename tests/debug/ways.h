@@ -9,11 +9,13 @@
 
 #include "debug/debugger.h"
 #include "ir/text.h"
+#include "ops/registry.h"
 #include "pass/passes.h"
 
 namespace frazil::test {
 
 inline std::shared_ptr<const Graph> parsed(std::string_view text) {
+  link_operators();
   auto graph = parse(text);
   if (!graph) throw std::runtime_error(graph.error().message);
   return std::make_shared<const Graph>(std::move(*graph));

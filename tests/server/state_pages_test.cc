@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/sanitizers.h"
 #include "error/tool.h"
 #include "server/growth.h"
 #include "server/redis.h"
@@ -416,7 +417,7 @@ void wait_for_change(const std::filesystem::path& folder) {
 }
 
 TEST(StatePagesKilled, WhatIsLeftIsWholeOrNotThere) {
-#if defined(__SANITIZE_THREAD__)
+#if FRAZIL_TSAN
   GTEST_SKIP() << "the thread sanitizer has no threads behind a fork";
 #endif
   const TempFolder folder;

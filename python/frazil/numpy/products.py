@@ -71,7 +71,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
     if isinstance(axes, (int, numpy.integer)):
         pairs = list(zip(range(-axes, 0), range(axes)))
     else:
-        left, right = ([each] if isinstance(each, (int, numpy.integer)) else list(each) for each in axes)
+        left, right = (numpy.atleast_1d(each).tolist() for each in axes)
         if len(left) != len(right):
             raise ValueError(f"{len(left)} axes for {len(right)}")
         pairs = list(zip(left, right))
