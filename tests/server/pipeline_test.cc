@@ -188,7 +188,7 @@ TEST_F(Pipelines, ShadowsSeeTheTrafficAndChangeNothing) {
 
 TEST_F(Pipelines, OneDeadlineHoldsForAllOfThem) {
   serve("  - {name: a, model: slow, inputs: {x: x}}\n  - {name: out, model: double, inputs: {x: a.y}}\n");
-  const auto outcome = run({1, 2}, {}, 20'000);
+  const auto outcome = run({1, 2}, {}, 200'000);
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().status(), Http::timeout);
   EXPECT_THAT(outcome.error().what(), HasSubstr("node 'a'"));

@@ -88,7 +88,7 @@ TEST_F(Regrouped, WhoIsLateOrLeavesEndsWhereItNextWaits) {
   Asking endless = asking(0, true), late = endless;
   late.timeout_us = 20'000;
   auto gone = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     endless.caller->leave();
   });
   const auto answers = ask_all({asking(1, true), endless, late});
