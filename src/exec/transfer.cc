@@ -9,11 +9,16 @@
 namespace frazil::exec {
 
 Result<bool> Transfer::run(const Resume& resume) {
-  for (const Resume::Action& action : resume.actions) {
+  Result<bool> done = act(resume.actions);
+  for (std::uint32_t group : resume.groups) interpreter_.forget(group);  // also when only some registers were copied
+  return done;
+}
+
+Result<bool> Transfer::act(std::span<const Resume::Action> actions) {
+  for (const Resume::Action& action : actions) {
     FRAZIL_TRY(const bool done, std::visit([&](const auto& a) { return act(a); }, action));
     if (!done) return false;
   }
-  for (std::uint32_t group : resume.groups) interpreter_.forget(group);
   return true;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "exec/interpreter.h"
 #include "plan/resume.h"
 
@@ -14,6 +16,7 @@ class Transfer {
   Result<bool> run(const Resume& resume);
 
  private:
+  Result<bool> act(std::span<const Resume::Action> actions);
   Result<bool> act(const Resume::Run& run);
   Result<bool> act(const Resume::CopySlot& copy);
   Result<bool> act(const Resume::CopyRegister& copy);

@@ -73,7 +73,7 @@ Rnn part_of(const Rnn& rnn) {
   Rnn p = rnn;
   const int64_t at = rnn.first, held = at * rnn.hidden;
   p.batch = rnn.count < 0 ? rnn.batch - at : rnn.count;
-  p.x += at * p.x_batch;
+  if (p.x != nullptr) p.x += at * p.x_batch;
   if (p.h0 != nullptr) p.h0 += held;
   if (p.c0 != nullptr) p.c0 += held;
   if (p.lengths != nullptr) p.lengths += at;

@@ -67,6 +67,22 @@ class Configurations {
     if (wrong_.empty()) return std::nullopt;
     return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
   }
+  /// The same for tier 0 whose requests are stopped after each number of steps, each followed by one that is not.
+  std::optional<std::string> check_stops(std::uint64_t seed) {
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
+    fuzz::Choices choices(bytes);
+    const fuzz::RandomProgram program = fuzz::random_program(choices, sizes_);
+    ++done_.programs;
+    wrong_.clear();
+    choices_ = &choices;
+    text_ = program.text;
+    requests_ = &program.requests;
+    const auto graph = parsed();
+    if (graph != nullptr) answer(graph);
+    if (wrong_.empty()) stop_after_each_step(graph);
+    if (wrong_.empty()) return std::nullopt;
+    return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
+  }
   const Done& done() const { return done_; }
 
  private:
@@ -81,11 +97,9 @@ class Configurations {
   /// Returns what has been in use, so that the sections of its plan stay.
   Executables check(const std::string& text, const std::vector<std::vector<Datum>>& requests, unsigned most_threads) {
     text_ = text;
-    where_ = "parsing";
-    auto parsed = parse(text, [this](std::string_view name) { return fuzz::program_weight(name, sizes_); });
-    if (!parsed) return fail("{}", parsed.error().message), Executables();
-    const auto graph = std::make_shared<const Graph>(std::move(*parsed));
     requests_ = &requests;
+    const auto graph = parsed();
+    if (graph == nullptr) return {};
     answer(graph);
     Executables all;
     for (const exec::Tier tier : tiers_) {
@@ -100,6 +114,29 @@ class Configurations {
       }
     }
     return all;
+  }
+
+  /// Null where the text is wrong.
+  std::shared_ptr<const Graph> parsed() {
+    where_ = "parsing";
+    auto graph = parse(text_, [this](std::string_view name) { return fuzz::program_weight(name, sizes_); });
+    if (!graph) return fail("{}", graph.error().message), nullptr;
+    return std::make_shared<const Graph>(std::move(*graph));
+  }
+
+  void stop_after_each_step(const std::shared_ptr<const Graph>& graph) {
+    const auto session = Executable::make(graph, {}).value()->open();
+    bool stopped = true;
+    for (Limits limits{.steps = 1}; stopped && wrong_.empty(); ++limits.steps) {
+      where_ = fmt::format("after {} steps", limits.steps);
+      session->set_limits(limits);
+      const std::uint64_t before = done_.stopped;
+      run(*session, steps, "steps");
+      stopped = done_.stopped != before;
+      session->set_limits({});
+      run(*session, plain, "plain");
+    }
+    done_.resumed += session->counters().resumed;
   }
 
   void answer(const std::shared_ptr<const Graph>& graph) {
@@ -157,7 +194,7 @@ class Configurations {
       case memory: limits.memory_bytes = 4096 + some % (std::uint64_t{4096} << (some >> 60 & 7)); break;
       case arena: limits.arena_bytes = 1024 + some % (std::uint64_t{4096} << (some >> 60 & 7)); break;
       case steps: limits.steps = some % 400; break;
-      case deadline: limits.time = std::chrono::microseconds(some % 3000); break;
+      case deadline: limits.time = std::chrono::microseconds(some % (std::uint64_t{2} << (some >> 60 & 11))); break;
       case cancelled:
         if (cancelling != nullptr) cancelling->cancel_at(&session, 1 + static_cast<int>(some % 100));
         break;

@@ -32,5 +32,16 @@ TEST(Configurations, GuardsThatMissOnTierZero) {
   EXPECT_LT(configurations.done().restarted, configurations.done().resumed / 10);
 }
 
+/// Also in the middle of going on in another plan, of which some registers then belong to the request that ended.
+TEST(Configurations, RequestsAfterOneThatWasStopped) {
+  Configurations configurations({exec::Tier::interpreted}, 1, {.wide = 6, .narrow = 3, .ranked = 40, .guards = 5});
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    const auto wrong = configurations.check_stops(seed);
+    EXPECT_FALSE(wrong) << *wrong;
+  }
+  EXPECT_GT(configurations.done().resumed, 100U);
+  EXPECT_GT(configurations.done().stopped, 100U);
+}
+
 }  // namespace
 }  // namespace frazil::test
