@@ -110,9 +110,17 @@ Result<std::byte*> Memory::larger_scratch(std::size_t bytes) {
 // ---- growing buffers ----
 
 Status Memory::ensure(std::uint32_t storage, std::size_t bytes, bool keep) {
+  const std::size_t capacity = growing_[storage].capacity;
+  if (bytes <= capacity) return {};
+  return grow(storage, bytes, std::max(bytes, keep ? capacity * 2 : capacity + capacity / 4), keep);
+}
+
+Status Memory::ensure_as_much(std::uint32_t storage, std::size_t bytes) {
+  return bytes <= growing_[storage].capacity ? Status() : grow(storage, bytes, bytes, true);
+}
+
+Status Memory::grow(std::uint32_t storage, std::size_t bytes, std::size_t wanted, bool keep) {
   Growing& g = growing_[storage];
-  if (bytes <= g.capacity) return {};
-  const std::size_t wanted = std::max(bytes, keep ? g.capacity * 2 : g.capacity + g.capacity / 4);
   FRAZIL_CHECK(check_size(storage, bytes));
   if (context_.limits.arena_bytes < Limits{}.arena_bytes) {
     FRAZIL_CHECK(check_kept(values_.describe_storage(storage), g.capacity, wanted));

@@ -23,6 +23,9 @@ class Memory {
   void begin();
   /// A growing storage of at least so many bytes; with `keep` what it holds stays.
   Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
+  /// The same with no room for more, for what another plan has made room for: plans that take turns would else double
+  /// theirs each time.
+  Status ensure_as_much(std::uint32_t storage, std::size_t bytes);
   /// The growing results of a step, as large as their extents say.
   Status ensure_results(const std::vector<SlotId>& slots);
   Status grow(const step::Grow& step);
@@ -57,6 +60,8 @@ class Memory {
     std::size_t capacity = 0;
   };
   Result<std::byte*> larger_scratch(std::size_t bytes);
+  /// A growing storage of `wanted` bytes, of which `bytes` are needed.
+  Status grow(std::uint32_t storage, std::size_t bytes, std::size_t wanted, bool keep);
   /// Of memory that stays with the session: `before` bytes of it become `after`.
   Status check_kept(std::string_view what, std::size_t before, std::size_t after) const;
 

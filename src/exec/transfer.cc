@@ -65,7 +65,7 @@ Status Transfer::make_room(const Slot& slot) {
     const AxisRows rows(byte_size(slot.elem), sizes, append.axis);
     room = std::max(room, bytes_for(rows, static_cast<std::size_t>(to_.regs[append.capacity])));
   }
-  return memory_.ensure(slot.storage, room, true);
+  return memory_.ensure_as_much(slot.storage, room);
 }
 
 Result<bool> Transfer::act(const Resume::CopyAccumulator& copy) {
@@ -79,7 +79,7 @@ Result<bool> Transfer::act(const Resume::CopyAccumulator& copy) {
     bytes *= from_.regs[from.dims[i]];
   }
   if (to.object) return true;
-  FRAZIL_CHECK(memory_.ensure(to.storage, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64)), true));
+  FRAZIL_CHECK(memory_.ensure_as_much(to.storage, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 64))));
   if (bytes > 0) std::memcpy(to_.base[to.storage], from_.base[from.storage], static_cast<std::size_t>(bytes));
   return true;
 }
