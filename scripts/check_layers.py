@@ -84,7 +84,7 @@ def main():
             continue
         text = path.read_text()
         if declares_outside(layer, path, text):
-            print(f"{path.relative_to(root)}:1: its names belong into namespace frazil::{layer}")
+            print(f"{path.relative_to(root)}:1: its names belong in namespace frazil::{layer}")
             faults += 1
         for number, line in enumerate(text.splitlines(), 1):
             if reason := fault(layer, line):

@@ -85,7 +85,7 @@ class Draw:
         return self.choice(kinds)
 
 
-# What NumPy has, or this NumPy still has, and frazil.numpy refuses: the error and a part of its message.
+# Functions that frazil.numpy refuses for some types that NumPy takes: the error and a part of its message.
 REFUSED = {
     "reciprocal": (TypeError, "reciprocals"),
 }

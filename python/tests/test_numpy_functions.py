@@ -369,7 +369,7 @@ def test_methods():
 
 
 def test_in_a_recorded_function():
-    """Where extents are not known, functions by elements work and those that count elements say why not."""
+    """Functions by elements and sums, with another extent in each call."""
     function = frazil.function(lambda x: fnp.hypot(fnp.log1p(x), fnp.nansum(x)))
     for n in (2, 3, 5, 4, 7, 6):
         x = np.arange(1.0, n + 1)

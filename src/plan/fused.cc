@@ -173,7 +173,7 @@ class FusedVerifier {
     return all || row ? Status{} : fail(Code::internal, "store {} does not cover the domain", i);
   }
 
-  /// How many axes count the rows of the domain: those before the last one that may have more than one element.
+  /// The number of axes that count rows. These stand before the last axis and may have more than one element.
   std::size_t row_axes() const {
     if (k_.domain.empty()) return 0;
     const auto leading = std::span(k_.domain).first(k_.domain.size() - 1);

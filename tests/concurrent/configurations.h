@@ -56,38 +56,39 @@ class Configurations {
   /// The first thing that is wrong with the program of this seed, and the program; nothing where all is as it should
   /// be.
   std::optional<std::string> check(std::uint64_t seed) {
-    const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
-    fuzz::Choices choices(bytes);
-    const fuzz::RandomProgram program = fuzz::random_program(choices, sizes_);
-    ++done_.programs;
-    wrong_.clear();
-    choices_ = &choices;
-    const auto kept = check(program.text, program.requests, most_threads_);
-    if (wrong_.empty()) check(program.edited, program.requests, std::min(most_threads_, 2U));
-    if (wrong_.empty()) return std::nullopt;
-    return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
+    return with_program(seed, [&](const fuzz::RandomProgram& program) {
+      const auto kept = check(program.text, program.requests, most_threads_);
+      if (wrong_.empty()) check(program.edited, program.requests, std::min(most_threads_, 2U));
+    });
   }
   /// The same for tier 0 whose requests are stopped after each number of steps, each followed by one that is not.
   std::optional<std::string> check_stops(std::uint64_t seed) {
-    const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
-    fuzz::Choices choices(bytes);
-    const fuzz::RandomProgram program = fuzz::random_program(choices, sizes_);
-    ++done_.programs;
-    wrong_.clear();
-    choices_ = &choices;
-    text_ = program.text;
-    requests_ = &program.requests;
-    const auto graph = parsed();
-    if (graph != nullptr) answer(graph);
-    if (wrong_.empty()) stop_after_each_step(graph);
-    if (wrong_.empty()) return std::nullopt;
-    return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
+    return with_program(seed, [&](const fuzz::RandomProgram& program) {
+      text_ = program.text;
+      requests_ = &program.requests;
+      const auto graph = parsed();
+      if (graph != nullptr) answer(graph);
+      if (wrong_.empty()) stop_after_each_step(graph);
+    });
   }
   const Done& done() const { return done_; }
 
  private:
   using Answers = std::vector<std::vector<Datum>>;
   using Executables = std::vector<std::shared_ptr<Executable>>;
+
+  template <class F>
+  std::optional<std::string> with_program(std::uint64_t seed, F use) {
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
+    fuzz::Choices choices(bytes);
+    const fuzz::RandomProgram program = fuzz::random_program(choices, sizes_);
+    ++done_.programs;
+    wrong_.clear();
+    choices_ = &choices;
+    use(program);
+    if (wrong_.empty()) return std::nullopt;
+    return fmt::format("seed {}: {}\n{}", seed, wrong_, text_);
+  }
 
   template <class... A>
   void fail(fmt::format_string<A...> format, A&&... args) {
@@ -125,6 +126,7 @@ class Configurations {
   }
 
   void stop_after_each_step(const std::shared_ptr<const Graph>& graph) {
+    constexpr std::uint64_t kEnough = 1U << 28U;  ///< bytes: what a session keeps must not grow with its requests
     const auto session = Executable::make(graph, {}).value()->open();
     bool stopped = true;
     for (Limits limits{.steps = 1}; stopped && wrong_.empty(); ++limits.steps) {
@@ -133,7 +135,7 @@ class Configurations {
       const std::uint64_t before = done_.stopped;
       run(*session, steps, "steps");
       stopped = done_.stopped != before;
-      session->set_limits({});
+      session->set_limits({.memory_bytes = kEnough});
       run(*session, plain, "plain");
     }
     done_.resumed += session->counters().resumed;

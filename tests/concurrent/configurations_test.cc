@@ -6,6 +6,8 @@
 namespace frazil::test {
 namespace {
 
+constexpr fuzz::ProgramSizes kManyGuards{.wide = 6, .narrow = 3, .ranked = 40, .guards = 5};
+
 TEST(Configurations, GiveTheBitsOfOneThreadOnTierZero) {
   const EagerSharing eager;
   Configurations configurations;
@@ -23,7 +25,7 @@ TEST(Configurations, GiveTheBitsOfOneThreadOnTierZero) {
 
 /// Runs many programs: a plan must be able to continue after each kind of step.
 TEST(Configurations, GuardsThatMissOnTierZero) {
-  Configurations configurations({exec::Tier::interpreted}, 1, {.wide = 6, .narrow = 3, .ranked = 40, .guards = 5});
+  Configurations configurations({exec::Tier::interpreted}, 1, kManyGuards);
   for (std::uint64_t seed = 100; seed < 220; ++seed) {
     const auto wrong = configurations.check(seed);
     ASSERT_FALSE(wrong) << *wrong;
@@ -34,7 +36,7 @@ TEST(Configurations, GuardsThatMissOnTierZero) {
 
 /// Also in the middle of going on in another plan, of which some registers then belong to the request that ended.
 TEST(Configurations, RequestsAfterOneThatWasStopped) {
-  Configurations configurations({exec::Tier::interpreted}, 1, {.wide = 6, .narrow = 3, .ranked = 40, .guards = 5});
+  Configurations configurations({exec::Tier::interpreted}, 1, kManyGuards);
   for (std::uint64_t seed = 370; seed < 400; ++seed) {
     const auto wrong = configurations.check_stops(seed);
     EXPECT_FALSE(wrong) << *wrong;

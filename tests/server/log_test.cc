@@ -88,11 +88,11 @@ TEST(LogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
   EXPECT_LT(dropped, kLines);
 }
 
-/// The sum of what all lines about it tell: there are several if the pipe took lines in between.
-std::uint64_t told_as_dropped(const std::string& text) {
-  static const std::regex kTold(" warning log: (\\d+) lines could not be written and were dropped");
+/// The number of dropped lines that the log has reported. It reports again if the pipe took lines in between.
+std::uint64_t reported_as_dropped(const std::string& text) {
+  static const std::regex kReport(" warning log: (\\d+) lines could not be written and were dropped");
   std::uint64_t sum = 0;
-  for (std::sregex_iterator it(text.begin(), text.end(), kTold), end; it != end; ++it) sum += std::stoull((*it)[1]);
+  for (std::sregex_iterator it(text.begin(), text.end(), kReport), end; it != end; ++it) sum += std::stoull((*it)[1]);
   return sum;
 }
 
@@ -104,12 +104,12 @@ TEST(LogTest, TellsWhatWasDroppedOnceItCanWriteAgain) {
     const std::string line(200, 'x');
     for (std::size_t i = 0; i < 5 * Log::kMostWaiting; ++i) log.write_line(line);
     char some[4096];
-    while (told_as_dropped(text) < log.dropped()) {
+    while (reported_as_dropped(text) < log.dropped()) {
       const ssize_t got = ::read(pipe.ends[0], some, sizeof some);
       ASSERT_GT(got, 0);
       text.append(some, static_cast<std::size_t>(got));
     }
-    EXPECT_EQ(told_as_dropped(text), log.dropped());
+    EXPECT_EQ(reported_as_dropped(text), log.dropped());
     EXPECT_GT(log.dropped(), 0U);
   }
 }

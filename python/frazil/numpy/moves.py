@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any, Sequence
 
 import numpy
@@ -55,7 +54,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise Unsupported(f"pad() has no mode {mode!r}")
     for axis, pair in enumerate(widths):
-        if builtins.any(pair):
+        if any(pair):
             x = _pick(x, numpy.pad(numpy.arange(extent_of(x, axis)), pair, mode), axis)  # type: ignore[call-overload]
     return x
 
@@ -105,7 +104,7 @@ def resize(a: Any, new_shape: Any) -> LazyArray:
     """The elements in another shape: repeated, or cut off, where that has another number of elements."""
     a = ravel(a)
     size, extent = int(numpy.prod(new_shape)), extent_of(a, 0)
-    if builtins.any(each < 0 for each in numpy.atleast_1d(new_shape)):
+    if any(each < 0 for each in numpy.atleast_1d(new_shape)):
         raise ValueError("an extent is at least 0")
     if not extent:
         return full(new_shape, 0, a.dtype)
@@ -148,9 +147,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> LazyArr
     a = _with_axes(a, 2)
     a = moveaxis(a, axes_of((axis1, axis2), a.ndim), (-2, -1))
     rows, columns = extent_of(a, -2), extent_of(a, -1)
-    count = builtins.max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     at = numpy.arange(count)
-    return a[..., at + builtins.max(0, -offset), at + builtins.max(0, offset)]
+    return a[..., at + max(0, -offset), at + max(0, offset)]
 
 
 def diag(v: Any, k: int = 0) -> LazyArray:
@@ -292,7 +291,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"{len(condlist)} conditions for {len(choicelist)} choices")
     conditions = [asarray(each) for each in condlist]
-    if builtins.any(each.dtype != bool for each in conditions):
+    if any(each.dtype != bool for each in conditions):
         raise TypeError("conditions are arrays of bools")
     made = default
     for choice in choicelist:

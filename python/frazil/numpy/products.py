@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy
@@ -90,7 +89,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
 def kron(a: Any, b: Any) -> LazyArray:
     """Products of all pairs of elements: each element of a in place of itself times b."""
     a, b = common(a, b)
-    rank = builtins.max(a.ndim, b.ndim)
+    rank = max(a.ndim, b.ndim)
     a, b = (reshape(each, (*[1] * (rank - each.ndim), *each.shape)) for each in (a, b))
     shape = tuple(m * n for m, n in zip(a.shape, b.shape))
     left = expand_dims(a, tuple(range(1, 2 * rank, 2)))

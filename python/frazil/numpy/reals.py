@@ -145,9 +145,7 @@ def trunc(x: Any) -> LazyArray:
     return where(signbit(x), ceil(x), floor(x)) if is_inexact(x) else x
 
 
-def fix(x: Any) -> LazyArray:
-    """Rounded towards 0."""
-    return trunc(x)
+fix = trunc
 
 
 def arctan2(x1: Any, x2: Any) -> LazyArray:
@@ -254,7 +252,7 @@ def fmin(x1: Any, x2: Any) -> LazyArray:
     return _passing_nan(minimum, x1, x2)
 
 
-def _shifted(x1: Any, x2: Any, move: Callable[[LazyArray, LazyArray, int], LazyArray]) -> LazyArray:
+def _shifted(x1: Any, x2: Any, move: Callable[[LazyArray, LazyArray, LazyArray], LazyArray]) -> LazyArray:
     x1, x2 = common(x1, x2)
     if is_inexact(x1):
         raise TypeError(f"bits of {x1.dtype} cannot be shifted")
@@ -263,7 +261,7 @@ def _shifted(x1: Any, x2: Any, move: Callable[[LazyArray, LazyArray, int], LazyA
     unsigned = f"uint{bits}"
     by = astype(minimum(maximum(x2, 0), bits - 1), unsigned)
     gone = logical_or(greater_equal(x2, bits), less(x2, 0))
-    return move(x1, where(gone, asarray(bits - 1, unsigned), by), gone)  # type: ignore[arg-type]
+    return move(x1, where(gone, asarray(bits - 1, unsigned), by), gone)
 
 
 def _shift_right(x: LazyArray, by: LazyArray) -> LazyArray:
@@ -273,7 +271,7 @@ def _shift_right(x: LazyArray, by: LazyArray) -> LazyArray:
 def left_shift(x1: Any, x2: Any) -> LazyArray:
     """Bits moved to the left; 0 behind the last one."""
 
-    def move(x: LazyArray, by: LazyArray, gone: Any) -> LazyArray:
+    def move(x: LazyArray, by: LazyArray, gone: LazyArray) -> LazyArray:
         made = operator("BitShift", direction="LEFT")(astype(x, by.dtype), by)
         return where(gone, asarray(0, x.dtype), astype(made, x.dtype))
 
@@ -283,7 +281,7 @@ def left_shift(x1: Any, x2: Any) -> LazyArray:
 def right_shift(x1: Any, x2: Any) -> LazyArray:
     """Bits moved to the right; the sign stays."""
 
-    def move(x: LazyArray, by: LazyArray, gone: Any) -> LazyArray:
+    def move(x: LazyArray, by: LazyArray, gone: LazyArray) -> LazyArray:
         if x.dtype.kind == "u":
             return where(gone, asarray(0, x.dtype), _shift_right(x, by))
         below = less(x, 0)
@@ -293,13 +291,9 @@ def right_shift(x1: Any, x2: Any) -> LazyArray:
     return _shifted(x1, x2, move)
 
 
-def _nothing(x: LazyArray) -> LazyArray:
-    return full_like(x, 0)
-
-
 def imag(val: Any) -> LazyArray:
     """Zeros: numbers are real here."""
-    return _nothing(asarray(val))
+    return full_like(val, 0)
 
 
 def conjugate(x: Any) -> LazyArray:
@@ -317,4 +311,4 @@ def isreal(x: Any) -> LazyArray:
 
 def iscomplex(x: Any) -> LazyArray:
     """False everywhere: numbers are real here."""
-    return astype(_nothing(asarray(x)), bool)
+    return astype(full_like(x, 0), bool)

@@ -36,7 +36,7 @@ def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
     return operator(op, keepdims=int(keepdims))(x, None if axis is None else ints(*axes))
 
 
-def _counting(x: LazyArray) -> LazyArray:
+def counting(x: LazyArray) -> LazyArray:
     """Small integers and bools as NumPy adds them."""
     kind, size = x.dtype.kind, x.dtype.itemsize
     return x if kind not in "biu" or size == 8 else astype(x, "uint64" if kind == "u" else "int64")
@@ -63,7 +63,7 @@ def _total(
     op: str, combine: Any, neutral: int, a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any, where: Any
 ) -> LazyArray:
     a = asarray(a)
-    a = _chosen(_counting(a) if dtype is None else astype(a, dtype), where, neutral)
+    a = _chosen(counting(a) if dtype is None else astype(a, dtype), where, neutral)
     made = _reduce(op, a, axis, keepdims)
     return made if initial is None else astype(combine(made, initial), a.dtype)
 
@@ -181,7 +181,7 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyAr
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     """Sums of the elements up to each one; of all elements in a row without an axis."""
     a = asarray(a)
-    a = _counting(a) if dtype is None else astype(a, dtype)
+    a = counting(a) if dtype is None else astype(a, dtype)
     if axis is None or (not a.ndim and axis in (0, -1)):
         return ops.CumSum(ops.Reshape(a, ints(-1)), 0)
     return ops.CumSum(a, axis_of(axis, a.ndim))

@@ -14,7 +14,7 @@ from ..lazy.operators import operator
 from .arrays import array, asarray, astype, axes_of, axis_of, full
 from .elementwise import clip, is_inexact, where
 from .products import einsum
-from .reductions import Axis, argmax, argmin, cumsum, max, mean, min, prod, sum, var
+from .reductions import Axis, argmax, argmin, counting, cumsum, max, mean, min, prod, sum, var
 from .shapes import (
     argsort,
     broadcast_to,
@@ -149,9 +149,7 @@ def _scan(a: LazyArray, axis: int, neutral: Any, combine: Callable[..., LazyArra
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     """Products of the elements up to each one; of all elements in a row without an axis."""
     a = asarray(a)
-    if dtype is None and a.dtype.kind in "biu":
-        dtype = "uint64" if a.dtype.kind == "u" else "int64"
-    a = a if dtype is None else astype(a, dtype)
+    a = counting(a) if dtype is None else astype(a, dtype)
     if axis is None or (not a.ndim and axis in (0, -1)):
         return _scan(ravel(a), 0, 1, multiply)
     return _scan(a, axis_of(axis, a.ndim), 1, multiply)
