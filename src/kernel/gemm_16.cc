@@ -166,8 +166,7 @@ void half_pack_b(Elem elem, int64_t k, int64_t n, const void* b, int64_t b_row, 
       pack_rows(from, b_row, k, depth, to);
       continue;
     }
-    if (cols < kHalfCols || k % depth != 0)
-      std::memset(to, 0, static_cast<std::size_t>(panel) * sizeof *to);
+    if (cols < kHalfCols || k % depth != 0) std::memset(to, 0, static_cast<std::size_t>(panel) * sizeof *to);
     if (b_row == 1 && b_col != 1) {
       pack_columns(from, b_col, k, depth, cols, to);
       continue;
