@@ -77,10 +77,14 @@ class LazyArray {
 /// Row `index` of a parameter. Throws Code::bad_input where it has none.
 LazyArray row(const LazyArray& parameter, std::int64_t index);
 
-/// What was compiled, in this process since it began.
+/// Programs of recorded operators: counts since the process began, and what it keeps now.
 struct ProgramCounts {
-  std::uint64_t made = 0;   ///< structures of recorded operators that were new
-  std::uint64_t found = 0;  ///< runs of structures that were known
+  std::uint64_t made = 0;         ///< programs made
+  std::uint64_t found = 0;        ///< runs of structures that had a program
+  std::uint64_t without = 0;      ///< runs of structures that had none, because making one did not pay yet
+  std::size_t kept = 0;           ///< structures that have a program now
+  std::size_t kept_bytes = 0;     ///< bytes of their graphs and plans, at most FRAZIL_LAZY_BYTES
+  std::size_t session_bytes = 0;  ///< bytes of values that their sessions keep between runs
 };
 ProgramCounts program_counts();
 

@@ -10,7 +10,7 @@
 #include "lazy/around.h"
 #include "lazy/batch.h"
 #include "lazy/cone.h"
-#include "lazy/program.h"
+#include "lazy/programs.h"
 #include "lazy/record.h"
 #include "lazy/run.h"
 #include "lazy/together.h"
@@ -109,7 +109,12 @@ LazyArray::~LazyArray() { lazy::let_go(static_cast<lazy::Node*>(node_)); }
 
 ProgramCounts program_counts() {
   const lazy::ProgramCounts counts = lazy::program_counts();
-  return {.made = counts.made, .found = counts.found};
+  return {.made = counts.made,
+          .found = counts.found,
+          .without = counts.without,
+          .kept = counts.kept,
+          .kept_bytes = counts.kept_bytes,
+          .session_bytes = counts.session_bytes};
 }
 
 LazyArray parameter(const Array& value) {
@@ -171,7 +176,11 @@ std::string LazyArray::explain() const {
   lazy::Cone cone;
   if (!lazy::collect(std::span(&ref, 1), {.nodes = 1U << 12U}, cone))
     return "too many recorded operators for one program\n";
-  return take(take(lazy::find_program(cone))->program->explain());
+  const auto found = take(lazy::find_program(cone));
+  const lazy::ProgramCounts counts = lazy::program_counts();
+  return take(found->program->explain()) +
+         fmt::format("this process keeps {} programs of {} KiB, whose sessions keep {} KiB\n", counts.kept,
+                     counts.kept_bytes >> 10U, counts.session_bytes >> 10U);
 }
 
 // ---- operators ----

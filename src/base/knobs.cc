@@ -126,7 +126,7 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 21> kTable{{
+constexpr std::array<Knob, 22> kTable{{
     {"FRAZIL_DEBUG", "integer", "0", "0..6",
      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
      "ones before."},
@@ -155,6 +155,9 @@ constexpr std::array<Knob, 21> kTable{{
     {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
     {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
+    {"FRAZIL_LAZY_BYTES", "integer", "67108864", "0..18446744073709551615",
+     "Maximum bytes of the graphs and plans that a process keeps for structures of recorded operators; see "
+     "define-by-run.md."},
     {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
      "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the file. "
      "By default four fifths of the memory of the machine or its control group."},
@@ -189,6 +192,7 @@ constexpr std::array<Set, kTable.size()> kSetters{
     &set_tuning,
     &set_integer<&Knobs::threads, 0, 1024>,
     &set_passes,
+    &set_integer<&Knobs::lazy_bytes, 0, kAny>,
     &set_memory,
     &set_limit<&Limits::arena_bytes>,
     &set_elements,

@@ -35,7 +35,8 @@ struct Knobs {
   std::string code_symbols = "off";  ///< who is told about generated code: "off", "perf", "gdb" or "perf,gdb"
   std::string tuning;                ///< a file, "off", or empty for the user's own
   unsigned threads = 1;
-  std::optional<std::uint8_t> fill;  ///< what buffers hold before anything is written to them; nullopt: anything
+  std::size_t lazy_bytes = 64U << 20U;  ///< of programs of recorded operators
+  std::optional<std::uint8_t> fill;     ///< what buffers hold before anything is written to them; nullopt: anything
   PassSet passes;
   Limits limits;
   LoadLimits load;

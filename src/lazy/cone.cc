@@ -142,6 +142,17 @@ void Cone::clear() {
   literals.clear();
 }
 
+std::size_t result_bytes(std::span<Node* const> nodes) {
+  std::size_t bytes = 0;
+  for (Node* const node : nodes) {
+    for (const Output& output : node->out()) {
+      if (output.type == nullptr) continue;
+      if (__builtin_add_overflow(bytes, output.type->bytes, &bytes)) return ~std::size_t{0};
+    }
+  }
+  return bytes;
+}
+
 std::uint32_t next_mark() {
   constexpr std::uint32_t kAtOnce = 1U << 10U;  // a thread takes so many
   static std::atomic<std::uint32_t> untaken = 1;

@@ -34,6 +34,9 @@ bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone);
 /// those that others use.
 void collect_part(std::span<Node* const> nodes, Cone& cone);
 
+/// Bytes of the nodes' results whose types are known.
+std::size_t result_bytes(std::span<Node* const> nodes);
+
 /// A number that no walk of any thread has marked nodes with.
 std::uint32_t next_mark();
 

@@ -7,11 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "exec/session.h"
-#include "lazy/cone.h"
+#include "lazy/known_type.h"
 
 namespace frazil::lazy {
 
@@ -47,6 +48,13 @@ class Program {
   /// The passes that ran and the plan.
   Result<std::string> explain();
 
+  /// Bytes of graphs and plans, estimated from their nodes.
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  /// Bytes that sessions keep between runs.
+  std::size_t session_bytes() const { return session_bytes_.load(std::memory_order_relaxed); }
+  /// Closes the sessions that are not running; the next run opens another.
+  void close_sessions();
+
  private:
   struct Form {
     std::shared_ptr<exec::Executable> executable;
@@ -68,23 +76,7 @@ class Program {
   std::vector<std::atomic<const KnownType*>> last_types_;  // null: unknown
   Mutex mutex_;                                            // of forms_
   std::map<std::vector<bool>, Form> forms_;
+  std::atomic<std::size_t> bytes_ = 0, session_bytes_ = 0;
 };
-
-/// A program, and which leaves of a cone are its inputs: those that are no constants in it.
-struct Found {
-  std::shared_ptr<Program> program;
-  /// By input: positions among the leaves; several are tensors that the input has one behind the other.
-  std::vector<std::vector<std::uint32_t>> inputs;
-  std::vector<HeldRef> parameters;  ///< which stay, as they are known by their addresses
-};
-/// The program of a cone; cones with equal keys share one. Parameters are constants in it, and so are literals as long
-/// as few different ones are seen in their place. Keeps a bounded number of programs. Thread-safe.
-Result<std::shared_ptr<const Found>> find_program(const Cone& cone);
-
-/// Counts of the process since its start.
-struct ProgramCounts {
-  std::uint64_t made = 0, found = 0;
-};
-ProgramCounts program_counts();
 
 }  // namespace frazil::lazy

@@ -1,6 +1,7 @@
 #include "lazy/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "lazy/append.h"
 #include "lazy/claim.h"
 #include "lazy/cone.h"
-#include "lazy/program.h"
+#include "lazy/programs.h"
 #include "lazy/stacked.h"
 #include "lazy/together.h"
 #include "lazy/trace.h"
@@ -35,10 +36,9 @@ std::vector<Handle> hold_others(std::span<const Ref> results) {
   return kept;
 }
 
-Status run_cone(const Cone& cone) {
-  FRAZIL_TRY(const auto found, find_program(cone));
+Status run_program(const Found& found, const Cone& cone) {
   std::vector<Column> columns;
-  for (const auto& leaves : found->inputs) {
+  for (const auto& leaves : found.inputs) {
     Column& column = columns.emplace_back();
     column.parts = leaves.size();
     for (const std::uint32_t leaf : leaves) {
@@ -47,7 +47,7 @@ Status run_cone(const Cone& cone) {
   }
   const std::vector<Handle> kept = hold_others(cone.results);
   GatheredColumns gathered;
-  const auto results = run_stacked(*found->program, columns, 1, gathered);
+  const auto results = run_stacked(*found.program, columns, 1, gathered);
   if (!results) {
     return within(cone.nodes.size() == 1 ? describe(*cone.nodes[0]->operation, cone.nodes[0]->place) + ": " : "",
                   results.error());
@@ -59,6 +59,27 @@ Status run_cone(const Cone& cone) {
   }
   for (const Ref& result : cone.results) release_inputs(*result.node);
   return {};
+}
+
+Status run_without_program(const Cone& cone, std::uint64_t structure) {
+  BatchCounts counts;
+  const auto begin = std::chrono::steady_clock::now();
+  FRAZIL_CHECK(run_nodes(cone.nodes, counts));
+  ran_without_program(structure, std::chrono::steady_clock::now() - begin);
+  return {};
+}
+
+Status run_cone(const Cone& cone) {
+  FRAZIL_TRY(const Sought sought, seek_program(cone));
+  return sought.program ? run_program(*sought.program, cone) : run_without_program(cone, sought.structure);
+}
+
+/// Whether many nodes are independent of each other, so that equal ones are few runs, and their results are small.
+bool is_wide(std::span<Node* const> nodes) {
+  constexpr std::size_t kWide = 4;
+  constexpr std::size_t kLarge = 64U << 20U;
+  const auto [first, last] = std::ranges::minmax(nodes, {}, &Node::depth);
+  return nodes.size() / (last->depth - first->depth + 1) >= kWide && result_bytes(nodes) < kLarge;
 }
 
 /// Many nodes, in parts that programs come back to: a part ends where a line of the user's loop begins again.
@@ -111,6 +132,7 @@ Status run(std::span<const Ref> wanted) {
   if (!collect(wanted, {.nodes = kMostNodes}, all)) {
     return fail(Code::limit, "more than {} operators are recorded; read a value in between", kMostNodes);
   }
+  if (is_wide(all.nodes)) return run_nodes(all.nodes, counts);
   const std::uint32_t first = all.nodes.front()->sequence;
   std::ranges::sort(all.nodes, {}, [&](const Node* node) { return static_cast<std::int32_t>(node->sequence - first); });
   return run_in_parts(all.nodes);

@@ -1,6 +1,7 @@
 #include "lazy/together.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <ranges>
@@ -10,7 +11,7 @@
 #include "lazy/claim.h"
 #include "lazy/cone.h"
 #include "lazy/function.h"
-#include "lazy/program.h"
+#include "lazy/programs.h"
 #include "lazy/run.h"
 #include "lazy/stacked.h"
 
@@ -66,6 +67,39 @@ void run_all(const Found& found, std::span<const Site> sites, GatheredColumns& g
 }
 
 // ---- whole pieces ----
+
+/// All pending nodes below some values, users before their inputs' inputs.
+class Below {
+ public:
+  void add(std::span<const Ref> wanted) {
+    const std::size_t begin = nodes_.size();
+    for (const Ref& each : wanted) visit(each.node);
+    for (std::size_t i = begin; i < nodes_.size(); ++i) {
+      for (const Ref& input : nodes_[i]->in()) visit(input.node);
+    }
+  }
+  std::span<Node* const> nodes() const { return nodes_; }
+
+ private:
+  void visit(Node* node) {
+    if (node == nullptr || !node->pending() || node->mark == mark_) return;
+    node->mark = mark_;
+    nodes_.push_back(node);
+  }
+
+  const std::uint32_t mark_ = next_mark();
+  std::vector<Node*> nodes_;
+};
+
+/// What runs node by node: nodes, and the pieces of work without a program that they are of.
+struct Rest {
+  struct Unmade {
+    std::uint64_t structure;
+    std::size_t nodes;
+  };
+  Below below;
+  std::vector<Unmade> pieces;
+};
 
 bool same_types(const Cone& a, const Cone& b) {
   return std::ranges::equal(
@@ -131,8 +165,9 @@ class Pieces {
     return true;
   }
 
-  /// Returns those that have to be added again: a piece before has computed a part of theirs.
-  std::vector<Wanted*> run(BatchCounts& counts) {
+  /// Runs the pieces that have a program. Adds what instances of the others wait for to `rest`. Returns those that have
+  /// to be added again: a piece before has computed a part of theirs.
+  std::vector<Wanted*> run(BatchCounts& counts, Rest& rest) {
     std::vector<Wanted*> again;
     for (const Piece& piece : pieces_) {
       Piece whole;
@@ -145,23 +180,29 @@ class Pieces {
           again.push_back(piece.instances[i]);
         }
       }
-      if (!whole.cones.empty()) run_piece(whole, counts);
+      if (!whole.cones.empty()) run_piece(whole, counts, rest);
     }
     return again;
   }
 
  private:
-  static void run_piece(const Piece& piece, BatchCounts& counts) {
-    const auto found = find_program(*piece.cones.front());
-    counts.nodes += piece.cones.front()->nodes.size() * piece.instances.size();
-    if (!found) {
-      for (Wanted* const wanted : piece.instances) wanted->status = std::unexpected(found.error());
+  static void run_piece(const Piece& piece, BatchCounts& counts, Rest& rest) {
+    const auto sought = seek_program(*piece.cones.front());
+    const std::size_t nodes = piece.cones.front()->nodes.size() * piece.instances.size();
+    if (!sought) {
+      for (Wanted* const wanted : piece.instances) wanted->status = std::unexpected(sought.error());
       return;
     }
+    if (sought->program == nullptr) {
+      rest.pieces.push_back({sought->structure, nodes});
+      for (Wanted* const wanted : piece.instances) rest.below.add(wanted->values);
+      return;
+    }
+    counts.nodes += nodes;
     std::vector<Site> sites;
     for (const Cone* const cone : piece.cones) sites.push_back({cone->leaves, cone->results});
     GatheredColumns gathered;
-    run_all(**found, sites, gathered, counts,
+    run_all(*sought->program, sites, gathered, counts,
             [&](std::size_t site, Fault fault) { piece.instances[site]->status = std::unexpected(std::move(fault)); });
   }
 
@@ -208,50 +249,41 @@ bool fits(Node& a, Node& b) {
   return same_pattern(a, b);
 }
 
-/// All nodes below some values, by depth. Nodes that stand on the same ones are in the same order, so that the columns
-/// which their groups gather are equal.
-class Levels {
- public:
-  void add(std::span<const Ref> wanted) {
-    for (const Ref& each : wanted) visit(each.node);
-    for (; !found_.empty(); found_.pop_front()) {
-      for (const Ref& input : found_.front()->in()) visit(input.node);
-    }
-  }
-  std::vector<std::vector<Node*>>& levels() { return levels_; }
+using Level = std::vector<Node*>;
 
- private:
-  void visit(Node* node) {
-    if (node == nullptr || !node->pending() || node->mark == mark_) return;
-    node->mark = mark_;
-    if (node->depth >= levels_.size()) levels_.resize(node->depth + 1);
-    levels_[node->depth].push_back(node);
-    found_.push_back(node);
-  }
-
-  const std::uint32_t mark_ = next_mark();
-  std::deque<Node*> found_;  // whose inputs are to be visited
-  std::vector<std::vector<Node*>> levels_;
-};
+/// Nodes by depth. Nodes that stand on the same ones are in the same order, so that the columns which their groups
+/// gather are equal.
+std::vector<Level> by_depth(std::span<Node* const> nodes) {
+  std::vector<Level> levels;
+  if (nodes.empty()) return levels;
+  const auto [first, last] = std::ranges::minmax(nodes, {}, &Node::depth);
+  levels.resize(last->depth - first->depth + 1);
+  for (Node* const node : nodes) levels[node->depth - first->depth].push_back(node);
+  return levels;
+}
 
 class NodeByNode {
  public:
   explicit NodeByNode(BatchCounts& counts) : counts_(counts) {}
 
-  void run(std::vector<std::vector<Node*>>& levels) {
+  /// Each node's pending inputs are among the nodes.
+  void run(std::span<Node* const> nodes) {
+    const std::vector<Level> levels = by_depth(nodes);
     // What others of a level let go of must stay until its group has run.
-    for (const auto& level : levels) {
-      for (Node* const node : level) kept_.emplace_back(Ref{node, 0});
+    std::vector<std::vector<Handle>> kept(levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      for (Node* const node : levels[i]) kept[i].emplace_back(Ref{node, 0});
     }
-    for (const auto& level : levels) {
-      for (const Group& group : groups_of(level)) run_group(group);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      for (const Group& group : groups_of(levels[i])) run_group(group);
       gathered_.clear();
+      kept[i].clear();
     }
   }
   const std::optional<Fault>& fault() const { return fault_; }
 
  private:
-  static std::deque<Group> groups_of(const std::vector<Node*>& level) {
+  static std::deque<Group> groups_of(const Level& level) {
     std::deque<Group> groups;
     for (Node* const node : level) {
       // Nothing that it needs has failed.
@@ -310,21 +342,31 @@ class NodeByNode {
   std::vector<Ref> refs_;     // of sites_
   std::vector<Site> sites_;   // of the group that runs
   GatheredColumns gathered_;  // by groups of the level
-  std::vector<Handle> kept_;
   std::optional<Fault> fault_;
 };
 
-/// Runs what is small in pieces, until nothing that several of them have in common is left. Returns what is not small.
-std::vector<Wanted*> run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts) {
-  std::vector<Wanted*> large;
+/// Runs what is small and has a program in pieces, until nothing that several of them have in common is left. Adds the
+/// others to `rest`.
+void run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts, Rest& rest) {
   while (!wanted.empty()) {
     Pieces pieces;
     for (Wanted* const each : wanted) {
-      if (!is_there(*each) && !pieces.add(*each)) large.push_back(each);
+      if (!is_there(*each) && !pieces.add(*each)) rest.below.add(each->values);
     }
-    wanted = pieces.run(counts);
+    wanted = pieces.run(counts, rest);
   }
-  return large;
+}
+
+/// Runs the rest, and counts its time as that of its pieces.
+std::optional<Fault> run_rest(const Rest& rest, BatchCounts& counts) {
+  const auto begin = std::chrono::steady_clock::now();
+  NodeByNode nodes(counts);
+  nodes.run(rest.below.nodes());
+  const auto time = std::chrono::steady_clock::now() - begin;
+  for (const Rest::Unmade& piece : rest.pieces) {
+    ran_without_program(piece.structure, time * piece.nodes / rest.below.nodes().size());
+  }
+  return nodes.fault();
 }
 
 std::vector<Ref> values_of(std::span<const Wanted> wanted) {
@@ -335,6 +377,13 @@ std::vector<Ref> values_of(std::span<const Wanted> wanted) {
 
 }  // namespace
 
+Status run_nodes(std::span<Node* const> nodes, BatchCounts& counts) {
+  NodeByNode all(counts);
+  all.run(nodes);
+  if (all.fault()) return std::unexpected(*all.fault());
+  return {};
+}
+
 Status run_remembered(BatchCounts& counts) {
   const std::vector<Handle> calls = take_remembered();
   if (calls.empty()) return {};
@@ -342,12 +391,9 @@ Status run_remembered(BatchCounts& counts) {
   for (const Handle& call : calls) wanted.push_back(call.ref());
   Claim claim;
   FRAZIL_CHECK(claim.take(wanted));
-  Levels levels;
-  levels.add(wanted);
-  NodeByNode all(counts);
-  all.run(levels.levels());
-  if (all.fault()) return std::unexpected(*all.fault());
-  return {};
+  Below below;
+  below.add(wanted);
+  return run_nodes(below.nodes(), counts);
 }
 
 void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
@@ -360,14 +406,12 @@ void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
   }
   std::vector<Wanted*> all;
   for (Wanted& each : wanted) all.push_back(&each);
-  Levels levels;
-  for (const Wanted* const each : run_pieces(std::move(all), counts)) levels.add(each->values);
-  NodeByNode rest(counts);
-  rest.run(levels.levels());
+  Rest rest;
+  run_pieces(std::move(all), counts, rest);
+  const std::optional<Fault> fault = run_rest(rest, counts);
   for (Wanted& each : wanted) {
     if (each.status && !is_there(each)) {
-      each.status =
-          std::unexpected(rest.fault().value_or(Fault{Code::internal, "a value of a batch was not computed"}));
+      each.status = std::unexpected(fault.value_or(Fault{Code::internal, "a value of a batch was not computed"}));
     }
   }
 }

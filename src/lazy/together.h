@@ -19,6 +19,10 @@ struct Wanted {
 /// recorded work where instances wait for the same one, and otherwise node by node, in order of depth.
 void run_together(std::span<Wanted> wanted, BatchCounts& counts);
 
+/// Runs nodes one by one, in order of depth; equal operations on equal types are one run. Each pending input of a node
+/// is among the nodes.
+Status run_nodes(std::span<Node* const> nodes, BatchCounts& counts);
+
 /// Runs the calls that go to tables of functions, each kind at once.
 Status run_remembered(BatchCounts& counts);
 

@@ -80,12 +80,63 @@ TEST(LazyArrays, RunLongProgramsInParts) {
 TEST(LazyArrays, ShareOneProgramAmongExtents) {
   const LazyArray w = parameter(Array::of<float>({2, 2}, {1, 2, 3, 4}));
   const ProgramCounts before = program_counts();
-  for (std::int64_t n = 3; n < 40; ++n) {
+  const auto run = [&](std::int64_t n) {
     const LazyArray x = Array(Dtype::f32, {n, 2});
     EXPECT_EQ(tanh(matmul(x, w)).value().sizes(), (Sizes{n, 2}));
+  };
+  for (std::int64_t n = 3; n < 1000; ++n) run(n);
+  EXPECT_EQ(program_counts().made - before.made, 3U);  // of each operator, and of both
+  const ProgramCounts made = program_counts();
+  EXPECT_GT(made.without, before.without);
+  for (std::int64_t n = 3; n < 40; ++n) run(n);
+  EXPECT_EQ(program_counts().found - made.found, 37U);
+  EXPECT_EQ(program_counts().without, made.without);
+}
+
+/// A structure that no other number gives: its bits are operators of a chain.
+LazyArray chain(LazyArray x, unsigned number) {
+  for (unsigned bit = 0; bit < 12; ++bit) x = (number >> bit & 1U) == 1 ? tanh(x) : x + x;
+  return x;
+}
+
+TEST(LazyArrays, RunStructuresThatAreAlwaysNewWithoutPrograms) {
+  const LazyArray x = vector_of({0.25F, -0.5F, 0.75F});
+  const ProgramCounts before = program_counts();
+  for (unsigned number = 0; number < 4096; ++number) {
+    const std::vector<float> got = floats(chain(x, number));
+    float wanted = 0.25F;
+    for (unsigned bit = 0; bit < 12; ++bit) wanted = (number >> bit & 1U) == 1 ? std::tanh(wanted) : wanted + wanted;
+    ASSERT_NEAR(got[0], wanted, std::abs(wanted) * 1e-5) << number;
   }
-  EXPECT_EQ(program_counts().made - before.made, 1U);
-  EXPECT_EQ(program_counts().found - before.found, 36U);
+  const ProgramCounts after = program_counts();
+  EXPECT_LE(after.made - before.made, 2U);
+  EXPECT_EQ(after.without - before.without, 4096U);
+}
+
+TEST(LazyArrays, KeepProgramsWithinTheirBytes) {
+  const LazyArray x = vector_of({0.25F, -0.5F, 0.75F});
+  for (unsigned number = 0; number < 3000; ++number) static_cast<void>(chain(x, number).explain());  // makes it
+  const ProgramCounts counts = program_counts();
+  EXPECT_GT(counts.kept_bytes, 32U << 20U);
+  EXPECT_LE(counts.kept_bytes, 66U << 20U);
+  EXPECT_THAT(floats(chain(x, 0)), ElementsAre(1024, -2048, 3072));
+}
+
+TEST(LazyArrays, RunManyIndependentOperatorsTogether) {
+  std::vector<LazyArray> rows;
+  for (int i = 0; i < 400; ++i) rows.push_back(tanh(vector_of({0.001F * static_cast<float>(i), 0.5F}) * 2));
+  std::vector<LazyArray> sums;
+  for (int i = 0; i + 1 < 400; i += 2) sums.push_back(rows[i] + rows[i + 1]);
+  while (sums.size() > 1) {
+    std::vector<LazyArray> next;
+    for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(sums[i] + sums[i + 1]);
+    if (sums.size() % 2 == 1) next.push_back(sums.back());
+    sums = std::move(next);
+  }
+  double wanted = 0;
+  for (int i = 0; i < 400; ++i) wanted += std::tanh(0.002 * i);
+  EXPECT_NEAR(floats(sums[0])[0], wanted, 1e-3);
+  EXPECT_NEAR(floats(sums[0])[1], 400 * std::tanh(1.0), 1e-3);
 }
 
 TEST(LazyArrays, KeepWhatTheProgramHolds) {
