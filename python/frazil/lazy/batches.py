@@ -16,6 +16,9 @@ except ImportError:
     greenlet = None  # type: ignore[assignment]
 
 MOST_THREADS = 256
+MOST_WORKERS = 1024  # idle greenlets of a thread
+
+_of_thread = threading.local()
 
 
 class BatchReport(NamedTuple):
@@ -55,23 +58,73 @@ class _Instance:
         raise NotImplementedError
 
 
+class _Worker:
+    """A greenlet that runs instances one after another. A new greenlet costs as much time as many waits."""
+
+    def __init__(self) -> None:
+        self.work: Callable[[], None] | None = None
+        self.raised: BaseException | None = None
+        self.greenlet = greenlet.greenlet(self._serve)
+
+    def _serve(self, _: Any) -> None:
+        while True:
+            try:
+                self.work()
+            except greenlet.GreenletExit:
+                return
+            except BaseException as error:  # the batch raises it
+                self.raised = error
+            self.work = None
+            self.greenlet.parent.switch()
+
+    @classmethod
+    def take(cls) -> _Worker:
+        idle = cls._idle()
+        return idle.pop() if idle else cls()
+
+    def give_back(self) -> None:
+        idle = self._idle()
+        if len(idle) < MOST_WORKERS:
+            idle.append(self)
+
+    @staticmethod
+    def _idle() -> list[_Worker]:
+        try:
+            return _of_thread.workers
+        except AttributeError:
+            _of_thread.workers = []
+            return _of_thread.workers
+
+
 class _Greenlet(_Instance):
     def __init__(self, batch: _Batch, number: int, argument: Any) -> None:
         self._batch = batch
-        self._greenlet = greenlet.greenlet(lambda _: batch.work(number, argument))
-        self._greenlet.gr_context = contextvars.copy_context()
+        self._worker: Any = _Worker.take()
+        self._worker.greenlet.parent = batch.hub
+        self._worker.work = lambda: batch.work(number, argument)
+        self._worker.greenlet.gr_context = contextvars.copy_context()
 
     def go_on(self, told: BaseException | None) -> None:
-        batch = self._batch
-        batch.now = self._greenlet
+        batch, worker = self._batch, self._worker
+        batch.now = worker.greenlet
         try:
-            self.wanted = _frazil.enter_instances(batch.waiting, self._greenlet.switch, told)
+            self.wanted = _frazil.enter_instances(batch.waiting, worker.greenlet.switch, told)
         finally:
             batch.now = None
-            self.ended = self._greenlet.dead
+        if worker.work is None:
+            self._end()
+
+    def _end(self) -> None:
+        worker, self._worker = self._worker, None
+        self.ended = True
+        raised, worker.raised = worker.raised, None
+        worker.give_back()
+        if raised is not None:
+            raise raised
 
     def stop(self) -> None:
-        self._greenlet.throw()
+        self._worker.greenlet.throw()
+        self.ended = True
 
 
 class _Thread(_Instance):
@@ -130,7 +183,7 @@ class _Batch:
         self._fn, self._kind = fn, kind
         self.now: Any = None  # the greenlet that runs
         self.waiting = _frazil.waiting(self._await) if kind is _Greenlet else None
-        self._hub = greenlet.getcurrent() if kind is _Greenlet else None
+        self.hub = greenlet.getcurrent() if kind is _Greenlet else None
         self.results = BatchResults()
         self.failures: dict[int, Exception] = {}
         self._running: list[_Instance] = []
@@ -139,7 +192,7 @@ class _Batch:
     def _await(self, wanted: list[LazyArray]) -> bool:
         if greenlet.getcurrent() is not self.now:
             return False
-        told = self._hub.switch(wanted)
+        told = self.hub.switch(wanted)
         if told is not None:
             raise told
         return True
