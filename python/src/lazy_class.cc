@@ -1,4 +1,8 @@
+#include <array>
 #include <new>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "python/src/arrays.h"
 #include "python/src/dtypes.h"
@@ -154,15 +158,23 @@ Py_ssize_t length(PyObject* object) {
 
 // ---- elements ----
 
+LazyArray elements_at(const LazyArray& array, std::int64_t axis, std::int64_t index, const Line& line) {
+  static const std::array<Operator, 4> gathers{Operator("Gather", {{"axis", 0}}), Operator("Gather", {{"axis", 1}}),
+                                               Operator("Gather", {{"axis", 2}}), Operator("Gather", {{"axis", 3}})};
+  const LazyArray at = literal_of({Number::Kind::integer, static_cast<double>(index), index}, Dtype::i64);
+  const Operand array_operand(array, line), at_operand(at, line);
+  if (static_cast<std::size_t>(axis) < gathers.size()) {
+    return gathers[static_cast<std::size_t>(axis)]({array_operand, at_operand});
+  }
+  return Operator("Gather", {{"axis", axis}})({array_operand, at_operand});
+}
+
 PyObject* row_at(const LazyArray& array, std::int64_t index) {
   const Sizes sizes = api::detail::extents(array);
   const bool inside = !sizes.empty() && (sizes[0] < 0 || (index >= -sizes[0] && index < sizes[0]));
   if (inside) {
     if (array.is_parameter()) return lazy_object(api::row(array, index));
-    static const Operator gather("Gather", {{"axis", 0}});
-    const LazyArray at = literal_of({Number::Kind::integer, static_cast<double>(index), index}, Dtype::i64);
-    const Line line = user_line();
-    return lazy_object(gather({Operand(array, line), Operand(at, line)}));
+    return lazy_object(elements_at(array, 0, index, user_line()));
   }
   if (sizes.empty()) {
     PyErr_SetString(PyExc_IndexError, "an array without axes has no elements to choose from");
@@ -173,9 +185,72 @@ PyObject* row_at(const LazyArray& array, std::int64_t index) {
   throw py::error_already_set();
 }
 
+/// Slices of some axes. Slice counts bounds as NumPy does where steps are positive.
+struct Slices {
+  std::vector<std::int64_t> starts, stops, axes, steps;
+
+  /// False where Python has to find the slices.
+  bool add(PyObject* slice, std::int64_t axis) {
+    Py_ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(slice, &start, &stop, &step) != 0) throw py::error_already_set();
+    if (step < 1) return false;
+    if (start == 0 && stop == PY_SSIZE_T_MAX && step == 1) return true;
+    starts.push_back(start);
+    stops.push_back(stop);
+    axes.push_back(axis);
+    steps.push_back(step);
+    return true;
+  }
+  LazyArray of(const LazyArray& array, const Line& line) const {
+    if (axes.empty()) return array;
+    static const Operator slice("Slice");
+    const auto count = static_cast<std::int64_t>(axes.size());
+    const auto literal = [&](const std::vector<std::int64_t>& values) {
+      return LazyArray(Array::of<std::int64_t>({count}, values));
+    };
+    const LazyArray a = literal(starts), b = literal(stops), c = literal(axes), d = literal(steps);
+    return slice({Operand(array, line), Operand(a, line), Operand(b, line), Operand(c, line), Operand(d, line)});
+  }
+};
+
+/// What integers and slices with positive steps choose of an array whose extents are known. Null where the key has
+/// anything else, or an index that is out of its axis.
+PyObject* plain_elements(const LazyArray& array, std::span<PyObject* const> key) {
+  const Sizes sizes = api::detail::extents(array);
+  if (key.size() > sizes.size()) return nullptr;
+  Slices slices;
+  std::vector<std::pair<std::int64_t, std::int64_t>> indices;  // axis and index, the last axis first
+  for (std::size_t axis = key.size(); axis-- > 0;) {
+    const auto number = static_cast<std::int64_t>(axis);
+    if (PySlice_Check(key[axis]) != 0) {
+      if (!slices.add(key[axis], number)) return nullptr;
+      continue;
+    }
+    if (!PyLong_CheckExact(key[axis])) return nullptr;
+    int overflow = 0;
+    const std::int64_t index = PyLong_AsLongLongAndOverflow(key[axis], &overflow);
+    if (overflow != 0 || index < -sizes[axis] || index >= sizes[axis]) return nullptr;
+    indices.emplace_back(number, index);
+  }
+  const Line line = user_line();
+  LazyArray chosen = slices.of(array, line);
+  for (const auto& [axis, index] : indices) chosen = elements_at(chosen, axis, index, line);
+  return lazy_object(std::move(chosen));
+}
+
+/// Null where Python has to find the elements.
+PyObject* plain_elements(const LazyArray& array, PyObject* key) {
+  if (PySlice_Check(key) != 0) return plain_elements(array, std::span(&key, 1));
+  if (!PyTuple_CheckExact(key)) return nullptr;
+  return plain_elements(array, {&PyTuple_GET_ITEM(key, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(key))});
+}
+
 PyObject* element(PyObject* object, PyObject* key) {
   return guarded([&]() -> PyObject* {
-    if (!PyLong_CheckExact(key)) return PyObject_CallFunctionObjArgs(index_function, object, key, nullptr);
+    if (!PyLong_CheckExact(key)) {
+      PyObject* const plain = plain_elements(array_in(object), key);
+      return plain != nullptr ? plain : PyObject_CallFunctionObjArgs(index_function, object, key, nullptr);
+    }
     const std::int64_t index = PyLong_AsLongLong(key);
     if (index == -1 && PyErr_Occurred() != nullptr) return nullptr;
     return row_at(array_in(object), index);
