@@ -95,7 +95,7 @@ struct CodeOf {
   }
   StepCode operator()(const step::Load& l) const { return stays_if(integer(l.from)); }
   StepCode operator()(const step::Pick& p) const { return may_leave_if(integer(p.index)); }
-  StepCode operator()(const step::Bind& b) const { return stays_if(integer_or_boolean(b.from)); }
+  StepCode operator()(const step::Bind& b) const { return stays_if(b.count == kNoReg && integer_or_boolean(b.from)); }
   StepCode operator()(const step::Store& s) const { return may_leave_if(integer_or_boolean(s.to)); }
   StepCode operator()(const step::Reserve&) const { return StepCode::may_leave; }
   StepCode operator()(const step::Reset& r) const { return may_leave_if(!plan.accumulators[r.accumulator.id].object); }

@@ -96,12 +96,16 @@ std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(s
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   LoadBounds bounds;
   if (const auto* run = ExecutionLimits::current()) bounds.limits.memory_bytes = run->limits().memory_bytes;
-  const LoadScope scope(bounds, "planning the other branch", source_bytes(*graph_));
+  const LoadScope scope(bounds, "planning for other ranks", source_bytes(*graph_));
   const std::scoped_lock lock(specialisations_mutex_);
   if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
-  FRAZIL_TRY(Graph graph, rebuild(*graph_, choices));
-  FRAZIL_TRY(auto made,
-             planned(std::make_shared<const Graph>(std::move(graph)), options_, packaged_choices(*graph_).has_value()));
+  auto graph = rebuild(*graph_, choices);
+  if (!graph) {  // a request has chosen it
+    if (graph.error().code == Code::bad_model) graph.error().code = Code::bad_input;
+    return std::unexpected(std::move(graph).error());
+  }
+  FRAZIL_TRY(auto made, planned(std::make_shared<const Graph>(*std::move(graph)), options_,
+                                packaged_choices(*graph_).has_value()));
   made->packed_ = packed_;
   specialisations_.emplace(choices, made);
   return made;

@@ -287,7 +287,12 @@ Status Interpreter::run_bind(const Step& step, const step::Bind& bind) {
   if (plan_.slot(bind.from).object) {
     return fail(Code::unsupported, "{}a shape cannot come from a value of unknown rank", values_.where(step));
   }
+  const std::int64_t count = bind.count == kNoReg ? Dim::kMax : values_.regs[bind.count];
   for (const auto& e : bind.elements) {
+    if (e.element >= count) {
+      values_.regs[e.to] = 0;
+      continue;
+    }
     values_.regs[e.to] = std::clamp(values_.integer(bind.from, e.element), Dim::kMin, Dim::kMax);
   }
   return {};

@@ -34,7 +34,7 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kMagic = "FRAZIL PACKAGE 2\n";
+constexpr std::string_view kMagic = "FRAZIL PACKAGE 3\n";
 constexpr std::size_t kHead = kMagic.size() + 16 + 64;
 constexpr std::size_t kPartAlignment = 4096;
 
@@ -97,12 +97,12 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   return list;
 }
 
-/// As [[otherwise or null, [node, branch]...]...].
+/// As [[whether there are no others, [node, number, value]...]...].
 Json choices_json(const std::vector<Choices>& all) {
   Json list = Json::array();
   for (const Choices& choices : all) {
-    Json one = Json::array({choices.otherwise ? Json(*choices.otherwise) : Json()});
-    for (const auto& [node, branch] : choices.by_node) one.push_back({node, branch});
+    Json one = Json::array({Json(choices.none)});
+    for (const auto& [key, value] : choices.by_key) one.push_back({key.stable, key.number, value});
     list.push_back(std::move(one));
   }
   return list;
@@ -302,10 +302,10 @@ class Reader {
 
   void read_choices() {
     for (const Json& one : index_.at("choices")) {
-      Choices choices{.by_node = {}, .otherwise = std::nullopt};
-      if (!one.at(0).is_null()) choices.otherwise = one.at(0).get<bool>();
+      Choices choices{.by_key = {}, .none = one.at(0).get<bool>()};
       for (std::size_t i = 1; i < one.size(); ++i) {
-        choices.by_node[one.at(i).at(0).get<std::uint32_t>()] = one.at(i).at(1).get<bool>();
+        const AssumptionKey key{one.at(i).at(0).get<std::uint32_t>(), one.at(i).at(1).get<std::uint32_t>()};
+        choices.by_key[key] = one.at(i).at(2).get<std::int64_t>();
       }
       held_->choices.push_back(std::move(choices));
     }

@@ -77,7 +77,10 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
 
 PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
   FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
-  if (exit) return GuardMiss{values_.plan.steps[exit->guard].as<step::Guard>()->stable, exit->guard};
+  if (exit) {
+    const auto& guard = *values_.plan.steps[exit->guard].as<step::Guard>();
+    return GuardMiss{guard.key, values_.regs[guard.predicate], exit->guard};
+  }
   if (memory_.devices().any()) FRAZIL_CHECK(memory_.devices().finish());
   FRAZIL_CHECK(request_.take_outputs(outputs));
   if (context_.observer != nullptr) context_.observer->run_end();

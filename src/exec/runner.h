@@ -10,9 +10,10 @@
 
 namespace frazil::exec {
 
-/// A guard that missed: which If, and where in the plan that ran.
+/// A guard that missed: what was assumed, what holds instead, and where in the plan that ran.
 struct GuardMiss {
-  std::uint32_t stable = 0;  ///< the If, by its stable id
+  AssumptionKey key;
+  std::int64_t value = 0;
   StepIndex guard = 0;
 };
 

@@ -7,9 +7,10 @@
 
 namespace frazil::exec {
 
-/// The plans of one session's graph. Types follow one side of each If whose branches differ in rank; where a guard
-/// misses, the plan of the other side takes over: at the guard or, where that cannot be, from the beginning of the
-/// request. A request that begins anew too often ends in a plan whose types follow neither side, which has no guards.
+/// The plans of one session's graph. Types assume numbers that decide ranks (Assumption); where a guard misses, the
+/// plan for what holds takes over: at the guard or, where that cannot be, from the beginning of the request. A request
+/// that begins again too often, or would need one plan too many, ends in a plan that assumes nothing, which has no
+/// guards.
 class Specialisations {
  public:
   Specialisations(std::shared_ptr<Executable> first, RunContext& context);
@@ -20,8 +21,10 @@ class Specialisations {
   void let_go();
 
  private:
-  /// The runner like `now`, with the other side taken at the guard.
-  Result<Runner*> other_side(const Runner& now, const GuardMiss& miss);
+  /// The runner like `now`, but for what missed, and for what the inputs tell.
+  Result<Runner*> after(const Runner& now, const GuardMiss& miss, std::span<const Datum> inputs);
+  /// The runner of a plan that assumes nothing.
+  Result<Runner*> open();
   /// The runner whose types follow `choices`.
   Result<Runner*> runner(const Choices& choices);
 

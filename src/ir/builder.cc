@@ -177,6 +177,7 @@ void Builder::rollback(const Mark& m) {
   graph_.nodes_.resize(m.nodes);
   graph_.blocks_.resize(m.blocks);
   graph_.constants_.resize(m.constants);
+  std::erase_if(graph_.assumptions_, [&](const Assumption& a) { return a.node.id >= m.nodes; });
   for (auto s = static_cast<SymbolId>(m.symbols); s < graph_.scope().symbol_count(); ++s) {
     if (const auto o = graph_.origin(s); o && o->value.id >= m.values) graph_.origins_.erase(s);
     if (const auto e = graph_.extent_origin(s); e && e->value.id >= m.values) graph_.extent_origins_.erase(s);

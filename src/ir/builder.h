@@ -60,7 +60,7 @@ class Builder {
   /// Infers the region, repeatedly while params are widened, and appends it to this block.
   Status close(NodeId region, const std::vector<bool>& wanted);
 
-  /// Choices for later assumptions; see Graph::Assumption.
+  /// Choices for later assumptions; see Assumption.
   void choose(Choices choices) { graph_.choices_ = std::move(choices); }
   void name_value(Value v, std::string_view name) { graph_.values_[v.id].name = name; }
   /// Table sizes, for undoing a speculative build.

@@ -53,11 +53,17 @@ BlockId Graph::symbol_block(SymbolId symbol) const {
   return it == symbol_blocks_.end() ? kMain : it->second;
 }
 
-std::optional<bool> Graph::assumed(const Node& node) const {
-  for (const Assumption& a : assumptions_) {
-    if (a.stable == node.stable) return a.value != 0;
-  }
-  return std::nullopt;
+std::vector<Assumption> Graph::assumptions_at(NodeId node) const {
+  std::vector<Assumption> all;
+  std::ranges::copy_if(assumptions_, std::back_inserter(all), [&](const Assumption& a) { return a.node == node; });
+  std::ranges::sort(all, {}, &Assumption::key);
+  return all;
+}
+
+std::optional<bool> Graph::assumed_branch(const Node& node) const {
+  const AssumptionKey key{node.stable, 0};
+  const auto at = std::ranges::find(assumptions_, key, &Assumption::key);
+  return node.blocks.empty() || at == assumptions_.end() ? std::nullopt : std::optional(at->value != 0);
 }
 
 std::string Graph::describe(NodeId id) const {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/assumption.h"
 #include "ir/attr.h"
 #include "ir/handles.h"
 #include "ir/type.h"
@@ -66,14 +67,6 @@ struct Constant {
   Tensor tensor;
 };
 
-/// The branch to assume for each If, by the node's stable id. Others use `otherwise`; without it they assume none, and
-/// their results have no rank where the branches differ in rank.
-struct Choices {
-  std::map<std::uint32_t, bool> by_node;
-  std::optional<bool> otherwise = true;
-  auto operator<=>(const Choices&) const = default;
-};
-
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
 /// Patch. Thread-safe for reading once it is built.
 class Graph {
@@ -125,19 +118,13 @@ class Graph {
   std::optional<ExtentOrigin> extent_origin(SymbolId symbol) const;
   BlockId symbol_block(SymbolId symbol) const;
 
-  /// When the branches of an If have different ranks, types follow one branch and hold only while `predicate` (0 or 1)
-  /// equals `value`. Executors check this at the If and otherwise switch to another specialisation.
-  struct Assumption {
-    Dim predicate;
-    std::int64_t value = 1;
-    std::uint32_t stable = 0;  ///< of the If
-  };
   const std::vector<Assumption>& assumptions() const { return assumptions_; }
-  /// The branch that the node's types follow.
-  std::optional<bool> assumed(const Node& node) const;
-  /// True if types follow a branch only where a choice says so: results of other branches that differ in rank have
-  /// none.
-  bool assumes_no_branch() const { return !choices_.otherwise; }
+  /// Those that are checked at a node, in order of their numbers.
+  std::vector<Assumption> assumptions_at(NodeId node) const;
+  /// The branch that the types of an If follow.
+  std::optional<bool> assumed_branch(const Node& node) const;
+  /// True if types assume only what a choice says: other results whose rank depends on data have none.
+  bool assumes_nothing() const { return choices_.none; }
 
   /// "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;
@@ -150,6 +137,7 @@ class Graph {
   friend class InferCx;
   friend class RegionCx;
   friend class Inference;
+  friend class InferringNode;
   friend class Rebuilder;
   friend class Lowering;
   friend class TextReader;
@@ -159,6 +147,7 @@ class Graph {
     std::string name;
     ValueDef def;
     std::optional<std::vector<Dim>> known;
+    std::vector<Dim> read;  ///< symbols of its first elements, where their number is assumed
   };
   Scope scope_;
   std::vector<ValueData> values_;
@@ -173,6 +162,16 @@ class Graph {
   std::uint32_t next_stable_ = 0;
   std::vector<Assumption> assumptions_;
   Choices choices_;
+  /// The node whose types are being inferred, outside of all bodies of composites.
+  struct Inferring {
+    NodeId node;
+    AssumptionKey next;
+    std::size_t values = 0, symbols = 0;  ///< before it
+    bool open = false;                    ///< its rank depends on a number that the graph assumes nothing about
+  };
+  std::optional<Inferring> inferring_;
+  /// The key of the next assumption of nodes that take the place of another graph's node; nullopt: their own.
+  std::optional<AssumptionKey> next_key_;
 };
 
 }  // namespace frazil

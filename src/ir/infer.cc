@@ -131,7 +131,8 @@ bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Ele
 
 bool has_unranked(const InferCx& cx) {
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
-    const bool any = port_at(cx.node().op->inputs, i).set == 0;
+    const Port& port = port_at(cx.node().op->inputs, i);
+    const bool any = port.set == 0 || port.any_rank;
     if (cx.has(i) && !any && cx.type(i).is_tensor() && !cx.type(i).ranked) return true;
   }
   return false;
@@ -232,6 +233,18 @@ Status check_extents(InferCx& cx) {
   return {};
 }
 
+Status unranked_results(InferCx& cx, const BoundElems& bound) {
+  const OpDef& op = *cx.node().op;
+  for (std::size_t i = 0; i < cx.output_count(); ++i) {
+    if (!cx.wants(i)) continue;
+    if (!tells_elem(op, result_rule(op.form), i, bound)) {
+      return cx.unsupported("it needs operands with a known number of axes");
+    }
+    cx.out(i, Type::unranked(result_elem(cx, result_rule(op.form), i, bound)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status infer_node(Graph& graph, NodeId node) {
@@ -245,17 +258,14 @@ Status infer_node(Graph& graph, NodeId node) {
     RegionCx region(graph, node);
     return r->types(region);
   }
-  if (has_unranked(cx) && !gives_any_value(*cx.node().op)) {
-    for (std::size_t i = 0; i < cx.output_count(); ++i) {
-      if (!cx.wants(i)) continue;
-      if (!tells_elem(*cx.node().op, result_rule(form), i, *bound)) {
-        return cx.unsupported("it needs operands with a known number of axes");
-      }
-      cx.out(i, Type::unranked(result_elem(cx, result_rule(form), i, *bound)));
-    }
-    return {};
+  if (has_unranked(cx) && !gives_any_value(*cx.node().op)) return unranked_results(cx, *bound);
+  const InferringNode inferring(graph, node);
+  const Status made = std::visit(FormRule(cx, *bound), form);
+  if (!made && inferring.is_open()) {
+    Inference::reset_outputs(graph, node);
+    return unranked_results(cx, *bound);
   }
-  FRAZIL_CHECK(std::visit(FormRule(cx, *bound), form));
+  FRAZIL_CHECK(made);
   return check_extents(cx);
 }
 
@@ -277,31 +287,49 @@ const std::vector<Dim>* InferCx::known_value(std::size_t i) const {
 
 Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
   if (const auto* known = known_value(i)) return *known;
+  FRAZIL_TRY(const std::int64_t count, assumed_count(i));
+  return elements(i, count);
+}
+
+Result<std::vector<Dim>> InferCx::ints(std::size_t i, std::size_t count) {
+  const Dim length = scope().product(shape(i));
+  if (known_value(i) != nullptr || length.is_const()) return ints(i);
+  const auto wanted = static_cast<std::int64_t>(count);
+  FRAZIL_CHECK(require_equal(length, wanted, fmt::format("length of input '{}'", port_name(i))));
+  return elements(i, wanted);
+}
+
+Result<std::vector<Dim>> InferCx::elements(std::size_t i, std::int64_t count) {
   const Value v = node().in[i];
+  std::vector<Dim> dims;
   if (const Tensor* t = constant(i)) {
-    std::vector<Dim> dims;
     for (std::int64_t k = 0; k < t->count(); ++k) dims.emplace_back(t->integer_at(k));
     return dims;
   }
-  const Port& port = port_at(node().op->inputs, i);
-  Dim count = 1;
-  for (Dim d : shape(i)) count = scope().mul(count, d);
-  if (!count.is_const() || count.value() > kMaxBackedElements) {
-    return unsupported("input '{}' must have a fixed number of elements (at most {}), got {}", port.name,
-                       kMaxBackedElements, type_str(i));
+  if (count < 0 || count > kMaxBackedElements) {
+    return unsupported("input '{}' has {} elements, at most {} are allowed", port_name(i), count, kMaxBackedElements);
   }
-  std::vector<Dim> dims;
-  for (std::int64_t k = 0; k < count.value(); ++k) dims.push_back(Inference::backed_symbol(graph_, v, k));
+  if (const Dim length = scope().product(shape(i)); !length.is_const()) {
+    auto& read = graph_.values_[v.id].read;
+    const auto wanted = static_cast<std::size_t>(count);
+    while (read.size() < wanted) {
+      read.push_back(Inference::backed_symbol(graph_, v, static_cast<std::int64_t>(read.size())));
+    }
+    return std::vector<Dim>(read.begin(), read.begin() + count);
+  }
+  for (std::int64_t k = 0; k < count; ++k) dims.push_back(Inference::backed_symbol(graph_, v, k));
   // Without elements no known value would refer to v, and its producer would count as shape arithmetic that need not
   // run.
   if (!dims.empty()) graph_.values_[v.id].known = dims;
   return dims;
 }
 
+std::string_view InferCx::port_name(std::size_t i) const { return port_at(node().op->inputs, i).name; }
+
 Result<Dim> InferCx::int_scalar(std::size_t i) {
-  FRAZIL_TRY(const auto dims, ints(i));
+  FRAZIL_TRY(const auto dims, ints(i, 1));
   if (dims.size() != 1) {
-    return error("input '{}' must have one element, got {}", port_at(node().op->inputs, i).name, type_str(i));
+    return error("input '{}' must have one element, got {}", port_name(i), type_str(i));
   }
   return dims[0];
 }

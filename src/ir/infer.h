@@ -38,8 +38,10 @@ class InferCx {
   /// The known value of integer input i, else null.
   const std::vector<Dim>* known_value(std::size_t i) const;
   /// Elements of integer input i as Dims. Unknown elements become backed symbols, read at run time; this requires a
-  /// constant element count of at most 1024, else Code::unsupported.
+  /// constant element count of at most 1024, else Code::unsupported; a symbolic count is assumed.
   Result<std::vector<Dim>> ints(std::size_t i);
+  /// The same where an input of another length is an error: a symbolic length is checked instead of assumed.
+  Result<std::vector<Dim>> ints(std::size_t i, std::size_t count);
   /// Like ints for a single element.
   Result<Dim> int_scalar(std::size_t i);
   /// `axis` made non-negative; an error that names the attribute unless it is in [-rank, rank).
@@ -47,6 +49,15 @@ class InferCx {
 
   /// A new unbacked symbol for an extent of output `output` that is known once the node has run (NonZero).
   Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
+  /// The name of the port of input i.
+  std::string_view port_name(std::size_t i) const;
+  /// The constant that types take `d` for, because ranks depend on it; `guess` where no run has told. Nullopt where the
+  /// graph assumes nothing: the rule then returns an error, and the results have no rank.
+  std::optional<std::int64_t> assume(Dim d, std::int64_t guess);
+  /// The same as a result.
+  Result<std::int64_t> assumed(Dim d, std::int64_t guess, std::string_view what);
+  /// The number of elements of input i that types assume.
+  Result<std::int64_t> assumed_count(std::size_t i);
   /// Requires a == b: an error when disproved, a run-time check when undecided. Returns the more precise of the two.
   Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
   /// Multidirectional broadcasting of two shapes; see docs/symbolic-shapes.md.
@@ -73,6 +84,11 @@ class InferCx {
   NodeId id() const { return id_; }
 
  protected:
+  /// The assumption about `d` that is checked before this node.
+  const Assumption* assumption_before(Dim d) const;
+  bool is_inner(Dim d) const;
+  Result<std::vector<Dim>> elements(std::size_t i, std::int64_t count);
+
   Graph& graph_;
   NodeId id_;
 };
@@ -94,11 +110,10 @@ class RegionCx : public InferCx {
   Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
   /// The most specific type that covers both: equal dims stay, others become unbacked symbols of the node's block.
   Result<Type> join(const Type& a, const Type& b);
-  /// Chooses the branch that types follow when `predicate` over extents decides it, and records the assumption in the
-  /// graph; nullopt: assume neither.
-  std::optional<bool> assume(Dim predicate);
   /// An unbacked symbol for an extent that control flow determines (trip counts, joined dims), in the node's block.
   Dim flow_extent(std::size_t output, int axis);
+  /// The condition that types assume for an If without a choice.
+  std::int64_t first_condition() const { return graph_.choices_.then_branch ? 1 : 0; }
   /// Set when a param was widened; the caller of the rule then infers the bodies again.
   bool again = false;
 };

@@ -28,6 +28,7 @@ void Inference::adopt(Graph& graph, SymbolId symbol, Value value, int axis) {
 
 void Inference::reset_outputs(Graph& graph, NodeId id) {
   Node& node = graph.nodes_[id.id];
+  std::erase_if(graph.assumptions_, [&](const Assumption& a) { return a.node == id; });
   node.constraints.clear();
   for (Value v : node.out) {
     if (v) graph.values_[v.id].known.reset();
@@ -330,15 +331,6 @@ Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type&
 }
 
 Result<Type> RegionCx::join(const Type& a, const Type& b) { return Merge{*this, node().parent, false}.type(a, b); }
-
-std::optional<bool> RegionCx::assume(Dim predicate) {
-  const std::uint32_t stable = node().stable;
-  const auto chosen = graph_.choices_.by_node.find(stable);
-  const auto side = chosen == graph_.choices_.by_node.end() ? graph_.choices_.otherwise : chosen->second;
-  std::erase_if(graph_.assumptions_, [&](const Graph::Assumption& a) { return a.stable == stable; });
-  if (side) graph_.assumptions_.push_back({predicate, *side ? 1 : 0, stable});
-  return side;
-}
 
 Dim RegionCx::flow_extent(std::size_t, int) { return Inference::unbacked(graph_, node().parent); }
 

@@ -32,4 +32,20 @@ class Inference {
 
 Status infer_composite(InferCx& cx);
 
+/// Marks the node whose types are being inferred, as long as it lives. Nodes of a composite's body, which are inferred
+/// meanwhile, assume in its place.
+class InferringNode {
+ public:
+  InferringNode(Graph& graph, NodeId node);
+  ~InferringNode();
+  InferringNode(const InferringNode&) = delete;
+  InferringNode& operator=(const InferringNode&) = delete;
+  /// Whether the number of axes of its results depends on a number that the graph assumes nothing about.
+  bool is_open() const;
+
+ private:
+  Graph& graph_;
+  const bool outermost_;
+};
+
 }  // namespace frazil

@@ -28,6 +28,7 @@ struct Port {
   std::string_view var;  ///< "T"; an output's var is bound by the inputs, or its set has one type
   ElemSet set = 0;       ///< accepted element types; 0: any value, tensor or not
   Use use = Use::required;
+  bool any_rank = false;  ///< of an input: the type rule takes a tensor without a known rank
 };
 
 // ---- the six forms; consumers dispatch on the form, not on the operator ----

@@ -94,7 +94,7 @@ class Parser {
     }
     if (tokens_.take("assume")) {
       FRAZIL_CHECK(tokens_.expect("none"));
-      TextReader::choices(graph_).otherwise = std::nullopt;
+      TextReader::choices(graph_).none = true;
     }
     open_.push_back({.region = {}, .block = Graph::kMain, .results = {}});
     return tokens_.expect("{");
@@ -266,11 +266,23 @@ class Parser {
     if (std::holds_alternative<Region>(op->form)) {
       return region(*op, at, std::move(inputs), std::move(attrs), std::move(list));
     }
+    FRAZIL_CHECK(assumed());
     FRAZIL_TRY(std::string name, node_name());
     Builder builder(graph_, block());
     auto made = builder.append(*op, std::move(inputs), std::move(attrs), wanted(list), std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
     return bind(list, *made);
+  }
+
+  /// "assume 2, 0": what the types of the next node assume.
+  Status assumed() {
+    if (!tokens_.take("assume")) return {};
+    std::uint32_t number = 0;
+    do {
+      FRAZIL_TRY(const std::int64_t value, integer());
+      TextReader::choices(graph_).by_key[{TextReader::next_stable(graph_), number++}] = value;
+    } while (tokens_.take(","));
+    return {};
   }
 
   /// Checks what Builder takes as a precondition.
@@ -436,7 +448,7 @@ class Parser {
     Builder builder(graph_, block());
     auto made = builder.open(op, std::move(inputs), std::move(attrs), params, std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
-    if (side) TextReader::choices(graph_).by_node[graph_.node(*made).stable] = *side;
+    if (side) TextReader::choices(graph_).by_key[{graph_.node(*made).stable, 0}] = *side ? 1 : 0;
     open_.push_back({*made, {}, 0, visible_.size(), at, std::move(list)});
     return begin_block();
   }

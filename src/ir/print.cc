@@ -91,9 +91,17 @@ class Printer {
     list(n.in);
     out_ += ')';
     attributes(n);
-    if (const auto side = graph_.assumed(n)) put(" assume {}", *side);
+    assumed(id);
     if (n.blocks.empty()) end_node(n);
     return {};
+  }
+
+  void assumed(NodeId id) {
+    if (const auto side = graph_.assumed_branch(graph_.node(id))) return put(" assume {}", *side);
+    bool first = true;
+    for (const Assumption& a : graph_.assumptions_at(id)) {
+      put("{} {}", std::exchange(first, false) ? " assume" : ",", a.value);
+    }
   }
 
   Status done(NodeId id) {
@@ -144,7 +152,7 @@ class Printer {
       put("{}{}: {}", i == 0 ? "" : ", ", define(params[i], graph_.input_names()[i]), dims_.str(type));
       if (const Tensor* value = graph_.input_default(i)) out_ += " = " + input_default(type, *value);
     }
-    out_ += graph_.assumes_no_branch() ? ") assume none {\n" : ") {\n";
+    out_ += graph_.assumes_nothing() ? ") assume none {\n" : ") {\n";
   }
 
   std::string input_default(const Type& type, const Tensor& value) {

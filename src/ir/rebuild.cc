@@ -26,9 +26,12 @@ class Rebuilder {
     to_.scope_ = from.scope_;
     to_.next_stable_ = from.next_stable_;
     to_.choices_ = from.choices_;
-    for (const auto& [stable, side] : choices_of(from).by_node) to_.choices_.by_node[stable] = side;
+    for (const auto& [key, value] : choices_of(from).by_key) to_.choices_.by_key[key] = value;
   }
-  void choose(const Choices& choices) { to_.choices_ = choices; }
+  void choose(const Choices& choices) {
+    to_.choices_ = choices;
+    infers_all_ = true;
+  }
 
   Result<Graph> run() {
     rewriter_.begin(from_, [this](Value v) { return is_written(v) ? mapped(v) : Value{}; });
@@ -89,12 +92,20 @@ class Rebuilder {
   Status copy(RebuildFrame& f, NodeId id) {
     FRAZIL_CHECK(check_load());
     const Node& node = from_.node(id);
-    if (rewriter_.drops(from_, id)) return {};
+    const bool pinned = is_pinned(id);
+    if (!pinned && rewriter_.drops(from_, id)) return {};
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
     if (!node.blocks.empty()) return region(f, id, std::move(inputs));
+    const Keys keys(to_, first_key(id));
     const std::size_t first = to_.nodes_.size();
+    const Builder::Mark before = builder.mark();
     FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
+    if (replaced && pinned && !keeps_assumptions(id, first)) {
+      builder.rollback(before);
+      to_.next_key_ = first_key(id);
+      replaced.reset();
+    }
     if (replaced) {
       for (std::size_t n = first; n < to_.nodes_.size(); ++n) {
         if (to_.nodes_[n].name.empty()) to_.nodes_[n].name = node.name;
@@ -115,7 +126,7 @@ class Rebuilder {
 
   Result<NodeId> copy_node(NodeId id, Builder& builder, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
-    if (!rewriter_.keeps_types(id) || !infers_alike(node, inputs)) {
+    if (infers_all_ || !rewriter_.keeps_types(id) || !infers_alike(id, inputs)) {
       return builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
     }
     const NodeId made = builder.add_node(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
@@ -131,9 +142,42 @@ class Rebuilder {
     return made;
   }
 
+  /// Whether types of other nodes hold only because of what this node assumes.
+  bool is_pinned(NodeId id) const {
+    return rewriter_.keeps_assumptions() &&
+           std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end();
+  }
+
+  AssumptionKey first_key(NodeId id) const {
+    const std::vector<Assumption> here = from_.assumptions_at(id);
+    return here.empty() ? AssumptionKey{from_.node(id).stable, 0} : here.front().key;
+  }
+
+  /// Whether the nodes from `first` on assume what a node of `from` does.
+  bool keeps_assumptions(NodeId id, std::size_t first) const {
+    return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
+      const auto at = std::ranges::find(to_.assumptions_, a.key, &Assumption::key);
+      return at != to_.assumptions_.end() && at->node.id >= first && at->value == a.value;
+    });
+  }
+
+  /// Nodes that are made while it lives have the keys of a node of `from`.
+  class Keys {
+   public:
+    Keys(Graph& to, AssumptionKey key) : to_(to) { to_.next_key_ = key; }
+    ~Keys() { to_.next_key_.reset(); }
+    Keys(const Keys&) = delete;
+    Keys& operator=(const Keys&) = delete;
+
+   private:
+    Graph& to_;
+  };
+
   /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
   /// its own.
-  bool infers_alike(const Node& node, std::span<const Value> inputs) {
+  bool infers_alike(NodeId id, std::span<const Value> inputs) {
+    const Node& node = from_.node(id);
+    if (std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end()) return false;
     for (std::size_t i = 0; i < node.in.size(); ++i) {
       if (!is_alike(node.in[i], inputs[i])) return false;
     }
@@ -244,6 +288,7 @@ class Rebuilder {
   Graph to_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
+  bool infers_all_ = false;                          // as types assume something else
   std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
 };
 
@@ -255,7 +300,7 @@ class Copier : public Rewriter {};
 
 Choices choices_of(const Graph& graph) {
   Choices choices;
-  for (const Graph::Assumption& a : graph.assumptions()) choices.by_node[a.stable] = a.value != 0;
+  for (const Assumption& a : graph.assumptions()) choices.by_key[a.key] = a.value;
   return choices;
 }
 

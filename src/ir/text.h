@@ -30,9 +30,10 @@ using WeightSource = std::function<Tensor(std::string_view name)>;
 ///   }
 ///
 /// Names that are not identifiers are quoted: %"in:0". A number names a value without a name. Operators of other
-/// domains are domain::Op. `_` is an absent input or an unwanted output; `;` starts a comment. A region whose types
-/// follow one branch (Graph::Assumption) has `assume true` or `assume false` before its blocks. A graph has
-/// `assume none` after its inputs if the types of its other regions follow no branch.
+/// domains are domain::Op. `_` is an absent input or an unwanted output; `;` starts a comment. An If whose types
+/// follow one branch (Assumption) has `assume true` or `assume false` before its blocks; another node whose types
+/// assume numbers has `assume 2, 0` after its attributes. A graph has `assume none` after its inputs if its types
+/// assume nothing else.
 std::string print(const Graph& graph);
 
 /// The constants that print() shows as @name.

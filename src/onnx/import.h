@@ -24,7 +24,7 @@ struct ImportOptions {
   /// From IR version 4 on, an initializer that is also a graph input is a default that requests may override. True: it
   /// is a constant and not an input.
   bool fix_defaults = false;
-  /// The branch that types follow first when the branches of an If have different ranks; see Graph::Assumption.
+  /// The branch that types follow first when the branches of an If have different ranks; see Assumption.
   bool assume_branches = true;
   std::string copies = {};                                ///< of the model's files, as of MappedFile::open()
   std::set<std::string, std::less<>> keep_defaults = {};  ///< inputs that `fix_defaults` leaves as they are

@@ -28,7 +28,7 @@ class Importer {
         options_(options),
         order_(options.limits, file_bytes),
         most_read_again_(kAnyReadAgain + kReadAgainPerByte * file_bytes) {
-    Builder(graph_).choose({.by_node = {}, .otherwise = options.assume_branches});
+    Builder(graph_).choose({.by_key = {}, .then_branch = options.assume_branches});
   }
   Result<Graph> run(Bytes bytes);
   /// True when the types of a failed import follow an assumption.

@@ -11,8 +11,11 @@ namespace {
 
 /// For each axis of the input, 1 when the reduction folds it, else 0; expressions when axes are read at run time.
 Result<std::vector<Dim>> reduced_marks(InferCx& cx) {
-  const bool given = cx.has(1) && cx.scope().product(cx.shape(1)) != Dim(0);
-  if (given) return axis_marks(cx, 1, cx.rank(0));
+  std::int64_t given = 0;
+  if (cx.has(1)) {
+    FRAZIL_TRY(given, cx.assumed_count(1));
+  }
+  if (given != 0) return axis_marks(cx, 1, cx.rank(0));
   return std::vector<Dim>(cx.rank(0), cx.attrs<ReduceAttrs>().noop_with_empty_axes == 0 ? 1 : 0);
 }
 
@@ -33,10 +36,11 @@ Dim extent_if(Scope& s, Dim mark, Dim extent) { return s.add(1, s.mul(mark, s.su
 
 /// fold_axes for marks that are read at run time: each input axis is the sum of a written and a folded axis, one of
 /// which has extent 1 or factor 0.
-void fold_marked_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
+Status fold_marked_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
+  FRAZIL_TRY(const std::int64_t given, cx.assumed_count(1));
   Scope& s = cx.scope();
   const auto& in = cx.shape(0);
-  const std::size_t rank = in.size(), named = static_cast<std::size_t>(cx.scope().product(cx.shape(1)).value());
+  const std::size_t rank = in.size(), named = static_cast<std::size_t>(given);
   const std::size_t count = keep ? rank : rank - std::min(rank, named);
   const auto places = keep ? std::vector<std::vector<Dim>>{} : unmarked_places(s, marks, count);
   space.reads.resize(cx.input_count());
@@ -55,6 +59,7 @@ void fold_marked_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, 
   for (std::size_t d = 0; d < rank; ++d) {
     space.reads[0][d].terms.push_back(space.reduced(extent_if(s, marks[d], in[d])).terms[0]);
   }
+  return {};
 }
 
 Fold fold_of(Fold fold, Elem elem) {
@@ -68,7 +73,11 @@ Status reduce_space(InferCx& cx, Space& space, Fold fold) {
   FRAZIL_TRY(const std::vector<Dim> marks, reduced_marks(cx));
   const bool keep = cx.attrs<ReduceAttrs>().keepdims != 0;
   const bool known = std::ranges::all_of(marks, [](Dim m) { return m.is_const(); });
-  known ? fold_axes(cx, space, marks, keep) : fold_marked_axes(cx, space, marks, keep);
+  if (known) {
+    fold_axes(cx, space, marks, keep);
+  } else {
+    FRAZIL_CHECK(fold_marked_axes(cx, space, marks, keep));
+  }
   space.folds = {fold_of(fold, cx.elem(0))};
   return {};
 }

@@ -97,7 +97,7 @@ std::optional<std::size_t> assumed_branch(RegionCx& cx) {
   if (!condition) return std::nullopt;
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!ranks_differ(cx.result_type(0, i), cx.result_type(1, i))) continue;
-    const auto side = cx.assume(*condition);
+    const auto side = cx.assume(*condition, cx.first_condition());
     return side ? std::optional<std::size_t>(*side ? 0 : 1) : std::nullopt;
   }
   return std::nullopt;
@@ -135,7 +135,7 @@ void if_lower(const Node& node, const Graph& graph, Flow& flow) {
     }
   };
   auto branch = known_branch(graph, node);
-  if (const auto side = graph.assumed(node); !branch && side) {
+  if (const auto side = graph.assumed_branch(node); !branch && side) {
     flow.expect({Cell::Kind::input, 0}, *side);
     branch = *side ? 0 : 1;
   }

@@ -113,9 +113,8 @@ Status check_off_axis(const TensorView& data, const TensorView& indices, std::si
 /// The length of the index tuples: the last extent of input 'indices'.
 Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (cx.rank(1) < 1 || cx.rank(0) < 1) return cx.error("inputs 'data' and 'indices' need at least 1 axis");
-  const Dim k = cx.shape(1).back();
-  if (!k.is_const()) return cx.unsupported("the last extent of input 'indices' must be fixed, got {}", cx.type_str(1));
-  const auto length = static_cast<std::size_t>(k.value());
+  FRAZIL_TRY(const std::int64_t k, cx.assumed(cx.shape(1).back(), 1, "the last extent of input 'indices'"));
+  const auto length = static_cast<std::size_t>(k);
   if (batch + length > cx.rank(0)) {
     return cx.error("index tuples of {} do not fit input 'data' {} after {} batch axes", length, cx.type_str(0), batch);
   }

@@ -101,7 +101,7 @@ Status apply_scales(InferCx& cx, std::span<const std::size_t> axes, Shape& shape
 /// Sets the output extents from `sizes`.
 Status apply_sizes(InferCx& cx, std::span<const std::size_t> axes, Shape& shape) {
   const auto& a = cx.attrs<ResizeAttrs>();
-  FRAZIL_TRY(const std::vector<Dim> sizes, cx.ints(3));
+  FRAZIL_TRY(const std::vector<Dim> sizes, cx.ints(3, axes.size()));
   if (sizes.size() != axes.size())
     return cx.error("input 'sizes' must have {} elements, got {}", axes.size(), sizes.size());
   for (std::size_t k = 0; k < sizes.size(); ++k) {

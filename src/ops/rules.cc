@@ -5,18 +5,12 @@
 namespace frazil::ops {
 
 Result<Ints> known_ints(InferCx& cx, std::size_t i) {
-  const std::string_view name = cx.node().op->inputs[i].name;
+  FRAZIL_TRY(const std::vector<Dim> dims, cx.ints(i));
   Ints values;
-  if (const Tensor* t = cx.constant(i)) {
-    for (std::int64_t k = 0; k < t->count(); ++k) values.push_back(t->integer_at(k));
-    return values;
-  }
-  const auto* known = cx.known_value(i);
-  if (known == nullptr) return cx.unsupported("input '{}' must be known before the graph runs", name);
-  for (Dim d : *known) {
-    const auto value = cx.scope().constant(d);
-    if (!value) return cx.unsupported("input '{}' must be known before the graph runs", name);
-    values.push_back(*value);
+  for (Dim d : dims) {
+    const auto guess = static_cast<std::int64_t>(values.size());
+    FRAZIL_TRY(const std::int64_t value, cx.assumed(d, guess, fmt::format("input '{}'", cx.port_name(i))));
+    values.push_back(value);
   }
   return values;
 }

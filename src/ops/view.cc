@@ -217,12 +217,9 @@ Result<std::vector<bool>> squeezed_axes(InferCx& cx) {
     return drop;
   }
   for (std::size_t d = 0; d < in.size(); ++d) {
-    const Proof one = s.equal(in[d], 1);
-    drop[d] = one == Proof::yes;
-    if (one != Proof::maybe) continue;
-    const Dim off = s.mul(s.sub(in[d], 1), s.sub(in[d], 1));
-    FRAZIL_CHECK(
-        cx.require_equal(off, s.max(1, off), fmt::format("axis {} stays only while it is not 1: give axes", d)));
+    FRAZIL_TRY(const std::int64_t is_one,
+               cx.assumed(same_number(s, in[d], 1), 0, fmt::format("the extent of axis {}", d)));
+    drop[d] = is_one != 0;
   }
   return drop;
 }
@@ -231,7 +228,8 @@ Status squeeze_at_run_time(InferCx& cx, std::vector<ViewMap>& maps) {
   const Extents& in = cx.shape(0);
   Scope& s = cx.scope();
   FRAZIL_TRY(const Extents marks, axis_marks(cx, 1, in.size()));
-  const auto named = static_cast<std::size_t>(s.product(cx.shape(1)).value());
+  FRAZIL_TRY(const std::int64_t given, cx.assumed_count(1));
+  const auto named = static_cast<std::size_t>(given);
   if (named > in.size()) return cx.error("{} axes of an input with {}", named, in.size());
   const auto places = unmarked_places(s, marks, in.size() - named);
   Extents shape(in.size() - named, 0);
@@ -271,10 +269,12 @@ Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 }
 
 Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
+  constexpr std::int64_t kMostAdded = 1024;
   const Extents& in = cx.shape(0);
-  const Dim added = cx.scope().product(cx.shape(1));
-  if (!added.is_const() || added.value() > 1024) return cx.unsupported("input 'axes' needs a fixed number of elements");
-  const std::size_t rank = in.size() + static_cast<std::size_t>(added.value());
+  FRAZIL_TRY(const std::int64_t added, cx.assumed_count(1));
+  if (added > kMostAdded)
+    return cx.unsupported("input 'axes' has {} elements, at most {} are allowed", added, kMostAdded);
+  const std::size_t rank = in.size() + static_cast<std::size_t>(added);
   if (!is_known(cx, 1)) return unsqueeze_at_run_time(cx, rank, maps);
   FRAZIL_TRY(const std::vector<int> axes, known_axes(cx, 1, rank));
   ViewMap map;
@@ -335,7 +335,7 @@ Status expand_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 }
 
 Status tile_maps(InferCx& cx, std::vector<ViewMap>& maps) {
-  FRAZIL_TRY(const Extents repeats, cx.ints(1));
+  FRAZIL_TRY(const Extents repeats, cx.ints(1, cx.rank(0)));
   const Extents& in = cx.shape(0);
   if (repeats.size() != in.size()) return cx.error("repeats has {} entries for {} axes", repeats.size(), in.size());
   ViewMap map = straight_view(in);

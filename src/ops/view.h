@@ -160,6 +160,7 @@ FRAZIL_OP(SpaceToDepth,
                                        {kDataIn, kDataOut}, space_to_depth_body));
 
 // ---- shapes as values, and values from shapes ----
+inline constexpr std::array<Port, 1> kAnyDataIn{{{"data", "T", elems::kTensor, Port::Use::required, true}}};
 struct ShapeAttrs {
   std::int64_t start = 0;
   std::optional<std::int64_t> end;
@@ -168,12 +169,12 @@ struct ShapeAttrs {
 };
 Status shape_types(InferCx& cx);
 Status shape_run(OpaqueCall& call);
-FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", {25, 1}, "The extents of the input."}, {kDataIn, kI64Out}, shape_types,
-                                      shape_run, "its result is metadata, not computed from elements"));
+FRAZIL_OP(ShapeOf, opaque<ShapeAttrs>({"Shape", {25, 1}, "The extents of the input."}, {kAnyDataIn, kI64Out},
+                                      shape_types, shape_run, "its result is metadata, not computed from elements"));
 
 Status size_types(InferCx& cx);
 Status size_run(OpaqueCall& call);
-FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kDataIn, kI64Out}, size_types,
+FRAZIL_OP(Size, opaque({"Size", {25, 1}, "The number of elements of the input."}, {kAnyDataIn, kI64Out}, size_types,
                        size_run, "its result is metadata, not computed from elements"));
 
 inline constexpr std::array<Port, 1> kShapeIn{{{"input", "", elems::kI64}}};

@@ -92,8 +92,8 @@ bool all_const(const Extents& dims) {
 Result<SliceArgs> slice_args(InferCx& cx) {
   SliceArgs a;
   FRAZIL_TRY(a.starts, cx.ints(1));
-  FRAZIL_TRY(a.ends, cx.ints(2));
   const std::size_t n = a.starts.size(), rank = cx.rank(0);
+  FRAZIL_TRY(a.ends, cx.ints(2, n));
   if (cx.has(3)) {
     FRAZIL_TRY(a.axes, front_axes(cx, 3, rank));
   } else {
@@ -101,7 +101,7 @@ Result<SliceArgs> slice_args(InferCx& cx) {
   }
   a.steps.assign(n, 1);
   if (cx.has(4)) {
-    FRAZIL_TRY(a.steps, cx.ints(4));
+    FRAZIL_TRY(a.steps, cx.ints(4, n));
   }
   if (a.ends.size() != n || a.axes.size() != n || a.steps.size() != n || n > rank) {
     return cx.error("{} starts, {} ends, {} axes and {} steps for an input with {} axes", n, a.ends.size(),
@@ -164,7 +164,7 @@ Status slice_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 namespace {
 
 Result<Extents> given_sizes(InferCx& cx, Dim whole) {
-  FRAZIL_TRY(Extents sizes, cx.ints(1));
+  FRAZIL_TRY(Extents sizes, cx.ints(1, cx.output_count()));
   Dim sum = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     FRAZIL_CHECK(require_at_least(cx, sizes[i], 0, fmt::format("split[{}]", i)));
@@ -267,14 +267,14 @@ Status require_modest(InferCx& cx, const Extents& pads) {
 
 Result<PadCounts> pad_counts(InferCx& cx) {
   const std::size_t rank = cx.rank(0);
-  FRAZIL_TRY(const Extents pads, cx.ints(1));
-  FRAZIL_CHECK(require_modest(cx, pads));
   Extents axes;
   if (cx.has(3)) {
     FRAZIL_TRY(axes, front_axes(cx, 3, rank));
   } else {
     for (std::size_t d = 0; d < rank; ++d) axes.emplace_back(static_cast<std::int64_t>(d));
   }
+  FRAZIL_TRY(const Extents pads, cx.ints(1, 2 * axes.size()));
+  FRAZIL_CHECK(require_modest(cx, pads));
   if (pads.size() != 2 * axes.size()) return cx.error("{} pads for {} axes", pads.size(), axes.size());
   PadCounts counts{Extents(rank, 0), Extents(rank, 0)};
   Scope& s = cx.scope();

@@ -70,6 +70,10 @@ Status put_i64(OpaqueCall& call, std::span<const std::int64_t> sizes, std::span<
 }  // namespace
 
 Status shape_types(InferCx& cx) {
+  if (!cx.type(0).ranked) {
+    cx.out(0, Type::tensor(Elem::i64, {cx.data_extent(0, 0)}));
+    return {};
+  }
   const auto [first, last] = shape_range(cx.attrs<ShapeAttrs>(), cx.rank(0));
   const std::span<const Dim> dims = std::span(cx.shape(0)).subspan(first, last - first);
   cx.out(0, Type::tensor(Elem::i64, {Dim(static_cast<std::int64_t>(dims.size()))}));
@@ -85,8 +89,9 @@ Status shape_run(OpaqueCall& call) {
 }
 
 Status size_types(InferCx& cx) {
-  const Dim count = cx.scope().product(cx.shape(0));
   cx.out(0, Type::tensor(Elem::i64));
+  if (!cx.type(0).ranked) return {};
+  const Dim count = cx.scope().product(cx.shape(0));
   cx.out_known_value(0, {count});
   return {};
 }

@@ -19,7 +19,7 @@ constexpr const char* kTwice = "another output takes it";
 /// Where a Concat has `from` among its operands; nothing for other nodes.
 std::optional<std::size_t> place_in_concat(const Graph& graph, const Needs& needs, NodeId id, Value from) {
   const Node& node = graph.node(id);
-  if (!std::holds_alternative<View>(node.op->form) || !needs.node(id) || has_unranked_operand(graph, id)) {
+  if (!std::holds_alternative<View>(node.op->form) || !needs.node(id) || has_unranked_value(graph, id)) {
     return std::nullopt;
   }
   // The first operand says whether it is one: views have no maps for text.

@@ -471,15 +471,15 @@ std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id) {
   return from_front(node.attributes<ops::GatherAttrs>().axis, rank_of(graph, node.in[0]));
 }
 
-bool has_unranked_operand(const Graph& graph, NodeId id) {
-  return std::ranges::any_of(graph.node(id).in,
-                             [&](Value v) { return v && graph.type(v).is_tensor() && !graph.type(v).ranked; });
+bool has_unranked_value(const Graph& graph, NodeId id) {
+  const auto unranked = [&](Value v) { return v && graph.type(v).is_tensor() && !graph.type(v).ranked; };
+  return std::ranges::any_of(graph.node(id).in, unranked) || std::ranges::any_of(graph.node(id).out, unranked);
 }
 
 std::optional<Binding> bind(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   // The operator's rules have not seen such operands yet: the reference executor asks them when it has.
-  if (has_unranked_operand(graph, id)) return std::nullopt;
+  if (has_unranked_value(graph, id)) return std::nullopt;
   if (all_plain(graph, node) && !defines_extents(graph, node)) {
     for (const Row& row : kRows) {
       if (row.op != node.op) continue;

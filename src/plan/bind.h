@@ -34,7 +34,7 @@ bool all_plain(const Graph& graph, const Node& node);
 constexpr bool is_half(Elem e) { return e == Elem::f16 || e == Elem::bf16; }
 /// True when every instruction of the scalar program has a tile primitive.
 bool tile_serves(const ScalarTape& tape, std::size_t operands);
-/// True when an operand's rank is known only while the graph runs.
-bool has_unranked_operand(const Graph& graph, NodeId id);
+/// True when the rank of an operand or a result is known only while the graph runs.
+bool has_unranked_value(const Graph& graph, NodeId id);
 
 }  // namespace frazil

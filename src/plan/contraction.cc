@@ -61,7 +61,7 @@ class Writer {
 
 std::optional<BoundContraction> bind_contraction(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!std::holds_alternative<Contraction>(node.op->form) || has_unranked_operand(graph, id)) return std::nullopt;
+  if (!std::holds_alternative<Contraction>(node.op->form) || has_unranked_value(graph, id)) return std::nullopt;
   if (!all_plain(graph, node) || !has_whole_bytes(graph, node) || defines_extents(graph, node)) return std::nullopt;
   const std::size_t symbols = graph.scope().symbol_count(), operands = node.in.size();
   const auto space = space_of(graph, id);

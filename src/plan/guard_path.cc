@@ -14,21 +14,20 @@ class PathFinder {
       const PlannedRegion& region = p_.regions[r];
       if (region.begin <= path_.guard && path_.guard < region.end) path_.regions.push_back(r);
     }
-    if (path_.regions.empty()) return std::nullopt;
+    const NodeId node = p_.steps[path_.guard].node;
     StepIndex from = 0;
     BlockId block = Graph::kMain;
     for (std::uint32_t r : path_.regions) {
+      if (p_.regions[r].node == node) break;
       add_level(block, p_.regions[r].node);
       steps(from, p_.regions[r].begin);
-      if (r == path_.regions.back()) {
-        steps(p_.regions[r].begin, path_.guard);
-        break;
-      }
       const PlannedRegion::Entry* entry = enter(r);
       if (entry == nullptr) return std::nullopt;
       block = entry->block;
       from = entry->begin;
     }
+    add_level(block, node);
+    steps(from, path_.guard);
     return std::move(path_);
   }
 

@@ -21,7 +21,7 @@ struct GuardPath {
   };
   StepIndex guard = 0;
   std::vector<Item> items;             ///< in order
-  std::vector<std::uint32_t> regions;  ///< around the guard, of Plan::regions, the guard's own last
+  std::vector<std::uint32_t> regions;  ///< around the guard, of Plan::regions; that of a guarded If last
   std::vector<Level> levels;           ///< the main block first
 
   /// Nothing where a region has entered another of its blocks before, in a loop.

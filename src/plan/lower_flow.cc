@@ -147,7 +147,7 @@ std::optional<BlockId> FlowLowering::step(OpenFlow& flow) {
     case Kind::slice: slice(flow, op); break;
     case Kind::gather: results_.add_part(flow, op); break;
     case Kind::give: give(flow, op); break;
-    case Kind::expect: guard(flow); break;
+    case Kind::expect: w_.guard(flow.node); break;
   }
   return std::nullopt;
 }
@@ -171,13 +171,6 @@ void FlowLowering::set_target(StepIndex at, StepIndex target) {
   } visitor;
   visitor.to = target;
   for_fields(w_.plan.steps[at], visitor);
-}
-
-void FlowLowering::guard(const OpenFlow& flow) {
-  const std::uint32_t stable = w_.graph.node(flow.node).stable;
-  const auto at = std::ranges::find(w_.graph.assumptions(), stable, &Graph::Assumption::stable);
-  if (at == w_.graph.assumptions().end()) return;
-  w_.emit(step::Guard{.predicate = w_.regs.reg(at->predicate), .expected = at->value, .stable = stable}, flow.node);
 }
 
 void FlowLowering::end_loop(OpenFlow& flow) {

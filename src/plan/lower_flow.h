@@ -119,7 +119,6 @@ class FlowLowering {
   void count(const OpenFlow& flow, const FlowOp& op);
   void set_target(StepIndex step, StepIndex target);
   void end_loop(OpenFlow& flow);
-  void guard(const OpenFlow& flow);
   void enter(const OpenFlow& flow, const FlowOp& op);
   void leave_block(const OpenFlow& flow);
   PlannedRegion& planned(const OpenFlow& flow) { return w_.plan.regions[flow.number]; }

@@ -23,6 +23,7 @@ NodeLowering::NodeLowering(PlanWriter& writer, const Fusion& fusion, const Appen
 
 Status NodeLowering::lower(NodeId id) {
   const Node& n = w_.graph.node(id);
+  if (n.blocks.empty()) w_.guard(id);
   for (Value v : n.out) {
     if (v && w_.needs.value(v) && Needs::is_known(w_.graph, v)) store_known_value(v, id);
   }
@@ -30,7 +31,7 @@ Status NodeLowering::lower(NodeId id) {
   for (const Constraint& c : n.constraints) w_.check(c, id);
   if (!w_.needs.node(id) || std::holds_alternative<Region>(n.op->form)) return {};
   if (std::holds_alternative<View>(n.op->form) && !is_object(w_.graph.type(n.in[0])) &&
-      !has_unranked_operand(w_.graph, id)) {
+      !has_unranked_value(w_.graph, id)) {
     return view(id);
   }
   if (const auto axis = picked_axis(w_.graph, id)) {

@@ -52,7 +52,7 @@ Fusion fuse(const Graph& graph, const Needs& needs, const PlanOptions& options, 
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<pass::PassRun>& ran) {
   FRAZIL_CHECK(check_input_symbols(graph));
   Plan plan;
-  const auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_operand(g, n); };
+  const auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_value(g, n); };
   FRAZIL_TRY(Graph ready, pass::run_passes(graph, {options.passes, options.verify, keep, may_be_turned}, &ran));
   auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));

@@ -56,6 +56,7 @@ bool Needs::is_known(const Graph& graph, Value v) {
 
 Status Needs::run() {
   for (Value v : graph_.main().results) need(v);
+  need_assumptions(std::span(&Graph::kMain, 1), NodeId{});
   while (!work_.empty()) {
     FRAZIL_CHECK(follow());
     reach();
@@ -148,20 +149,24 @@ Status Needs::need_node(NodeId n) {
     if (!v) continue;
     for (Dim d : graph_.type(v).shape) need(d);
   }
-  if (!node.blocks.empty()) {
-    for (const Graph::Assumption& a : graph_.assumptions()) {
-      if (a.stable == node.stable) need(a.predicate);
-    }
-  }
+  if (!node.blocks.empty()) need_assumptions(node.blocks, n);
   for (BlockId b : node.blocks) {
     for (Value v : graph_.block(b).results) need(v);
   }
   return {};
 }
 
+/// What is checked in some blocks, and at their owner.
+void Needs::need_assumptions(std::span<const BlockId> blocks, NodeId owner) {
+  for (const Assumption& a : graph_.assumptions()) {
+    const bool inside = std::ranges::find(blocks, graph_.node(a.node).parent) != blocks.end();
+    if (a.node == owner || (inside && graph_.node(a.node).blocks.empty())) need(a.predicate);
+  }
+}
+
 Status Needs::need_form(NodeId n) {
   const Form& form = graph_.node(n).op->form;
-  const bool view = std::holds_alternative<View>(form) && !has_unranked_operand(graph_, n) &&
+  const bool view = std::holds_alternative<View>(form) && !has_unranked_value(graph_, n) &&
                     graph_.type(graph_.node(n).in[0]).elem != Elem::string;
   if (!view) {
     for (Value v : graph_.node(n).in) need(v);

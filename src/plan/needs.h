@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +39,7 @@ class Needs {
   void need(Dim d);
   Status need_node(NodeId n);
   Status need_form(NodeId n);
+  void need_assumptions(std::span<const BlockId> blocks, NodeId owner);
 
   Graph& graph_;
   std::vector<bool> values_, nodes_, symbols_, reached_, seen_;

@@ -70,7 +70,7 @@ class PlacementFinder {
   }
 
   bool is_plain_view(NodeId id) const {
-    return !is_object(graph_.type(graph_.node(id).in[0])) && !has_unranked_operand(graph_, id);
+    return !is_object(graph_.type(graph_.node(id).in[0])) && !has_unranked_value(graph_, id);
   }
 
   static bool is_view(const ViewMap& map) {

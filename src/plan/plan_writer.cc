@@ -31,11 +31,20 @@ void PlanWriter::check(const Constraint& c, NodeId node) {
   emit(check, node);
 }
 
+void PlanWriter::guard(NodeId node) {
+  for (const Assumption& a : graph.assumptions_at(node)) {
+    emit(step::Guard{.predicate = regs.reg(a.predicate), .expected = a.value, .key = a.key}, node);
+  }
+}
+
 void PlanWriter::after_definition(Value v) {
   const auto& bound = needs.bound_by(v);
   if (bound.empty()) return;
   const std::uint32_t group = regs.new_group();
-  step::Bind bind{.from = contiguous(slot(v), {}), .elements = {}};
+  step::Bind bind{.from = contiguous(slot(v), {}), .count = kNoReg, .elements = {}};
+  const Type& type = graph.type(v);
+  const Dim count = type.ranked ? scope.product(type.shape) : Dim(1);
+  if (!count.is_const()) bind.count = regs.reg(count);
   for (auto [symbol, element] : bound) {
     bind.elements.push_back({symbol, element});
     regs.bind(symbol, group);

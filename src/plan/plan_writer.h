@@ -34,6 +34,8 @@ class PlanWriter {
   void copy(SlotId from, SlotId to, NodeId node);
   /// A check that stands where the node does: a branch that is not taken may contradict its constraints.
   void check(const Constraint& c, NodeId node);
+  /// Checks what types assume from this node on.
+  void guard(NodeId node);
   /// Binds the symbols that are read from v, in a group of their own.
   void after_definition(Value v);
   /// Symbols of v's type that v itself binds := these registers.

@@ -452,10 +452,10 @@ class ResumePlanner {
   std::string why_;
 };
 
-std::optional<StepIndex> guard_of(const Plan& plan, std::uint32_t stable) {
+std::optional<StepIndex> guard_of(const Plan& plan, AssumptionKey key) {
   for (StepIndex i = 0; i < plan.steps.size(); ++i) {
     const auto* guard = plan.steps[i].as<step::Guard>();
-    if (guard != nullptr && guard->stable == stable) return i;
+    if (guard != nullptr && guard->key == key) return i;
   }
   return std::nullopt;
 }
@@ -463,7 +463,7 @@ std::optional<StepIndex> guard_of(const Plan& plan, std::uint32_t stable) {
 }  // namespace
 
 std::expected<Resume, std::string> plan_resume(const Plan& from, StepIndex guard, const Plan& to) {
-  const auto at = guard_of(to, from.steps[guard].as<step::Guard>()->stable);
+  const auto at = guard_of(to, from.steps[guard].as<step::Guard>()->key);
   const auto old = GuardPath::of(from, guard);
   const auto path = at ? GuardPath::of(to, *at) : std::nullopt;
   if (!old || !path) return std::unexpected("the guard lies behind blocks whose steps are not in order");

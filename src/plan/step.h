@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/assumption.h"
 #include "ir/handles.h"
 #include "plan/kernel_params.h"
 
@@ -92,6 +93,7 @@ struct Transfer {
 };
 
 /// Registers := elements of a tensor of i64, i32 or bool, cut to the range of a Dim.
+/// Elements that a tensor of assumed length does not have are 0.
 struct Bind {
   static constexpr std::string_view kName = "bind";
   struct Element {
@@ -99,9 +101,11 @@ struct Bind {
     std::uint32_t element = 0;
   };
   SlotId from;
+  Reg count = kNoReg;  ///< of the tensor's elements, if it is assumed
   std::vector<Element> elements;
   static void fields(auto& self, auto&& v) {
     v.reads("from", self.from);
+    if (self.count != kNoReg) v.uses("count", self.count);
     for (auto& e : self.elements) v.value("element", e.element);
     for (auto& e : self.elements) v.defines("to", e.to);
   }
@@ -332,11 +336,12 @@ struct Guard {
   static constexpr std::string_view kName = "guard";
   Reg predicate = kNoReg;
   std::int64_t expected = 1;
-  std::uint32_t stable = 0;  ///< the If, by its stable id
+  AssumptionKey key;
   static void fields(auto& self, auto&& v) {
     v.uses("predicate", self.predicate);
     v.value("expected", self.expected);
-    v.value("stable", self.stable);
+    v.value("stable", self.key.stable);
+    v.value("number", self.key.number);
   }
 };
 

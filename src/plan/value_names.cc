@@ -128,7 +128,7 @@ std::uint64_t ValueNames::of_operation(DimProgram::Op op, std::uint64_t a, std::
 
 bool draws_random_numbers(const Graph& graph, NodeId id) {
   const OpDef& op = *graph.node(id).op;
-  return op.stateful || (std::holds_alternative<Composite>(op.form) && has_unranked_operand(graph, id));
+  return op.stateful || (std::holds_alternative<Composite>(op.form) && has_unranked_value(graph, id));
 }
 
 }  // namespace frazil

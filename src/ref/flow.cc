@@ -129,7 +129,7 @@ Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
     case Kind::expect: {
       FRAZIL_TRY(const bool holds, truth(run, op.a));
       if (holds == (op.number != 0)) return {};
-      other_side_ = graph_.node(run.node).stable;
+      missed_ = {.key = {graph_.node(run.node).stable, 0}, .value = holds ? 1 : 0};
       return fail(Code::internal, "the types of the graph assume the other branch");
     }
     case Kind::give: {

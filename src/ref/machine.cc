@@ -133,7 +133,18 @@ Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
   return Datum(std::move(t));
 }
 
+Status Machine::check_assumptions(NodeId id) {
+  for (const Assumption& a : graph_.assumptions_at(id)) {
+    const auto value = symbols_.eval(a.predicate);
+    if (!value || *value == a.value) continue;
+    missed_ = {.key = a.key, .value = *value};
+    return fail(Code::internal, "the types of the graph assume {}, not {}", a.value, *value);
+  }
+  return {};
+}
+
 Status Machine::run_single(NodeId id) {
+  FRAZIL_CHECK(check_assumptions(id));
   const Node& node = graph_.node(id);
   std::vector<std::optional<Datum>> inputs;
   for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);

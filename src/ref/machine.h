@@ -25,8 +25,12 @@ class Machine {
 
   /// Returns the main block's results. `params` are its checked params.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
-  /// The If, by its stable id, at which a run has failed because the graph's types follow its other branch.
-  std::optional<std::uint32_t> other_side() const { return other_side_; }
+  /// What holds where a run has failed because the graph's types assume something else.
+  struct Missed {
+    AssumptionKey key;
+    std::int64_t value = 0;
+  };
+  const std::optional<Missed>& missed() const { return missed_; }
 
  private:
   struct Program;
@@ -41,6 +45,7 @@ class Machine {
 
   Status step_block(Frame& frame);
   Status run_single(NodeId id);
+  Status check_assumptions(NodeId id);
   Result<std::optional<Datum>> nothing_viewed(NodeId id);
 
   const Program& program_of(NodeId id);
@@ -66,7 +71,7 @@ class Machine {
   std::vector<std::vector<Value>> dead_after_;                            // per node: values with no later use
   std::unordered_map<std::uint32_t, std::unique_ptr<Program>> programs_;  // by region node
   std::vector<Frame> frames_;
-  std::optional<std::uint32_t> other_side_;
+  std::optional<Missed> missed_;
 };
 
 }  // namespace frazil::ref

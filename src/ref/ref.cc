@@ -37,10 +37,10 @@ Result<T> unless_stopped(Result<T> result, ExecutionLimits& execution_limits) {
   return result;
 }
 
-/// One run of a graph whose types hold for it, or the If at which they do not.
+/// One run of a graph whose types hold for it, or what they should have assumed.
 struct Attempt {
   Result<std::vector<Datum>> results;
-  std::optional<std::uint32_t> other_side;
+  std::optional<ref::Machine::Missed> missed;
 };
 
 Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits, ValueListener* listener) {
@@ -49,10 +49,10 @@ Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimi
   if (listener != nullptr) listener->begin(graph);
   ref::Machine machine(graph, limits, listener);
   auto results = unless_stopped(machine.run(*params), limits);
-  return {std::move(results), machine.other_side()};
+  return {std::move(results), machine.missed()};
 }
 
-/// Looks for the branches that the run takes, where no types hold for all of them; `why` tells that. The listener sees
+/// Looks for what types should assume, where no types hold for all runs; `why` tells that. The listener sees
 /// the last run alone.
 Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits,
                                           ValueListener* listener, const Fault& why) {
@@ -62,13 +62,13 @@ Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Da
   for (int i = 0; i < kMostAttempts; ++i) {
     limits.rewind_streams(streams);
     Attempt made = attempt(chosen, inputs, limits, nullptr);
-    if (!made.other_side || limits.stopping()) {
+    if (!made.missed || limits.stopping()) {
       if (listener == nullptr || limits.stopping()) return std::move(made.results);
       limits.rewind_streams(streams);
       return attempt(chosen, inputs, limits, listener).results;
     }
     Choices choices = choices_of(chosen);
-    choices.by_node[*made.other_side] = !choices.by_node[*made.other_side];
+    choices.by_key[made.missed->key] = made.missed->value;
     FRAZIL_TRY(chosen, rebuild(graph, choices));
   }
   return std::unexpected(why);
@@ -81,7 +81,7 @@ Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Dat
     Here here;
     ExecutionLimits& limits = here.execution_limits();
     if (graph.assumptions().empty()) return attempt(graph, inputs, limits, listener).results;
-    const auto open = rebuild(graph, Choices{.by_node = {}, .otherwise = std::nullopt});
+    const auto open = rebuild(graph, Choices{.by_key = {}, .none = true});
     if (open) return attempt(*open, inputs, limits, listener).results;
     return run_by_choices(graph, inputs, limits, listener, open.error());
   } catch (const std::bad_alloc&) {
