@@ -58,10 +58,11 @@ Status compile_model(const std::string& model, const std::string& output, const 
   exec::keep_known_code();
   FRAZIL_TRY(const auto planned, plan_within(load_bounds_of(common), graph, {.passes = knobs()->passes}));
   FRAZIL_TRY(Graph packed, exec::graph_of_package(*planned));
+  const PassSet passes = exec::passes_of_package(packed);
   const auto tier = common.tier == "auto" ? exec::Tier::specialised : exec::tier_named(common.tier);
   FRAZIL_TRY(const auto executable,
              Executable::make(std::make_shared<const Graph>(std::move(packed)),
-                              {.passes = exec::passes_of_package(), .tier = tier.value_or(exec::Tier::interpreted)}));
+                              {.passes = passes, .tier = tier.value_or(exec::Tier::interpreted)}));
   const auto session = open_session(*executable, common);
   for (const auto& inputs : shaped) {
     RequestOptions request = requests;

@@ -75,7 +75,7 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
     if (!later) FRAZIL_CHECK(native_module());
     exe->native_ = std::make_shared<NativeCompiler>(later ? Compiling::later : Compiling::at_once);
   }
-  if (packaged) options.passes.off |= passes_of_package().off;
+  if (packaged) options.passes.off |= passes_of_package(*exe->graph_).off;
   const PlanOptions how{.passes = options.passes, .verify = options.verify, .placement = placement_on(options.devices)};
   FRAZIL_TRY(exe->plan_, make_plan(*exe->graph_, how, exe->passes_));
   exe->compile();
@@ -104,8 +104,7 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
     if (graph.error().code == Code::bad_model) graph.error().code = Code::bad_input;
     return std::unexpected(std::move(graph).error());
   }
-  FRAZIL_TRY(auto made, planned(std::make_shared<const Graph>(*std::move(graph)), options_,
-                                packaged_choices(*graph_).has_value()));
+  FRAZIL_TRY(auto made, planned(std::make_shared<const Graph>(*std::move(graph)), options_, false));
   made->packed_ = packed_;
   specialisations_.emplace(choices, made);
   return made;

@@ -112,7 +112,8 @@ Json choices_json(const std::vector<Choices>& all) {
 
 bool is_package(std::string_view first_bytes) { return first_bytes.starts_with(kMagic); }
 
-PassSet passes_of_package() {
+PassSet passes_of_package(const Graph& graph) {
+  if (!graph.assumptions().empty()) return {};
   PassSet set = PassSet::none();
   for (const pass::PassRow& row : pass::pass_list()) {
     if (row.pass && row.run == nullptr) set.off &= ~PassSet::without(*row.pass).off;
@@ -121,7 +122,7 @@ PassSet passes_of_package() {
 }
 
 Result<Graph> graph_of_package(const Executable& model) {
-  const Graph& graph = *model.plan().graph;
+  const Graph& graph = model.graph().assumptions().empty() ? *model.plan().graph : model.graph();
   return graph_of(print(graph), weights_of(graph));
 }
 

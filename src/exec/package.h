@@ -25,8 +25,9 @@ struct Package {
 /// True for the first bytes of a package.
 bool is_package(std::string_view first_bytes);
 
-/// The graph that a package of this model holds: what the passes made of it. Runs for a package are runs of this graph,
-/// with passes_of_package(), so that what they need is found again.
+/// The graph that a package of this model holds: what the passes made of it or, where types assume something, the graph
+/// before them, as passes rely on what is assumed. Runs for a package are runs of this graph, with
+/// passes_of_package(), so that what they need is found again.
 Result<Graph> graph_of_package(const Executable& model);
 /// Writes what an executable of such a graph has after its runs; the file is replaced atomically. Code::unsupported for
 /// a graph that the text form cannot hold.
@@ -42,7 +43,7 @@ Result<Package> open_package(const std::string& path, const std::string& copies 
 /// The branches for which runs of the packaged graph had plans of their own. Returns nullopt for a graph that was not
 /// read from a package or derived from one that was, so that it still needs the passes.
 std::optional<std::vector<Choices>> packaged_choices(const Graph& graph);
-/// The passes that such a graph still needs: those of the planner.
-PassSet passes_of_package();
+/// The passes that a package's graph still needs: those of the planner or, where types assume something, all.
+PassSet passes_of_package(const Graph& graph);
 
 }  // namespace frazil::exec

@@ -240,9 +240,24 @@ Status scatter_elements_run(OpaqueCall& call) {
   return bad < 0 ? Status{} : bad_index(indices, bad, data.sizes[axis]);
 }
 
+namespace {
+
+/// The length of the index tuples, which follows from the ranks.
+Result<std::size_t> scattered_length(InferCx& cx) {
+  const bool given = cx.rank(1) > 0 && cx.shape(1).back().is_const();
+  const auto follows = static_cast<std::int64_t>(cx.rank(0) + cx.rank(1)) - 1 - static_cast<std::int64_t>(cx.rank(2));
+  if (given || cx.rank(0) < 1 || cx.rank(1) < 1 || follows < 0 || follows > static_cast<std::int64_t>(cx.rank(0))) {
+    return tuple_length(cx, 0);
+  }
+  FRAZIL_CHECK(cx.require_equal(cx.shape(1).back(), follows, "the last extent of input 'indices'"));
+  return static_cast<std::size_t>(follows);
+}
+
+}  // namespace
+
 Status scatter_nd_types(InferCx& cx) {
   FRAZIL_CHECK(check_reduction(cx, cx.attrs<ScatterNdAttrs>().reduction));
-  FRAZIL_TRY(const std::size_t length, tuple_length(cx, 0));
+  FRAZIL_TRY(const std::size_t length, scattered_length(cx));
   const Shape data = cx.shape(0), indices = cx.shape(1);
   Shape expected(indices.begin(), indices.end() - 1);
   expected.insert(expected.end(), data.begin() + static_cast<std::ptrdiff_t>(length), data.end());

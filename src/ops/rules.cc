@@ -5,8 +5,12 @@
 namespace frazil::ops {
 
 Result<Ints> known_ints(InferCx& cx, std::size_t i) {
-  FRAZIL_TRY(const std::vector<Dim> dims, cx.ints(i));
   Ints values;
+  if (const Tensor* t = cx.constant(i)) {
+    for (std::int64_t k = 0; k < t->count(); ++k) values.push_back(t->integer_at(k));
+    return values;
+  }
+  FRAZIL_TRY(const std::vector<Dim> dims, cx.ints(i));
   for (Dim d : dims) {
     const auto guess = static_cast<std::int64_t>(values.size());
     FRAZIL_TRY(const std::int64_t value, cx.assumed(d, guess, fmt::format("input '{}'", cx.port_name(i))));

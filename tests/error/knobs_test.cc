@@ -54,6 +54,7 @@ TEST(Knobs, AreSetByTheirVariables) {
       {"FRAZIL_CODE_SYMBOLS", {[](const Knobs& k) { return std::uint64_t(k.code_symbols == "gdb" ? 2 : 0); }}},
       {"FRAZIL_TUNING", {[](const Knobs& k) { return std::uint64_t(k.tuning == "2" ? 2 : 0); }}},
       {"FRAZIL_THREADS", {[](const Knobs& k) { return std::uint64_t(k.threads); }}},
+      {"FRAZIL_LAZY_BYTES", {[](const Knobs& k) { return std::uint64_t(k.lazy_bytes); }}},
       {"FRAZIL_MEMORY_LIMIT",
        {[](const Knobs& k) { return k.limits.memory_bytes; }, [](const Knobs& k) { return k.load.memory_bytes; }}},
       {"FRAZIL_ARENA_LIMIT", {[](const Knobs& k) { return k.limits.arena_bytes; }}},

@@ -111,7 +111,7 @@ const PassExample kPassExamples[] = {
     {"extents that depend on data stay so", Pass::fold,
      R"(graph g() {
   %u: i64[?0], _, _, _ = Unique(i64[3] [4, 4, 4])
-  %y: i64[?0] = Squeeze(%u)
+  %y: i64[?0] = Squeeze(%u) assume 0
   return y = %y
 }
 )",
@@ -120,7 +120,7 @@ const PassExample kPassExamples[] = {
      R"(graph g(%x: f32[N]) {
   %e: i64[1] = Cast(f32[1] [1]) {to = 7}
   %t: i64[?0] = Expand(i64[] 4, %e)
-  %y: i64[?0] = Squeeze(%t)
+  %y: i64[?0] = Squeeze(%t) assume 0
   return y = %y
 }
 )",

@@ -24,11 +24,6 @@ constexpr KnownFailure kKnownFailures[] = {
     {"test_bernoulli", kRandom},
     {"test_gradient_of", "no operator 'Gradient'"},
 };
-/// Other cases that cannot run when no extent is known in advance, as a rank or a number of groups would depend on it.
-constexpr KnownFailure kWithSymbols[] = {
-    {"test_scatternd", "last extent of input 'indices' must be fixed"},
-    {"test_gathernd", "last extent of input 'indices' must be fixed"},
-};
 
 struct OldCase {
   KnownFailure failure;
@@ -48,12 +43,9 @@ constexpr OldCase kOfDebian[] = {
 
 bool names(const KnownFailure& failure, std::string_view name) { return name.starts_with(failure.part); }
 
-const KnownFailure* known_failure(std::string_view name, Wrap wrap, const fs::path& folder) {
+const KnownFailure* known_failure(std::string_view name, const fs::path& folder) {
   for (const KnownFailure& k : kKnownFailures) {
     if (names(k, name)) return &k;
-  }
-  for (const KnownFailure& k : kWithSymbols) {
-    if (wrap == Wrap::symbols && names(k, name)) return &k;
   }
   for (const OldCase& old : kOfDebian) {
     if (folder == kDebianCases && names(old.failure, name)) return &old.failure;
@@ -112,7 +104,7 @@ class Cases : public testing::TestWithParam<Way> {
  private:
   bool run_case(const fs::path& folder, const fs::path& all) {
     const std::string name = folder.filename().string();
-    const KnownFailure* known = known_failure(name, GetParam().wrap, all);
+    const KnownFailure* known = known_failure(name, all);
     if (known != nullptr && GetParam().each_pass) return false;
     const Status status = outcome(folder);
     if (!status && status.error().message == "only tensors are scan outputs") return false;

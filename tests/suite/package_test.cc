@@ -36,7 +36,7 @@ graph g(%x: f32[N,40]) {
                                  [](std::string_view) { return uneven({40, 48}); });
     const auto model = Executable::make(std::make_shared<const Graph>(graph)).value();
     const auto packed = std::make_shared<const Graph>(exec::graph_of_package(*model).value());
-    const auto executable = Executable::make(packed, {.passes = exec::passes_of_package()}).value();
+    const auto executable = Executable::make(packed, {.passes = exec::passes_of_package(*packed)}).value();
     auto results = executable->open()->run(std::vector<Datum>{Datum(uneven({3, 40}, 5))}).value();
     EXPECT_TRUE(exec::write_package(file_, *executable, {"x=3x40"}));
     return results;
@@ -83,7 +83,7 @@ graph g(%x: f32[N,40]) {
                                  [](std::string_view) { return uneven({40}); });
     const auto model = Executable::make(std::make_shared<const Graph>(graph)).value();
     const auto packed = std::make_shared<const Graph>(exec::graph_of_package(*model).value());
-    const auto executable = Executable::make(packed, {.passes = exec::passes_of_package()}).value();
+    const auto executable = Executable::make(packed, {.passes = exec::passes_of_package(*packed)}).value();
     const auto session = executable->open();
     const auto results = session->run(in_order(*packed, {{"x", uneven({3, 40})}})).value();
     EXPECT_EQ(executable->specialised().size(), 1U);

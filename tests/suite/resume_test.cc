@@ -254,6 +254,61 @@ const ResumeCase kResumeCases[] = {
       "%m = f32[2] [0, 1], %u = f32[4] [1, 1, 1, 1], %v = f32[4] [1, 0, 1, 0], %x = f32[6] [1, 2, 4, 3, 5, 0]"},
      2,
      {{"up", 2}, {"down", 2}}},
+    {"a shape whose length is new",
+     R"(graph g(%x: f32[N,2], %s: i64[K]) {
+       %p = MatMul(%x, f32[2,2] [[1, 2], [3, 4]]) "product"
+       %e = Expand(%p, %s) "expand"
+       %y = Tanh(%e)
+       %z = Exp(%p)
+       return y = %y, z = %z
+     })",
+     {"%x = f32[2,2] [[1, 0], [0, 2]], %s = i64[1] [1]", "%x = f32[1,2] [[1, 3]], %s = i64[3] [2, 1, 2]",
+      "%x = f32[1,2] [[1, 3]], %s = i64[2] [3, 1]", "%x = f32[3,2] [[1, 3], [0, 1], [1, 1]], %s = i64[3] [2, 1, 1]"},
+     3,
+     {{"product", 4}}},
+    {"extents of data that Squeeze drops, in a branch",
+     R"(graph g(%c: bool[], %m: f32[M], %x: f32[N,2]) {
+       %e = Exp(%x) "exp"
+       %y = If(%c) then_branch() {
+         %z = NonZero(%m) "zeros"
+         %s = Squeeze(%z) "squeeze"
+         %f = Cast(%s) {to = 1}
+         %r = ReduceSum(%f) {keepdims = 0}
+         %t = Add(%e, %r)
+         yield %t
+       } else_branch() {
+         yield %e
+       }
+       return y = %y
+     })",
+     {"%c = bool[] true, %m = f32[4] [1, 1, 0, 1], %x = f32[1,2] [[1, 2]]",
+      "%c = bool[] true, %m = f32[4] [0, 1, 0, 0], %x = f32[2,2] [[1, 2], [3, 1]]",
+      "%c = bool[] false, %m = f32[4] [0, 1, 1, 0], %x = f32[2,2] [[1, 2], [3, 1]]",
+      "%c = bool[] true, %m = f32[4] [1, 1, 0, 1], %x = f32[1,2] [[1, 2]]"},
+     2,
+     {{"exp", 4}, {"zeros", 3}}},
+    {"a loop whose iterations have different ranks",
+     R"(graph g(%n: i64[], %x: f32[4], %shapes: i64[T,2], %lengths: i64[T]) {
+       %k = Exp(%x) "outside"
+       %last, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
+         %h = Add(%v, %k) "before"
+         %row = Gather(%shapes, %i)
+         %l = Gather(%lengths, %i)
+         %l1 = Reshape(%l, i64[1] [1])
+         %shape = Slice(%row, i64[1] 0, %l1)
+         %r = Reshape(%h, %shape) "shaped"
+         %m = ReduceMax(%r, i64[1] -1) {keepdims = 1}
+         %d = Sub(%r, %m)
+         %flat = Reshape(%d, i64[1] [-1])
+         %s = ReduceMean(%flat) {keepdims = 0}
+         yield %on, %flat, %s
+       } "loop"
+       return last = %last, sums = %sums
+     })",
+     {"%n = i64[] 5, %x = f32[4] [1, 0, 0.5, 2], %shapes = i64[5,2] [[4, 1], [2, 2], [1, 4], [4, 1], [2, 2]], "
+      "%lengths = i64[5] [1, 2, 2, 1, 2]"},
+     3,
+     {{"outside", 1}, {"before", 5}}},
     {"random numbers are drawn once",
      R"(graph g(%m: f32[M]) {
        %mz = NonZero(%m)

@@ -33,7 +33,7 @@ Result<Graph> through_package(const Graph& graph, const std::string& file) {
   FRAZIL_TRY(const auto model, Executable::make(std::make_shared<const Graph>(graph)));
   FRAZIL_TRY(Graph made, exec::graph_of_package(*model));
   const auto ready = std::make_shared<const Graph>(std::move(made));
-  FRAZIL_TRY(const auto packed, Executable::make(ready, {.passes = exec::passes_of_package()}));
+  FRAZIL_TRY(const auto packed, Executable::make(ready, {.passes = exec::passes_of_package(*ready)}));
   FRAZIL_CHECK(exec::write_package(file, *packed, {}));
   FRAZIL_TRY(auto package, exec::open_package(file));
   return std::move(package.graph);
