@@ -105,7 +105,7 @@ class Writer {
       case 8: ranked(v); break;
       case 9: v.in_loop ? prefix(v) : mix(v.wide); break;
       case 10: branch(v, depth); break;
-      case 11: guards_ < sizes_.guards ? guarded(v, depth) : branch(v, depth); break;
+      case 11: guards_ < sizes_.guards ? assumed(v, depth) : branch(v, depth); break;
       default: inner_loop(v, depth); break;
     }
   }
@@ -172,11 +172,34 @@ class Writer {
     v.wide.push_back(wide);
     v.narrow.push_back(narrow);
   }
-  /// Branches whose ranks differ: plans follow one of them, and the other one is another plan.
-  void guarded(Visible& v, int depth) {
+  /// A rank that depends on data: plans assume one, and another one is another plan.
+  void assumed(Visible& v, int depth) {
     ++guards_;
     const std::string marks = made("NonZero({})", sides(v));
-    const std::string count = made("Gather({}, i64[] 1)", made("Shape({})", marks));
+    switch (c_.below(3)) {
+      case 0: return guarded(v, depth, marks);
+      case 1: return reshaped(v, marks);
+      default: return squeezed(v, marks);
+    }
+  }
+  std::string count_of(const std::string& marks) { return made("Gather({}, i64[] 1)", made("Shape({})", marks)); }
+  /// A shape of two or three extents.
+  void reshaped(Visible& v, const std::string& marks) {
+    const std::string few = made("Cast({}) {{to = 7}}", made("Less({}, i64[] 2)", count_of(marks)));
+    const std::string length = made("Unsqueeze({}, i64[1] [0])", made("Add({}, i64[] 2)", few));
+    const std::string shape = made("Slice(i64[3] [-1, {}, 1], i64[1] [0], {})", sizes_.wide, length);
+    const std::string ranked = made("Reshape({}, {})", any(v.wide), shape);
+    v.wide.push_back(made("Reshape({}, i64[2] [-1, {}])", waved(ranked), sizes_.wide));
+  }
+  /// One axis, or none where there is one mark.
+  void squeezed(Visible& v, const std::string& marks) {
+    const std::string places = made("Cast({}) {{to = 1}}", made("Squeeze({})", marks));
+    const std::string mean = made("ReduceSum({}) {{keepdims = 0}}", made("Mul({}, f32[] 0.1)", places));
+    v.wide.push_back(made("Add({}, {})", any(v.wide), mean));
+  }
+  /// Branches whose ranks differ.
+  void guarded(Visible& v, int depth, const std::string& marks) {
+    const std::string count = count_of(marks);
     const std::string condition = made("Less({}, i64[] 2)", count);
     const std::string either = fresh();
     line("{} = If({})", either, condition);

@@ -9,9 +9,15 @@
 namespace frazil::exec {
 
 Result<bool> Transfer::run(const Resume& resume) {
+  // Before, as steps that run on the way were prepared for other extents; after, also when only some were copied.
+  forget(resume);
   Result<bool> done = act(resume.actions);
-  for (std::uint32_t group : resume.groups) interpreter_.forget(group);  // also when only some registers were copied
+  forget(resume);
   return done;
+}
+
+void Transfer::forget(const Resume& resume) {
+  for (const std::uint32_t group : resume.groups) interpreter_.forget(group);
 }
 
 Result<bool> Transfer::act(std::span<const Resume::Action> actions) {

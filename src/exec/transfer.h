@@ -16,6 +16,7 @@ class Transfer {
   Result<bool> run(const Resume& resume);
 
  private:
+  void forget(const Resume& resume);
   Result<bool> act(std::span<const Resume::Action> actions);
   Result<bool> act(const Resume::Run& run);
   Result<bool> act(const Resume::CopySlot& copy);

@@ -5,16 +5,16 @@
 namespace frazil::pass {
 namespace {
 
-/// The nodes that results depend on.
+/// The nodes that results depend on, and those whose assumptions types rely on.
 class Live {
  public:
   explicit Live(const Graph& graph) : graph_(graph), nodes_(graph.node_count()) {
-    reach(graph.main().results);
+    reach(Graph::kMain);
     while (!work_.empty()) {
       const Node& node = graph_.node(work_.back());
       work_.pop_back();
       reach(node.in);
-      for (BlockId b : node.blocks) reach(graph_.block(b).results);
+      for (BlockId b : node.blocks) reach(b);
     }
   }
   bool operator[](NodeId id) const { return nodes_[id.id]; }
@@ -31,10 +31,18 @@ class Live {
  private:
   void reach(const std::vector<Value>& values) {
     for (Value v : values) {
-      const auto maker = v ? graph_.producer(v) : std::nullopt;
-      if (!maker || nodes_[maker->id]) continue;
-      nodes_[maker->id] = true;
-      work_.push_back(*maker);
+      if (const auto maker = v ? graph_.producer(v) : std::nullopt) reach(*maker);
+    }
+  }
+  void reach(NodeId node) {
+    if (nodes_[node.id]) return;
+    nodes_[node.id] = true;
+    work_.push_back(node);
+  }
+  void reach(BlockId block) {
+    reach(graph_.block(block).results);
+    for (const Assumption& a : graph_.assumptions()) {
+      if (graph_.node(a.node).parent == block) reach(a.node);
     }
   }
 

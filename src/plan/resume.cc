@@ -71,10 +71,21 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
   return names;
 }
 
+/// Calls f(reg) for what gives the extents of the variables of loops around a guard. Plans hold them at each guard: they
+/// are brought along even where nothing reads them from there on.
+void for_carried_registers(const Plan& plan, const GuardPath& path, auto f) {
+  for (const std::uint32_t r : path.regions) {
+    if (plan.regions[r].head == kNone) continue;
+    for (const SlotId s : plan.regions[r].variables) {
+      if (s) for_registers(plan, s, f);
+    }
+  }
+}
+
 // ---- what the old plan has ----
 
-/// Values and registers that a plan has when one of its guards misses, by name: values that it would have read itself
-/// from there on, and registers that hold what their names say.
+/// Values and registers that a plan has when one of its guards misses, by name: those that it would have read itself
+/// from there on.
 class Available {
  public:
   Available(const Plan& plan, const GuardPath& path, KeyNumbers& numbers)
@@ -89,7 +100,11 @@ class Available {
       const bool same_bytes = is_all({s}) && whole.contains(p_.slots[s].storage);
       if (same_bytes || live_.slots.contains({s})) add_slot({s});
     }
-    find_registers();
+    const auto regs = register_names(plan, names_);
+    for_carried_registers(plan, path, [&](Reg r) { live_.regs.insert(r); });
+    for (Reg r : live_.regs) {
+      if (regs[r] != 0) regs_.emplace(regs[r], r);
+    }
   }
 
   SlotId slot(std::uint64_t name) const {
@@ -118,15 +133,6 @@ class Available {
         last_step_[p_.steps[i].node.id] = item.end;
         for (NodeId m : p_.steps[i].members) last_step_[m.id] = item.end;
       }
-    }
-  }
-
-  /// Those that are live, and others that steps on every way to the guard have computed.
-  void find_registers() {
-    const auto names = register_names(p_, names_);
-    const DefinedAt defined(p_, 0, defined_by_request(p_));
-    for (Reg r = 0; r < p_.registers; ++r) {
-      if (names[r] != 0 && (has(r) || defined.has_reg(path_.guard, r))) regs_.emplace(names[r], r);
     }
   }
 
@@ -184,6 +190,7 @@ class ResumePlanner {
     const Live live = live_at(to, path.guard);
     for (SlotId s : live.slots) need(s);
     for (Reg r : live.regs) need(r);
+    for_carried_registers(to, path, [&](Reg r) { need(r); });
   }
 
   std::expected<Resume, std::string> run() {
@@ -281,7 +288,7 @@ class ResumePlanner {
   /// Copies all that is needed from what an item defines; false, and nothing is done, where the old plan lacks some.
   bool copy(const std::vector<SlotId>& wanted, const Defined& defined) {
     std::vector<Resume::Action> actions;
-    std::set<Reg> needed = needed_regs_, extents;
+    std::set<Reg> needed = needed_regs_;
     std::set<SlotId> copies;
     for (SlotId s : wanted) {
       if (available(s)) {
@@ -297,10 +304,7 @@ class ResumePlanner {
       if (!old) return false;
       actions.emplace_back(Resume::CopySlot{old, s});
       for_registers(to_, s, [&](Reg r) {
-        if (given_[r]) return;
-        // Where a later step computes it, the copy needs it before.
-        const bool later = !defined.regs.contains(r) && available(r) != kNoReg;
-        (later ? extents : needed).insert(r);
+        if (!given_[r]) needed.insert(r);
       });
     }
     for (Reg r : defined.regs) {
@@ -310,7 +314,6 @@ class ResumePlanner {
       actions.emplace_back(Resume::CopyRegister{old, r});
       needed.erase(r);
     }
-    for (Reg r : extents) actions.emplace_back(Resume::CopyRegister{available(r), r});
     needed_regs_ = std::move(needed);
     for (SlotId s : wanted) {
       if (copies.contains(s) || defined.whole.contains(to_.slot(s).storage)) needed_slots_.erase(s);
@@ -427,7 +430,7 @@ class ResumePlanner {
       const bool counts = static_cast<std::size_t>(counter) < loop.counters.size();
       if (!counts && !body.regs.contains(r)) continue;
       const Reg from = counts ? old.counters[static_cast<std::size_t>(counter)] : available(r);
-      if (from != kNoReg && (!counts || available_.has(from))) {
+      if (from != kNoReg && available_.has(from)) {
         resume_.actions.emplace_back(Resume::CopyRegister{from, r});
       } else if (defined_before(r, position)) {
         return no("register r{} is not as the last iteration left it", r);

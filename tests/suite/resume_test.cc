@@ -254,6 +254,31 @@ const ResumeCase kResumeCases[] = {
       "%m = f32[2] [0, 1], %u = f32[4] [1, 1, 1, 1], %v = f32[4] [1, 0, 1, 0], %x = f32[6] [1, 2, 4, 3, 5, 0]"},
      2,
      {{"up", 2}, {"down", 2}}},
+    {"a step of the other side alone, for other extents than last time",
+     R"(graph g(%n: i64[], %m: f32[T,M], %x: f32[N,2]) {
+       %last = Loop(%n, _, %x) body(%i, %on, %v) {
+         %row = Gather(%m, %i)
+         %z = NonZero(%row)
+         %f = Cast(%z) {to = 1}
+         %sum = ReduceSum(%f) {keepdims = 0} "sum"
+         %moved = Add(%v, %sum)
+         %s = Shape(%z)
+         %k = Gather(%s, i64[] 1)
+         %c = Less(%k, i64[] 2)
+         %r = If(%c) then_branch() {
+           %flat = Reshape(%x, i64[1] [-1])
+           yield %flat
+         } else_branch() {
+           yield %moved
+         } "pick"
+         %next = Reshape(%r, i64[2] [-1, 2])
+         yield %on, %next
+       } "loop"
+       return last = %last
+     })",
+     {"%n = i64[] 3, %m = f32[3,3] [[1, 1, 1], [0, 0, 0], [0, 1, 1]], %x = f32[2,2] [[1, 2], [3, 4]]"},
+     3,
+     {}},
     {"a shape whose length is new",
      R"(graph g(%x: f32[N,2], %s: i64[K]) {
        %p = MatMul(%x, f32[2,2] [[1, 2], [3, 4]]) "product"
@@ -266,27 +291,6 @@ const ResumeCase kResumeCases[] = {
       "%x = f32[1,2] [[1, 3]], %s = i64[2] [3, 1]", "%x = f32[3,2] [[1, 3], [0, 1], [1, 1]], %s = i64[3] [2, 1, 1]"},
      3,
      {{"product", 4}}},
-    {"extents of data that Squeeze drops, in a branch",
-     R"(graph g(%c: bool[], %m: f32[M], %x: f32[N,2]) {
-       %e = Exp(%x) "exp"
-       %y = If(%c) then_branch() {
-         %z = NonZero(%m) "zeros"
-         %s = Squeeze(%z) "squeeze"
-         %f = Cast(%s) {to = 1}
-         %r = ReduceSum(%f) {keepdims = 0}
-         %t = Add(%e, %r)
-         yield %t
-       } else_branch() {
-         yield %e
-       }
-       return y = %y
-     })",
-     {"%c = bool[] true, %m = f32[4] [1, 1, 0, 1], %x = f32[1,2] [[1, 2]]",
-      "%c = bool[] true, %m = f32[4] [0, 1, 0, 0], %x = f32[2,2] [[1, 2], [3, 1]]",
-      "%c = bool[] false, %m = f32[4] [0, 1, 1, 0], %x = f32[2,2] [[1, 2], [3, 1]]",
-      "%c = bool[] true, %m = f32[4] [1, 1, 0, 1], %x = f32[1,2] [[1, 2]]"},
-     2,
-     {{"exp", 4}, {"zeros", 3}}},
     {"a loop whose iterations have different ranks",
      R"(graph g(%n: i64[], %x: f32[4], %shapes: i64[T,2], %lengths: i64[T]) {
        %k = Exp(%x) "outside"
