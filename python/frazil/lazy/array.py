@@ -86,12 +86,12 @@ class LazyArray(_frazil.LazyArray):
 
     @property
     def real(self) -> LazyArray:
-        """The array: numbers are real here."""
-        return self
+        """The real parts: the array itself unless its elements are complex."""
+        return _functions().real(self)  # type: ignore[no-any-return]
 
     @property
     def imag(self) -> LazyArray:
-        """Zeros: numbers are real here."""
+        """The imaginary parts: zeros unless elements are complex."""
         return _functions().imag(self)  # type: ignore[no-any-return]
 
     def copy(self) -> LazyArray:
@@ -139,9 +139,12 @@ class LazyArray(_frazil.LazyArray):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = getattr(_functions(), ufunc.__name__, None)
-        if function is not None and method == "__call__" and not kwargs:
-            return function(*inputs)
-        return getattr(ufunc, method)(*_values(inputs), **_values(kwargs))
+        called = getattr(function, method, None)
+        if called is None:
+            return getattr(ufunc, method)(*_values(inputs), **_values(kwargs))
+        if kwargs.get("out") is not None and len(kwargs["out"]) == 1:
+            kwargs["out"] = kwargs["out"][0]
+        return called(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         own = getattr(_functions(), function.__name__, None)

@@ -31,6 +31,7 @@ from .arrays import (
     astype,
     e,
     empty,
+    empty_like,
     eye,
     full,
     full_like,
@@ -44,21 +45,11 @@ from .arrays import (
     zeros,
     zeros_like,
 )
-from .elementwise import (
-    clip,
-    divmod,
-    floor_divide,
-    fmod,
-    isclose,
-    isfinite,
-    log2,
-    log10,
-    reciprocal,
-    remainder,
-    round,
-    square,
-    where,
-)
+from .bits import frexp, i0, modf, packbits, unpackbits
+from .complexes import angle, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
+from .counts import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd, searchsorted
+from .curves import gradient, interp, trapz, unwrap
+from .elementwise import clip, divmod, isclose, round, where
 from .moves import (
     append,
     atleast_1d,
@@ -87,6 +78,19 @@ from .moves import (
     trace,
     vsplit,
 )
+from .nans import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
 from .products import (
     cross,
     dot,
@@ -98,40 +102,8 @@ from .products import (
     vander,
     vdot,
 )
-from .reals import (
-    arctan2,
-    cbrt,
-    conj,
-    conjugate,
-    copysign,
-    deg2rad,
-    degrees,
-    exp2,
-    expm1,
-    fabs,
-    fix,
-    float_power,
-    fmax,
-    fmin,
-    heaviside,
-    hypot,
-    imag,
-    iscomplex,
-    isneginf,
-    isposinf,
-    isreal,
-    left_shift,
-    log1p,
-    logaddexp,
-    logaddexp2,
-    nan_to_num,
-    rad2deg,
-    radians,
-    right_shift,
-    signbit,
-    sinc,
-    trunc,
-)
+from .quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from .reals import fix, isneginf, isposinf, nan_to_num, sinc
 from .reductions import (
     all,
     amax,
@@ -192,38 +164,9 @@ from .sets import (
     union1d,
     unique,
 )
-from .statistics import (
-    average,
-    bincount,
-    convolve,
-    corrcoef,
-    correlate,
-    cov,
-    cumprod,
-    diff,
-    digitize,
-    ediff1d,
-    histogram,
-    interp,
-    median,
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-    percentile,
-    ptp,
-    quantile,
-    searchsorted,
-    trapz,
-)
-from .ufuncs import *  # noqa: F403
+from .statistics import average, convolve, corrcoef, correlate, cov, cumprod, diff, ediff1d, ptp
+from .ufunc import ufunc
+from .ufunc_table import *  # noqa: F403
+from .ufuncs import matmul
 
-mod, around, concat, pow = remainder, round, concatenate, power  # noqa: F405
+around, round_, concat = round, round, concatenate

@@ -75,11 +75,17 @@ def astype(x: Any, dtype: Any) -> LazyArray:
     """The elements cast to another type."""
     x = asarray(x)
     to = dtype_of(dtype)
-    return x if x.dtype == to.numpy else operator("Cast", to=to.onnx)(x)
+    if x.dtype == to.numpy:
+        return x
+    if "complex" in to.name or x.dtype.kind == "c":
+        from .complexes import cast
+
+        return cast(x, to.numpy)
+    return operator("Cast", to=to.onnx)(x)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> LazyArray:
-    """One value everywhere; the shape may have arrays without axes."""
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> LazyArray:
+    """One value everywhere; the shape may have arrays without axes. `order` changes nothing."""
     value = asarray(fill_value, dtype)
     return ops.Expand(value, vector(shape))
 
@@ -90,33 +96,38 @@ def _filled(value: int, shape: Any, dtype: Any) -> LazyArray:
     return asarray(numpy.full(shape, value, numpy_dtype(dtype)))
 
 
-def zeros(shape: Any, dtype: Any = numpy.float64) -> LazyArray:
-    """Zeros."""
+def zeros(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
+    """Zeros. `order` changes nothing."""
     return _filled(0, shape, dtype)
 
 
-def ones(shape: Any, dtype: Any = numpy.float64) -> LazyArray:
-    """Ones."""
+def ones(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
+    """Ones. `order` changes nothing."""
     return _filled(1, shape, dtype)
 
 
 empty = zeros
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> LazyArray:
-    """One value everywhere, in the shape and element type of another array."""
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> LazyArray:
+    """One value everywhere, in the shape and element type of another array, unless these are given."""
     a = asarray(a)
-    return full(a.shape, fill_value, a.dtype if dtype is None else dtype)
+    return full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
 
 
-def zeros_like(a: Any, dtype: Any = None) -> LazyArray:
-    """Zeros in the shape and element type of another array."""
-    return full_like(a, 0, dtype)
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
+    """Zeros, as full_like()."""
+    return full_like(a, 0, dtype, shape=shape)
 
 
-def ones_like(a: Any, dtype: Any = None) -> LazyArray:
-    """Ones in the shape and element type of another array."""
-    return full_like(a, 1, dtype)
+def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
+    """Ones, as full_like()."""
+    return full_like(a, 1, dtype, shape=shape)
+
+
+empty_like = zeros_like
 
 
 def arange(*args: Any, dtype: Any = None) -> LazyArray:
@@ -133,13 +144,23 @@ def arange(*args: Any, dtype: Any = None) -> LazyArray:
     return asarray(numpy.arange(*args, dtype=None if dtype is None else numpy_dtype(dtype)))
 
 
-def linspace(start: float, stop: float, num: int = 50, *, endpoint: bool = True, dtype: Any = None) -> LazyArray:
-    """Numbers at equal distances."""
-    return asarray(numpy.linspace(start, stop, num, endpoint, dtype=None if dtype is None else numpy_dtype(dtype)))
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers at equal distances; with `retstep` also the distance."""
+    made = numpy.linspace(start, stop, num, endpoint, retstep, None if dtype is None else numpy_dtype(dtype), axis)
+    return (asarray(made[0]), made[1]) if retstep else asarray(made)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64) -> LazyArray:
-    """Ones on a diagonal, zeros elsewhere."""
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
+    """Ones on a diagonal, zeros elsewhere. `order` changes nothing."""
     return asarray(numpy.eye(N, M, k, numpy_dtype(dtype)))
 
 

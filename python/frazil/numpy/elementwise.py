@@ -8,6 +8,7 @@ from typing import Any
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype
+from .outputs import with_out
 from .ufuncs import (
     absolute,
     add,
@@ -104,6 +105,7 @@ def _numbers(x: LazyArray) -> LazyArray:
     return x
 
 
+@with_out
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> LazyArray:
     """At least `a_min` and at most `a_max`, which are also called `min` and `max`; None: no limit."""
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
@@ -113,6 +115,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return low if a_max is None else minimum(low, a_max)
 
 
+@with_out
 def round(a: Any, decimals: int = 0) -> LazyArray:
     """To so many decimals, half to even."""
     a = asarray(a)

@@ -11,6 +11,7 @@ from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import array, asarray, axes_of, axis_of, full
 from .elementwise import where
+from .outputs import with_out
 from .reductions import sum
 from .shapes import (
     broadcast_to,
@@ -169,6 +170,7 @@ def diagflat(v: Any, k: int = 0) -> LazyArray:
     return diag(ravel(v), k)
 
 
+@with_out
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> LazyArray:
     """The sum of a diagonal."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)

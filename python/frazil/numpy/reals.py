@@ -11,6 +11,7 @@ from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype, full_like
 from .elementwise import is_inexact, where
+from .outputs import with_out
 from .ufuncs import (
     absolute,
     add,
@@ -145,7 +146,10 @@ def trunc(x: Any) -> LazyArray:
     return where(signbit(x), ceil(x), floor(x)) if is_inexact(x) else x
 
 
-fix = trunc
+@with_out
+def fix(x: Any) -> LazyArray:
+    """Rounded towards 0."""
+    return trunc(x)
 
 
 def arctan2(x1: Any, x2: Any) -> LazyArray:
@@ -226,11 +230,13 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
     return where(isnan(x), asarray(nan, x.dtype), finite)
 
 
+@with_out
 def isposinf(x: Any) -> LazyArray:
     """Whether it is infinite and positive."""
     return logical_and(isinf(x), greater(x, 0))
 
 
+@with_out
 def isneginf(x: Any) -> LazyArray:
     """Whether it is infinite and negative."""
     return logical_and(isinf(x), less(x, 0))
@@ -294,21 +300,3 @@ def right_shift(x1: Any, x2: Any) -> LazyArray:
 def imag(val: Any) -> LazyArray:
     """Zeros: numbers are real here."""
     return full_like(val, 0)
-
-
-def conjugate(x: Any) -> LazyArray:
-    """The array: numbers are real here."""
-    return asarray(x)
-
-
-conj = conjugate
-
-
-def isreal(x: Any) -> LazyArray:
-    """True everywhere: numbers are real here."""
-    return astype(full_like(x, 1), bool)
-
-
-def iscomplex(x: Any) -> LazyArray:
-    """False everywhere: numbers are real here."""
-    return astype(full_like(x, 0), bool)

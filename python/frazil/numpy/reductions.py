@@ -11,12 +11,13 @@ from ..lazy.operators import operator, ops
 from .arrays import asarray, astype, axes_of, axis_of, ints, vector
 from .elementwise import is_inexact
 from .elementwise import where as where_holds
+from .outputs import with_out
 from .ufuncs import add, divide, equal, maximum, minimum, multiply, not_equal, sqrt, subtract
 
 Axis = Union[int, Sequence[int], None]
 
 
-def _axes(x: LazyArray, axis: Axis) -> tuple[int, ...]:
+def axes_to_reduce(x: LazyArray, axis: Axis) -> tuple[int, ...]:
     """The axes to reduce, counted from the front. An array without axes may be reduced along 0, or -1."""
     if axis is None or (not x.ndim and axis in (0, -1)):
         return tuple(range(x.ndim))
@@ -30,7 +31,7 @@ def _check_axes(x: LazyArray, axis: Axis) -> None:
 
 
 def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
-    axes = _axes(x, axis)
+    axes = axes_to_reduce(x, axis)
     if not axes:
         return x
     return operator(op, keepdims=int(keepdims))(x, None if axis is None else ints(*axes))
@@ -44,7 +45,7 @@ def counting(x: LazyArray) -> LazyArray:
 
 def _not_empty(x: LazyArray, axis: Axis, name: str) -> LazyArray:
     extents = x._extents
-    if any_empty([extents[each] for each in _axes(x, axis)]):
+    if any_empty([extents[each] for each in axes_to_reduce(x, axis)]):
         raise ValueError(f"{name}() of no elements")
     return x
 
@@ -68,6 +69,7 @@ def _total(
     return made if initial is None else astype(combine(made, initial), a.dtype)
 
 
+@with_out
 def sum(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
@@ -75,6 +77,7 @@ def sum(
     return _total("ReduceSum", add, 0, a, axis, dtype, keepdims, initial, where)
 
 
+@with_out
 def prod(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
@@ -82,6 +85,7 @@ def prod(
     return _total("ReduceProd", multiply, 1, a, axis, dtype, keepdims, initial, where)
 
 
+@with_out
 def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
     """The mean of the elements for which `where` holds; of integers as float64."""
     a = asarray(a)
@@ -96,11 +100,13 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
     return divide(total, astype(count, dtype))
 
 
+@with_out
 def max(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
     """The largest element, or `initial`, of those for which `where` holds."""
     return _extreme("ReduceMax", "max", maximum, asarray(a), axis, keepdims, initial, where)
 
 
+@with_out
 def min(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
     """The smallest element, or `initial`, of those for which `where` holds."""
     return _extreme("ReduceMin", "min", minimum, asarray(a), axis, keepdims, initial, where)
@@ -122,11 +128,13 @@ def _extreme(
     return made if initial is None else astype(combine(made, asarray(initial, a.dtype)), a.dtype)
 
 
+@with_out
 def any(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
     """Whether an element, of those for which `where` holds, is not 0."""
     return not_equal(sum(astype(a, bool), axis, keepdims=keepdims, where=where), 0)
 
 
+@with_out
 def all(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
     """Whether no element, of those for which `where` holds, is 0."""
     return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims, where=where), 0)
@@ -137,24 +145,51 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyA
     return sum(astype(a, bool), axis, keepdims=keepdims)
 
 
-def var(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:
-    """The variance: squares are divided by the number of elements less `ddof`."""
-    a = asarray(a)
+@with_out
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    correction: float | None = None,
+) -> LazyArray:
+    """The variance of the elements for which `where` holds: squares are divided by their number less `ddof`.
+
+    `correction` is another name of `ddof`.
+    """
+    a, ddof = asarray(a), ddof if correction is None else correction
     _check_axes(a, axis)
     if dtype is not None or not is_inexact(a):
         a = astype(a, dtype or "float64")
-    centred = subtract(a, mean(a, axis, keepdims=True))
-    shape = a.shape
-    count = math.prod([shape[each] for each in _axes(a, axis)])
-    total = sum(multiply(centred, centred), axis, keepdims=keepdims)
-    return divide(
-        total, astype(count - ddof, a.dtype) if isinstance(count, LazyArray) else builtins.max(count - ddof, 0)
-    )
+    centred = subtract(a, mean(a, axis, keepdims=True, where=where))
+    total = sum(multiply(centred, centred), axis, keepdims=keepdims, where=where)
+    count: Any
+    if where is None:
+        shape = a.shape
+        count = math.prod([shape[each] for each in axes_to_reduce(a, axis)])
+    else:
+        count = sum(ops.Expand(astype(where, bool), vector(a.shape)), axis, keepdims=keepdims)
+    if isinstance(count, LazyArray):
+        return divide(total, maximum(astype(subtract(count, ddof), a.dtype), 0))
+    return divide(total, builtins.max(count - ddof, 0))
 
 
-def std(a: Any, axis: Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> LazyArray:
+@with_out
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    correction: float | None = None,
+) -> LazyArray:
     """The square root of var()."""
-    return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+    return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction))
 
 
 def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
@@ -168,16 +203,19 @@ def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
     return ops.Reshape(made, ints(*[1] * a.ndim)) if keepdims else made
 
 
+@with_out
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
     """The index of the largest element, the first one of several; of all elements without an axis."""
     return _arg("ArgMax", a, axis, keepdims)
 
 
+@with_out
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
     """The index of the smallest element, the first one of several; of all elements without an axis."""
     return _arg("ArgMin", a, axis, keepdims)
 
 
+@with_out
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     """Sums of the elements up to each one; of all elements in a row without an axis."""
     a = asarray(a)

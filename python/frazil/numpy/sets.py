@@ -9,6 +9,7 @@ from ..lazy.operators import operator
 from .arrays import asarray, astype, axis_of
 from .elementwise import is_inexact, isclose
 from .moves import broadcast_arrays
+from .outputs import with_out
 from .reductions import all
 from .shapes import (
     argsort,
@@ -23,7 +24,7 @@ from .shapes import (
     take,
     take_along_axis,
 )
-from .statistics import searchsorted
+from .counts import searchsorted
 from .ufuncs import common, equal, isnan, logical_and, logical_not, logical_or, minimum
 
 
@@ -87,6 +88,7 @@ def extract(condition: Any, arr: Any) -> LazyArray:
     return take(ravel(arr), flatnonzero(condition))
 
 
+@with_out
 def compress(condition: Any, a: Any, axis: int | None = None) -> LazyArray:
     """The parts along an axis for which the condition holds; of the flattened array without one."""
     a = asarray(a)

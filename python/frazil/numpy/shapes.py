@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any, Sequence
 
 import numpy
@@ -13,19 +12,33 @@ from ..errors import BadModel
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
 from ..slices import FIRST, LAST, cuts
-from .arrays import asarray, astype, axes_of, axis_of, ints, vector
-from .elementwise import where
-from .ufuncs import add, less, maximum
+from .arrays import asarray, astype, axes_of, axis_of, ints, numpy_dtype, vector
+from .elementwise import remainder, where
+from .outputs import with_out
+from .ufuncs import add, less, maximum, minimum, subtract
 
 
-def reshape(a: Any, shape: Any) -> LazyArray:
-    """The elements in another shape, of which one extent may be -1; extents may be arrays without axes."""
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> LazyArray:
+    """The elements in another shape, of which one extent may be -1; extents may be arrays without axes.
+
+    With order="F" the first axis varies fastest, in the array and in the result. `copy` changes nothing.
+    """
+    if _columns_first(order):
+        wanted = tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape
+        return transpose(reshape(transpose(a), wanted))
     return operator("Reshape", allowzero=1)(asarray(a), vector(shape))
 
 
-def ravel(a: Any) -> LazyArray:
-    """The elements along one axis."""
-    return reshape(a, -1)
+def _columns_first(order: str) -> bool:
+    """Whether an order is that of Fortran; arrays have no order of their own. Raises ValueError for other texts."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"an order is one of 'C', 'F', 'A', 'K', not {order!r}")
+    return order == "F"
+
+
+def ravel(a: Any, order: str = "C") -> LazyArray:
+    """The elements along one axis, in the order of reshape()."""
+    return reshape(a, -1, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
@@ -92,9 +105,14 @@ def broadcast_to(array: Any, shape: Any) -> LazyArray:
     return ops.Expand(array, vector(wanted))
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> LazyArray:
-    """Arrays one behind the other along an axis; flattened without one."""
+@with_out
+def concatenate(
+    arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
+) -> LazyArray:
+    """Arrays one behind the other along an axis; flattened without one. `dtype` is that of the result."""
     made = list(_frazil.in_common(*(asarray(each) for each in arrays)))
+    if dtype is not None:
+        made = [_cast(each, dtype, casting) for each in made]
     if axis is None:
         made, axis = [ravel(each) for each in made], 0
     if not all(each.ndim for each in made):
@@ -102,23 +120,31 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> LazyArray:
     return operator("Concat", axis=axis_of(axis, made[0].ndim))(*made)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> LazyArray:
+def _cast(x: LazyArray, dtype: Any, casting: Any) -> LazyArray:
+    if not numpy.can_cast(x.dtype, numpy_dtype(dtype), casting):
+        raise TypeError(f"{x.dtype} is not cast to {numpy_dtype(dtype)} by the rule {casting!r}")
+    return astype(x, dtype)
+
+
+@with_out
+def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
     """Arrays of one shape along a new axis."""
     arrays = [asarray(each) for each in arrays]
     if len({each.ndim for each in arrays}) > 1:
         raise ValueError(f"arrays with {', '.join(str(each.ndim) for each in arrays)} axes cannot be stacked")
-    return concatenate([expand_dims(each, axis) for each in arrays], axis)
+    return concatenate([expand_dims(each, axis) for each in arrays], axis, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Sequence[Any]) -> LazyArray:
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
     """Arrays below each other; those with one axis are rows."""
-    return concatenate([each if each.ndim > 1 else reshape(each, (1, -1)) for each in map(asarray, tup)])
+    rows = [each if each.ndim > 1 else reshape(each, (1, -1)) for each in map(asarray, tup)]
+    return concatenate(rows, dtype=dtype, casting=casting)
 
 
-def hstack(tup: Sequence[Any]) -> LazyArray:
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
     """Arrays beside each other."""
     made = [each if each.ndim else reshape(each, -1) for each in map(asarray, tup)]
-    return concatenate(made, 0 if made[0].ndim == 1 else 1)
+    return concatenate(made, 0 if made[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def extent_of(x: LazyArray, axis: int) -> int:
@@ -171,12 +197,28 @@ def _split_at(x: LazyArray, indices: list[int], axis: int) -> list[LazyArray]:
     return [x[(*key, slice(begin, end))] for begin, end in zip(bounds, bounds[1:])]
 
 
-def take(a: Any, indices: Any, axis: int | None = None) -> LazyArray:
-    """Elements at some indices along an axis; of the flattened array without one."""
+@with_out
+def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> LazyArray:
+    """Elements at some indices along an axis; of the flattened array without one.
+
+    Indices out of range are errors, or with mode="wrap" and "clip" taken modulo the extent and cut off at its ends.
+    """
     a = asarray(a)
     flat = axis is None or (not a.ndim and axis in (0, -1))
     a, axis = (ravel(a), 0) if flat else (a, axis_of(axis, a.ndim))  # type: ignore[arg-type]
+    if mode != "raise":
+        indices = inside(indices, a.shape[axis], mode)
     return operator("Gather", axis=axis)(a, _indices(indices, a._extents[axis]))
+
+
+def inside(indices: Any, extent: Any, mode: str) -> LazyArray:
+    """Indices of an axis, by a mode of take()."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"a mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    at = asarray(indices)
+    if mode == "raise":
+        return _indices(at, extent if isinstance(extent, int) else None)
+    return remainder(at, extent) if mode == "wrap" else maximum(minimum(at, subtract(extent, 1)), 0)
 
 
 def _indices(indices: Any, extent: int | None) -> LazyArray:
@@ -256,15 +298,54 @@ def _sorted(a: Any, axis: int | None) -> tuple[LazyArray, LazyArray]:
     return values, indices
 
 
-def sort(a: Any, axis: int | None = -1) -> LazyArray:
-    """The elements in ascending order along an axis; flattened without one."""
+KINDS_OF_SORT = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _check_kind(kind: Any, order: Any) -> None:
+    """Raises ValueError for a kind that NumPy does not have. All of them are stable here."""
+    if kind not in KINDS_OF_SORT:
+        raise ValueError(f"a kind of sort is one of {', '.join(map(repr, KINDS_OF_SORT[1:]))}, not {kind!r}")
+    if order is not None:
+        raise ValueError("order= names fields, which these elements do not have")
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool = True,
+    descending: bool = False,
+) -> LazyArray:
+    """The elements in ascending order along an axis; flattened without one. All kinds are stable."""
+    _check_kind(kind, order)
     a = asarray(a)
+    if descending:
+        return take_along_axis(*_at_indices(a, argsort(a, axis, descending=True), axis))
     return astype(_sorted(astype(a, "uint8"), axis)[0], bool) if a.dtype == bool else _sorted(a, axis)[0]
 
 
-def argsort(a: Any, axis: int | None = -1) -> LazyArray:
-    """The indices that sort; equal elements keep their order."""
+def _at_indices(a: LazyArray, at: LazyArray, axis: int | None) -> tuple[LazyArray, LazyArray, int]:
+    return (ravel(a), at, 0) if axis is None else (a, at, axis)
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool = True,
+    descending: bool = False,
+) -> LazyArray:
+    """The indices that sort; equal elements keep their order, with all kinds."""
+    _check_kind(kind, order)
     a = asarray(a)
+    if descending:
+        place = 0 if axis is None else axis_of(axis, a.ndim)
+        row = flip(ravel(a) if axis is None else a, place)
+        return subtract(extent_of(row, place) - 1, flip(argsort(row, place), place))
     return _sorted(astype(a, "uint8") if a.dtype == bool else a, axis)[1]
 
 
@@ -377,8 +458,10 @@ def _cuts(a: LazyArray, axis: int, start: Any, stop: Any, step: int) -> list[tup
 
 
 def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
-    """Elements at several arrays of indices, which are broadcast; their axes come where the first of them stands, or first
-    where something stands in between."""
+    """Elements at several arrays of indices, which are broadcast.
+
+    Their axes come where the first of them stands, or first where something stands in between.
+    """
     places = [i for i, part in enumerate(parts) if isinstance(part, LazyArray)]
     axes = [axis for axis, part in enumerate(part for part in parts if part is not None) if isinstance(part, LazyArray)]
     indices = [parts[i] for i in places]

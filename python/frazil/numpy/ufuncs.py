@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import _frazil
 from ..lazy.array import LazyArray
-from .arrays import asarray, astype
 
 if TYPE_CHECKING:
     Unary = Callable[[Any], LazyArray]

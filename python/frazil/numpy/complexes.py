@@ -1,0 +1,109 @@
+"""Functions of complex numbers, which NumPy computes: see host.py."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy
+
+from ..lazy.array import LazyArray
+from . import reals
+from .arrays import asarray
+from .host import call, is_complex, known, like, tensor
+from .ufuncs import equal, not_equal
+
+
+def broadcast_extents(first: Any, second: Any) -> Any:
+    """The shape of two shapes, of which extents may be names; "?" if a name meets another one."""
+    if first is None or second is None:
+        return None
+    rank = max(len(first), len(second))
+    pairs = zip((1,) * (rank - len(first)) + tuple(first), (1,) * (rank - len(second)) + tuple(second))
+    return tuple(a if a == b or b == 1 else b if a == 1 else "?" for a, b in pairs)
+
+
+def _ufunc(name: str) -> str:
+    """Makes NumPy's function of this name known."""
+    function = getattr(numpy, name)
+
+    def types(*given: Any) -> Sequence[Any]:
+        dtype = function(*(numpy.ones(1, like(each.dtype)) for each in given)).dtype
+        shape = given[0].shape
+        for each in given[1:]:
+            shape = broadcast_extents(shape, each.shape)
+        return [tensor(dtype, shape)]
+
+    known(name, function, types)
+    return name
+
+
+_KNOWN: dict[str, str] = {}
+
+
+def on_host(name: str, *operands: Any) -> LazyArray:
+    """A function by elements of operands of which some are complex, computed by NumPy."""
+    kinds = [each.dtype for each in operands if hasattr(each, "dtype")]
+    wide = numpy.result_type(numpy.complex64, *kinds) if kinds else numpy.dtype("complex128")
+    arrays = [each if hasattr(each, "dtype") else asarray(each, wide) for each in map(_array, operands)]
+    if name not in _KNOWN:
+        _KNOWN[name] = _ufunc(name)
+    return call(name, arrays)  # type: ignore[no-any-return]
+
+
+def _array(operand: Any) -> Any:
+    number = isinstance(operand, (int, float, complex)) and not isinstance(operand, numpy.generic)
+    return operand if number else asarray(operand)
+
+
+def _cast(x: numpy.ndarray, to: str) -> numpy.ndarray:
+    return x.astype(to)
+
+
+known("astype", _cast, lambda x, to: [tensor(to, x.shape)])
+_KNOWN |= {name: _ufunc(name) for name in ("real", "imag", "angle", "iscomplex", "isreal")}
+
+
+def cast(x: LazyArray, dtype: Any) -> LazyArray:
+    """astype() from or to complex elements."""
+    return call("astype", [x], to=str(dtype))  # type: ignore[no-any-return]
+
+
+def real(val: Any) -> LazyArray:
+    """Returns the real parts."""
+    return on_host("real", val) if is_complex(val) else asarray(val)
+
+
+def imag(val: Any) -> LazyArray:
+    """Returns the imaginary parts; zeros of real numbers."""
+    return on_host("imag", val) if is_complex(val) else reals.imag(val)
+
+
+def conjugate(x: Any) -> LazyArray:
+    """Returns the elements with negated imaginary parts."""
+    return on_host("conjugate", x) if is_complex(x) else asarray(x)
+
+
+def iscomplex(x: Any) -> LazyArray:
+    """Whether the imaginary part is not 0."""
+    return on_host("iscomplex", x) if is_complex(x) else not_equal(reals.imag(x), 0)
+
+
+def isreal(x: Any) -> LazyArray:
+    """Whether the imaginary part is 0."""
+    return on_host("isreal", x) if is_complex(x) else equal(reals.imag(x), 0)
+
+
+def angle(z: Any, deg: bool = False) -> LazyArray:
+    """Returns the angle in the complex plane, in radians or degrees: 0 of positive numbers, pi of negative ones."""
+    made = on_host("angle", z) if is_complex(z) else reals.arctan2(reals.imag(reals.real(z)), z)
+    return reals.rad2deg(made) if deg else made
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the element type is complex."""
+    return is_complex(x)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the element type is not complex."""
+    return not is_complex(x)

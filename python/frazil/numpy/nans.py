@@ -1,0 +1,131 @@
+"""Sums and the like of what is a number: without NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+from ..lazy.array import LazyArray
+from .arrays import asarray, astype
+from .elementwise import is_inexact
+from .elementwise import where as where_holds
+from .outputs import with_out
+from .reductions import Axis, argmax, argmin, cumsum, max, mean, min, prod, sum, var
+from .statistics import cumprod
+from .ufuncs import divide, equal, isnan, less_equal, logical_and, logical_not, maximum, multiply, sqrt, subtract
+
+
+def _without_nan(a: Any, fill: float) -> LazyArray:
+    a = asarray(a)
+    return where_holds(isnan(a), asarray(fill, a.dtype), a) if is_inexact(a) else a
+
+
+def _numbers(a: LazyArray, where: Any) -> LazyArray:
+    """Which elements are numbers and chosen."""
+    given = logical_not(isnan(a))
+    return given if where is None else logical_and(given, where)
+
+
+def _given(a: LazyArray, axis: Axis, keepdims: bool, where: Any = None) -> LazyArray:
+    """How many elements are numbers."""
+    return sum(_numbers(a, where), axis, keepdims=keepdims)
+
+
+@with_out
+def nansum(
+    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> LazyArray:
+    """The sum of what is a number."""
+    return sum(_without_nan(a, 0), axis, dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+@with_out
+def nanprod(
+    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> LazyArray:
+    """The product of what is a number."""
+    return prod(_without_nan(a, 1), axis, dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+@with_out
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
+    """Sums of what is a number up to each element."""
+    return cumsum(_without_nan(a, 0), axis, dtype)
+
+
+@with_out
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
+    """Products of what is a number up to each element."""
+    return cumprod(_without_nan(a, 1), axis, dtype)
+
+
+def _extreme_number(
+    extreme: Callable[..., LazyArray], beyond: float, a: Any, axis: Axis, keepdims: bool, initial: Any, where: Any
+) -> LazyArray:
+    a = asarray(a)
+    more = {"keepdims": keepdims, "initial": initial, "where": where}
+    if not is_inexact(a):
+        return extreme(a, axis, **more)
+    made = extreme(_without_nan(a, beyond), axis, **more)
+    if initial is not None:
+        return made
+    return where_holds(equal(_given(a, axis, keepdims), 0), asarray(math.nan, a.dtype), made)
+
+
+@with_out
+def nanmax(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
+    """The largest number; NaN where there is none."""
+    return _extreme_number(max, -math.inf, a, axis, keepdims, initial, where)
+
+
+@with_out
+def nanmin(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
+    """The smallest number; NaN where there is none."""
+    return _extreme_number(min, math.inf, a, axis, keepdims, initial, where)
+
+
+@with_out
+def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
+    """The index of the largest number; 0 where there is none."""
+    return argmax(_without_nan(a, -math.inf), axis, keepdims=keepdims)
+
+
+@with_out
+def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
+    """The index of the smallest number; 0 where there is none."""
+    return argmin(_without_nan(a, math.inf), axis, keepdims=keepdims)
+
+
+@with_out
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
+    """The mean of what is a number."""
+    a = asarray(a)
+    if not is_inexact(a):
+        return mean(a, axis, dtype, keepdims=keepdims, where=where)
+    a = a if dtype is None else astype(a, dtype)
+    total = nansum(a, axis, keepdims=keepdims, where=where)
+    return divide(total, astype(_given(a, axis, keepdims, where), a.dtype))
+
+
+@with_out
+def nanvar(
+    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, where: Any = None
+) -> LazyArray:
+    """The variance of what is a number; NaN where there are no more than `ddof`."""
+    a = asarray(a)
+    if not is_inexact(a):
+        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where)
+    a = a if dtype is None else astype(a, dtype)
+    centred = subtract(a, nanmean(a, axis, keepdims=True, where=where))
+    away = where_holds(_numbers(a, where), centred, asarray(0.0, a.dtype))
+    free = astype(subtract(_given(a, axis, keepdims, where), ddof), a.dtype)
+    total = sum(multiply(away, away), axis, keepdims=keepdims)
+    return where_holds(less_equal(free, 0), asarray(math.nan, a.dtype), divide(total, maximum(free, 1)))
+
+
+@with_out
+def nanstd(
+    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, where: Any = None
+) -> LazyArray:
+    """The square root of nanvar()."""
+    return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))

@@ -1,0 +1,41 @@
+"""Results in arrays that the caller gives: the parameter `out`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, TypeVar
+
+import numpy
+
+from ..lazy.array import LazyArray
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def stored(name: str, out: Any, made: LazyArray, where: Any = True, casting: Any = "same_kind") -> Any:
+    """Copies a result into a NumPy array and returns that. Raises TypeError for a lazy array."""
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if isinstance(out, LazyArray):
+        raise TypeError(f"{name}(): out is a lazy array, which does not change: write y = {name}(...)")
+    if not isinstance(out, numpy.ndarray):
+        raise TypeError(f"{name}(): out is a NumPy array, not {type(out).__name__}")
+    value = made.numpy()
+    if numpy.broadcast_shapes(value.shape, out.shape) != out.shape:
+        raise ValueError(f"{name}(): out has shape {out.shape}, the result {value.shape}")
+    numpy.copyto(out, value, casting, numpy.asarray(where))
+    return out
+
+
+def with_out(function: Made) -> Made:
+    """Gives a function the parameter `out`: a NumPy array for the result, which is computed for that."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "out" not in kwargs:
+            return function(*args, **kwargs)
+        out = kwargs.pop("out")
+        made = function(*args, **kwargs)
+        return made if out is None else stored(function.__name__, out, made)
+
+    return call  # type: ignore[return-value]

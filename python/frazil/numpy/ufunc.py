@@ -1,0 +1,221 @@
+"""NumPy's universal functions: functions by elements with the parameters and methods that those have."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Callable
+
+import numpy
+
+from .. import _frazil
+from ..errors import Error
+from ..lazy.array import LazyArray
+from . import reductions
+from .arrays import asarray, astype, axis_of, zeros_like
+from .complexes import on_host
+from .elementwise import where as where_holds
+from .host import is_complex
+from .outputs import stored
+from .shapes import broadcast_to, concatenate, extent_of, moveaxis, reshape, stack
+from .statistics import cumprod, scanned
+
+REDUCTIONS: dict[str, Callable[..., LazyArray]] = {
+    "add": reductions.sum,
+    "multiply": reductions.prod,
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "logical_and": reductions.all,
+    "logical_or": reductions.any,
+}
+IN_ANY_ORDER = {
+    *REDUCTIONS,
+    *("logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "lcm"),
+    *("hypot", "logaddexp", "logaddexp2"),
+}
+BEGIN_WITH_IDENTITY = {"logical_xor", "hypot", "logaddexp", "logaddexp2", "gcd"}  # reductions of one element, too
+OF_OPERANDS = {  # functions whose results are bools of operands of any type
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("isnan", "isinf", "isfinite", "signbit"),
+}
+PLAIN_LOOPS = {"order": "K", "subok": True}  # parameters that change nothing here
+
+
+class ufunc:
+    """A function by elements: y = function(x1, x2, out=None, where=True, dtype=None, casting="same_kind").
+
+    Elements for which `where` does not hold are 0, or those of the NumPy array `out`. `dtype` is what the operands are
+    cast to. Functions of two operands have reduce, accumulate, outer and reduceat.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], nin: int) -> None:
+        self.__name__, self.__doc__ = name, function.__doc__
+        self.__wrapped__, self._numpy, self.nin, self.nout = function, getattr(numpy, name), nin, 1
+
+    @property
+    def nargs(self) -> int:
+        """The number of operands and results."""
+        return self.nin + self.nout
+
+    @property
+    def identity(self) -> Any:
+        """What changes nothing; None if there is no such value."""
+        return self._numpy.identity
+
+    def __repr__(self) -> str:
+        return f"<ufunc 'frazil.numpy.{self.__name__}'>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != self.nin:
+            return self._with(*args, **kwargs)
+        try:
+            return self.__wrapped__(*args)
+        except (Error, TypeError):
+            if any(map(is_complex, args)):
+                return on_host(self.__name__, *args)
+            raise
+
+    def _with(self, *args: Any, **kwargs: Any) -> Any:
+        """The call with parameters."""
+        for name in PLAIN_LOOPS:
+            kwargs.pop(name, None)
+        out, where, dtype = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("dtype", None)
+        casting = kwargs.pop("casting", "same_kind")
+        if kwargs:
+            raise TypeError(f"{self.__name__}() has no parameter {', '.join(kwargs)}")
+        if len(args) == self.nargs and out is None:
+            *args, out = args  # type: ignore[assignment]
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__}() takes {self.nin} arrays, got {len(args)}")
+        made = self(*(args if dtype is None else self._cast(args, dtype, casting)))
+        if dtype is not None:
+            made = astype(made, dtype)
+        if out is not None:
+            return stored(self.__name__, out, made, where, casting)
+        if where is True:
+            return made
+        holds = asarray(where)
+        if holds.dtype != bool:
+            raise TypeError(f"{self.__name__}(): where has element type {holds.dtype}, not bool")
+        return where_holds(holds, made, zeros_like(made))
+
+    def _cast(self, args: Any, dtype: Any, casting: Any) -> list[Any]:
+        """The operands in the element type that NumPy's loop for this result has. Raises NumPy's errors."""
+        wanted = numpy.dtype(_frazil.dtype(dtype).numpy)
+        empty = [numpy.empty(0, each.dtype) if hasattr(each, "dtype") else each for each in args]
+        self._numpy(*empty, dtype=wanted, casting=casting)
+        if self.__name__ in OF_OPERANDS:
+            return list(args)
+        return [each if isinstance(each, (int, float)) else astype(each, wanted) for each in args]
+
+    def _of_two(self, method: str) -> None:
+        if self.nin != 2:
+            raise ValueError(f"{self.__name__}.{method}(): only functions of two arrays have it")
+
+    def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
+        """The function of all pairs of elements."""
+        self._of_two("outer")
+        A, B = asarray(A), asarray(B)
+        return self(reshape(A, (*A.shape, *[1] * B.ndim)) if B.ndim else A, B, **kwargs)
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """What the function makes of all elements along axes, by default the first."""
+        self._of_two("reduce")
+        array = asarray(array)
+        known = REDUCTIONS.get(self.__name__)
+        if known is not None:
+            more = {"dtype": dtype} if dtype is not None and self.__name__ in ("add", "multiply") else {}
+            more |= {} if initial is None else {"initial": initial}
+            made = known(array, axis, keepdims=keepdims, where=where, **more)
+        else:
+            if where is not None:
+                array = where_holds(where, array, asarray(self._neutral(array), array.dtype))
+            made = self._folded(array if dtype is None else astype(array, dtype), axis, keepdims)
+            first = self.identity if initial is None and self.__name__ in BEGIN_WITH_IDENTITY else initial
+            made = made if first is None else self(first, made)
+        return made if out is None else stored(f"{self.__name__}.reduce", out, made)
+
+    def _neutral(self, array: LazyArray) -> Any:
+        if self.identity is None:
+            raise ValueError(f"{self.__name__}.reduce(): where needs a function with an identity")
+        return self.identity
+
+    def _folded(self, x: LazyArray, axis: Any, keepdims: bool) -> Any:
+        axes = reductions.axes_to_reduce(x, axis)
+        if len(axes) > 1 and self.__name__ not in IN_ANY_ORDER:
+            raise ValueError(f"{self.__name__} depends on the order of elements: it is reduced along one axis")
+        shape = tuple(1 if i in axes else x.shape[i] for i in range(x.ndim))
+        if not axes:
+            return x
+        rest = [extent for i, extent in enumerate(x.shape) if i not in axes]
+        row = reshape(moveaxis(x, axes, tuple(range(len(axes)))), (-1, *rest))
+        if not extent_of(row, 0):
+            made = broadcast_to(asarray(self._neutral(x), x.dtype), tuple(rest))
+        elif self.__name__ in IN_ANY_ORDER:
+            made = self._halved(row)
+        else:
+            made = row[0]
+            for i in range(1, extent_of(row, 0)):
+                made = self(made, row[i])
+        return reshape(made, shape) if keepdims else made
+
+    def _halved(self, row: LazyArray) -> Any:
+        """What the function makes of pairs, again and again."""
+        while extent_of(row, 0) > 1:
+            half = extent_of(row, 0) // 2
+            pairs = self(row[:half], row[half : 2 * half])
+            row = concatenate([pairs, row[2 * half :]]) if extent_of(row, 0) % 2 else pairs
+        return row[0]
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """What the function makes of all elements up to each one along an axis."""
+        self._of_two("accumulate")
+        array = asarray(array)
+        array = array if dtype is None else astype(array, dtype)
+        if not array.ndim:
+            raise TypeError(f"{self.__name__}.accumulate() of an array without axes")
+        axis = axis_of(axis, array.ndim)
+        made: Any
+        if self.__name__ in ("add", "multiply"):
+            made = (reductions.cumsum if self.__name__ == "add" else cumprod)(array, axis, dtype)
+        elif self.__name__ in IN_ANY_ORDER:
+            made = scanned(array, axis, self)
+        else:
+            made = self._in_order(moveaxis(array, axis, 0))
+            made = moveaxis(made, 0, axis)
+        return made if out is None else stored(f"{self.__name__}.accumulate", out, made)
+
+    def _in_order(self, rows: LazyArray) -> LazyArray:
+        if not extent_of(rows, 0):
+            return rows
+        made = [rows[0]]
+        for i in range(1, extent_of(rows, 0)):
+            made.append(self(made[-1], rows[i]))
+        return stack(made)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """reduce() of the parts of an axis that begin at some indices."""
+        self._of_two("reduceat")
+        array = asarray(array)
+        axis = axis_of(axis, array.ndim)
+        rows, begins = moveaxis(array, axis, 0), numpy.asarray(indices).tolist()
+        count = extent_of(rows, 0)
+        if any(not 0 <= each < count for each in begins):
+            raise IndexError(f"an index is from 0 to {count - 1}")
+        ends = [*begins[1:], count]
+        parts = [rows[b : builtins.max(e, b + 1)] for b, e in zip(begins, ends)]
+        made = moveaxis(stack([self.reduce(part, 0, dtype) for part in parts]), 0, axis)
+        return made if out is None else stored(f"{self.__name__}.reduceat", out, made)
+
+    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+        """Raises TypeError: lazy arrays do not change."""
+        advice = "write y = x.at[indices].add(b), or set, multiply, min, max"
+        raise TypeError(f"{self.__name__}.at() changes its array: {advice}")
