@@ -49,6 +49,7 @@ from .bits import frexp, i0, modf, packbits, unpackbits
 from .complexes import angle, imag, iscomplex, iscomplexobj, isreal, isrealobj, real
 from .counts import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd, searchsorted
 from .curves import gradient, interp, trapz, unwrap
+from .einsums import einsum
 from .elementwise import clip, divmod, isclose, round, where
 from .moves import (
     append,
@@ -91,17 +92,7 @@ from .nans import (
     nansum,
     nanvar,
 )
-from .products import (
-    cross,
-    dot,
-    einsum,
-    inner,
-    kron,
-    outer,
-    tensordot,
-    vander,
-    vdot,
-)
+from .products import cross, dot, inner, kron, matmul, outer, tensordot, vander, vdot, vecdot
 from .quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from .reals import fix, isneginf, isposinf, nan_to_num, sinc
 from .reductions import (
@@ -129,6 +120,7 @@ from .shapes import (
     expand_dims,
     flip,
     hstack,
+    matrix_transpose,
     moveaxis,
     nonzero,
     ravel,
@@ -165,8 +157,8 @@ from .sets import (
     unique,
 )
 from .statistics import average, convolve, corrcoef, correlate, cov, cumprod, diff, ediff1d, ptp
+from . import fft, linalg, random
 from .ufunc import ufunc
 from .ufunc_table import *  # noqa: F403
-from .ufuncs import matmul
 
 around, round_, concat = round, round, concatenate

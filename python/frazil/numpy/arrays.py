@@ -155,7 +155,8 @@ def linspace(
     axis: int = 0,
 ) -> Any:
     """Numbers at equal distances; with `retstep` also the distance."""
-    made = numpy.linspace(start, stop, num, endpoint, retstep, None if dtype is None else numpy_dtype(dtype), axis)
+    element = None if dtype is None else numpy_dtype(dtype)
+    made = numpy.linspace(start, stop, num, endpoint, retstep, element, axis)  # type: ignore[call-overload]
     return (asarray(made[0]), made[1]) if retstep else asarray(made)
 
 

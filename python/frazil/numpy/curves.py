@@ -80,19 +80,19 @@ def _slopes(f: LazyArray, width: numpy.ndarray, axis: int, edge_order: int) -> L
         raise ValueError(f"coordinates of shape {width.shape} for {n} elements")
     steps = numpy.diff(width) if width.ndim else numpy.full(n - 1, width, "float64")
     rows = moveaxis(f, axis, -1)
-    inner = _three(rows[..., :-2], rows[..., 1:-1], rows[..., 2:], _inner_weights(steps))
+    inner = _three([rows[..., :-2], rows[..., 1:-1], rows[..., 2:]], _inner_weights(steps))
     if edge_order == 1:
         first = divide(subtract(rows[..., 1:2], rows[..., :1]), steps[0])
         last = divide(subtract(rows[..., -1:], rows[..., -2:-1]), steps[-1])
     else:
-        first = _three(*(rows[..., i : i + 1] for i in range(3)), _edge_weights(steps[0], steps[1]))
-        weights = _edge_weights(-steps[-1], -steps[-2])
-        last = _three(*(rows[..., n - 1 - i : n - i] for i in range(3)), weights)
+        first = _three([rows[..., i : i + 1] for i in range(3)], _edge_weights(steps[0], steps[1]))
+        last = _three([rows[..., n - 1 - i : n - i] for i in range(3)], _edge_weights(-steps[-1], -steps[-2]))
     return moveaxis(astype(concatenate([first, inner, last], -1), f.dtype), -1, axis)
 
 
-def _three(x: LazyArray, y: LazyArray, z: LazyArray, weights: tuple[Any, Any, Any]) -> LazyArray:
-    parts = [multiply(each, numpy.asarray(weight, each.dtype)) for each, weight in zip((x, y, z), weights)]
+def _three(arrays: list[LazyArray], weights: tuple[Any, Any, Any]) -> LazyArray:
+    """The weighted sum of three arrays."""
+    parts = [multiply(each, numpy.asarray(weight, each.dtype)) for each, weight in zip(arrays, weights)]
     return add(add(parts[0], parts[1]), parts[2])
 
 

@@ -6,16 +6,51 @@ from typing import Any
 
 import numpy
 
-from .. import _frazil
 from ..lazy.array import LazyArray
-from ..lazy.operators import operator
+from . import ufuncs
 from .arrays import asarray, astype, axis_of
-from .shapes import expand_dims, extent_of, reshape, take
-from .ufuncs import common, matmul, multiply, power, subtract
+from .complexes import broadcast_extents, conjugate, on_host
+from .einsums import einsum
+from .host import is_complex, known, like, tensor
+from .outputs import with_out
+from .shapes import broadcast_to, concatenate, expand_dims, extent_of, moveaxis, reshape, squeeze, take
+from .ufuncs import common, multiply, power, subtract
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+def _product_types(a: Any, b: Any) -> list[Any]:
+    """The type of a matrix product of complex numbers."""
+    rows = () if len(a.shape) == 1 else (a.shape[-2],)
+    columns = () if len(b.shape) == 1 else (b.shape[-1],)
+    shape = (*broadcast_extents(a.shape[:-2], b.shape[:-2]), *rows, *columns)
+    return [tensor(numpy.result_type(like(a.dtype), like(b.dtype)), shape)]
+
+
+known("matmul", numpy.matmul, _product_types)
+
+
+@with_out
+def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
+    """The matrix product, over the axes before the last two broadcast; NumPy computes that of complex numbers."""
+    if dtype is not None:
+        x1, x2 = astype(x1, dtype), astype(x2, dtype)
+    return on_host("matmul", x1, x2) if is_complex(x1) or is_complex(x2) else ufuncs.matmul(x1, x2)
+
+
+def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
+    """The inner products of vectors along an axis; the conjugate of the first is taken."""
+    x1, x2 = common(x1, x2)
+    if not x1.ndim or not x2.ndim:
+        raise ValueError("vecdot() of an array without axes")
+    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    if x1._extents[-1] != x2._extents[-1] and None not in (x1._extents[-1], x2._extents[-1]):
+        raise ValueError(f"vectors of {x1._extents[-1]} and {x2._extents[-1]} elements")
+    rows, columns = reshape(conjugate(x1), (*x1.shape[:-1], 1, x1.shape[-1])), expand_dims(x2, -1)
+    return squeeze(matmul(rows, columns), (-2, -1))
+
+
+@with_out
 def dot(a: Any, b: Any) -> LazyArray:
     """Of vectors the inner product, of matrices the product; sums over the last axis of a and the last but one of b."""
     a, b = asarray(a), asarray(b)
@@ -47,6 +82,7 @@ def inner(a: Any, b: Any) -> LazyArray:
     return einsum(f"{left}z,{right}z->{left}{right}", a, b)
 
 
+@with_out
 def outer(a: Any, b: Any) -> LazyArray:
     """Products of all pairs of elements."""
     a, b = common(a, b)
@@ -56,12 +92,7 @@ def outer(a: Any, b: Any) -> LazyArray:
 def vdot(a: Any, b: Any) -> LazyArray:
     """The inner product of the flattened arrays."""
     a, b = common(a, b)
-    return matmul(a.reshape(-1), b.reshape(-1))
-
-
-def einsum(subscripts: str, *operands: Any) -> LazyArray:
-    """Sums of products by Einstein's convention."""
-    return operator("Einsum", equation=subscripts)(*_frazil.in_common(*operands))
+    return matmul(conjugate(a.reshape(-1)), b.reshape(-1))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
@@ -96,15 +127,31 @@ def kron(a: Any, b: Any) -> LazyArray:
     return reshape(multiply(left, expand_dims(b, tuple(range(0, 2 * rank, 2)))), shape)
 
 
-def cross(a: Any, b: Any) -> LazyArray:
-    """The vector products along the last axes, of three elements."""
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> LazyArray:
+    """The vector products along axes of two or three elements; a third element that is not there is 0.
+
+    Two vectors of two elements have the third element of the product as their result.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
     a, b = common(a, b)
-    if a._extents[-1:] != (3,) or b._extents[-1:] != (3,):
-        raise ValueError("vectors have three elements")
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    counts = (extent_of(a, -1), extent_of(b, -1))
+    if not set(counts) <= {2, 3}:
+        raise ValueError(f"vectors have two or three elements, not {counts[0]} and {counts[1]}")
+    if counts == (2, 2):
+        return subtract(multiply(a[..., 0], b[..., 1]), multiply(a[..., 1], b[..., 0]))
+    a, b = _of_three(a), _of_three(b)
     after, before = [1, 2, 0], [2, 0, 1]
-    return subtract(
-        multiply(take(a, after, -1), take(b, before, -1)), multiply(take(a, before, -1), take(b, after, -1))
-    )
+    left = multiply(take(a, after, -1), take(b, before, -1))
+    return moveaxis(subtract(left, multiply(take(a, before, -1), take(b, after, -1))), -1, axisc)
+
+
+def _of_three(x: LazyArray) -> LazyArray:
+    """Vectors with a third element, which is 0 unless it is there."""
+    if extent_of(x, -1) == 3:
+        return x
+    return concatenate([x, broadcast_to(asarray(0, x.dtype), (*x.shape[:-1], 1))], -1)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:

@@ -60,6 +60,14 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
     return transpose(a, order)
 
 
+def matrix_transpose(x: Any) -> LazyArray:
+    """The last two axes exchanged."""
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError(f"an array with {x.ndim} axes is no matrix")
+    return swapaxes(x, -1, -2)
+
+
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> LazyArray:
     """Some axes in other places, the rest in order."""
     a = asarray(a)

@@ -11,7 +11,7 @@ from ..lazy.array import LazyArray
 from .arrays import asarray, astype, axis_of, full
 from .elementwise import clip, is_inexact
 from .outputs import with_out
-from .products import einsum
+from .einsums import einsum
 from .reductions import Axis, counting, max, mean, min, sum
 from .shapes import (
     broadcast_to,
@@ -154,7 +154,7 @@ def _vector(x: Any) -> LazyArray:
 
 def _variables(m: Any, y: Any, rowvar: bool) -> LazyArray:
     """The rows of one or two arrays, each of which is a variable."""
-    rows = []
+    rows: list[LazyArray] = []
     for each in (m, y):
         each = None if each is None else asarray(each)
         if each is None:

@@ -1,0 +1,36 @@
+"""Linear algebra under the names of numpy.linalg.
+
+Norms, products, powers, traces and determinants are operators. NumPy computes the rest on the host: immediately, which
+reads the operands and raises LinAlgError, or by a node in a recorded function.
+"""
+
+from numpy.linalg import LinAlgError
+
+from ..moves import diagonal, trace
+from ..products import cross, matmul, outer, tensordot, vecdot
+from ..shapes import matrix_transpose
+from .norms import cond, matrix_norm, matrix_rank, multi_dot, norm, vector_norm
+from .solvers import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SlogdetResult,
+    SVDResult,
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrix_power,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+)
