@@ -9,6 +9,7 @@ import frazil.numpy as fnp
 import numpy as np
 
 CASES = 200  # of each function
+NEAR = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}  # tolerances
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "float32", "float64"]
 SHAPES = [(), (1,), (2,), (3,), (5,), (0,), (2, 3), (1, 4), (3, 1), (3, 0), (2, 1, 3)]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 2.5, -2.5, 3.5, 8.0, 1000.0, np.inf, -np.inf, np.nan, 1e-3, 0.3]
@@ -103,7 +104,7 @@ def outcome(function, module, arguments):
 
 
 def kinds(error):
-    return [kind for kind in (ValueError, TypeError, IndexError, OverflowError) if isinstance(error, kind)]
+    return [kind for kind in (ValueError, TypeError, IndexError, OverflowError, np.linalg.LinAlgError) if isinstance(error, kind)]
 
 
 def difference(name, ours, theirs):
@@ -126,7 +127,7 @@ def difference(name, ours, theirs):
     for mine, wanted in zip(ours, theirs):
         if mine.dtype != wanted.dtype or mine.shape != wanted.shape:
             return f"{mine.dtype}{mine.shape} instead of {wanted.dtype}{wanted.shape}"
-        near = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}.get(str(wanted.dtype), 0)
+        near = NEAR.get(str(wanted.dtype), 0)
         if not np.allclose(mine, wanted, near, near, equal_nan=True):
             return "other values"
     return None

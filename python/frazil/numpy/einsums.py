@@ -36,7 +36,7 @@ def _letters(labels: Sequence[Any], known_labels: dict[Any, str]) -> str:
 
 
 def _of_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The text and the operands of arrays with a list of labels after each, and perhaps that of the result at the end."""
+    """The text and the operands of arrays with a list of labels after each, and perhaps the result's at the end."""
     operands, lists = list(arguments[:-1:2]), list(arguments[1::2])
     result = arguments[-1] if len(arguments) % 2 else None
     labels = {label for each in [*lists, result or []] for label in each if label is not Ellipsis}

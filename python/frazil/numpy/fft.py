@@ -77,19 +77,24 @@ for _name in NAMES:
 
 
 def _transformed(name: str, a: Any, axes: list[int], s: list[int] | None, norm: str | None) -> LazyArray:
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
     if s is not None and any(n < 1 for n in s):
         raise ValueError(f"a transform has at least one element, not {s}")
     return call(f"fft.{name}", [a], axes=axes, s=s, norm=norm)  # type: ignore[no-any-return]
 
 
+def _check_norm(norm: str | None) -> None:
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
+
+
 def _along(name: str, a: Any, n: int | None, axis: int, norm: str | None) -> LazyArray:
+    _check_norm(norm)
     a = asarray(a)
     return _transformed(name, a, [axis_of(axis, a.ndim)], None if n is None else [n], norm)
 
 
 def _over(name: str, a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None) -> LazyArray:
+    _check_norm(norm)
     a = asarray(a)
     if axes is None:
         axes = tuple(range(a.ndim - (a.ndim if s is None else len(s)), a.ndim))

@@ -14,7 +14,7 @@ from ..complexes import on_host
 from ..elementwise import is_inexact, where
 from ..host import is_complex
 from ..outputs import with_out
-from ..products import matmul
+from ..products import dot, matmul
 from ..reductions import any, max, min, sum
 from ..shapes import expand_dims, extent_of, moveaxis, ravel, reshape, squeeze
 from ..ufuncs import absolute, divide, greater, isnan, logical_and, logical_not, multiply, not_equal, power, sqrt
@@ -137,6 +137,8 @@ def multi_dot(arrays: Sequence[Any]) -> LazyArray:
     made = [asarray(each) for each in arrays]
     if len(made) < 2:
         raise ValueError("a product has two matrices at least")
+    if len(made) == 2:
+        return dot(*made)
     row, column = made[0].ndim == 1, made[-1].ndim == 1
     made[0] = expand_dims(made[0], 0) if row else made[0]
     made[-1] = expand_dims(made[-1], 1) if column else made[-1]

@@ -121,13 +121,13 @@ host_function("qr", numpy.linalg.qr, _qr_types)
 
 def _lstsq(a: numpy.ndarray, b: numpy.ndarray, rcond: float | None) -> Any:
     made = numpy.linalg.lstsq(a, b, rcond)
-    return made[0], made[1], numpy.int64(made[2]), made[3]
+    return made[0], made[1], numpy.int32(made[2]), made[3]
 
 
 def _lstsq_types(a: Any, b: Any, rcond: float | None) -> list[Any]:
     values = tensor(real_part(a.dtype), (least(*a.shape),))
     residuals = tensor(real_part(a.dtype), ("?",))
-    return [tensor(like(a.dtype), (a.shape[1], b.shape[1])), residuals, tensor("int64", ()), values]
+    return [tensor(like(a.dtype), (a.shape[1], b.shape[1])), residuals, tensor("int32", ()), values]
 
 
 host_function("lstsq", _lstsq, _lstsq_types)
@@ -225,12 +225,14 @@ def _check_triangle(UPLO: str) -> str:
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Returns the eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns."""
-    return EighResult(*call("linalg.eigh", [square(a)], 2, UPLO=_check_triangle(UPLO)))
+    UPLO = _check_triangle(UPLO)
+    return EighResult(*call("linalg.eigh", [square(a)], 2, UPLO=UPLO))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> LazyArray:
     """Returns the eigenvalues of symmetric matrices in ascending order."""
-    return call("linalg.eigvalsh", [square(a)], UPLO=_check_triangle(UPLO))  # type: ignore[no-any-return]
+    UPLO = _check_triangle(UPLO)
+    return call("linalg.eigvalsh", [square(a)], UPLO=UPLO)  # type: ignore[no-any-return]
 
 
 def eig(a: Any) -> EigResult:
