@@ -43,7 +43,7 @@ class LazyArray(_frazil.LazyArray):
     """An array that may not have been computed yet, with the operators and methods of NumPy's arrays.
 
     Operators on it record; reading it (numpy(), item(), bool(), float(), print()) runs what it depends on, and nothing
-    else. It does not change: x[0] = 1 is refused. frazil.numpy makes them and has the functions.
+    else. It does not change: x[0] = 1 is refused, x.at[0].set(1) is another array. frazil.numpy makes them and has the functions.
     """
 
     __slots__ = ("__weakref__",)
@@ -94,6 +94,13 @@ class LazyArray(_frazil.LazyArray):
         """The imaginary parts: zeros unless elements are complex."""
         return _functions().imag(self)  # type: ignore[no-any-return]
 
+    @property
+    def at(self) -> Any:
+        """Places to assign to: x.at[key].set(values) is an array with other elements; also add, multiply, min, max."""
+        from ..numpy.assigns import At
+
+        return At(self)
+
     def copy(self) -> LazyArray:
         """The array, which does not change."""
         return self
@@ -122,6 +129,30 @@ class LazyArray(_frazil.LazyArray):
         if dtype is not None and value.dtype != dtype:
             return value.astype(dtype)
         return value.copy() if copy else value
+
+    @property
+    def mT(self) -> LazyArray:
+        """The last two axes exchanged."""
+        return _functions().matrix_transpose(self)
+
+    @property
+    def device(self) -> str:
+        """The device: 'cpu'."""
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> LazyArray:
+        """The array. Raises ValueError for a device other than 'cpu'."""
+        _functions().asarray(0, device=device)
+        return self
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """frazil.numpy, which has the names of the Python array API standard 2022.12."""
+        if api_version not in (None, "2021.12", "2022.12"):
+            raise ValueError(f"the version of the array API is 2022.12, not {api_version}")
+        return _functions()
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The CPU's memory."""
@@ -159,7 +190,7 @@ class LazyArray(_frazil.LazyArray):
         return bool(_functions().any(self == value))
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError("a lazy array does not change: make another one by frazil.numpy.where() or concatenate()")
+        raise TypeError("a lazy array does not change: write y = x.at[key].set(value), or use frazil.numpy.where()")
 
     def __repr__(self) -> str:
         if self._there:
@@ -184,21 +215,21 @@ class LazyArray(_frazil.LazyArray):
     def __deepcopy__(self, memo: Any) -> LazyArray:
         return self
 
-    def astype(self, dtype: Any) -> LazyArray:
-        """The elements cast to another type."""
+    def astype(self, dtype: Any, *, copy: bool = True) -> LazyArray:
+        """The elements cast to another type. `copy` changes nothing: arrays do not change."""
         return _functions().astype(self, dtype)
 
-    def reshape(self, *shape: Any) -> LazyArray:
+    def reshape(self, *shape: Any, order: str = "C") -> LazyArray:
         """As frazil.numpy.reshape(); the extents may be several arguments."""
-        return _functions().reshape(self, shape[0] if len(shape) == 1 else shape)
+        return _functions().reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
     def transpose(self, *axes: Any) -> LazyArray:
         """As frazil.numpy.transpose(); the axes may be several arguments."""
         return _functions().transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
-    def flatten(self) -> LazyArray:
+    def flatten(self, order: str = "C") -> LazyArray:
         """The elements along one axis."""
-        return self.reshape(-1)
+        return self.reshape(-1, order=order)
 
     ravel = flatten
     sum, mean, prod, max, min = (_method(name) for name in ("sum", "mean", "prod", "max", "min"))
@@ -207,6 +238,7 @@ class LazyArray(_frazil.LazyArray):
     argsort, take, squeeze, round = (_method(name) for name in ("argsort", "take", "squeeze", "round"))
     cumprod, diagonal, trace, repeat = (_method(name) for name in ("cumprod", "diagonal", "trace", "repeat"))
     ptp, searchsorted, compress, conj = (_method(name) for name in ("ptp", "searchsorted", "compress", "conj"))
+    conjugate, choose, argpartition = (_method(name) for name in ("conjugate", "choose", "argpartition"))
     swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
     __lshift__, __rlshift__ = _operator("left_shift"), _operator("left_shift", True)
     __rshift__, __rrshift__ = _operator("right_shift"), _operator("right_shift", True)

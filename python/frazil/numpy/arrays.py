@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence, TypeVar
 
 import numpy
 
@@ -15,6 +15,26 @@ from ..lazy.operators import operator, ops
 
 newaxis = None
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
+
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def check_device(device: Any) -> None:
+    """Raises ValueError for a device other than the CPU."""
+    if device not in (None, "cpu"):
+        raise ValueError(f"arrays are on the device 'cpu', not {device!r}")
+
+
+def with_device(function: Made) -> Made:
+    """Gives a function that makes arrays the parameter `device`: None or "cpu"."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check_device(kwargs.pop("device", None))
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
 
 
 def numpy_dtype(of: Any) -> Any:
@@ -58,21 +78,34 @@ def _made(value: Any, dtype: Any, copy: bool) -> LazyArray:
     return made if dtype is None else astype(made, dtype)
 
 
-def array(object: Any, dtype: Any = None) -> LazyArray:
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0
+) -> LazyArray:
     """A lazy array of a NumPy array, a DLPack tensor, a number or a list, whose elements are copied.
 
-    Without `dtype` it is the element type that numpy.array() chooses: float64 for Python's floats.
+    Without `dtype` it is the element type that numpy.array() chooses: float64 for Python's floats. Axes of extent 1
+    come first where there are fewer than `ndmin`. `order` changes nothing.
     """
-    return _made(object, dtype, True)
+    made = _made(object, dtype, bool(copy))
+    return made if made.ndim >= ndmin else made.reshape((1,) * (ndmin - made.ndim) + made.shape)
 
 
-def asarray(a: Any, dtype: Any = None) -> LazyArray:
-    """As array(), but without a copy where that is possible: the elements must not change afterwards."""
-    return _made(a, dtype, False)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None
+) -> LazyArray:
+    """As array(), but unless `copy` is True without a copy where that is possible: elements must not change then."""
+    check_device(device)
+    return _made(a, dtype, copy is True)
 
 
-def astype(x: Any, dtype: Any) -> LazyArray:
-    """The elements cast to another type."""
+def from_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> LazyArray:
+    """A lazy array of a DLPack tensor in the CPU's memory, which must not change afterwards unless it is copied."""
+    check_device(device)
+    return _made(x, None, bool(copy))
+
+
+def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> LazyArray:
+    """The elements cast to another type. `copy` changes nothing: arrays do not change."""
     x = asarray(x)
     to = dtype_of(dtype)
     if x.dtype == to.numpy:
@@ -84,6 +117,7 @@ def astype(x: Any, dtype: Any) -> LazyArray:
     return operator("Cast", to=to.onnx)(x)
 
 
+@with_device
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> LazyArray:
     """One value everywhere; the shape may have arrays without axes. `order` changes nothing."""
     value = asarray(fill_value, dtype)
@@ -96,11 +130,13 @@ def _filled(value: int, shape: Any, dtype: Any) -> LazyArray:
     return asarray(numpy.full(shape, value, numpy_dtype(dtype)))
 
 
+@with_device
 def zeros(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
     """Zeros. `order` changes nothing."""
     return _filled(0, shape, dtype)
 
 
+@with_device
 def ones(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
     """Ones. `order` changes nothing."""
     return _filled(1, shape, dtype)
@@ -109,6 +145,7 @@ def ones(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
 empty = zeros
 
 
+@with_device
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> LazyArray:
@@ -117,11 +154,13 @@ def full_like(
     return full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
 
 
+@with_device
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
     """Zeros, as full_like()."""
     return full_like(a, 0, dtype, shape=shape)
 
 
+@with_device
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
     """Ones, as full_like()."""
     return full_like(a, 1, dtype, shape=shape)
@@ -130,8 +169,24 @@ def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, s
 empty_like = zeros_like
 
 
-def arange(*args: Any, dtype: Any = None) -> LazyArray:
+def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of arange() by position: (stop,), (start, stop) or (start, stop, step)."""
+    given = dict(zip(("start", "stop", "step"), args))
+    twice = [name for name in kwargs if name in given]
+    wrong = [name for name in kwargs if name not in ("start", "stop", "step")]
+    if twice or wrong or (not args and "start" not in kwargs and "stop" not in kwargs):
+        raise TypeError(f"arange() takes start, stop and step, each once, got {', '.join([*twice, *wrong]) or 'none'}")
+    given.update(kwargs)
+    if "start" in given and given.get("stop") is None:
+        given = {**given, "start": 0, "stop": given["start"]}
+    step = given.get("step")
+    return (given.get("start", 0), given["stop"], *(() if step is None else (step,)))
+
+
+@with_device
+def arange(*args: Any, dtype: Any = None, **kwargs: Any) -> LazyArray:
     """The numbers from `start` (0) to `stop`, in steps of `step` (1); bounds may be arrays without axes."""
+    args = _bounds(args, kwargs)
     if _has_lazy(args):
         start, stop, step = (
             args[0] if len(args) > 1 else 0,
@@ -144,6 +199,7 @@ def arange(*args: Any, dtype: Any = None) -> LazyArray:
     return asarray(numpy.arange(*args, dtype=None if dtype is None else numpy_dtype(dtype)))
 
 
+@with_device
 def linspace(
     start: Any,
     stop: Any,
@@ -160,6 +216,7 @@ def linspace(
     return (asarray(made[0]), made[1]) if retstep else asarray(made)
 
 
+@with_device
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
     """Ones on a diagonal, zeros elsewhere. `order` changes nothing."""
     return asarray(numpy.eye(N, M, k, numpy_dtype(dtype)))

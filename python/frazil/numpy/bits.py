@@ -12,8 +12,11 @@ from .arrays import asarray, astype
 from .complexes import _ufunc
 from .elementwise import is_inexact, where
 from .host import call, known, tensor
-from .ufuncs import common, floor, isinf, multiply, subtract
+from .ufuncs import absolute, add, bitwise_and, common, floor, isinf, multiply, subtract
 
+MASKS = [  # of neighbouring groups of 1, 2, 4, ... bits
+    numpy.uint64(((1 << 64) - 1) // ((1 << width) + 1)) for width in (1, 2, 4, 8, 16, 32)
+]
 _NAMES = {name: _ufunc(name) for name in ("gcd", "lcm", "nextafter", "spacing")}
 known("i0", numpy.i0, lambda x: [x])
 known("frexp", numpy.frexp, lambda x: [x, tensor("int32", x.shape)])
@@ -82,6 +85,18 @@ def modf(x: Any) -> tuple[LazyArray, LazyArray]:
     whole = reals.trunc(x)
     rest = where(isinf(x), asarray(0.0, x.dtype), subtract(x, whole))
     return reals.copysign(rest, x), reals.copysign(whole, x)
+
+
+def bitwise_count(x: Any) -> LazyArray:
+    """Returns how many bits of the absolute value are 1, as uint8."""
+    x = asarray(x)
+    if x.dtype.kind not in "biu":
+        raise TypeError(f"bitwise_count() of {x.dtype}: integers have bits")
+    rest = astype(absolute(x) if x.dtype != bool else x, "uint64")
+    for shift, mask in zip((1, 2, 4, 8, 16, 32), MASKS):
+        parts = (bitwise_and(rest, mask), bitwise_and(reals.right_shift(rest, asarray(shift, "uint64")), mask))
+        rest = add(*parts)
+    return astype(rest, "uint8")
 
 
 def i0(x: Any) -> LazyArray:

@@ -59,6 +59,7 @@ def _cast(x: numpy.ndarray, to: str) -> numpy.ndarray:
     return x.astype(to)
 
 
+known("sort_complex", numpy.sort_complex, lambda x: [tensor(numpy.result_type(like(x.dtype), "F"), x.shape)])
 known("astype", _cast, lambda x, to: [tensor(to, x.shape)])
 _KNOWN |= {name: _ufunc(name) for name in ("real", "imag", "angle", "iscomplex", "isreal")}
 
@@ -97,6 +98,20 @@ def angle(z: Any, deg: bool = False) -> LazyArray:
     """Returns the angle in the complex plane, in radians or degrees: 0 of positive numbers, pi of negative ones."""
     made = on_host("angle", z) if is_complex(z) else reals.arctan2(reals.imag(reals.real(z)), z)
     return reals.rad2deg(made) if deg else made
+
+
+def real_if_close(a: Any, tol: float = 100) -> LazyArray:
+    """Returns the real parts where all imaginary ones are small. It reads whether they are."""
+    a = asarray(a)
+    if not is_complex(a):
+        return a
+    limit = tol * numpy.finfo(a.dtype).eps if tol > 1 else tol
+    return real(a) if (abs(a.numpy().imag) < limit).all() else a
+
+
+def sort_complex(a: Any) -> LazyArray:
+    """Returns the elements sorted by their real parts, then by the imaginary ones, as complex numbers."""
+    return call("sort_complex", [a])  # type: ignore[no-any-return]
 
 
 def iscomplexobj(x: Any) -> bool:

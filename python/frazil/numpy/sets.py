@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, NamedTuple, Sequence
 
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator
@@ -10,7 +10,7 @@ from .arrays import asarray, astype, axis_of
 from .elementwise import is_inexact, isclose
 from .moves import broadcast_arrays
 from .outputs import with_out
-from .reductions import all
+from .reductions import all, cumsum
 from .shapes import (
     argsort,
     broadcast_to,
@@ -25,7 +25,7 @@ from .shapes import (
     take_along_axis,
 )
 from .counts import searchsorted
-from .ufuncs import common, equal, isnan, logical_and, logical_not, logical_or, minimum
+from .ufuncs import common, equal, isnan, logical_and, logical_not, logical_or, minimum, not_equal, subtract
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
@@ -53,7 +53,9 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool(all(equal(a1, a2)))
 
 
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> LazyArray:
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> LazyArray:
     """Whether each element is one of some values."""
     element, values = common(element, ravel(test_elements))
     if not extent_of(values, 0):
@@ -65,7 +67,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     return logical_not(made) if invert else made
 
 
-def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> LazyArray:
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> LazyArray:
     """isin() of the flattened array."""
     return isin(ravel(ar1), ar2, assume_unique, invert)
 
@@ -99,17 +101,93 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> LazyArray:
     return take(a, flatnonzero(chosen), axis)
 
 
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """The values of the flattened array, sorted, each once; with first indices, the place of each element, counts."""
-    row = ravel(ar)
-    if row.dtype == bool:
-        found = unique(astype(row, "uint8"), return_index, return_inverse, return_counts)
-        return (astype(found[0], bool), *found[1:]) if isinstance(found, tuple) else astype(found, bool)
-    values, first, place, counts = operator("Unique", 4, sorted=1)(row)
-    wanted = [values]
-    for asked, made in ((return_index, first), (return_inverse, place), (return_counts, counts)):
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """The values of the flattened array, sorted, each once; with first indices, the place of each element, counts.
+
+    Along an axis the parts that differ, sorted by their elements in order. NaN is one value, or with equal_nan=False
+    as many as there are.
+    """
+    row = ravel(ar) if axis is None else asarray(ar)
+    place = 0 if axis is None else axis_of(axis, row.ndim)
+    kind = row.dtype
+    found = list(_found(astype(row, "uint8") if kind == bool else row, None if axis is None else place, equal_nan))
+    found[0] = astype(found[0], kind)
+    wanted = [found[0]]
+    for asked, made in zip((return_index, return_inverse, return_counts), found[1:]):
         wanted += [made] if asked else []
-    return tuple(wanted) if len(wanted) > 1 else values
+    return tuple(wanted) if len(wanted) > 1 else found[0]
+
+
+def _found(row: LazyArray, axis: int | None, equal_nan: bool) -> tuple[LazyArray, ...]:
+    """Values, first indices, places and counts."""
+    if not is_inexact(row) or axis is not None:
+        along = {} if axis is None else {"axis": axis}
+        return operator("Unique", 4, sorted=1, **along)(row)  # type: ignore[no-any-return]
+    order = argsort(row)
+    line = take(row, order)
+    before, after = line[:-1], line[1:]
+    new = not_equal(before, after)
+    new = logical_and(new, logical_not(logical_and(isnan(before), isnan(after)))) if equal_nan else new
+    new = concatenate([broadcast_to(asarray(True), (min(1, extent_of(row, 0)),)), new])
+    begin = flatnonzero(new)
+    ends = concatenate([begin[1:], broadcast_to(asarray(extent_of(row, 0)), begin[:1].shape)])
+    numbers = subtract(cumsum(new), 1)
+    return line[begin], take(order, begin), take(numbers, argsort(order)), subtract(ends, begin)
+
+
+class UniqueAllResult(NamedTuple):
+    """What unique_all() returns."""
+
+    values: LazyArray
+    indices: LazyArray
+    inverse_indices: LazyArray
+    counts: LazyArray
+
+
+class UniqueCountsResult(NamedTuple):
+    """What unique_counts() returns."""
+
+    values: LazyArray
+    counts: LazyArray
+
+
+class UniqueInverseResult(NamedTuple):
+    """What unique_inverse() returns."""
+
+    values: LazyArray
+    inverse_indices: LazyArray
+
+
+def unique_all(x: Any) -> UniqueAllResult:
+    """The values, each once, their first indices, the place of each element and counts; each NaN is a value."""
+    x = asarray(x)
+    values, first, place, counts = unique(x, True, True, True, equal_nan=False)
+    return UniqueAllResult(values, first, reshape(place, x.shape), counts)
+
+
+def unique_counts(x: Any) -> UniqueCountsResult:
+    """The values, each once, and counts; each NaN is a value."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> UniqueInverseResult:
+    """The values, each once, and the place of each element; each NaN is a value."""
+    x = asarray(x)
+    values, place = unique(x, return_inverse=True, equal_nan=False)
+    return UniqueInverseResult(values, reshape(place, x.shape))
+
+
+def unique_values(x: Any) -> LazyArray:
+    """The values, each once; each NaN is a value."""
+    return unique(x, equal_nan=False)  # type: ignore[no-any-return]
 
 
 def union1d(ar1: Any, ar2: Any) -> LazyArray:
@@ -117,20 +195,24 @@ def union1d(ar1: Any, ar2: Any) -> LazyArray:
     return unique(concatenate([ar1, ar2], None))  # type: ignore[no-any-return]
 
 
-def intersect1d(ar1: Any, ar2: Any) -> LazyArray:
-    """The values that both arrays have, sorted, each once."""
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The values that both arrays have, sorted, each once; with their first indices in both if it is asked for."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
-    values = unique(ar1)
-    return values[isin(values, ar2)]  # type: ignore[no-any-return]
+    values, first = unique(ar1, return_index=True)
+    both = isin(values, ar2)
+    if not return_indices:
+        return values[both]
+    others, second = unique(ar2, return_index=True)
+    return values[both], first[both], second[isin(others, ar1)]
 
 
-def setdiff1d(ar1: Any, ar2: Any) -> LazyArray:
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
     """The values of the first array that the second does not have, sorted, each once."""
-    values = unique(ar1)
+    values = ravel(ar1) if assume_unique else unique(ar1)
     return values[isin(values, ar2, invert=True)]  # type: ignore[no-any-return]
 
 
-def setxor1d(ar1: Any, ar2: Any) -> LazyArray:
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
     """The values that one of two arrays has, sorted, each once."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
     return sort(concatenate([setdiff1d(ar1, ar2), setdiff1d(ar2, ar1)]))

@@ -80,7 +80,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     return transpose(a, order)
 
 
-def expand_dims(a: Any, axis: int | Sequence[int]) -> LazyArray:
+def expand_dims(a: Any, axis: int | Sequence[int] = 0) -> LazyArray:
     """New axes of extent 1 at these places of the result."""
     a = asarray(a)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -153,6 +153,13 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     """Arrays beside each other."""
     made = [each if each.ndim else reshape(each, -1) for each in map(asarray, tup)]
     return concatenate(made, 0 if made[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
+    """The parts along an axis, without that axis."""
+    x = asarray(x)
+    axis = axis_of(axis, x.ndim)
+    return tuple(take(x, i, axis) for i in range(extent_of(x, axis)))
 
 
 def extent_of(x: LazyArray, axis: int) -> int:

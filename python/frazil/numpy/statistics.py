@@ -12,7 +12,7 @@ from .arrays import asarray, astype, axis_of, full
 from .elementwise import clip, is_inexact
 from .outputs import with_out
 from .einsums import einsum
-from .reductions import Axis, counting, max, mean, min, sum
+from .reductions import Axis, counting, cumsum, max, mean, min, sum
 from .shapes import (
     broadcast_to,
     concatenate,
@@ -46,6 +46,32 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     if axis is None or (not a.ndim and axis in (0, -1)):
         return scanned(ravel(a), 0, multiply)
     return scanned(a, axis_of(axis, a.ndim), multiply)
+
+
+def _with_first(made: LazyArray, first: int, axis: int) -> LazyArray:
+    edge = (*made.shape[:axis], 1, *made.shape[axis + 1 :])
+    return concatenate([full(edge, asarray(first, made.dtype)), made], axis)
+
+
+def _cumulative(scan: Callable[..., LazyArray], first: int, x: Any, axis: Any, dtype: Any, include: bool) -> LazyArray:
+    x = asarray(x)
+    if axis is None and x.ndim > 1:
+        raise ValueError(f"an array with {x.ndim} axes needs an axis")
+    place = axis_of(-1 if axis is None else axis, x.ndim) if x.ndim else 0
+    made = scan(x, place, dtype)
+    return _with_first(made, first, place) if include else made
+
+
+@with_out
+def cumulative_sum(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> LazyArray:
+    """Sums up to each element along an axis; with 0 before them if it is asked for."""
+    return _cumulative(cumsum, 0, x, axis, dtype, include_initial)
+
+
+@with_out
+def cumulative_prod(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> LazyArray:
+    """Products up to each element along an axis; with 1 before them if it is asked for."""
+    return _cumulative(cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:

@@ -85,7 +85,7 @@ class ufunc:
         if len(args) == self.nargs and out is None:
             *args, out = args  # type: ignore[assignment]
         if len(args) != self.nin:
-            raise TypeError(f"{self.__name__}() takes {self.nin} arrays, got {len(args)}")
+            raise TypeError(f"{self.__name__}() takes {self.nin} arguments, got {len(args)}")
         made = self(*(args if dtype is None else self._cast(args, dtype, casting)))
         if dtype is not None:
             made = astype(made, dtype)

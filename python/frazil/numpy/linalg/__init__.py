@@ -6,9 +6,9 @@ reads the operands and raises LinAlgError, or by a node in a recorded function.
 
 from numpy.linalg import LinAlgError
 
-from ..moves import diagonal, trace
-from ..products import cross, matmul, outer, tensordot, vecdot
+from ..products import matmul, tensordot, vecdot
 from ..shapes import matrix_transpose
+from .standard import cross, diagonal, outer, trace
 from .norms import cond, matrix_norm, matrix_rank, multi_dot, norm, vector_norm
 from .solvers import (
     EighResult,

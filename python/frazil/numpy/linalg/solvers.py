@@ -263,8 +263,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[LazyArray, LazyArray, Lazy
     return (squeeze(made[0], 1) if column else made[0], *made[1:])  # type: ignore[return-value]
 
 
-def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> LazyArray:
-    """Returns the pseudo-inverses; singular values below `rcond` times the largest count as 0."""
+def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False, *, rtol: float | None = None) -> LazyArray:
+    """Returns the pseudo-inverses; singular values below `rcond`, or `rtol`, times the largest count as 0."""
+    rcond = rcond if rtol is None else rtol
     return call("linalg.pinv", [matrix(a)], rcond=float(rcond), hermitian=hermitian)  # type: ignore[no-any-return]
 
 
