@@ -164,7 +164,8 @@ def cells(draw):
     density = draw.choice([False, True])
     if draw.choice([False, True]):
         return (x, y), lambda xp, x, y: xp.histogram2d(x, y, bins, between, density, weights)
-    return (x, y), lambda xp, x, y: (lambda h, edges: [h, *edges])(*xp.histogramdd((x, y), bins, between, density, weights))
+    listed = lambda counts, edges: [counts, *edges]  # noqa: E731
+    return (x, y), lambda xp, x, y: listed(*xp.histogramdd((x, y), bins, between, density, weights))
 
 
 def edges_by_name(draw):
@@ -200,6 +201,31 @@ def taken_by_mode(draw):
     return (x, at), lambda xp, x, at: xp.take(x, at, place, mode=mode)
 
 
+def padded_by(modes):
+    """Padding, with what each mode takes."""
+
+    def drawn(draw):
+        x = finite(draw.array(draw.choice([(1,), (3,), (4,), (2, 3), (3, 1, 2)]), ["int64", "float64", "int32"]))
+        mode = draw.choice(modes)
+        pair = lambda low=0: (draw.integer(low, 4), draw.integer(low, 4))  # noqa: E731
+        width = draw.choice([draw.integer(0, 4), pair(), tuple(pair() for _ in range(x.ndim))])
+        more = draw.choice([{}, EXTRA[mode](draw, pair)] if mode in EXTRA else [{}])
+        return (x,), lambda xp, x: xp.pad(x, width, mode, **more)
+
+    return drawn
+
+
+EXTRA = {
+    **{
+        mode: lambda draw, pair: {"stat_length": draw.choice([None, draw.integer(1, 4), pair(1)])}
+        for mode in ["maximum", "mean", "median", "minimum"]
+    },
+    **{mode: lambda draw, pair: {"reflect_type": draw.choice(["even", "odd"])} for mode in ["reflect", "symmetric"]},
+    "linear_ramp": lambda draw, pair: {"end_values": draw.choice([-3, (5, 2)])},
+    "edge": lambda draw, pair: {"stat_length": 2},
+}
+
+
 def digits(name, two=False, dtypes=INTEGERS):
     return of_two(name, dtypes) if two else of(name, dtypes)
 
@@ -219,6 +245,10 @@ def bits(name):
 
 
 CALLS = {
+    "pad by statistics": padded_by(["maximum", "mean", "median", "minimum"]),
+    "pad by a ramp": padded_by(["linear_ramp"]),
+    "pad by reflections": padded_by(["reflect", "symmetric"]),
+    "pad by what is not there": padded_by(["edge", "none"]),
     **{f"{name} into an array": into(name, True) for name in UFUNCS},
     **{f"{name} into an array": into(name, False) for name in ["negative", "sqrt", "sign"]},
     **{f"{name} in a type": in_type(name, True) for name in ["add", "multiply", "divide", "less", "hypot"]},

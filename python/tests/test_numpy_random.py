@@ -80,7 +80,7 @@ MOMENTS = {  # mean and variance
     "t": (lambda key: random.t(key, 8.0, (COUNT,)), 0, 8 / 6),
     "dirichlet": (lambda key: random.dirichlet(key, fnp.array([1.0, 3.0]), (COUNT,))[:, 1], 0.75, 0.0375),
     "choice by probabilities": (lambda key: random.choice(key, 3, (COUNT,), p=[0.2, 0.5, 0.3]), 1.1, 0.49),
-    "categorical": (lambda key: random.categorical(key, fnp.log(fnp.array([0.2, 0.5, 0.3])), shape=(COUNT,)), 1.1, 0.49),
+    "categorical": (lambda key: random.categorical(key, fnp.log([0.2, 0.5, 0.3]), shape=(COUNT,)), 1.1, 0.49),
 }
 
 

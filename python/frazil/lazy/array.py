@@ -183,6 +183,14 @@ class LazyArray(_frazil.LazyArray):
             return own(*args, **kwargs)
         return function(*_values(args), **_values(kwargs))
 
+    def tobytes(self, order: str = "C") -> bytes:
+        """The bytes of the elements."""
+        return self.numpy().tobytes(order)  # type: ignore[arg-type]
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Writes the elements to a file."""
+        self.numpy().tofile(fid, sep, format)
+
     def __iter__(self) -> Iterator[LazyArray]:
         return (self[i] for i in range(len(self)))
 
@@ -248,6 +256,28 @@ class LazyArray(_frazil.LazyArray):
 
     def __round__(self, digits: int = 0) -> LazyArray:
         return _functions().round(self, digits)
+
+
+def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
+    """A method of NumPy's arrays that changes the array."""
+
+    def method(self: LazyArray, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"{name}(): a lazy array does not change: {advice}")
+
+    method.__name__ = name
+    method.__doc__ = "Raises TypeError: the array does not change."
+    return method
+
+
+for _name, _advice in {
+    "sort": "write y = frazil.numpy.sort(x)",
+    "partition": "write y = frazil.numpy.partition(x, kth)",
+    "fill": "write y = frazil.numpy.full_like(x, value)",
+    "put": "write y = x.at[indices].set(values)",
+    "resize": "write y = frazil.numpy.resize(x, shape)",
+    "itemset": "write y = x.at[index].set(value)",
+}.items():
+    setattr(LazyArray, _name, _assigning(_name, _advice))
 
 
 def _values(arguments: Any) -> Any:

@@ -39,10 +39,11 @@ from .grids import (
 )
 from .moves import (
     append, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, column_stack, delete, diag, diagflat, diagonal,
-    dsplit, dstack, fliplr, flipud, hsplit, insert, meshgrid, pad, repeat, resize, roll, rollaxis, rot90, select,
+    dsplit, dstack, fliplr, flipud, hsplit, insert, meshgrid, repeat, resize, roll, rollaxis, rot90, select,
     trace, vsplit,
 )
 from .nans import nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from .pads import pad
 from .picks import (
     apply_along_axis, apply_over_axes, argpartition, asanyarray, asarray_chkfinite, ascontiguousarray,
     asfortranarray, block, choose, copy, msort, partition, piecewise, trim_zeros, vectorize,

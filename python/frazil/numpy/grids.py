@@ -10,6 +10,7 @@ import numpy
 from ..lazy.array import LazyArray
 from .arrays import asarray, astype, numpy_dtype
 from .shapes import concatenate, extent_of, inside, nonzero, reshape
+from .types import is_number, result_type
 from .ufuncs import add, multiply
 
 index_exp, s_ = numpy.index_exp, numpy.s_
@@ -68,7 +69,9 @@ class _Joined:
         if isinstance(parts[0], str):
             numbers = [int(each) for each in parts.pop(0).split(",")]
             axis, least, first = (*numbers, *(axis, least, first)[len(numbers) :])
-        return concatenate([self._part(part, least, first) for part in parts], axis)
+        made = [self._part(part, least, first) for part in parts]
+        wanted = result_type(*(part if is_number(part) else each for part, each in zip(parts, made)))
+        return astype(concatenate(made, axis), wanted)
 
     @staticmethod
     def _part(part: Any, least: int, first: int) -> LazyArray:

@@ -6,12 +6,12 @@ from typing import Any, Sequence
 
 import numpy
 
-from ..errors import Unsupported
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import array, asarray, axes_of, axis_of, full
 from .elementwise import where
 from .outputs import with_out
+from .pads import pad
 from .reductions import sum
 from .shapes import (
     broadcast_to,
@@ -31,45 +31,6 @@ from .ufuncs import common
 
 def _pick(x: LazyArray, indices: Any, axis: int) -> LazyArray:
     return operator("Gather", axis=axis)(x, array(indices, "int64"))
-
-
-def _pairs(value: Any, count: int) -> list[list[Any]]:
-    """A number, a pair, or a pair for each axis as a pair for each axis."""
-    return numpy.broadcast_to(numpy.asarray(value), (count, 2)).tolist()
-
-
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> LazyArray:
-    """More elements before and behind, along each axis.
-
-    The modes are 'constant', 'edge', 'reflect', 'symmetric', 'wrap' and 'empty', which is as 'constant'.
-    """
-    x = asarray(array)
-    given = numpy.asarray(pad_width)
-    if given.dtype.kind not in "iu":
-        raise TypeError("widths are integers")
-    if (given < 0).any():
-        raise ValueError("a width is at least 0")
-    widths = _pairs(given, x.ndim)
-    if mode in ("constant", "empty"):
-        return _pad_by_values(x, widths, _pairs(constant_values, x.ndim))
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise Unsupported(f"pad() has no mode {mode!r}")
-    for axis, pair in enumerate(widths):
-        if any(pair):
-            x = _pick(x, numpy.pad(numpy.arange(extent_of(x, axis)), pair, mode), axis)  # type: ignore[call-overload]
-    return x
-
-
-def _pad_by_values(x: LazyArray, widths: list[list[int]], values: list[list[Any]]) -> LazyArray:
-    for axis, (pair, fills) in enumerate(zip(widths, values)):
-        shape = list(x.shape)
-        edges = []
-        for width, fill in zip(pair, fills):
-            shape[axis] = width
-            edges.append([full(tuple(shape), numpy.asarray(fill).astype(x.dtype))] if width else [])
-        if edges[0] or edges[1]:
-            x = concatenate([*edges[0], x, *edges[1]], axis)
-    return x
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> LazyArray:
@@ -213,8 +174,8 @@ def broadcast_arrays(*args: Any) -> list[LazyArray]:
     return [each if each._extents == shape else broadcast_to(each, shape) for each in arrays]
 
 
-def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> list[LazyArray]:
-    """The coordinates of the points of a grid, an array for each vector."""
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[LazyArray]:
+    """The coordinates of the points of a grid, an array for each vector. `copy` changes nothing."""
     if indexing not in ("xy", "ij"):
         raise ValueError("indexing is 'xy' or 'ij'")
     count = len(xi)

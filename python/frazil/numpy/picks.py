@@ -56,12 +56,13 @@ def msort(a: Any) -> LazyArray:
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> LazyArray:
     """For each index in a the element of that choice at its place, by modes of take()."""
     arrays = list(choices) if isinstance(choices, (tuple, list)) else [choices[i] for i in range(len(choices))]
+    a = asarray(a)
+    if a.dtype.kind not in "biu":
+        raise TypeError(f"indices are integers, not {a.dtype}")
+    a = astype(a, "int64")
+    if mode == "raise" and a._there and a.size and not 0 <= a.numpy().min() <= a.numpy().max() < len(arrays):
+        raise ValueError(f"an index is no choice of {len(arrays)}")
     at, *parts = broadcast_arrays(a, *arrays)
-    if at.dtype.kind not in "biu":
-        raise TypeError(f"indices are integers, not {at.dtype}")
-    at = astype(at, "int64")
-    if mode == "raise" and at._there and at.size and not 0 <= at.numpy().min() <= at.numpy().max() < len(parts):
-        raise ValueError(f"an index is no choice of {len(parts)}")
     at = at if mode == "raise" else inside(at, len(parts), mode)
     whole = stack(list(concatenate_types(parts)))
     return take_along_axis(whole, expand_dims(at, 0), 0)[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from .. import _frazil
 from ..lazy.array import LazyArray
 from .arrays import array, asarray, astype, ones, zeros
 from .elementwise import is_inexact
@@ -50,8 +51,14 @@ def polysub(a1: Any, a2: Any) -> LazyArray:
 
 
 def polymul(a1: Any, a2: Any) -> LazyArray:
-    """The product of two polynomials."""
-    return convolve(atleast_1d(a1), atleast_1d(a2))
+    """The product of two polynomials, without their leading zeros, which are read; a recorded function keeps them."""
+    return convolve(*(each if _frazil.is_recording() else _trimmed(each) for each in (atleast_1d(a1), atleast_1d(a2))))
+
+
+def _trimmed(p: LazyArray) -> LazyArray:
+    """Without leading zeros, but for the last coefficient."""
+    given = numpy.flatnonzero(p.numpy())
+    return p[int(given[0]) if given.size else extent_of(p, 0) - 1 :]
 
 
 def polydiv(u: Any, v: Any) -> tuple[LazyArray, LazyArray]:
@@ -160,7 +167,7 @@ def _covariances(left: LazyArray, scale: LazyArray, residuals: LazyArray, y: Laz
     """The covariances of the coefficients that polyfit() finds."""
     base = divide(inv(matmul(left.T, left)), outer(scale, scale))
     if cov == "unscaled":
-        return base
+        return base if y.ndim == 1 else expand_dims(base, 2)
     free = extent_of(y, 0) - deg - 1
     if free <= 0:
         raise ValueError("covariances need more points than coefficients")

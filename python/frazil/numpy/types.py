@@ -24,16 +24,17 @@ def _element(of: Any) -> Any:
     return of.dtype if isinstance(of, (LazyArray, numpy.ndarray, numpy.generic)) else numpy_dtype(of)
 
 
-def _is_number(of: Any) -> bool:
+def is_number(of: Any) -> bool:
+    """Whether it is a Python number, which has no element type of its own."""
     return isinstance(of, (bool, int, float, complex)) and not isinstance(of, numpy.generic)
 
 
 def result_type(*arrays_and_dtypes: Any) -> numpy.dtype[Any]:
     """The element type that arrays and types have in common; a Python number takes that of the others."""
-    kinds = [_element(each) for each in arrays_and_dtypes if not _is_number(each)]
+    kinds = [_element(each) for each in arrays_and_dtypes if not is_number(each)]
     made = numpy.result_type(*kinds) if kinds else None
     for number in arrays_and_dtypes:
-        if _is_number(number):
+        if is_number(number):
             made = _beside(number, made)
     if made is None:
         raise ValueError("result_type() of nothing")
@@ -63,7 +64,7 @@ def iinfo(type: Any) -> Any:
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether an element type, or that of an array, may be cast to another one by a rule."""
-    if _is_number(from_):
+    if is_number(from_):
         raise TypeError("can_cast() takes arrays and element types, not Python numbers")
     return bool(numpy.can_cast(_element(from_), numpy_dtype(to), casting))
 
