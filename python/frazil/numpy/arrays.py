@@ -17,6 +17,7 @@ newaxis = None
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 
 
+AxisError: Any = getattr(numpy, "exceptions", numpy).AxisError
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
@@ -223,9 +224,9 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, or
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from the front. Raises IndexError (NumPy's AxisError is one) outside of the rank."""
+    """An axis counted from the front. Raises AxisError, an IndexError and ValueError, outside of the rank."""
     if not -rank <= axis < rank:
-        raise IndexError(f"axis {axis} of an array with {rank} axes")
+        raise AxisError(f"axis {axis} of an array with {rank} axes")
     return axis % rank
 
 

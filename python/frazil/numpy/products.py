@@ -50,6 +50,16 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
     return squeeze(matmul(rows, columns), (-2, -1))
 
 
+def matvec(x1: Any, x2: Any) -> LazyArray:
+    """The products of matrices and vectors, over the other axes broadcast."""
+    return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
+
+
+def vecmat(x1: Any, x2: Any) -> LazyArray:
+    """The products of vectors, of which the conjugate is taken, and matrices, over the other axes broadcast."""
+    return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
+
+
 @with_out
 def dot(a: Any, b: Any) -> LazyArray:
     """Of vectors the inner product, of matrices the product; sums over the last axis of a and the last but one of b."""

@@ -1,9 +1,4 @@
-"""Fourier transforms under the names of numpy.fft.
-
-NumPy computes them on the host: immediately, which reads the array, or by a node in a recorded function. Those of
-float32 are complex64, as in NumPy 2. A graph without Python has frazil.lazy.ops.DFT, of which the last axis holds real
-and imaginary parts.
-"""
+"""The transforms of numpy.fft, which NumPy computes."""
 
 from __future__ import annotations
 
@@ -11,11 +6,11 @@ from typing import Any, Sequence
 
 import numpy
 
-from ..lazy.array import LazyArray
-from .arrays import asarray, axes_of, axis_of
-from .host import call, known, like, tensor
-from .moves import roll
-from .shapes import extent_of
+from ...lazy.array import LazyArray
+from ..arrays import asarray, axes_of, axis_of
+from ..host import call, known, like, tensor
+from ..moves import roll
+from ..shapes import extent_of
 
 SINGLE = ("float16", "float32", "complex64")
 HALVES = {  # what the last axis is: 1 halved, -1 doubled
