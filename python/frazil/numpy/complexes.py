@@ -8,7 +8,7 @@ import numpy
 
 from ..lazy.array import LazyArray
 from . import reals
-from .arrays import asarray
+from .arrays import asarray, astype
 from .host import call, is_complex, known, like, tensor
 from .ufuncs import equal, not_equal
 
@@ -81,7 +81,10 @@ def imag(val: Any) -> LazyArray:
 
 def conjugate(x: Any) -> LazyArray:
     """Returns the elements with negated imaginary parts."""
-    return on_host("conjugate", x) if is_complex(x) else asarray(x)
+    if is_complex(x):
+        return on_host("conjugate", x)
+    x = asarray(x)
+    return astype(x, "int8") if x.dtype == bool else x
 
 
 def iscomplex(x: Any) -> LazyArray:
@@ -96,7 +99,11 @@ def isreal(x: Any) -> LazyArray:
 
 def angle(z: Any, deg: bool = False) -> LazyArray:
     """Returns the angle in the complex plane, in radians or degrees: 0 of positive numbers, pi of negative ones."""
-    made = on_host("angle", z) if is_complex(z) else reals.arctan2(reals.imag(reals.real(z)), z)
+    if is_complex(z):
+        made = on_host("angle", z)
+    else:
+        z = asarray(z)
+        made = reals.arctan2(0, astype(z, "int64") if z.dtype == bool else z)
     return reals.rad2deg(made) if deg else made
 
 

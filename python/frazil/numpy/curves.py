@@ -59,6 +59,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     Coordinates in place of a distance are known numbers. Of several axes a list.
     """
     f = asarray(f)
+    bools = f.dtype == bool
     f = f if f.dtype.kind not in "biu" else astype(f, "float64")
     axes = tuple(range(f.ndim)) if axis is None else axes_of(axis, f.ndim)
     widths = list(varargs) or [1.0]
@@ -68,6 +69,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError(f"{len(widths)} distances for {len(axes)} axes")
     if edge_order not in (1, 2):
         raise ValueError("edge_order is 1 or 2")
+    if bools and all(extent_of(f, each) > edge_order for each in axes):
+        raise TypeError("gradient() of bools, which have no differences: cast them by astype()")
     made = [_slopes(f, numpy.asarray(width), each, edge_order) for width, each in zip(widths, axes)]
     return made[0] if len(made) == 1 else made
 
@@ -80,7 +83,10 @@ def _slopes(f: LazyArray, width: numpy.ndarray, axis: int, edge_order: int) -> L
         raise ValueError(f"coordinates of shape {width.shape} for {n} elements")
     steps = numpy.diff(width) if width.ndim else numpy.full(n - 1, width, "float64")
     rows = moveaxis(f, axis, -1)
-    inner = _three([rows[..., :-2], rows[..., 1:-1], rows[..., 2:]], _inner_weights(steps))
+    if (steps == steps[0]).all():
+        inner = divide(subtract(rows[..., 2:], rows[..., :-2]), 2 * steps[0])
+    else:
+        inner = _three([rows[..., :-2], rows[..., 1:-1], rows[..., 2:]], _inner_weights(steps))
     if edge_order == 1:
         first = divide(subtract(rows[..., 1:2], rows[..., :1]), steps[0])
         last = divide(subtract(rows[..., -1:], rows[..., -2:-1]), steps[-1])
@@ -110,10 +116,10 @@ def _edge_weights(h: float, k: float) -> tuple[Any, Any, Any]:
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> LazyArray:
     """Angles without jumps of more than half a period, or `discont`, along an axis."""
     p = asarray(p)
-    p = p if p.dtype.kind not in "biu" else astype(p, "float64")
     axis = axis_of(axis, p.ndim)
     half = period / 2
     steps = diff(p, axis=axis)
+    p, steps = (each if each.dtype.kind not in "biu" else astype(each, "float64") for each in (p, steps))
     kept = subtract(remainder(add(steps, half), period), half)
     kept = where(logical_and(equal(kept, -half), less(0, steps)), asarray(half, p.dtype), kept)
     small = less(absolute(steps), half if discont is None else discont)

@@ -12,6 +12,7 @@ from ..lazy.operators import operator
 from .arrays import asarray, astype
 from .host import call, is_complex, known
 from .outputs import with_out
+from .reductions import widened
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -78,6 +79,4 @@ def einsum(*operands: Any, dtype: Any = None, casting: Any = "safe", optimize: A
         return call("einsum", made, subscripts=text)  # type: ignore[no-any-return]
     made = list(_frazil.in_common(*made)) if dtype is None else [astype(each, dtype) for each in made]
     kind = made[0].dtype
-    if kind == bool:
-        made = [astype(each, "int32") for each in made]
-    return astype(operator("Einsum", equation=text)(*made), kind)
+    return astype(operator("Einsum", equation=text)(*map(widened, made)), kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..errors import BadModel
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype
@@ -70,8 +71,9 @@ def _other_sign(rest: LazyArray, x2: LazyArray) -> LazyArray:
 
 def _of_divisors(operation: Any, x1: LazyArray, x2: LazyArray) -> LazyArray:
     """An operation on integers; 0 where the divisor is."""
-    none = equal(_numbers(x2), 0)
-    return where(none, 0, operation(_numbers(x1), where(none, 1, x2)))
+    x1, x2 = _numbers(x1), _numbers(x2)
+    none = equal(x2, 0)
+    return where(none, 0, operation(x1, where(none, 1, x2)))
 
 
 def floor_divide(x1: Any, x2: Any) -> LazyArray:
@@ -90,6 +92,9 @@ def floor_divide(x1: Any, x2: Any) -> LazyArray:
 
 def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
     """x1 // x2 and x1 % x2."""
+    for each in (x1, x2):
+        if isinstance(each, LazyArray) and each.dtype.kind == "c":
+            raise TypeError("complex numbers have no remainder")
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
@@ -100,9 +105,8 @@ def fmod(x1: Any, x2: Any) -> LazyArray:
 
 
 def _numbers(x: LazyArray) -> LazyArray:
-    if x.dtype == bool:
-        raise TypeError("bools cannot be divided: cast them by astype()")
-    return x
+    """Bools as int8, as NumPy divides them."""
+    return astype(x, "int8") if x.dtype == bool else x
 
 
 @with_out
@@ -129,9 +133,21 @@ def round(a: Any, decimals: int = 0) -> LazyArray:
     return divide(rint(multiply(a, factor)), factor) if decimals > 0 else multiply(rint(divide(a, factor)), factor)
 
 
+def power_of(x1: Any, x2: Any) -> LazyArray:
+    """x1 ** x2; of small and unsigned integers modulo their range, of bools as int8."""
+    try:
+        return power(x1, x2)
+    except (BadModel, TypeError):
+        first, second = common(x1, x2)
+        if is_inexact(first):
+            raise
+    kind = "int8" if first.dtype == bool else first.dtype
+    return astype(power(astype(first, "int64"), astype(second, "int64")), kind)
+
+
 def square(x: Any) -> LazyArray:
     """x * x."""
-    x = asarray(x)
+    x = _numbers(asarray(x))
     return multiply(x, x)
 
 
@@ -168,6 +184,7 @@ def isfinite(x: Any) -> LazyArray:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> LazyArray:
     """Whether elements differ by at most atol + rtol * abs(b)."""
     a, b = common(a, b)
+    a, b = (astype(each, "int8") if each.dtype == bool else each for each in (a, b))
     near = less_equal(absolute(subtract(a, b)), add(multiply(absolute(b), rtol), atol))
     close = logical_or(equal(a, b), bitwise_and(near, isfinite(b)))
     return logical_or(close, logical_and(isnan(a), isnan(b))) if equal_nan else close

@@ -78,7 +78,9 @@ def _by_values(x: LazyArray, widths: list[list[int]], values: list[list[Any]]) -
 def _moved(x: LazyArray, axis: int, pair: list[int], mode: str, odd: bool) -> LazyArray:
     """Padding along an axis with elements of the array, which an odd reflection turns around the edges."""
     count = extent_of(x, axis)
-    if not odd or count == 1 or not count:
+    if not count:
+        raise ValueError(f"axis {axis} has no elements: it is padded by 'constant' or 'empty'")
+    if not odd or count == 1:
         at = numpy.pad(numpy.arange(count), pair, mode)  # type: ignore[call-overload]
         return operator("Gather", axis=axis)(x, copied(at, "int64"))  # type: ignore[no-any-return]
     turn = 1 if mode == "symmetric" else 0
@@ -99,6 +101,8 @@ def _moved(x: LazyArray, axis: int, pair: list[int], mode: str, odd: bool) -> La
 def _by_edges(x: LazyArray, widths: Any, given: Any, edge: Callable[..., LazyArray]) -> LazyArray:
     """Padding by a function of the array, an axis, a width, what is given for an edge, and whether that is the last."""
     for axis, (pair, values) in enumerate(zip(widths, given)):
+        if any(pair) and not extent_of(x, axis):
+            raise ValueError(f"axis {axis} has no elements: it is padded by 'constant' or 'empty'")
         edges = [[edge(x, axis, pair[i], values[i], bool(i))] if pair[i] else [] for i in (0, 1)]
         if edges[0] or edges[1]:
             x = concatenate([*edges[0], x, *edges[1]], axis)
@@ -113,7 +117,7 @@ def _ramp(x: LazyArray, axis: int, width: int, end: Any, last: bool) -> LazyArra
     steps = numpy.arange(width)[::-1] if last else numpy.arange(width)
     line = reshape(asarray(steps.astype(real.dtype)), (-1, *[1] * (x.ndim - axis - 1)))
     made = add(multiply(line, divide(subtract(real, end), width)), end)
-    return astype(made if is_inexact(x) else floor(made), x.dtype)
+    return astype(floor(made) if x.dtype.kind in "iu" else made, x.dtype)
 
 
 def _statistic(mode: str, x: LazyArray, axis: int, width: int, length: int | None, last: bool) -> LazyArray:

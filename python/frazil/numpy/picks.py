@@ -114,6 +114,10 @@ def _joined(value: Any, depth: int, rank: int) -> LazyArray:
 def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
     """A vector without zeros at its front and back. It reads where they are."""
     row = asarray(filt)
+    if not row.ndim:
+        raise TypeError("trim_zeros() of an array without axes")
+    if row.ndim > 1:
+        raise ValueError(f"an array with {row.ndim} axes is no vector")
     given = numpy.flatnonzero(not_equal(row, 0).numpy())
     if not given.size:
         return row[:0]

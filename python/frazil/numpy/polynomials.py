@@ -8,7 +8,7 @@ import numpy
 
 from .. import _frazil
 from ..lazy.array import LazyArray
-from .arrays import array, asarray, astype, ones, zeros
+from .arrays import array, asarray, astype, ones, zeros, zeros_like
 from .elementwise import is_inexact
 from .host import is_complex
 from .linalg import eigvals, inv, lstsq
@@ -23,7 +23,9 @@ from .ufuncs import add, divide, multiply, sqrt, subtract
 def polyval(p: Any, x: Any) -> LazyArray:
     """The value of a polynomial at each element (Horner)."""
     p, x = asarray(p), asarray(x)
-    made = multiply(x, 0)
+    if not p.ndim:
+        raise TypeError("a polynomial is a vector")
+    made = zeros_like(x)
     for i in range(extent_of(p, 0)):
         made = add(multiply(made, x), p[i])
     return made
@@ -32,7 +34,8 @@ def polyval(p: Any, x: Any) -> LazyArray:
 def _long(p: Any, length: int) -> LazyArray:
     """A polynomial with zeros for higher powers."""
     p = atleast_1d(p)
-    return concatenate([zeros((length - extent_of(p, 0),), p.dtype), p])
+    missing = length - extent_of(p, 0)
+    return concatenate([zeros((missing,), p.dtype), p]) if missing else p
 
 
 def _together(a1: Any, a2: Any) -> tuple[LazyArray, LazyArray]:
@@ -57,6 +60,10 @@ def polymul(a1: Any, a2: Any) -> LazyArray:
 
 def _trimmed(p: LazyArray) -> LazyArray:
     """Without leading zeros, but for the last coefficient."""
+    if p.ndim > 1:
+        raise ValueError("a polynomial is a vector")
+    if not p.size:
+        return zeros(1, p.dtype)
     given = numpy.flatnonzero(p.numpy())
     return p[int(given[0]) if given.size else extent_of(p, 0) - 1 :]
 

@@ -13,6 +13,7 @@ from .complexes import broadcast_extents, conjugate, on_host
 from .einsums import einsum
 from .host import is_complex, known, like, tensor
 from .outputs import with_out
+from .reductions import widened
 from .shapes import broadcast_to, concatenate, expand_dims, extent_of, moveaxis, reshape, squeeze, take
 from .ufuncs import common, multiply, power, subtract
 
@@ -35,7 +36,14 @@ def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
     """The matrix product, over the axes before the last two broadcast; NumPy computes that of complex numbers."""
     if dtype is not None:
         x1, x2 = astype(x1, dtype), astype(x2, dtype)
-    return on_host("matmul", x1, x2) if is_complex(x1) or is_complex(x2) else ufuncs.matmul(x1, x2)
+    if is_complex(x1) or is_complex(x2):
+        return on_host("matmul", x1, x2)
+    x1, x2 = common(x1, x2)
+    if not x1.ndim or not x2.ndim:
+        raise ValueError("matmul() of an array without axes: use multiply()")
+    kind = x1.dtype
+    made = ufuncs.matmul(widened(x1), widened(x2))
+    return made if made.dtype == kind else astype(made, kind)
 
 
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:

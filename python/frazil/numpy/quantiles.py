@@ -102,6 +102,8 @@ def _quantile(a: Any, shares: numpy.ndarray, axis: Axis, method: str, keepdims: 
     """The quantiles of all elements, or of `numbers`, without NaN."""
     _check_method(method)
     a = asarray(a)
+    if a.dtype == bool and method not in WHOLE:
+        raise TypeError("a quantile of bools, which have no differences: cast them by astype()")
     if shares.ndim and method not in WHOLE:
         a = astype(a, "float64")
     row, kept = _in_a_row(a, axis, keepdims, method in WHOLE)

@@ -201,7 +201,8 @@ def logaddexp2(x1: Any, x2: Any) -> LazyArray:
 
 def sinc(x: Any) -> LazyArray:
     """sin(pi x) / (pi x), 1 at 0."""
-    x = real(x)
+    x = asarray(x)
+    x = x if is_inexact(x) else astype(x, "float64")
     angle = multiply(where(equal(x, 0), asarray(1e-20, x.dtype), x), math.pi)
     return divide(sin(angle), angle) if x.dtype.itemsize > 2 else _widely(sinc, x)
 

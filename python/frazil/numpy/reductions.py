@@ -6,11 +6,15 @@ import builtins
 import math
 from typing import Any, Sequence, Union
 
+import numpy
+
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
 from .arrays import asarray, astype, axes_of, axis_of, ints, vector
+from .complexes import on_host
 from .elementwise import is_inexact
 from .elementwise import where as where_holds
+from .host import call, known, like, tensor
 from .outputs import with_out
 from .ufuncs import add, divide, equal, maximum, minimum, multiply, not_equal, sqrt, subtract
 
@@ -34,7 +38,41 @@ def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
     axes = axes_to_reduce(x, axis)
     if not axes:
         return x
-    return operator(op, keepdims=int(keepdims))(x, None if axis is None else ints(*axes))
+    small = x.dtype.kind in "iu" and x.dtype.itemsize < 4  # which operators do not take
+    made = operator(op, keepdims=int(keepdims))(widened(x) if small else x, None if axis is None else ints(*axes))
+    return astype(made, x.dtype) if small else made
+
+
+def widened(x: LazyArray) -> LazyArray:
+    """Small integers as those of 32 bits, which more operators take; bools as int32."""
+    if x.dtype.kind not in "biu" or x.dtype.itemsize >= 4:
+        return x
+    return astype(x, "uint32" if x.dtype.kind == "u" else "int32")
+
+
+def _of_complex(name: str, a: LazyArray, axis: Axis, keepdims: bool, **keywords: Any) -> LazyArray:
+    """A sum or the like of complex numbers, which NumPy computes."""
+    axes = list(axes_to_reduce(a, axis))
+    return call(f"reduce.{name}", [a], axes=axes, keepdims=keepdims, **keywords)  # type: ignore[no-any-return]
+
+
+def _know_reduction(name: str) -> None:
+    """Makes NumPy's function known for _of_complex()."""
+
+    def function(a: numpy.ndarray, axes: list[int], keepdims: bool, **keywords: Any) -> Any:
+        return getattr(numpy, name)(a, axis=tuple(axes), keepdims=keepdims, **keywords)
+
+    def types(a: Any, axes: list[int], keepdims: bool, **keywords: Any) -> list[Any]:
+        shape = [1 if i in axes else extent for i, extent in enumerate(a.shape)]
+        shape = shape if keepdims else [extent for i, extent in enumerate(a.shape) if i not in axes]
+        dtype = numpy.zeros(1, like(a.dtype)).real.dtype if name == "var" else like(a.dtype)
+        return [tensor(dtype, tuple(shape))]
+
+    known(f"reduce.{name}", function, types)
+
+
+for _name in ("sum", "prod", "mean", "var", "max", "min"):
+    _know_reduction(_name)
 
 
 def counting(x: LazyArray) -> LazyArray:
@@ -65,6 +103,9 @@ def _total(
 ) -> LazyArray:
     a = asarray(a)
     a = _chosen(counting(a) if dtype is None else astype(a, dtype), where, neutral)
+    if a.dtype.kind == "c":
+        made = _of_complex("prod" if neutral else "sum", a, axis, keepdims)
+        return made if initial is None else on_host(combine.__name__, made, initial)
     made = _reduce(op, a, axis, keepdims)
     return made if initial is None else astype(combine(made, initial), a.dtype)
 
@@ -94,7 +135,8 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
         dtype = a.dtype if is_inexact(a) else "float64"
     a = astype(a, dtype)
     if where is None:
-        return _reduce("ReduceMean", a, axis, keepdims)
+        complex_ones = a.dtype.kind == "c"
+        return _of_complex("mean", a, axis, keepdims) if complex_ones else _reduce("ReduceMean", a, axis, keepdims)
     given = ops.Expand(astype(where, bool), vector(a.shape))
     total, count = sum(a, axis, keepdims=keepdims, where=given), sum(given, axis, keepdims=keepdims)
     return divide(total, astype(count, dtype))
@@ -123,6 +165,8 @@ def _extreme(
     if initial is None:
         _not_empty(a, axis, name)
     a = _chosen(a, where, initial)
+    if a.dtype.kind == "c" and initial is None:
+        return _of_complex(name, a, axis, keepdims)
     made = _reduce(op, astype(a, "uint8") if a.dtype == bool else a, axis, keepdims)
     made = astype(made, a.dtype)
     return made if initial is None else astype(combine(made, asarray(initial, a.dtype)), a.dtype)
@@ -164,6 +208,8 @@ def var(
     _check_axes(a, axis)
     if dtype is not None or not is_inexact(a):
         a = astype(a, dtype or "float64")
+    if a.dtype.kind == "c" and where is None:
+        return _of_complex("var", a, axis, keepdims, ddof=ddof)
     centred = subtract(a, mean(a, axis, keepdims=True, where=where))
     total = sum(multiply(centred, centred), axis, keepdims=keepdims, where=where)
     count: Any

@@ -357,6 +357,7 @@ def argsort(
     """The indices that sort; equal elements keep their order, with all kinds."""
     _check_kind(kind, order)
     a = asarray(a)
+    a = a if a.ndim or axis not in (0, -1) else reshape(a, 1)
     if descending:
         place = 0 if axis is None else axis_of(axis, a.ndim)
         row = flip(ravel(a) if axis is None else a, place)

@@ -9,7 +9,7 @@ import numpy
 
 from ..lazy.array import LazyArray
 from .arrays import asarray, astype, axis_of, full
-from .elementwise import clip, is_inexact
+from .elementwise import clip, is_inexact, where
 from .outputs import with_out
 from .einsums import einsum
 from .reductions import Axis, counting, cumsum, max, mean, min, sum
@@ -156,13 +156,16 @@ def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
     begin, end = {"full": (0, n + m - 1), "same": ((m - 1) // 2, (m - 1) // 2 + n), "valid": (m - 1, n)}[mode]
     if a.dtype == bool:
         return astype(convolve(astype(a, "int64"), astype(v, "int64"), mode), bool)
-    nothing = full((m - 1,), asarray(0, a.dtype))
-    places = numpy.arange(begin, end)[:, None] + numpy.arange(m)
-    return sum(multiply(take(concatenate([nothing, a, nothing]), places), flip(v)), 1, a.dtype)
+    places = numpy.arange(begin, end)[:, None] + numpy.arange(m) - (m - 1)
+    inside = (places >= 0) & (places < n)  # elsewhere there is no product, which would be NaN of infinities
+    products = multiply(take(a, numpy.clip(places, 0, n - 1)), flip(v))
+    return sum(where(inside, products, asarray(0, a.dtype)), 1, a.dtype)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
     """The correlation of two vectors."""
+    if not asarray(a).ndim or not asarray(v).ndim:
+        raise ValueError("correlate() of an array without axes")
     a, v = _vector(a), _vector(v)
     made = convolve(a, flip(v), mode)
     n, m = extent_of(a, 0), extent_of(v, 0)

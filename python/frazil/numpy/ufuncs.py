@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy
+
 from .. import _frazil
+from ..errors import Unsupported
 from ..lazy.array import LazyArray
+from .arrays import asarray, astype
 
 if TYPE_CHECKING:
     Unary = Callable[[Any], LazyArray]
@@ -63,5 +67,10 @@ true_divide, abs, bitwise_not = divide, absolute, invert
 
 def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
     """Two operands as arrays of the element type that they have in common."""
-    first, second = _frazil.in_common(x1, x2)
+    try:
+        first, second = _frazil.in_common(x1, x2)
+    except Unsupported:  # no operator casts to complex numbers
+        first, second = (asarray(each) for each in (x1, x2))
+        wide = numpy.result_type(first.dtype, second.dtype)
+        return astype(first, wide), astype(second, wide)
     return first, second
