@@ -39,6 +39,8 @@ class Draw:
     def number(self, dtype):
         if dtype == "bool":
             return self.choice([False, True])
+        if "complex" in dtype:
+            return complex(self.random.uniform(-5, 5), self.choice([0.0, -1.5, self.random.uniform(-5, 5)]))
         if "int" in dtype:
             low = 0 if dtype[0] == "u" else -6
             return self.choice([low, self.random.randint(low, 6), self.random.randint(low, 100)])

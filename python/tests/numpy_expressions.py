@@ -12,7 +12,8 @@ import frazil.numpy as fnp
 import numpy as np
 from numpy_agreement import Draw, kinds, outcome
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+DTYPES = [*("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")]
+DTYPES += ["float16", "float32", "float64", "complex64", "complex128"]
 NEAR = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-9, "complex64": 1e-4, "complex128": 1e-9}
 SECONDS = 20  # that an expression may take
 
@@ -44,7 +45,7 @@ NO_KEEPDIMS = {"cumprod", "cumsum", "nancumprod", "nancumsum"}
 def _fits(name, x):
     if name in OF_REALS:
         return x.dtype.kind == "f"
-    return x.ndim == 1 if name == "trim_zeros" else x.dtype != "float16" and x.dtype != "float32" or name != "sinc"
+    return x.ndim == 1 if name == "trim_zeros" else name != "sinc" or x.dtype not in ("float16", "float32", "complex64")
 
 
 class Step:
@@ -97,8 +98,11 @@ def reshaped(draw, x):
 
 def cast(draw, x):
     to = draw.choice(DTYPES)
-    inside = x.dtype.kind != "f" or (np.isfinite(x).all() and (np.abs(x) < 100).all() and (to[0] != "u" or (x >= 0).all()))
-    return (lambda xp, x: x.astype(to)) if inside else (lambda xp, x: x.astype("float64"))
+    if x.dtype.kind == "c":
+        return lambda xp, x: x.astype("complex128")
+    inside = x.dtype.kind != "f" or (np.isfinite(x).all() and (np.abs(x) < 100).all())
+    to = to if inside and (to[0] != "u" or (x >= 0).all()) else "float64"
+    return lambda xp, x: x.astype(to)
 
 
 SHAPED = [indexed, indexed, scalar, scalar, quantiles, padded, reshaped, cast, cast]
@@ -114,13 +118,20 @@ class Expression:
         self.steps = []
         self.values = list(self.arrays)  # of NumPy, as long as there is no error
         self.wanted = None
-        for _ in range(draw.integer(1, 5)):
+        for _ in range(draw.integer(1, 6)):
             self._add()
             if isinstance(self.wanted, Exception):
                 break
             self.values.append(self.wanted)
 
     def _add(self):
+        """Adds a step; one in ten of those that fail, else another one."""
+        self._try()
+        while isinstance(self.wanted, Exception) and self.draw.integer(0, 9):
+            self.steps.pop()
+            self._try()
+
+    def _try(self):
         draw = self.draw
         first = draw.choice([len(self.values) - 1, len(self.values) - 1, draw.integer(0, len(self.values) - 1)])
         second = draw.integer(0, len(self.values) - 1)

@@ -52,8 +52,7 @@ def lcm(x1: Any, x2: Any) -> LazyArray:
 
 def nextafter(x1: Any, x2: Any) -> LazyArray:
     """Returns the next number from x1 towards x2."""
-    x1, x2 = common(x1, x2)
-    return call("nextafter", [reals.real(x1), reals.real(x2)])  # type: ignore[no-any-return]
+    return call("nextafter", reals.reals_of(x1, x2))  # type: ignore[no-any-return]
 
 
 def spacing(x: Any) -> LazyArray:

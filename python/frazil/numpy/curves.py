@@ -116,9 +116,11 @@ def _edge_weights(h: float, k: float) -> tuple[Any, Any, Any]:
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> LazyArray:
     """Angles without jumps of more than half a period, or `discont`, along an axis."""
     p = asarray(p)
-    axis = axis_of(axis, p.ndim)
     half = period / 2
     steps = diff(p, axis=axis)
+    if p.dtype.kind == "c":
+        raise TypeError("unwrap() of complex numbers: take their angle()")
+    axis = axis_of(axis, p.ndim)
     p, steps = (each if each.dtype.kind not in "biu" else astype(each, "float64") for each in (p, steps))
     kept = subtract(remainder(add(steps, half), period), half)
     kept = where(logical_and(equal(kept, -half), less(0, steps)), asarray(half, p.dtype), kept)

@@ -6,13 +6,13 @@ from typing import Any, Sequence
 
 import numpy
 
-from .. import _frazil
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype
 from .host import call, is_complex, known
 from .outputs import with_out
 from .reductions import widened
+from .ufuncs import in_common
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -77,6 +77,6 @@ def einsum(*operands: Any, dtype: Any = None, casting: Any = "safe", optimize: A
     text = _checked(subscripts, made)
     if any(map(is_complex, made)):
         return call("einsum", made, subscripts=text)  # type: ignore[no-any-return]
-    made = list(_frazil.in_common(*made)) if dtype is None else [astype(each, dtype) for each in made]
+    made = list(in_common(*made)) if dtype is None else [astype(each, dtype) for each in made]
     kind = made[0].dtype
     return astype(operator("Einsum", equation=text)(*map(widened, made)), kind)

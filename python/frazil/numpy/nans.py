@@ -10,9 +10,9 @@ from .arrays import asarray, astype
 from .elementwise import is_inexact
 from .elementwise import where as where_holds
 from .outputs import with_out
-from .reductions import Axis, argmax, argmin, cumsum, max, mean, min, prod, sum, var
+from .reductions import Axis, argmax, argmin, cumsum, max, mean, min, prod, squares, sum, var
 from .statistics import cumprod
-from .ufuncs import divide, equal, isnan, less_equal, logical_and, logical_not, maximum, multiply, sqrt, subtract
+from .ufuncs import divide, equal, isnan, less_equal, logical_and, logical_not, maximum, sqrt, subtract
 
 
 def _without_nan(a: Any, fill: float) -> LazyArray:
@@ -118,9 +118,9 @@ def nanvar(
     a = a if dtype is None else astype(a, dtype)
     centred = subtract(a, nanmean(a, axis, keepdims=True, where=where))
     away = where_holds(_numbers(a, where), centred, asarray(0.0, a.dtype))
-    free = astype(subtract(_given(a, axis, keepdims, where), ddof), a.dtype)
-    total = sum(multiply(away, away), axis, keepdims=keepdims)
-    return where_holds(less_equal(free, 0), asarray(math.nan, a.dtype), divide(total, maximum(free, 1)))
+    total = sum(squares(away), axis, keepdims=keepdims)
+    free = astype(subtract(_given(a, axis, keepdims, where), ddof), total.dtype)
+    return where_holds(less_equal(free, 0), asarray(math.nan, total.dtype), divide(total, maximum(free, 1)))
 
 
 @with_out

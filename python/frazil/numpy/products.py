@@ -54,7 +54,8 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1._extents[-1] != x2._extents[-1] and None not in (x1._extents[-1], x2._extents[-1]):
         raise ValueError(f"vectors of {x1._extents[-1]} and {x2._extents[-1]} elements")
-    rows, columns = reshape(conjugate(x1), (*x1.shape[:-1], 1, x1.shape[-1])), expand_dims(x2, -1)
+    rows = expand_dims(conjugate(x1) if is_complex(x1) else x1, -2)
+    columns = expand_dims(x2, -1)
     return squeeze(matmul(rows, columns), (-2, -1))
 
 
@@ -110,7 +111,8 @@ def outer(a: Any, b: Any) -> LazyArray:
 def vdot(a: Any, b: Any) -> LazyArray:
     """The inner product of the flattened arrays."""
     a, b = common(a, b)
-    return matmul(conjugate(a.reshape(-1)), b.reshape(-1))
+    row = a.reshape(-1)
+    return matmul(conjugate(row) if is_complex(row) else row, b.reshape(-1))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:

@@ -49,10 +49,12 @@ REAL_OF_BYTES = {1: "float16", 2: "float32"}  # what NumPy makes of integers of 
 def real(x: Any) -> LazyArray:
     """The elements as they are if they are real numbers, else as those that functions of reals take."""
     x = asarray(x)
+    if x.dtype.kind == "c":
+        raise TypeError("a function of real numbers, not of complex ones")
     return x if is_inexact(x) else astype(x, REAL_OF_BYTES.get(x.dtype.itemsize, "float64"))
 
 
-def _reals(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
+def reals_of(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
     """Two operands as reals of one type, which is that of the operands as reals; a Python number takes the other's."""
     x1, x2 = (each if isinstance(each, (int, float)) else real(each) for each in (x1, x2))
     x1, x2 = common(x1, x2)
@@ -61,7 +63,7 @@ def _reals(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
 
 def _widely(function: Callable[..., LazyArray], *args: Any) -> LazyArray:
     """The function of reals; of 16 bits each it is computed in 32."""
-    arrays = list(_reals(*args)) if len(args) == 2 else [real(args[0])]
+    arrays = list(reals_of(*args)) if len(args) == 2 else [real(args[0])]
     kind = arrays[0].dtype
     if kind.itemsize > 2:
         return function(*arrays)
@@ -116,6 +118,8 @@ def fabs(x: Any) -> LazyArray:
 
 def float_power(x1: Any, x2: Any) -> LazyArray:
     """x1 to the power of x2, as float64."""
+    if any(isinstance(each, LazyArray) and each.dtype.kind == "c" for each in (x1, x2)):
+        raise TypeError("float_power() of complex numbers")  # the ufunc has NumPy compute it
     return power(astype(x1, "float64"), astype(x2, "float64"))
 
 
@@ -129,13 +133,13 @@ def signbit(x: Any) -> LazyArray:
 
 def copysign(x1: Any, x2: Any) -> LazyArray:
     """x1 with the sign of x2."""
-    x1, x2 = _reals(x1, x2)
+    x1, x2 = reals_of(x1, x2)
     return where(not_equal(signbit(x1), signbit(x2)), negative(x1), x1)
 
 
 def heaviside(x1: Any, x2: Any) -> LazyArray:
     """0 of negative x1, 1 of positive ones, and x2 where x1 is 0."""
-    x1, x2 = _reals(x1, x2)
+    x1, x2 = reals_of(x1, x2)
     step = where(greater(x1, 0), asarray(1.0, x1.dtype), where(less(x1, 0), asarray(0.0, x1.dtype), x2))
     return where(isnan(x1), x1, step)
 
@@ -234,12 +238,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 @with_out
 def isposinf(x: Any) -> LazyArray:
     """Whether it is infinite and positive."""
+    real(x)
     return logical_and(isinf(x), greater(x, 0))
 
 
 @with_out
 def isneginf(x: Any) -> LazyArray:
     """Whether it is infinite and negative."""
+    real(x)
     return logical_and(isinf(x), less(x, 0))
 
 

@@ -71,6 +71,27 @@ def _know_reduction(name: str) -> None:
     known(f"reduce.{name}", function, types)
 
 
+def _cumsum(a: numpy.ndarray, axis: int) -> Any:
+    return numpy.cumsum(a, axis)
+
+
+known("cumsum", _cumsum, lambda a, axis: [a])
+
+
+def _know_place(name: str) -> None:
+    """Makes argmax() or argmin() of complex numbers known."""
+
+    def function(a: numpy.ndarray, axis: int) -> Any:
+        return getattr(numpy, name)(a, axis)
+
+    def types(a: Any, axis: int) -> list[Any]:
+        return [tensor("int64", tuple(n for i, n in enumerate(a.shape) if i != axis % len(a.shape)))]
+
+    known(name, function, types)
+
+
+_know_place("argmax")
+_know_place("argmin")
 for _name in ("sum", "prod", "mean", "var", "max", "min"):
     _know_reduction(_name)
 
@@ -189,6 +210,14 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyA
     return sum(astype(a, bool), axis, keepdims=keepdims)
 
 
+def squares(x: LazyArray) -> LazyArray:
+    """The squares of absolute values, as reals."""
+    if x.dtype.kind != "c":
+        return multiply(x, x)
+    size = on_host("absolute", x)
+    return multiply(size, size)
+
+
 @with_out
 def var(
     a: Any,
@@ -211,7 +240,7 @@ def var(
     if a.dtype.kind == "c" and where is None:
         return _of_complex("var", a, axis, keepdims, ddof=ddof)
     centred = subtract(a, mean(a, axis, keepdims=True, where=where))
-    total = sum(multiply(centred, centred), axis, keepdims=keepdims, where=where)
+    total = sum(squares(centred), axis, keepdims=keepdims, where=where)
     count: Any
     if where is None:
         shape = a.shape
@@ -219,7 +248,7 @@ def var(
     else:
         count = sum(ops.Expand(astype(where, bool), vector(a.shape)), axis, keepdims=keepdims)
     if isinstance(count, LazyArray):
-        return divide(total, maximum(astype(subtract(count, ddof), a.dtype), 0))
+        return divide(total, maximum(astype(subtract(count, ddof), total.dtype), 0))
     return divide(total, builtins.max(count - ddof, 0))
 
 
@@ -238,11 +267,22 @@ def std(
     return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction))
 
 
+def _kept(a: LazyArray, axis: Axis) -> tuple[Any, ...]:
+    """The shape of an array after a reduction that keeps its axes."""
+    axes = axes_to_reduce(a, axis)
+    return tuple(1 if i in axes else extent for i, extent in enumerate(a.shape))
+
+
 def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
     a = asarray(a)
     _not_empty(a, axis, op.lower())
     if a.dtype == bool:
         a = astype(a, "uint8")
+    if a.dtype.kind == "c":
+        flat = axis is None or not a.ndim
+        place = -1 if axis is None or flat else axis_of(axis, a.ndim)
+        made = call(op.lower(), [a.reshape(-1) if flat else a], axis=place)
+        return made if not keepdims else made.reshape(_kept(a, axis))
     if axis is not None and not (a.ndim == 0 and axis in (0, -1)):
         return operator(op, axis=axis_of(axis, a.ndim), keepdims=int(keepdims))(a)
     made = operator(op, axis=0, keepdims=0)(ops.Reshape(a, ints(-1)))
@@ -266,6 +306,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
     """Sums of the elements up to each one; of all elements in a row without an axis."""
     a = asarray(a)
     a = counting(a) if dtype is None else astype(a, dtype)
+    if a.dtype.kind == "c":
+        flat = axis is None or not a.ndim
+        return call("cumsum", [a.reshape(-1) if flat else a], axis=0 if axis is None or flat else axis_of(axis, a.ndim))
     if axis is None or (not a.ndim and axis in (0, -1)):
         return ops.CumSum(ops.Reshape(a, ints(-1)), 0)
     return ops.CumSum(a, axis_of(axis, a.ndim))

@@ -7,15 +7,15 @@ from typing import Any, Sequence
 
 import numpy
 
-from .. import _frazil
 from ..errors import BadModel
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
 from ..slices import FIRST, LAST, cuts
 from .arrays import asarray, astype, axes_of, axis_of, ints, numpy_dtype, vector
 from .elementwise import remainder, where
+from .host import call, known, tensor
 from .outputs import with_out
-from .ufuncs import add, less, maximum, minimum, subtract
+from .ufuncs import add, in_common, less, maximum, minimum, subtract
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> LazyArray:
@@ -118,7 +118,7 @@ def concatenate(
     arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> LazyArray:
     """Arrays one behind the other along an axis; flattened without one. `dtype` is that of the result."""
-    made = list(_frazil.in_common(*(asarray(each) for each in arrays)))
+    made = list(in_common(*(asarray(each) for each in arrays)))
     if dtype is not None:
         made = [_cast(each, dtype, casting) for each in made]
     if axis is None:
@@ -305,9 +305,19 @@ def triu(m: Any, k: int = 0) -> LazyArray:
     return operator("Trilu", upper=1)(asarray(m), k)
 
 
+def _argsort(a: numpy.ndarray, axis: int) -> Any:
+    return numpy.argsort(a, axis, "stable")
+
+
+known("argsort", _argsort, lambda a, axis: [tensor("int64", a.shape)])
+
+
 def _sorted(a: Any, axis: int | None) -> tuple[LazyArray, LazyArray]:
     a = asarray(a)
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    if a.dtype.kind == "c":
+        places = call("argsort", [a], axis=axis)
+        return take_along_axis(a, places, axis), places
     count = a.shape[axis]
     values, indices = operator("TopK", 2, axis=axis, largest=0)(a, vector([count]))
     return values, indices
@@ -367,16 +377,23 @@ def argsort(
 
 def take_at(a: LazyArray, key: Any) -> LazyArray:
     """What stands in brackets: integers, slices, None, Ellipsis, arrays of integers, one array of bools."""
-    parts = _whole_key(a, key if isinstance(key, tuple) else (key,))
+    key = key if isinstance(key, tuple) else (key,)
+    parts = _whole_key(a, key)
     news = [i for i, part in enumerate(_results(parts)) if part is None]
     plain = [part for part in parts if part is not None]
     a = _take_slices(a, [(axis, part) for axis, part in enumerate(plain) if isinstance(part, slice)])
     chosen = [(axis, part) for axis, part in enumerate(plain) if not isinstance(part, slice)]
     if any(_is_array(part) for _, part in chosen) and (len(chosen) > 1 or news):
-        return _take_arrays(a, parts)
+        return _take_arrays(a, parts, _dots_between(key))
     for axis, part in reversed(chosen):
         a = operator("Gather", axis=axis)(a, part)
     return ops.Unsqueeze(a, ints(*news)) if news else a
+
+
+def _dots_between(key: tuple[Any, ...]) -> bool:
+    """Whether '...' stands between indices, also if it stands for no axes."""
+    places = [i for i, part in enumerate(key) if not _stays(part)]
+    return builtins.any(part is Ellipsis and places[0] < i < places[-1] for i, part in enumerate(key))
 
 
 def _is_array(part: Any) -> bool:
@@ -473,10 +490,11 @@ def _cuts(a: LazyArray, axis: int, start: Any, stop: Any, step: int) -> list[tup
     return [(0, behind, 1), (LAST, before if stop is None else where(less(before, 0), FIRST, before), step)]
 
 
-def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
+def _take_arrays(a: LazyArray, parts: list[Any], apart: bool) -> LazyArray:
     """Elements at several arrays of indices, which are broadcast.
 
-    Their axes come where the first of them stands, or first where something stands in between.
+    Their axes come where the first of them stands, or first where something stands in between, as `apart` tells of
+    dots for no axes.
     """
     places = [i for i, part in enumerate(parts) if isinstance(part, LazyArray)]
     axes = [axis for axis, part in enumerate(part for part in parts if part is not None) if isinstance(part, LazyArray)]
@@ -492,7 +510,7 @@ def _take_arrays(a: LazyArray, parts: list[Any]) -> LazyArray:
     made = ops.GatherND(transpose(a, [*axes, *rest]), concatenate(columns, -1))
     # Axes: those of the indices, then those of the rest; new ones are put in between.
     rank = whole.ndim
-    adjacent = places == list(range(places[0], places[0] + len(places)))
+    adjacent = not apart and places == list(range(places[0], places[0] + len(places)))
     before = len(_results(parts[: places[0]])) if adjacent else 0
     news = [i for i, part in enumerate(_results(parts)) if part is None]
     made = ops.Unsqueeze(made, ints(*(rank + new for new in news))) if news else made

@@ -9,6 +9,7 @@ import numpy
 
 from ..lazy.array import LazyArray
 from .arrays import asarray, astype, axis_of, full
+from .complexes import conjugate
 from .elementwise import clip, is_inexact, where
 from .outputs import with_out
 from .einsums import einsum
@@ -167,6 +168,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
     if not asarray(a).ndim or not asarray(v).ndim:
         raise ValueError("correlate() of an array without axes")
     a, v = _vector(a), _vector(v)
+    v = conjugate(v) if v.dtype.kind == "c" else v
     made = convolve(a, flip(v), mode)
     n, m = extent_of(a, 0), extent_of(v, 0)
     if mode != "same" or m <= n:

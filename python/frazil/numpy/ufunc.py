@@ -70,7 +70,7 @@ class ufunc:
         try:
             return self.__wrapped__(*args)
         except (Error, TypeError):
-            if any(map(is_complex, args)):
+            if builtins.any(map(is_complex, args)):
                 return on_host(self.__name__, *args)
             raise
 

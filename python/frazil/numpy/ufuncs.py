@@ -1,76 +1,120 @@
-"""The functions by elements that are one operator each."""
+"""The functions by elements that are one operator each. NumPy computes those of complex numbers: see complexes.py."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy
 
 from .. import _frazil
-from ..errors import Unsupported
+from ..errors import BadModel, Error, Unsupported
 from ..lazy.array import LazyArray
 from .arrays import asarray, astype
 
-if TYPE_CHECKING:
-    Unary = Callable[[Any], LazyArray]
-    Binary = Callable[[Any, Any], LazyArray]
+Unary = Callable[[Any], LazyArray]
+Binary = Callable[[Any, Any], LazyArray]
 
-_made = _frazil.elementwise
-add: Binary = _made["add"]
-subtract: Binary = _made["subtract"]
-multiply: Binary = _made["multiply"]
-divide: Binary = _made["divide"]
-power: Binary = _made["power"]
-matmul: Binary = _made["matmul"]
-maximum: Binary = _made["maximum"]
-minimum: Binary = _made["minimum"]
-equal: Binary = _made["equal"]
-not_equal: Binary = _made["not_equal"]
-less: Binary = _made["less"]
-less_equal: Binary = _made["less_equal"]
-greater: Binary = _made["greater"]
-greater_equal: Binary = _made["greater_equal"]
-logical_and: Binary = _made["logical_and"]
-logical_or: Binary = _made["logical_or"]
-logical_xor: Binary = _made["logical_xor"]
-bitwise_and: Binary = _made["bitwise_and"]
-bitwise_or: Binary = _made["bitwise_or"]
-bitwise_xor: Binary = _made["bitwise_xor"]
-negative: Unary = _made["negative"]
-positive: Unary = _made["positive"]
-absolute: Unary = _made["absolute"]
-sign: Unary = _made["sign"]
-invert: Unary = _made["invert"]
-logical_not: Unary = _made["logical_not"]
-floor: Unary = _made["floor"]
-ceil: Unary = _made["ceil"]
-rint: Unary = _made["rint"]
-isnan: Unary = _made["isnan"]
-isinf: Unary = _made["isinf"]
-exp: Unary = _made["exp"]
-log: Unary = _made["log"]
-sqrt: Unary = _made["sqrt"]
-sin: Unary = _made["sin"]
-cos: Unary = _made["cos"]
-tan: Unary = _made["tan"]
-arcsin: Unary = _made["arcsin"]
-arccos: Unary = _made["arccos"]
-arctan: Unary = _made["arctan"]
-sinh: Unary = _made["sinh"]
-cosh: Unary = _made["cosh"]
-tanh: Unary = _made["tanh"]
-arcsinh: Unary = _made["arcsinh"]
-arccosh: Unary = _made["arccosh"]
-arctanh: Unary = _made["arctanh"]
+
+def _of_one(name: str) -> Unary:
+    """The operator's function, or NumPy's for complex numbers."""
+    own: Unary = _frazil.elementwise[name]
+
+    def call(x: Any, /) -> LazyArray:
+        try:
+            return own(x)
+        except (Error, TypeError) as error:
+            return _of_complex(error, name, x)
+
+    call.__name__, call.__doc__ = name, own.__doc__
+    return call
+
+
+def _of_two(name: str) -> Binary:
+    """The operator's function, or NumPy's for complex numbers."""
+    own: Binary = _frazil.elementwise[name]
+
+    def call(x1: Any, x2: Any, /) -> LazyArray:
+        try:
+            return own(x1, x2)
+        except (Error, TypeError) as error:
+            return _of_complex(error, name, x1, x2)
+
+    call.__name__, call.__doc__ = name, own.__doc__
+    return call
+
+
+def _of_complex(error: Exception, name: str, *operands: Any) -> LazyArray:
+    """What NumPy makes of operands of which some are complex. Raises the error for other operands."""
+    from .complexes import on_host
+    from .host import is_complex
+
+    if name == "matmul" or not any(map(is_complex, operands)):
+        raise error
+    return on_host(name, *operands)
+
+
+add = _of_two("add")
+subtract = _of_two("subtract")
+multiply = _of_two("multiply")
+divide = _of_two("divide")
+power = _of_two("power")
+matmul = _of_two("matmul")
+maximum = _of_two("maximum")
+minimum = _of_two("minimum")
+equal = _of_two("equal")
+not_equal = _of_two("not_equal")
+less = _of_two("less")
+less_equal = _of_two("less_equal")
+greater = _of_two("greater")
+greater_equal = _of_two("greater_equal")
+logical_and = _of_two("logical_and")
+logical_or = _of_two("logical_or")
+logical_xor = _of_two("logical_xor")
+bitwise_and = _of_two("bitwise_and")
+bitwise_or = _of_two("bitwise_or")
+bitwise_xor = _of_two("bitwise_xor")
+negative = _of_one("negative")
+positive = _of_one("positive")
+absolute = _of_one("absolute")
+sign = _of_one("sign")
+invert = _of_one("invert")
+logical_not = _of_one("logical_not")
+floor = _of_one("floor")
+ceil = _of_one("ceil")
+rint = _of_one("rint")
+isnan = _of_one("isnan")
+isinf = _of_one("isinf")
+exp = _of_one("exp")
+log = _of_one("log")
+sqrt = _of_one("sqrt")
+sin = _of_one("sin")
+cos = _of_one("cos")
+tan = _of_one("tan")
+arcsin = _of_one("arcsin")
+arccos = _of_one("arccos")
+arctan = _of_one("arctan")
+sinh = _of_one("sinh")
+cosh = _of_one("cosh")
+tanh = _of_one("tanh")
+arcsinh = _of_one("arcsinh")
+arccosh = _of_one("arccosh")
+arctanh = _of_one("arctanh")
 true_divide, abs, bitwise_not = divide, absolute, invert
+
+
+def in_common(*values: Any) -> tuple[LazyArray, ...]:
+    """Operands as arrays of the element type that they have in common."""
+    try:
+        return tuple(_frazil.in_common(*values))
+    except (BadModel, Unsupported):  # no operator casts complex numbers
+        arrays = [asarray(each) for each in values]
+        if not any(each.dtype.kind == "c" for each in arrays):
+            raise
+        wide = numpy.result_type(*(each.dtype for each in arrays))
+        return tuple(astype(each, wide) for each in arrays)
 
 
 def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
     """Two operands as arrays of the element type that they have in common."""
-    try:
-        first, second = _frazil.in_common(x1, x2)
-    except Unsupported:  # no operator casts to complex numbers
-        first, second = (asarray(each) for each in (x1, x2))
-        wide = numpy.result_type(first.dtype, second.dtype)
-        return astype(first, wide), astype(second, wide)
+    first, second = in_common(x1, x2)
     return first, second
