@@ -38,8 +38,12 @@ def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
     axes = axes_to_reduce(x, axis)
     if not axes:
         return x
-    small = x.dtype.kind in "iu" and x.dtype.itemsize < 4  # which operators do not take
+    extreme = op in ("ReduceMax", "ReduceMin")  # which take int8 and uint8
+    small = x.dtype.kind in "iu" and x.dtype.itemsize < 4 and not (extreme and x.dtype.itemsize == 1)
     made = operator(op, keepdims=int(keepdims))(widened(x) if small else x, None if axis is None else ints(*axes))
+    if small and extreme:  # of no elements it is the limit of the wider type
+        limits = numpy.iinfo(x.dtype)
+        made = minimum(maximum(made, limits.min), limits.max)
     return astype(made, x.dtype) if small else made
 
 

@@ -37,6 +37,7 @@ OF_OPERANDS = {  # functions whose results are bools of operands of any type
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
     *("isnan", "isinf", "isfinite", "signbit"),
 }
+_NONE = object()  # in place of an argument that is not given
 PLAIN_LOOPS = {"order": "K", "subok": True}  # parameters that change nothing here
 
 
@@ -47,9 +48,10 @@ class ufunc:
     cast to. Functions of two operands have reduce, accumulate, outer and reduceat.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], nin: int) -> None:
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.__name__, self.__doc__ = name, function.__doc__
-        self.__wrapped__, self._numpy, self.nin, self.nout = function, getattr(numpy, name), nin, 1
+        self.__wrapped__, self._numpy = function, getattr(numpy, name)
+        self.nin, self.nout = self._numpy.nin, 1
 
     @property
     def nargs(self) -> int:
@@ -65,14 +67,13 @@ class ufunc:
         return f"<ufunc 'frazil.numpy.{self.__name__}'>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != self.nin:
-            return self._with(*args, **kwargs)
-        try:
-            return self.__wrapped__(*args)
-        except (Error, TypeError):
-            if builtins.any(map(is_complex, args)):
-                return on_host(self.__name__, *args)
-            raise
+        return self._with(*args, **kwargs)
+
+    def _failed(self, error: Exception, *args: Any) -> Any:
+        """What NumPy makes of complex operands. Raises the error for others."""
+        if builtins.any(map(is_complex, args)):
+            return on_host(self.__name__, *args)
+        raise error
 
     def _with(self, *args: Any, **kwargs: Any) -> Any:
         """The call with parameters."""
@@ -219,3 +220,27 @@ class ufunc:
         """Raises TypeError: lazy arrays do not change."""
         advice = "write y = x.at[indices].add(b), or set, multiply, min, max"
         raise TypeError(f"{self.__name__}.at() changes its array: {advice}")
+
+
+class OfOne(ufunc):
+    """A ufunc of one operand."""
+
+    def __call__(self, x: Any = _NONE, /, *more: Any, **parameters: Any) -> Any:
+        if more or parameters or x is _NONE:
+            return self._with(*(() if x is _NONE else (x,)), *more, **parameters)
+        try:
+            return self.__wrapped__(x)
+        except (Error, TypeError) as error:
+            return self._failed(error, x)
+
+
+class OfTwo(ufunc):
+    """A ufunc of two operands."""
+
+    def __call__(self, x1: Any = _NONE, x2: Any = _NONE, /, *more: Any, **parameters: Any) -> Any:
+        if more or parameters or x2 is _NONE:
+            return self._with(*(each for each in (x1, x2) if each is not _NONE), *more, **parameters)
+        try:
+            return self.__wrapped__(x1, x2)
+        except (Error, TypeError) as error:
+            return self._failed(error, x1, x2)
