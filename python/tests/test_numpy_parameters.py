@@ -327,6 +327,32 @@ def test_the_functions_of_numpy():
         assert isinstance(made, frazil.LazyArray)
 
 
+def test_functions_of_parts_of_numpy():
+    """numpy.linalg and numpy.fft stay lazy; what frazil.numpy does not have reads the values."""
+    x = fnp.array([[2.0, 1.0], [0.5, 3.0]])
+    for made in (np.linalg.inv(x), np.linalg.norm(x), np.fft.fft(x), np.fft.fftshift(x), np.cumsum(x, axis=0)):
+        assert isinstance(made, frazil.LazyArray)
+    np.testing.assert_allclose(np.fft.fft(x).numpy(), np.fft.fft(x.numpy()))
+    assert isinstance(np.shares_memory(x, x), bool) and fnp.array_repr(x) == np.array_repr(x.numpy())
+    assert fnp.einsum_path("ij,jk", x, x)[0] == np.einsum_path("ij,jk", x.numpy(), x.numpy())[0]
+
+
+def test_known_numbers_may_be_lazy():
+    two, five = fnp.array(2.0), fnp.array(5.0)
+    for name in ("linspace", "geomspace", "logspace"):
+        np.testing.assert_allclose(getattr(fnp, name)(two, five, 4), getattr(np, name)(2.0, 5.0, 4))
+        np.testing.assert_allclose(getattr(np, name)(two, five, 4), getattr(np, name)(2.0, 5.0, 4))
+    assert np.delete(fnp.array([7, 8, 9]), fnp.array([0, 2])).tolist() == [8]
+
+
+def test_in_a_batch():
+    """Functions that NumPy computes read their operands: instances wait for each other."""
+    matrices = [np.array([[2.0, i], [1.0, 5.0]]) for i in range(4)]
+    made = frazil.batch(matrices, lambda m: fnp.linalg.solve(fnp.array(m) * 2, np.ones(2)).sum())
+    wanted = [np.linalg.solve(m * 2, np.ones(2)).sum() for m in matrices]
+    np.testing.assert_allclose([each.item() for each in made], wanted)
+
+
 def test_descending():
     x = fnp.array([3, 1, 3, 2])
     assert fnp.sort(x, descending=True).tolist() == [3, 3, 2, 1]

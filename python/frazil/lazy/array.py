@@ -172,16 +172,17 @@ class LazyArray(_frazil.LazyArray):
         function = getattr(_functions(), ufunc.__name__, None)
         called = getattr(function, method, None)
         if called is None:
-            return getattr(ufunc, method)(*_values(inputs), **_values(kwargs))
+            return getattr(ufunc, method)(*values_of(inputs), **values_of(kwargs))
         if kwargs.get("out") is not None and len(kwargs["out"]) == 1:
             kwargs["out"] = kwargs["out"][0]
         return called(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        own = getattr(_functions(), function.__name__, None)
-        if own is not None:
+        part = function.__module__.removeprefix("numpy").strip(".")
+        own = getattr(getattr(_functions(), part, None) if part else _functions(), function.__name__, None)
+        if own is not None and own is not function:
             return own(*args, **kwargs)
-        return function(*_values(args), **_values(kwargs))
+        return function(*values_of(args), **values_of(kwargs))
 
     def tobytes(self, order: str = "C") -> bytes:
         """The bytes of the elements."""
@@ -280,7 +281,8 @@ for _name, _advice in {
     setattr(LazyArray, _name, _assigning(_name, _advice))
 
 
-def _values(arguments: Any) -> Any:
+def values_of(arguments: Any) -> Any:
+    """The arguments with the values of lazy arrays in their place, which are read."""
     leaves, structure = trees.flatten(arguments)
     return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
 

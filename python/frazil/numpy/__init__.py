@@ -153,6 +153,7 @@ from .grids import (
     triu_indices_from,
     unravel_index,
 )
+from .indexing import take_at
 from .moves import (
     append,
     atleast_1d,
@@ -245,7 +246,6 @@ from .shapes import (
     swapaxes,
     take,
     take_along_axis,
-    take_at,
     tile,
     transpose,
     tril,

@@ -10,7 +10,7 @@ import numpy
 
 from .. import _frazil
 from .._frazil import dtype as dtype_of
-from ..lazy.array import LazyArray
+from ..lazy.array import LazyArray, values_of
 from ..lazy.operators import operator, ops
 
 newaxis = None
@@ -213,6 +213,7 @@ def linspace(
 ) -> Any:
     """Numbers at equal distances; with `retstep` also the distance."""
     element = None if dtype is None else numpy_dtype(dtype)
+    start, stop = values_of([start, stop])
     made = numpy.linspace(start, stop, num, endpoint, retstep, element, axis)  # type: ignore[call-overload]
     return (asarray(made[0]), made[1]) if retstep else asarray(made)
 

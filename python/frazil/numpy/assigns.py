@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy
 
-from ..lazy.array import LazyArray
+from ..lazy.array import LazyArray, values_of
 from ..lazy.operators import operator
 from .arrays import arange, asarray, astype
 from .shapes import broadcast_to, expand_dims, ravel, reshape
@@ -31,8 +31,7 @@ def _assigning(name: str) -> Callable[..., Any]:
     def call(a: Any, *args: Any, **kwargs: Any) -> None:
         if isinstance(a, LazyArray):
             raise TypeError(f"{name}(): a lazy array does not change: {ADVICE[name]}")
-        read = [each.numpy() if isinstance(each, LazyArray) else each for each in args]
-        function(a, *read, **{k: v.numpy() if isinstance(v, LazyArray) else v for k, v in kwargs.items()})
+        function(a, *values_of(args), **values_of(kwargs))
 
     call.__doc__ = f"As numpy.{name}(), of a NumPy array. Raises TypeError for a lazy one, which does not change."
     return call

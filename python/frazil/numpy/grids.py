@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy
 
-from ..lazy.array import LazyArray
+from ..lazy.array import LazyArray, values_of
 from .arrays import asarray, astype, numpy_dtype
 from .shapes import concatenate, extent_of, inside, nonzero, reshape
 from .types import is_number, result_type
@@ -30,7 +30,7 @@ def _made(name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if "dtype" in kwargs and kwargs["dtype"] is not None:
             kwargs["dtype"] = numpy_dtype(kwargs["dtype"])
-        return _lazily(function(*args, **kwargs))
+        return _lazily(function(*values_of(args), **values_of(kwargs)))
 
     call.__doc__ = f"As numpy.{name}()."
     return call

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import numpy
 
-from ..lazy.array import LazyArray
+from ..lazy.array import LazyArray, values_of
 from ..lazy.operators import operator
 from .arrays import array, asarray, axes_of, axis_of, full
 from .elementwise import where
@@ -146,7 +146,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> LazyArray:
     """Without what stands at some indices, of the flattened array if there is no axis."""
     arr = asarray(arr)
     arr, axis = (ravel(arr), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
-    return _pick(arr, numpy.delete(numpy.arange(extent_of(arr, axis)), obj), axis)
+    return _pick(arr, numpy.delete(numpy.arange(extent_of(arr, axis)), *values_of([obj])), axis)
 
 
 def insert(arr: Any, obj: int, values: Any, axis: int | None = None) -> LazyArray:

@@ -6,7 +6,7 @@ from typing import Any, Callable, Sequence
 
 import numpy
 
-from ..lazy.array import LazyArray
+from ..lazy.array import LazyArray, values_of
 from .arrays import array, asarray, astype, axes_of, axis_of, zeros_like
 from .elementwise import where
 from .moves import broadcast_arrays
@@ -196,9 +196,7 @@ class vectorize:
         self.__doc__ = self._own.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        read = [each.numpy() if isinstance(each, LazyArray) else each for each in args]
-        named = {key: each.numpy() if isinstance(each, LazyArray) else each for key, each in kwargs.items()}
-        made = self._own(*read, **named)
+        made = self._own(*values_of(args), **values_of(kwargs))
         return tuple(asarray(each) for each in made) if isinstance(made, tuple) else asarray(made)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from ... import _frazil, trees
+from ... import _frazil
 from ...errors import Unsupported
-from ...lazy.array import LazyArray
+from ...lazy.array import LazyArray, values_of
 from ..arrays import asarray
 
 # Methods of numpy.random.Generator that return arrays.
@@ -59,7 +59,7 @@ class Generator:
         def draw(*args: Any, **kwargs: Any) -> Any:
             if _frazil.is_recording():
                 raise Unsupported(f"rng.{name}() in a recorded function: pass it a key and use frazil.numpy.random")
-            made = method(*_values(args), **_values(kwargs))
+            made = method(*values_of(args), **values_of(kwargs))
             return asarray(made) if isinstance(made, numpy.ndarray) else made
 
         draw.__name__, draw.__doc__ = name, method.__doc__
@@ -70,11 +70,6 @@ class Generator:
 
     def __repr__(self) -> str:
         return f"Generator({type(self.bit_generator).__name__})"
-
-
-def _values(arguments: Any) -> Any:
-    leaves, structure = trees.flatten(arguments)
-    return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
 
 
 def default_rng(seed: Any = None) -> Generator:
