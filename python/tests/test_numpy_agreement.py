@@ -290,6 +290,7 @@ EXACT = {
     "remainders by infinity": lambda xp: xp.array([5.0, -5.0]) % np.inf,
     "signs of zeros": lambda xp: 1 / xp.remainder(xp.array([-4.0, 4.0, -4.0]), xp.array([2.0, -2.0, -2.0])),
     "of unsigned integers": lambda xp: -xp.array(np.array([0, 1, 255], np.uint8)),
+    "arrays apart by dots for no axes": lambda xp: xp.array([[[0, 1], [2, 3], [4, 5]]])[:, [1, 0, 2], ..., [0, 1, 1]],
     "of an array without axes": lambda xp: xp.sum(xp.array(3.0), axis=0),
 }
 

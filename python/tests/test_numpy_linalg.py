@@ -18,8 +18,8 @@ def values(draw, shape, dtypes):
     dtype = draw.choice(dtypes)
     count = int(np.prod(shape))
     made = np.array([draw.random.uniform(-3, 3) for _ in range(count)]).reshape(shape)
-    if dtype == "complex128":
-        return made + 1j * np.array([draw.random.uniform(-3, 3) for _ in range(count)]).reshape(shape)
+    if "complex" in dtype:
+        return (made + 1j * np.array([draw.random.uniform(-3, 3) for _ in range(count)]).reshape(shape)).astype(dtype)
     return np.rint(made).astype(dtype) if draw.choice([False, False, True]) else made.astype(dtype)
 
 
@@ -170,6 +170,7 @@ def summed_by_lists(draw):
 CROSSED = [((3,), (3,)), ((2, 3), (3,)), ((2,), (2,)), ((4, 2), (4, 3)), ((2, 3), (2, 3)), ((4,), (3,))]
 PRODUCTS = [((2, 3), (3, 4)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 2, 3), (3, 2)), ((3,), (3,)), ((2, 3), (2, 3))]
 ELEMENTS = ["add", "subtract", "multiply", "divide", "power", "equal", "not_equal"]
+SUMMED = ["sum", "prod", "mean", "var", "std", "cumsum", "max", "argmin", "sort", "argsort", "unique", "cumprod"]
 COMPLEX = ["exp", "sqrt", "sin", "tanh", "log", "negative", "square", "conjugate", "absolute", "isnan", "reciprocal"]
 CALLS = {
     "linalg.norm": norms,
@@ -203,7 +204,9 @@ CALLS = {
     "cross": of_two("cross", CROSSED, ["float64", "int64"]),
     "matmul of complex numbers": of_two("matmul", PRODUCTS, ["complex128"]),
     **{f"{name} of complex numbers": of_two(name, [((2, 3), (3,)), ((3,), ())], WIDE) for name in ELEMENTS},
-    **{f"{name} of complex numbers": of(name, [(3,), (2, 2)], ["complex128"]) for name in COMPLEX},
+    **{f"{name} of complex numbers": of(name, [(3,), (2, 2)], ["complex128", "complex64"]) for name in COMPLEX},
+    **{f"{name} of small complex numbers": of_two(name, [((3,), (3,))], ["complex64"]) for name in ELEMENTS[:4]},
+    **{f"{name} of complex numbers": of(name, [(3,), (2, 2)], ["complex64", "complex128"]) for name in SUMMED},
     **{name: of(name, [(3,), (2, 2)], WIDE) for name in ["real", "imag", "iscomplex", "isreal", "angle"]},
     "angle in degrees": of("angle", [(3,)], WIDE, deg=flag),
 }
@@ -224,6 +227,10 @@ RECORDED = {
     "pinv": lambda x: fnp.linalg.pinv(x),
     "lstsq": lambda x: fnp.linalg.lstsq(x, x[:, 0])[0],
     "rfft": lambda x: fnp.real(fnp.fft.rfft(x)),
+    "irfft": lambda x: fnp.fft.irfft(x),
+    "hfft": lambda x: fnp.fft.hfft(x, axis=0),
+    "ihfft": lambda x: fnp.abs(fnp.fft.ihfft(x)),
+    "fft2": lambda x: fnp.abs(fnp.fft.fft2(x, (5, 6))),
     "irfftn": lambda x: fnp.fft.irfftn(fnp.fft.rfftn(x), (3, 4)),
     "complex": lambda x: fnp.abs(fnp.multiply(fnp.fft.fft(x), fnp.exp(fnp.fft.ifft(x)))),
 }
@@ -250,6 +257,19 @@ def test_singular_matrices():
     with pytest.raises(frazil.BadInput, match="LinAlgError: Singular matrix") as raised:
         recorded(singular).numpy()
     assert isinstance(raised.value.__cause__, fnp.linalg.LinAlgError)
+
+
+def test_complex_numbers_beside_arrays():
+    """A Python number takes the precision of the array."""
+    for dtype, wanted in (("complex64", "complex64"), ("float32", "complex64"), ("float64", "complex128")):
+        x = np.array([1, 2.5], dtype)
+        for number in (2j, 1 - 3j):
+            made = fnp.multiply(fnp.array(x), number)
+            assert made.dtype == wanted and made.tolist() == (x * number).astype(wanted).tolist()
+    z = fnp.array(np.array([1 + 2j], "complex64"))
+    assert fnp.add(z, 1).dtype == fnp.subtract(2.5, z).dtype == "complex64"
+    assert z.real.dtype == "float32" and z.imag.tolist() == [2] and complex(z[0]) == 1 + 2j
+    assert z.astype("complex128").dtype == "complex128" and fnp.array([1.5]).astype(complex).tolist() == [1.5 + 0j]
 
 
 def test_element_types_of_transforms():
