@@ -267,6 +267,7 @@ def test_complex_numbers_beside_arrays():
             made = fnp.multiply(fnp.array(x), number)
             assert made.dtype == wanted and made.tolist() == (x * number).astype(wanted).tolist()
     z = fnp.array(np.array([1 + 2j], "complex64"))
+    assert fnp.add(z, fnp.array(2j)).dtype == fnp.multiply(fnp.array(2.0), z).dtype == "complex128"
     assert fnp.add(z, 1).dtype == fnp.subtract(2.5, z).dtype == "complex64"
     assert z.real.dtype == "float32" and z.imag.tolist() == [2] and complex(z[0]) == 1 + 2j
     assert z.astype("complex128").dtype == "complex128" and fnp.array([1.5]).astype(complex).tolist() == [1.5 + 0j]

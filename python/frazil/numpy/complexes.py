@@ -10,6 +10,7 @@ from ..lazy.array import LazyArray
 from . import reals
 from .arrays import asarray, astype
 from .host import call, is_complex, known, like, tensor
+from .types import is_number
 from .ufuncs import equal, not_equal
 
 
@@ -42,17 +43,14 @@ _KNOWN: dict[str, str] = {}
 
 def on_host(name: str, *operands: Any) -> LazyArray:
     """A function by elements of operands of which some are complex, computed by NumPy."""
-    kinds = [each.dtype for each in operands if hasattr(each, "dtype")]
-    wide = numpy.result_type(numpy.complex64, *kinds) if kinds else numpy.dtype("complex128")
-    arrays = [each if hasattr(each, "dtype") else asarray(each, wide) for each in map(_array, operands)]
+    arrays = [asarray(each) for each in operands]
+    if len(arrays) > 1:  # not by NumPy, of which version 1 decides by values
+        kinds = [array.dtype for array, each in zip(arrays, operands) if not is_number(each)]
+        wide = numpy.result_type(numpy.complex64, *kinds) if kinds else numpy.dtype("complex128")
+        arrays = [astype(each, wide) for each in arrays]
     if name not in _KNOWN:
         _KNOWN[name] = _ufunc(name)
     return call(name, arrays)  # type: ignore[no-any-return]
-
-
-def _array(operand: Any) -> Any:
-    number = isinstance(operand, (int, float, complex)) and not isinstance(operand, numpy.generic)
-    return operand if number else asarray(operand)
 
 
 def _cast(x: numpy.ndarray, to: str) -> numpy.ndarray:
