@@ -9,7 +9,6 @@ import numpy
 from ..lazy.array import LazyArray
 from . import reals
 from .arrays import asarray, astype
-from .complexes import _ufunc
 from .elementwise import is_inexact, where
 from .host import call, known, tensor
 from .ufuncs import absolute, add, bitwise_and, common, floor, isinf, multiply, subtract
@@ -17,7 +16,6 @@ from .ufuncs import absolute, add, bitwise_and, common, floor, isinf, multiply, 
 MASKS = [  # of neighbouring groups of 1, 2, 4, ... bits
     numpy.uint64(((1 << 64) - 1) // ((1 << width) + 1)) for width in (1, 2, 4, 8, 16, 32)
 ]
-_NAMES = {name: _ufunc(name) for name in ("gcd", "lcm", "nextafter", "spacing")}
 known("i0", numpy.i0, lambda x: [x])
 known("frexp", numpy.frexp, lambda x: [x, tensor("int32", x.shape)])
 known("packbits", numpy.packbits, lambda a, axis, bitorder: [tensor("uint8", _packed(a.shape, axis, 8))])

@@ -23,9 +23,8 @@ def broadcast_extents(first: Any, second: Any) -> Any:
     return tuple(a if a == b or b == 1 else b if a == 1 else "?" for a, b in pairs)
 
 
-def _ufunc(name: str) -> str:
-    """Makes NumPy's function of this name known."""
-    function = getattr(numpy, name)
+def _know(name: str, function: Any) -> None:
+    """Makes NumPy's function by elements known."""
 
     def types(*given: Any) -> Sequence[Any]:
         dtype = function(*(numpy.ones(1, like(each.dtype)) for each in given)).dtype
@@ -35,10 +34,13 @@ def _ufunc(name: str) -> str:
         return [tensor(dtype, shape)]
 
     known(name, function, types)
-    return name
 
 
-_KNOWN: dict[str, str] = {}
+for _name, _function in vars(numpy).items():
+    if isinstance(_function, numpy.ufunc) and _function.nout == 1 and _name != "matmul":
+        _know(_name, _function)
+for _name in ("real", "imag", "angle", "iscomplex", "isreal"):
+    _know(_name, getattr(numpy, _name))
 
 
 def on_host(name: str, *operands: Any) -> LazyArray:
@@ -48,8 +50,6 @@ def on_host(name: str, *operands: Any) -> LazyArray:
         kinds = [array.dtype for array, each in zip(arrays, operands) if not is_number(each)]
         wide = numpy.result_type(numpy.complex64, *kinds) if kinds else numpy.dtype("complex128")
         arrays = [astype(each, wide) for each in arrays]
-    if name not in _KNOWN:
-        _KNOWN[name] = _ufunc(name)
     return call(name, arrays)  # type: ignore[no-any-return]
 
 
@@ -59,7 +59,6 @@ def _cast(x: numpy.ndarray, to: str) -> numpy.ndarray:
 
 known("sort_complex", numpy.sort_complex, lambda x: [tensor(numpy.result_type(like(x.dtype), "F"), x.shape)])
 known("astype", _cast, lambda x, to: [tensor(to, x.shape)])
-_KNOWN |= {name: _ufunc(name) for name in ("real", "imag", "angle", "iscomplex", "isreal")}
 
 
 def cast(x: LazyArray, dtype: Any) -> LazyArray:

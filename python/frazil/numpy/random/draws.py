@@ -36,7 +36,7 @@ def _from_0(key: Any, name: str, shape: Any, dtype: Any) -> LazyArray:
     return negative(log1p(negative(_uniform(key, name, shape, dtype))))
 
 
-def _shape_of(shape: Any, *parameters: Any) -> tuple[Any, ...]:
+def shape_of(shape: Any, *parameters: Any) -> tuple[Any, ...]:
     """The shape that is given, or the one that parameters have in common."""
     if shape is not None:
         return extents(shape)
@@ -129,7 +129,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> LazyArray:
     """Returns True with probability p."""
-    return less(_uniform(key, "bernoulli", _shape_of(shape, p), numpy.float64), astype(p, "float64"))
+    return less(_uniform(key, "bernoulli", shape_of(shape, p), numpy.float64), astype(p, "float64"))
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> LazyArray:
@@ -173,24 +173,24 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = numpy.float32) -> LazyArray:
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of Pareto's distribution of shape b and scale 1."""
-    return exp(divide(_from_0(key, "pareto", _shape_of(shape, b), dtype), astype(b, dtype)))
+    return exp(divide(_from_0(key, "pareto", shape_of(shape, b), dtype), astype(b, dtype)))
 
 
 def rayleigh(key: Any, scale: Any = 1.0, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of Rayleigh's distribution."""
-    drawn = _from_0(key, "rayleigh", _shape_of(shape, scale), dtype)
+    drawn = _from_0(key, "rayleigh", shape_of(shape, scale), dtype)
     return multiply(sqrt(multiply(drawn, 2.0)), astype(scale, dtype))
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of Weibull's distribution."""
-    drawn = _from_0(key, "weibull_min", _shape_of(shape, scale, concentration), dtype)
+    drawn = _from_0(key, "weibull_min", shape_of(shape, scale, concentration), dtype)
     return multiply(power(drawn, divide(1.0, astype(concentration, dtype))), astype(scale, dtype))
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = numpy.int32) -> LazyArray:
     """Returns how many trials of probability p are made up to the first success."""
-    drawn = _from_0(key, "geometric", _shape_of(shape, p), numpy.float64)
+    drawn = _from_0(key, "geometric", shape_of(shape, p), numpy.float64)
     return astype(add(floor(divide(drawn, negative(log1p(negative(astype(p, "float64")))))), 1), dtype)
 
 

@@ -27,7 +27,7 @@ from ..ufuncs import (
     subtract,
 )
 from .keys import checked, extents, fold_in, real_numbers, split
-from .draws import _shape_of, normal
+from .draws import shape_of, normal
 
 MOST_TRIES = 64  # fewer than one in 10**80 numbers needs more
 
@@ -61,7 +61,7 @@ def _gamma(key: LazyArray, a: LazyArray) -> LazyArray:
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of the gamma distribution of shape a and scale 1."""
-    key, size = checked(key, "gamma"), _shape_of(shape, a)
+    key, size = checked(key, "gamma"), shape_of(shape, a)
     if numpy_dtype(dtype).kind != "f":
         raise TypeError(f"random real numbers are of real types, not {numpy_dtype(dtype)}")
     first, second = split(key)
@@ -76,7 +76,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = numpy.float32) -> La
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of the beta distribution."""
     first, second = split(checked(key, "beta"))
-    size = _shape_of(shape, a, b)
+    size = shape_of(shape, a, b)
     x, y = gamma(first, a, size, numpy.float64), gamma(second, b, size, numpy.float64)
     return astype(divide(x, add(x, y)), dtype)
 
@@ -97,6 +97,6 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = numpy.float32) 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
     """Returns numbers of Student's distribution."""
     first, second = split(checked(key, "t"))
-    size = _shape_of(shape, df)
+    size = shape_of(shape, df)
     spread = divide(chisquare(second, df, size, numpy.float64), astype(df, "float64"))
     return astype(divide(normal(first, size, numpy.float64), sqrt(spread)), dtype)
