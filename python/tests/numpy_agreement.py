@@ -106,7 +106,8 @@ def outcome(function, module, arguments):
 
 
 def kinds(error):
-    return [kind for kind in (ValueError, TypeError, IndexError, OverflowError, np.linalg.LinAlgError) if isinstance(error, kind)]
+    all_kinds = (ValueError, TypeError, IndexError, OverflowError, np.linalg.LinAlgError)
+    return [kind for kind in all_kinds if isinstance(error, kind)]
 
 
 def difference(name, ours, theirs):

@@ -42,46 +42,43 @@ NUMPYS = {
     **{f"bitwise_{way}_shift": f"{way}_shift" for way in ("left", "right")},
 }
 OPERATORS = {
-    **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**"},
+    **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%"},
+    "pow": "**",
     **{"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="},
     **{"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"},
     **{"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"},
 }
 # The other functions: positional parameters, then those that are given by keyword, and a call.
 SIGNATURES = """
-arange(start, /, stop=None, step=1, *, dtype, device)        asarray(obj, /, *, dtype, device, copy)
-empty(shape, *, dtype, device)          empty_like(x, /, *, dtype, device)      eye(n_rows, n_cols, /, *, k, dtype, device)
-from_dlpack(x, /)                       full(shape, fill_value, *, dtype, device)
+arange(start, /, stop=None, step=1, *, dtype, device)  asarray(obj, /, *, dtype, device, copy)
+empty(shape, *, dtype, device)  empty_like(x, /, *, dtype, device)
+eye(n_rows, n_cols, /, *, k, dtype, device)  from_dlpack(x, /)  full(shape, fill_value, *, dtype, device)
 full_like(x, fill_value, /, *, dtype, device)  linspace(start, stop, num, /, *, dtype, device, endpoint)
-meshgrid(*arrays, indexing)             ones(shape, *, dtype, device)           ones_like(x, /, *, dtype, device)
-tril(x, /, *, k)                        triu(x, /, *, k)                        zeros(shape, *, dtype, device)
-zeros_like(x, /, *, dtype, device)      astype(x, dtype, /, *, copy)            broadcast_arrays(*arrays)
-broadcast_to(x, shape, /)               can_cast(from_, to, /)                  finfo(type, /)
-iinfo(type, /)                          isdtype(dtype, kind)                    result_type(*arrays_and_dtypes)
-matmul(x1, x2, /)                       matrix_transpose(x, /)                  tensordot(x1, x2, /, *, axes)
-vecdot(x1, x2, /, *, axis)              concat(arrays, /, *, axis)              expand_dims(x, /, *, axis)
-flip(x, /, *, axis)                     permute_dims(x, axes, /)                reshape(x, shape, /, *, copy)
-roll(x, shift, /, *, axis)              squeeze(x, axis, /)                     stack(arrays, /, *, axis)
-argmax(x, /, *, axis, keepdims)         argmin(x, /, *, axis, keepdims)         nonzero(x, /)
-where(condition, x1, x2, /)             unique_all(x, /)                        unique_counts(x, /)
-unique_inverse(x, /)                    unique_values(x, /)                     argsort(x, /, *, axis, descending, stable)
-sort(x, /, *, axis, descending, stable) max(x, /, *, axis, keepdims)            mean(x, /, *, axis, keepdims)
-min(x, /, *, axis, keepdims)            prod(x, /, *, axis, dtype, keepdims)    std(x, /, *, axis, correction, keepdims)
-sum(x, /, *, axis, dtype, keepdims)     var(x, /, *, axis, correction, keepdims)
-all(x, /, *, axis, keepdims)            any(x, /, *, axis, keepdims)            take(x, indices, /, *, axis)
-linalg.cholesky(x, /, *, upper)         linalg.cross(x1, x2, /, *, axis)        linalg.det(x, /)
-linalg.diagonal(x, /, *, offset)        linalg.eigh(x, /)                       linalg.eigvalsh(x, /)
-linalg.inv(x, /)                        linalg.matmul(x1, x2, /)                linalg.matrix_norm(x, /, *, keepdims, ord)
-linalg.matrix_power(x, n, /)            linalg.matrix_rank(x, /, *, rtol)       linalg.matrix_transpose(x, /)
-linalg.outer(x1, x2, /)                 linalg.pinv(x, /, *, rtol)              linalg.qr(x, /, *, mode)
-linalg.slogdet(x, /)                    linalg.solve(x1, x2, /)                 linalg.svd(x, /, *, full_matrices)
-linalg.svdvals(x, /)                    linalg.tensordot(x1, x2, /, *, axes)    linalg.trace(x, /, *, offset, dtype)
-linalg.vecdot(x1, x2, /, *, axis)       linalg.vector_norm(x, /, *, axis, keepdims, ord)
-fft.fft(x, /, *, n, axis, norm)         fft.ifft(x, /, *, n, axis, norm)        fft.fftn(x, /, *, s, axes, norm)
-fft.ifftn(x, /, *, s, axes, norm)       fft.rfft(x, /, *, n, axis, norm)        fft.irfft(x, /, *, n, axis, norm)
-fft.rfftn(x, /, *, s, axes, norm)       fft.irfftn(x, /, *, s, axes, norm)      fft.hfft(x, /, *, n, axis, norm)
-fft.ihfft(x, /, *, n, axis, norm)       fft.fftfreq(n, /, *, d, device)         fft.rfftfreq(n, /, *, d, device)
-fft.fftshift(x, /, *, axes)             fft.ifftshift(x, /, *, axes)
+meshgrid(*arrays, indexing)  ones(shape, *, dtype, device)  ones_like(x, /, *, dtype, device)
+tril(x, /, *, k)  triu(x, /, *, k)  zeros(shape, *, dtype, device)  zeros_like(x, /, *, dtype, device)
+astype(x, dtype, /, *, copy)  broadcast_arrays(*arrays)  broadcast_to(x, shape, /)  can_cast(from_, to, /)
+finfo(type, /)  iinfo(type, /)  isdtype(dtype, kind)  result_type(*arrays_and_dtypes)  matmul(x1, x2, /)
+matrix_transpose(x, /)  tensordot(x1, x2, /, *, axes)  vecdot(x1, x2, /, *, axis)  concat(arrays, /, *, axis)
+expand_dims(x, /, *, axis)  flip(x, /, *, axis)  permute_dims(x, axes, /)  reshape(x, shape, /, *, copy)
+roll(x, shift, /, *, axis)  squeeze(x, axis, /)  stack(arrays, /, *, axis)  argmax(x, /, *, axis, keepdims)
+argmin(x, /, *, axis, keepdims)  nonzero(x, /)  where(condition, x1, x2, /)  unique_all(x, /)
+unique_counts(x, /)  unique_inverse(x, /)  unique_values(x, /)  argsort(x, /, *, axis, descending, stable)
+sort(x, /, *, axis, descending, stable)  max(x, /, *, axis, keepdims)  mean(x, /, *, axis, keepdims)
+min(x, /, *, axis, keepdims)  prod(x, /, *, axis, dtype, keepdims)  std(x, /, *, axis, correction, keepdims)
+sum(x, /, *, axis, dtype, keepdims)  var(x, /, *, axis, correction, keepdims)  all(x, /, *, axis, keepdims)
+any(x, /, *, axis, keepdims)  take(x, indices, /, *, axis)  linalg.cholesky(x, /, *, upper)
+linalg.cross(x1, x2, /, *, axis)  linalg.det(x, /)  linalg.diagonal(x, /, *, offset)  linalg.eigh(x, /)
+linalg.eigvalsh(x, /)  linalg.inv(x, /)  linalg.matmul(x1, x2, /)  linalg.matrix_norm(x, /, *, keepdims, ord)
+linalg.matrix_power(x, n, /)  linalg.matrix_rank(x, /, *, rtol)  linalg.matrix_transpose(x, /)
+linalg.outer(x1, x2, /)  linalg.pinv(x, /, *, rtol)  linalg.qr(x, /, *, mode)  linalg.slogdet(x, /)
+linalg.solve(x1, x2, /)  linalg.svd(x, /, *, full_matrices)  linalg.svdvals(x, /)
+linalg.tensordot(x1, x2, /, *, axes)  linalg.trace(x, /, *, offset, dtype)  linalg.vecdot(x1, x2, /, *, axis)
+linalg.vector_norm(x, /, *, axis, keepdims, ord)  fft.fft(x, /, *, n, axis, norm)
+fft.ifft(x, /, *, n, axis, norm)  fft.fftn(x, /, *, s, axes, norm)  fft.ifftn(x, /, *, s, axes, norm)
+fft.rfft(x, /, *, n, axis, norm)  fft.irfft(x, /, *, n, axis, norm)  fft.rfftn(x, /, *, s, axes, norm)
+fft.irfftn(x, /, *, s, axes, norm)  fft.hfft(x, /, *, n, axis, norm)  fft.ihfft(x, /, *, n, axis, norm)
+fft.fftfreq(n, /, *, d, device)  fft.rfftfreq(n, /, *, d, device)  fft.fftshift(x, /, *, axes)
+fft.ifftshift(x, /, *, axes)
 """
 
 
