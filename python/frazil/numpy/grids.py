@@ -58,7 +58,7 @@ mgrid, ogrid = _Grid(numpy.mgrid), _Grid(numpy.ogrid)
 
 
 class _Joined:
-    """Arrays, numbers and ranges in brackets one behind the other: numpy.r_ and numpy.c_ without matrices."""
+    """Arrays, numbers and ranges in brackets, concatenated: numpy.r_ and numpy.c_ without matrices."""
 
     def __init__(self, axis: int, least: int, first: int) -> None:
         self._settings = axis, least, first

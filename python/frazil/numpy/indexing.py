@@ -1,4 +1,4 @@
-"""What stands in brackets behind an array."""
+"""Elements and parts by indices: x[key]."""
 
 from __future__ import annotations
 
