@@ -20,6 +20,7 @@ from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
 from .policy import Policy
 from .weights import load_state_dict, save_safetensors
+from . import torch
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
@@ -85,5 +86,6 @@ __all__ = [
     "parameter",
     "registry",
     "save_safetensors",
+    "torch",
     "while_loop",
 ]

@@ -3,33 +3,50 @@
     from frazil import nn
     import frazil.nn.functional as F
 
-`forward` runs once, on Terms with PyTorch's habits (frazil.nn.Tensor), and records a graph; calls with arrays run it.
-The functions of module `torch` are in frazil.nn.ops.
+`forward` runs once, on Terms with PyTorch's habits (frazil.nn.Tensor), and records a graph; calls with arrays run it. Where a
+graph cannot have its code, forward runs in each call. The functions of module `torch` are in frazil.nn.ops; frazil.torch has
+all names of PyTorch that there are.
 """
 
 from . import functional, init, ops
 from .activations import *  # noqa: F403
-from .attention import MultiheadAttention, TransformerEncoderLayer
+from .attention import MultiheadAttention
+from .bags import EmbeddingBag
 from .calls import compile
-from .containers import Identity, ModuleDict, ModuleList, ParameterList, Sequential
-from .init import manual_seed
+from .containers import Identity, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .layers import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    Bilinear,
     Conv1d,
     Conv2d,
     Conv3d,
     ConvTranspose1d,
     ConvTranspose2d,
+    ConvTranspose3d,
     Embedding,
     GroupNorm,
     InstanceNorm1d,
     InstanceNorm2d,
+    InstanceNorm3d,
     LayerNorm,
     Linear,
     RMSNorm,
 )
 from .module import Module, Parameter
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell
+from .ops import manual_seed
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .running import reason
 from .tensor import Tensor
+from .transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+from .accepting import open_functions as _open_functions
+
+_open_functions(vars(ops))
+_open_functions(vars(functional))

@@ -9,6 +9,7 @@ import numpy
 
 from . import functional as F
 from . import ops
+from .arrays import numpy_type
 from .module import Module, Parameter
 
 
@@ -57,9 +58,27 @@ Softplus = _module("Softplus", F.softplus, "log(1 + exp(beta * input)) / beta.",
 Softsign = _module("Softsign", F.softsign, "input / (1 + abs(input)).")
 LogSigmoid = _module("LogSigmoid", F.logsigmoid, "log(sigmoid(input)).")
 Tanhshrink = _module("Tanhshrink", F.tanhshrink, "input - tanh(input).")
+Threshold = _module(
+    "Threshold", F.threshold, "A number up to a threshold.", threshold=REQUIRED, value=REQUIRED, inplace=False
+)
+RReLU = _module("RReLU", F.rrelu, "The mean of two slopes below 0.", lower=1 / 8, upper=1 / 3, inplace=False)
+Hardshrink = _module("Hardshrink", F.hardshrink, "0 between -lambd and lambd.", lambd=0.5)
+Softshrink = _module("Softshrink", F.softshrink, "Moved towards 0.", lambd=0.5)
+ChannelShuffle = _module("ChannelShuffle", F.channel_shuffle, "The channels of groups in turns.", groups=REQUIRED)
+LocalResponseNorm = _module(
+    "LocalResponseNorm", F.local_response_norm, "By neighbouring channels.", size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0
+)
+Unfold = _module(
+    "Unfold", F.unfold, "Windows as columns.", kernel_size=REQUIRED, dilation=1, padding=0, stride=1
+)
+Fold = _module(
+    "Fold", F.fold, "Columns as windows.", output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1
+)
 GLU = _module("GLU", F.glu, "The first half times the sigmoid of the second.", dim=-1)
 Dropout = _module("Dropout", F.dropout, "The input: nothing is dropped in inference.", p=0.5, inplace=False)
 Dropout1d = _module("Dropout1d", F.dropout, "The input.", p=0.5, inplace=False)
+Dropout3d = _module("Dropout3d", F.dropout, "The input.", p=0.5, inplace=False)
+FeatureAlphaDropout = _module("FeatureAlphaDropout", F.dropout, "The input.", p=0.5, inplace=False)
 Dropout2d = _module("Dropout2d", F.dropout, "The input.", p=0.5, inplace=False)
 AlphaDropout = _module("AlphaDropout", F.dropout, "The input.", p=0.5, inplace=False)
 Flatten = _module("Flatten", ops.flatten, "Some dimensions as one.", start_dim=1, end_dim=-1)
@@ -81,6 +100,22 @@ AvgPool2d = _module(
     "AvgPool2d", F.avg_pool2d, "The means of windows.",
     kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None,
 )  # fmt: skip
+MaxPool3d = _module(
+    "MaxPool3d", F.max_pool3d, "The largest elements of windows.",
+    kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
+)  # fmt: skip
+AvgPool3d = _module(
+    "AvgPool3d", F.avg_pool3d, "The means of windows.",
+    kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None,
+)  # fmt: skip
+LPPool1d = _module(
+    "LPPool1d", F.lp_pool1d, "Norms of windows.", norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
+)
+LPPool2d = _module(
+    "LPPool2d", F.lp_pool2d, "Norms of windows.", norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
+)
+AdaptiveAvgPool3d = _module("AdaptiveAvgPool3d", F.adaptive_avg_pool3d, "As many means.", output_size=REQUIRED)
+AdaptiveMaxPool3d = _module("AdaptiveMaxPool3d", F.adaptive_max_pool3d, "As many maxima.", output_size=REQUIRED)
 AdaptiveAvgPool1d = _module("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, "As many means.", output_size=REQUIRED)
 AdaptiveAvgPool2d = _module("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, "As many means.", output_size=REQUIRED)
 AdaptiveMaxPool1d = _module("AdaptiveMaxPool1d", F.adaptive_max_pool1d, "As many maxima.", output_size=REQUIRED)
@@ -89,6 +124,73 @@ Upsample = _module(
     "Upsample", F.interpolate, "Resized to a size, or by a factor.",
     size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
 )  # fmt: skip
+
+
+LOSSES = {
+    "L1Loss": F.l1_loss, "MSELoss": F.mse_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": F.huber_loss, "NLLLoss": F.nll_loss,
+    "CrossEntropyLoss": F.cross_entropy, "BCELoss": F.binary_cross_entropy, "KLDivLoss": F.kl_div,
+    "BCEWithLogitsLoss": F.binary_cross_entropy_with_logits, "MarginRankingLoss": F.margin_ranking_loss,
+    "CosineEmbeddingLoss": F.cosine_embedding_loss, "TripletMarginLoss": F.triplet_margin_loss,
+    "GaussianNLLLoss": F.gaussian_nll_loss, "PoissonNLLLoss": F.poisson_nll_loss,
+}  # fmt: skip
+ARRAYS = ("weight", "pos_weight")
+
+
+def _loss(name: str, function: Callable[..., Any]) -> type[Module]:
+    """A class whose constructor has the function's options, and whose call has its inputs."""
+    given = list(inspect.signature(function).parameters.values())
+    options = [p for p in given if p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    signature = inspect.Signature(options)
+
+    def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for field, value in bound.arguments.items():
+            self.register_buffer(field, value) if field in ARRAYS else setattr(self, field, value)
+
+    def forward(self: Module, *inputs: Any) -> Any:
+        return function(*inputs, **{field: getattr(self, field) for field in signature.parameters})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    forward.__doc__ = function.__doc__
+    members = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
+    return type(name, (Module,), members)
+
+
+globals().update({name: _loss(name, function) for name, function in LOSSES.items()})
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors along `dim`."""
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Any, x2: Any) -> Any:
+        """Of two inputs of one shape."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    """The p-norms of differences along the last dimension."""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Any, x2: Any) -> Any:
+        """Of two inputs of one shape."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class Softmax2d(Module):
+    """softmax() over the channels of pictures."""
+
+    def forward(self, input: Any) -> Any:
+        """Of [batch, channels, height, width], or without batch."""
+        return F.softmax(input, -3)
 
 
 class Unflatten(Module):
@@ -109,46 +211,57 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
-        self.weight: Any = Parameter(numpy.full(num_parameters, init, dtype or numpy.float32))
+        self.weight: Any = Parameter(numpy.full(num_parameters, init, numpy_type(dtype)))
 
     def forward(self, input: Any) -> Any:
         """Of [batch, channels, ...]."""
         return F.prelu(input, self.weight)
 
 
-class ZeroPad2d(Module):
-    """Zeros around the last two dimensions: left, right, top, bottom."""
+class _Pad(Module):
+    """Padding around the last dimensions, from the last one on: before and after each."""
 
-    mode, value = "constant", 0.0
+    mode, dims = "constant", 2
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: Any, value: float | None = None) -> None:
         super().__init__()
-        self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+        self.value = value
 
     def forward(self, input: Any) -> Any:
-        """Of [..., height, width]."""
+        """Of [batch, channels, ...]."""
         return F.pad(input, self.padding, self.mode, self.value)
 
 
-class ConstantPad2d(ZeroPad2d):
-    """A number around the last two dimensions."""
-
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(padding)
-        self.value = value
-
-
-class ReflectionPad2d(ZeroPad2d):
-    """The last two dimensions mirrored at their ends."""
-
-    mode = "reflect"
+PADS = (
+    ("Constant", "constant", "A number"), ("Zero", "constant", "Zeros"), ("Reflection", "reflect", "The mirrored ends"),
+    ("Replication", "replicate", "The elements at the ends"), ("Circular", "circular", "The elements at the other ends"),
+)  # fmt: skip
+for _name, _mode, _doc in PADS:
+    for _dims in (1, 2, 3):
+        _members = {"mode": _mode, "dims": _dims, "__doc__": f"{_doc} around {_dims} dimensions.", "__module__": __name__}
+        globals()[f"{_name}Pad{_dims}d"] = type(f"{_name}Pad{_dims}d", (_Pad,), _members)
 
 
-class ReplicationPad2d(ZeroPad2d):
-    """The elements at the ends of the last two dimensions repeated."""
+class UpsamplingNearest2d(Module):
+    """Resized with the nearest pixels."""
 
-    mode = "replicate"
+    mode, align_corners = "nearest", None
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__()
+        self.size, self.scale_factor = size, scale_factor
+
+    def forward(self, input: Any) -> Any:
+        """Of [batch, channels, height, width]."""
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+
+
+class UpsamplingBilinear2d(UpsamplingNearest2d):
+    """Resized between pixels, with the corners in place."""
+
+    mode, align_corners = "bilinear", True
 
 
 __all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Module)]
-__all__.remove("Module")
+__all__ = [name for name in __all__ if name != "Module" and not name.startswith("_")]

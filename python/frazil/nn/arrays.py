@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
 
-from .._frazil import from_dlpack
+from .._frazil import dtype as dtype_of, from_dlpack
 from ..errors import BadInput
+from ..graph import Term
+
+
+class Size(tuple[Any, ...]):
+    """The extents of a Tensor."""
+
+    def numel(self) -> Any:
+        """The number of elements."""
+        return math.prod(self)
 
 
 def to_array(value: Any) -> numpy.ndarray:
     """An array, a Parameter, a tensor of PyTorch or numbers as an array, without a copy where that is possible."""
     if isinstance(value, numpy.ndarray):
         return value
+    if isinstance(value, Term) or hasattr(value, "tensor"):
+        return value.numpy()  # type: ignore[no-any-return, union-attr]
     if hasattr(value, "detach") and hasattr(value, "__dlpack__"):
         value = value.detach()
         if str(value.dtype) == "torch.bool":
             return value.cpu().numpy()
         return from_dlpack(value.cpu())
-    return numpy.asarray(getattr(value, "data", value) if hasattr(value, "requires_grad_") else value)
+    return numpy.asarray(value)
 
 
 def read_only(array: numpy.ndarray) -> numpy.ndarray:
@@ -27,6 +39,16 @@ def read_only(array: numpy.ndarray) -> numpy.ndarray:
     view = numpy.asarray(array, order="C").view()
     view.flags.writeable = False
     return view
+
+
+def numpy_type(dtype: Any) -> numpy.dtype[Any]:
+    """An element type as NumPy's; None is float32."""
+    return dtype_of(dtype or "float32").numpy
+
+
+def is_integer(array: numpy.ndarray) -> bool:
+    """Whether elements are integers or bools."""
+    return array.dtype.kind in "iub"
 
 
 def cast(array: numpy.ndarray, to: numpy.dtype[Any], what: str) -> numpy.ndarray:

@@ -1,4 +1,4 @@
-"""Attention with several heads, and the layers of transformers that are made of it."""
+"""Attention with several heads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..errors import BadInput
 from ..graph import Term
 from . import functional as F
 from . import ops
+from .arrays import numpy_type
 from .init import uniform
-from .layers import LayerNorm, Linear
+from .layers import Linear
 from .module import Module, Parameter
 
 
@@ -45,7 +46,7 @@ class MultiheadAttention(Module):
         for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
             weight = None if one else uniform((embed_dim, width), bound, dtype)
             self.register_parameter(f"{name}_proj_weight", weight)
-        zeros = numpy.zeros(3 * embed_dim, dtype or numpy.float32)
+        zeros = numpy.zeros(3 * embed_dim, numpy_type(dtype))
         self.register_parameter("in_proj_bias", Parameter(zeros) if bias else None)
         self.out_proj = Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
 
@@ -104,35 +105,3 @@ class MultiheadAttention(Module):
         scores = ops.matmul(ops.mul(query, 1 / math.sqrt(self.head_dim)), ops.transpose(key, -2, -1))
         weights = F.softmax(scores if mask is None else ops.add(scores, mask), -1)
         return ops.mean(weights, 1) if average else weights
-
-
-class TransformerEncoderLayer(Module):
-    """Self-attention and two products, each with a residual and a layer norm."""
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, batch_first=batch_first, dtype=dtype)
-        self.linear1 = Linear(d_model, dim_feedforward, dtype=dtype)
-        self.linear2 = Linear(dim_feedforward, d_model, dtype=dtype)
-        self.norm1, self.norm2 = (LayerNorm(d_model, layer_norm_eps, dtype=dtype) for _ in range(2))
-        self.norm_first = norm_first
-        self.activation = getattr(F, activation) if isinstance(activation, str) else activation
-
-    def forward(self, src: Term, src_mask: Term | None = None, src_key_padding_mask: Term | None = None) -> Term:
-        """[length, batch, d_model], or with batch_first [batch, length, d_model], in the same shape."""
-
-        def attend(x: Term) -> Term:
-            return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0]
-
-        def feed(x: Term) -> Term:
-            return self.linear2(self.activation(self.linear1(x)))
-
-        if self.norm_first:
-            x = ops.add(src, attend(self.norm1(src)))
-            return ops.add(x, feed(self.norm2(x)))
-        x = self.norm1(ops.add(src, attend(src)))
-        return self.norm2(ops.add(x, feed(x)))

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy
 
 from .._frazil import dtype as dtype_of
-from ..errors import BadInput
+from ..effects import NeedsValues, Watch, refused, told
+from ..errors import BadInput, Cancelled, InternalError, LimitExceeded, OutOfMemory
 from ..model import Model
 from .. import trees
-from ..draws import noticed
 from .arrays import to_array
 from .recording import Recording, recording
 
 if TYPE_CHECKING:
     from .module import Module
 
+LASTING = (Cancelled, InternalError, LimitExceeded, OutOfMemory)  # errors that forward would meet again
+OWN = {
+    "_parameters", "_buffers", "_modules", "_tensors", "_compiled", "_transient", "_version",
+    "_hooks", "_pre_hooks",
+}  # fmt: skip
 _changes = [0]  # counts changes of any module
+
+
+class Refused(Exception):
+    """forward() has code that a recorded graph cannot have, or an error; its side effects have been taken back."""
 
 
 def changed() -> None:
@@ -52,17 +62,52 @@ class Entry:
 
 def _fingerprint(module: Module) -> Any:
     return [
-        (part, part._version, [(p, p._version) for p in part._parameters.values() if p is not None])
+        (
+            part,
+            part._version,
+            [(p, p._version) for p in part._parameters.values() if p is not None],
+            [(id(t), t._version) for t in part._tensors.values()],
+        )
         for part in module.modules()
     ]
 
 
+def _watch(module: Module) -> Watch:
+    """Notices what the forward of a module and of its parts changes besides their weights."""
+    parts = [part for part in module.modules() if not type(part).__module__.startswith("frazil.")]
+    functions = [(part.forward, part) for part in parts]
+    functions += [(hook, part) for part in module.modules() for hook in (*part._hooks, *part._pre_hooks)]
+    return Watch(functions, [(type(part).__name__, vars(part), OWN) for part in parts])
+
+
+@contextlib.contextmanager
+def refusing(module: Module) -> Iterator[None]:
+    """A block that records forward(). Raises Refused where it raises or has side effects, which are taken back."""
+    try:
+        with refused(f"forward of {type(module).__name__}", _watch(module)):
+            yield
+    except LASTING:
+        raise
+    except Exception as error:
+        raise Refused(str(error)) from error
+
+
+def refuse_argument(made: Any) -> None:
+    """The owner of an argument, which is a Tensor of the caller."""
+    raise NeedsValues("forward changes an argument in place")
+
+
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
-    """The model of forward() with arguments in which a Spec stands for an input."""
+    """The model of forward() with arguments in which a Spec stands for an input. Warns of side effects."""
+    with told(f"forward of {type(module).__name__}", _watch(module)):
+        return _recorded(module, args, kwargs, options)
+
+
+def _recorded(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     names = trees.argument_names(module.forward, args, kwargs)
     graph = Recording(module.__dict__.get("graph_name") or type(module).__name__)
     graph.module_names = {id(part): name for name, part in module.named_modules()}
-    graph.weight_names = {id(p.data): name for name, p in module.named_parameters()}
+    graph.weight_names = {id(p.array): name for name, p in module.named_parameters()}
     graph.weight_names |= {id(b): name for name, b in module.named_buffers()}
     leaves, structure = trees.flatten([tuple(args), dict(kwargs)])
     labels = iter(names)
@@ -70,7 +115,7 @@ def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], optio
         graph.input(label, leaf.dtype, leaf.shape) if isinstance(leaf, Spec) else leaf
         for label, leaf in zip(labels, leaves)
     ]
-    with recording(graph), noticed(f"module '{type(module).__name__}'"):
+    with recording(graph):
         positional, named = trees.unflatten(structure, terms)
         made = module(*positional, **named)
         results, shape = trees.flatten(made)
@@ -93,7 +138,7 @@ def _key(leaf: Any) -> Any:
 
 
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """forward() on arrays, by a model that is recorded once for each structure of the arguments."""
+    """forward() on arrays, by a model that is recorded once for each structure of the arguments. May raise Refused."""
     if not kwargs and all(type(value) is numpy.ndarray for value in args):  # what is called most
         leaves: Sequence[Any] = args
         key: Any = tuple([(value.dtype, value.ndim) for value in args])
@@ -132,7 +177,8 @@ def _record_call(module: Module, leaves: Sequence[Any], structure: Any) -> Compi
         for i, leaf in enumerate(leaves)
     ]
     args, kwargs = trees.unflatten(structure, specs)
-    return record(module, args, kwargs, {})
+    with refusing(module):
+        return _recorded(module, args, kwargs, {})
 
 
 def from_types(module: Module, inputs: Mapping[str, Any], **options: Any) -> Model:

@@ -39,6 +39,9 @@ class Sequential(Module):
             return Sequential(dict(list(self._modules.items())[index]))
         return list(self._modules.values())[index]
 
+    def __setitem__(self, index: int, module: Module) -> None:
+        self.add_module(list(self._modules)[index], module)
+
 
 class ModuleList(Module):
     """A list of modules."""
@@ -130,7 +133,40 @@ class ParameterList(Module):
     def __getitem__(self, index: int) -> Any:
         if not isinstance(index, int):
             raise BadInput("a ParameterList is indexed by a number")
-        return recorded(list(self._parameters.values())[index])
+        name = str(range(len(self))[index])
+        return recorded(self, name, self._parameters[name])
+
+
+class ParameterDict(Module):
+    """Parameters by name."""
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        for name, value in (parameters or {}).items():
+            self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+
+    def __getitem__(self, name: str) -> Any:
+        return recorded(self, name, self._parameters[name])
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._parameters
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._parameters.keys()
+
+    def items(self) -> Any:
+        """Names and parameters."""
+        return [(name, self[name]) for name in self]
 
 
 class Identity(Module):

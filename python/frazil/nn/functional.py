@@ -9,6 +9,7 @@ import numpy
 from ..errors import BadInput, Unsupported
 from ..graph import Term, Value
 from . import ops
+from .accepting import in_place
 from .control import cond, while_loop
 from .ops import sigmoid, tanh
 from .recording import TERMS, graph_of
@@ -140,9 +141,41 @@ def _softmax_axis(x: Term, dim: int | None) -> int:
 
 
 def dropout(input: Term, p: float = 0.5, training: bool = False, inplace: bool = False) -> Term:
-    """The input: nothing is dropped in inference."""
-    return input
+    """The input: nothing is dropped in inference, unless `training` is given. Then elements become 0 at random."""
+    if not training or p == 0:
+        return input
+    kept = ops.cast(ops.ge(ops.rand_like(input), p), input.dtype)
+    return ops.mul(input, ops.div(kept, 1 - p)) if p < 1 else ops.mul(input, 0)
 
+
+def threshold(input: Term, threshold: float, value: float, inplace: bool = False) -> Term:
+    """input, `value` up to the threshold."""
+    return ops.where(ops.gt(input, threshold), input, value)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Term, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Term:
+    """input, below 0 times the mean of two slopes."""
+    if training:
+        raise ops.unsupported("training=True of rrelu()")
+    return leaky_relu(input, (lower + upper) / 2)
+
+
+def hardshrink(input: Term, lambd: float = 0.5) -> Term:
+    """input, 0 between -lambd and lambd."""
+    return input.graph.Shrink(input, lambd=lambd, bias=0.0)
+
+
+def softshrink(input: Term, lambd: float = 0.5) -> Term:
+    """input moved towards 0 by lambd."""
+    return input.graph.Shrink(input, lambd=lambd, bias=lambd)
+
+
+for _name in ("relu", "relu6", "hardtanh", "silu", "mish", "leaky_relu", "elu", "selu", "celu", "hardsigmoid", "hardswish"):
+    globals()[_name] = in_place(globals()[_name])
+for _name in ("dropout", "threshold", "rrelu"):
+    globals()[_name] = in_place(globals()[_name])
 
 alpha_dropout = dropout1d = dropout2d = dropout3d = feature_alpha_dropout = dropout
 
@@ -296,12 +329,6 @@ def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> 
     return ops.div(input, ops.maximum(ops.norm(input, p, dim, True), eps))
 
 
-def cosine_similarity(x1: Term, x2: Term, dim: int = 1, eps: float = 1e-8) -> Term:
-    """The cosine of the angle between vectors along `dim`."""
-    lengths = [ops.maximum(ops.norm(x, 2, dim), eps) for x in (x1, x2)]
-    return ops.div(ops.sum(ops.mul(x1, x2), dim), ops.mul(*lengths))
-
-
 # Others
 
 
@@ -320,7 +347,7 @@ def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | 
 def one_hot(tensor: Term, num_classes: int = -1) -> Term:
     """A new last dimension with 1 at the index."""
     if num_classes < 0:
-        raise ops.unsupported("one_hot() without num_classes")
+        num_classes = int(ops.max(tensor)) + 1
     return tensor.graph.OneHot(tensor, numpy.array(num_classes, numpy.int64), numpy.array([0, 1], numpy.int64))
 
 
@@ -336,15 +363,97 @@ def pixel_unshuffle(input: Term, downscale_factor: int) -> Term:
     return ops.reshape(ops.permute(made, 0, 1, 3, 5, 2, 4), n, c * r * r, h // r, w // r)
 
 
+def unfold(input: Term, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Term:
+    """The windows of pictures as columns, [batch, channels * window, windows]."""
+    kernel, steps, far, edge = (windows(value, 2) for value in (kernel_size, stride, dilation, padding))
+    x = pad(input, [edge[1], edge[1], edge[0], edge[0]])
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, far)]
+    rows = []
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            part = x
+            for axis, at, span, step in ((2, i * far[0], spans[0], steps[0]), (3, j * far[1], spans[1], steps[1])):
+                last = ops.extent(x, axis) - span + at + 1
+                part = Term.__getitem__(part, (*[slice(None)] * axis, slice(at, last, step)))
+            rows.append(ops.flatten(part, 2))
+    n, c = ops.size(input)[:2]
+    return ops.reshape(ops.stack(rows, 2), n, c * kernel[0] * kernel[1], -1)
+
+
+def fold(
+    input: Term, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Term:
+    """The sums of windows that are columns, as pictures."""
+    graph, (kernel, steps, far, edge) = input.graph, (windows(v, 2) for v in (kernel_size, stride, dilation, padding))
+    sizes = (numpy.array(windows(value, 2), numpy.int64) for value in (output_size, kernel_size))
+    return graph.Col2Im(input, *sizes, dilations=far, pads=edge * 2, strides=steps)
+
+
+def channel_shuffle(input: Term, groups: int) -> Term:
+    """The channels of groups in turns."""
+    made = ops.unflatten(input, 1, (groups, ops.extent(input, 1) // groups))
+    return ops.flatten(ops.transpose(made, 1, 2), 1, 2)
+
+
+def bilinear(input1: Term, input2: Term, weight: Any, bias: Value | None = None) -> Term:
+    """Products of two inputs with a matrix for each result, plus bias."""
+    weight = ops.term_of(input1, weight)
+    made = ops.sum(ops.mul(ops.matmul(ops.unsqueeze(ops.unsqueeze(input1, -2), -2), weight), ops.unsqueeze(ops.unsqueeze(input2, -2), -2)), (-1, -2))
+    return made if bias is None else ops.add(made, bias)
+
+
+def local_response_norm(input: Term, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Term:
+    """Each element by the squares of neighbouring channels."""
+    return input.graph.LRN(input, size=size, alpha=alpha, beta=beta, bias=k)
+
+
+def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Term:
+    """A random choice of the logits: softmax, or one-hot where `hard`, of logits with noise."""
+    noise = ops.neg(ops.log(ops.neg(ops.log(ops.add(ops.mul(ops.rand_like(logits), 1 - 2e-7), 1e-7)))))
+    soft = softmax(ops.div(ops.add(logits, noise), tau), dim)
+    return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft
+
+
 from .attend import scaled_dot_product_attention  # noqa: E402
+from .bags import embedding_bag  # noqa: E402
+from .grids import affine_grid, grid_sample  # noqa: E402
+from .losses import (  # noqa: E402
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cosine_similarity,
+    cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    nll_loss,
+    pairwise_distance,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
 from .pooling import (  # noqa: E402
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
     interpolate,
+    lp_pool1d,
+    lp_pool2d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
+
+relu_, elu_, selu_, celu_, leaky_relu_ = (
+    lambda input, *args, _f=function: input.assign(_f(input, *args)) for function in (relu, elu, selu, celu, leaky_relu)
+)
+upsample = interpolate

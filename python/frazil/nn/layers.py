@@ -10,17 +10,24 @@ import numpy
 from ..errors import BadInput
 from ..graph import Term
 from . import functional as F
-from . import ops
+from . import init, ops
+from .arrays import numpy_type
 from .init import fan_in_of, uniform
 from .module import Module, Parameter
 
 
 def _ones(shape: Any, dtype: Any) -> Any:
-    return Parameter(numpy.ones(shape, dtype or numpy.float32))
+    return Parameter(numpy.ones(shape, numpy_type(dtype)))
 
 
 def _zeros(shape: Any, dtype: Any) -> Any:
-    return Parameter(numpy.zeros(shape, dtype or numpy.float32))
+    return Parameter(numpy.zeros(shape, numpy_type(dtype)))
+
+
+def _redraw(module: Module, fan_in: int) -> None:
+    bound = 1 / math.sqrt(fan_in) if fan_in else 0
+    for parameter in module.parameters(recurse=False):
+        init.uniform_(parameter, -bound, bound)
 
 
 class Linear(Module):
@@ -34,6 +41,10 @@ class Linear(Module):
         bound = 1 / math.sqrt(in_features) if in_features else 0
         self.weight = uniform((out_features, in_features), bound, dtype)
         self.register_parameter("bias", uniform((out_features,), bound, dtype) if bias else None)
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        _redraw(self, self.in_features)
 
     def forward(self, input: Term) -> Term:
         """[..., in_features] to [..., out_features]."""
@@ -66,6 +77,10 @@ class _Conv(Module):
         bound = 1 / math.sqrt(fan_in_of(shape))
         self.weight = uniform(shape, bound, dtype)
         self.register_parameter("bias", uniform((out_channels,), bound, dtype) if bias else None)
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        _redraw(self, fan_in_of(self._parameters["weight"].shape))
 
     def forward(self, input: Term) -> Term:
         """[batch, in_channels, ...] to [batch, out_channels, ...]."""
@@ -133,6 +148,30 @@ class ConvTranspose2d(_ConvTranspose):
     dims = 2
 
 
+class ConvTranspose3d(_ConvTranspose):
+    """Transposed convolution of [batch, channels, depth, height, width]."""
+
+    dims = 3
+
+
+class Bilinear(Module):
+    """x1 @ weight[i] @ x2 + bias[i] for each result."""
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        bound = 1 / math.sqrt(in1_features)
+        self.weight = uniform((out_features, in1_features, in2_features), bound, dtype)
+        self.register_parameter("bias", uniform((out_features,), bound, dtype) if bias else None)
+
+    def forward(self, input1: Term, input2: Term) -> Term:
+        """[..., in1_features] and [..., in2_features] to [..., out_features]."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+
 class _BatchNorm(Module):
     """What batch normalisations have in common."""
 
@@ -146,8 +185,8 @@ class _BatchNorm(Module):
         self.register_parameter("weight", _ones(num_features, dtype) if affine else None)
         self.register_parameter("bias", _zeros(num_features, dtype) if affine else None)
         kept = track_running_stats
-        self.register_buffer("running_mean", _zeros(num_features, dtype).data if kept else None)
-        self.register_buffer("running_var", _ones(num_features, dtype).data if kept else None)
+        self.register_buffer("running_mean", _zeros(num_features, dtype).array if kept else None)
+        self.register_buffer("running_var", _ones(num_features, dtype).array if kept else None)
         self.register_buffer("num_batches_tracked", numpy.zeros((), numpy.int64) if kept else None)
 
     def forward(self, input: Term) -> Term:
@@ -185,6 +224,10 @@ class InstanceNorm2d(_BatchNorm):
 
 
 class InstanceNorm1d(InstanceNorm2d):
+    """Normalisation of each channel of each example."""
+
+
+class InstanceNorm3d(InstanceNorm2d):
     """Normalisation of each channel of each example."""
 
 
@@ -258,6 +301,10 @@ class Embedding(Module):
             raise ops.unsupported("max_norm of an embedding")
         self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
         self.weight = uniform((num_embeddings, embedding_dim), math.sqrt(3), dtype)
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        init.normal_(self._parameters["weight"])
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+import functools
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy
 
 from .. import _frazil, trees
 from .._frazil import OperatorInfo
 from ..errors import Unsupported
-from ..graph import Builder
+from ..graph import Builder, Term
 from ..lazy.array import LazyArray
-from ..lazy.functions import Function, parameter
+from ..lazy.functions import parameter
 from ..lazy.operators import INFOS, make, ops
-from . import calls
-from .recording import Recording, recording
+from .recording import Recording
 
 if TYPE_CHECKING:
     from .module import Module
@@ -78,34 +78,50 @@ class LazyRecording(Recording):
         return super()._raw_of(value, wanted)
 
 
-def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """forward() of lazy arrays: one node for each call, where no function is recorded."""
-    functions = calls.current(module)
-    if "lazy" not in functions:
-        functions["lazy"] = Function(_forward_of(module), type(module).__name__)
-    return functions["lazy"](*args, **kwargs)
+class Immediate(LazyRecording):
+    """The graph of Tensors with values: lazy arrays that can be read."""
+
+    readable = True
+
+    def enter(self, module: Any) -> None:
+        """Nothing: what lazy arrays record has the names of the program's lines."""
+
+    def leave(self) -> None:
+        """Nothing."""
+
+    def _raw_of(self, value: Any, wanted: Any = None) -> Any:
+        if hasattr(value, "tensor"):  # a Parameter
+            return value.tensor()._raw
+        return super()._raw_of(value, wanted)
+
+    def weight(self, array: numpy.ndarray) -> Term:
+        """The array as a weight."""
+        return self.term_type(self, parameter(array))
+
+    def derived(self, module: Module, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
+        """The weight of an array that is made from weights of the module, once as long as they do not change."""
+        from . import calls
+
+        known = calls.current(module)
+        if ("derived", key) not in known:
+            known["derived", key] = parameter(make())
+        return self.term_type(self, known["derived", key])
 
 
-def _forward_of(module: Module) -> Callable[..., Any]:
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        graph = LazyRecording()
-        leaves, structure = trees.flatten([args, kwargs])
-        term: Any = graph.term_type
-        terms = [term(graph, leaf) if isinstance(leaf, LazyArray) else leaf for leaf in leaves]
-        with recording(graph):
-            positional, named = trees.unflatten(structure, terms)
-            made, shape = trees.flatten(module(*positional, **named))
-        return trees.unflatten(shape, [graph._raw_of(value) for value in made])
-
-    return forward
+@functools.lru_cache(maxsize=None)
+def immediate() -> Immediate:
+    """The only one."""
+    return Immediate()
 
 
-def has_lazy(values: Sequence[Any]) -> bool:
-    """Whether a lazy array is among the values, or in structures of them."""
-    return any(type(value) is not numpy.ndarray and _is_lazy(value) for value in values)
+def wrapped(value: Any) -> Any:
+    """Lazy arrays in a structure as Tensors."""
+    graph = immediate()
+    leaves, structure = trees.flatten(value)
+    return trees.unflatten(structure, [graph.term_type(graph, x) if isinstance(x, LazyArray) else x for x in leaves])
 
 
-def _is_lazy(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return has_lazy(value)
-    return has_lazy(list(value.values())) if isinstance(value, dict) else isinstance(value, LazyArray)
+def unwrapped(value: Any) -> Any:
+    """Tensors in a structure as lazy arrays."""
+    leaves, structure = trees.flatten(value)
+    return trees.unflatten(structure, [x._raw if isinstance(x, Term) else x for x in leaves])

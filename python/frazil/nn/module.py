@@ -9,14 +9,20 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar
 import numpy
 from numpy import ndarray
 
+from .._frazil import DType, dtype as dtype_of
+from ..effects import NeedsValues
 from ..errors import BadInput, Unsupported
 from ..graph import Term
+from ..lazy.functions import parameter
 from ..model import Model
-from . import calls, lazily
-from .arrays import cast, read_only, to_array
+from . import calls, running
+from .arrays import Size, cast, is_integer, read_only, to_array
+from .devices import FORMATS, on_cpu
+from .lazily import immediate
 from .recording import current_or_none
 
 M = TypeVar("M", bound="Module")
+GROUPS = ("_parameters", "_buffers", "_modules", "_tensors")
 
 
 class Incompatible(NamedTuple):
@@ -27,19 +33,25 @@ class Incompatible(NamedTuple):
 
 
 class Parameter:
-    """A weight. `data` is a NumPy array that cannot be written; assign another one to change it."""
+    """A weight. It has the methods and operators of Tensors; `data` is a Tensor, and a change of it changes the weight."""
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         array = to_array(data)
         if not hasattr(data, "dtype") and array.dtype == numpy.float64:
             array = array.astype(numpy.float32)
         self._data = read_only(array)
+        self._lazy: Any = None
         self._version = 0
 
     @property
-    def data(self) -> numpy.ndarray:
-        """The values."""
+    def array(self) -> numpy.ndarray:
+        """The values as an array that cannot be written."""
         return self._data
+
+    @property
+    def data(self) -> Any:
+        """The values as a Tensor. Assign an array or a Tensor, or change it in place."""
+        return self.tensor()
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -47,35 +59,49 @@ class Parameter:
         self._version += 1
         calls.changed()
 
+    def tensor(self) -> Any:
+        """The weight as a Tensor with a value."""
+        if self._lazy is None or self._lazy[0] is not self._data:
+            self._lazy = (self._data, parameter(self._data))
+        graph = immediate()
+        made: Any = graph.term_type(graph, self._lazy[1])
+        made._owner = self._take
+        return made
+
+    def _take(self, made: Any) -> None:
+        self.data = made.numpy()
+
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Size:
         """The extents."""
-        return self._data.shape
+        return Size(self._data.shape)
 
     @property
-    def dtype(self) -> numpy.dtype[Any]:
-        """The element type, NumPy's."""
-        return self._data.dtype
-
-    def size(self, dim: int | None = None) -> Any:
-        """All extents, or one."""
-        return self.shape if dim is None else self.shape[dim]
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return self._data.size
-
-    def dim(self) -> int:
-        """The rank."""
-        return self._data.ndim
+    def dtype(self) -> DType:
+        """The element type."""
+        return dtype_of(self._data.dtype)
 
     def numpy(self) -> ndarray:
-        """The values."""
+        """The values as an array that cannot be written."""
         return self._data
 
-    def detach(self) -> Parameter:
-        """The parameter."""
+    def requires_grad_(self, requires_grad: bool = True) -> Parameter:
+        """The parameter: there are no gradients."""
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"a Parameter has no attribute '{name}'")
+        return getattr(self.tensor(), name)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.tensor()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tensor()[key] = value
 
     def __reduce__(self) -> Any:
         return Parameter, (self._data,)
@@ -85,6 +111,35 @@ class Parameter:
 
     def __repr__(self) -> str:
         return f"Parameter({self._data!r})"
+
+
+class Hook:
+    """A function that a module calls, until remove()."""
+
+    def __init__(self, module: Module, group: str, function: Callable[..., Any]) -> None:
+        self._hooks: list[Any] = getattr(module, group)
+        self._module, self._function = module, function
+        self._hooks.append(function)
+        module._touch()
+
+    def remove(self) -> None:
+        """The module does not call the function any more."""
+        if self._function in self._hooks:
+            self._hooks.remove(self._function)
+            self._module._touch()
+
+
+def _delegate(name: str) -> None:
+    def method(self: Parameter, *args: Any) -> Any:
+        return getattr(self.tensor(), name)(*args)
+
+    setattr(Parameter, name, method)
+
+
+for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    _delegate(f"__{_symbol}__"), _delegate(f"__r{_symbol}__")
+for _symbol in ("lt", "le", "gt", "ge", "neg", "abs", "float", "int", "bool", "iter", "dlpack", "dlpack_device"):
+    _delegate(f"__{_symbol}__")
 
 
 class Module:
@@ -99,8 +154,10 @@ class Module:
     training = False  # there is inference only
 
     def __init__(self) -> None:
-        for name in ("_parameters", "_buffers", "_modules", "_compiled"):
+        for name in ("_parameters", "_buffers", "_modules", "_tensors", "_compiled"):
             object.__setattr__(self, name, {})
+        for name in ("_hooks", "_pre_hooks"):
+            object.__setattr__(self, name, [])
         object.__setattr__(self, "_transient", set())
         object.__setattr__(self, "_version", 0)
 
@@ -110,15 +167,24 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph = current_or_none()
-        if graph is None:
-            if lazily.has_lazy(args) or (kwargs and lazily.has_lazy(list(kwargs.values()))):
-                return lazily.run(self, args, kwargs)
-            return calls.run(self, args, kwargs)
+        if graph is None or graph.readable:
+            return running.run(self, args, kwargs)
         graph.enter(self)
         try:
-            return self.forward(*args, **kwargs)
+            return self.hooked(args, kwargs)
         finally:
             graph.leave()
+
+    def hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """forward() with the hooks before and after it."""
+        for before in self._pre_hooks:
+            changed = before(self, args)
+            args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
+        made = self.forward(*args, **kwargs)
+        for after in self._hooks:
+            changed = after(self, args, made)
+            made = made if changed is None else changed
+        return made
 
     def graph(self, **inputs: Any) -> Model:
         """A model of forward(): each argument is an element type and extents, numbers or names, or another value.
@@ -133,37 +199,39 @@ class Module:
             raise AttributeError(f"{type(self).__name__}.__init__() must call super().__init__() first")
         if name in own["_modules"]:
             return own["_modules"][name]
-        for group in ("_parameters", "_buffers"):
+        for group in ("_parameters", "_buffers", "_tensors"):
             if name in own[group]:
-                return recorded(own[group][name])
+                return recorded(self, name, own[group][name])
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Term):
-            raise BadInput(f"{type(self).__name__}.{name}: forward cannot keep a Term; return it")
+        if isinstance(value, Term) and not getattr(value.graph, "readable", False):
+            raise NeedsValues(f"{type(self).__name__}.{name}: a recorded forward cannot keep a Term; return it")
         own = self.__dict__
         if "_modules" not in own:
             raise AttributeError(f"{type(self).__name__}.__init__() must call super().__init__() first")
         kind = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
         if kind is None:
             kind = next((k for k in ("_parameters", "_buffers", "_modules") if name in own[k]), None)
+            kind = "_tensors" if kind is None and isinstance(value, Term) else kind
             if kind == "_buffers" and value is not None:
                 value = read_only(to_array(value))
-            elif kind is not None and value is not None:
+            elif kind in ("_parameters", "_modules") and value is not None:
                 raise BadInput(
                     f"{type(self).__name__}.{name} must be a {kind[1:-1]} or None, got {type(value).__name__}"
                 )
         if kind is None:
+            own["_tensors"].pop(name, None)
             object.__setattr__(self, name, value)
         else:
-            for other in ("_parameters", "_buffers", "_modules"):
+            for other in GROUPS:
                 own[other].pop(name, None) if other != kind else None
             own.pop(name, None)
             own[kind][name] = value
         self._touch()
 
     def __delattr__(self, name: str) -> None:
-        groups = [self.__dict__[k] for k in ("_parameters", "_buffers", "_modules") if name in self.__dict__[k]]
+        groups = [self.__dict__[k] for k in GROUPS if name in self.__dict__[k]]
         if groups:
             del groups[0][name]
         else:
@@ -253,12 +321,12 @@ class Module:
         """The buffers."""
         return (value for _, value in self.named_buffers("", recurse))
 
-    def state_dict(self, prefix: str = "") -> OrderedDict[str, numpy.ndarray]:
+    def state_dict(self, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, numpy.ndarray]:
         """Parameters and persistent buffers by path, without copies: arrays that cannot be written."""
         state: OrderedDict[str, numpy.ndarray] = OrderedDict()
         for path, module in self._walk(prefix.rstrip(".")):
             head = f"{path}." if path else ""
-            state.update((head + n, p.data) for n, p in module._parameters.items() if p is not None)
+            state.update((head + n, p.array) for n, p in module._parameters.items() if p is not None)
             buffers = module._buffers.items()
             state.update((head + n, b) for n, b in buffers if b is not None and n not in module._transient)
         return state
@@ -281,7 +349,7 @@ class Module:
                 if key not in state_dict:
                     missing.append(key)
                     continue
-                have = old.data if isinstance(old, Parameter) else old
+                have = old.array if isinstance(old, Parameter) else old
                 new = to_array(state_dict[key])
                 if new.shape != have.shape:
                     wrong.append(f"{key}: expected shape {have.shape}, got {new.shape}")
@@ -312,6 +380,76 @@ class Module:
         """The module: there is inference only."""
         return self
 
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
+        """Casts floating-point weights to an element type. There is the CPU only."""
+        for what in (*args, kwargs.get("dtype"), kwargs.get("device")):
+            if what is None or isinstance(what, bool) or str(what) in FORMATS or on_cpu(what):
+                continue
+            self._cast(dtype_of(getattr(what, "dtype", what)))
+        return self
+
+    def _cast(self, dtype: DType) -> None:
+        to = dtype.numpy
+        for name, parameter in self.named_parameters():
+            if not is_integer(parameter.array):
+                parameter.data = cast(parameter.array, to, name)
+        for path, value, module, name in self._entries("_buffers", "", True):
+            if not is_integer(value):
+                module._buffers[name] = read_only(cast(value, to, path))
+                module._touch()
+
+    def half(self: M) -> M:
+        """Casts floating-point weights to float16."""
+        return self.to("float16")
+
+    def bfloat16(self: M) -> M:
+        """Casts floating-point weights to bfloat16."""
+        return self.to("bfloat16")
+
+    def float(self: M) -> M:
+        """Casts floating-point weights to float32."""
+        return self.to("float32")
+
+    def double(self: M) -> M:
+        """Casts floating-point weights to float64."""
+        return self.to("float64")
+
+    type = to
+
+    def cpu(self: M) -> M:
+        """The module: there is the CPU only."""
+        return self
+
+    def cuda(self: M, device: Any = None) -> M:
+        """Refuses: there is the CPU only."""
+        return self.to("cuda")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Nothing: there are no gradients."""
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Hook:
+        """Calls hook(module, args, result) after each forward; what it returns, unless None, is the result."""
+        return Hook(self, "_hooks", hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
+        """Calls hook(module, args) before each forward; what it returns, unless None, are the arguments."""
+        return Hook(self, "_pre_hooks", hook)
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter with this path. AttributeError where there is none."""
+        return self._of_path("_parameters", target)
+
+    def get_buffer(self, target: str) -> Any:
+        """The buffer with this path. AttributeError where there is none."""
+        return self._of_path("_buffers", target)
+
+    def _of_path(self, group: str, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module.__dict__[group]:
+            raise AttributeError(f"{type(self).__name__} has no {group[1:-1]} '{target}'")
+        return getattr(module, name)
+
     def train(self: M, mode: bool = True) -> M:
         """The module. Unsupported with mode=True."""
         if mode:
@@ -337,12 +475,39 @@ class Module:
         return {**self.__dict__, "_compiled": {}}  # models are recorded again
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules]
+        return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules, *self._tensors]
 
 
-def recorded(value: Any) -> Any:
-    """A weight as a constant of the graph that is being recorded, if any."""
+def recorded(module: Module, name: str, value: Any) -> Any:
+    """A weight of a module: a constant of the graph that is being recorded, or a Tensor. A Parameter outside of forward."""
     graph = current_or_none()
-    if graph is None or value is None:
+    if value is None or (graph is None and isinstance(value, Parameter)):
         return value
-    return graph.weight(value.data if isinstance(value, Parameter) else value)
+    if graph is None or graph.readable:
+        if isinstance(value, numpy.ndarray):
+            return _buffer(module, name, value)
+        return value.tensor() if isinstance(value, Parameter) else value
+    return graph.weight(value.array if isinstance(value, Parameter) else _frozen(module, name, value))
+
+
+def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
+    """A buffer as a Tensor; a change of it changes the buffer."""
+    known = module._compiled.setdefault("buffers", {})
+    if name not in known or known[name][0] is not array:
+        known[name] = (array, parameter(array))
+    graph = immediate()
+    made: Any = graph.term_type(graph, known[name][1])
+    made._owner = lambda changed: setattr(module, name, changed)
+    return made
+
+
+def _frozen(module: Module, name: str, value: Any) -> numpy.ndarray:
+    """A buffer, or the value of a Tensor that is an attribute, as one and the same array as long as it does not change."""
+    if isinstance(value, numpy.ndarray):
+        return value
+    known = module._compiled.setdefault("tensors", {})
+    raw = value._raw
+    if name not in known or known[name][0] is not raw:
+        known[name] = (raw, read_only(raw.numpy()))
+    array: numpy.ndarray = known[name][1]
+    return array

@@ -15,6 +15,7 @@ import numpy
 from .._frazil import DType, dtype as dtype_of
 from ..errors import BadInput, Unsupported
 from ..graph import Builder, Term, Value
+from .arrays import Size
 from .recording import TERMS, graph_of
 
 Dims = Union[int, Sequence[int], None]
@@ -255,12 +256,12 @@ def matmul(input: Value, other: Value) -> Term:
 mm = bmm = mv = dot = matmul
 
 
+
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: float = 1, alpha: float = 1) -> Term:
     """beta * input + alpha * mat1 @ mat2."""
     return add(mul(input, beta) if beta != 1 else input, matmul(mat1, mat2), alpha=alpha)
 
 
-baddbmm = addmm
 
 
 def einsum(equation: str, *operands: Any) -> Term:
@@ -398,12 +399,13 @@ def size(input: Term, dim: int | None = None) -> Any:
     """All extents, or one: numbers, or scalar Terms where they are known only in a run."""
     if dim is not None:
         return extent(input, axis_of(input, dim))
-    return tuple(extent(input, axis) for axis in range(rank_of(input)))
+    return Size(extent(input, axis) for axis in range(rank_of(input)))
 
 
-def numel(input: Term) -> Term:
-    """The number of elements, a scalar Term."""
-    return input.graph.Size(input)
+def numel(input: Term) -> Any:
+    """The number of elements: a number, or a scalar Term where it is known only in a run."""
+    parts = size(input)
+    return math.prod(parts) if builtins.all(isinstance(part, int) for part in parts) else input.graph.Size(input)
 
 
 def cast(input: Term, dtype: Any) -> Term:
@@ -416,5 +418,9 @@ def unsupported(what: str) -> Unsupported:
     return Unsupported(f"{what} is not supported by frazil.nn")
 
 
-from .shapes import *  # noqa: E402, F401, F403  the functions that move elements
+from .creation import *  # noqa: E402, F401, F403
+from .pairs import *  # noqa: E402, F401, F403
+from .scatters import *  # noqa: E402, F401, F403
+from .shapes import *  # noqa: E402, F401, F403
+from .creation import full_like  # noqa: E402
 from .shapes import reshape, unsqueeze  # noqa: E402

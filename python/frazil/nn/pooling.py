@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Sequence, Union
 
 import numpy
@@ -77,17 +78,61 @@ def avg_pool2d(
     return _avg_pool(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
+def max_pool3d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Term:  # fmt: skip
+    """The largest elements of windows."""
+    return _max_pool(input, 3, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def avg_pool3d(
+    input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Term:  # fmt: skip
+    """The means of windows."""
+    if divisor_override is not None:
+        raise ops.unsupported("divisor_override of avg_pool3d")
+    return _avg_pool(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def lp_pool1d(
+    input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
+) -> Term:
+    """Sums of powers of windows, and their roots."""
+    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
+) -> Term:
+    """Sums of powers of windows, and their roots."""
+    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _lp_pool(pool: Any, x: Term, norm: float, kernel: Window, stride: Window | None, ceil_mode: bool) -> Term:
+    means = pool(ops.pow(x, norm), kernel, stride, 0, ceil_mode)
+    count = math.prod(_each(kernel, 1 if pool is avg_pool1d else 2))
+    return ops.pow(ops.mul(ops.relu(ops.abs(means)), count), 1 / norm)
+
+
 def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> Term:
-    """Extent 1 by a reduction; others need known extents that they divide."""
+    """Extent 1 by a reduction; others need known extents. Those that they do not divide are pooled dimension by dimension."""
     wanted = _each(output_size, count)
     axes = [x.ndim - count + i for i in range(count)]
     if all(size == 1 for size in wanted):
-        return reduce(x, axes, True)
+        return reduce(x, axes, True)  # type: ignore[no-any-return]
     have = [ops.extent(x, axis) for axis in axes]
     sizes = [have[i] if size is None else size for i, size in enumerate(wanted)]
-    if not all(isinstance(a, int) and isinstance(b, int) and a % b == 0 for a, b in zip(have, sizes)):
+    if not all(isinstance(a, int) and isinstance(b, int) for a, b in zip(have, sizes)):
         raise ops.unsupported(f"adaptive pooling of a term of type {x.type} to {output_size}")
-    return pool(x, [a // b for a, b in zip(have, sizes)])
+    if all(a % b == 0 for a, b in zip(have, sizes)):
+        return pool(x, [a // b for a, b in zip(have, sizes)])  # type: ignore[no-any-return]
+    for axis, extent, size in zip(axes, have, sizes):
+        if extent != size:
+            edges = [(i * extent // size, -(-(i + 1) * extent // size)) for i in range(size)]
+            x = ops.cat([reduce(ops.narrow(x, axis, a, b - a), [axis], True) for a, b in edges], axis)
+    return x
 
 
 def adaptive_avg_pool1d(input: Term, output_size: Any) -> Term:
@@ -110,7 +155,20 @@ def adaptive_max_pool2d(input: Term, output_size: Any) -> Term:
     return _adaptive(input, output_size, 2, ops.amax, max_pool2d)
 
 
-MODES = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "bilinear": "linear", "bicubic": "cubic"}
+def adaptive_avg_pool3d(input: Term, output_size: Any) -> Term:
+    """The means of as many windows."""
+    return _adaptive(input, output_size, 3, ops.mean, avg_pool3d)
+
+
+def adaptive_max_pool3d(input: Term, output_size: Any) -> Term:
+    """The largest elements of as many windows."""
+    return _adaptive(input, output_size, 3, ops.amax, max_pool3d)
+
+
+MODES = {
+    "nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "bilinear": "linear", "bicubic": "cubic",
+    "trilinear": "linear",
+}  # fmt: skip
 
 
 def interpolate(

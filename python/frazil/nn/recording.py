@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import threading
+import contextvars
 from typing import Any, Callable, Iterator
 
 import numpy
 
-from ..errors import BadInput
+from ..effects import NeedsValues
 from ..graph import Builder, Graph, Term
 from ..lazy.array import LazyArray
 
 TERMS: Any = (Term, LazyArray)  #: what records: in a graph, or as it runs
 
-_state = threading.local()
+_current: contextvars.ContextVar[Recording | None] = contextvars.ContextVar("recording", default=None)
 
 
 class Recording(Graph):
@@ -22,6 +22,8 @@ class Recording(Graph):
 
     Weights are borrowed, and one array is one constant, in whichever body it is used first.
     """
+
+    readable = False  #: whether its Tensors have values
 
     def __init__(self, name: str = "graph") -> None:
         from .tensor import Tensor
@@ -55,38 +57,45 @@ class Recording(Graph):
         known = self._weights.get(id(array))
         if known is None:
             raw = self._raw.constant(array, None, False, self.weight_names.get(id(array), ""))
-            known = self._weights[id(array)] = (array, self.term_type(self, raw))
+            term: Any = self.term_type(self, raw)
+            term._owner = _refuse
+            known = self._weights[id(array)] = (array, term)
         return known[1]
 
-    def derived(self, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
-        """The constant of an array that is made from weights, once for each key."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self.weight(self._derived[key])
+    def derived(self, module: Any, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
+        """The constant of an array that is made from weights of a module, once for each key."""
+        if (id(module), key) not in self._derived:
+            self._derived[id(module), key] = make()
+        return self.weight(self._derived[id(module), key])
+
+
+def _refuse(made: Any) -> None:
+    raise NeedsValues("forward changes a weight or a buffer in place")
 
 
 @contextlib.contextmanager
 def recording(graph: Recording) -> Iterator[Recording]:
     """Makes `graph` the current one of this thread."""
-    before = current_or_none()
-    _state.graph = graph
+    token = _current.set(graph)
     try:
         yield graph
     finally:
-        _state.graph = before
+        _current.reset(token)
 
 
 def current_or_none() -> Recording | None:
     """The graph that this thread records."""
-    return getattr(_state, "graph", None)
+    return _current.get()
 
 
 def current() -> Recording:
-    """The graph that this thread records. BadInput when there is none."""
-    graph = current_or_none()
-    if graph is None:
-        raise BadInput("no graph is being recorded: call this in the forward of a module, or with a Term")
-    return graph
+    """The graph that this thread records, or that of Tensors with values."""
+    graph = _current.get()
+    if graph is not None:
+        return graph
+    from .lazily import immediate
+
+    return immediate()
 
 
 def graph_of(*values: Any) -> Builder:

@@ -13,6 +13,7 @@ from . import functional as F
 from . import ops
 from .init import uniform
 from .module import Module
+from .packed import PackedSequence
 from .recording import current
 
 
@@ -50,22 +51,22 @@ class _Recurrent(Module):
 
         def make() -> numpy.ndarray:
             sides = [side for at, side in self._sides() if at == layer]
-            rows = [[self._parameters[f"{name}_l{layer}{side}"].data for name in names] for side in sides]
+            rows = [[self._parameters[f"{name}_l{layer}{side}"].array for name in names] for side in sides]
             return numpy.stack([numpy.concatenate([self._ordered(part) for part in parts]) for parts in rows])
 
-        return current().derived((id(self), layer, names), make)
+        return current().derived(self, (layer, names), make)
 
     def _ordered(self, weight: numpy.ndarray) -> numpy.ndarray:
         gates = weight.reshape(len(self.order), self.hidden_size, *weight.shape[1:])
         return gates[list(self.order)].reshape(weight.shape)
 
-    def _layer(self, x: Term, layer: int, initial: list[Term | None]) -> tuple[Term, ...]:
+    def _layer(self, x: Term, layer: int, initial: list[Term | None], lengths: Term | None) -> tuple[Term, ...]:
         weights = [self._stacked(layer, (name,)) for name in ("weight_ih", "weight_hh")]
         biases = self._stacked(layer, ("bias_ih", "bias_hh")) if self.bias else None
         direction = "bidirectional" if self.bidirectional else "forward"
         make = getattr(x.graph, self.op)
         made = make(
-            x, *weights, biases, None, *initial, hidden_size=self.hidden_size, direction=direction,
+            x, *weights, biases, lengths, *initial, hidden_size=self.hidden_size, direction=direction,
             outputs=1 + self.states, **self._attributes(),
         )  # fmt: skip
         y = ops.transpose(made[0], 1, 2)  # [length, batch, directions, hidden]
@@ -74,28 +75,41 @@ class _Recurrent(Module):
     def _attributes(self) -> dict[str, Any]:
         return {}
 
-    def forward(self, input: Term, hx: Any = None) -> tuple[Term, Any]:
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """[length, batch, input_size], or with batch_first [batch, length, input_size], to the results and the last state.
+
+        A PackedSequence gives a PackedSequence, and the states after the last element of each sequence.
 
         hx  the first state: [layers * directions, batch, hidden_size], of an LSTM a pair; by default zeros
         """
+        if isinstance(input, PackedSequence):
+            x, state = self._layers(input.padded.values, self._first(hx), ops.cast(input.padded.lengths, "int32"))
+            return input.with_values(x), state[0] if self.states == 1 else tuple(state)
         whole = input.ndim == 2
-        first = [] if hx is None else list(hx) if isinstance(hx, (tuple, list)) else [hx]
-        if first and len(first) != self.states:
-            raise BadInput(f"{type(self).__name__}: hx has {len(first)} parts, expected {self.states}")
         x = ops.unsqueeze(input, 1) if whole else ops.transpose(input, 0, 1) if self.batch_first else input
-        first = [ops.unsqueeze(part, 1) if whole else part for part in first]
-        sides, last = 1 + self.bidirectional, []
-        for layer in range(self.num_layers):
-            initial = [ops.narrow(part, 0, layer * sides, sides) for part in first]
-            x, *state = self._layer(x, layer, [*initial, *[None] * (self.states - len(initial))])
-            last.append(state)
-        finals = [ops.cat(parts, 0) if len(parts) > 1 else parts[0] for parts in zip(*last)]
+        first = [ops.unsqueeze(part, 1) if whole else part for part in self._first(hx)]
+        x, finals = self._layers(x, first, None)
         if whole:
             x, finals = ops.select(x, 1, 0), [ops.select(part, 1, 0) for part in finals]
         elif self.batch_first:
             x = ops.transpose(x, 0, 1)
         return x, finals[0] if self.states == 1 else tuple(finals)
+
+    def _first(self, hx: Any) -> list[Any]:
+        """The parts of the first state."""
+        first = [] if hx is None else list(hx) if isinstance(hx, (tuple, list)) else [hx]
+        if first and len(first) != self.states:
+            raise BadInput(f"{type(self).__name__}: hx has {len(first)} parts, expected {self.states}")
+        return first
+
+    def _layers(self, x: Term, first: list[Any], lengths: Term | None) -> tuple[Term, list[Term]]:
+        """The results of the last layer, [length, batch, ...], and the last states of all."""
+        sides, last = 1 + self.bidirectional, []
+        for layer in range(self.num_layers):
+            initial = [ops.narrow(part, 0, layer * sides, sides) for part in first]
+            x, *state = self._layer(x, layer, [*initial, *[None] * (self.states - len(initial))], lengths)
+            last.append(state)
+        return x, [ops.cat(parts, 0) if len(parts) > 1 else parts[0] for parts in zip(*last)]
 
 
 class LSTM(_Recurrent):
@@ -180,3 +194,19 @@ class GRUCell(_Cell):
         r, z = (F.sigmoid(ops.add(ours[i], theirs[i])) for i in (0, 1))
         n = F.tanh(ops.add(ours[2], ops.mul(r, theirs[2])))
         return ops.add(n, ops.mul(z, ops.sub(h, n)))
+
+
+class RNNCell(_Cell):
+    """One step of h = tanh(W x + R h + b)."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Term, hx: Term | None = None) -> Term:
+        """[batch, input_size] and a state to the next state."""
+        made = ops.add(*self._products(input, hx if hx is not None else self._zeros(input)))
+        return {"tanh": F.tanh, "relu": F.relu}[self.nonlinearity](made)

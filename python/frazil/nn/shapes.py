@@ -7,24 +7,59 @@ from typing import Any, Sequence
 import numpy
 
 from ..errors import BadInput, Unsupported
-from ..graph import Builder, Term, Value
+from ..graph import Term, Value
 from . import ops
-from .recording import TERMS, current, graph_of
+from .indexing import put
+from .recording import TERMS, graph_of
+from .views import attach, is_flat, viewing
 
 __all__ = [
-    "arange", "broadcast_to", "cat", "chunk", "concat", "contiguous", "diff", "empty", "expand", "expand_as", "filled", "flatten",
-    "flip", "full", "full_like", "gather", "index_select", "masked_select", "movedim", "narrow", "nonzero", "ones",
-    "ones_like", "permute", "repeat", "repeat_interleave", "reshape", "roll", "scatter", "select", "split", "squeeze",
-    "stack", "swapaxes", "t", "take_along_dim", "tensor", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
-    "unsqueeze", "view_as", "zeros", "zeros_like",
+    "broadcast_to", "cat", "chunk", "clone", "concat", "contiguous", "detach", "diff", "expand", "expand_as", "flatten", "flip",
+    "masked_select", "movedim", "narrow", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll", "select",
+    "split", "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze",
+    "view_as",
 ]  # fmt: skip
 
 
+def clone(input: Term, **_: Any) -> Term:
+    """A copy, which changes in place by itself."""
+    return type(input)(input.graph, input._raw) if isinstance(input, Term) else input
+
+
 def contiguous(input: Term, **_: Any) -> Term:
-    """The same elements."""
-    return input
+    """The same Term; a copy where its elements lie in another order than the indices."""
+    return input if is_flat(input) else clone(input)
 
 
+@viewing(lambda source, new: new, flat=lambda: True)
+def detach(input: Term) -> Term:
+    """The same elements: there are no gradients."""
+    return clone(input)
+
+
+def _as_before(source: Term, new: Term, *_: Any, **__: Any) -> Term:
+    return new.graph.Reshape(new, source.graph.Shape(source))
+
+
+def _unpermuted(source: Term, new: Term, *dims: Any) -> Term:
+    order = [ops.axis_of(source, dim) for dim in ops._sizes(dims)]
+    return permute(new, [order.index(axis) for axis in range(len(order))])
+
+
+def _selected(source: Term, new: Term, dim: int, index: Value) -> Any:
+    return put(source, (*[slice(None)] * ops.axis_of(source, dim), index), new)
+
+
+def _narrowed(source: Term, new: Term, dim: int, start: Value, length: Value) -> Any:
+    part = slice(start, start + length)  # type: ignore[operator]
+    return put(source, (*[slice(None)] * ops.axis_of(source, dim), part), new)
+
+
+def _refused(source: Term, new: Term, *_: Any) -> Any:
+    raise BadInput("expand(): elements of an expanded Tensor are the same: clone() it before it changes in place")
+
+
+@viewing(_as_before)
 def reshape(input: Term, *shape: Any) -> Term:
     """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
     if len(shape) == 1 and isinstance(shape[0], TERMS) and shape[0].ndim == 1:
@@ -32,6 +67,7 @@ def reshape(input: Term, *shape: Any) -> Term:
     return input.graph.Reshape(input, ops.vector(input.graph, ops._sizes(shape)))
 
 
+@viewing(_as_before)
 def view_as(input: Term, other: Term) -> Term:
     """The elements in the shape of another Term."""
     return input.graph.Reshape(input, other.graph.Shape(other))
@@ -56,11 +92,13 @@ def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
     return reshape(input, *shape[:axis], *sizes, *shape[axis + 1 :])
 
 
+@viewing(_unpermuted, flat=lambda *_: False)
 def permute(input: Term, *dims: Any) -> Term:
     """The dimensions in another order."""
     return input.graph.Transpose(input, perm=[ops.axis_of(input, dim) for dim in ops._sizes(dims)])
 
 
+@viewing(lambda source, new, dim0, dim1: transpose(new, dim0, dim1), flat=lambda *_, **__: False)
 def transpose(input: Term, dim0: int, dim1: int) -> Term:
     """Two dimensions exchanged."""
     perm = list(range(input.ndim))
@@ -87,11 +125,13 @@ def movedim(input: Term, source: Any, destination: Any) -> Term:
     return permute(input, [moved[axis] if axis in moved else next(rest) for axis in range(input.ndim)])
 
 
+@viewing(_as_before)
 def unsqueeze(input: Term, dim: int) -> Term:
     """With a new dimension of extent 1."""
     return input.graph.Unsqueeze(input, numpy.array([ops.axis_of(input, dim, 1)], numpy.int64))
 
 
+@viewing(_as_before)
 def squeeze(input: Term, dim: Any = None) -> Term:
     """Without dimensions of extent 1: `dim`, or all. An extent along `dim` that only a run tells must be 1 then.
 
@@ -137,7 +177,18 @@ def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
             raise Unsupported(f"split() of a term of type {input.type}: the number of pieces is known in a run only")
         pieces = [min(split_size, whole - at) for at in range(0, whole, split_size)] or [0]
     made = input.graph.Split(input, ops.vector(input.graph, pieces), axis=axis, outputs=len(pieces))
-    return made if isinstance(made, tuple) else (made,)
+    return _pieces(input, axis, pieces, made if isinstance(made, tuple) else (made,))
+
+
+def _pieces(x: Term, axis: int, extents: Sequence[Any], made: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The results of Split as views."""
+    start: Any = 0
+    for part, extent in zip(made, extents):
+        at = (axis, start, extent)
+        read, write = (lambda s, at=at: narrow(s, *at)), (lambda s, new, at=at: _narrowed(s, new, *at))
+        attach(part, x, read, write, is_flat(x) and axis == 0)
+        start = start + extent
+    return made
 
 
 def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
@@ -159,12 +210,14 @@ def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
     return tuple(select(input, axis, i) for i in range(whole))
 
 
+@viewing(_selected, flat=lambda dim, index: dim == 0)
 def select(input: Term, dim: int, index: Value) -> Term:
     """The slice at an index."""
     at: Any = index if isinstance(index, TERMS) else numpy.asarray(index, numpy.int64)
     return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
 
 
+@viewing(_narrowed, flat=lambda dim, start, length: dim == 0)
 def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
     """`length` slices from `start` on."""
     axis = ops.axis_of(input, dim)
@@ -172,6 +225,7 @@ def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
     return Term.__getitem__(input, (*[slice(None)] * axis, slice(start, end)))
 
 
+@viewing(_refused, flat=lambda *_: False)
 def expand(input: Term, *sizes: Any) -> Term:
     """Repeated along dimensions of extent 1, without a copy; -1 keeps an extent."""
     parts = [1 if isinstance(part, int) and part == -1 else part for part in ops._sizes(sizes)]
@@ -245,25 +299,6 @@ def triu(input: Term, diagonal: int = 0) -> Term:
     return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=1)
 
 
-def gather(input: Term, dim: int, index: Term) -> Term:
-    """For each index the element at it along `dim`."""
-    return input.graph.GatherElements(input, index, axis=ops.axis_of(input, dim))
-
-
-take_along_dim = lambda input, indices, dim: gather(input, dim, indices)  # noqa: E731
-
-
-def index_select(input: Term, dim: int, index: Value) -> Term:
-    """The slices at some indices."""
-    return input.graph.Gather(input, index, axis=ops.axis_of(input, dim))
-
-
-def scatter(input: Term, dim: int, index: Term, src: Value) -> Term:
-    """`input` with the elements at some indices along `dim` replaced by those of `src`."""
-    filler = src if isinstance(src, TERMS) else expand_as(input.graph.constant(src, input.dtype), index)
-    return input.graph.ScatterElements(input, index, filler, axis=ops.axis_of(input, dim))
-
-
 def nonzero(input: Term) -> Term:
     """The indices of elements other than 0, one row each."""
     return transpose(input.graph.NonZero(input), 0, 1)
@@ -272,61 +307,3 @@ def nonzero(input: Term) -> Term:
 def masked_select(input: Term, mask: Term) -> Term:
     """The elements where the mask holds."""
     return input.graph.Compress(input, reshape(expand_as(mask, input), -1))
-
-
-def tensor(data: Any, dtype: Any = None, **_: Any) -> Term:
-    """A constant. Numbers are float32, int64 or bool."""
-    return current().constant(data, dtype)
-
-
-def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: Any = None, device: Any = None) -> Term:
-    """Numbers from `start`, or 0, up to but without `end`."""
-    graph = graph_of(start, end, step)
-    parts = [0, start, step] if end is None else [start, end, step]
-    real = any(isinstance(part, float) or (isinstance(part, TERMS) and ops._kind(part.dtype) == 2) for part in parts)
-    to = dtype if dtype is not None else "float32" if real else "int64"
-    terms = [ops.cast(p, to) if isinstance(p, TERMS) else graph.constant(p, to) for p in parts]
-    return graph.Range(*terms)
-
-
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of this shape, of numbers and scalar Terms, with one number everywhere."""
-    parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
-
-
-def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
-    return graph.Expand(value if isinstance(value, TERMS) else graph.constant(value, dtype), shape)
-
-
-def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
-    """One number everywhere, in the graph and of the element type of another Term."""
-    return _filled(like.graph, ops.vector(like.graph, size), value, like.dtype)
-
-
-def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of zeros, float32 unless told."""
-    return full(ops._sizes(size), 0, dtype=dtype or "float32")
-
-
-def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of ones, float32 unless told."""
-    return full(ops._sizes(size), 1, dtype=dtype or "float32")
-
-
-empty = zeros
-
-
-def full_like(input: Term, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of the shape and, unless told, type of another one, with one number everywhere."""
-    return _filled(input.graph, input.graph.Shape(input), fill_value, dtype or input.dtype)
-
-
-def zeros_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
-    """full_like() with zeros."""
-    return full_like(input, 0, dtype=dtype)
-
-
-def ones_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
-    """full_like() with ones."""
-    return full_like(input, 1, dtype=dtype)

@@ -6,61 +6,185 @@ from typing import Any, Callable
 
 import numpy
 
-from .._frazil import DType
-from ..errors import BadInput
-from ..graph import Term
+from .._frazil import dtype as dtype_of
+from ..effects import NeedsValues
+from ..errors import BadInput, Error, Unsupported
+from ..graph import Builder, Term
+from ..lazy.array import LazyArray
 from . import functional as F
-from . import ops
+from . import indexing, ops
+from .arrays import Size, to_array
+from .devices import FORMATS, device as device_of, on_cpu
+from .lazily import immediate
+from .views import Shared, is_flat
 
-NUMBERS = (Term, bool, int, float, numpy.ndarray, numpy.generic)
+NUMBERS = (Term, LazyArray, bool, int, float, numpy.ndarray, numpy.generic)
 
 
 def _operator(function: Callable[..., Any], reverse: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, NUMBERS):
+        if not isinstance(other, NUMBERS) and not hasattr(other, "requires_grad_"):
             return NotImplemented
         return function(other, self) if reverse else function(self, other)
 
     return method
 
 
-class Tensor(Term):
-    """A Term in the forward of a module: it has the methods and operators of PyTorch's tensors.
+def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return self.assign(function(self, *args, **kwargs))
+
+    method.__doc__ = f"{getattr(function, '__name__', 'the function')}(), in place."
+    return method
+
+
+def _becoming(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        self.become(function(self.clone(), *args, **kwargs))
+        return self
+
+    method.__doc__ = f"{getattr(function, '__name__', 'the function')}(), in place."
+    return method
+
+
+class Type(str):
+    """The element type and the extents of a Tensor as text; x.type(dtype) casts, as in PyTorch."""
+
+    of: Any
+
+    def __call__(self, dtype: Any = None) -> Any:
+        if dtype is None:
+            return f"torch.{LEGACY[self.of.dtype.name]}"
+        return self.of.to(LEGACY_TYPES.get(str(dtype).removeprefix("torch."), dtype))
+
+
+LEGACY = {
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor",
+    "int64": "LongTensor", "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor",
+    "bool": "BoolTensor",
+}  # fmt: skip
+LEGACY_TYPES = {legacy: name for name, legacy in LEGACY.items()}
+
+
+class Tensor(Shared):
+    """A value with the methods and operators of PyTorch's tensors: of a graph that forward records, or one that is there.
 
     What differs from a Term: == and != compare elements; `shape` and size() have scalar Tensors for extents that are known
-    only in a run; transpose() exchanges two dimensions; operands of different element types are cast to the larger one.
+    only in a run; transpose() exchanges two dimensions; operands of different element types are cast to the larger one;
+    functions whose names end in "_" and x[i] = y change it. Tensors of torch.tensor() and the like can be read: item(),
+    numpy(), bool(), print().
     """
 
     __slots__ = ()
+    __array_priority__ = 1000
+    grad = grad_fn = None
+    is_leaf = is_cuda = is_sparse = False
+    requires_grad = property(lambda self: False, lambda self, value: None)
+    layout = "torch.strided"
+
+    def __init__(self, *data: Any) -> None:
+        if len(data) == 2 and isinstance(data[0], Builder):
+            super().__init__(*data)
+            return
+        graph, sizes = immediate(), bool(data) and all(isinstance(part, int) for part in data)
+        array = numpy.zeros(data) if sizes else to_array(data[0] if data else [])
+        super().__init__(graph, graph.constant(array.astype(numpy.float32))._raw)
 
     @property
-    def shape(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The extents: numbers, and scalar Tensors for those that are known only in a run."""
-        return ops.size(self)
+    def type(self) -> Type:  # type: ignore[override]
+        """The element type and extents as text; called with an element type, casts."""
+        made = Type(self.graph._body.type(self._raw))
+        made.of = self
+        return made
 
-    def as_extent(self) -> Extent:
+    @property
+    def shape(self) -> Size:  # type: ignore[override]
+        """The extents: numbers, and scalar Tensors for those that are known only in a run."""
+        return ops.size(self)  # type: ignore[no-any-return]
+
+    def as_extent(self) -> Any:
         """The same scalar, known not to be negative."""
         return Extent(self.graph, self._raw)
 
     def __hash__(self) -> int:
         return id(self)
 
+    def _read(self, what: str) -> numpy.ndarray:
+        """The elements. Raises NeedsValues with `what` to do while forward is recorded."""
+        raw = self._raw
+        if not getattr(self.graph, "readable", False) or raw._traced:
+            raise NeedsValues(f"a Tensor has no value while forward is recorded: {what}")
+        found: numpy.ndarray = raw.numpy()
+        return found
+
     def __bool__(self) -> bool:
-        raise TypeError("a Tensor has no value while forward is recorded: use frazil.nn.functional.cond() or where()")
+        return bool(self._read("use frazil.nn.functional.cond() or where()"))
 
     def __index__(self) -> int:
-        raise TypeError(
-            "a Tensor has no value while forward is recorded: use frazil.nn.functional.while_loop(), or fix the extent "
-            "(`dynamic` of frazil.nn.compile())"
-        )
+        fix = "use frazil.nn.functional.while_loop(), or fix the extent (`dynamic` of frazil.nn.compile())"
+        return self._read(fix).item().__index__()  # type: ignore[no-any-return]
 
-    __int__ = __float__ = __index__  # type: ignore[assignment]
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        found = self._read("return the Tensor")
+        if found.size != 1:
+            raise BadInput(f"item(): a Tensor of type {self.type} has {found.size} elements, expected one")
+        return found.item()
+
+    def numpy(self, *, force: bool = False) -> numpy.ndarray:
+        """A copy of the elements as an array."""
+        return self._read("return the Tensor").copy()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists."""
+        return self._read("return the Tensor").tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU's memory."""
+        return 1, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        """A copy of the elements as a DLPack tensor."""
+        return self.numpy().__dlpack__()
 
     def __iter__(self) -> Any:
         return iter(ops.unbind(self))
 
     def __len__(self) -> int:
-        return self.shape[0].__index__()
+        if not self.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0].__index__()  # type: ignore[no-any-return]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        if not getattr(self.graph, "readable", False):
+            return super().__repr__()
+        try:
+            text = numpy.array2string(self._read(""), separator=", ", prefix="tensor(", precision=4)
+        except Error as error:
+            return f"<frazil Tensor: {error}>"
+        plain = self.dtype.name in ("float32", "int64", "bool")  # type: ignore[union-attr]
+        return f"tensor({text})" if plain else f"tensor({text}, dtype={self.dtype})"
+
+    def __reduce__(self) -> Any:
+        return _tensor_of, (self.numpy(),)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.clone()
 
     __add__, __radd__ = _operator(ops.add), _operator(ops.add, True)
     __sub__, __rsub__ = _operator(ops.sub), _operator(ops.sub, True)
@@ -74,14 +198,15 @@ class Tensor(Term):
     __gt__, __ge__ = _operator(ops.gt), _operator(ops.ge)
     __eq__, __ne__ = _operator(ops.eq), _operator(ops.ne)  # type: ignore[assignment]
 
+    __iadd__, __isub__, __imul__, __itruediv__ = map(_in_place, (ops.add, ops.sub, ops.mul, ops.div))
+    __ifloordiv__, __imod__, __ipow__ = map(_in_place, (ops.floor_divide, ops.remainder, ops.pow))
+    __iand__, __ior__, __ixor__ = map(_in_place, (Term.__and__, Term.__or__, Term.__xor__))
+
     def __getitem__(self, key: Any) -> Term:
-        parts = key if isinstance(key, tuple) else (key,)
-        arrays = [part for part in parts if _is_array(part)]
-        if any(isinstance(part, Term) and part.dtype == "bool" for part in arrays):
-            return _masked(self, parts)
-        if len(arrays) > 1:
-            return _picked(self, parts)
-        return super().__getitem__(key)
+        return indexing.get(self, key)  # type: ignore[no-any-return]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.assign(indexing.put(self, key, ops.term_of(self, value)))
 
     def size(self, dim: int | None = None) -> Any:
         """All extents, or one."""
@@ -97,14 +222,23 @@ class Tensor(Term):
         """The number of elements."""
         return ops.numel(self)
 
-    def to(self, *args: Any, **kwargs: Any) -> Term:
-        """Cast to an element type, or to that of a Term. Devices and formats are ignored."""
-        for what in (*args, kwargs.get("dtype")):
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Cast to an element type, or to that of a Term. There is the CPU only; formats are ignored."""
+        for what in (*args, kwargs.get("dtype"), kwargs.get("device")):
             if isinstance(what, Term):
                 return ops.cast(self, what.dtype)
-            if what is not None and not isinstance(what, bool) and str(what) not in ("cpu", "torch.contiguous_format"):
-                return ops.cast(self, what)
+            if what is None or isinstance(what, bool) or str(what) in FORMATS or on_cpu(what):
+                continue
+            return ops.cast(self, what)
         return self
+
+    def cuda(self, *_: Any, **__: Any) -> None:
+        """Refuses: there is the CPU only."""
+        on_cpu("cuda")
+
+    def backward(self, *_: Any, **__: Any) -> Any:
+        """Refuses: there are no gradients."""
+        raise Unsupported("Frazil does not train: there are no gradients, backward() is not there")
 
     def type_as(self, other: Term) -> Term:
         """Cast to the element type of another Term."""
@@ -150,18 +284,18 @@ class Tensor(Term):
         """Whether elements are floating-point numbers."""
         return ops._kind(self.dtype) == 2
 
-    def item(self) -> Any:
-        """Refuses: a Tensor has no value yet."""
-        return self.__index__()
-
-    tolist = numpy = item
     astype = ops.cast  # type: ignore[assignment]
-    device = "cpu"
-    data = property(lambda self: self)
+    device = device_of("cpu")
+    H = property(lambda self: ops.t(self))
+    nelement = lambda self: ops.numel(self)  # noqa: E731
+    short = lambda self: ops.cast(self, "int16")  # noqa: E731
+    char, byte, bfloat16 = (lambda self, to=to: ops.cast(self, to) for to in ("int8", "uint8", "bfloat16"))
+    data = property(ops.detach)
     T = property(lambda self: ops.permute(self, *reversed(range(self.ndim))))  # type: ignore[assignment]
     mT = property(lambda self: ops.transpose(self, -2, -1))
-    is_contiguous = lambda self: True  # noqa: E731
-    detach = clone = contiguous = cpu = requires_grad_ = ops.contiguous
+    is_contiguous = is_flat
+    detach, clone, contiguous = ops.detach, ops.clone, ops.contiguous
+    cpu = requires_grad_ = detach_ = pin_memory = lambda self, *_, **__: self  # noqa: E731
     view = reshape = ops.reshape
     transpose = swapaxes = ops.transpose  # type: ignore[assignment]
     softmax, log_softmax = F.softmax, F.log_softmax
@@ -201,7 +335,66 @@ class Tensor(Term):
 
     def where(self, condition: Term, other: Any) -> Term:
         """self where the condition holds, else other."""
-        return ops.where(condition, self, other)
+        return ops.where(condition, self, other)  # type: ignore[no-any-return]
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """The elements of another Tensor or array, in place."""
+        return self.assign(ops.term_of(self, src))
+
+    def fill_(self, value: Any) -> Any:
+        """One number everywhere, in place."""
+        return self.assign(ops.full_like(self, value))
+
+    def zero_(self) -> Any:
+        """0 everywhere, in place."""
+        return self.fill_(0)
+
+    def random_(self, low: int = 0, high: int | None = None) -> Any:  # type: ignore[valid-type]
+        """Random integers from `low`, or 0, up to but without `high`, in place."""
+        return self.assign(ops.randint_like(self, low, high, dtype="int64"))
+
+    def element_size(self) -> Any:
+        """The bytes of an element."""
+        return self.dtype.itemsize  # type: ignore[union-attr]
+
+    def get_device(self) -> Any:
+        """-1: the CPU."""
+        return -1
+
+    def uniform_(self, a: float = 0.0, b: float = 1.0) -> Any:  # type: ignore[valid-type]
+        """Random numbers between a and b, in place."""
+        return self.assign(ops.add(ops.mul(ops.rand_like(self), b - a), a))
+
+    def normal_(self, mean: float = 0.0, std: float = 1.0) -> Any:  # type: ignore[valid-type]
+        """Random numbers of a normal distribution, in place."""
+        return self.assign(ops.add(ops.mul(ops.randn_like(self), std), mean))
+
+    def bernoulli_(self, p: float = 0.5) -> Any:  # type: ignore[valid-type]
+        """1 with this probability, else 0, in place."""
+        return self.assign(ops.bernoulli(ops.full_like(self, p, dtype="float32")))
+
+
+def _tensor_of(array: numpy.ndarray) -> Tensor:
+    """A Tensor with a value."""
+    return immediate().constant(array)  # type: ignore[return-value]
+
+
+for _name in (
+    "abs add bitwise_and bitwise_or ceil clamp clip cos cumsum div erf exp floor floor_divide index_add index_copy index_fill log "
+    "logical_and logical_not logical_or masked_fill masked_scatter mul neg pow reciprocal relu remainder round rsqrt scatter "
+    "scatter_add scatter_reduce sigmoid sign sin sqrt square sub tanh tril triu addmm lerp addcmul addcdiv eq ne lt le gt ge"
+).split():  # fmt: skip
+    setattr(Tensor, f"{_name}_", _in_place(getattr(ops, _name)))
+for _name in (
+    "acos addcdiv addcmul addmm allclose asin atan atan2 baddbmm bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor cosh "
+    "count_nonzero cross cumprod det diag diag_embed diagonal dot equal expm1 fmod frac hypot index_add index_copy index_fill "
+    "inner isclose isfinite kthvalue lerp log10 log1p log2 logaddexp logical_xor masked_scatter median multinomial multiply mv "
+    "nan_to_num new_tensor outer positive scatter_add scatter_reduce sinh subtract take take_along_dim tan tensor_split trace "
+    "true_divide trunc unique"
+).split():  # fmt: skip
+    setattr(Tensor, _name, getattr(ops, _name, None) or (lambda self, data, dtype=None, **_: ops.tensor(data, dtype or self.dtype)))
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes"):
+    setattr(Tensor, f"{_name}_", _becoming(getattr(ops, _name)))
 
 
 class Extent(Tensor):
@@ -213,31 +406,3 @@ class Extent(Tensor):
         if isinstance(other, Extent) or (isinstance(other, int) and other > 0):
             return self.graph.Div(self, other)  # integers round towards 0
         return ops.floor_divide(self, other)
-
-
-def _is_array(part: Any) -> bool:
-    if isinstance(part, Term):
-        return part.ndim > 0
-    return isinstance(part, (list, numpy.ndarray)) and numpy.ndim(part) > 0
-
-
-def _masked(x: Tensor, parts: tuple[Any, ...]) -> Term:
-    """x[mask] with a mask over the first dimensions."""
-    mask = parts[0]
-    if len(parts) > 1:
-        raise BadInput("a mask is the only index of a Tensor: x[mask]")
-    if mask.ndim > 1:
-        x = ops.flatten(x, 0, mask.ndim - 1)  # type: ignore[assignment]
-    return x.graph.Compress(x, ops.reshape(mask, -1), axis=0)
-
-
-def _picked(x: Tensor, parts: tuple[Any, ...]) -> Term:
-    """x[i, j] with arrays of indices for the first dimensions."""
-    if not all(_is_array(part) or isinstance(part, (int, Term)) for part in parts):
-        raise BadInput("several arrays of indices are for the first dimensions only: x[i, j]")
-    terms = [part if isinstance(part, Term) else x.graph.constant(part, "int64") for part in parts]
-    whole = terms[0]
-    for term in terms[1:]:
-        whole = ops.add(whole, ops.mul(term, 0))
-    columns = [ops.unsqueeze(ops.add(term, ops.mul(whole, 0)), -1) for term in terms]
-    return x.graph.GatherND(x, ops.cat(columns, -1))

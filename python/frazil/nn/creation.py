@@ -1,0 +1,214 @@
+"""The functions of `ops` that make new Terms: of numbers, and of random numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy
+
+from ..effects import NeedsValues
+from ..graph import Builder, Term, Value
+from . import ops
+from .arrays import to_array
+from .recording import TERMS, current, graph_of
+
+__all__ = [
+    "arange", "arange_of", "as_tensor", "bernoulli", "empty", "empty_like", "eye", "filled", "from_numpy", "full", "full_like",
+    "linspace", "logspace", "manual_seed", "multinomial", "normal", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "scalar_tensor", "tensor", "term_of", "zeros", "zeros_like",
+]  # fmt: skip
+
+_random = [numpy.random.default_rng(0)]
+
+
+def manual_seed(seed: int) -> None:
+    """Restarts the random numbers of Frazil. They are other ones than PyTorch's."""
+    _random[0] = numpy.random.default_rng(seed)
+
+
+def generator() -> numpy.random.Generator:
+    """Draws the random numbers. A recorded graph would repeat them: raises NeedsValues while forward is recorded."""
+    if not getattr(current(), "readable", False):
+        raise NeedsValues("a recorded graph does not draw random numbers: pass them as an argument")
+    return _random[0]
+
+
+def term_of(like: Any, value: Any) -> Any:
+    """An array, a Parameter, a tensor of PyTorch or a number as a Term in the graph of another one."""
+    if isinstance(value, TERMS) or isinstance(value, (bool, int, float)):
+        return value
+    return like.graph.constant(to_array(value))
+
+
+def _elements(data: Any, dtype: Any) -> Any:
+    """Numbers, arrays and Tensors in lists as an array, doubles of lists as float32."""
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (*TERMS, list, tuple)):
+        data = [_elements(part, None) for part in data]
+    array = to_array(data) if not isinstance(data, (bool, int, float)) else numpy.asarray(data)
+    if dtype is None and not hasattr(data, "dtype") and array.dtype == numpy.float64:
+        return array.astype(numpy.float32)
+    return array
+
+
+def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
+    """A new Term of numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
+    if isinstance(data, TERMS):
+        return ops.cast(ops.clone(data), dtype or data.dtype)
+    made = current().constant(_elements(data, dtype))
+    return made if dtype is None else ops.cast(made, dtype)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """tensor(), but a Term stays the same."""
+    return ops.cast(data, dtype or data.dtype) if isinstance(data, TERMS) else tensor(data, dtype)
+
+
+def from_numpy(array: numpy.ndarray) -> Any:
+    """A new Term with a copy of an array."""
+    return tensor(array)
+
+
+scalar_tensor = tensor
+
+
+def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: Any = None, device: Any = None) -> Term:
+    """Numbers from `start`, or 0, up to but without `end`."""
+    graph = graph_of(start, end, step)
+    parts = [0, start, step] if end is None else [start, end, step]
+    real = any(isinstance(part, float) or (isinstance(part, TERMS) and ops._kind(part.dtype) == 2) for part in parts)
+    to = dtype if dtype is not None else "float32" if real else "int64"
+    terms = [ops.cast(p, to) if isinstance(p, TERMS) else graph.constant(p, to) for p in parts]
+    return graph.Range(*terms)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of this shape, of numbers and scalar Terms, with one number everywhere."""
+    parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
+
+
+def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
+    return graph.Expand(value if isinstance(value, TERMS) else graph.constant(value, dtype), shape)
+
+
+def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
+    """One number everywhere, in the graph and of the element type of another Term."""
+    return _filled(like.graph, ops.vector(like.graph, size), value, like.dtype)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of zeros, float32 unless told."""
+    return full(ops._sizes(size), 0, dtype=dtype or "float32")
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of ones, float32 unless told."""
+    return full(ops._sizes(size), 1, dtype=dtype or "float32")
+
+
+empty = zeros
+
+
+def full_like(input: Term, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
+    """A Term of the shape and, unless told, type of another one, with one number everywhere."""
+    return _filled(input.graph, input.graph.Shape(input), fill_value, dtype or input.dtype)
+
+
+def zeros_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
+    """full_like() with zeros."""
+    return full_like(input, 0, dtype=dtype)
+
+
+def ones_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
+    """full_like() with ones."""
+    return full_like(input, 1, dtype=dtype)
+
+
+empty_like = zeros_like
+
+
+def arange_of(like: Term) -> Any:
+    """0, 1, 2, ...: one number for each element of a Term, in one dimension."""
+    graph = like.graph
+    return graph.Range(graph.constant(0, "int64"), graph.Size(like), graph.constant(1, "int64"))
+
+
+def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None) -> Any:
+    """Numbers at equal distances from `start` to `end`."""
+    return tensor(numpy.linspace(start, end, steps, dtype=numpy.float32), dtype)
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """Powers of `base` with the exponents of linspace()."""
+    return tensor(numpy.logspace(start, end, steps, base=base).astype(numpy.float32), dtype)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None) -> Any:
+    """1 on the diagonal, 0 elsewhere."""
+    return tensor(numpy.eye(n, m, dtype=numpy.float32), dtype)
+
+
+def _drawn(draw: Callable[[Any], Any], dtype: Any, default: str = "float32") -> Any:
+    return tensor(numpy.asarray(draw(generator()))).to(dtype or default)
+
+
+def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(int(part) for part in ops._sizes(size))
+
+
+def rand(*size: Any, dtype: Any = None, device: Any = None, generator: Any = None, **_: Any) -> Any:
+    """Random numbers between 0 and 1."""
+    return _drawn(lambda random: random.random(_shape(size)), dtype)
+
+
+def randn(*size: Any, dtype: Any = None, device: Any = None, generator: Any = None, **_: Any) -> Any:
+    """Random numbers of the normal distribution."""
+    return _drawn(lambda random: random.standard_normal(_shape(size)), dtype)
+
+
+def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
+    """Random integers from `low`, or 0, up to but without `high`."""
+    first, last, shape = (0, low, high) if size is None else (low, high, size)
+    return _drawn(lambda random: random.integers(first, last, _shape((shape,))), dtype, "int64")
+
+
+def randperm(n: int, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
+    """The numbers below n in a random order."""
+    return _drawn(lambda random: random.permutation(n), dtype, "int64")
+
+
+def rand_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
+    """rand() in the shape of a Term."""
+    return _drawn(lambda random: random.random(_shape(ops.size(input))), dtype or input.dtype)
+
+
+def randn_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
+    """randn() in the shape of a Term."""
+    return _drawn(lambda random: random.standard_normal(_shape(ops.size(input))), dtype or input.dtype)
+
+
+def randint_like(input: Term, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None) -> Any:
+    """randint() in the shape of a Term."""
+    first, last = (0, low) if high is None else (low, high)
+    return _drawn(lambda random: random.integers(first, last, _shape(ops.size(input))), dtype or input.dtype)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, **_: Any) -> Any:
+    """Random numbers of normal distributions."""
+    like = mean if isinstance(mean, TERMS) else std
+    noise = randn_like(like) if isinstance(like, TERMS) else randn(size)
+    return ops.add(ops.mul(noise, std), mean)
+
+
+def bernoulli(input: Term, p: float | None = None, **_: Any) -> Any:
+    """1 with the probabilities of the input, else 0."""
+    return ops.cast(ops.lt(rand_like(input), input if p is None else p), input.dtype)
+
+
+def multinomial(input: Term, num_samples: int, replacement: bool = False, **_: Any) -> Any:
+    """Random indices along the last dimension, with the input as weights."""
+    weights = input._read("multinomial() draws from values")  # type: ignore[attr-defined]
+    rows = weights.reshape(-1, weights.shape[-1]).astype(numpy.float64)
+    draw = generator()
+    chosen = [draw.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
+    return tensor(numpy.array(chosen, numpy.int64).reshape(*weights.shape[:-1], num_samples))

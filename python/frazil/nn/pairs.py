@@ -1,0 +1,348 @@
+"""The functions of `ops` that are made of others."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any, Callable, Sequence
+
+import numpy
+
+from ..graph import Term, Value
+from . import ops
+from .recording import TERMS, graph_of
+
+__all__ = [
+    "addcdiv", "addcmul", "allclose", "atan2", "baddbmm", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bucketize",
+    "cdist", "count_nonzero", "cross", "cumprod", "diag", "diagonal", "diag_embed", "equal", "erfc", "exp2", "expm1", "fmod", "frac",
+    "hstack", "hypot", "inner", "is_floating_point", "is_tensor", "isclose", "isfinite", "kthvalue", "lerp", "log10", "log1p",
+    "log2", "logaddexp", "median", "meshgrid", "nan_to_num", "positive", "searchsorted", "std_mean", "tensor_split", "tensordot",
+    "trace", "trunc", "unique", "var_mean", "vstack",
+]  # fmt: skip
+
+
+def addcmul(input: Term, tensor1: Term, tensor2: Value, *, value: float = 1) -> Term:
+    """input + value * tensor1 * tensor2."""
+    return ops.add(input, ops.mul(ops.mul(tensor1, tensor2), value))
+
+
+def addcdiv(input: Term, tensor1: Term, tensor2: Value, *, value: float = 1) -> Term:
+    """input + value * tensor1 / tensor2."""
+    return ops.add(input, ops.mul(ops.div(tensor1, tensor2), value))
+
+
+def baddbmm(input: Term, batch1: Term, batch2: Term, *, beta: float = 1, alpha: float = 1) -> Term:
+    """beta * input + alpha * batch1 @ batch2."""
+    return ops.addmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def lerp(input: Term, end: Value, weight: Value) -> Term:
+    """input + weight * (end - input)."""
+    return ops.add(input, ops.mul(ops.sub(end, input), weight))
+
+
+def isfinite(input: Term) -> Term:
+    """Whether an element is neither infinite nor not a number."""
+    if ops._kind(input.dtype) < 2:
+        return ops.full_like(input, True, dtype="bool")
+    return ops.logical_not(ops.logical_or(ops.isnan(input), ops.isinf(input)))
+
+
+def isclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Term:
+    """Whether elements differ by at most atol + rtol * |other|."""
+    a, b = ops.promoted(input, other)
+    same = ops.eq(a, b)
+    if ops._kind(a.dtype) < 2:
+        a, b = ops.floating(a), ops.floating(b)
+    near = ops.le(ops.abs(ops.sub(a, b)), ops.add(ops.mul(ops.abs(b), rtol), atol))
+    found = ops.logical_or(same, ops.logical_and(near, isfinite(b)))
+    return ops.logical_or(found, ops.logical_and(ops.isnan(a), ops.isnan(b))) if equal_nan else found
+
+
+def allclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether isclose() holds for all elements. Reads values."""
+    return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)))
+
+
+def equal(input: Term, other: Term) -> bool:
+    """Whether shapes and elements are equal. Reads values."""
+    return tuple(ops.size(input)) == tuple(ops.size(other)) and bool(ops.all(ops.eq(input, other)))
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether this is a Term or a lazy array."""
+    return isinstance(obj, TERMS)
+
+
+def is_floating_point(input: Term) -> bool:
+    """Whether elements are floating-point numbers."""
+    return ops._kind(input.dtype) == 2
+
+
+def exp2(input: Term) -> Term:
+    """2 ** input."""
+    return ops.exp(ops.mul(ops.floating(input), math.log(2)))
+
+
+def expm1(input: Term) -> Term:
+    """exp(input) - 1."""
+    x = ops.floating(input)
+    half = ops.div(x, 2)
+    return ops.mul(ops.mul(ops.exp(half), ops.sinh(half)), 2)
+
+
+def log1p(input: Term) -> Term:
+    """log(1 + input), exact near 0."""
+    x = ops.floating(input)
+    whole = ops.add(x, 1)
+    rest = ops.sub(whole, 1)
+    return ops.where(ops.eq(rest, 0), x, ops.div(ops.mul(ops.log(whole), x), ops.where(ops.eq(rest, 0), 1.0, rest)))
+
+
+def log2(input: Term) -> Term:
+    """The logarithm to the base of 2."""
+    return ops.div(ops.log(input), math.log(2))
+
+
+def log10(input: Term) -> Term:
+    """The logarithm to the base of 10."""
+    return ops.div(ops.log(input), math.log(10))
+
+
+def logaddexp(input: Term, other: Term) -> Term:
+    """log(exp(input) + exp(other))."""
+    most = ops.maximum(input, other)
+    return ops.add(most, log1p(ops.exp(ops.neg(ops.abs(ops.sub(input, other))))))
+
+
+def erfc(input: Term) -> Term:
+    """1 - erf(input)."""
+    return ops.sub(1, ops.erf(input))
+
+
+def hypot(input: Term, other: Value) -> Term:
+    """The square root of the sum of squares."""
+    return ops.sqrt(ops.add(ops.square(input), ops.mul(other, other)))
+
+
+def atan2(input: Term, other: Term) -> Term:
+    """The angle of the point (other, input)."""
+    y, x = ops.promoted(ops.floating(input), ops.floating(other))
+    angle = ops.atan(ops.div(y, x))
+    turned = ops.add(angle, ops.where(ops.lt(y, 0), -math.pi, math.pi))
+    right = ops.where(ops.gt(x, 0), angle, turned)
+    up = ops.where(ops.eq(y, 0), ops.full_like(y, 0), ops.mul(ops.sign(y), math.pi / 2))
+    return ops.where(ops.eq(x, 0), up, right)
+
+
+def trunc(input: Term) -> Term:
+    """Rounded towards 0."""
+    return input if ops._kind(input.dtype) < 2 else ops.mul(ops.sign(input), ops.floor(ops.abs(input)))
+
+
+def frac(input: Term) -> Term:
+    """input - trunc(input)."""
+    return ops.sub(input, trunc(input))
+
+
+def fmod(input: Term, other: Value) -> Term:
+    """The remainder with the sign of the input."""
+    a, b = ops.promoted(input, other)
+    return a.graph.Mod(a, b, fmod=1)
+
+
+def positive(input: Term) -> Term:
+    """The input."""
+    return input
+
+
+def nan_to_num(input: Term, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Term:
+    """With numbers in place of elements that are infinite or not a number."""
+    limits = numpy.finfo(input.dtype.numpy)  # type: ignore[union-attr]
+    made = ops.where(ops.isnan(input), nan, input)
+    return ops.clamp(made, float(limits.min) if neginf is None else neginf, float(limits.max) if posinf is None else posinf)
+
+
+def _bitwise(logical: str, op: str, doc: str) -> Callable[[Value, Value], Term]:
+    def function(input: Value, other: Value) -> Term:
+        a, b = ops.promoted(input, other)
+        return getattr(a.graph, logical if a.dtype == "bool" else op)(a, b)  # type: ignore[no-any-return]
+
+    function.__doc__ = doc
+    return function
+
+
+bitwise_and = _bitwise("And", "BitwiseAnd", "The bits of both.")
+bitwise_or = _bitwise("Or", "BitwiseOr", "The bits of either.")
+bitwise_xor = _bitwise("Xor", "BitwiseXor", "The bits of exactly one.")
+
+
+def bitwise_not(input: Term) -> Term:
+    """The other bits."""
+    return ~input
+
+
+def count_nonzero(input: Term, dim: ops.Dims = None) -> Term:
+    """The number of elements other than 0."""
+    return ops.sum(ops.ne(input, 0), dim)
+
+
+def var_mean(input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Any:
+    """var() and mean()."""
+    return ops.var(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
+
+
+def std_mean(input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Any:
+    """std() and mean()."""
+    return ops.std(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
+
+
+def cumprod(input: Term, dim: int, *, dtype: Any = None) -> Term:
+    """Products of the elements so far along `dim`."""
+    x = ops.cast(input, dtype) if dtype is not None else ops._counting(input)
+    return x.graph.CumProd(x, numpy.array(ops.axis_of(x, dim), numpy.int64))
+
+
+def kthvalue(input: Term, k: int, dim: int = -1, keepdim: bool = False) -> ops.Pair:
+    """The k-th smallest element along `dim`, and its index."""
+    values, indices = (ops.narrow(part, dim, k - 1, 1) for part in ops.topk(input, k, dim, largest=False))
+    return ops.Pair(values, indices) if keepdim else ops.Pair(ops.squeeze(values, dim), ops.squeeze(indices, dim))
+
+
+def median(input: Term, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower one of the elements in the middle; along `dim` with its index."""
+    if dim is None:
+        return median(ops.reshape(input, -1), 0).values
+    ordered = ops.sort(input, dim)
+    axis = ops.axis_of(input, dim)
+    middle = (ops.extent(input, axis) - 1) // 2
+    parts = [ops.narrow(part, axis, middle, 1) for part in ordered]
+    return ops.Pair(*parts) if keepdim else ops.Pair(*(ops.squeeze(part, axis) for part in parts))
+
+
+def cdist(x1: Term, x2: Term, p: float = 2.0) -> Term:
+    """The p-norms of the differences of all pairs of rows."""
+    return ops.norm(ops.sub(ops.unsqueeze(x1, -2), ops.unsqueeze(x2, -3)), p, -1)
+
+
+def cross(input: Term, other: Term, dim: int = -1) -> Term:
+    """The cross products of vectors along `dim`."""
+    return ops.sub(
+        ops.mul(ops.roll(input, -1, dim), ops.roll(other, -2, dim)), ops.mul(ops.roll(input, -2, dim), ops.roll(other, -1, dim))
+    )
+
+
+def diagonal(input: Term, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Term:
+    """The elements with equal indices along two dimensions, in a new last dimension."""
+    first, second = ops.axis_of(input, dim1), ops.axis_of(input, dim2)
+    rest = [axis for axis in range(input.ndim) if axis not in (first, second)]
+    x = ops.permute(input, *rest, first, second)
+    rows, columns = ops.extent(x, -2), ops.extent(x, -1)
+    count = ops.minimum(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)) if _open(rows, columns) else (
+        builtins.max(builtins.min(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)), 0)
+    )  # fmt: skip
+    places = ops.arange(count) if isinstance(count, TERMS) else input.graph.constant(numpy.arange(count))
+    at = ops.mul(ops.add(places, builtins.max(-offset, 0)), columns)
+    at = ops.add(ops.add(at, places), builtins.max(offset, 0))
+    return ops.index_select(ops.flatten(x, -2), -1, at)
+
+
+def _open(*extents: Any) -> bool:
+    return builtins.any(isinstance(extent, TERMS) for extent in extents)
+
+
+def diag(input: Term, diagonal: int = 0) -> Term:
+    """The diagonal of a matrix, or a matrix with this diagonal."""
+    return diag_embed(input, diagonal) if input.ndim == 1 else ops.diagonal(input, diagonal)
+
+
+def diag_embed(input: Term, offset: int = 0) -> Term:
+    """Matrices with these diagonals, 0 elsewhere."""
+    first, last = builtins.max(offset, 0), builtins.max(-offset, 0)
+    whole = ops.mul(ops.unsqueeze(input, -1), _identity(input))
+    pads = numpy.array([*[0] * (input.ndim - 1), last, first, *[0] * (input.ndim - 1), first, last], numpy.int64)
+    return whole.graph.Pad(whole, pads, whole.graph.constant(0, whole.dtype)) if offset else whole
+
+
+def _identity(x: Term) -> Term:
+    places = ops.arange(ops.extent(x, -1)) if _open(ops.extent(x, -1)) else x.graph.constant(numpy.arange(ops.extent(x, -1)))
+    return ops.cast(ops.eq(ops.unsqueeze(places, 0), ops.unsqueeze(places, 1)), x.dtype)
+
+
+def trace(input: Term) -> Term:
+    """The sum of the diagonal."""
+    return ops.sum(ops.diagonal(input))
+
+
+def inner(input: Term, other: Term) -> Term:
+    """Sums of products along the last dimensions."""
+    return tensordot(input, other, ([-1], [-1])) if input.ndim and other.ndim else ops.mul(input, other)
+
+
+def tensordot(a: Term, b: Term, dims: Any = 2) -> Term:
+    """Sums of products along some dimensions: a number of the last and the first ones, or a pair of lists."""
+    left, right = (range(-dims, 0), range(dims)) if isinstance(dims, int) else dims
+    ours, theirs = [ops.axis_of(a, dim) for dim in left], [ops.axis_of(b, dim) for dim in right]
+    kept = [axis for axis in range(a.ndim) if axis not in ours], [axis for axis in range(b.ndim) if axis not in theirs]
+    shape = [ops.extent(a, axis) for axis in kept[0]] + [ops.extent(b, axis) for axis in kept[1]]
+    common = math.prod(ops.extent(a, axis) for axis in ours)
+    product = ops.matmul(
+        ops.reshape(ops.permute(a, *kept[0], *ours), -1, common), ops.reshape(ops.permute(b, *theirs, *kept[1]), common, -1)
+    )
+    return ops.reshape(product, *shape) if shape else ops.reshape(product, ())
+
+
+def hstack(tensors: Sequence[Term]) -> Term:
+    """One after the other along the second dimension, or the only one."""
+    return ops.cat(tensors, 0 if tensors[0].ndim < 2 else 1)
+
+
+def vstack(tensors: Sequence[Term]) -> Term:
+    """One after the other along the first of at least two dimensions."""
+    return ops.cat([ops.unsqueeze(part, 0) if part.ndim == 1 else part for part in tensors], 0)
+
+
+def tensor_split(input: Term, indices_or_sections: Any, dim: int = 0) -> tuple[Term, ...]:
+    """Pieces that differ by at most one slice, or those between some indices."""
+    whole = ops.extent(input, ops.axis_of(input, dim))
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        return ops.split(input, [whole // count + (i < whole % count) for i in range(count)], dim)
+    edges = [0, *indices_or_sections, whole]
+    return ops.split(input, [b - a for a, b in zip(edges, edges[1:])], dim)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Term, ...]:
+    """Coordinates of a grid."""
+    parts = ops._sizes(tensors)
+    count, made = len(parts), []
+    order = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
+    shape = [ops.extent(parts[i], 0) for i in order]
+    for i, part in enumerate(parts):
+        place = order.index(i)
+        made.append(ops.expand(ops.reshape(part, *[-1 if axis == place else 1 for axis in range(count)]), *shape))
+    return tuple(made)
+
+
+def searchsorted(sorted_sequence: Term, input: Any, *, right: bool = False, **_: Any) -> Term:
+    """The places at which elements keep a sorted sequence sorted."""
+    graph = graph_of(sorted_sequence, input)
+    x = input if isinstance(input, TERMS) else graph.constant(input)
+    edges = sorted_sequence if sorted_sequence.ndim == 1 else ops.unsqueeze(sorted_sequence, -2)
+    compare = ops.le if right else ops.lt
+    return ops.sum(compare(edges, ops.unsqueeze(x, -1)), -1)
+
+
+def bucketize(input: Term, boundaries: Term, *, right: bool = False, **_: Any) -> Term:
+    """The places of elements among sorted boundaries."""
+    return searchsorted(boundaries, input, right=right)
+
+
+def unique(input: Term, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    """The different elements in ascending order."""
+    axis = None if dim is None else ops.axis_of(input, dim)
+    x = ops.reshape(input, -1) if dim is None else input
+    found = x.graph.Unique(x, axis=0 if axis is None else axis, sorted=1, outputs=4)
+    inverse = ops.view_as(found[2], input) if dim is None else found[2]
+    made = (found[0], *[inverse] * return_inverse, *[found[3]] * return_counts)
+    return made if len(made) > 1 else made[0]

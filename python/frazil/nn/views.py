@@ -1,0 +1,121 @@
+"""Tensors that share elements: what changes in place through one of them is seen through the others."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from ..effects import NeedsValues
+from ..errors import BadInput
+from ..graph import Builder, Term
+
+Write = Callable[..., Any]
+
+
+class View:
+    """How a Tensor is made of another one, its source, and how the source is made again of a changed one."""
+
+    __slots__ = ("source", "read", "write", "contiguous", "seen", "root")
+
+    def __init__(self, source: Shared, read: Callable[[Any], Any], write: Callable[[Any, Any], Any], flat: bool) -> None:
+        self.source, self.read, self.write, self.contiguous = source, read, write, flat
+        self.root: Shared = source if source._base is None else source._base.root
+        self.seen = self.root._version
+
+
+class Shared(Term):
+    """A Term whose elements can be changed in place; views of it and Terms that it is a view of change, too.
+
+    A change makes a new value in the graph. `_owner` is called with the Term after a change, or refuses it.
+    """
+
+    __slots__ = ("_held", "_base", "_version", "_owner", "_depth")
+
+    def __init__(self, graph: Builder, raw: Any) -> None:
+        self._base: View | None = None
+        self._version = 0
+        self._owner: Callable[[Shared], None] | None = None
+        self._depth = len(graph._bodies)
+        self.graph = graph
+        self._held = raw
+
+    @property
+    def _raw(self) -> Any:  # type: ignore[override]
+        base = self._base
+        if base is not None and base.seen != base.root._version:
+            self._held, base.seen = base.read(base.source)._raw, base.root._version
+        return self._held
+
+    def assign(self, made: Any) -> Shared:
+        """Gives the elements of `made`, broadcast and cast as PyTorch does in place. Returns self."""
+        if not isinstance(made, Term):
+            made = self.graph.constant(made, None if hasattr(made, "dtype") else self.dtype)
+        if made.type != self.type:
+            made = self._fitted(made)
+        if len(self.graph._bodies) != self._depth:
+            raise NeedsValues("a Tensor from outside of the body of a cond() or while_loop() changes in place: return it")
+        if self._base is not None:
+            base = self._base
+            base.source.assign(base.write(base.source, made))
+            return self
+        self.become(made)
+        return self
+
+    def become(self, made: Any) -> None:
+        """Takes another value, of any type. BadInput where self is a view."""
+        if self._base is not None:
+            raise BadInput("a view of a Tensor keeps its shape: use the function without '_'")
+        if self._owner is not None:
+            self._owner(made)
+        self._held = made._raw
+        self._version += 1
+
+    def _fitted(self, made: Any) -> Any:
+        from . import ops
+
+        if made.dtype != self.dtype:
+            if ops._kind(made.dtype) > ops._kind(self.dtype):
+                raise BadInput(f"result type {made.dtype} can't be cast in place to the element type {self.dtype}")
+            made = ops.cast(made, self.dtype)
+        if made.ndim > self.ndim:
+            raise BadInput(f"a Tensor of type {self.type} does not change in place to {made.type}")
+        return ops.expand_as(made, self) if made.type != self.type else made
+
+
+def is_flat(x: Any) -> bool:
+    """Whether the elements lie in the order of the indices, as far as views are known."""
+    base = getattr(x, "_base", None)
+    return base is None or base.contiguous
+
+
+def attach(made: Any, source: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any], flat: bool) -> Any:
+    """Makes `made` a view of `source`, where that can change in place."""
+    if isinstance(source, Shared) and isinstance(made, Shared) and made is not source and made._base is None:
+        made._base = View(source, read, write, flat)
+    return made
+
+
+def viewing(write: Write, flat: Callable[..., bool] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates a function whose result shares its input's elements; `write` makes the input again of a changed result.
+
+    flat  of the arguments after the input: whether the result of a contiguous input is contiguous. Without it, the result is,
+          and that of another input is a copy.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+            made = function(input, *args, **kwargs)
+            if flat is None and not is_flat(input):
+                return made
+            return attach(
+                made,
+                input,
+                lambda source: function(source, *args, **kwargs),
+                lambda source, new: write(source, new, *args, **kwargs),
+                is_flat(input) and (flat is None or flat(*args, **kwargs)),
+            )
+
+        return call
+
+    return decorate

@@ -1,0 +1,3 @@
+"""The functions of frazil.nn.functional."""
+
+from ...nn.functional import *  # noqa: F403

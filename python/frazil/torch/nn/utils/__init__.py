@@ -1,0 +1,3 @@
+"""Helpers for modules."""
+
+from . import rnn

@@ -1,0 +1,3 @@
+"""Sequences of different lengths."""
+
+from ....nn.packed import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Helpers: data."""
+
+from . import data
