@@ -7,7 +7,7 @@ import types
 from typing import Any, Callable, Sequence
 
 from .. import _frazil, trees
-from ..effects import SideEffects, Watch, refused, told
+from ..effects import Watch, told
 from ..errors import BadInput, LimitExceeded
 from ..model import Model
 from .array import LazyArray
@@ -45,7 +45,7 @@ class Recording:
     """A function for arguments of one structure, in which everything but arrays is fixed."""
 
     def __init__(
-        self, name: str, call: Callable[..., Any], leaves: Sequence[Any], structure: Any, watched: Callable[[Any], Any]
+        self, name: str, call: Callable[..., Any], leaves: Sequence[Any], structure: Any, watched: Callable[[], Any]
     ) -> None:
         self.name, self.call, self.structure, self.watched = name, call, structure, watched
         self.fixed = [None if is_array(leaf) else leaf for leaf in leaves]
@@ -59,7 +59,7 @@ class Recording:
         for place, array in zip(self.places, arrays):
             leaves[place] = array
         args, kwargs = trees.unflatten(self.structure, leaves)
-        with self.watched(self.fixed):
+        with self.watched():
             made, structure = trees.flatten(self.call(*args, **kwargs))
         if self.results not in (None, structure):
             raise BadInput(f"function '{self.name}' returns another structure than before: {structure}")
@@ -90,7 +90,6 @@ class Function:
         self._name = name or getattr(function, "__name__", "function")
         self._known: dict[Any, Recording] = {}
         self._plain: dict[Any, Recording] = {}  #: those of calls that _plain_key() has a key for
-        self._direct = False  #: whether it has side effects and runs in each call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _frazil.is_recording():  # a function that is recorded has the nodes of those that it calls
@@ -103,28 +102,14 @@ class Function:
         if known is not None:
             return known.run([value for value in args if type(value) is LazyArray])
         leaves, structure = trees.flatten([args, kwargs])
-        arrays = [as_lazy(leaf) for leaf in leaves if is_array(leaf)]
-        if not self._direct:
-            recording = self._recording(leaves, structure)
-            try:
-                made = recording.run(arrays)
-                if key is not None:
-                    self._plain[key] = recording
-                return made
-            except SideEffects:
-                self._direct = True
-        rest = iter(arrays)
-        args, kwargs = trees.unflatten(structure, [next(rest) if is_array(leaf) else leaf for leaf in leaves])
-        return self._function(*args, **kwargs)
+        recording = self._recording(leaves, structure)
+        if key is not None:
+            self._plain[key] = recording
+        return recording.run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
 
-    def watched(self, fixed: Sequence[Any]) -> Any:
-        """The block in which the function is recorded: refuses side effects."""
-        return refused(f"function '{self._name}'", self._watch(fixed))
-
-    def _watch(self, fixed: Sequence[Any]) -> Watch:
-        owners = [value for value in fixed if hasattr(value, "__dict__") and hasattr(value, "__class__")]
-        spaces = [(type(owner).__name__, vars(owner), ()) for owner in owners]
-        return Watch([(self._function, owners[0] if owners else None)], spaces)
+    def watched(self) -> Any:
+        """The block in which the function is recorded: warns where it draws random numbers."""
+        return told(f"function '{self._name}'", Watch([], []))
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
         key = (structure, *(None if is_array(leaf) else trees.exact(leaf) for leaf in leaves))
@@ -150,10 +135,7 @@ class Function:
         fixed; others are free, and those that are equal here are equal in every run.
         """
         leaves, structure = trees.flatten([args, kwargs])
-        what = f"function '{self._name}'"
-        recording = Recording(
-            self._name, self._function, leaves, structure, lambda fixed: told(what, self._watch(fixed))
-        )
+        recording = Recording(self._name, self._function, leaves, structure, self.watched)
         names = trees.argument_names(self._function, args, kwargs)
         inputs = [names[place] for place in recording.places]
         arrays = [as_lazy(leaf) for leaf in leaves if is_array(leaf)]

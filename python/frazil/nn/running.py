@@ -105,7 +105,7 @@ class ModuleFunction(Function):
         super().__init__(_forward_of(module), type(module).__name__)
         self._module = module
 
-    def watched(self, fixed: Any) -> Any:
+    def watched(self) -> Any:
         """Refuses side effects."""
         return calls.refusing(self._module)
 
