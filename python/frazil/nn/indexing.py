@@ -77,7 +77,7 @@ def _masked(x: Any, mask: Any) -> Any:
 
 
 def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
-    """x[...] with several arrays of indices, or one among numbers and new axes."""
+    """x[...] with several arrays of indices, or one among numbers and new axes. Numbers come first, unlike NumPy's."""
     parts = _without_masks(x, parts)
     used = sum(part is not None and part is not Ellipsis for part in parts)
     at = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
@@ -86,7 +86,8 @@ def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
         if part is None:
             x = ops.unsqueeze(x, axis)
     parts = tuple(slice(None) if part is None else part for part in parts)
-    x = Term.__getitem__(x, tuple(part if isinstance(part, slice) else slice(None) for part in parts))
+    x = Term.__getitem__(x, tuple(slice(None) if is_array(part) else part for part in parts))
+    parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # numbers take their dimensions away
     axes = [axis for axis, part in enumerate(parts) if not isinstance(part, slice)]
     terms = [_term(x, parts[axis]) for axis in axes]
     whole = terms[0]

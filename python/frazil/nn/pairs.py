@@ -225,8 +225,10 @@ def cdist(x1: Term, x2: Term, p: float = 2.0) -> Term:
     return ops.norm(ops.sub(ops.unsqueeze(x1, -2), ops.unsqueeze(x2, -3)), p, -1)
 
 
-def cross(input: Term, other: Term, dim: int = -1) -> Term:
-    """The cross products of vectors along `dim`."""
+def cross(input: Term, other: Term, dim: int | None = None) -> Term:
+    """The cross products of vectors along `dim`, by default the first dimension of extent 3."""
+    if dim is None:
+        dim = [part if isinstance(part, int) else 0 for part in ops.size(input)].index(3)
     return ops.sub(
         ops.mul(ops.roll(input, -1, dim), ops.roll(other, -2, dim)), ops.mul(ops.roll(input, -2, dim), ops.roll(other, -1, dim))
     )

@@ -17,7 +17,7 @@ __all__ = [
     "broadcast_to", "cat", "chunk", "clone", "concat", "contiguous", "detach", "diff", "expand", "expand_as", "flatten", "flip",
     "masked_select", "movedim", "narrow", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll", "select",
     "split", "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze",
-    "view_as",
+    "view", "view_as",
 ]  # fmt: skip
 
 
@@ -59,15 +59,27 @@ def _refused(source: Term, new: Term, *_: Any) -> Any:
     raise BadInput("expand(): elements of an expanded Tensor are the same: clone() it before it changes in place")
 
 
-@viewing(_as_before)
-def reshape(input: Term, *shape: Any) -> Term:
-    """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
+def _reshaped(input: Term, *shape: Any) -> Term:
     if len(shape) == 1 and isinstance(shape[0], TERMS) and shape[0].ndim == 1:
         return input.graph.Reshape(input, shape[0])
     return input.graph.Reshape(input, ops.vector(input.graph, ops._sizes(shape)))
 
 
 @viewing(_as_before)
+def reshape(input: Term, *shape: Any) -> Term:
+    """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
+    return _reshaped(input, *shape)
+
+
+@viewing(_as_before, flat=lambda *_, **__: True)
+def view(input: Term, *shape: Any) -> Term:
+    """reshape() as a view, or the bits as another element type."""
+    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, *TERMS)):
+        return input.graph.BitCast(input, to=shape[0])
+    return _reshaped(input, *shape)
+
+
+@viewing(_as_before, flat=lambda *_, **__: True)
 def view_as(input: Term, other: Term) -> Term:
     """The elements in the shape of another Term."""
     return input.graph.Reshape(input, other.graph.Shape(other))
@@ -89,7 +101,7 @@ def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
     """One dimension as several."""
     axis = ops.axis_of(input, dim)
     shape = ops.size(input)
-    return reshape(input, *shape[:axis], *sizes, *shape[axis + 1 :])
+    return view(input, *shape[:axis], *sizes, *shape[axis + 1 :])
 
 
 @viewing(_unpermuted, flat=lambda *_: False)
@@ -125,13 +137,13 @@ def movedim(input: Term, source: Any, destination: Any) -> Term:
     return permute(input, [moved[axis] if axis in moved else next(rest) for axis in range(input.ndim)])
 
 
-@viewing(_as_before)
+@viewing(_as_before, flat=lambda *_, **__: True)
 def unsqueeze(input: Term, dim: int) -> Term:
     """With a new dimension of extent 1."""
     return input.graph.Unsqueeze(input, numpy.array([ops.axis_of(input, dim, 1)], numpy.int64))
 
 
-@viewing(_as_before)
+@viewing(_as_before, flat=lambda *_, **__: True)
 def squeeze(input: Term, dim: Any = None) -> Term:
     """Without dimensions of extent 1: `dim`, or all. An extent along `dim` that only a run tells must be 1 then.
 

@@ -296,7 +296,7 @@ class Tensor(Shared):
     is_contiguous = is_flat
     detach, clone, contiguous = ops.detach, ops.clone, ops.contiguous
     cpu = requires_grad_ = detach_ = pin_memory = lambda self, *_, **__: self  # noqa: E731
-    view = reshape = ops.reshape
+    view, reshape = ops.view, ops.reshape  # type: ignore[assignment]
     transpose = swapaxes = ops.transpose  # type: ignore[assignment]
     softmax, log_softmax = F.softmax, F.log_softmax
 

@@ -1,0 +1,205 @@
+"""Tensors of frazil.torch against PyTorch's: indices, changes in place, functions, control flow and side effects."""
+
+import random
+import time
+
+import frazil
+import frazil.torch as ours
+import numpy as np
+import pytest
+from frazil import nn
+from test_torch import close
+
+torch = pytest.importorskip("torch", reason="python3-torch is not installed")
+
+
+def pair(array):
+    return torch.from_numpy(array.copy()), ours.from_numpy(array)
+
+
+def random_key(rng, shape):
+    """An index as tuple: of numbers, slices, None, ... and at most two arrays."""
+    parts, arrays = [], 0
+    count = rng.integers(1, len(shape) + 1)
+    broadcast = int(rng.integers(1, 4))
+    for axis in range(count):
+        kind = rng.choice(["int", "slice", "step", "array", "list", "mask", "none"])
+        extent = shape[axis]
+        if kind == "none":
+            parts.append(None)
+        if kind == "int":
+            parts.append(int(rng.integers(-extent, extent)))
+        elif kind == "step":
+            parts.append(slice(None, None, 2))
+        elif kind in ("array", "list") and arrays < 2:
+            arrays += 1
+            found = rng.integers(0, extent, broadcast)
+            parts.append(found if kind == "array" else found.tolist())
+        elif kind == "mask" and arrays == 0:
+            arrays += 2
+            mask = np.zeros(extent, bool)
+            mask[rng.permutation(extent)[: rng.integers(1, extent + 1)]] = True
+            parts.append(mask)
+        else:
+            a, b = sorted(rng.integers(0, extent + 1, 2).tolist())
+            parts.append(slice(a, b if rng.random() < 0.7 else None))
+    if rng.random() < 0.3:
+        parts.append(Ellipsis)
+    return tuple(parts) if len(parts) > 1 or rng.random() < 0.5 else parts[0]
+
+
+def keyed(key, make):
+    parts = key if isinstance(key, tuple) else (key,)
+    made = tuple(make(part) if isinstance(part, np.ndarray) else part for part in parts)
+    return made if isinstance(key, tuple) else made[0]
+
+
+def test_indices():
+    rng = np.random.default_rng(5)
+    done = 0
+    while done < 300:
+        shape = tuple(rng.integers(1, 5, rng.integers(1, 4)).tolist())
+        theirs, mine = pair(rng.normal(size=shape).astype(np.float32))
+        key = random_key(rng, shape)
+        their_key, my_key = keyed(key, torch.from_numpy), keyed(key, ours.from_numpy)
+        try:
+            wanted = theirs[their_key]
+        except IndexError:
+            continue
+        done += 1
+        close(mine[my_key], wanted)
+        theirs[their_key], mine[my_key] = 7.5, 7.5
+        close(mine, theirs)
+        value = rng.normal(size=wanted.shape).astype(np.float32)
+        if np.unique(np.arange(mine.numel()).reshape(shape)[key]).size == value.size:  # else the order of writes matters
+            theirs[their_key], mine[my_key] = pair(value)
+            close(mine, theirs)
+
+
+VIEWS = {
+    "row": lambda x: x[0],
+    "column": lambda x: x[:, -1],
+    "slice": lambda x: x[1:, :-1],
+    "transposed": lambda x: x.t(),
+    "permuted": lambda x: x.permute(1, 0),
+    "flat": lambda x: x.view(-1) if x.is_contiguous() else x.reshape(-1),
+    "more": lambda x: x.unsqueeze(1).squeeze(1),
+    "chunk": lambda x: x.chunk(2, 1)[0],
+    "split": lambda x: x.split([1, x.shape[0] - 1], 0)[1],
+    "narrow": lambda x: x.narrow(0, 0, 1),
+    "unbound": lambda x: x.unbind(1)[1],
+    "detached": lambda x: x.detach(),
+    "copy": lambda x: x.clone(),
+    "contiguous": lambda x: x.contiguous(),
+    "data": lambda x: x.data,
+}
+CHANGES = {
+    "add": lambda x, n: x.add_(n),
+    "iadd": lambda x, n: x.__iadd__(n),
+    "mul": lambda x, n: x.mul_(0.5),
+    "set": lambda x, n: x.__setitem__(0, n),
+    "fill": lambda x, n: x.fill_(n),
+    "clamp": lambda x, n: x.clamp_(min=n),
+    "mask": lambda x, n: x.masked_fill_(x > n, n),
+    "copy": lambda x, n: x.copy_(x * 2 + n),
+    "at": lambda x, n: x.__setitem__(x < n, n),
+}
+
+
+def test_views_change_together():
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        theirs, mine = map(lambda x: [x], pair(rng.normal(size=(3, 4)).astype(np.float32)))
+        for _ in range(7):
+            at = int(rng.integers(len(mine)))
+            if rng.random() < 0.6:
+                of = [i for i, x in enumerate(theirs) if x.dim() == 2 and min(x.shape) > 1]
+                at, view = int(rng.choice(of)), VIEWS[str(rng.choice(list(VIEWS)))]
+                theirs.append(view(theirs[at])), mine.append(view(mine[at]))
+            else:
+                change, n = CHANGES[str(rng.choice(list(CHANGES)))], float(rng.normal())
+                change(theirs[at], n), change(mine[at], n)
+        for one, other in zip(mine, theirs):
+            close(one, other)
+
+
+def functions(torch, F, x, y, i):
+    m = x > 0
+    src = x[:, 1:3] * 3
+    return {
+        "scatter_add": torch.zeros(5, 4).scatter_add(0, i[:, None].expand(3, 4), x),
+        "scatter": x.scatter(1, i[:, None], 9.0),
+        "scatter of more": x.scatter(1, torch.tensor([[0, 3], [1, 2]]), y),
+        "scatter_reduce": [
+            torch.ones(5, 4).scatter_reduce(0, i[:, None].expand(3, 4), x, how, include_self=inner)
+            for how in ("sum", "prod", "mean", "amax", "amin") for inner in (True, False)
+        ],
+        "gather": y.gather(1, torch.tensor([[1], [0]])),
+        "index_add": x.index_add(1, torch.tensor([3, 0]), src, alpha=2),
+        "index_copy": x.index_copy(1, torch.tensor([3, 0]), src),
+        "index_fill": x.index_fill(0, torch.tensor([2, 0]), -1),
+        "index_select": x.index_select(1, i),
+        "masked_scatter": x.masked_scatter(m, y.reshape(-1).repeat(2)),
+        "take": (x.take(i), torch.take_along_dim(x, x.argsort(1), 1)),
+        "elements": (
+            torch.log1p(y.abs()), torch.expm1(y / 9), torch.exp2(y), torch.log2(m + 1.5), torch.log10(y.abs() + 1), torch.trunc(y * 3),
+            torch.frac(y * 3), torch.fmod(y, 0.3), torch.hypot(x, x + 1), torch.atan2(x, x.flip(0)), torch.lerp(x, x * 2, 0.3),
+            torch.addcmul(x, x, x, value=2), torch.addcdiv(x, x, x + 9), torch.isfinite(x / 0), torch.logaddexp(x, x * 2),
+            torch.nan_to_num(x / torch.zeros_like(x)), torch.isclose(x, x + 1e-7), torch.erfc(x), torch.logical_xor(m, x > 1),
+        ),
+        "bits": (i & 3, i | 1, i ^ 2, ~i, m & (x < 1), torch.bitwise_or(m, ~m)),
+        "sorted": (
+            x.kthvalue(2), x.median(), x.median(1), x.sort(1, descending=True), torch.searchsorted(torch.tensor([0.0, 1.0, 2.0]), x),
+            torch.bucketize(x, torch.tensor([-1.0, 0.5]), right=True), i.unique(), torch.unique(i, return_counts=True),
+        ),
+        "products": (
+            torch.tensordot(x, y, ([1], [1])), torch.inner(x, y), torch.outer(i, i), torch.cdist(x, y), torch.cross(x[:, :3], y.new_ones(3, 3)),
+            torch.baddbmm(x[None, :, :2], x[None], x[None].transpose(1, 2)[..., :2]), torch.dot(x[0], x[1]), torch.mv(x, y[0]),
+        ),
+        "diagonals": (
+            x.diagonal(), x.diagonal(1), x.diagonal(-1), torch.diag(y[0]), torch.diag_embed(x, 1), torch.diag_embed(x, -2), x[:, :3].trace(),
+        ),
+        "made": (
+            torch.linspace(0, 1, 5), torch.eye(3), torch.full((2, 3), 7), torch.full_like(i, 3), torch.tensor([[1, 2], [3, 4]]),
+            torch.tensor(2.5), torch.tensor([True, False]), torch.zeros(2, 3, dtype=torch.float16), torch.ones_like(m), torch.arange(1, 7, 2),
+            torch.arange(0, 1, 0.3), torch.empty(2, 0), x.new_tensor([1, 2]), torch.as_tensor([1.0, 2.0]), torch.stack(torch.meshgrid(i, i, indexing="xy")),
+        ),
+        "parts": (
+            torch.hstack([x, x]), torch.vstack([x, y]), torch.tensor_split(x, 3, 1), x.tensor_split([1, 3], 1), x.split(2, 1), y.unbind(),
+        ),
+        "sums": (
+            x.cumprod(1), torch.count_nonzero(m), torch.var_mean(x, 1), torch.std_mean(x), x.std(unbiased=False), x.norm(p=1, dim=0),
+            x.sum((0, 1)), m.sum(), m.any(0), (x > -9).all(), x.max(), x.min(1), x.aminmax() if hasattr(x, "aminmax_") else x.amax(),
+        ),
+        "types": (
+            x.to(torch.float64), x.half(), i.to(x), x.type(torch.long), x.long().dtype == torch.int64, x.double().float(), m.int(), x.to("cpu", torch.int32),
+        ),
+        "losses": (
+            F.mse_loss(x, x * 2), F.l1_loss(x, y[:1] * x, reduction="sum"), F.smooth_l1_loss(x, x * 3, beta=0.5), F.huber_loss(x, x * 3, delta=0.7),
+            F.cross_entropy(x, i), F.cross_entropy(x, i, weight=torch.tensor([1.0, 2.0, 3.0, 0.5]), label_smoothing=0.1), F.kl_div(x, x.softmax(1), reduction="batchmean"),
+            F.cross_entropy(x, torch.softmax(x * 2, 1), reduction="none"), F.nll_loss(x, i, ignore_index=2), F.binary_cross_entropy(x.sigmoid(), m.float()),
+            F.binary_cross_entropy_with_logits(x, m.float(), pos_weight=torch.tensor([1.0, 2.0, 3.0, 4.0])), F.triplet_margin_loss(x, x * 2, x + 1),
+            F.margin_ranking_loss(x[0], x[1], torch.sign(x[2])), F.gaussian_nll_loss(x, x * 2, x.abs()), F.poisson_nll_loss(x, x.abs()), F.cosine_similarity(x, x * x),
+            F.cosine_embedding_loss(x, x * x, torch.tensor([1, -1, 1])), F.pairwise_distance(x, x * x, 1.0),
+        ),
+        "activations": (
+            F.hardshrink(x), F.softshrink(x, 0.3), F.threshold(x, 0.1, 20), F.rrelu(x, 0.1, 0.5), F.softmin(x, 1), F.normalize(x, p=1), F.one_hot(i), F.glu(x),
+        ),
+    }  # fmt: skip
+
+
+NAMES = list(functions(torch, torch.nn.functional, torch.ones(3, 4), torch.ones(2, 4), torch.tensor([1, 2, 3])))
+
+
+@pytest.fixture(scope="module")
+def results():
+    rng = np.random.default_rng(8)
+    arrays = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(2, 4)).astype(np.float32), np.array([3, 0, 2])
+    theirs, mine = zip(*map(pair, arrays))
+    return arrays, functions(torch, torch.nn.functional, *theirs), functions(ours, ours.nn.functional, *mine)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions(results, name):
+    _, wanted, made = results
+    close(made[name], wanted[name])
