@@ -203,3 +203,213 @@ def results():
 def test_functions(results, name):
     _, wanted, made = results
     close(made[name], wanted[name])
+
+
+def called(module, x):
+    """The results of a module with an array, a lazy array and a Tensor, which must be the same."""
+    found = module(x)
+    import frazil.numpy as fnp
+
+    np.testing.assert_allclose(np.asarray(module(fnp.array(x))), found, rtol=1e-5)
+    np.testing.assert_allclose(module(ours.from_numpy(x)).numpy(), found, rtol=1e-5)
+    return found
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            x = self.first(x)
+        for i in range(int(x.abs().max() * 3)):
+            x = x * 0.9 + i
+        return self.second(x) if len(x) > 2 else x
+
+
+def test_control_flow_on_values():
+    module = Branches()
+    state = {name: torch.from_numpy(value.copy()) for name, value in module.state_dict().items()}
+
+    def wanted(x):
+        x = torch.from_numpy(x)
+        if x.sum() > 0:
+            x = torch.nn.functional.linear(x, state["first.weight"], state["first.bias"])
+        for i in range(int(x.abs().max() * 3)):
+            x = x * 0.9 + i
+        return torch.nn.functional.linear(x, state["second.weight"], state["second.bias"]) if len(x) > 2 else x
+
+    rng = np.random.default_rng(9)
+    for scale, rows in ((1, 2), (2, 3), (-1, 4), (3, 1), (0.1, 3)):
+        x = scale * np.abs(rng.normal(size=(rows, 3))).astype(np.float32)
+        np.testing.assert_allclose(called(module, x), wanted(x), rtol=1e-4)
+    assert "has no value while forward is recorded" in nn.reason(module) and nn.reason(module.first) is None
+
+
+SEEN = []
+COUNT = 0
+
+
+class Effects(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.calls, self.log, self.generator = kind, 0, [], np.random.default_rng(3)
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        global COUNT
+        y = self.linear(x)
+        if self.kind == "attribute":
+            self.calls += 1
+            return y + self.calls
+        if self.kind == "list":
+            self.log.append(x.shape)
+            return y * len(self.log)
+        if self.kind == "global list":
+            SEEN.append(1)
+            return y + len(SEEN)
+        if self.kind == "global":
+            COUNT += 1
+            return y + COUNT
+        if self.kind == "generator":
+            return y + self.generator.random()
+        if self.kind == "numpy":
+            return y * float(np.random.rand())
+        if self.kind == "torch":
+            return y + ours.rand(2)
+        if self.kind == "print":
+            print("called", tuple(x.shape))
+            return y
+        self.state = y if not hasattr(self, "state") else self.state + y
+        return self.state
+
+
+KINDS = ["attribute", "list", "global list", "global", "generator", "numpy", "torch", "state"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lazily", ["array", "lazy", "tensor"])
+def test_side_effects_happen_in_each_call(kind, lazily):
+    """Results differ from call to call; the first call has the effect once."""
+    convert = {"array": np.asarray, "lazy": frazil.numpy.array, "tensor": ours.from_numpy}[lazily]
+    module = Effects(kind)
+    x = np.ones((1, 2), np.float32)
+    base = np.asarray(module.linear(x))
+    SEEN.clear(), globals().update(COUNT=0)
+    made = [np.asarray(module(convert(x))) for _ in range(4)]
+    assert len({value.tobytes() for value in made}) == 4
+    if kind in ("attribute", "global list", "global"):
+        np.testing.assert_allclose(made, [base + n for n in (1, 2, 3, 4)], rtol=1e-6)
+        assert module.calls + len(SEEN) + COUNT == 4
+    if kind in ("list", "state"):
+        np.testing.assert_allclose(made, [base * n for n in (1, 2, 3, 4)], rtol=1e-6)
+    if kind == "generator":
+        drawn = np.random.default_rng(3).random(4)
+        np.testing.assert_allclose(made, [base + n for n in drawn], rtol=1e-6)
+
+
+def test_prints_happen_in_each_call(capsys):
+    module = nn.Sequential(Effects("print"), nn.ReLU())
+    for rows in (1, 2, 3):
+        module(np.ones((rows, 2), np.float32))
+    assert capsys.readouterr().out == "called (1, 2)\ncalled (2, 2)\ncalled (3, 2)\n"
+    assert "prints" in nn.reason(module)
+
+
+def test_seeds_are_those_of_the_program():
+    class Draws(nn.Module):
+        def forward(self, x):
+            return x * random.randint(1, 1000) + np.random.randint(1000)
+
+    random.seed(4), np.random.seed(5)
+    made = [Draws()(np.ones(1, np.float32)).item() for _ in range(3)]
+    random.seed(4), np.random.seed(5)
+    assert made == [random.randint(1, 1000) + np.random.randint(1000) for _ in range(3)]
+
+
+def test_clocks_are_read_in_each_call():
+    class Timed(nn.Module):
+        def forward(self, x):
+            return x + time.perf_counter()
+
+    module, x = Timed(), np.zeros(1, np.float64)
+    assert module(x) < module(x) < module(x)
+
+
+def test_changes_of_weights_and_buffers():
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", ours.zeros(3))
+            self.scale = nn.Parameter(ours.ones(2))
+            self.offset = ours.tensor([1.0, 2.0])
+
+        def forward(self, x, i):
+            self.seen[i] += x.sum()
+            return x * self.scale + self.offset
+
+    module = Counts()
+    x = np.array([1, 2], np.float32)
+    for i in (0, 2, 2):
+        assert module(x, i).tolist() == [2, 4]
+    assert module.seen.tolist() == [3, 0, 6] and module.state_dict()["seen"].tolist() == [3, 0, 6]
+    module.offset += 1
+    module.scale.data.mul_(2)
+    assert module(x, 0).tolist() == [4, 7]
+
+
+def test_an_argument_that_changes_in_place():
+    class Doubles(nn.Module):
+        def forward(self, x):
+            y = nn.functional.relu(x, inplace=True)
+            return y.mul_(2) + x
+
+    theirs, mine = pair(np.array([-1, 3], np.float32))
+    module = Doubles()
+    made = module(mine)
+    assert made.tolist() == [0, 12] and mine.tolist() == [0, 6]
+    assert module(np.array([-1, 3], np.float32)).tolist() == [0, 12]
+
+
+def test_what_is_refused_says_so():
+    x = ours.ones(2, 2)
+    with pytest.raises(frazil.Unsupported, match="Frazil computes on the CPU"):
+        x.cuda()
+    with pytest.raises(frazil.Unsupported, match="device 'cuda:1'"):
+        nn.Linear(2, 2).to(ours.device("cuda:1"))
+    with pytest.raises(frazil.Unsupported, match="does not train"):
+        x.sum().backward()
+    with pytest.raises(AttributeError, match="'optim': Frazil does not train"):
+        ours.optim
+    with pytest.raises(frazil.BadInput, match="can't be cast in place"):
+        ours.arange(3).add_(0.5)
+    with pytest.raises(frazil.BadInput, match="clone"):
+        ours.ones(1, 2).expand(3, 2).add_(1)
+    with pytest.raises(frazil.BadInput, match="4 elements, expected one"):
+        x.item()
+
+
+def test_element_types_of_modules():
+    module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    x = np.ones((2, 3), np.float32)
+    wanted = module(x)
+    half = module.half()
+    assert half is module and half(x.astype(np.float16)).dtype == np.float16
+    assert half[1].num_batches_tracked.dtype == ours.int64 and half[0].weight.dtype == ours.float16
+    assert module.to(ours.float64)(x.astype(np.float64)).dtype == np.float64
+    np.testing.assert_allclose(module.float()(x), wanted, rtol=1e-2)
+
+
+def test_hooks_see_what_modules_return():
+    module, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU()), []
+    hook = module[0].register_forward_hook(lambda part, args, made: seen.append(made.shape))
+    x = np.ones((4, 3), np.float32)
+    plain = module(x)
+    module(x)
+    assert seen == [(4, 2)] * 2
+    hook.remove()
+    other = module[0].register_forward_pre_hook(lambda part, args: (args[0] * 2,))
+    assert not np.allclose(module(x), plain) and len(seen) == 2
+    other.remove()
+    np.testing.assert_array_equal(module(x), plain)
