@@ -10,7 +10,7 @@ from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes,
 from .debug import Comparison, Debugger, Stop, compare
 from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
 from . import lazy, nn, numpy
-from .fx import from_fx, from_torch
+from .fx import from_fx
 from .graph import Graph, Patch, Term
 from .lazy import BatchReport, BatchResults, Function, LazyArray, batch, function, parameter
 from .nn.control import cond, while_loop
@@ -21,6 +21,7 @@ from .observe import NodeEvent, Observer, Profile
 from .policy import Policy
 from .weights import load_state_dict, save_safetensors
 from . import torch
+from .torch_modules import from_torch
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")

@@ -99,10 +99,11 @@ def _is_record(value: Any) -> bool:
     if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)) or not hasattr(value, "__dict__"):
         return False
     module = sys.modules.get(kind.__module__)
-    return _is_of_program(getattr(module, "__file__", None) or kind.__module__)
+    return is_of_program(getattr(module, "__file__", None) or kind.__module__)
 
 
-def _is_of_program(path: str) -> bool:
+def is_of_program(path: str) -> bool:
+    """Whether a source file belongs to the program, and not to a library or to Frazil."""
     return not path.startswith(LIBRARIES) and not any(part in path for part in INSTALLED) and path != "builtins"
 
 
@@ -171,7 +172,7 @@ class Reach:
         """Adds a function or a method of `owner`."""
         function = getattr(function, "__func__", function)
         code = getattr(function, "__code__", None)
-        if code is None or (code, id(owner)) in self._seen or not _is_of_program(code.co_filename):
+        if code is None or (code, id(owner)) in self._seen or not is_of_program(code.co_filename):
             return
         self._seen.add((code, id(owner)))
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):

@@ -1,4 +1,4 @@
-"""Models from PyTorch: of a torch.fx.GraphModule, and of a torch.nn.Module by symbolic tracing.
+"""Models of torch.fx.GraphModules, and the symbolic traces of torch.nn.Modules.
 
 There is no list of operators. The name of what a node calls is looked up in frazil.nn: a module in its classes, a function
 in frazil.nn.functional and frazil.nn.ops, a method in frazil.nn.Tensor; functions of Python's `operator` are called.
@@ -12,10 +12,12 @@ import sys
 from typing import Any, Callable, Mapping, NamedTuple
 
 from . import nn
+from .effects import is_of_program
 from .errors import BadInput, Error, Unsupported
 from .model import Model
-from .nn import calls, ops
-from .nn import functional as F
+from .nn import calls
+from .nn.tensor import Tensor
+from .torch_names import function_named
 
 PLAIN_MODULES = ("_operator", "operator", "builtins", "math")
 
@@ -34,20 +36,7 @@ def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: A
     return calls.compile(module, inputs, dynamic, **options)
 
 
-def from_torch(module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
-    """A model of a torch.nn.Module in evaluation mode, which torch.fx traces; `inputs` as for from_fx().
-
-    Control flow that depends on values cannot be traced: write such a module with frazil.nn.
-    """
-    was_training = module.training
-    try:
-        graph = _tracer().trace(module.eval())
-        return from_fx(_Traced(graph, module.get_submodule, type(module).__name__), inputs, dynamic=dynamic, **options)
-    finally:
-        module.train(was_training)
-
-
-class _Traced(NamedTuple):
+class Traced(NamedTuple):
     """What is used of a torch.fx.GraphModule. That itself has code, which is of no use here."""
 
     graph: Any
@@ -55,7 +44,7 @@ class _Traced(NamedTuple):
     name: str
 
 
-def _tracer() -> Any:
+def tracer() -> Any:
     """PyTorch's tracer; that before version 2 does not see on Python 3.11 that `a, b = x` takes two values."""
     import torch
     from torch import fx
@@ -78,13 +67,55 @@ def _tracer() -> Any:
 
     class Tracer(fx.Tracer):  # type: ignore[misc, name-defined]
         proxy_buffer_attributes = True  # so that they can be indexed by extents
+        record_stack_traces = True
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.path = [""]
+
+        def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+            self.path.append(self.path_of_module(m))
+            try:
+                return super().call_module(m, forward, args, kwargs)
+            finally:
+                self.path.pop()
+
+        def create_node(self, *args: Any, **kwargs: Any) -> Any:
+            node = super().create_node(*args, **kwargs)
+            node.meta["module_path"] = self.path[-1]
+            return node
 
         def proxy(self, node: Any) -> Any:
             return Proxy(node, self)
 
-    made = Tracer(autowrap_functions=(torch.arange, torch.empty, torch.full, torch.ones, torch.zeros))
-    made._autowrap_search.append(torch)  # they take extents, but do not look for proxies themselves
+    made = Tracer(autowrap_functions=(torch.arange, torch.empty, torch.full, torch.ones, torch.zeros, torch.nn.functional.pad))
+    made._autowrap_search += [torch, torch.nn.functional]  # they take extents, but do not look for proxies themselves
     return made
+
+
+STACKS: dict[str, Callable[[Any], Any]] = {
+    "Sequential": lambda module: nn.Sequential({name: convert(part) for name, part in module._modules.items()}),
+    "TransformerEncoder": lambda module: nn.TransformerEncoder(convert(module.layers[0]), len(module.layers), _norm(module)),
+    "TransformerDecoder": lambda module: nn.TransformerDecoder(convert(module.layers[0]), len(module.layers), _norm(module)),
+    "Transformer": lambda module: nn.Transformer(
+        module.d_model, module.nhead, custom_encoder=convert(module.encoder), custom_decoder=convert(module.decoder),
+        batch_first=module.batch_first,
+    ),
+}  # fmt: skip
+
+
+def _norm(module: Any) -> nn.Module | None:
+    return None if module.norm is None else convert(module.norm)
+
+
+def is_known(module: Any) -> bool:
+    """Whether frazil.nn has the class of a module of PyTorch, and of all its parts."""
+    kind = type(module)
+    if not kind.__module__.startswith("torch.nn.modules") or kind.__name__ in ("ModuleList", "ModuleDict"):
+        return False
+    found = getattr(nn, kind.__name__, None)
+    own = isinstance(found, type) and issubclass(found, nn.Module)
+    return own and (kind.__name__ != "Sequential" or all(is_known(part) for part in module.children()))
 
 
 def convert(module: Any) -> nn.Module:
@@ -92,17 +123,17 @@ def convert(module: Any) -> nn.Module:
     if hasattr(module, "graph") and hasattr(module.graph, "nodes"):
         return Imported(module)
     name = type(module).__name__
-    cls = getattr(nn, name, None) if type(module).__module__.startswith("torch.nn") else None
-    if cls is None or not isinstance(cls, type) or not issubclass(cls, nn.Module):
+    if not is_known(module):
         raise Unsupported(f"module {type(module).__module__}.{name}: frazil.nn has no such class")
-    made = cls(**_arguments(module, cls))
+    cls = getattr(nn, name)
+    made: nn.Module = STACKS[name](module) if name in STACKS else cls(**_arguments(module, cls))
     made.load_state_dict(module.state_dict(), assign=True)
     return made
 
 
 def _arguments(module: Any, cls: type) -> dict[str, Any]:
     """The constructor's arguments: PyTorch's modules keep most of them as attributes of the same name."""
-    if cls is nn.TransformerEncoderLayer:
+    if cls in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer):
         return _encoder_arguments(module)
     found = {}
     for name, parameter in list(inspect.signature(cls.__init__).parameters.items())[1:]:  # type: ignore[misc]
@@ -116,6 +147,8 @@ def _arguments(module: Any, cls: type) -> dict[str, Any]:
             found[name] = module.bias_k is not None
         elif hasattr(module, name):
             found[name] = getattr(module, name)
+        elif f"_{name}" in vars(module):
+            found[name] = vars(module)[f"_{name}"]
         elif parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             raise Unsupported(f"module {type(module).__name__} has no attribute '{name}'")
     return found
@@ -136,11 +169,10 @@ def _encoder_arguments(layer: Any) -> dict[str, Any]:
 
 def _function(target: Any, name: str) -> Callable[..., Any] | None:
     """What has the name of a function of PyTorch."""
-    if getattr(target, "__module__", None) in PLAIN_MODULES:
-        return target
-    first, second = (F, ops) if "nn" in str(getattr(target, "__module__", "")) else (ops, F)
-    found = getattr(first, name, None) or getattr(second, name, None)
-    return found if callable(found) and not name.startswith("_") and name.lower() == name else None
+    module = str(getattr(target, "__module__", ""))
+    if module in PLAIN_MODULES:
+        return target  # type: ignore[no-any-return]
+    return function_named(name, "functional" if "nn" in module else "ops")
 
 
 def _value(value: Any) -> Any:
@@ -160,7 +192,7 @@ class Imported(nn.Module):
 
     def __init__(self, graph_module: Any) -> None:
         super().__init__()
-        self.graph_name = graph_module.name if isinstance(graph_module, _Traced) else type(graph_module).__name__
+        self.graph_name = graph_module.name if isinstance(graph_module, Traced) else type(graph_module).__name__
         self._nodes = list(graph_module.graph.nodes)
         self._constants: dict[str, str] = {}
         for node in self._nodes:
@@ -171,6 +203,9 @@ class Imported(nn.Module):
                     )
             if node.op == "get_attr":
                 self._add_constant(graph_module, node)
+        missing = [text for text in map(_missing, self._nodes) if text]
+        if missing:
+            raise Unsupported("; ".join(missing))
         object.__setattr__(self, "forward", self._forward())
 
     def _add_constant(self, graph_module: Any, node: Any) -> None:
@@ -221,9 +256,7 @@ class Imported(nn.Module):
             return self._modules[str(node.target).replace(".", "_")](*args, **kwargs)
         if node.op == "call_function":
             function = _function(node.target, getattr(node.target, "__name__", str(node.target)))
-            if function is None:
-                raise Unsupported("Frazil has no function of that name")
-            return function(*args, **kwargs)
+            return function(*args, **kwargs)  # type: ignore[misc]
         method = getattr(args[0], str(node.target), None)
         if method is None:
             raise Unsupported(f"a {type(args[0]).__name__} has no method of that name")
@@ -249,6 +282,34 @@ class Imported(nn.Module):
         return _value(value)
 
 
+def _missing(node: Any) -> str | None:
+    """What Frazil does not have of what a node calls, and where that is."""
+    if node.op == "call_function" and _function(node.target, getattr(node.target, "__name__", "")) is None:
+        return f"{_description(node)}: Frazil has no function of that name"
+    if node.op == "call_method" and not hasattr(Tensor, str(node.target)):
+        return f"{_description(node)}: a Tensor has no method of that name"
+    return None
+
+
+def _description(node: Any) -> str:
+    """A node, what it calls, and the line of the program that does."""
+    target = node.target
+    if callable(target):
+        target = f"{getattr(target, '__module__', None) or 'torch'}.{getattr(target, '__name__', target)}"
+    rows = [row.strip() for row in (getattr(node, "stack_trace", None) or "").splitlines() if row.startswith("  File ")]
+    rows = [row for row in rows if is_of_program(row.split('"')[1])]
+    path = node.meta.get("module_path") if hasattr(node, "meta") else None
+    inside = f" in module '{path}'" if path else ""
+    return f"node '{node.name}' ({node.op} {target}){inside}" + (f" at {_place(rows[0])}" if rows else "")
+
+
+def _place(row: str) -> str:
+    """File, line and function of a row of a stack trace."""
+    _, path, rest = row.split('"')
+    line, function = rest.split("line ")[1].split(", in ")
+    return f"{path}:{line} in {function}"
+
+
 class _naming:
     """Adds the node and its target to errors."""
 
@@ -261,11 +322,7 @@ class _naming:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is None or getattr(error, "named", False):
             return
-        target = self._node.target
-        if callable(target):
-            module = getattr(target, "__module__", None) or "torch"
-            target = f"{module}.{getattr(target, '__name__', target)}"
-        text = f"node '{self._node.name}' ({self._node.op} {target}): {error}"
+        text = f"{_description(self._node)}: {error}"
         if isinstance(error, Error):
             error.args = (text,)
             error.named = True  # type: ignore[attr-defined]

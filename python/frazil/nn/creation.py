@@ -9,7 +9,7 @@ import numpy
 from ..effects import NeedsValues
 from ..graph import Builder, Term, Value
 from . import ops
-from .arrays import to_array
+from .arrays import numpy_type, to_array
 from .recording import TERMS, current, graph_of
 
 __all__ = [
@@ -88,7 +88,10 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -
 
 
 def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
-    return graph.Expand(value if isinstance(value, TERMS) else graph.constant(value, dtype), shape)
+    if not isinstance(value, TERMS):
+        kind = numpy_type(dtype).type if dtype is not None else type(value)
+        value = graph.constant(kind(value) if issubclass(kind, (bool, numpy.bool_)) else value, dtype)
+    return graph.Expand(value, shape)
 
 
 def filled(like: Term, size: Sequence[Any], value: Any) -> Term:

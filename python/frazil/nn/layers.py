@@ -130,10 +130,20 @@ class _ConvTranspose(_Conv):
         )
         self.output_padding = tuple(F.windows(output_padding, self.dims))
 
-    def forward(self, input: Term) -> Term:
-        """[batch, in_channels, ...] to [batch, out_channels, ...]."""
-        more = (self.stride, self.padding, self.output_padding, self.groups, self.dilation)
+    def forward(self, input: Term, output_size: Any = None) -> Term:
+        """[batch, in_channels, ...] to [batch, out_channels, ...], whose last extents may be given."""
+        padding = self.output_padding if output_size is None else self._padding_for(input, list(output_size))
+        more = (self.stride, self.padding, padding, self.groups, self.dilation)
         return F.conv_transpose2d(input, self.weight, self.bias, *more)
+
+    def _padding_for(self, input: Term, wanted: list[Any]) -> tuple[int, ...]:
+        """The padding with which the last extents of the result are the wanted ones."""
+        made = []
+        for i, extent in enumerate(wanted[-self.dims :]):
+            steps = (ops.extent(input, input.ndim - self.dims + i) - 1) * self.stride[i]
+            least = steps - 2 * self.padding[i] + self.dilation[i] * (self.kernel_size[i] - 1) + 1
+            made.append(int(extent - least))
+        return tuple(made)
 
 
 class ConvTranspose1d(_ConvTranspose):
