@@ -110,21 +110,30 @@ def _norm(module: Any) -> nn.Module | None:
 
 def is_known(module: Any) -> bool:
     """Whether frazil.nn has the class of a module of PyTorch, and of all its parts."""
-    kind = type(module)
-    if not kind.__module__.startswith("torch.nn.modules") or kind.__name__ in ("ModuleList", "ModuleDict"):
+    path, name = class_of(module)
+    if not path.startswith("torch.nn.modules") or name in ("ModuleList", "ModuleDict"):
         return False
-    found = getattr(nn, kind.__name__, None)
+    found = getattr(nn, name, None)
     own = isinstance(found, type) and issubclass(found, nn.Module)
-    return own and (kind.__name__ != "Sequential" or all(is_known(part) for part in module.children()))
+    return own and (name != "Sequential" or all(is_known(part) for part in module.children()))
+
+
+def class_of(module: Any) -> tuple[str, str]:
+    """The path and the name of a module's class, also where only its code is left, in files of torch.jit."""
+    if hasattr(module, "original_name") and hasattr(module, "_c"):
+        parts = module._c._type().qualified_name().split(".")
+        path = [part for part in parts[1:-1] if not part.startswith("___torch_mangle")]
+        return ".".join(path), module.original_name
+    return type(module).__module__, type(module).__name__
 
 
 def convert(module: Any) -> nn.Module:
     """A module of frazil.nn with the weights of one of torch.nn: a GraphModule, or a class that frazil.nn has, too."""
-    if hasattr(module, "graph") and hasattr(module.graph, "nodes"):
+    if type(getattr(module, "__dict__", {}).get("_graph")).__module__.startswith("torch.fx") or isinstance(module, Traced):
         return Imported(module)
-    name = type(module).__name__
+    path, name = class_of(module)
     if not is_known(module):
-        raise Unsupported(f"module {type(module).__module__}.{name}: frazil.nn has no such class")
+        raise Unsupported(f"module {path}.{name}: frazil.nn has no such class")
     cls = getattr(nn, name)
     made: nn.Module = STACKS[name](module) if name in STACKS else cls(**_arguments(module, cls))
     made.load_state_dict(module.state_dict(), assign=True)
@@ -147,8 +156,8 @@ def _arguments(module: Any, cls: type) -> dict[str, Any]:
             found[name] = module.bias_k is not None
         elif hasattr(module, name):
             found[name] = getattr(module, name)
-        elif f"_{name}" in vars(module):
-            found[name] = vars(module)[f"_{name}"]
+        elif hasattr(module, f"_{name}"):
+            found[name] = getattr(module, f"_{name}")
         elif parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             raise Unsupported(f"module {type(module).__name__} has no attribute '{name}'")
     return found
