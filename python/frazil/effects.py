@@ -1,4 +1,4 @@
-"""Side effects of code that is recorded once: they are noticed and taken back, so that the code can run in each call."""
+"""Side effects of code that is recorded once: they are noticed and taken back."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _refill(value: Any, state: list[tuple[Any, Kept]]) -> None:
         return
     if isinstance(value, (list, collections.deque, set)):
         value.clear()
-        add: Callable[[Iterable[Any]], None] = value.update if isinstance(value, set) else value.extend
-        add([kept.value for _, kept in state])
+        parts = [kept.value for _, kept in state]
+        value.update(parts) if isinstance(value, set) else value.extend(parts)
         return
     fields = value if isinstance(value, dict) else vars(value)
     fields.clear()
@@ -96,7 +96,9 @@ def _refill(value: Any, state: list[tuple[Any, Kept]]) -> None:
 def _is_record(value: Any) -> bool:
     """Whether a value is an object of the program that has attributes."""
     kind = type(value)
-    if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)) or not hasattr(value, "__dict__"):
+    if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
+        return False
+    if not hasattr(value, "__dict__"):
         return False
     module = sys.modules.get(kind.__module__)
     return is_of_program(getattr(module, "__file__", None) or kind.__module__)
@@ -199,7 +201,8 @@ class Reach:
             key = (name, id(space))
             if key not in self._seen:
                 self._seen.add(key)
-                self.places.append(Place(f"global '{name}'", lambda: space.get(name), lambda v: space.update({name: v})))
+                place = Place(f"global '{name}'", lambda: space.get(name), lambda v: space.update({name: v}))
+                self.places.append(place)
 
     def _add_cell(self, name: str, cell: Any) -> None:
         try:
@@ -295,7 +298,7 @@ def _streams() -> Iterator[list[_Written]]:
 
 @contextlib.contextmanager
 def refused(what: str, watch: Watch) -> Iterator[None]:
-    """Takes back the side effects of the block and raises SideEffects if there were any, also where the block raises."""
+    """Raises SideEffects if the block had any. They are taken back, also where the block raises."""
     try:
         with _streams() as written:
             yield

@@ -88,15 +88,17 @@ def tracer() -> Any:
         def proxy(self, node: Any) -> Any:
             return Proxy(node, self)
 
-    made = Tracer(autowrap_functions=(torch.arange, torch.empty, torch.full, torch.ones, torch.zeros, torch.nn.functional.pad))
-    made._autowrap_search += [torch, torch.nn.functional]  # they take extents, but do not look for proxies themselves
+    functional = torch.nn.functional
+    wrapped = (torch.arange, torch.empty, torch.full, torch.ones, torch.zeros, functional.pad)
+    made = Tracer(autowrap_functions=wrapped)
+    made._autowrap_search += [torch, functional]  # they take extents, but do not look for proxies themselves
     return made
 
 
 STACKS: dict[str, Callable[[Any], Any]] = {
     "Sequential": lambda module: nn.Sequential({name: convert(part) for name, part in module._modules.items()}),
-    "TransformerEncoder": lambda module: nn.TransformerEncoder(convert(module.layers[0]), len(module.layers), _norm(module)),
-    "TransformerDecoder": lambda module: nn.TransformerDecoder(convert(module.layers[0]), len(module.layers), _norm(module)),
+    "TransformerEncoder": lambda module: nn.TransformerEncoder(*_layers(module)),
+    "TransformerDecoder": lambda module: nn.TransformerDecoder(*_layers(module)),
     "Transformer": lambda module: nn.Transformer(
         module.d_model, module.nhead, custom_encoder=convert(module.encoder), custom_decoder=convert(module.decoder),
         batch_first=module.batch_first,
@@ -104,8 +106,9 @@ STACKS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def _norm(module: Any) -> nn.Module | None:
-    return None if module.norm is None else convert(module.norm)
+def _layers(module: Any) -> tuple[Any, ...]:
+    """A layer, the number of layers, and the norm at the end."""
+    return convert(module.layers[0]), len(module.layers), None if module.norm is None else convert(module.norm)
 
 
 def is_known(module: Any) -> bool:
@@ -129,7 +132,8 @@ def class_of(module: Any) -> tuple[str, str]:
 
 def convert(module: Any) -> nn.Module:
     """A module of frazil.nn with the weights of one of torch.nn: a GraphModule, or a class that frazil.nn has, too."""
-    if type(getattr(module, "__dict__", {}).get("_graph")).__module__.startswith("torch.fx") or isinstance(module, Traced):
+    graph = getattr(module, "__dict__", {}).get("_graph")
+    if isinstance(module, Traced) or type(graph).__module__.startswith("torch.fx"):
         return Imported(module)
     path, name = class_of(module)
     if not is_known(module):

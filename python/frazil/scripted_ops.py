@@ -1,4 +1,4 @@
-"""The operators of torch.jit's graphs that are no functions of PyTorch's Python interface, and those with other parameters."""
+"""The operators of torch.jit's graphs that Python's functions do not have, and those with other parameters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from .nn import ops
 from .nn.tensor import Tensor
 
 SCALAR_TYPES = (
-    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128", "bool",
+    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
+    "complex128", "bool",
     "qint8", "quint8", "qint32", "bfloat16",
 )  # fmt: skip
 IGNORED = {
-    "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "implicit", "cudnn_enable", "cudnn_enabled", "train",
-    "benchmark", "deterministic", "allow_tf32", "generator", "sparse", "scale_grad_by_freq", "stable", "path", "requires_grad",
+    "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "implicit", "cudnn_enable",
+    "cudnn_enabled", "train",
+    "benchmark", "deterministic", "allow_tf32", "generator", "sparse", "scale_grad_by_freq", "stable", "path",
+    "requires_grad",
 }  # fmt: skip
 
 
@@ -120,12 +123,15 @@ def _set_item(values: Any, key: Any, value: Any) -> Any:
     return values
 
 
-def _batch_norm(x: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, *_: Any) -> Any:
+def _batch_norm(
+    x: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, *_: Any
+) -> Any:
     return F.batch_norm(x, None if training else mean, None if training else var, weight, bias, eps=eps)
 
 
 def _convolution(
-    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int,
+    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
+    groups: int,
     *_: Any,
 ) -> Any:  # fmt: skip
     if transposed:
@@ -146,8 +152,10 @@ def _resized(mode: str, corners: bool) -> Callable[..., Any]:
 
 
 def _tensor(value: Any, dtype: Any = None, *_: Any) -> Any:
-    made = value if isinstance(value, Tensor) else ops.stack([_tensor(part) for part in value]) if _has_tensors(value) else None
-    made = ops.tensor(value) if made is None else made
+    if isinstance(value, Tensor):
+        made = value
+    else:
+        made = ops.stack([_tensor(part) for part in value]) if _has_tensors(value) else ops.tensor(value)
     return made if dtype is None else ops.cast(made, type_of(dtype))
 
 
@@ -158,7 +166,8 @@ def _has_tensors(value: Any) -> bool:
 def _range_length(low: Any, high: Any, step: Any) -> Any:
     if not any(isinstance(part, Tensor) for part in (low, high, step)):
         return len(range(low, high, step))
-    return ops.clamp(ops.floor_divide(high - low + step - (1 if isinstance(step, Tensor) or step > 0 else -1), step), min=0)
+    last = 1 if isinstance(step, Tensor) or step > 0 else -1
+    return ops.clamp(ops.floor_divide(high - low + step - last, step), min=0)
 
 
 def _read(kind: Callable[[Any], Any], dtype: str | None) -> Callable[[Any], Any]:
@@ -240,37 +249,60 @@ def _where(*args: Any) -> Any:
 
 
 SCALARS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "floordiv": operator.floordiv,
-    "remainder": operator.mod, "neg": operator.neg, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
-    "gt": operator.gt, "ge": operator.ge, "pow": operator.pow, "abs": abs, "sqrt": math.sqrt, "ceil": math.ceil, "floor": math.floor,
-    "log": math.log, "exp": math.exp, "round": round, "add_": operator.iadd, "list": list, "format": lambda text, *args: text.format(*args),
-    "index": lambda values, value: values.index(value), "clear": lambda values: values.clear(), "copy": lambda values: values.copy(),
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floordiv": operator.floordiv,
+    "remainder": operator.mod, "neg": operator.neg, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge, "pow": operator.pow, "abs": abs, "sqrt": math.sqrt, "ceil": math.ceil,
+    "floor": math.floor,
+    "log": math.log, "exp": math.exp, "round": round, "add_": operator.iadd, "list": list, "format": lambda text,
+    *args: text.format(*args),
+    "index": lambda values, value: values.index(value), "clear": lambda values: values.clear(),
+    "copy": lambda values: values.copy(),
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "__getitem__": _getitem, "append": _append, "_set_item": _set_item, "len": lambda x: x.shape[0] if isinstance(x, Tensor) else len(x),
+    "__getitem__": _getitem, "append": _append, "_set_item": _set_item,
+    "len": lambda x: x.shape[0] if isinstance(x, Tensor) else len(x),
     "keys": lambda d: list(d.keys()), "values": lambda d: list(d.values()), "items": lambda d: list(d.items()),
-    "__contains__": lambda values, key: key in values, "extend": lambda a, b: a.extend(b), "insert": lambda a, i, x: a.insert(i, x),
-    "pop": lambda a, i=-1: a.pop(i), "__range_length": _range_length, "__derive_index": lambda i, start, step: start + i * step,
+    "__contains__": lambda values, key: key in values, "extend": lambda a, b: a.extend(b), "insert": lambda a, i,
+    x: a.insert(i, x),
+    "pop": lambda a, i=-1: a.pop(i), "__range_length": _range_length, "__derive_index": lambda i, start,
+    step: start + i * step,
     "__is__": lambda a, b: a is b, "__isnot__": lambda a, b: a is not b, "__not__": _not,
     "__and__": _logical("logical_and", operator.and_), "__or__": _logical("logical_or", operator.or_),
-    "Int": _read(int, "int64"), "Float": _read(float, "float32"), "Bool": _read(bool, "bool"), "IntImplicit": _read(int, "int64"),
-    "FloatImplicit": _read(float, "float32"), "ScalarImplicit": _read(_plain_item, None), "item": _read(_plain_item, None),
-    "NumToTensor": _numbered, "tensor": _tensor, "as_tensor": _tensor, "unchecked_cast": lambda x: x, "dtype": _dtype, "device": lambda x: "cpu",
-    "data": lambda x: ops.detach(x), "is_cuda": lambda x: False, "requires_grad": lambda x: False, "warn": lambda *_: None, "Print": print,
+    "Int": _read(int, "int64"), "Float": _read(float, "float32"), "Bool": _read(bool, "bool"),
+    "IntImplicit": _read(int, "int64"),
+    "FloatImplicit": _read(float, "float32"), "ScalarImplicit": _read(_plain_item, None),
+    "item": _read(_plain_item, None),
+    "NumToTensor": _numbered, "tensor": _tensor, "as_tensor": _tensor, "unchecked_cast": lambda x: x, "dtype": _dtype,
+    "device": lambda x: "cpu",
+    "data": lambda x: ops.detach(x), "is_cuda": lambda x: False, "requires_grad": lambda x: False,
+    "warn": lambda *_: None, "Print": print,
     "dim": lambda x: x.ndim, "size": lambda x, *dim: list(ops.size(x)) if not dim else ops.size(x, *dim), "to": _to,
-    "type_as": lambda x, y: ops.cast(x, y.dtype), "contiguous": lambda x, *_: ops.contiguous(x), "clone": lambda x, *_: ops.clone(x),
-    "expand": lambda x, sizes, *_: ops.expand(x, *sizes), "zeros": _made(ops.zeros), "ones": _made(ops.ones), "empty": _made(ops.zeros),
-    "full": _made(ops.full, 2), "zeros_like": _made(ops.zeros_like), "ones_like": _made(ops.ones_like), "full_like": _made(ops.full_like, 2),
-    "empty_like": _made(ops.zeros_like), "rand": _made(ops.rand), "randn": _made(ops.randn), "rand_like": _made(ops.rand_like),
+    "type_as": lambda x, y: ops.cast(x, y.dtype), "contiguous": lambda x, *_: ops.contiguous(x), "clone": lambda x,
+    *_: ops.clone(x),
+    "expand": lambda x, sizes, *_: ops.expand(x, *sizes), "zeros": _made(ops.zeros), "ones": _made(ops.ones),
+    "empty": _made(ops.zeros),
+    "full": _made(ops.full, 2), "zeros_like": _made(ops.zeros_like), "ones_like": _made(ops.ones_like),
+    "full_like": _made(ops.full_like, 2),
+    "empty_like": _made(ops.zeros_like), "rand": _made(ops.rand), "randn": _made(ops.randn),
+    "rand_like": _made(ops.rand_like),
     "randn_like": _made(ops.randn_like), "new_zeros": lambda x, size, *_: ops.zeros(*size, dtype=x.dtype),
-    "new_ones": lambda x, size, *_: ops.ones(*size, dtype=x.dtype), "new_full": lambda x, size, value, *_: ops.full(size, value, dtype=x.dtype),
+    "new_ones": lambda x, size, *_: ops.ones(*size, dtype=x.dtype), "new_full": lambda x, size, value,
+    *_: ops.full(size, value, dtype=x.dtype),
     "eye": _made(ops.eye), "arange": _arange, "index": _index, "index_put_": _index_put,
-    "index_put": lambda x, *args: _index_put(ops.clone(x), *args), "slice": _slice, "select": lambda x, dim, i: x[(*[slice(None)] * ops.axis_of(x, dim), i)],
+    "index_put": lambda x, *args: _index_put(ops.clone(x), *args), "slice": _slice, "select": lambda x, dim,
+    i: x[(*[slice(None)] * ops.axis_of(x, dim), i)],
     "batch_norm": _batch_norm, "_convolution": _convolution, "embedding": _embedding, "softmax": _softmax(F.softmax),
-    "log_softmax": _softmax(F.log_softmax), "sum": _sum(ops.sum), "mean": _sum(ops.mean), "var": _var(ops.var), "std": _var(ops.std),
-    "max": _max, "min": _min, "dropout": lambda x, *_: x, "feature_dropout": lambda x, *_: x, "meshgrid": _meshgrid, "where": _where,
+    "log_softmax": _softmax(F.log_softmax), "sum": _sum(ops.sum), "mean": _sum(ops.mean), "var": _var(ops.var),
+    "std": _var(ops.std),
+    "max": _max, "min": _min, "dropout": lambda x, *_: x, "feature_dropout": lambda x, *_: x, "meshgrid": _meshgrid,
+    "where": _where,
     "upsample_nearest1d": _resized("nearest", False), "upsample_nearest2d": _resized("nearest", False),
-    "upsample_bilinear2d": _resized("bilinear", True), "upsample_linear1d": _resized("linear", True), "upsample_bicubic2d": _resized("bicubic", True),
-    "einsum": lambda equation, operands, *_: ops.einsum(equation, *operands), "view": lambda x, size: ops.view(x, *size) if isinstance(size, (list, tuple)) else ops.view(x, type_of(size)),
-    "detach": lambda x: ops.detach(x), "numel": ops.numel, "is_floating_point": ops.is_floating_point, "sort": lambda x, *a: ops.sort(x, *a[-2:]),
+    "upsample_bilinear2d": _resized("bilinear", True), "upsample_linear1d": _resized("linear", True),
+    "upsample_bicubic2d": _resized("bicubic", True),
+    "einsum": lambda equation, operands, *_: ops.einsum(equation, *operands), "view": lambda x,
+    size: ops.view(x, *size) if isinstance(size, (list, tuple)) else ops.view(x, type_of(size)),
+    "detach": lambda x: ops.detach(x), "numel": ops.numel, "is_floating_point": ops.is_floating_point,
+    "sort": lambda x, *a: ops.sort(x, *a[-2:]),
 }  # fmt: skip

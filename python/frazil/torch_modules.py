@@ -16,14 +16,16 @@ from .torch_scripts import Scripted
 
 
 def from_torch(module: Any, inputs: Any = None, *, dynamic: Any = True, **options: Any) -> Any:
-    """A model of a torch.nn.Module in evaluation mode; without inputs a module of frazil.nn, which records when it is called.
+    """A model of a torch.nn.Module in evaluation mode; without inputs a module of frazil.nn.
 
     inputs   as for from_fx(): examples or types
     dynamic  which extents may differ in a run, as for frazil.nn.compile()
     options  of runs, as for frazil.load()
 
-    torch.fx traces the module. Where its code depends on values or extents, torch.jit scripts it, and its branches and loops are
-    those of the model. Where it cannot be scripted, and with dynamic=False, torch.jit traces it with the examples, unless that
+    torch.fx traces the module. Where its code depends on values or extents, torch.jit scripts it,
+    and its branches and loops are
+    those of the model. Where it cannot be scripted, and with dynamic=False, torch.jit traces it with the examples,
+    unless that
     would fix what depends on values. Raises Unsupported with the reasons of each.
     """
     was_training = module.training
@@ -65,7 +67,10 @@ OWN = {"_parameters", "_buffers", "_modules", "training", *(f"_tensor_constant{i
 
 @contextlib.contextmanager
 def _without_effects(module: Any) -> Iterator[None]:
-    """A block that runs forward. Raises NeedsValues where it has side effects, which a trace would fix; takes them back."""
+    """A block that runs forward.
+
+    Raises NeedsValues where it has side effects, which a trace would fix; takes them back.
+    """
     import torch
 
     before = torch.get_rng_state()

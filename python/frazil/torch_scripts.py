@@ -1,6 +1,7 @@
-"""Modules of the graphs that torch.jit makes of PyTorch's modules: scripted ones with their control flow, and traced ones.
+"""Modules of the graphs of torch.jit: scripted ones with their control flow, and traced ones.
 
-Calls of parts that frazil.nn has are calls of these; functions are looked up by name, as frazil.fx does. An If or a Loop on
+Calls of parts that frazil.nn has are calls of these; functions are looked up by name,
+as frazil.fx does. An If or a Loop on
 values that are known while a graph is recorded is taken as Python would; others become an If or a Loop of the graph.
 """
 
@@ -230,7 +231,7 @@ def call_function(node: Any, values: dict[str, Any]) -> Any:
     own = function_named(function.name, first="functional") if theirs else None
     if own is not None:
         known = getattr(torch.nn.functional, function.name, None) or getattr(torch, function.name, None)
-        fields = inspect.signature(known).parameters if inspect.isfunction(known) else {}
+        fields: Any = inspect.signature(known).parameters if inspect.isfunction(known) else {}
         defaults = {name: field.default for name, field in fields.items() if field.default is not field.empty}
         return bound(own, list(fields) or [f"argument{i}" for i in range(len(args))], args, defaults)
     script = torch.jit._state._python_cu.find_function(function.qualified)
@@ -249,7 +250,7 @@ def if_node(node: Any, values: dict[str, Any]) -> Any:
         return _one_or_all(run_block(then if bool(condition) else otherwise, values))
     if _raises(then) or _raises(otherwise):
         return _one_or_all(run_block(otherwise if _raises(then) else then, values))
-    made = cond(condition, *(lambda block=block: run_block(block, dict(values)) for block in (then, otherwise)))
+    made = cond(condition, lambda: run_block(then, dict(values)), lambda: run_block(otherwise, dict(values)))
     return _one_or_all(made)
 
 
@@ -289,8 +290,8 @@ def _graph_loop(
     for value in carried:
         if not isinstance(value, (Tensor, bool, int, float)):
             raise NeedsValues(
-                f"a loop whose number of iterations is known only in a run carries a {type(value).__name__}: fix the extent "
-                "(`dynamic`), or keep a Tensor"
+                f"a loop whose number of iterations is known only in a run carries a {type(value).__name__}: "
+                "fix the extent (`dynamic`), or keep a Tensor"
             )
     endless = not is_unknown(trips) and trips >= 1 << 60
     start = [condition if isinstance(condition, Tensor) else ops.tensor(bool(condition)), ops.tensor(first), *carried]

@@ -43,10 +43,12 @@ LAYERS = {
     "shuffled": (lambda n: n.Sequential(n.ChannelShuffle(2), n.Softmax2d(), n.LocalResponseNorm(3, alpha=0.1)), IMAGE),
     "shrunk": (lambda n: n.Sequential(n.Hardshrink(0.2), n.Softshrink(0.1), n.Threshold(0.3, 2.0), n.RReLU()), IMAGE),
     "TransformerEncoder": (
-        lambda n: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, n.LayerNorm(8)), normal(2, 5, 8)
+        lambda n: n.TransformerEncoder(n.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, n.LayerNorm(8)),
+        normal(2, 5, 8)
     ),
     "TransformerDecoder": (
-        lambda n: n.TransformerDecoder(n.TransformerDecoderLayer(8, 2, 16, norm_first=True), 2), normal(4, 2, 8), normal(5, 2, 8)
+        lambda n: n.TransformerDecoder(n.TransformerDecoderLayer(8, 2, 16, norm_first=True), 2), normal(4, 2, 8),
+        normal(5, 2, 8)
     ),
     "Transformer": (lambda n: n.Transformer(8, 2, 1, 2, 16, batch_first=True), normal(2, 4, 8), normal(2, 5, 8)),
     "CosineSimilarity": (lambda n: n.CosineSimilarity(-1), normal(2, 4), normal(2, 4)),

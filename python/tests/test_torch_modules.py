@@ -14,7 +14,8 @@ from torch_modules import MODULES  # noqa: E402
 
 OPTIONAL = {"Conditioned"}  # whose calls differ in which arguments are None
 HOW = {
-    "EarlyExit": {"If"}, "Halving": {"Loop"}, "Repeated": {"Loop"}, "Decaying": {"Loop", "If"}, "UnrolledCell": {"Loop"},
+    "EarlyExit": {"If"}, "Halving": {"Loop"}, "Repeated": {"Loop"}, "Decaying": {"Loop", "If"},
+    "UnrolledCell": {"Loop"},
     "Suppression": {"Loop"}, "MixtureOfExperts": {"If"},
 }  # fmt: skip
 

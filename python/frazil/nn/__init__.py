@@ -3,8 +3,10 @@
     from frazil import nn
     import frazil.nn.functional as F
 
-`forward` runs once, on Terms with PyTorch's habits (frazil.nn.Tensor), and records a graph; calls with arrays run it. Where a
-graph cannot have its code, forward runs in each call. The functions of module `torch` are in frazil.nn.ops; frazil.torch has
+`forward` runs once,
+on Terms with PyTorch's habits (frazil.nn.Tensor), and records a graph; calls with arrays run it. Where a
+graph cannot have its code,
+forward runs in each call. The functions of module `torch` are in frazil.nn.ops; frazil.torch has
 all names of PyTorch that there are.
 """
 

@@ -14,7 +14,8 @@ from .recording import TERMS, graph_of
 
 SIMPLE = (Term, bool, int, float, str, type(None))
 FIRST = {
-    "input", "tensors", "tensor", "query", "x1", "condition", "sorted_sequence", "a", "theta", "weight", "operands", "boxes",
+    "input", "tensors", "tensor", "query", "x1", "condition", "sorted_sequence", "a", "theta", "weight", "operands",
+    "boxes",
 }  # fmt: skip
 
 

@@ -126,8 +126,9 @@ Upsample = _module(
 )  # fmt: skip
 
 
-LOSSES = {
-    "L1Loss": F.l1_loss, "MSELoss": F.mse_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": F.huber_loss, "NLLLoss": F.nll_loss,
+LOSSES: dict[str, Any] = {
+    "L1Loss": F.l1_loss, "MSELoss": F.mse_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": F.huber_loss,
+    "NLLLoss": F.nll_loss,
     "CrossEntropyLoss": F.cross_entropy, "BCELoss": F.binary_cross_entropy, "KLDivLoss": F.kl_div,
     "BCEWithLogitsLoss": F.binary_cross_entropy_with_logits, "MarginRankingLoss": F.margin_ranking_loss,
     "CosineEmbeddingLoss": F.cosine_embedding_loss, "TripletMarginLoss": F.triplet_margin_loss,
@@ -235,18 +236,21 @@ class _Pad(Module):
 
 PADS = (
     ("Constant", "constant", "A number"), ("Zero", "constant", "Zeros"), ("Reflection", "reflect", "The mirrored ends"),
-    ("Replication", "replicate", "The elements at the ends"), ("Circular", "circular", "The elements at the other ends"),
+    ("Replication", "replicate", "The elements at the ends"),
+    ("Circular", "circular", "The elements at the other ends"),
 )  # fmt: skip
 for _name, _mode, _doc in PADS:
     for _dims in (1, 2, 3):
-        _members = {"mode": _mode, "dims": _dims, "__doc__": f"{_doc} around {_dims} dimensions.", "__module__": __name__}
+        _members: dict[str, Any] = {"mode": _mode, "dims": _dims, "__module__": __name__}
+        _members["__doc__"] = f"{_doc} around {_dims} dimensions."
         globals()[f"{_name}Pad{_dims}d"] = type(f"{_name}Pad{_dims}d", (_Pad,), _members)
 
 
 class UpsamplingNearest2d(Module):
     """Resized with the nearest pixels."""
 
-    mode, align_corners = "nearest", None
+    mode = "nearest"
+    align_corners: Any = None
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__()

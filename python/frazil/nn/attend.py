@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..graph import Term
 from . import ops
 
@@ -30,7 +32,7 @@ def scaled_dot_product_attention(
         query, key, value = (ops.transpose(x, 0, 1) for x in (query, key, value))
         if attn_mask is not None and attn_mask.ndim == 3:
             attn_mask = ops.unsqueeze(attn_mask, 1)
-    made = query.graph.Attention(query, key, value, attn_mask, is_causal=int(is_causal), scale=scale)
+    made: Any = query.graph.Attention(query, key, value, attn_mask, is_causal=int(is_causal), scale=scale)
     made = made[0] if isinstance(made, tuple) else made
     if rank == 3:
         return ops.select(made, 1, 0)

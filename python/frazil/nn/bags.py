@@ -100,6 +100,7 @@ class EmbeddingBag(Module):
     def forward(self, input: Term, offsets: Term | None = None, per_sample_weights: Value | None = None) -> Term:
         """Indices [bags, length], or [indices] with offsets, to [bags, embedding_dim]."""
         return embedding_bag(
-            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,  # type: ignore[arg-type]
+            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            # type: ignore[arg-type]
             include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
         )  # fmt: skip

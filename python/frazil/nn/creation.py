@@ -13,7 +13,8 @@ from .arrays import numpy_type, to_array
 from .recording import TERMS, current, graph_of
 
 __all__ = [
-    "arange", "arange_of", "as_tensor", "bernoulli", "empty", "empty_like", "eye", "filled", "from_numpy", "full", "full_like",
+    "arange", "arange_of", "as_tensor", "bernoulli", "empty", "empty_like", "eye", "filled", "from_numpy", "full",
+    "full_like",
     "linspace", "logspace", "manual_seed", "multinomial", "normal", "ones", "ones_like", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "randperm", "scalar_tensor", "tensor", "term_of", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ class device(str):
         return self.partition(":")[0]
 
     @property
-    def index(self) -> int | None:
+    def index(self) -> int | None:  # type: ignore[override]
         """The number of the device, None where it has none."""
         number = self.partition(":")[2]
         return int(number) if number else None

@@ -172,9 +172,10 @@ def softshrink(input: Term, lambd: float = 0.5) -> Term:
     return input.graph.Shrink(input, lambd=lambd, bias=lambd)
 
 
-for _name in ("relu", "relu6", "hardtanh", "silu", "mish", "leaky_relu", "elu", "selu", "celu", "hardsigmoid", "hardswish"):
-    globals()[_name] = in_place(globals()[_name])
-for _name in ("dropout", "threshold", "rrelu"):
+for _name in (
+    "relu", "relu6", "hardtanh", "silu", "mish", "leaky_relu", "elu", "selu", "celu", "hardsigmoid", "hardswish",
+    "dropout", "threshold", "rrelu",
+):  # fmt: skip
     globals()[_name] = in_place(globals()[_name])
 
 alpha_dropout = dropout1d = dropout2d = dropout3d = feature_alpha_dropout = dropout
@@ -397,8 +398,8 @@ def channel_shuffle(input: Term, groups: int) -> Term:
 
 def bilinear(input1: Term, input2: Term, weight: Any, bias: Value | None = None) -> Term:
     """Products of two inputs with a matrix for each result, plus bias."""
-    weight = ops.term_of(input1, weight)
-    made = ops.sum(ops.mul(ops.matmul(ops.unsqueeze(ops.unsqueeze(input1, -2), -2), weight), ops.unsqueeze(ops.unsqueeze(input2, -2), -2)), (-1, -2))
+    rows, columns = (ops.unsqueeze(ops.unsqueeze(x, -2), -2) for x in (input1, input2))
+    made = ops.sum(ops.mul(ops.matmul(rows, ops.term_of(input1, weight)), columns), (-1, -2))
     return made if bias is None else ops.add(made, bias)
 
 

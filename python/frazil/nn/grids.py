@@ -11,7 +11,7 @@ from . import ops
 
 
 def affine_grid(theta: Term, size: Sequence[Any], align_corners: bool | None = None) -> Term:
-    """The points of a grid of this size, [batch, channels, height, width], moved by matrices [batch, 2, 3]; also in 3D."""
+    """The points of a grid of this size, [batch, channels, height, width], moved by matrices [batch, 2, 3]."""
     shape = ops.vector(theta.graph, list(size))
     return theta.graph.AffineGrid(theta, shape, align_corners=int(bool(align_corners)))
 
@@ -31,7 +31,7 @@ def grid_sample(
 
 
 def _with_border(x: Term, grid: Term, corners: bool) -> tuple[Term, Term]:
-    """Pictures with wider borders, and the same points in them: PyTorch repeats pixels, ONNX moves points to the border."""
+    """Pictures with wider borders, and the same points in them: ONNX moves points to the border, PyTorch does not."""
     wide = 3
     axes = numpy.array([2, 3], numpy.int64)
     padded = x.graph.Pad(x, numpy.full(4, wide, numpy.int64), None, axes, mode="edge")

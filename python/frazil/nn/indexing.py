@@ -30,16 +30,12 @@ def get(x: Any, key: Any) -> Any:
         made = Term.__getitem__(x, parts)
         read, write = (lambda source: Term.__getitem__(source, parts)), (lambda source, new: put(source, parts, new))
         return attach(made, x, read, write, is_flat(x) and _leading(parts))
-    if len(arrays) == 1 and not _is_mask(arrays[0]) and not any(isinstance(part, (int, Term)) for part in _others(parts)):
-        if None not in _others(parts):
-            return Term.__getitem__(x, parts)
+    others = [part for part in parts if not is_array(part)]
+    if len(arrays) == 1 and not _is_mask(arrays[0]) and all(isinstance(o, (slice, type(Ellipsis))) for o in others):
+        return Term.__getitem__(x, parts)
     if len(parts) == 1 and _is_mask(parts[0]):
         return _masked(x, _term(x, parts[0]))
     return _picked(x, parts)
-
-
-def _others(parts: tuple[Any, ...]) -> list[Any]:
-    return [part for part in parts if not is_array(part)]
 
 
 def _plain(part: Any) -> Any:
@@ -87,7 +83,7 @@ def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
             x = ops.unsqueeze(x, axis)
     parts = tuple(slice(None) if part is None else part for part in parts)
     x = Term.__getitem__(x, tuple(slice(None) if is_array(part) else part for part in parts))
-    parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # numbers take their dimensions away
+    parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # others took dimensions away
     axes = [axis for axis, part in enumerate(parts) if not isinstance(part, slice)]
     terms = [_term(x, parts[axis]) for axis in axes]
     whole = terms[0]

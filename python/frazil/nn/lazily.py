@@ -96,7 +96,7 @@ class Immediate(LazyRecording):
 
     def weight(self, array: numpy.ndarray) -> Term:
         """The array as a weight."""
-        return self.term_type(self, parameter(array))
+        return self.term_type(self, parameter(array))  # type: ignore[arg-type]
 
     def derived(self, module: Module, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
         """The weight of an array that is made from weights of the module, once as long as they do not change."""
@@ -118,7 +118,8 @@ def wrapped(value: Any) -> Any:
     """Lazy arrays in a structure as Tensors."""
     graph = immediate()
     leaves, structure = trees.flatten(value)
-    return trees.unflatten(structure, [graph.term_type(graph, x) if isinstance(x, LazyArray) else x for x in leaves])
+    term: Any = graph.term_type
+    return trees.unflatten(structure, [term(graph, x) if isinstance(x, LazyArray) else x for x in leaves])
 
 
 def unwrapped(value: Any) -> Any:

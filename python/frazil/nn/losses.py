@@ -55,8 +55,9 @@ def huber_loss(input: Term, target: Term, reduction: str = "mean", delta: float 
 
 
 def binary_cross_entropy(
-    input: Term, target: Term, weight: Value | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Term:
+    input: Term, target: Term, weight: Value | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Term:  # fmt: skip
     """-target * log(input) - (1 - target) * log(1 - input), logarithms at least -100."""
     logs = [ops.clamp(ops.log(x), min=-100.0) for x in (input, ops.sub(1, input))]
     losses = ops.neg(ops.add(ops.mul(target, logs[0]), ops.mul(ops.sub(1, target), logs[1])))
@@ -76,8 +77,9 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
-) -> Term:
+    input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    log_target: bool = False,
+) -> Term:  # fmt: skip
     """target * (log(target) - input)."""
     if log_target:
         losses = ops.mul(ops.exp(target), ops.sub(target, input))
@@ -171,8 +173,8 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: Term, positive: Term, negative: Term, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    anchor: Term, positive: Term, negative: Term, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
     """The distance to `positive` less that to `negative`, plus `margin`, at least 0."""
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))

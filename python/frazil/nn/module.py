@@ -33,7 +33,10 @@ class Incompatible(NamedTuple):
 
 
 class Parameter:
-    """A weight. It has the methods and operators of Tensors; `data` is a Tensor, and a change of it changes the weight."""
+    """A weight.
+
+    It has the methods and operators of Tensors; `data` is a Tensor, and a change of it changes the weight.
+    """
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
         array = to_array(data)
@@ -137,7 +140,8 @@ def _delegate(name: str) -> None:
 
 
 for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    _delegate(f"__{_symbol}__"), _delegate(f"__r{_symbol}__")
+    _delegate(f"__{_symbol}__")
+    _delegate(f"__r{_symbol}__")
 for _symbol in ("lt", "le", "gt", "ge", "neg", "abs", "float", "int", "bool", "iter", "dlpack", "dlpack_device"):
     _delegate(f"__{_symbol}__")
 
@@ -479,7 +483,10 @@ class Module:
 
 
 def recorded(module: Module, name: str, value: Any) -> Any:
-    """A weight of a module: a constant of the graph that is being recorded, or a Tensor. A Parameter outside of forward."""
+    """A weight of a module: a constant of the graph that is being recorded, or a Tensor.
+
+    A Parameter outside of forward.
+    """
     graph = current_or_none()
     if value is None or (graph is None and isinstance(value, Parameter)):
         return value
@@ -502,7 +509,7 @@ def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
 
 
 def _frozen(module: Module, name: str, value: Any) -> numpy.ndarray:
-    """A buffer, or the value of a Tensor that is an attribute, as one and the same array as long as it does not change."""
+    """A buffer, or the value of a Tensor that is an attribute: the same array as long as it does not change."""
     if isinstance(value, numpy.ndarray):
         return value
     known = module._compiled.setdefault("tensors", {})

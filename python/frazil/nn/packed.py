@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Padded(NamedTuple):
-    """Sequences in one Term [length, batch, ...], and how long each is; `sorted` is () where they are sorted by that."""
+    """Sequences in one Term [length, batch, ...], and their lengths; `sorted` is () where they are sorted by them."""
 
     values: Any
     lengths: Any
@@ -33,7 +33,8 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """Sequences of different lengths without padding.
 
-    They are kept padded, which is what recurrent layers take; `data`, `batch_sizes` and the orders are computed when asked for.
+    They are kept padded, which is what recurrent layers take; `data`,
+    `batch_sizes` and the orders are computed when asked for.
     """
 
     __slots__ = ()
@@ -136,8 +137,7 @@ def pad_packed_sequence(
         mask = ops.unsqueeze(mask, -1)
     made = ops.where(mask, values, ops.filled(values, (), padding_value))
     if total_length is not None:
-        more = [0] * (2 * made.ndim - 1) + [ops.sub(total_length, ops.extent(made, 0))]
-        made = made.graph.Pad(made, ops.vector(made.graph, [*more[:made.ndim], more[-1], *[0] * (made.ndim - 1)]), padding_value)
+        made = _padded(made, total_length - ops.extent(made, 0), padding_value)
     return _length_first(made, batch_first), lengths
 
 
@@ -148,7 +148,7 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
     most: Any = lengths[0]
     for length in lengths[1:]:
         most = max(most, length) if isinstance(most, int) and isinstance(length, int) else ops.maximum(most, length)
-    rows = [_padded(term, ops.sub(most, n) if isinstance(most, TERMS) else most - n, padding_value) for term, n in zip(terms, lengths)]
+    rows = [_padded(term, most - length, padding_value) for term, length in zip(terms, lengths)]
     return ops.stack(rows, 0 if batch_first else 1)
 
 

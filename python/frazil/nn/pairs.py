@@ -13,10 +13,14 @@ from . import ops
 from .recording import TERMS, graph_of
 
 __all__ = [
-    "addcdiv", "addcmul", "allclose", "atan2", "baddbmm", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bucketize",
-    "cdist", "count_nonzero", "cross", "cumprod", "diag", "diagonal", "diag_embed", "equal", "erfc", "exp2", "expm1", "fmod", "frac",
-    "hstack", "hypot", "inner", "is_floating_point", "is_tensor", "isclose", "isfinite", "kthvalue", "lerp", "log10", "log1p",
-    "log2", "logaddexp", "median", "meshgrid", "nan_to_num", "positive", "searchsorted", "std_mean", "tensor_split", "tensordot",
+    "addcdiv", "addcmul", "allclose", "atan2", "baddbmm", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "bucketize",
+    "cdist", "count_nonzero", "cross", "cumprod", "diag", "diagonal", "diag_embed", "equal", "erfc", "exp2", "expm1",
+    "fmod", "frac",
+    "hstack", "hypot", "inner", "is_floating_point", "is_tensor", "isclose", "isfinite", "kthvalue", "lerp", "log10",
+    "log1p",
+    "log2", "logaddexp", "median", "meshgrid", "nan_to_num", "positive", "searchsorted", "std_mean", "tensor_split",
+    "tensordot",
     "trace", "trunc", "unique", "var_mean", "vstack",
 ]  # fmt: skip
 
@@ -160,7 +164,8 @@ def nan_to_num(input: Term, nan: float = 0.0, posinf: float | None = None, negin
     """With numbers in place of elements that are infinite or not a number."""
     limits = numpy.finfo(input.dtype.numpy)  # type: ignore[union-attr]
     made = ops.where(ops.isnan(input), nan, input)
-    return ops.clamp(made, float(limits.min) if neginf is None else neginf, float(limits.max) if posinf is None else posinf)
+    least, most = (float(limits.min) if neginf is None else neginf), (float(limits.max) if posinf is None else posinf)
+    return ops.clamp(made, least, most)
 
 
 def _bitwise(logical: str, op: str, doc: str) -> Callable[[Value, Value], Term]:
@@ -187,12 +192,16 @@ def count_nonzero(input: Term, dim: ops.Dims = None) -> Term:
     return ops.sum(ops.ne(input, 0), dim)
 
 
-def var_mean(input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Any:
+def var_mean(
+    input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1
+) -> Any:
     """var() and mean()."""
     return ops.var(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
 
 
-def std_mean(input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Any:
+def std_mean(
+    input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1
+) -> Any:
     """std() and mean()."""
     return ops.std(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
 
@@ -230,7 +239,8 @@ def cross(input: Term, other: Term, dim: int | None = None) -> Term:
     if dim is None:
         dim = [part if isinstance(part, int) else 0 for part in ops.size(input)].index(3)
     return ops.sub(
-        ops.mul(ops.roll(input, -1, dim), ops.roll(other, -2, dim)), ops.mul(ops.roll(input, -2, dim), ops.roll(other, -1, dim))
+        ops.mul(ops.roll(input, -1, dim), ops.roll(other, -2, dim)),
+        ops.mul(ops.roll(input, -2, dim), ops.roll(other, -1, dim))
     )
 
 
@@ -240,10 +250,11 @@ def diagonal(input: Term, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Term
     rest = [axis for axis in range(input.ndim) if axis not in (first, second)]
     x = ops.permute(input, *rest, first, second)
     rows, columns = ops.extent(x, -2), ops.extent(x, -1)
-    count = ops.minimum(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)) if _open(rows, columns) else (
-        builtins.max(builtins.min(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)), 0)
-    )  # fmt: skip
-    places = ops.arange(count) if isinstance(count, TERMS) else input.graph.constant(numpy.arange(count))
+    height, width = rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)
+    if _open(rows, columns):
+        places = ops.arange(ops.clamp(ops.minimum(height, width), min=0))
+    else:
+        places = input.graph.constant(numpy.arange(builtins.max(builtins.min(height, width), 0)))
     at = ops.mul(ops.add(places, builtins.max(-offset, 0)), columns)
     at = ops.add(ops.add(at, places), builtins.max(offset, 0))
     return ops.index_select(ops.flatten(x, -2), -1, at)
@@ -267,7 +278,8 @@ def diag_embed(input: Term, offset: int = 0) -> Term:
 
 
 def _identity(x: Term) -> Term:
-    places = ops.arange(ops.extent(x, -1)) if _open(ops.extent(x, -1)) else x.graph.constant(numpy.arange(ops.extent(x, -1)))
+    count = ops.extent(x, -1)
+    places = ops.arange(count) if _open(count) else x.graph.constant(numpy.arange(count))
     return ops.cast(ops.eq(ops.unsqueeze(places, 0), ops.unsqueeze(places, 1)), x.dtype)
 
 
@@ -289,7 +301,8 @@ def tensordot(a: Term, b: Term, dims: Any = 2) -> Term:
     shape = [ops.extent(a, axis) for axis in kept[0]] + [ops.extent(b, axis) for axis in kept[1]]
     common = math.prod(ops.extent(a, axis) for axis in ours)
     product = ops.matmul(
-        ops.reshape(ops.permute(a, *kept[0], *ours), -1, common), ops.reshape(ops.permute(b, *theirs, *kept[1]), common, -1)
+        ops.reshape(ops.permute(a, *kept[0], *ours), -1, common),
+        ops.reshape(ops.permute(b, *theirs, *kept[1]), common, -1)
     )
     return ops.reshape(product, *shape) if shape else ops.reshape(product, ())
 
@@ -340,7 +353,9 @@ def bucketize(input: Term, boundaries: Term, *, right: bool = False, **_: Any) -
     return searchsorted(boundaries, input, right=right)
 
 
-def unique(input: Term, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+def unique(
+    input: Term, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
     """The different elements in ascending order."""
     axis = None if dim is None else ops.axis_of(input, dim)
     x = ops.reshape(input, -1) if dim is None else input

@@ -117,7 +117,10 @@ def _lp_pool(pool: Any, x: Term, norm: float, kernel: Window, stride: Window | N
 
 
 def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> Term:
-    """Extent 1 by a reduction; others need known extents. Those that they do not divide are pooled dimension by dimension."""
+    """Extent 1 by a reduction; others need known extents.
+
+    Those that they do not divide are pooled dimension by dimension.
+    """
     wanted = _each(output_size, count)
     axes = [x.ndim - count + i for i in range(count)]
     if all(size == 1 for size in wanted):

@@ -209,4 +209,4 @@ class RNNCell(_Cell):
     def forward(self, input: Term, hx: Term | None = None) -> Term:
         """[batch, input_size] and a state to the next state."""
         made = ops.add(*self._products(input, hx if hx is not None else self._zeros(input)))
-        return {"tanh": F.tanh, "relu": F.relu}[self.nonlinearity](made)
+        return F.tanh(made) if self.nonlinearity == "tanh" else F.relu(made)

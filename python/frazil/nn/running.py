@@ -1,4 +1,4 @@
-"""Calls of modules outside of a recording: by a recorded graph, or by running forward where a graph cannot have its code."""
+"""Calls of modules outside of a recording: by a recorded graph, or by running forward."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..lazy.array import LazyArray
 from ..lazy.functions import Function
 from . import calls
 from .lazily import LazyRecording, immediate, unwrapped, wrapped
+from .arrays import to_array
 from .recording import current_or_none, recording
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _on_arrays(module: Module, args: Any, kwargs: Any) -> Any:
         leaves, structure = trees.flatten([args, kwargs])
         terms = [graph.constant(leaf) if isinstance(leaf, numpy.ndarray) else leaf for leaf in map(calls._leaf, leaves)]
         made, shape = trees.flatten(_forward(module, *trees.unflatten(structure, terms)))
-        return trees.unflatten(shape, [x._raw.numpy().copy() if isinstance(x, Term) else x for x in made])
+        return trees.unflatten(shape, [to_array(x) if isinstance(x, Term) else x for x in made])
 
     return _recorded_or(module, lambda: calls.run(module, args, kwargs), direct)
 

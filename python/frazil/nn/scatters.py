@@ -54,9 +54,12 @@ def index_select(input: Term, dim: int, index: Value) -> Term:
     return input.graph.Gather(input, index, axis=ops.axis_of(input, dim))
 
 
-def scatter(input: Term, dim: int, index: Term, src: Value, *, reduce: str | None = None, value: Value | None = None) -> Term:
+def scatter(
+    input: Term, dim: int, index: Term, src: Value = 0, *, reduce: str | None = None, value: Value | None = None
+) -> Term:
     """`input` with the elements at some indices along `dim` replaced by those of `src`, or changed by them."""
-    return _scattered(input, dim, index, src if value is None else value, "none" if reduce is None else REDUCTIONS[reduce])
+    reduction = "none" if reduce is None else REDUCTIONS[reduce]
+    return _scattered(input, dim, index, src if value is None else value, reduction)
 
 
 def _scattered(x: Term, dim: int, index: Any, src: Any, reduction: str) -> Term:

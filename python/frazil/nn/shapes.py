@@ -14,9 +14,12 @@ from .recording import TERMS, graph_of
 from .views import attach, is_flat, viewing
 
 __all__ = [
-    "broadcast_to", "cat", "chunk", "clone", "concat", "contiguous", "detach", "diff", "expand", "expand_as", "flatten", "flip",
-    "masked_select", "movedim", "narrow", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll", "select",
-    "split", "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze",
+    "broadcast_to", "cat", "chunk", "clone", "concat", "contiguous", "detach", "diff", "expand", "expand_as",
+    "flatten", "flip",
+    "masked_select", "movedim", "narrow", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll",
+    "select",
+    "split", "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
+    "unsqueeze",
     "view", "view_as",
 ]  # fmt: skip
 

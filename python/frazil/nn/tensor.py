@@ -67,7 +67,7 @@ LEGACY_TYPES = {legacy: name for name, legacy in LEGACY.items()}
 
 
 class Tensor(Shared):
-    """A value with the methods and operators of PyTorch's tensors: of a graph that forward records, or one that is there.
+    """A value with the methods and operators of PyTorch's tensors, of a graph that forward records or by itself.
 
     What differs from a Term: == and != compare elements; `shape` and size() have scalar Tensors for extents that are known
     only in a run; transpose() exchanges two dimensions; operands of different element types are cast to the larger one;
@@ -145,7 +145,7 @@ class Tensor(Shared):
         """The elements as nested lists."""
         return self._read("return the Tensor").tolist()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -198,9 +198,9 @@ class Tensor(Shared):
     __gt__, __ge__ = _operator(ops.gt), _operator(ops.ge)
     __eq__, __ne__ = _operator(ops.eq), _operator(ops.ne)  # type: ignore[assignment]
 
-    __iadd__, __isub__, __imul__, __itruediv__ = map(_in_place, (ops.add, ops.sub, ops.mul, ops.div))
-    __ifloordiv__, __imod__, __ipow__ = map(_in_place, (ops.floor_divide, ops.remainder, ops.pow))
-    __iand__, __ior__, __ixor__ = map(_in_place, (Term.__and__, Term.__or__, Term.__xor__))
+    __iadd__, __isub__, __imul__, __itruediv__ = (_in_place(f) for f in (ops.add, ops.sub, ops.mul, ops.div))
+    __ifloordiv__, __imod__, __ipow__ = (_in_place(f) for f in (ops.floor_divide, ops.remainder, ops.pow))
+    __iand__, __ior__, __ixor__ = (_in_place(f) for f in (ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor))
 
     def __getitem__(self, key: Any) -> Term:
         return indexing.get(self, key)  # type: ignore[no-any-return]
@@ -267,6 +267,10 @@ class Tensor(Shared):
     def bool(self) -> Term:
         """Cast to bool."""
         return ops.cast(self, "bool")
+
+    def new_tensor(self, data: Any, dtype: Any = None, **_: Any) -> Term:
+        """Numbers or an array, of this element type."""
+        return ops.tensor(data, dtype or self.dtype)  # type: ignore[no-any-return]
 
     def new_zeros(self, *size: Any, dtype: Any = None) -> Term:
         """Zeros of this element type."""
@@ -337,7 +341,7 @@ class Tensor(Shared):
         """self where the condition holds, else other."""
         return ops.where(condition, self, other)  # type: ignore[no-any-return]
 
-    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, src: Any, non_blocking: Any = False) -> Any:
         """The elements of another Tensor or array, in place."""
         return self.assign(ops.term_of(self, src))
 
@@ -349,7 +353,7 @@ class Tensor(Shared):
         """0 everywhere, in place."""
         return self.fill_(0)
 
-    def random_(self, low: int = 0, high: int | None = None) -> Any:  # type: ignore[valid-type]
+    def random_(self, low: Any = 0, high: Any = None) -> Any:
         """Random integers from `low`, or 0, up to but without `high`, in place."""
         return self.assign(ops.randint_like(self, low, high, dtype="int64"))
 
@@ -361,15 +365,15 @@ class Tensor(Shared):
         """-1: the CPU."""
         return -1
 
-    def uniform_(self, a: float = 0.0, b: float = 1.0) -> Any:  # type: ignore[valid-type]
+    def uniform_(self, a: Any = 0.0, b: Any = 1.0) -> Any:
         """Random numbers between a and b, in place."""
         return self.assign(ops.add(ops.mul(ops.rand_like(self), b - a), a))
 
-    def normal_(self, mean: float = 0.0, std: float = 1.0) -> Any:  # type: ignore[valid-type]
+    def normal_(self, mean: Any = 0.0, std: Any = 1.0) -> Any:
         """Random numbers of a normal distribution, in place."""
         return self.assign(ops.add(ops.mul(ops.randn_like(self), std), mean))
 
-    def bernoulli_(self, p: float = 0.5) -> Any:  # type: ignore[valid-type]
+    def bernoulli_(self, p: Any = 0.5) -> Any:
         """1 with this probability, else 0, in place."""
         return self.assign(ops.bernoulli(ops.full_like(self, p, dtype="float32")))
 
@@ -380,19 +384,20 @@ def _tensor_of(array: numpy.ndarray) -> Tensor:
 
 
 for _name in (
-    "abs add bitwise_and bitwise_or ceil clamp clip cos cumsum div erf exp floor floor_divide index_add index_copy index_fill log "
-    "logical_and logical_not logical_or masked_fill masked_scatter mul neg pow reciprocal relu remainder round rsqrt scatter "
-    "scatter_add scatter_reduce sigmoid sign sin sqrt square sub tanh tril triu addmm lerp addcmul addcdiv eq ne lt le gt ge"
+    "abs add bitwise_and bitwise_or ceil clamp clip cos cumsum div erf exp floor floor_divide index_add index_copy "
+    "index_fill log logical_and logical_not logical_or masked_fill masked_scatter mul neg pow reciprocal relu "
+    "remainder round rsqrt scatter scatter_add scatter_reduce sigmoid sign sin sqrt square sub tanh tril triu addmm "
+    "lerp addcmul addcdiv eq ne lt le gt ge"
 ).split():  # fmt: skip
     setattr(Tensor, f"{_name}_", _in_place(getattr(ops, _name)))
 for _name in (
-    "acos addcdiv addcmul addmm allclose asin atan atan2 baddbmm bernoulli bitwise_and bitwise_not bitwise_or bitwise_xor cosh "
-    "count_nonzero cross cumprod det diag diag_embed diagonal dot equal expm1 fmod frac hypot index_add index_copy index_fill "
-    "inner isclose isfinite kthvalue lerp log10 log1p log2 logaddexp logical_xor masked_scatter median multinomial multiply mv "
-    "nan_to_num new_tensor outer positive scatter_add scatter_reduce sinh subtract take take_along_dim tan tensor_split trace "
-    "true_divide trunc unique"
+    "acos addcdiv addcmul addmm allclose asin atan atan2 baddbmm bernoulli bitwise_and bitwise_not bitwise_or "
+    "bitwise_xor cosh count_nonzero cross cumprod det diag diag_embed diagonal dot equal expm1 fmod frac hypot "
+    "index_add index_copy index_fill inner isclose isfinite kthvalue lerp log10 log1p log2 logaddexp logical_xor "
+    "masked_scatter median multinomial multiply mv nan_to_num outer positive scatter_add scatter_reduce "
+    "sinh subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
 ).split():  # fmt: skip
-    setattr(Tensor, _name, getattr(ops, _name, None) or (lambda self, data, dtype=None, **_: ops.tensor(data, dtype or self.dtype)))
+    setattr(Tensor, _name, getattr(ops, _name))
 for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes"):
     setattr(Tensor, f"{_name}_", _becoming(getattr(ops, _name)))
 

@@ -41,7 +41,9 @@ class _Layer(Module):
 
     def _added(self, x: Term, norm: Any, part: Any) -> Term:
         """x with the part's result added, normalised before or after it."""
-        return ops.add(x, part(norm(x))) if self.norm_first else norm(ops.add(x, part(x)))  # type: ignore[no-any-return]
+        if self.norm_first:
+            return ops.add(x, part(norm(x)))
+        return norm(ops.add(x, part(x)))  # type: ignore[no-any-return]
 
 
 class TransformerEncoderLayer(_Layer):
@@ -131,13 +133,15 @@ class Transformer(Module):
 
     def __init__(
         self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu, custom_encoder: Module | None = None,
-        custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
+        custom_encoder: Module | None = None, custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False,
         norm_first: bool = False, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        of_layers = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, device, dtype)
-        encoder, decoder = TransformerEncoderLayer(*of_layers), TransformerDecoderLayer(*of_layers)
+        of_layers = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
+        encoder = TransformerEncoderLayer(*of_layers, dtype=dtype)
+        decoder = TransformerDecoderLayer(*of_layers, dtype=dtype)
         norms = [LayerNorm(d_model, layer_norm_eps, dtype=dtype) for _ in range(2)]
         self.encoder = custom_encoder or TransformerEncoder(encoder, num_encoder_layers, norms[0])
         self.decoder = custom_decoder or TransformerDecoder(decoder, num_decoder_layers, norms[1])
@@ -145,8 +149,8 @@ class Transformer(Module):
 
     def forward(
         self, src: Term, tgt: Term, src_mask: Term | None = None, tgt_mask: Term | None = None,
-        memory_mask: Term | None = None, src_key_padding_mask: Term | None = None, tgt_key_padding_mask: Term | None = None,
-        memory_key_padding_mask: Term | None = None,
+        memory_mask: Term | None = None, src_key_padding_mask: Term | None = None,
+        tgt_key_padding_mask: Term | None = None, memory_key_padding_mask: Term | None = None,
     ) -> Term:  # fmt: skip
         """In the shape of `tgt`."""
         memory = self.encoder(src, src_mask, src_key_padding_mask)

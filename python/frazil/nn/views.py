@@ -9,7 +9,7 @@ from ..effects import NeedsValues
 from ..errors import BadInput
 from ..graph import Builder, Term
 
-Write = Callable[..., Any]
+Write = Callable[..., Any]  # a function of the source and of what is written
 
 
 class View:
@@ -17,7 +17,7 @@ class View:
 
     __slots__ = ("source", "read", "write", "contiguous", "seen", "root")
 
-    def __init__(self, source: Shared, read: Callable[[Any], Any], write: Callable[[Any, Any], Any], flat: bool) -> None:
+    def __init__(self, source: Shared, read: Callable[[Any], Any], write: Write, flat: bool) -> None:
         self.source, self.read, self.write, self.contiguous = source, read, write, flat
         self.root: Shared = source if source._base is None else source._base.root
         self.seen = self.root._version
@@ -53,7 +53,7 @@ class Shared(Term):
         if made.type != self.type:
             made = self._fitted(made)
         if len(self.graph._bodies) != self._depth:
-            raise NeedsValues("a Tensor from outside of the body of a cond() or while_loop() changes in place: return it")
+            raise NeedsValues("a Tensor from outside of a cond() or while_loop() changes in place: return it")
         if self._base is not None:
             base = self._base
             base.source.assign(base.write(base.source, made))
@@ -88,17 +88,18 @@ def is_flat(x: Any) -> bool:
     return base is None or base.contiguous
 
 
-def attach(made: Any, source: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any], flat: bool) -> Any:
+def attach(made: Any, source: Any, read: Callable[[Any], Any], write: Write, flat: bool) -> Any:
     """Makes `made` a view of `source`, where that can change in place."""
     if isinstance(source, Shared) and isinstance(made, Shared) and made is not source and made._base is None:
         made._base = View(source, read, write, flat)
     return made
 
 
-def viewing(write: Write, flat: Callable[..., bool] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def viewing(write: Write, flat: Callable[..., bool] | None = None) -> Callable[[Write], Write]:
     """Decorates a function whose result shares its input's elements; `write` makes the input again of a changed result.
 
-    flat  of the arguments after the input: whether the result of a contiguous input is contiguous. Without it, the result is,
+    flat  of the arguments after the input: whether the result of a contiguous input is contiguous. Without it,
+    the result is,
           and that of another input is a copy.
     """
 

@@ -59,9 +59,10 @@ MISSING = {
 }
 
 for _name in (
-    "softmax log_softmax dropout relu_ selu celu prelu rrelu conv1d conv2d conv3d conv_transpose1d conv_transpose2d layer_norm "
-    "batch_norm group_norm instance_norm embedding embedding_bag pixel_shuffle pixel_unshuffle cosine_similarity "
-    "pairwise_distance hardshrink bilinear max_pool1d max_pool2d avg_pool1d adaptive_avg_pool1d channel_shuffle threshold"
+    "softmax log_softmax dropout relu_ selu celu prelu rrelu conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+    "layer_norm batch_norm group_norm instance_norm embedding embedding_bag pixel_shuffle pixel_unshuffle "
+    "cosine_similarity pairwise_distance hardshrink bilinear max_pool1d max_pool2d avg_pool1d adaptive_avg_pool1d "
+    "channel_shuffle threshold"
 ).split():
     globals()[_name] = getattr(_functional, _name)
 

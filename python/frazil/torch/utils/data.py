@@ -54,8 +54,8 @@ class DataLoader:
     """Batches of a data set, loaded by the thread that asks for them."""
 
     def __init__(
-        self, dataset: Any, batch_size: int = 1, shuffle: bool = False, collate_fn: Callable[[Any], Any] = default_collate,
-        drop_last: bool = False, num_workers: int = 0, **_: Any,
+        self, dataset: Any, batch_size: int = 1, shuffle: bool = False,
+        collate_fn: Callable[[Any], Any] | None = None, drop_last: bool = False, num_workers: int = 0, **_: Any,
     ) -> None:  # fmt: skip
         self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
         self.collate_fn = default_collate if collate_fn is None else collate_fn
