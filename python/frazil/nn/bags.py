@@ -97,7 +97,7 @@ class EmbeddingBag(Module):
         rows, width = numpy.shape(embeddings)
         return cls(rows, width, _weight=embeddings, **options)
 
-    def forward(self, input: Term, offsets: Term | None = None, per_sample_weights: Value | None = None) -> Term:
+    def forward(self, input: Term, offsets: Term | None = None, per_sample_weights: Any = None) -> Term:
         """Indices [bags, length], or [indices] with offsets, to [bags, embedding_dim]."""
         return embedding_bag(
             input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,

@@ -83,6 +83,26 @@ class Immediate(LazyRecording):
 
     readable = True
 
+    def __init__(self) -> None:
+        super().__init__()
+        for info in INFOS.values():
+            if not info.domain and not info.bodies:
+                self.__dict__[info.name] = self._quick(getattr(ops, info.name))
+
+    def _quick(self, operator: Callable[..., Any]) -> Callable[..., Any]:
+        """The operator of lazy arrays, which remembers attributes, on Tensors."""
+        term: Any = self.term_type
+
+        def call(*inputs: Any, **attributes: Any) -> Any:
+            for name, value in attributes.items():
+                if type(value) is list:
+                    attributes[name] = tuple(value)
+            raws = [x._raw if isinstance(x, Term) else x.tensor()._raw if hasattr(x, "tensor") else x for x in inputs]
+            made = operator(*raws, **attributes)
+            return tuple(term(self, x) for x in made) if isinstance(made, tuple) else term(self, made)
+
+        return call
+
     def enter(self, module: Any) -> None:
         """Nothing: what lazy arrays record has the names of the program's lines."""
 

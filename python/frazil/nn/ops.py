@@ -15,6 +15,7 @@ import numpy
 from .._frazil import DType, dtype as dtype_of
 from ..errors import BadInput, Unsupported
 from ..graph import Builder, Term, Value
+from ..lazy.array import LazyArray
 from .arrays import Size
 from .recording import TERMS, graph_of
 
@@ -388,6 +389,9 @@ def cumsum(input: Term, dim: int, *, dtype: Any = None) -> Term:
 
 def extent(x: Term, axis: int) -> Any:
     """An extent: a number, or a scalar Term where it is known only in a run."""
+    raw = getattr(x, "_raw", None)
+    if isinstance(raw, LazyArray) and raw._extents[axis] is not None:
+        return raw._extents[axis]
     shape = Term.shape.__get__(x)
     if shape is not None and isinstance(shape[axis], int):
         return shape[axis]

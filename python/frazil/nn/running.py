@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """forward() of arrays, lazy arrays or Tensors, which it returns, too."""
     inside = current_or_none()
-    if inside is None and not kwargs and all(type(value) is numpy.ndarray for value in args):
-        return _on_arrays(module, args, kwargs)
+    if inside is not None:
+        return _on_tensors(module, args, kwargs)
+    if not kwargs and "direct" not in module._compiled and all(type(value) is numpy.ndarray for value in args):
+        try:
+            return calls.run(module, args, kwargs)
+        except calls.Refused:
+            return _on_arrays(module, args, kwargs)
     kinds = {_kind(value) for value in trees.flatten([args, kwargs])[0]}
-    if inside is not None or Term in kinds:
+    if Term in kinds:
         return _on_tensors(module, args, kwargs)
     return (_on_lazy if LazyArray in kinds else _on_arrays)(module, args, kwargs)
 

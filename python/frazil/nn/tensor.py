@@ -198,9 +198,10 @@ class Tensor(Shared):
     __gt__, __ge__ = _operator(ops.gt), _operator(ops.ge)
     __eq__, __ne__ = _operator(ops.eq), _operator(ops.ne)  # type: ignore[assignment]
 
-    __iadd__, __isub__, __imul__, __itruediv__ = (_in_place(f) for f in (ops.add, ops.sub, ops.mul, ops.div))
-    __ifloordiv__, __imod__, __ipow__ = (_in_place(f) for f in (ops.floor_divide, ops.remainder, ops.pow))
-    __iand__, __ior__, __ixor__ = (_in_place(f) for f in (ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor))
+    __iadd__, __isub__, __imul__ = _in_place(ops.add), _in_place(ops.sub), _in_place(ops.mul)
+    __itruediv__, __ifloordiv__ = _in_place(ops.div), _in_place(ops.floor_divide)
+    __imod__, __ipow__ = _in_place(ops.remainder), _in_place(ops.pow)
+    __iand__, __ior__, __ixor__ = _in_place(ops.bitwise_and), _in_place(ops.bitwise_or), _in_place(ops.bitwise_xor)
 
     def __getitem__(self, key: Any) -> Term:
         return indexing.get(self, key)  # type: ignore[no-any-return]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from .._frazil import DType, dtypes
 from ..effects import NeedsValues
 from ..errors import BadInput
 from ..graph import Builder, Term
+from ..lazy.array import LazyArray
 
+TYPES = {known.numpy: known for known in dtypes}
 Write = Callable[..., Any]  # a function of the source and of what is written
 
 
@@ -45,6 +48,18 @@ class Shared(Term):
         if base is not None and base.seen != base.root._version:
             self._held, base.seen = base.read(base.source)._raw, base.root._version
         return self._held
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type."""
+        raw = self._raw
+        return TYPES[raw.dtype] if isinstance(raw, LazyArray) else Term.dtype.__get__(self)
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        raw = self._raw
+        return raw.ndim if isinstance(raw, LazyArray) else Term.ndim.__get__(self)
 
     def assign(self, made: Any) -> Shared:
         """Gives the elements of `made`, broadcast and cast as PyTorch does in place. Returns self."""
