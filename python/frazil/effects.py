@@ -23,6 +23,7 @@ BUILTINS = {"input", "open"}
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 DEEPEST = 4
 MOST_BYTES = 1 << 20  # of an array that is compared; larger ones are not
+MOST_PARTS = 1 << 12  # of a container whose parts are compared; of larger ones only the number is
 
 
 class NeedsValues(TypeError):
@@ -46,6 +47,8 @@ class Kept:
             return None
         if isinstance(value, numpy.ndarray):
             return value.tobytes() if value.flags.writeable and value.nbytes <= MOST_BYTES else None
+        if isinstance(value, (dict, list, tuple, collections.deque, set)) and len(value) > MOST_PARTS:
+            return ("length", len(value))
         if isinstance(value, dict):
             return [(key, Kept(part, deeper)) for key, part in value.items()]
         if isinstance(value, (list, tuple, collections.deque, set)):
@@ -76,7 +79,7 @@ class Kept:
         elif isinstance(value, numpy.ndarray) and state is not None:
             if value.tobytes() != state:
                 value[...] = numpy.frombuffer(state, value.dtype).reshape(value.shape)
-        elif state is not None:
+        elif state is not None and generator_state(value) is not None:
             set_generator_state(value, state)
 
 

@@ -435,3 +435,35 @@ def test_hooks_see_what_modules_return():
     assert not np.allclose(module(x), plain) and len(seen) == 2
     other.remove()
     np.testing.assert_array_equal(module(x), plain)
+
+
+FACTOR = ours.tensor([2.0, 3.0])
+
+
+class Captures(nn.Module):
+    def forward(self, x):
+        return FACTOR * x + FACTOR
+
+
+def test_tensors_of_the_program():
+    """They are read in each call, and constants of a model."""
+    x = np.array([1, 5], np.float32)
+    module = Captures()
+    assert module(x).tolist() == [4, 18]
+    model = nn.compile(module, x)
+    FACTOR.add_(1)
+    assert module(x).tolist() == [6, 24]
+    FACTOR.sub_(1)
+    assert model(x).tolist() == [4, 18]
+
+
+def test_control_flow_of_graphs_in_a_module_that_runs_in_each_call():
+    class Both(nn.Module):
+        def forward(self, x):
+            self.last = x
+            x, n = ours.while_loop(lambda v, n: v.sum() > 1, lambda v, n: (v / 2, n + 1), (x, ours.tensor(0)))
+            return ours.cond(n > 2, lambda: x * 2, lambda: -x)
+
+    module = Both()
+    for values, wanted in (([4, 12], [0.5, 1.5]), ([1, 1], [-0.5, -0.5])):
+        assert module(np.array(values, np.float32)).tolist() == wanted

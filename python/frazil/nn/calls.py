@@ -100,12 +100,15 @@ def refuse_argument(made: Any) -> None:
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     """The model of forward() with arguments in which a Spec stands for an input. Warns of side effects."""
     with told(f"forward of {type(module).__name__}", _watch(module)):
-        return _recorded(module, args, kwargs, options)
+        return _recorded(module, args, kwargs, options, True)
 
 
-def _recorded(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
+def _recorded(
+    module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any], captures: bool = False
+) -> Compiled:
     names = trees.argument_names(module.forward, args, kwargs)
     graph = Recording(module.__dict__.get("graph_name") or type(module).__name__)
+    graph.captures = captures
     graph.module_names = {id(part): name for name, part in module.named_modules()}
     graph.weight_names = {id(p.array): name for name, p in module.named_parameters()}
     graph.weight_names |= {id(b): name for name, b in module.named_buffers()}

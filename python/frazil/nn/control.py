@@ -21,7 +21,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     Raises BadInput where the structures differ.
     """
     recorded = isinstance(pred, LazyArray) and pred._traced
-    if not isinstance(pred, Term) and not recorded:
+    if not _is_open(pred) and not recorded:
         return (true_fn if pred else false_fn)(*operands)
     made: list[Any] = []
 
@@ -94,9 +94,14 @@ def _carried(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[A
 
 
 def _has_terms(leaves: Sequence[Any]) -> bool:
-    return any(isinstance(leaf, Term) for leaf in leaves) or (
-        current_or_none() is not None and not _frazil.is_recording()
-    )
+    graph = current_or_none()
+    inside = graph is not None and not graph.readable and not _frazil.is_recording()
+    return inside or any(_is_open(leaf) for leaf in leaves)
+
+
+def _is_open(value: Any) -> bool:
+    """Whether this is a Term without a value."""
+    return isinstance(value, Term) and not getattr(value.graph, "readable", False)
 
 
 def _loop_of_terms(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:

@@ -79,6 +79,8 @@ def _sizes(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
 def promoted(a: Any, b: Any) -> tuple[Term, Term]:
     """Two operands of one element type; at least one is a Term, or a graph is being recorded."""
     graph = graph_of(a, b)
+    if isinstance(a, Term) and a.graph is not graph:
+        a = graph.adopt(a)  # type: ignore[attr-defined]
     if isinstance(a, TERMS) and isinstance(b, TERMS):
         if a.dtype == b.dtype or a.dtype is None or b.dtype is None:
             return a, b

@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator
 import numpy
 
 from ..effects import NeedsValues
+from ..errors import BadInput
 from ..graph import Builder, Graph, Term
 from ..lazy.array import LazyArray
 
@@ -24,6 +25,7 @@ class Recording(Graph):
     """
 
     readable = False  #: whether its Tensors have values
+    captures = False  #: whether Tensors with values become constants, also those that are no attributes
 
     def __init__(self, name: str = "graph") -> None:
         from .tensor import Tensor
@@ -36,6 +38,19 @@ class Recording(Graph):
         self.module_names: dict[int, str] = {}  #: by the identity of a module
         self._inside = [""]
         self._counts: dict[str, int] = {}
+
+    def adopt(self, value: Term) -> Term:
+        """A Tensor with a value as a constant. Raises NeedsValues unless the graph captures them."""
+        if not getattr(value.graph, "readable", False):
+            raise BadInput("a term belongs to another graph or patch")
+        if not self.captures:
+            raise NeedsValues("forward uses a Tensor that is neither an argument nor an attribute")
+        return self.weight(value.numpy())  # type: ignore[attr-defined]
+
+    def _raw_of(self, value: Any, wanted: Any = None) -> Any:
+        if isinstance(value, Term) and value.graph is not self:
+            value = self.adopt(value)
+        return super()._raw_of(value, wanted)
 
     def enter(self, module: Any) -> None:
         """Nodes are called like this module from now on, until leave()."""
@@ -99,9 +114,15 @@ def current() -> Recording:
 
 
 def graph_of(*values: Any) -> Builder:
-    """Where the first Term or lazy array among the values records, else the graph that is recorded."""
+    """Where the Terms or lazy arrays among the values record, else the graph that is recorded.
+
+    A graph that is recorded comes before that of Tensors with values.
+    """
+    found = None
     for value in values:
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, TERMS):
-                return part.graph
-    return current()
+                if not getattr(part.graph, "readable", False):
+                    return part.graph
+                found = part.graph
+    return found or current()
