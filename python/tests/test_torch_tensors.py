@@ -467,3 +467,23 @@ def test_control_flow_of_graphs_in_a_module_that_runs_in_each_call():
     module = Both()
     for values, wanted in (([4, 12], [0.5, 1.5]), ([1, 1], [-0.5, -0.5])):
         assert module(np.array(values, np.float32)).tolist() == wanted
+
+
+def test_attributes_that_are_tensors_change():
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = ours.tensor([[1.0, 2.0], [3.0, 4.0]])
+            self.row = self.table[1]
+
+        def forward(self, x):
+            return x + self.row
+
+    module, x = Shifted(), np.zeros(2, np.float32)
+    assert module(x).tolist() == [3, 4] and nn.reason(module) is None
+    module.table.add_(1)
+    assert module(x).tolist() == [4, 5]
+    module.row[0] = 9
+    assert module(x).tolist() == [9, 5] and module.table.tolist() == [[2, 3], [9, 5]]
+    module.row = ours.ones(2)
+    assert module(x).tolist() == [1, 1] and list(module.state_dict()) == []

@@ -31,8 +31,8 @@ class Refused(Exception):
     """forward() has code that a recorded graph cannot have, or an error; its side effects have been taken back."""
 
 
-def changed() -> None:
-    """A module or parameter has changed."""
+def changed(made: Any = None) -> None:
+    """A module, a parameter or a Tensor that is an attribute has changed."""
     _changes[0] += 1
 
 
@@ -66,7 +66,7 @@ def _fingerprint(module: Module) -> Any:
             part,
             part._version,
             [(p, p._version) for p in part._parameters.values() if p is not None],
-            [(id(t), t._version) for t in part._tensors.values()],
+            [(id(t), t.root._version) for t in part._tensors.values()],
         )
         for part in module.modules()
     ]

@@ -228,6 +228,8 @@ class Module:
             own["_tensors"].pop(name, None)
             object.__setattr__(self, name, value)
         else:
+            if kind == "_tensors" and value.root._owner is None:
+                value.root._owner = calls.changed
             for other in GROUPS:
                 own[other].pop(name, None) if other != kind else None
             own.pop(name, None)

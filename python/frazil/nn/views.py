@@ -22,7 +22,7 @@ class View:
 
     def __init__(self, source: Shared, read: Callable[[Any], Any], write: Write, flat: bool) -> None:
         self.source, self.read, self.write, self.contiguous = source, read, write, flat
-        self.root: Shared = source if source._base is None else source._base.root
+        self.root: Shared = source.root
         self.seen = self.root._version
 
 
@@ -48,6 +48,11 @@ class Shared(Term):
         if base is not None and base.seen != base.root._version:
             self._held, base.seen = base.read(base.source)._raw, base.root._version
         return self._held
+
+    @property
+    def root(self) -> Shared:
+        """The Term that this one is a view of, by however many steps, or itself."""
+        return self if self._base is None else self._base.root
 
     @property
     def dtype(self) -> DType | None:
