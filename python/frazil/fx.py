@@ -140,8 +140,27 @@ def convert(module: Any) -> nn.Module:
         raise Unsupported(f"module {path}.{name}: frazil.nn has no such class")
     cls = getattr(nn, name)
     made: nn.Module = STACKS[name](module) if name in STACKS else cls(**_arguments(module, cls))
-    made.load_state_dict(module.state_dict(), assign=True)
+    made.load_state_dict(_state(module, made), assign=True)
     return made
+
+
+def _state(module: Any, made: nn.Module) -> Mapping[str, Any]:
+    """The weights; those that weight_norm() and the like compute before forward are computed."""
+    for part in module.modules():
+        hooks = [*getattr(part, "_forward_pre_hooks", {}).values()]
+        others = [hook for hook in hooks if not type(hook).__module__.startswith("torch.nn.utils")]
+        if others or getattr(part, "_forward_hooks", {}):
+            raise Unsupported(f"module {type(part).__name__} has hooks: remove them, or write the module with frazil.nn")
+        for hook in hooks:
+            hook(part, None)
+    state = module.state_dict()
+    if state.keys() == made.state_dict().keys():
+        return state  # type: ignore[no-any-return]
+    found = {}
+    for path in made.state_dict():
+        owner, _, name = path.rpartition(".")
+        found[path] = getattr(module.get_submodule(owner), name)
+    return found
 
 
 def _arguments(module: Any, cls: type) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Layers of frazil.nn that move elements between places, against PyTorch's, and packed sequences."""
 
+import frazil
 import frazil.torch as ours
 import numpy as np
 import pytest
@@ -62,6 +63,53 @@ LAYERS = {
 def test_layers(name):
     make, *arrays = LAYERS[name]
     both(make, *arrays)
+
+
+def test_places_of_maxima():
+    for n in (torch, ours):
+        x = n.from_numpy(IMAGE[..., :8].copy())
+        pool, unpool = n.nn.MaxPool2d(2, 2, return_indices=True), n.nn.MaxUnpool2d(2, 2)
+        values, places = pool(x)
+        found = (values, places, unpool(values, places), unpool(values, places, output_size=x.shape))
+        wanted = found if n is torch else wanted
+    close(found, wanted)
+
+
+def normed(n, how):
+    class Net(n.nn.Module):
+        def __init__(self):
+            super().__init__()
+            utils = n.nn.utils
+            if how == "weight":
+                self.conv = utils.weight_norm(n.nn.Conv1d(3, 4, 2))
+                self.linear = utils.weight_norm(n.nn.Linear(4, 2), dim=None)
+            else:
+                self.conv = utils.spectral_norm(n.nn.Conv1d(3, 4, 2))
+                self.linear = utils.spectral_norm(n.nn.ConvTranspose1d(4, 2, 3))
+
+        def forward(self, x):
+            x = self.conv(x)
+            return self.linear(x.transpose(1, 2) if how == "weight" else x)
+
+    return Net()
+
+
+@pytest.mark.parametrize("how", ["weight", "spectral"])
+def test_weights_that_are_computed(how):
+    theirs, mine = normed(torch, how).eval(), normed(ours, how)
+    assert set(mine.state_dict()) == set(theirs.state_dict())
+    if how == "weight":
+        theirs.conv.weight_g.data.mul_(2)
+    mine.load_state_dict(theirs.state_dict())
+    x = normal(2, 3, 6)
+    with torch.no_grad():
+        wanted = theirs(torch.from_numpy(x))
+    close(mine(x), wanted)
+    close(frazil.from_torch(theirs, torch.from_numpy(x))(x), wanted)
+    utils = ours.nn.utils
+    (utils.remove_weight_norm if how == "weight" else utils.remove_spectral_norm)(mine.conv)
+    assert "conv.weight" in mine.state_dict()
+    close(mine(x), wanted)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])

@@ -100,6 +100,13 @@ def test_draws_are_not_fixed():
     assert noisy(x.numpy()).tolist() != noisy(x.numpy()).tolist()
 
 
+def test_hooks_are_not_left_out():
+    module = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    module[0].register_forward_hook(lambda part, args, made: made * 2)
+    with pytest.raises(frazil.Unsupported, match="module Linear has hooks"):
+        frazil.from_torch(module, torch.ones(1, 2))
+
+
 class Broken(nn.Module):
     def __init__(self):
         super().__init__()

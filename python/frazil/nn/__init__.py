@@ -15,7 +15,7 @@ from .activations import *  # noqa: F403
 from .attention import MultiheadAttention
 from .bags import EmbeddingBag
 from .calls import compile
-from .containers import Identity, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .containers import DataParallel, Identity, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .layers import (
     BatchNorm1d,
     BatchNorm2d,
@@ -32,6 +32,7 @@ from .layers import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
     LayerNorm,
     Linear,
     RMSNorm,

@@ -162,6 +162,18 @@ def _loss(name: str, function: Callable[..., Any]) -> type[Module]:
 globals().update({name: _loss(name, function) for name, function in LOSSES.items()})
 
 
+class MaxUnpool2d(Module):
+    """The elements at the places where MaxPool2d found them, 0 elsewhere."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+        """What MaxPool2d returns with return_indices=True."""
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors along `dim`."""
 

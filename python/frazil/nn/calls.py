@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LASTING = (Cancelled, InternalError, LimitExceeded, OutOfMemory)  # errors that forward would meet again
 OWN = {
     "_parameters", "_buffers", "_modules", "_tensors", "_compiled", "_transient", "_version",
-    "_hooks", "_pre_hooks",
+    "_hooks", "_pre_hooks", "_derived",
 }  # fmt: skip
 _changes = [0]  # counts changes of any module
 

@@ -169,6 +169,18 @@ class ParameterDict(Module):
         return [(name, self[name]) for name in self]
 
 
+class DataParallel(Module):
+    """A module by another name: there is one device."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """What the module returns."""
+        return self.module(*inputs, **named)
+
+
 class Identity(Module):
     """The input, whatever the arguments."""
 

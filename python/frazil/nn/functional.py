@@ -452,6 +452,8 @@ from .pooling import (  # noqa: E402
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
 )
 
 relu_, elu_, selu_, celu_, leaky_relu_ = (

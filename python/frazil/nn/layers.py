@@ -216,6 +216,10 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalisation of [batch, channels, depth, height, width]."""
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of [batch, channels, ...]."""
+
+
 class InstanceNorm2d(_BatchNorm):
     """Normalisation of each channel of each example."""
 

@@ -163,6 +163,7 @@ class Module:
         for name in ("_hooks", "_pre_hooks"):
             object.__setattr__(self, name, [])
         object.__setattr__(self, "_transient", set())
+        object.__setattr__(self, "_derived", {})
         object.__setattr__(self, "_version", 0)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -206,6 +207,8 @@ class Module:
         for group in ("_parameters", "_buffers", "_tensors"):
             if name in own[group]:
                 return recorded(self, name, own[group][name])
+        if name in own.get("_derived", ()):
+            return own["_derived"][name](self)
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -428,5 +428,9 @@ from .creation import *  # noqa: E402, F401, F403
 from .pairs import *  # noqa: E402, F401, F403
 from .scatters import *  # noqa: E402, F401, F403
 from .shapes import *  # noqa: E402, F401, F403
+from .names import *  # noqa: E402, F401, F403
 from .creation import full_like  # noqa: E402
+from .indexing import put  # noqa: E402, F401
+from .pairs import on_diagonal  # noqa: E402, F401
+from .recording import current  # noqa: E402, F401
 from .shapes import reshape, unsqueeze  # noqa: E402

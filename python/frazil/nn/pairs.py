@@ -272,15 +272,20 @@ def diag(input: Term, diagonal: int = 0) -> Term:
 def diag_embed(input: Term, offset: int = 0) -> Term:
     """Matrices with these diagonals, 0 elsewhere."""
     first, last = builtins.max(offset, 0), builtins.max(-offset, 0)
-    whole = ops.mul(ops.unsqueeze(input, -1), _identity(input))
+    whole = ops.mul(ops.unsqueeze(input, -1), ops.cast(on_diagonal(input), input.dtype))
     pads = numpy.array([*[0] * (input.ndim - 1), last, first, *[0] * (input.ndim - 1), first, last], numpy.int64)
     return whole.graph.Pad(whole, pads, whole.graph.constant(0, whole.dtype)) if offset else whole
 
 
-def _identity(x: Term) -> Term:
-    count = ops.extent(x, -1)
-    places = ops.arange(count) if _open(count) else x.graph.constant(numpy.arange(count))
-    return ops.cast(ops.eq(ops.unsqueeze(places, 0), ops.unsqueeze(places, 1)), x.dtype)
+def _places(x: Term, axis: int) -> Term:
+    """0, 1, 2, ... for each slice along a dimension."""
+    count = ops.extent(x, axis)
+    return ops.arange(count) if _open(count) else x.graph.constant(numpy.arange(count))
+
+
+def on_diagonal(x: Term, rows: int = -1) -> Term:
+    """Whether indices along dimension `rows` and the last one are equal, as a matrix."""
+    return ops.eq(ops.unsqueeze(_places(x, rows), 1), ops.unsqueeze(_places(x, -1), 0))
 
 
 def trace(input: Term) -> Term:

@@ -31,10 +31,42 @@ def _max_pool(
     x: Term, count: int, kernel_size: Window, stride: Window | None, padding: Window, dilation: Window, ceil_mode: bool,
     return_indices: bool,
 ) -> Term:  # fmt: skip
-    if return_indices:
-        raise ops.unsupported("return_indices of max_pool")
-    more = {"dilations": _each(dilation, count), "ceil_mode": int(ceil_mode)}
-    return _pooled("MaxPool", x, count, kernel_size, stride, padding, **more)
+    more: dict[str, Any] = {"dilations": _each(dilation, count), "ceil_mode": int(ceil_mode)}
+    if not return_indices:
+        return _pooled("MaxPool", x, count, kernel_size, stride, padding, **more)
+    if x.ndim == count + 1:
+        found: Any = _max_pool(ops.unsqueeze(x, 0), count, kernel_size, stride, padding, dilation, ceil_mode, True)
+        return tuple(ops.select(part, 0, 0) for part in found)  # type: ignore[return-value]
+    steps = kernel_size if stride is None or stride == [] else stride
+    where = {"kernel_shape": _each(kernel_size, count), "strides": _each(steps, count), "pads": _each(padding, count) * 2}
+    values, places = x.graph.MaxPool(x, outputs=2, **where, **more)  # type: ignore[misc]
+    area = math.prod(ops.extent(x, axis) for axis in range(2, x.ndim))
+    return values, ops.remainder(places, area)  # type: ignore[return-value]
+
+
+def _max_unpool(x: Term, indices: Term, count: int, kernel: Window, stride: Any, padding: Window, size: Any) -> Term:
+    """Zeros with elements at the indices that max_pool() found."""
+    shape = list(ops.size(x))
+    steps = _each(kernel if stride is None else stride, count)
+    sides = zip(shape[2:], steps, _each(kernel, count), _each(padding, count))
+    extents = [(n - 1) * s - 2 * p + k for n, s, k, p in sides] if size is None else list(size)[-count:]
+    flat = ops.zeros(*shape[:2], math.prod(extents), dtype=x.dtype)
+    made = ops.scatter(flat, 2, ops.flatten(indices, 2), ops.flatten(x, 2))
+    return ops.unflatten(made, 2, extents)
+
+
+def max_unpool1d(
+    input: Term, indices: Term, kernel_size: Window, stride: Any = None, padding: Window = 0, output_size: Any = None
+) -> Term:
+    """The elements at the places where max_pool1d() found them, 0 elsewhere."""
+    return _max_unpool(input, indices, 1, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Term, indices: Term, kernel_size: Window, stride: Any = None, padding: Window = 0, output_size: Any = None
+) -> Term:
+    """The elements at the places where max_pool2d() found them, 0 elsewhere."""
+    return _max_unpool(input, indices, 2, kernel_size, stride, padding, output_size)
 
 
 def max_pool1d(

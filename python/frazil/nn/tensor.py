@@ -12,7 +12,7 @@ from ..errors import BadInput, Error, Unsupported
 from ..graph import Builder, Term
 from ..lazy.array import LazyArray
 from . import functional as F
-from . import indexing, ops
+from . import indexing, names, ops
 from .arrays import Size, to_array
 from .devices import FORMATS, device as device_of, on_cpu
 from .lazily import immediate
@@ -358,6 +358,31 @@ class Tensor(Shared):
         """Random integers from `low`, or 0, up to but without `high`, in place."""
         return self.assign(ops.randint_like(self, low, high, dtype="int64"))
 
+    def reshape_as(self, other: Term) -> Term:
+        """The elements in the shape of another Term."""
+        return ops.reshape(self, ops.size(other))  # type: ignore[no-any-return]
+
+    def new_empty(self, *size: Any, dtype: Any = None) -> Term:
+        """Zeros of this element type."""
+        return self.new_zeros(*size, dtype=dtype)
+
+    def index_put_(self, indices: Any, values: Any, accumulate: Any = False) -> Any:
+        """x[indices] = values, or += values, in place."""
+        self[tuple(indices)] = self[tuple(indices)] + values if accumulate else values
+        return self
+
+    def fill_diagonal_(self, fill_value: Any) -> Any:
+        """One number on the diagonal, in place."""
+        return self.assign(ops.where(ops.on_diagonal(self, -2), fill_value, self))
+
+    def exponential_(self, lambd: Any = 1.0) -> Any:
+        """Random numbers of the exponential distribution, in place."""
+        return self.assign(ops.div(ops.neg(ops.log1p(ops.neg(ops.rand_like(self)))), lambd))
+
+    def register_hook(self, hook: Any) -> Any:
+        """Refuses: there are no gradients."""
+        raise Unsupported("Frazil does not train: there are no gradients to hook")
+
     def element_size(self) -> Any:
         """The bytes of an element."""
         return self.dtype.itemsize  # type: ignore[union-attr]
@@ -399,6 +424,15 @@ for _name in (
     "sinh subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
 ).split():  # fmt: skip
     setattr(Tensor, _name, getattr(ops, _name))
+for _name in names.__all__:
+    if not hasattr(Tensor, _name):
+        setattr(Tensor, _name, getattr(ops, _name))
+for _name in (
+    "acos acosh asin asinh atan atanh atan2 baddbmm bitwise_not bitwise_xor clamp_max clamp_min cosh cumprod erfc exp2 expm1 "
+    "fix fmod frac greater greater_equal heaviside hypot less less_equal log10 log1p log2 logical_xor logit multiply nan_to_num "
+    "negative not_equal sinc sinh subtract tan true_divide trunc xlogy"
+).split():  # fmt: skip
+    setattr(Tensor, f"{_name}_", _in_place(getattr(ops, _name)))
 for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes"):
     setattr(Tensor, f"{_name}_", _becoming(getattr(ops, _name)))
 
