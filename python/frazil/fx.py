@@ -150,7 +150,8 @@ def _state(module: Any, made: nn.Module) -> Mapping[str, Any]:
         hooks = [*getattr(part, "_forward_pre_hooks", {}).values()]
         others = [hook for hook in hooks if not type(hook).__module__.startswith("torch.nn.utils")]
         if others or getattr(part, "_forward_hooks", {}):
-            raise Unsupported(f"module {type(part).__name__} has hooks: remove them, or write the module with frazil.nn")
+            name = type(part).__name__
+            raise Unsupported(f"module {name} has hooks: remove them, or write the module with frazil.nn")
         for hook in hooks:
             hook(part, None)
     state = module.state_dict()

@@ -37,10 +37,16 @@ LAYERS = {
     "Unfold": (lambda n: n.Unfold((2, 3), dilation=(1, 2), padding=1, stride=2), IMAGE),
     "Fold": (lambda n: n.Fold((5, 6), (2, 3), padding=1, stride=2), normal(2, 12, 9)),
     "pads": (
-        lambda n: n.Sequential(n.ConstantPad2d((1, 0, 2, 1), 3.5), n.ReplicationPad2d((1, 2, 0, 1)), n.ReflectionPad2d(2)), IMAGE
+        lambda n: n.Sequential(
+            n.ConstantPad2d((1, 0, 2, 1), 3.5), n.ReplicationPad2d((1, 2, 0, 1)), n.ReflectionPad2d(2)
+        ), IMAGE
     ),
-    "pads in 1D": (lambda n: n.Sequential(n.ReflectionPad1d(2), n.ConstantPad1d(1, 9.0), n.ReplicationPad1d(1)), normal(2, 3, 5)),
-    "resized": (lambda n: n.Sequential(n.UpsamplingNearest2d(scale_factor=2), n.UpsamplingBilinear2d(size=(5, 4))), IMAGE),
+    "pads in 1D": (
+        lambda n: n.Sequential(n.ReflectionPad1d(2), n.ConstantPad1d(1, 9.0), n.ReplicationPad1d(1)), normal(2, 3, 5)
+    ),
+    "resized": (
+        lambda n: n.Sequential(n.UpsamplingNearest2d(scale_factor=2), n.UpsamplingBilinear2d(size=(5, 4))), IMAGE
+    ),
     "shuffled": (lambda n: n.Sequential(n.ChannelShuffle(2), n.Softmax2d(), n.LocalResponseNorm(3, alpha=0.1)), IMAGE),
     "shrunk": (lambda n: n.Sequential(n.Hardshrink(0.2), n.Softshrink(0.1), n.Threshold(0.3, 2.0), n.RReLU()), IMAGE),
     "TransformerEncoder": (
@@ -53,8 +59,12 @@ LAYERS = {
     ),
     "Transformer": (lambda n: n.Transformer(8, 2, 1, 2, 16, batch_first=True), normal(2, 4, 8), normal(2, 5, 8)),
     "CosineSimilarity": (lambda n: n.CosineSimilarity(-1), normal(2, 4), normal(2, 4)),
-    "CrossEntropyLoss": (lambda n: n.CrossEntropyLoss(label_smoothing=0.2), normal(3, 5, 2), RANDOM.integers(0, 5, (3, 2))),
-    "BCEWithLogitsLoss": (lambda n: n.BCEWithLogitsLoss(reduction="sum"), normal(3, 5), RANDOM.random((3, 5)).astype(np.float32)),
+    "CrossEntropyLoss": (
+        lambda n: n.CrossEntropyLoss(label_smoothing=0.2), normal(3, 5, 2), RANDOM.integers(0, 5, (3, 2))
+    ),
+    "BCEWithLogitsLoss": (
+        lambda n: n.BCEWithLogitsLoss(reduction="sum"), normal(3, 5), RANDOM.random((3, 5)).astype(np.float32)
+    ),
     "SmoothL1Loss": (lambda n: n.SmoothL1Loss(beta=0.3), normal(3, 5), normal(3, 5)),
 }  # fmt: skip
 
@@ -175,7 +185,12 @@ def test_packed_sequences(kind, layers, sides, ordered):
     mine.load_state_dict(theirs.state_dict())
     x = normal(5, 8, 3)
     for first in (None, state):
-        given = lambda n: None if first is None else (n.from_numpy(first),) * 2 if kind == "LSTM" else n.from_numpy(first)  # noqa: E731
+
+
+        def given(n):
+            state = None if first is None else n.from_numpy(first)
+            return (state, state) if kind == "LSTM" and state is not None else state
+
         with torch.no_grad():
             wanted = theirs(torch.from_numpy(x), torch.from_numpy(lengths), given(torch))
         close(mine(ours.from_numpy(x), ours.from_numpy(lengths), given(ours)), wanted)

@@ -66,7 +66,8 @@ class Untyped(nn.Module):
 def test_traced_with_examples():
     module = Untyped()
     x = torch.randn(2, 3)
-    with pytest.raises(frazil.Unsupported, match=r"torch.fx: .*torch.jit.script: .*torch.jit.trace: .*a trace would fix values"):
+    ways = r"torch.fx: .*torch.jit.script: .*torch.jit.trace: .*a trace would fix values"
+    with pytest.raises(frazil.Unsupported, match=ways):
         frazil.from_torch(module, (x, x), dynamic=False)
 
     class Sizes(Untyped):
@@ -162,7 +163,10 @@ def test_a_module_without_inputs_has_the_names_of_weights():
         made(np.ones((2, 4), np.float32))
 
 
-@pytest.mark.parametrize("name", ["ResNet", "Bert", "Decaying", "GreedyDecoder", "UNet", "Swin", "Gpt", "Perceiver", "PackedTagger"])
+FILES = ["ResNet", "Bert", "Decaying", "GreedyDecoder", "UNet", "Swin", "Gpt", "Perceiver", "PackedTagger"]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_files_of_scripts(name, tmp_path):
     """torch.jit.load() has no classes of torch.nn, only their code."""
     make, inputs = MODULES[name]

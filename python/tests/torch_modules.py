@@ -55,7 +55,12 @@ class ResNet(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 4, 7, 2, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(True), nn.MaxPool2d(3, 2, 1))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 4, 7, 2, 3, bias=False),
+            nn.BatchNorm2d(4),
+            nn.ReLU(True),
+            nn.MaxPool2d(3, 2, 1),
+        )
         down = nn.Sequential(nn.Conv2d(4, 8, 1, 2, bias=False), nn.BatchNorm2d(8))
         self.layers = nn.Sequential(self.Bottleneck(4, 4, 2, down), self.Bottleneck(8, 4))
         self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(8, 5)
@@ -85,7 +90,12 @@ class MobileNetV3(nn.Module):
             nn.Conv2d(3, 8, 3, 2, 1), nn.Hardswish(), nn.Conv2d(8, 8, 5, 1, 2, groups=8, bias=False), nn.BatchNorm2d(8),
             nn.Hardswish(inplace=True), self.Squeeze(8, 4), nn.Conv2d(8, 6, 1), nn.ReLU6(),
         )  # fmt: skip
-        self.classifier = nn.Sequential(nn.Linear(6, 10), nn.Hardswish(), nn.Dropout(0.2, inplace=True), nn.Linear(10, 4))
+        self.classifier = nn.Sequential(
+            nn.Linear(6, 10),
+            nn.Hardswish(),
+            nn.Dropout(0.2, inplace=True),
+            nn.Linear(10, 4),
+        )
 
     def forward(self, x):
         x = self.features(x).mean([2, 3])
@@ -115,7 +125,12 @@ class EfficientNet(nn.Module):
 class Mlp(nn.Module):
     def __init__(self, dim, hidden):
         super().__init__()
-        self.fc1, self.act, self.fc2, self.drop = nn.Linear(dim, hidden), nn.GELU(), nn.Linear(hidden, dim), nn.Dropout(0.1)
+        self.fc1, self.act, self.fc2, self.drop = (
+            nn.Linear(dim, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, dim),
+            nn.Dropout(0.1),
+        )
 
     def forward(self, x):
         return self.drop(self.fc2(self.drop(self.act(self.fc1(x)))))
@@ -155,7 +170,11 @@ class ViT(nn.Module):
 class ConvNeXt(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem, self.dwconv, self.norm = nn.Conv2d(3, 8, 4, 4), nn.Conv2d(8, 8, 7, padding=3, groups=8), nn.LayerNorm(8, eps=1e-6)
+        self.stem, self.dwconv, self.norm = (
+            nn.Conv2d(3, 8, 4, 4),
+            nn.Conv2d(8, 8, 7, padding=3, groups=8),
+            nn.LayerNorm(8, eps=1e-6),
+        )
         self.pw1, self.pw2 = nn.Linear(8, 32), nn.Linear(32, 8)
         self.gamma = nn.Parameter(1e-1 * torch.ones(8))
 
@@ -194,8 +213,16 @@ class DenseNet(nn.Module):
 class UNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.inc, self.down, self.bottom = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1)
-        self.up, self.merge, self.out = nn.ConvTranspose2d(8, 4, 2, 2), nn.Conv2d(8, 4, 3, padding=1), nn.Conv2d(4, 2, 1)
+        self.inc, self.down, self.bottom = (
+            nn.Conv2d(3, 4, 3, padding=1),
+            nn.Conv2d(4, 8, 3, padding=1),
+            nn.Conv2d(8, 8, 3, padding=1),
+        )
+        self.up, self.merge, self.out = (
+            nn.ConvTranspose2d(8, 4, 2, 2),
+            nn.Conv2d(8, 4, 3, padding=1),
+            nn.Conv2d(4, 2, 1),
+        )
 
     def forward(self, x):
         x1 = F.relu(self.inc(x))
@@ -230,7 +257,11 @@ class DeepLab(nn.Module):
 class Bert(nn.Module):
     def __init__(self):
         super().__init__()
-        self.word, self.position, self.kind = nn.Embedding(20, 8, padding_idx=0), nn.Embedding(16, 8), nn.Embedding(2, 8)
+        self.word, self.position, self.kind = (
+            nn.Embedding(20, 8, padding_idx=0),
+            nn.Embedding(16, 8),
+            nn.Embedding(2, 8),
+        )
         self.register_buffer("position_ids", torch.arange(16).expand((1, -1)))
         self.norm, self.q, self.k, self.v, self.dense = nn.LayerNorm(8), *(nn.Linear(8, 8) for _ in range(4))
         self.norm2, self.mlp, self.pooler = nn.LayerNorm(8), Mlp(8, 16), nn.Linear(8, 8)
@@ -246,7 +277,8 @@ class Bert(nn.Module):
         e = self.word(input_ids) + self.position(self.position_ids[:, :length]) + self.kind(torch.zeros_like(input_ids))
         h = self.norm(e)
         scores = torch.matmul(self.split(self.q(h)), self.split(self.k(h)).transpose(-1, -2)) / math.sqrt(4)
-        context = torch.matmul(F.softmax(scores + extended, dim=-1), self.split(self.v(h))).permute(0, 2, 1, 3).contiguous()
+        context = torch.matmul(F.softmax(scores + extended, dim=-1), self.split(self.v(h)))
+        context = context.permute(0, 2, 1, 3).contiguous()
         context = context.view(context.size(0), length, 8)
         h = self.norm2(self.mlp(self.dense(context) + h))
         return h, torch.tanh(self.pooler(h[:, 0]))
@@ -257,7 +289,13 @@ class Gpt(nn.Module):
     def __init__(self):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(20, 8), nn.Embedding(16, 8)
-        self.ln, self.attn, self.proj, self.ln2, self.mlp = nn.LayerNorm(8), nn.Linear(8, 24), nn.Linear(8, 8), nn.LayerNorm(8), Mlp(8, 32)
+        self.ln, self.attn, self.proj, self.ln2, self.mlp = (
+            nn.LayerNorm(8),
+            nn.Linear(8, 24),
+            nn.Linear(8, 8),
+            nn.LayerNorm(8),
+            Mlp(8, 32),
+        )
         self.register_buffer("bias", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
 
     def forward(self, idx):
@@ -349,7 +387,11 @@ class Llama(nn.Module):
 class DeepSpeech(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv = nn.Sequential(nn.Conv2d(1, 4, (5, 3), (2, 2), (2, 1)), nn.BatchNorm2d(4), nn.Hardtanh(0, 20, inplace=True))
+        self.conv = nn.Sequential(
+            nn.Conv2d(1, 4, (5, 3), (2, 2), (2, 1)),
+            nn.BatchNorm2d(4),
+            nn.Hardtanh(0, 20, inplace=True),
+        )
         self.rnn, self.fc = nn.GRU(16, 6, 2, bidirectional=True, batch_first=True), nn.Linear(12, 5)
 
     def forward(self, x):
@@ -364,7 +406,11 @@ class DeepSpeech(nn.Module):
 class Wav2Vec(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv0, self.norm0, self.conv1 = nn.Conv1d(1, 6, 5, 2, bias=False), nn.GroupNorm(6, 6), nn.Conv1d(6, 6, 3, 2)
+        self.conv0, self.norm0, self.conv1 = (
+            nn.Conv1d(1, 6, 5, 2, bias=False),
+            nn.GroupNorm(6, 6),
+            nn.Conv1d(6, 6, 3, 2),
+        )
         self.pos = nn.Conv1d(6, 6, 4, padding=2, groups=2)
         self.layer = nn.TransformerEncoderLayer(6, 2, 12, batch_first=True, activation="gelu")
 
@@ -561,7 +607,12 @@ class Swin(nn.Module):
         return x + torch.roll(y, shifts=(1, 1), dims=(1, 2))
 
 
-@module(lambda: [(torch.randn(5, 3), torch.tensor([[0, 1, 2, 4], [1, 2, 3, 0]])), (torch.randn(3, 3), torch.tensor([[0, 1], [1, 0]]))])
+def graphs():
+    edges = torch.tensor([[0, 1, 2, 4], [1, 2, 3, 0]]), torch.tensor([[0, 1], [1, 0]])
+    return [(torch.randn(5, 3), edges[0]), (torch.randn(3, 3), edges[1])]
+
+
+@module(graphs)
 class GraphNet(nn.Module):
     def __init__(self):
         super().__init__()

@@ -408,7 +408,8 @@ class ResNet(nn.Module):
     def make_layer(self, block, out_channels, blocks, stride=1):
         downsample = None
         if (stride != 1) or (self.in_channels != out_channels):
-            downsample = nn.Sequential(conv3x3(self.in_channels, out_channels, stride=stride), nn.BatchNorm2d(out_channels))
+            downsample = nn.Sequential(
+                conv3x3(self.in_channels, out_channels, stride=stride), nn.BatchNorm2d(out_channels))
         layers = []
         layers.append(block(self.in_channels, out_channels, stride, downsample))
         self.in_channels = out_channels
@@ -541,7 +542,7 @@ def use(model, a, b):
     bce = nn.BCELoss()(similar, label)
     return similar, distance, loss, cosine, bce, torch.where(similar > 0.5, 1, 0)
 ''',
-        lambda r: [[floats(r, 3, 1, 12, 12), floats(r, 3, 1, 12, 12)], [floats(r, 1, 1, 12, 12), floats(r, 1, 1, 12, 12)]],
+        lambda r: [[floats(r, n, 1, 12, 12), floats(r, n, 1, 12, 12)] for n in (3, 1)],
     ),
     "text classifier": Program(
         '''

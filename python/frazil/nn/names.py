@@ -16,7 +16,8 @@ from .views import viewing
 
 __all__ = [
     "absolute", "acosh", "adjoint", "aminmax", "arccos", "arcsin", "arctan", "arctan2", "argwhere", "asinh", "atanh",
-    "atleast_1d", "atleast_2d", "bincount", "blackman_window", "block_diag", "broadcast_tensors", "chain_matmul", "clamp_max",
+    "atleast_1d", "atleast_2d", "bincount", "blackman_window", "block_diag", "broadcast_tensors", "chain_matmul",
+    "clamp_max",
     "clamp_min", "column_stack", "concatenate", "copysign", "deg2rad", "dist", "fix", "fliplr", "flipud", "float_power",
     "fmax", "fmin", "ger", "greater", "greater_equal", "hamming_window", "hann_window", "heaviside", "inverse", "isin",
     "kron", "less", "less_equal", "logdet", "logit", "matrix_power", "moveaxis", "nanmean", "nansum", "negative",
@@ -49,12 +50,17 @@ def aminmax(input: Term, *, dim: int | None = None, keepdim: bool = False) -> tu
 
 def fmax(input: Term, other: Term) -> Term:
     """The larger elements, of a number and NaN the number."""
-    return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.maximum(input, other)))  # type: ignore
+    return _numbers(input, other, ops.maximum(input, other))
 
 
 def fmin(input: Term, other: Term) -> Term:
     """The smaller elements, of a number and NaN the number."""
-    return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, ops.minimum(input, other)))  # type: ignore
+    return _numbers(input, other, ops.minimum(input, other))
+
+
+def _numbers(input: Term, other: Term, both: Term) -> Term:
+    """`both`, but of a number and NaN the number."""
+    return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, both))  # type: ignore[no-any-return]
 
 
 def ravel(input: Term) -> Term:

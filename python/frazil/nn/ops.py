@@ -394,6 +394,7 @@ def extent(x: Term, axis: int) -> Any:
     raw = getattr(x, "_raw", None)
     if isinstance(raw, LazyArray) and raw._extents[axis] is not None:
         return raw._extents[axis]
+    axis = axis % builtins.max(rank_of(x), 1)
     shape = Term.shape.__get__(x)
     if shape is not None and isinstance(shape[axis], int):
         return shape[axis]

@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence
 
 import numpy
 
+from ..errors import BadInput
 from ..graph import Term, Value
 from . import ops
 from .recording import TERMS, graph_of
@@ -237,7 +238,10 @@ def cdist(x1: Term, x2: Term, p: float = 2.0) -> Term:
 def cross(input: Term, other: Term, dim: int | None = None) -> Term:
     """The cross products of vectors along `dim`, by default the first dimension of extent 3."""
     if dim is None:
-        dim = [part if isinstance(part, int) else 0 for part in ops.size(input)].index(3)
+        extents = [part if isinstance(part, int) else 0 for part in ops.size(input)]
+        if 3 not in extents:
+            raise BadInput(f"cross() of a term of type {input.type}: name the dimension, none is known to be 3")
+        dim = extents.index(3)
     return ops.sub(
         ops.mul(ops.roll(input, -1, dim), ops.roll(other, -2, dim)),
         ops.mul(ops.roll(input, -2, dim), ops.roll(other, -1, dim))

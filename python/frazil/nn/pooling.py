@@ -38,8 +38,8 @@ def _max_pool(
         found: Any = _max_pool(ops.unsqueeze(x, 0), count, kernel_size, stride, padding, dilation, ceil_mode, True)
         return tuple(ops.select(part, 0, 0) for part in found)  # type: ignore[return-value]
     steps = kernel_size if stride is None or stride == [] else stride
-    where = {"kernel_shape": _each(kernel_size, count), "strides": _each(steps, count), "pads": _each(padding, count) * 2}
-    values, places = x.graph.MaxPool(x, outputs=2, **where, **more)  # type: ignore[misc]
+    more |= {"kernel_shape": _each(kernel_size, count), "strides": _each(steps, count)}
+    values, places = x.graph.MaxPool(x, outputs=2, pads=_each(padding, count) * 2, **more)  # type: ignore[misc]
     area = math.prod(ops.extent(x, axis) for axis in range(2, x.ndim))
     return values, ops.remainder(places, area)  # type: ignore[return-value]
 

@@ -420,17 +420,17 @@ for _name in (
     "acos addcdiv addcmul addmm allclose asin atan atan2 baddbmm bernoulli bitwise_and bitwise_not bitwise_or "
     "bitwise_xor cosh count_nonzero cross cumprod det diag diag_embed diagonal dot equal expm1 fmod frac hypot "
     "index_add index_copy index_fill inner isclose isfinite kthvalue lerp log10 log1p log2 logaddexp logical_xor "
-    "masked_scatter median multinomial multiply mv nan_to_num outer positive scatter_add scatter_reduce "
-    "sinh subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
+    "masked_scatter median multinomial multiply mv nan_to_num outer positive scatter_add scatter_reduce sinh "
+    "subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
 ).split():  # fmt: skip
     setattr(Tensor, _name, getattr(ops, _name))
 for _name in names.__all__:
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, getattr(ops, _name))
 for _name in (
-    "acos acosh asin asinh atan atanh atan2 baddbmm bitwise_not bitwise_xor clamp_max clamp_min cosh cumprod erfc exp2 expm1 "
-    "fix fmod frac greater greater_equal heaviside hypot less less_equal log10 log1p log2 logical_xor logit multiply nan_to_num "
-    "negative not_equal sinc sinh subtract tan true_divide trunc xlogy"
+    "acos acosh asin asinh atan atanh atan2 baddbmm bitwise_not bitwise_xor clamp_max clamp_min cosh cumprod erfc "
+    "exp2 expm1 fix fmod frac greater greater_equal heaviside hypot less less_equal log10 log1p log2 logical_xor "
+    "logit multiply nan_to_num negative not_equal sinc sinh subtract tan true_divide trunc xlogy"
 ).split():  # fmt: skip
     setattr(Tensor, f"{_name}_", _in_place(getattr(ops, _name)))
 for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes"):
