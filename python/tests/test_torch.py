@@ -1,6 +1,7 @@
 """frazil.torch: programs of PyTorch with changed imports, against PyTorch."""
 
-import sys
+import linecache
+import re
 import types
 
 import frazil
@@ -14,11 +15,14 @@ THEIRS = "import torch, torch.nn as nn, torch.nn.functional as F\n"
 OURS = "import frazil.torch as torch, frazil.torch.nn as nn, frazil.torch.nn.functional as F\n"
 
 
-def executed(header, text):
+def executed(header, text, name):
     """The names that the text defines after the imports of `header`."""
     package = "torch" if header is THEIRS else "frazil.torch"
+    text = re.sub(r"\btorch_(\w+)", rf"{package}.\1", header + text)
+    file = f"<{package} {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # torch.jit reads it
     names = {"__name__": "program"}
-    exec(compile(header + text.replace("torch_packed", package + ".nn.utils.rnn"), header.split()[1], "exec"), names)
+    exec(compile(text, file, "exec"), names)
     return types.SimpleNamespace(**names)
 
 
@@ -42,7 +46,7 @@ def close(made, wanted):
 def test_programs(name):
     program = PROGRAMS[name]
     torch.manual_seed(3)
-    theirs, ours = executed(THEIRS, program.text), executed(OURS, program.text)
+    theirs, ours = executed(THEIRS, program.text, name), executed(OURS, program.text, name)
     their_model, our_model = theirs.make().eval(), ours.make().eval()
     assert list(our_model.state_dict()) == list(their_model.state_dict())
     our_model.load_state_dict(their_model.state_dict())

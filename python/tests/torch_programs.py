@@ -1,5 +1,6 @@
 """Programs as PyTorch's tutorials write them: each is a text that runs with PyTorch and with frazil.torch.
 
+`torch_nn` and the like stand for packages of either.
 make() returns the module, use(model, *arrays) what is compared. `arrays` of a program returns one list for each call.
 """
 
@@ -629,7 +630,7 @@ def use(model, states):
     ),
     "tagger": Program(
         '''
-from torch_packed import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch_nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 class GRUTagger(nn.Module):
     def __init__(self, vocab, tags):
@@ -858,5 +859,68 @@ def use(model, x):
     return made
 ''',
         lambda r: [[floats(r, 1, 10)], [floats(r, 4, 10)]],
+    ),
+    "library": Program(
+        '''
+from torch_nn.parameter import Parameter
+from torch_utils.checkpoint import checkpoint
+
+torch.backends.cudnn.benchmark = True
+
+@torch.jit.script
+def fused_gelu(x):
+    return x * 0.5 * (1.0 + torch.erf(x / 1.41421))
+
+class Block(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.norm, self.proj = nn.LayerNorm(dim), nn.utils.weight_norm(nn.Linear(dim, dim))
+        self.scale = Parameter(torch.full((dim,), 0.5), requires_grad=False)
+        self.register_buffer("steps", torch.zeros(1, dtype=torch.long), persistent=False)
+
+    def forward(self, x):
+        if torch.jit.is_scripting() or x.dim() != 3:
+            raise RuntimeError(f"unexpected shape {x.shape}")
+        return x + self.scale * fused_gelu(self.proj(self.norm(x)))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(4) for _ in range(2))
+        self.heads = nn.ModuleDict({"a": nn.Linear(4, 2), "b": nn.Sequential(nn.Linear(4, 3), nn.Tanh())})
+        self.apply(self._init_weights)
+
+    @staticmethod
+    def _init_weights(module):
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.trunc_normal_(module.bias, std=0.02)
+
+    @torch.no_grad()
+    def forward(self, x, *, head="a"):
+        for block in self.blocks:
+            x = checkpoint(block, x)
+        return {head: self.heads[head](x), "norm": torch.linalg.norm(x, dim=-1)}
+
+def make():
+    return nn.DataParallel(Model())
+
+def use(model, x, y):
+    data = torch.utils.data.TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
+    loader = torch.utils.data.DataLoader(data, batch_size=2)
+    made, losses = [], 0.0
+    with torch.inference_mode():
+        for inputs, targets in loader:
+            inputs = torch.autograd.Variable(inputs).to("cpu", non_blocking=True)
+            out = model.module(inputs, head="b")
+            losses += F.cross_entropy(out["b"].mean(1), targets).item() * inputs.size(0)
+            made += [out["b"], out["norm"], model.module(inputs)["a"].flatten(1)]
+    counted = sum(p.numel() for n, p in model.named_parameters() if "bias" not in n)
+    try:
+        model.module(torch.zeros(2, 4))
+    except RuntimeError as error:
+        text = str(error)[:16]
+    return made, losses / len(data), len(loader), counted, text
+''',
+        lambda r: [[floats(r, 5, 3, 4), tokens(r, 3, 5)]],
     ),
 }

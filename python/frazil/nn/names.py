@@ -25,12 +25,13 @@ __all__ = [
     "split_with_sizes", "stft", "swapdims", "tril_indices", "triu_indices", "unfold", "vdot", "xlogy",
 ]  # fmt: skip
 
-absolute, negative, arccos, arcsin, arctan, arctan2 = ops.abs, ops.neg, ops.acos, ops.asin, ops.atan, ops.atan2
-greater, greater_equal, less, less_equal, not_equal = ops.gt, ops.ge, ops.lt, ops.le, ops.ne
-moveaxis, swapdims, concatenate, row_stack = ops.movedim, ops.transpose, ops.cat, ops.vstack
-ger, fix, vdot, split_with_sizes = ops.outer, ops.trunc, ops.dot, ops.split
-asinh, acosh = ops._unary("Asinh", "The inverse of sinh."), ops._unary("Acosh", "The inverse of cosh.")
-atanh = ops._unary("Atanh", "The inverse of tanh.")
+_of: Any = ops
+absolute, negative, arccos, arcsin, arctan, arctan2 = _of.abs, _of.neg, _of.acos, _of.asin, _of.atan, _of.atan2
+greater, greater_equal, less, less_equal, not_equal = _of.gt, _of.ge, _of.lt, _of.le, _of.ne
+moveaxis, swapdims, concatenate, row_stack = _of.movedim, _of.transpose, _of.cat, _of.vstack
+ger, fix, vdot, split_with_sizes = _of.outer, _of.trunc, _of.dot, _of.split
+asinh, acosh = _of._unary("Asinh", "The inverse of sinh."), _of._unary("Acosh", "The inverse of cosh.")
+atanh = _of._unary("Atanh", "The inverse of tanh.")
 
 
 def clamp_min(input: Term, min: Value) -> Term:

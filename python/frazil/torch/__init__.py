@@ -17,7 +17,7 @@ from ..nn.functional import cond, while_loop
 from ..nn.ops import *  # noqa: F403
 from ..nn.tensor import Tensor
 from ..weights import load_state_dict
-from . import cuda, distributions, nn, utils
+from . import autograd, backends, cuda, distributions, jit, linalg, nn, utils
 from .modes import (
     autocast,
     device,
@@ -51,8 +51,6 @@ inf, nan, pi, e = 1e400, 1e400 - 1e400, 3.141592653589793, 2.718281828459045
 __version__ = "1.13.0+frazil"
 MISSING = {
     "optim": "Frazil does not train: leave out optimizers",
-    "autograd": "Frazil does not train: there are no gradients",
-    "jit": "models are compiled by frazil.nn.compile()",
     "compile": "models are compiled by frazil.nn.compile()",
     "distributed": "a process computes by itself",
     "save": "weights are saved by frazil.save_safetensors()",

@@ -2,4 +2,4 @@
 
 from ...nn import *  # noqa: F403
 from ...nn import Module, Parameter
-from . import functional, init, utils  # type: ignore[no-redef]
+from . import functional, init, parameter, utils  # type: ignore[no-redef]

@@ -1,3 +1,3 @@
-"""Helpers: data."""
+"""Helpers: data, and checkpoints of activations."""
 
-from . import data
+from . import checkpoint, data

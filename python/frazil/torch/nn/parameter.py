@@ -1,0 +1,3 @@
+"""Weights."""
+
+from ...nn.module import Parameter

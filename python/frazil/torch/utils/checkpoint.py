@@ -1,0 +1,10 @@
+"""Activations are not kept for gradients."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
+    """function(*args, **kwargs)."""
+    return function(*args, **kwargs)
