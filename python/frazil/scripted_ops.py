@@ -7,6 +7,7 @@ import math
 import operator
 from typing import Any, Callable, Mapping, Sequence
 
+from .effects import NeedsValues
 from .errors import Unsupported
 from .nn import functional as F
 from .nn import ops
@@ -28,6 +29,28 @@ IGNORED = {
 def is_unknown(value: Any) -> bool:
     """Whether a value is known only in a run of the graph that is recorded."""
     return isinstance(value, Tensor) and (not getattr(value.graph, "readable", False) or value._raw._traced)
+
+
+class Grown:
+    """A list of Tensors of one shape, of which a loop of the graph has appended some in each iteration."""
+
+    def __init__(self, before: list[Any], appended: list[Any]) -> None:
+        self.before = before
+        self.appended = appended[0] if len(appended) == 1 else ops.flatten(ops.stack(appended, 1), 0, 1)
+
+    def stacked(self, dim: int = 0) -> Any:
+        """All along a new dimension."""
+        whole = ops.cat([*(ops.unsqueeze(x, 0) for x in self.before), self.appended], 0)
+        return ops.movedim(whole, 0, dim)
+
+    def joined(self, dim: int = 0) -> Any:
+        """One after the other along a dimension."""
+        axis = ops.axis_of(self.appended, dim, -1)
+        return ops.flatten(ops.movedim(self.stacked(), 0, axis), axis, axis + 1)
+
+
+def _of_list(function: Callable[..., Any], grown: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda tensors, dim=0: (grown if isinstance(tensors, Grown) else function)(tensors, dim)
 
 
 def type_of(number: Any) -> Any:
@@ -109,11 +132,19 @@ def _slice(x: Any, *args: Any) -> Any:
     return x[(*[slice(None)] * ops.axis_of(x, dim or 0), slice(start, end, 1 if step is None else step))]
 
 
+def _length(values: Any) -> Any:
+    if isinstance(values, Grown):
+        values = values.stacked()
+    return values.shape[0] if isinstance(values, Tensor) else len(values)
+
+
 def _getitem(values: Any, key: Any) -> Any:
-    return values[key]
+    return values.stacked()[key] if isinstance(values, Grown) else values[key]
 
 
 def _append(values: list[Any], value: Any) -> list[Any]:
+    if isinstance(values, Grown):
+        raise NeedsValues("a list that a loop of the graph has made grows")
     values.append(value)
     return values
 
@@ -261,8 +292,9 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "copy": lambda values: values.copy(),
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
+    "stack": _of_list(ops.stack, Grown.stacked), "cat": _of_list(ops.cat, Grown.joined),
     "__getitem__": _getitem, "append": _append, "_set_item": _set_item,
-    "len": lambda x: x.shape[0] if isinstance(x, Tensor) else len(x),
+    "len": lambda x: _length(x),
     "keys": lambda d: list(d.keys()), "values": lambda d: list(d.values()), "items": lambda d: list(d.items()),
     "__contains__": lambda values, key: key in values, "extend": lambda a, b: a.extend(b), "insert": lambda a, i,
     x: a.insert(i, x),

@@ -12,13 +12,13 @@ import itertools
 import re
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
-from . import nn
+from . import nn, trees
 from .effects import NeedsValues
 from .errors import BadInput, Error, Unsupported
 from .nn import ops
-from .nn.control import cond, while_loop
+from .nn.control import cond
 from .nn.tensor import Tensor
-from .scripted_ops import OPERATORS, SCALARS, bound, is_unknown
+from .scripted_ops import OPERATORS, SCALARS, Grown, bound, is_unknown
 from .torch_names import function_named
 
 MOST_ITERATIONS = 1 << 14  # of a loop that is recorded iteration by iteration
@@ -67,7 +67,10 @@ class Scripted(nn.Module):
         def forward(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
-            return method(Reference(self.root, self._script), "forward", list(given.arguments.values()))
+            made = method(Reference(self.root, self._script), "forward", list(given.arguments.values()))
+            if any(isinstance(leaf, Grown) for leaf in trees.flatten(made)[0]):
+                raise NeedsValues("forward returns a list whose length is known only in a run: stack() it")
+            return made
 
         forward.__signature__ = signature  # type: ignore[attr-defined]
         return forward
@@ -269,7 +272,7 @@ def loop_node(node: Any, values: dict[str, Any]) -> Any:
         return run_block(body, around)
 
     if is_unknown(trips):
-        return _one_or_all(_graph_loop(step, trips, condition, carried, values))
+        return _one_or_all(_graph_loop(node, step, trips, condition, carried, values))
     count = 0
     while count < trips and not is_unknown(condition) and bool(condition):
         if count >= MOST_ITERATIONS:
@@ -277,33 +280,61 @@ def loop_node(node: Any, values: dict[str, Any]) -> Any:
         before = list(carried)
         condition, *carried = step(count, carried, values)
         if is_unknown(condition):  # what was recorded of this iteration is not used
-            return _one_or_all(_graph_loop(step, trips - count, True, before, values, count))
+            return _one_or_all(_graph_loop(node, step, trips - count, True, before, values, count))
         count += 1
     if is_unknown(condition):
-        return _one_or_all(_graph_loop(step, trips, condition, carried, values))
+        return _one_or_all(_graph_loop(node, step, trips, condition, carried, values))
     return _one_or_all(carried)
 
 
 def _graph_loop(
-    step: Callable[..., Any], trips: Any, condition: Any, carried: list[Any], values: dict[str, Any], first: int = 0
+    loop: Any, step: Callable[..., Any], trips: Any, condition: Any, carried: list[Any], values: dict[str, Any], first: int = 0
 ) -> list[Any]:
+    """A Loop of the graph, from iteration `first` on. Lists that grow in it become what it collects."""
     for value in carried:
         if not isinstance(value, (Tensor, bool, int, float)):
             raise NeedsValues(
                 f"a loop whose number of iterations is known only in a run carries a {type(value).__name__}: "
                 "fix the extent (`dynamic`), or keep a Tensor"
             )
+    growing = _growing(loop)
+
+    def body(i: Any, runs: Any, *parts: Any) -> Any:
+        around = {**values, **{name: [] for name in growing}}
+        runs, *made = step(ops.add(i, first), parts, around)
+        return (_condition(runs), *made, *(x for name in growing for x in around[name]))
+
     endless = not is_unknown(trips) and trips >= 1 << 60
-    start = [condition if isinstance(condition, Tensor) else ops.tensor(bool(condition)), ops.tensor(first), *carried]
+    graph = ops.current()
+    terms = [value if isinstance(value, Tensor) else graph.constant(value) for value in carried]
+    made = graph.loop(None if endless else trips, _condition(condition), terms, body, collected=sum(growing.values()))
+    results = list(made) if isinstance(made, tuple) else [made]
+    rest = iter(results[len(carried) :])
+    for name, count in growing.items():
+        values[name] = Grown(values[name], [next(rest) for _ in range(count)])
+    return results[: len(carried)]
 
-    def holds(runs: Any, i: Any, *parts: Any) -> Any:
-        return runs if endless else ops.logical_and(runs, ops.lt(i, trips if not first else trips + first))
 
-    def body(runs: Any, i: Any, *parts: Any) -> Any:
-        runs, *parts = step(i, parts, dict(values))  # type: ignore[assignment]
-        return (runs if isinstance(runs, Tensor) else ops.tensor(bool(runs)), ops.add(i, 1), *parts)
+def _condition(value: Any) -> Any:
+    """A scalar bool."""
+    if not isinstance(value, Tensor):
+        return ops.tensor(bool(value))
+    return ops.reshape(ops.cast(value, "bool"), ()) if value.ndim or value.dtype != "bool" else value
 
-    return list(while_loop(holds, body, tuple(start))[2:])
+
+def _growing(loop: Any) -> dict[str, int]:
+    """The lists from outside of a loop that its body appends to, and how often in an iteration."""
+    (body,) = loop.blocks()
+    own = {value.debugName() for node in body.nodes() for value in node.outputs()}
+    found: dict[str, int] = {}
+    for node in body.nodes():
+        names = [value.debugName() for value in node.inputs()]
+        if node.kind() == "aten::append" and names[0] not in own:
+            found[names[0]] = found.get(names[0], 0) + 1
+        for block in node.blocks():
+            if any(part.kind() == "aten::append" for part in block.nodes()):
+                raise NeedsValues("a list grows in a branch of a loop whose number of iterations is known only in a run")
+    return found
 
 
 def _listed(node: Any, values: dict[str, Any]) -> Any:

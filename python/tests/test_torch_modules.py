@@ -2,6 +2,7 @@
 
 import random
 import warnings
+from typing import List
 
 import frazil
 import numpy as np
@@ -16,7 +17,7 @@ OPTIONAL = {"Conditioned"}  # whose calls differ in which arguments are None
 HOW = {
     "EarlyExit": {"If"}, "Halving": {"Loop"}, "Repeated": {"Loop"}, "Decaying": {"Loop", "If"},
     "UnrolledCell": {"Loop"},
-    "Suppression": {"Loop"}, "MixtureOfExperts": {"If"},
+    "Suppression": {"Loop"}, "Collected": {"Loop"}, "Bidirectional": {"Loop"}, "MixtureOfExperts": {"If"},
 }  # fmt: skip
 
 
@@ -152,6 +153,21 @@ def test_attributes_and_buffers_of_scripted_modules():
     for sign in (1, -1):
         x = sign * torch.tensor([1.0, 3.0])
         close(model(x.numpy()), module(x))
+
+
+def test_a_list_of_unknown_length_is_not_returned():
+    class Listed(nn.Module):
+        def forward(self, x):
+            found: List[torch.Tensor] = []
+            for t in range(x.size(0)):
+                found.append(x[t] * t)
+            return found
+
+    x = torch.randn(3, 2)
+    with pytest.raises(frazil.Unsupported, match="returns a list whose length is known only in a run"):
+        frazil.from_torch(Listed(), x)
+    close(list(frazil.from_torch(Listed(), x, dynamic=False)(x.numpy())), Listed()(x))
+    close(frazil.from_torch(Listed())(x.numpy()), Listed()(x))
 
 
 def test_a_module_without_inputs_has_the_names_of_weights():

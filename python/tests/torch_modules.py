@@ -695,3 +695,48 @@ class Checked(nn.Module):
             raise ValueError("three channels")
         y = self.crop(self.conv(x), 4)
         return y.flatten(1).mean(dim=1), y.std(dim=(2, 3))
+
+
+@module(images((2, 4, 3), (1, 7, 3)))
+class Collected(nn.Module):
+    """Lists that grow over the length of a sequence."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out = nn.GRUCell(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = torch.zeros(x.size(0), 4)
+        states: List[Tensor] = []
+        scores: List[Tensor] = [torch.zeros(x.size(0), 1, 2)]
+        for t in range(x.size(1)):
+            h = self.cell(x[:, t], h)
+            states.append(h)
+            scores.append(self.out(h).unsqueeze(1))
+            scores.append(-self.out(h).unsqueeze(1))
+        return torch.stack(states, dim=1), torch.cat(scores, 1), states[-1], len(scores) * torch.ones(1)
+
+
+@module(images((3, 2, 4), (6, 1, 4)))
+class Bidirectional(nn.Module):
+    """A loop forwards and one backwards, with a stop on a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = torch.zeros_like(x[0])
+        ahead: List[Tensor] = []
+        for t in range(x.shape[0]):
+            h = torch.tanh(self.w(x[t]) + h)
+            ahead.append(h)
+        back: List[Tensor] = []
+        for t in range(x.shape[0] - 1, -1, -1):
+            h = torch.tanh(self.w(x[t]) - h)
+            back.append(h)
+        steps = 0
+        while bool((h.abs() > 0.05).any()) and steps < 5:
+            h = h * 0.5
+            steps += 1
+        return torch.stack(ahead), torch.stack(back).flip(0), h
