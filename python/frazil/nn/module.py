@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, TypeVar
 import numpy
 from numpy import ndarray
 
-from .._frazil import DType, dtype as dtype_of
+from .._frazil import DType, dtype as dtype_of, lazy_array
 from ..effects import NeedsValues
 from ..errors import BadInput, Unsupported
 from ..graph import Term
@@ -156,6 +156,7 @@ class Module:
     """
 
     training = False  # there is inference only
+    several = False  # whether a class of this package records many nodes, so that Tensors call it as one
 
     def __init__(self) -> None:
         for name in ("_parameters", "_buffers", "_modules", "_tensors", "_compiled"):
@@ -505,11 +506,17 @@ def recorded(module: Module, name: str, value: Any) -> Any:
 def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
     """A buffer as a Tensor; a change of it changes the buffer."""
     known = module._compiled.setdefault("buffers", {})
+    changing: set[str] = module._compiled.setdefault("changing", set())
     if name not in known or known[name][0] is not array:
-        known[name] = (array, parameter(array))
+        known[name] = (array, lazy_array(array, None, False, name not in changing))
     graph = immediate()
     made: Any = graph.term_type(graph, known[name][1])
-    made._owner = lambda changed: setattr(module, name, changed)
+
+    def take(changed: Any) -> None:
+        changing.add(name)  # what is compiled does not contain it any more
+        setattr(module, name, changed)
+
+    made._owner = take
     return made
 
 

@@ -150,6 +150,7 @@ class _Cell(Module):
     """One step of a recurrent layer."""
 
     gates = 1
+    several = True
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

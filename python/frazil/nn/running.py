@@ -73,7 +73,7 @@ def _on_tensors(module: Module, args: Any, kwargs: Any) -> Any:
     def direct() -> Any:
         return _forward(module, args, kwargs)
 
-    alone = not module._modules and type(module).__module__.startswith("frazil.nn.")
+    alone = not module._modules and type(module).__module__.startswith("frazil.nn.") and not module.several
     return direct() if alone else _recorded_or(module, recorded, direct)
 
 
