@@ -11,7 +11,7 @@ import sysconfig
 import threading
 import types
 import warnings
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import numpy
 

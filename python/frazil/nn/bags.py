@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from ..errors import BadInput
-from ..graph import Term, Value
+from ..graph import Term
 from . import ops
 from .init import uniform
 from .module import Module, Parameter

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence, Union
+from typing import Any, Sequence, Union
 
 import numpy
 
-from ..errors import BadInput, Unsupported
+from ..errors import BadInput
 from ..graph import Term, Value
 from . import ops
 from .accepting import in_place

@@ -13,7 +13,7 @@ from typing import Any, Callable, NamedTuple, Sequence, Union
 import numpy
 
 from .._frazil import DType, dtype as dtype_of
-from ..errors import BadInput, Unsupported
+from ..errors import Unsupported
 from ..graph import Builder, Term, Value
 from ..lazy.array import LazyArray
 from .arrays import Size

@@ -6,7 +6,6 @@ from typing import Any, Callable
 
 import numpy
 
-from .._frazil import dtype as dtype_of
 from ..effects import NeedsValues
 from ..errors import BadInput, Error, Unsupported
 from ..graph import Builder, Term

@@ -1,3 +1,5 @@
 """Weights."""
 
+from __future__ import annotations
+
 from ...nn.module import Parameter
