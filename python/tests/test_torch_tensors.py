@@ -563,3 +563,15 @@ def test_tensors_of_pytorch_and_arrays_as_arguments():
     close(linear(torch.from_numpy(x)), torch.from_numpy(linear(x)))
     assert torch.from_dlpack(ours.from_numpy(x)).tolist() == x.tolist()
     assert (np.ones(2, np.float32) * ours.ones(2)).tolist() == [1, 1] and np.tanh(ours.zeros(1)).tolist() == [0]
+
+
+@pytest.mark.parametrize("convert", [np.asarray, ours.from_numpy, frazil.numpy.array])
+def test_numbers_that_differ_in_each_call(convert):
+    class Steps(nn.Module):
+        def forward(self, x, t):
+            return x * 2 + t
+
+    module, x = Steps(), np.ones(2, np.float32)
+    for t in range(270):
+        assert np.asarray(module(convert(x), t)).tolist() == [2 + t] * 2
+    assert "256 different values: pass numbers that change as arrays" in nn.reason(module)

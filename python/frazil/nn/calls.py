@@ -24,6 +24,7 @@ OWN = {
     "_parameters", "_buffers", "_modules", "_tensors", "_compiled", "_transient", "_version",
     "_hooks", "_pre_hooks", "_derived",
 }  # fmt: skip
+MOST = 256  # models of one module
 _changes = [0]  # counts changes of any module
 
 
@@ -152,6 +153,8 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     models = current(module)
     compiled = models.get(key)
     if compiled is None:
+        if len(models) >= MOST:
+            raise Refused(f"forward was recorded for {MOST} different values: pass numbers that change as arrays")
         compiled = models[key] = _record_call(module, leaves, trees.flatten([args, kwargs])[1])
     made = compiled.model(*(leaf for leaf in leaves if isinstance(leaf, numpy.ndarray)))
     if compiled.structure == trees.LEAF:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy
 
 from .. import _frazil, trees
+from ..errors import LimitExceeded
 from ..graph import Term
 from ..lazy.array import LazyArray
 from ..lazy.functions import Function
@@ -88,7 +89,7 @@ def _recorded_or(module: Module, recorded: Callable[[], Any], direct: Callable[[
         return direct()
     try:
         return recorded()
-    except calls.Refused as error:
+    except (calls.Refused, LimitExceeded) as error:
         refusal = error
     made = direct()
     module._compiled["direct"] = str(refusal)
