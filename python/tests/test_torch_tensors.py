@@ -440,6 +440,17 @@ def test_changes_of_weights_and_buffers():
     module.offset += 1
     module.scale.data.mul_(2)
     assert module(x, 0).tolist() == [4, 7]
+    module.scale += 1
+    module.scale[0] = 0
+    assert module(x, 0).tolist() == [2, 9] and isinstance(module.scale, nn.Parameter)
+
+    class Grows(Counts):
+        def forward(self, x):
+            self.scale += 1
+            return x * self.scale
+
+    grows = Grows()
+    assert [grows(x).tolist() for _ in range(2)] == [[2, 4], [3, 6]] and grows.scale.tolist() == [3, 3]
 
 
 def test_an_argument_that_changes_in_place():
@@ -463,8 +474,10 @@ def test_what_is_refused_says_so():
         nn.Linear(2, 2).to(ours.device("cuda:1"))
     with pytest.raises(frazil.Unsupported, match="does not train"):
         x.sum().backward()
-    with pytest.raises(AttributeError, match="'optim': Frazil does not train"):
-        ours.optim
+    with pytest.raises(AttributeError, match="'Adam': Frazil does not train"):
+        ours.optim.Adam
+    with pytest.raises(AttributeError, match="'fft': it is not supported"):
+        ours.fft
     with pytest.raises(frazil.BadInput, match="can't be cast in place"):
         ours.arange(3).add_(0.5)
     with pytest.raises(frazil.BadInput, match="clone"):

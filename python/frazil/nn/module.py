@@ -132,9 +132,10 @@ class Hook:
             self._module._touch()
 
 
-def _delegate(name: str) -> None:
+def _delegate(name: str, in_place: bool = False) -> None:
     def method(self: Parameter, *args: Any) -> Any:
-        return getattr(self.tensor(), name)(*args)
+        made = getattr(self.tensor(), name)(*args)
+        return self if in_place else made
 
     setattr(Parameter, name, method)
 
@@ -142,6 +143,8 @@ def _delegate(name: str) -> None:
 for _symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
     _delegate(f"__{_symbol}__")
     _delegate(f"__r{_symbol}__")
+for _symbol in ("iadd", "isub", "imul", "itruediv"):
+    _delegate(f"__{_symbol}__", True)
 for _symbol in ("lt", "le", "gt", "ge", "neg", "abs", "float", "int", "bool", "iter", "dlpack", "dlpack_device"):
     _delegate(f"__{_symbol}__")
 
@@ -222,6 +225,9 @@ class Module:
         if kind is None:
             kind = next((k for k in ("_parameters", "_buffers", "_modules") if name in own[k]), None)
             kind = "_tensors" if kind is None and isinstance(value, Term) else kind
+            if kind == "_parameters" and isinstance(value, Term) and own[kind][name] is not None:
+                own[kind][name].data = value  # what `module.weight += 1` assigns in forward
+                return
             if kind == "_buffers" and value is not None:
                 value = read_only(to_array(value))
             elif kind in ("_parameters", "_modules") and value is not None:

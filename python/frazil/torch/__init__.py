@@ -17,7 +17,7 @@ from ..nn.functional import cond, while_loop
 from ..nn.ops import *  # noqa: F403
 from ..nn.tensor import Tensor
 from ..weights import load_state_dict
-from . import autograd, backends, cuda, distributions, jit, linalg, nn, utils
+from . import autograd, backends, cuda, distributions, jit, linalg, nn, optim, utils
 from .modes import (
     autocast,
     device,
@@ -50,7 +50,6 @@ LongTensor, IntTensor, BoolTensor, ByteTensor = typed("int64"), typed("int32"), 
 inf, nan, pi, e = 1e400, 1e400 - 1e400, 3.141592653589793, 2.718281828459045
 __version__ = "1.13.0+frazil"
 MISSING = {
-    "optim": "Frazil does not train: leave out optimizers",
     "compile": "models are compiled by frazil.nn.compile()",
     "distributed": "a process computes by itself",
     "save": "weights are saved by frazil.save_safetensors()",
