@@ -288,8 +288,9 @@ def loop_node(node: Any, values: dict[str, Any]) -> Any:
 
 
 def _graph_loop(
-    loop: Any, step: Callable[..., Any], trips: Any, condition: Any, carried: list[Any], values: dict[str, Any], first: int = 0
-) -> list[Any]:
+    loop: Any, step: Callable[..., Any], trips: Any, condition: Any, carried: list[Any], values: dict[str, Any],
+    first: int = 0,
+) -> list[Any]:  # fmt: skip
     """A Loop of the graph, from iteration `first` on. Lists that grow in it become what it collects."""
     for value in carried:
         if not isinstance(value, (Tensor, bool, int, float)):
@@ -333,7 +334,7 @@ def _growing(loop: Any) -> dict[str, int]:
             found[names[0]] = found.get(names[0], 0) + 1
         for block in node.blocks():
             if any(part.kind() == "aten::append" for part in block.nodes()):
-                raise NeedsValues("a list grows in a branch of a loop whose number of iterations is known only in a run")
+                raise NeedsValues("a list grows in a branch of a loop whose number of iterations only a run tells")
     return found
 
 
