@@ -30,7 +30,11 @@ def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: A
     options  of runs, as for frazil.load()
     Raises Unsupported with the node and what it calls where Frazil has nothing of that name.
     """
-    module = convert(graph_module)
+    return compiled(convert(graph_module), inputs, dynamic, options)
+
+
+def compiled(module: nn.Module, inputs: Any, dynamic: Any, options: Mapping[str, Any]) -> Model:
+    """A model of a module with inputs as from_fx() takes them."""
     if isinstance(inputs, Mapping) and inputs and all(isinstance(calls._spec(v), calls.Spec) for v in inputs.values()):
         return calls.from_types(module, inputs, **options)
     return calls.compile(module, inputs, dynamic, **options)

@@ -9,8 +9,6 @@ from typing import Any, Callable, Iterator, Mapping
 from . import fx, nn
 from .effects import NeedsValues, Watch, refused
 from .errors import BadInput, Unsupported
-from .model import Model
-from .nn import calls
 from .nn.arrays import to_array
 from .torch_scripts import Scripted
 
@@ -35,9 +33,7 @@ def from_torch(module: Any, inputs: Any = None, *, dynamic: Any = True, **option
         for how, make in WAYS.items():
             try:
                 made = make(module, inputs, dynamic)
-                return made if inputs is None else _compiled(made, inputs, dynamic, options)
-            except KeyboardInterrupt:
-                raise
+                return made if inputs is None else fx.compiled(made, inputs, dynamic, options)
             except Exception as error:
                 reasons.append(f"{how}: {_first_lines(error)}")
     finally:
@@ -48,12 +44,6 @@ def from_torch(module: Any, inputs: Any = None, *, dynamic: Any = True, **option
 def _first_lines(error: Exception) -> str:
     text = " ".join(row.strip() for row in str(error).strip().splitlines()[:6] if row.strip())
     return f"{text[:4000] or type(error).__name__}"
-
-
-def _compiled(module: nn.Module, inputs: Any, dynamic: Any, options: Mapping[str, Any]) -> Model:
-    if isinstance(inputs, Mapping) and inputs and all(isinstance(calls._spec(v), calls.Spec) for v in inputs.values()):
-        return calls.from_types(module, inputs, **options)
-    return calls.compile(module, inputs, dynamic, **options)
 
 
 def _by_fx(module: Any, inputs: Any, dynamic: Any) -> nn.Module:
