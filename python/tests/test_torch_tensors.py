@@ -499,6 +499,7 @@ def test_element_types_of_modules():
 
 def test_hooks_see_what_modules_return():
     module, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU()), []
+    module[0].weight.data.fill_(0.5)
     hook = module[0].register_forward_hook(lambda part, args, made: seen.append(made.shape))
     x = np.ones((4, 3), np.float32)
     plain = module(x)
