@@ -168,6 +168,15 @@ class Patch : public Body {
   /// Replaces every use of the value, also as a model output, by `with`, which takes its name; what the patch taps of
   /// the old one is then called NAME#1. Names as for tap().
   void replace(std::string_view value, Term with);
+  /// Puts an If, called `name`, in the place of the values `outputs` of one body: they are computed where `condition`
+  /// holds, and `otherwise` elsewhere. The nodes that nothing but `outputs` needs move into the first branch, so that a
+  /// run that takes the other one does not pay for them. Nodes stay that the condition, `otherwise` or others need, and
+  /// those that make `inputs`. Returns the results of the If. commit() throws Code::bad_model where the node of an
+  /// output would stay.
+  ///
+  ///   patch.wrap({"layer2"}, patch.tap("busy"), [&](Body&) { return std::vector{patch.tap("layer1")}; });
+  std::vector<Term> wrap(const std::vector<std::string>& outputs, Term condition, const Side& otherwise,
+                         const std::vector<std::string>& inputs = {}, std::string_view name = {});
   /// Removes the node of this name. Its results must have no uses once the patch is applied.
   void remove(std::string_view node);
   void set_attribute(std::string_view node, std::string_view attribute, const Attribute& value);

@@ -465,6 +465,27 @@ class Patch(Builder):
         self._raw.replace(value, self._raw_of(by))
 
     @_located
+    def wrap(
+        self,
+        outputs: str | Sequence[str],
+        condition: Value,
+        otherwise: Callable[[], Any],
+        *,
+        inputs: Sequence[str] = (),
+        name: str = "",
+    ) -> Term | tuple[Term, ...]:
+        """Puts an If around the nodes that compute `outputs`, values of one body, and returns its results.
+
+        p.wrap("layer2", p.tap("busy"), lambda: p.tap("layer1"))
+
+        The nodes that nothing but `outputs` needs move into its first branch: a run in which `condition` is false takes
+        the values of `otherwise()` and does not pay for them. Nodes stay that the condition, `otherwise` or others need,
+        and those that make `inputs`. Raises BadModel, at the end, where the node of an output would stay.
+        """
+        names = [outputs] if isinstance(outputs, str) else list(outputs)
+        return self._terms(self._raw.wrap(names, self._raw_of(condition), self._fill(otherwise), list(inputs), name))
+
+    @_located
     def remove(self, node: str) -> None:
         """Removes a node. Its results must have no uses in the end."""
         self._raw.remove(node)

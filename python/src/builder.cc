@@ -60,11 +60,12 @@ Terms region(const BodyObject& b, const std::string& op, const Terms& inputs, co
   return b.use().region(op, inputs, regions, attributes_of(op, attributes), outputs.value_or(Body::kAll), name);
 }
 
+Body::Side side_of(const py::function& make) {
+  return [fill = fill_of(make)](Body& body) { return fill(body, {}); };
+}
+
 Terms if_else(const BodyObject& b, Term condition, const py::function& then, const py::function& otherwise,
               const std::string& name) {
-  const auto side_of = [](const py::function& make) {
-    return [fill = fill_of(make)](Body& body) { return fill(body, {}); };
-  };
   return b.use().if_else(condition, side_of(then), side_of(otherwise), name);
 }
 
@@ -129,6 +130,10 @@ void bind_builders(py::module_& m) {
              return p.patch.input(name, dtype_of_object(dtype, what), extents_of(shape, what));
            })
       .def("replace", [](PatchObject& p, const std::string& value, Term with) { p.patch.replace(value, with); })
+      .def("wrap",
+           [](PatchObject& p, const std::vector<std::string>& outputs, Term condition, const py::function& otherwise,
+              const std::vector<std::string>& inputs,
+              const std::string& name) { return p.patch.wrap(outputs, condition, side_of(otherwise), inputs, name); })
       .def("remove", [](PatchObject& p, const std::string& node) { p.patch.remove(node); })
       .def("set_attribute",
            [](PatchObject& p, const std::string& node, const std::string& attribute, const py::object& value) {

@@ -78,6 +78,24 @@ void Patch::replace(std::string_view value, Term with) {
   }
 }
 
+std::vector<Term> Patch::wrap(const std::vector<std::string>& outputs, Term condition, const Side& otherwise,
+                              const std::vector<std::string>& inputs, std::string_view name) {
+  if (outputs.empty()) refuse(frazil::Code::bad_input, "wrap() takes the names of one value or more");
+  std::vector<Term> wrapped;
+  for (const std::string& output : outputs) wrapped.push_back(tap(output));
+  std::vector<Value> keep;
+  for (const std::string& input : inputs) keep.push_back(Access::value(*impl_, tap(input)));
+  const std::string given = name.empty() ? "If_" + outputs.front() : std::string(name);
+  std::vector<Term> results = if_else(condition, [&](Body&) { return wrapped; }, otherwise, given);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Value result = Access::value(*impl_, results[k]);
+    impl_->to().name_value(result, "");  // replace() gives it the name of what it replaces
+    if (k == 0) impl_->patch->sink(*impl_->to().graph().producer(result), 0, keep);
+    replace(outputs[k], results[k]);
+  }
+  return results;
+}
+
 void Patch::remove(std::string_view node) {
   impl_->to();
   impl_->patch->remove(find_node(graph_of(*impl_->model), node));

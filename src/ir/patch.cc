@@ -7,6 +7,7 @@
 
 #include "ir/op.h"
 #include "ir/patch_place.h"
+#include "ir/patch_sink.h"
 #include "ir/rebuild.h"
 #include "ir/text_access.h"
 #include "ir/text_walk.h"
@@ -35,6 +36,7 @@ struct Patch::State {
   std::unordered_set<std::uint32_t> edited;  ///< nodes of `old` with other inputs or attributes
   std::vector<NodeId> removed;
   std::vector<std::pair<NodeId, std::size_t>> dropped;
+  std::vector<PatchSink> sinks;
   std::vector<std::string> notes;
   Status status;
 
@@ -169,6 +171,12 @@ void Patch::rename(Value old, std::string_view name) {
   s.renamed[old] = name;
 }
 
+void Patch::sink(NodeId region, std::size_t body, std::vector<Value> keep) {
+  State& s = *state_;
+  if (!s.is_new(region)) return s.error("{} is not new", s.old.describe(region));
+  s.sinks.push_back({region, body, std::move(keep)});
+}
+
 void Patch::remove_graph_output(std::string_view name) {
   State& s = *state_;
   auto& names = TextReader::output_names(s.edit);
@@ -193,23 +201,6 @@ std::string Patch::str() const {
 
 namespace {
 
-/// Outer values used inside the blocks of a new region node.
-std::vector<Value> captures(const Graph& graph, NodeId region) {
-  std::vector<Value> uses;
-  std::vector<BlockId> open(graph.node(region).blocks);
-  while (!open.empty()) {
-    const Block& block = graph.block(open.back());
-    open.pop_back();
-    uses.insert(uses.end(), block.results.begin(), block.results.end());
-    for (NodeId id : block.nodes) {
-      const Node& n = graph.node(id);
-      uses.insert(uses.end(), n.in.begin(), n.in.end());
-      open.insert(open.end(), n.blocks.begin(), n.blocks.end());
-    }
-  }
-  return uses;
-}
-
 /// Finds a position for each new node of an edited graph.
 class Placement {
  public:
@@ -217,10 +208,7 @@ class Placement {
       : edit_(edit), added_(added), places_(old), old_values_(old.value_count()) {
     for (std::size_t i = 0; i < added.size(); ++i) number_[added[i].id] = i;
     wish_.resize(added.size());
-    for (NodeId id : added) {
-      uses_.push_back(captures(edit, id));
-      uses_.back().insert(uses_.back().end(), edit.node(id).in.begin(), edit.node(id).in.end());
-    }
+    for (NodeId id : added) uses_.push_back(values_used(edit, id));
   }
 
   /// Asks to place the nodes that make `with` where `old` is defined.
@@ -368,20 +356,23 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
 }  // namespace
 
 void Patch::State::redirect_uses() {
-  const auto redirect = [&](Value& v) {
+  InnerUses kept;
+  for (const PatchSink& sink : sinks) kept.add(old, edit.block(edit.node(sink.region).blocks[sink.body]).results);
+  const auto redirect = [&](Value& v, auto user) {
     const auto it = replaced.find(v);
-    if (it != replaced.end()) v = it->second;
-    return it != replaced.end();
+    if (it == replaced.end() || kept.has(user, v)) return false;
+    v = it->second;
+    return true;
   };
   for (std::uint32_t n = 0; n < old.node_count(); ++n) {
     for (Value& v : TextReader::node(edit, {n}).in) {
-      if (redirect(v)) edited.insert(n);
+      if (redirect(v, NodeId{n})) edited.insert(n);
     }
   }
-  for (std::uint32_t b = 1; b < old.block_count(); ++b) {
-    std::ranges::for_each(TextReader::block(edit, {b}).results, redirect);
+  for (std::uint32_t b = 0; b < old.block_count(); ++b) {
+    std::vector<Value>& results = TextReader::block(edit, {b}).results;
+    for (Value& v : std::span(results).first(b == 0 ? old_results : results.size())) redirect(v, BlockId{b});
   }
-  std::ranges::for_each(std::span(TextReader::block(edit, Graph::kMain).results).first(old_results), redirect);
 }
 
 /// New nodes without a name take the name of the node whose value they replace or help to replace.
@@ -421,6 +412,7 @@ Result<Graph> Patch::commit() && {
     s.redirect_uses();
     s.pass_names_on();
     insert(s.edit, added, places);
+    for (const PatchSink& sink : s.sinks) FRAZIL_CHECK(sink_nodes(s.edit, sink));
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
     EditCopier copier(s.edited);

@@ -46,6 +46,10 @@ class Patch {
   /// A value that is replaced and still used has its name beside what replaces it, unless it gets another one.
   void rename(Value old, std::string_view name);
   void remove_graph_output(std::string_view name);
+  /// Moves the nodes that only body `body` of the new node `region` needs into it: those whose results are used there,
+  /// or by nodes that move, and nowhere else. Nodes that make a value of `keep` stay. commit() fails if a node that
+  /// makes a result of the body cannot move.
+  void sink(NodeId region, std::size_t body, std::vector<Value> keep = {});
 
   /// The first error so far.
   const Status& status() const;

@@ -6,6 +6,29 @@
 
 namespace frazil {
 
+std::vector<Value> captures(const Graph& graph, std::span<const BlockId> blocks) {
+  std::vector<Value> uses;
+  std::vector<BlockId> open(blocks.begin(), blocks.end());
+  while (!open.empty()) {
+    const Block& block = graph.block(open.back());
+    open.pop_back();
+    uses.insert(uses.end(), block.results.begin(), block.results.end());
+    for (NodeId id : block.nodes) {
+      const Node& n = graph.node(id);
+      uses.insert(uses.end(), n.in.begin(), n.in.end());
+      open.insert(open.end(), n.blocks.begin(), n.blocks.end());
+    }
+  }
+  return uses;
+}
+
+std::vector<Value> values_used(const Graph& graph, NodeId node) {
+  const Node& n = graph.node(node);
+  std::vector<Value> uses = captures(graph, n.blocks);
+  uses.insert(uses.end(), n.in.begin(), n.in.end());
+  return uses;
+}
+
 namespace {
 
 struct Numbering {

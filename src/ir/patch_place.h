@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
@@ -13,6 +14,11 @@ struct PatchPlace {
   std::size_t index = 0;
   bool operator==(const PatchPlace&) const = default;
 };
+
+/// Values used inside of blocks, their own ones among them.
+std::vector<Value> captures(const Graph& graph, std::span<const BlockId> blocks);
+/// Inputs of a node and what its blocks use.
+std::vector<Value> values_used(const Graph& graph, NodeId node);
 
 /// Determines the order of positions in a graph.
 class PatchPlaces {
