@@ -159,7 +159,8 @@ class Patch : public Body {
  public:
   explicit Patch(const Model& model, std::string_view name);
   /// The value of this name, or the one that the output of this name gives, for use in new nodes. It means the value
-  /// before the patch. Throws Code::bad_input when the model has none of this name.
+  /// before the patch. Takes every name that texts, errors, profiles and debuggers show: see docs/python.md#names.
+  /// Throws Code::bad_input when the model has none or several of this name.
   Term tap(std::string_view value);
   /// A new input of the model. Replacing a value by an input feeds it:
   ///
@@ -177,7 +178,8 @@ class Patch : public Body {
   ///   patch.wrap({"layer2"}, patch.tap("busy"), [&](Body&) { return std::vector{patch.tap("layer1")}; });
   std::vector<Term> wrap(const std::vector<std::string>& outputs, Term condition, const Side& otherwise,
                          const std::vector<std::string>& inputs = {}, std::string_view name = {});
-  /// Removes the node of this name. Its results must have no uses once the patch is applied.
+  /// Removes the node of this name, or the one that makes the value of this name. Its results must have no uses once
+  /// the patch is applied.
   void remove(std::string_view node);
   void set_attribute(std::string_view node, std::string_view attribute, const Attribute& value);
   /// Throws Code::bad_model when the name is in use.

@@ -17,7 +17,7 @@ class Model;
 struct NodeEvent {
   std::string_view name;  ///< name of the ONNX node; nodes that a composite operator expands to have its name
   std::string_view op;    ///< the operator that runs: "Conv", "If", ...
-  std::uint32_t id;       ///< the same for the same node in every run
+  std::uint32_t id;       ///< the same for the same node in every run; "#ID" is a name of the node
 };
 
 /// An inner value of a graph, as a run computed it. Name and iterations are valid during the call; the value may be
@@ -48,9 +48,8 @@ class Observer {
   /// Extents changed since the previous run or evaluation; dependent steps are prepared again.
   virtual void shapes_changed() {}
 
-  /// Names of the values to report, which may be inside loops and branches: as in the model (Model::text(), ONNX), or
-  /// NODE:2 for output 2 of a node. Called by Session::set_observer, which throws Code::bad_input for a name that the
-  /// model does not have.
+  /// Names of the values to report, which may be inside loops and branches; every name that Patch::tap() takes. Called
+  /// by Session::set_observer, which throws Code::bad_input for a name that the model does not have.
   virtual std::vector<std::string> wanted() const { return {}; }
   /// A wanted value, each time it has been computed. A value inside a fused kernel is computed separately, with the
   /// same bits; the kernel itself runs as without an observer.

@@ -51,7 +51,7 @@ class Model(_frazil.Model):
     def fetch(
         self, inputs: Mapping[str, Any], values: Sequence[str], **options: Any
     ) -> dict[str, numpy.ndarray | dict[tuple[int, ...], numpy.ndarray] | None]:
-        """Runs the model and returns inner values by name, as text() or ONNX has them.
+        """Runs the model and returns inner values, by any name that texts, errors, profiles and debuggers show.
 
         A value inside of loops is a dict by iteration numbers, outermost first; one that was not computed is None.
         Raises BadInput for a name that the model does not have, and Unsupported for a value that the passes removed:

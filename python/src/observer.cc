@@ -141,7 +141,10 @@ class Timer : public Observer {
   void node_end(const NodeEvent& event) override {
     const auto spent = Clock::now() - begin_;
     const auto [at, fresh] = index_.try_emplace({event.id, std::string(event.op)}, rows_.size());
-    if (fresh) rows_.push_back({std::string(event.name), std::string(event.op), 0, {}});
+    const bool unnamed = event.name.empty() && event.id != ~0u;
+    if (fresh)
+      rows_.push_back(
+          {unnamed ? "#" + std::to_string(event.id) : std::string(event.name), std::string(event.op), 0, {}});
     Row& row = rows_[at->second];
     ++row.calls;
     row.spent += spent;

@@ -250,7 +250,7 @@ def test_wraps_that_do_not_fit(layers):
           lambda p: p.ReduceMax(p.tap("side"), keepdims=0) > 1, lambda p: (p.tap("x"), p.tap("x")))
     fails("wrap.* takes the names of one value or more", [], busy, x)
     fails("replaced twice", ["third", "third"], busy, lambda p: (p.tap("x"), p.tap("x")))
-    fails("no value 'nothing'", "nothing", busy, x)
+    fails("no value or node 'nothing'", "nothing", busy, x)
     fails("If", "third", busy, lambda p: (p.tap("x"), p.tap("x")))
     fails("do not agree", "third", busy, lambda p: p.tap("busy"))
 

@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "exec/session.h"
 #include "ir/builder.h"
+#include "ir/names.h"
 #include "ir/patch.h"
 #include "tensor/datum.h"
 
@@ -65,8 +66,9 @@ struct Model::Impl {
 struct Body::Impl {
   std::unique_ptr<Graph> graph;  ///< of a GraphBuilder
   std::unique_ptr<frazil::Patch> patch;
-  std::optional<Model> model;  ///< the model that a patch edits
-  std::size_t old_blocks = 0;  ///< of the model that is edited: their values may be used anywhere
+  std::optional<Model> model;    ///< the model that a patch edits
+  std::unique_ptr<Names> names;  ///< of its graph
+  std::size_t old_blocks = 0;    ///< of the model that is edited: their values may be used anywhere
   std::unique_ptr<Builder> own;
   Builder* builder = nullptr;
 

@@ -55,7 +55,7 @@ struct Debugger::Impl {
                .breakpoint = stop.breakpoint};
     if (site.node) {
       const Node& node = sites().graph().node(site.node);
-      shown.node = node.name;
+      shown.node = sites().names().of(site.node);
       shown.op = node.op->name;
     }
     return shown;

@@ -13,21 +13,6 @@ namespace {
 
 const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
 
-Value find_value(const Graph& graph, std::string_view name) {
-  const auto& outputs = graph.output_names();
-  if (const auto at = std::ranges::find(outputs, name); at != outputs.end()) {
-    return graph.main().results[static_cast<std::size_t>(at - outputs.begin())];
-  }
-  Value found;
-  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
-    if (graph.value_name(Value{v}) != name) continue;
-    if (found) refuse(frazil::Code::bad_input, "the model has several values '{}'", name);
-    found = Value{v};
-  }
-  if (!found || name.empty()) refuse(frazil::Code::bad_input, "the model has no value '{}'", name);
-  return found;
-}
-
 /// "relu#1", for what "relu" was before a patch.
 std::string unused_name(const Graph& graph, const std::string& name) {
   for (int number = 1;; ++number) {
@@ -38,29 +23,19 @@ std::string unused_name(const Graph& graph, const std::string& name) {
   }
 }
 
-NodeId find_node(const Graph& graph, std::string_view name) {
-  NodeId found;
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    if (graph.node(NodeId{n}).name != name) continue;
-    if (found) refuse(frazil::Code::bad_input, "the model has several nodes '{}'", name);
-    found = NodeId{n};
-  }
-  if (!found || name.empty()) refuse(frazil::Code::bad_input, "the model has no node '{}'", name);
-  return found;
-}
-
 }  // namespace
 
 Patch::Patch(const Model& model, std::string_view name) : Body(std::make_unique<Impl>()) {
   impl_->model = model;
   impl_->patch = std::make_unique<frazil::Patch>(graph_of(model), std::string(name));
   impl_->builder = &impl_->patch->build();
+  impl_->names = std::make_unique<Names>(graph_of(model));
   impl_->old_blocks = graph_of(model).block_count();
 }
 
 Term Patch::tap(std::string_view value) {
   Builder& to = impl_->to();
-  return Access::term(to, impl_->patch->tap(find_value(graph_of(*impl_->model), value)).value);
+  return Access::term(to, impl_->patch->tap(take(impl_->names->value(value))).value);
 }
 
 Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
@@ -70,7 +45,7 @@ Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>&
 void Patch::replace(std::string_view value, Term with) {
   const Expr expr = Access::expr(*impl_, with);
   const Graph& graph = graph_of(*impl_->model);
-  const Value old = find_value(graph, value);
+  const Value old = take(impl_->names->value(value));
   impl_->patch->replace(old, expr);
   check(impl_->patch->status());
   if (!graph.value_name(old).empty() && graph.producer(old)) {
@@ -98,14 +73,14 @@ std::vector<Term> Patch::wrap(const std::vector<std::string>& outputs, Term cond
 
 void Patch::remove(std::string_view node) {
   impl_->to();
-  impl_->patch->remove(find_node(graph_of(*impl_->model), node));
+  impl_->patch->remove(take(impl_->names->node(node)));
   check(impl_->patch->status());
 }
 
 void Patch::set_attribute(std::string_view node, std::string_view attribute, const Attribute& value) {
   impl_->to();
   const Graph& graph = graph_of(*impl_->model);
-  const NodeId id = find_node(graph, node);
+  const NodeId id = take(impl_->names->node(node));
   impl_->patch->set_attribute(id, attribute, fitted_attribute(*graph.node(id).op, attribute, value));
   check(impl_->patch->status());
 }

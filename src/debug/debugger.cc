@@ -103,15 +103,6 @@ bool Debugger::remove_breakpoint(std::uint32_t number) {
 
 namespace {
 
-/// A constant that the graph names so, or null.
-const Constant* find_constant(const Graph& graph, std::string_view name) {
-  for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
-    if (graph.value_name(Value{v}) != name) continue;
-    if (const Constant* constant = graph.constant(Value{v})) return constant;
-  }
-  return nullptr;
-}
-
 std::optional<std::size_t> input_of(const Graph& graph, Value v) {
   const auto& params = graph.main().params;
   const auto at = std::ranges::find(params, v);
@@ -153,9 +144,8 @@ Result<Datum> Debugger::by_reference(std::size_t site) {
 }
 
 Result<Datum> Debugger::value(std::string_view name) {
-  if (!sites_.find(name)) {
-    if (const Constant* constant = find_constant(*graph_, name)) return Datum(constant->tensor);
-  }
+  FRAZIL_TRY(const Value v, sites_.names().value(name));
+  if (const Constant* constant = graph_->constant(v)) return Datum(constant->tensor);
   FRAZIL_TRY(const std::size_t site, sites_.require(name));
   if (made_[site].count > 0) return made_[site].last;
   if (const auto input = input_of(*graph_, sites_[site].value); input && *input < inputs_.size()) {

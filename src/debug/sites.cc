@@ -39,10 +39,6 @@ class Calls {
   std::vector<std::uint32_t> outer_;      // by call
 };
 
-std::string name_of_output(const Node& node, std::size_t k) {
-  return fmt::format("{}:{}", node.name.empty() ? fmt::format("#{}", node.stable) : node.name, k);
-}
-
 }  // namespace
 
 bool is_function(std::uint64_t part) { return part >= kCall; }
@@ -73,8 +69,7 @@ class Sites::Walk {
     const auto at = static_cast<std::uint32_t>(to_.paths_.size() - 1);
     stack_.push_back({block, at});
     for (Value v : graph_.block(block).params) {
-      const std::string& name = graph_.value_name(v);
-      if (!name.empty()) to_.add({v, name, {}, {.name = name}, at});
+      if (!graph_.value_name(v).empty()) to_.add(v, {}, at);
     }
   }
 
@@ -90,7 +85,9 @@ class Sites::Walk {
       around.push_back(inner.id);
       return open(inner, std::move(around));
     }
-    for (std::size_t k = 0; k < node.out.size(); ++k) add_output(nodes[frame.next], k, path);
+    for (const Value v : node.out) {
+      if (v) to_.add(v, nodes[frame.next], path);
+    }
     stack_.back().next = frame.next + 1;
     stack_.back().next_inner = 0;
   }
@@ -103,58 +100,42 @@ class Sites::Walk {
     return static_cast<std::uint32_t>(to_.paths_.size() - 1);
   }
 
-  void add_output(NodeId id, std::size_t k, std::uint32_t path) {
-    const Node& node = graph_.node(id);
-    if (!node.out[k]) return;
-    const std::string& name = graph_.value_name(node.out[k]);
-    exec::WatchedValue watched{.name = name};
-    if (name.empty()) watched = {{}, node.stable, static_cast<std::uint32_t>(k)};
-    to_.add({node.out[k], name.empty() ? name_of_output(node, k) : name, id, std::move(watched), path});
-  }
-
   Sites& to_;
   const Graph& graph_;
   const Calls calls_;
   std::vector<Frame> stack_;
 };
 
-Sites::Sites(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {
-  Walk(*this).run();
-  const auto& results = graph_->main().results;
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const auto at = std::ranges::find(sites_, results[k], &Site::value);
-    if (at != sites_.end()) by_name_.try_emplace(graph_->output_names()[k], at - sites_.begin());
-  }
-}
+Sites::Sites(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)), names_(*graph_) { Walk(*this).run(); }
 
-void Sites::add(Site site) {
-  by_name_.try_emplace(site.name, sites_.size());
-  watched_.push_back(site.watched);
-  sites_.push_back(std::move(site));
-}
-
-std::optional<std::size_t> Sites::find(std::string_view name) const {
-  const auto at = by_name_.find(name);
-  return at == by_name_.end() ? std::nullopt : std::optional(at->second);
+void Sites::add(Value v, NodeId node, std::uint32_t path) {
+  by_value_.emplace(v.id, sites_.size());
+  watched_.push_back(exec::watched_value(names_, *graph_, v));
+  sites_.push_back({v, names_.of(v), node, watched_.back(), path});
 }
 
 std::vector<std::size_t> Sites::named(std::string_view name) const {
-  if (const auto site = find(name)) return {*site};
-  std::vector<std::size_t> of_node, of_operator;
-  for (std::size_t i = 0; i < sites_.size(); ++i) {
-    if (!sites_[i].node) continue;
-    const Node& node = graph_->node(sites_[i].node);
-    if (node.name == name) of_node.push_back(i);
-    if (node.op->name == name) of_operator.push_back(i);
+  const Names::Found found = names_.find(name);
+  std::vector<std::size_t> sites;
+  const auto add = [&](Value v) {
+    if (const auto at = by_value_.find(v.id); at != by_value_.end()) sites.push_back(at->second);
+  };
+  std::ranges::for_each(found.values, add);
+  for (const NodeId id : found.values.empty() ? found.nodes : std::vector<NodeId>()) {
+    std::ranges::for_each(graph_->node(id).out, add);
   }
-  return of_node.empty() ? of_operator : of_node;
+  for (std::size_t i = 0; found.empty() && i < sites_.size(); ++i) {
+    if (sites_[i].node && graph_->node(sites_[i].node).op->name == name) sites.push_back(i);
+  }
+  std::ranges::sort(sites);
+  return sites;
 }
 
 Result<std::size_t> Sites::require(std::string_view name) const {
-  if (const auto site = find(name)) return *site;
-  const auto sites = named(name);
-  if (!sites.empty() && graph_->node(sites_[sites[0]].node).name == name) return sites[0];
-  return fail(Code::bad_input, "the model has no value or node '{}'", name);
+  FRAZIL_TRY(const Value v, names_.value(name));
+  if (const auto at = by_value_.find(v.id); at != by_value_.end()) return at->second;
+  return fail(Code::bad_input, "value '{}' is {}", name,
+              graph_->constant(v) != nullptr ? "a constant" : "a parameter without a name of its own");
 }
 
 std::string Sites::title(std::uint64_t part) const {

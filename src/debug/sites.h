@@ -1,15 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "exec/observer.h"
 #include "ir/graph.h"
+#include "ir/names.h"
 
 namespace frazil::debug {
 
@@ -23,7 +23,7 @@ bool is_inside(const Path& inner, const Path& outer);
 /// A value of a graph that a run makes or that a body is given; constants are none.
 struct Site {
   Value value{};
-  std::string name;  ///< as in the model, or NODE:1, or #7:1 where the node has no name either
+  std::string name;  ///< of Names::of()
   NodeId node{};     ///< that makes it; invalid: a parameter
   exec::WatchedValue watched;
   std::uint32_t path = 0;  ///< of Sites::path()
@@ -39,11 +39,10 @@ class Sites {
   const Site& operator[](std::size_t i) const { return sites_[i]; }
   const std::vector<exec::WatchedValue>& watched() const { return watched_; }
   const Path& path(std::size_t site) const { return paths_[sites_[site].path]; }
-  /// A value's, by its name or that of the output that it is.
-  std::optional<std::size_t> find(std::string_view name) const;
-  /// Those of a value, of a node, or of all nodes of an operator: the first of these that has this name.
+  const Names& names() const { return names_; }
+  /// Those of values, of nodes, or of all nodes of an operator: the first of these that have this name.
   std::vector<std::size_t> named(std::string_view name) const;
-  /// Code::bad_input, which tells names that are close.
+  /// That of Names::value(); Code::bad_input where there is none, also for a constant.
   Result<std::size_t> require(std::string_view name) const;
   /// A part of a path: "node 'Loop_3' (Loop), body" and "function 'Gelu'".
   std::string title(std::uint64_t part) const;
@@ -52,13 +51,14 @@ class Sites {
 
  private:
   class Walk;
-  void add(Site site);
+  void add(Value v, NodeId node, std::uint32_t path);
 
   std::shared_ptr<const Graph> graph_;
   std::vector<Site> sites_;
   std::vector<exec::WatchedValue> watched_;  // of each site
   std::vector<Path> paths_;
-  std::map<std::string, std::size_t, std::less<>> by_name_;
+  Names names_;
+  std::unordered_map<std::uint32_t, std::size_t> by_value_;
 };
 
 }  // namespace frazil::debug

@@ -1,7 +1,6 @@
 #include "exec/inner_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "code/entries.h"
@@ -59,11 +58,6 @@ std::string str(const WatchedValue& watched, const Graph& graph) {
   return fmt::format("output {} of {}", watched.output, node ? graph.describe(*node) : "a node");
 }
 
-WatchedValue named(const Graph& graph, Value v) {
-  if (!graph.value_name(v).empty()) return {.name = graph.value_name(v)};
-  return {{}, graph.node(*graph.producer(v)).stable, graph.def(v).index};
-}
-
 void write_integer(std::byte* to, std::size_t width, std::int64_t value) {
   if (width == 8) std::memcpy(to, &value, 8);
   const auto narrow = static_cast<std::int32_t>(value);
@@ -73,28 +67,18 @@ void write_integer(std::byte* to, std::size_t width, std::int64_t value) {
 
 }  // namespace
 
+WatchedValue watched_value(const Names& names, const Graph& graph, Value v) {
+  const bool made = graph.producer(v).has_value();
+  if (made && !names.is_unique(v)) return {{}, graph.node(*graph.producer(v)).stable, graph.def(v).index};
+  return {.name = graph.value_name(v)};
+}
+
 Result<WatchedValue> find_value(const Graph& graph, std::string_view name) {
-  for (std::uint32_t v = 0; v < graph.value_count() && !name.empty(); ++v) {
-    if (graph.value_name(Value{v}) == name && is_used(graph, Value{v})) return WatchedValue{.name = std::string(name)};
-  }
-  const auto result = std::ranges::find(graph.output_names(), name);
-  if (result != graph.output_names().end()) {
-    const Value v = graph.main().results[static_cast<std::size_t>(result - graph.output_names().begin())];
-    if (!graph.value_name(v).empty() || graph.producer(v)) return named(graph, v);
-  }
-  const std::size_t colon = name.rfind(':');
-  std::uint32_t output = 0;
-  const bool numbered = colon != std::string_view::npos &&
-                        std::from_chars(name.data() + colon + 1, name.data() + name.size(), output).ec == std::errc();
-  for (std::uint32_t n = 0; n < graph.node_count() && numbered; ++n) {
-    const Node& node = graph.node(NodeId{n});
-    if (node.name != name.substr(0, colon)) continue;
-    if (output >= node.out.size() || !node.out[output]) {
-      return fail(Code::bad_input, "{} has no output {}", graph.describe(NodeId{n}), output);
-    }
-    return named(graph, node.out[output]);
-  }
-  return fail(Code::bad_input, "the model has no value '{}'", name);
+  const Names names(graph);
+  FRAZIL_TRY(const Value v, names.value(name));
+  WatchedValue watched = watched_value(names, graph, v);
+  if (!watched.name.empty() || watched.node != kNone) return watched;
+  return fail(Code::unsupported, "value '{}' cannot be watched: it is a parameter without a name of its own", name);
 }
 
 // ---- while a plan runs ----

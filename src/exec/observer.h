@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ir/graph.h"
+#include "ir/names.h"
 #include "plan/plan.h"
 #include "tensor/datum.h"
 
@@ -19,7 +20,9 @@ struct WatchedValue {
   std::uint32_t output = 0;
   bool operator==(const WatchedValue&) const = default;
 };
-/// The value of that name: a value's own, or "NODE:2" for output 2 of a node. Code::bad_input where there is none.
+/// By its own name, if that is unique, or else by its node. Empty for a parameter without a name.
+WatchedValue watched_value(const Names& names, const Graph& graph, Value v);
+/// The value that Names::value() finds. Code::unsupported for a parameter without a name.
 Result<WatchedValue> find_value(const Graph& graph, std::string_view name);
 
 /// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set. The reference

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/names.h"
 #include "ir/op.h"
 #include "ir/patch_place.h"
 #include "ir/patch_sink.h"
@@ -53,7 +54,8 @@ struct Patch::State {
   }
   std::string show(Value v) const {
     const std::string& text = old.value_name(v);
-    return text.empty() ? fmt::format("value #{}", v.id) : "%" + text;
+    if (!text.empty() || !old.producer(v)) return "%" + text;
+    return output_name(old, v);
   }
   std::span<const NodeId> added() const { return std::span(edit.main().nodes).subspan(old_nodes); }
   std::span<const Value> new_results() const { return std::span(edit.main().results).subspan(old_results); }

@@ -64,6 +64,13 @@ class Printer {
     return {weights_.begin(), weights_.end()};
   }
 
+  std::vector<std::pair<Value, std::string>> value_texts() {
+    (void)run();
+    std::vector<std::pair<Value, std::string>> texts;
+    for (const auto& [value, shown] : names_) texts.emplace_back(Value{value}, shown);
+    return texts;
+  }
+
   Status enter(BlockId id) {
     ++depth_;
     if (id == Graph::kMain) return {};
@@ -255,6 +262,8 @@ class Printer {
 }  // namespace
 
 std::string print(const Graph& graph) { return Printer(graph).run(); }
+
+std::vector<std::pair<Value, std::string>> value_texts(const Graph& graph) { return Printer(graph).value_texts(); }
 
 std::map<std::string, Tensor, std::less<>> weights_of(const Graph& graph) { return Printer(graph).weights(); }
 

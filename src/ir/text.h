@@ -39,6 +39,9 @@ std::string print(const Graph& graph);
 /// The constants that print() shows as @name.
 std::map<std::string, Tensor, std::less<>> weights_of(const Graph& graph);
 
+/// The names under which print() shows values: "%x", "%3", "@weight".
+std::vector<std::pair<Value, std::string>> value_texts(const Graph& graph);
+
 /// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred; types written for results and
 /// block params are optional and are checked. Errors are one line: "line 3, column 5: ...". Code::limit when the text
 /// is too long, nests types too deeply, or exceeds what the LoadScope of this thread allows.

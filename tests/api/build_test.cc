@@ -166,10 +166,76 @@ TEST(Patch, InsertsBehindAValue) {
   EXPECT_THAT(unchanged.run({{"x", Array::of<float>({1}, {5})}})["y"].values<float>(), ElementsAre(-4));
 }
 
+/// y = exp(-x) + side, where the loop's body is a layer as well.
+Model layers() {
+  GraphBuilder graph;
+  Term x = graph.input("x", Dtype::f32, {"N"});
+  graph.input("busy", Dtype::boolean, {});
+  Term first = graph.op("Exp", {graph.op("Neg", {x}, {}, "turned")}, {}, "first");
+  const auto step = [](Body& body, std::span<const Term> p) {
+    return std::vector{p[1], body.op("Sub", {p[2], body.scalar(0.5f)}, {}, "less")};
+  };
+  graph.output("y", graph.loop(graph.scalar<std::int64_t>(3), {}, {first}, step, 0, "steps")[0]);
+  return graph.build();
+}
+
+float run_layers(const Model& model, bool busy) {
+  auto session = model.open();
+  return session.run({{"x", Array::of<float>({1}, {-1.5f})}, {"busy", Array::scalar(busy)}})["y"].values<float>()[0];
+}
+
+TEST(Patch, WrapsNodesInABranch) {
+  const Model model = layers();
+  const float whole = run_layers(model, false);
+  EXPECT_FLOAT_EQ(whole, std::exp(1.5f) - 1.5f);
+  frazil::Patch outer(model, "skip");
+  outer.wrap(
+      {"first"}, outer.op("Not", {outer.tap("busy")}), [&](Body&) { return std::vector{outer.tap("x")}; }, {},
+      "skip_first");
+  const Model skipping = outer.commit();
+  EXPECT_EQ(run_layers(skipping, false), whole);
+  EXPECT_FLOAT_EQ(run_layers(skipping, true), -1.5f - 1.5f);
+  const std::string text = skipping.text();
+  EXPECT_LT(text.find("then_branch"), text.find("Neg(%x)"));
+
+  frazil::Patch inner(skipping, "in the loop");
+  inner.wrap({"steps/less"}, inner.tap("busy"), [&](Body&) { return std::vector{inner.tap("x")}; });
+  const Model edited = inner.commit();
+  EXPECT_FLOAT_EQ(run_layers(edited, true), -1.5f - 1.5f);
+  EXPECT_FLOAT_EQ(run_layers(edited, false), -1.5f);
+}
+
+TEST(Patch, WrapsNothingThatOthersNeed) {
+  const Model model = layers();
+  frazil::Patch patch(model, "skip");
+  const auto other = [&](Body&) { return std::vector{patch.tap("x")}; };
+  EXPECT_THAT(message_of([&] { patch.wrap({}, patch.tap("busy"), other); }, Code::bad_input), HasSubstr("one value"));
+  patch.add_output("before", patch.tap("first"));
+  patch.wrap({"first"}, patch.tap("busy"), other);
+  EXPECT_THAT(message_of([&] { patch.commit(); }, Code::bad_model),
+              HasSubstr("node 'first' (Exp) cannot be wrapped: a result uses it outside of the branch"));
+}
+
+TEST(Patch, TakesTheNamesThatAreShown) {
+  const Model model = layers();
+  for (const char* name : {"steps/less", "steps.body/less", "less:0", "%less", "node 'less' (Sub)", "less"}) {
+    frazil::Patch patch(model, "name");
+    patch.replace(name, patch.op("Add", {patch.tap(name), patch.scalar(1.0f)}));
+    EXPECT_FLOAT_EQ(run_layers(patch.commit(), false), std::exp(1.5f) + 1.5f) << name;
+    frazil::Debugger debugger(model);
+    debugger.add_breakpoint(name);
+    const frazil::Named inputs[] = {{"x", Array::of<float>({1}, {-1.5f})}, {"busy", Array::scalar(false)}};
+    EXPECT_EQ(debugger.run(inputs).value, "less") << name;
+    EXPECT_FLOAT_EQ(debugger.value(name).values<float>()[0], std::exp(1.5f) - 0.5f);
+    auto session = model.open();
+    EXPECT_FLOAT_EQ(session.fetch(inputs, {name})[name].values<float>()[0], std::exp(1.5f) - 1.5f) << name;
+  }
+}
+
 TEST(Patch, TellsWhatIsWrong) {
   const Model model = powers();
   frazil::Patch patch(model, "wrong");
-  EXPECT_THAT(message_of([&] { patch.tap("nothing"); }, Code::bad_input), HasSubstr("no value 'nothing'"));
+  EXPECT_THAT(message_of([&] { patch.tap("nothing"); }, Code::bad_input), HasSubstr("no value or node 'nothing'"));
   EXPECT_THAT(message_of([&] { patch.remove("nothing"); }, Code::bad_input), HasSubstr("no node 'nothing'"));
   EXPECT_THAT(message_of([&] { patch.replace("n", patch.scalar(1.0f)); }, Code::bad_model), HasSubstr("element type"));
   frazil::Patch good(model, "good");

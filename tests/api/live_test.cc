@@ -116,7 +116,7 @@ TEST(LiveModel, AFailedEditChangesNothing) {
   LiveModel live(base());
   auto session = live.open();
   EXPECT_THAT(message_of([&] { live.edit({}, [](Patch& patch) { patch.tap("nothing"); }); }, Code::bad_input),
-              HasSubstr("no value 'nothing'"));
+              HasSubstr("no value or node 'nothing'"));
   EXPECT_THAT(message_of([&] { live.edit({}, [](Patch& patch) { patch.remove("double"); }); }, Code::bad_model),
               HasSubstr("double"));
   EXPECT_EQ(live.current().number, 1u);

@@ -118,7 +118,8 @@ TEST_P(DebuggerTest, IntoAndOutOfALoop) {
   open(kLoop);
   EXPECT_EQ(run("n = i64[] 2, x = f32[2] [0, 1]", Until::next_value), "s");
   EXPECT_EQ(go(Until::inside), "d@0");
-  EXPECT_THAT(debugger->sites().around(*debugger->sites().find("d")), ElementsAre("node 'loop' (Loop), body"));
+  EXPECT_THAT(debugger->sites().around(debugger->sites().require("d").value()),
+              ElementsAre("node 'loop' (Loop), body"));
   EXPECT_EQ(go(Until::beside), "e@0");
   EXPECT_EQ(go(Until::next_value), "d@1");
   EXPECT_EQ(value("d"), "f32[2] [2, 5]");

@@ -468,7 +468,7 @@ TEST(InnerValuesNames, UnknownNamesAreErrors) {
   for (const char* name : {"q", "", "h:0", "q:0", "h:x"}) {
     const auto found = exec::find_value(graph, name);
     ASSERT_FALSE(found) << name;
-    EXPECT_EQ(found.error().message, fmt::format("the model has no value '{}'", name));
+    EXPECT_EQ(found.error().message, fmt::format("the model has no value or node '{}'", name));
   }
 }
 
