@@ -48,6 +48,7 @@ using api::Divergence;
 using api::Dtype;
 using api::dtype_of;
 using api::Error;
+using api::evaluate;
 using api::Extent;
 using api::function;
 using api::Function;

@@ -50,8 +50,10 @@ class LazyArray {
   ~LazyArray();
 
   explicit operator bool() const { return node_ != nullptr; }
-  /// The value. Throws what a run throws, and Code::bad_input while a function is traced: a graph has no values.
-  Array value() const;
+  /// The value. Throws what a run throws, and Code::bad_input while a function is traced: a graph has no values. That
+  /// of an array which is not used afterwards has memory of its own where nothing else holds the value.
+  Array value() const&;
+  Array value() &&;
   /// The value of an array with one element.
   template <class T>
   T item() const {
@@ -73,6 +75,9 @@ class LazyArray {
   void* node_ = nullptr;
   std::uint32_t output_ = 0;
 };
+
+/// Runs what these arrays depend on, together: what several need is computed once. Throws what value() throws.
+void evaluate(std::span<const LazyArray> arrays);
 
 /// Row `index` of a parameter. Throws Code::bad_input where it has none.
 LazyArray row(const LazyArray& parameter, std::int64_t index);

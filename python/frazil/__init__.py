@@ -8,11 +8,12 @@
 
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .debug import Comparison, Debugger, Stop, compare
-from .errors import BadInput, BadModel, Cancelled, Error, InternalError, LimitExceeded, OutOfMemory, Unsupported
+from .errors import BadInput, BadModel, Cancelled, Error, FileError, InternalError, LimitExceeded, OutOfMemory, Unsupported
 from . import lazy, nn, numpy
+from .futures import RunFuture
 from .fx import from_fx
 from .graph import Graph, Patch, Term
-from .lazy import BatchReport, BatchResults, Function, LazyArray, batch, function, parameter
+from .lazy import BatchReport, BatchResults, Function, LazyArray, batch, eval, function, parameter
 from .nn.control import cond, while_loop
 from .host import HostOperator, TensorType, host_operator
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
@@ -38,6 +39,7 @@ __all__ = [
     "Debugger",
     "Diff",
     "Error",
+    "FileError",
     "Function",
     "Graph",
     "HostOperator",
@@ -57,6 +59,7 @@ __all__ = [
     "Port",
     "Profile",
     "Registry",
+    "RunFuture",
     "Session",
     "Stop",
     "TensorType",
@@ -71,6 +74,7 @@ __all__ = [
     "diff_dot",
     "dtype",
     "dtypes",
+    "eval",
     "from_bytes",
     "from_dlpack",
     "from_fx",

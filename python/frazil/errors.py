@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+from typing import Iterator
+
 
 class Error(Exception):
     """Base class of every error of Frazil."""
@@ -35,3 +40,56 @@ class Cancelled(Error):
 
 class InternalError(Error):
     """A bug in Frazil."""
+
+
+class FileError(BadInput, OSError):
+    """A file or folder cannot be read or written. Those of the usual causes are also the exceptions that open() raises."""
+
+    def __init__(self, *args: object) -> None:
+        OSError.__init__(self, *args)
+
+    __str__ = OSError.__str__
+
+
+class _NotFound(FileError, FileNotFoundError):
+    pass
+
+
+class _IsFolder(FileError, IsADirectoryError):
+    pass
+
+
+class _NoPermission(FileError, PermissionError):
+    pass
+
+
+for _class, _base in ((_NotFound, FileNotFoundError), (_IsFolder, IsADirectoryError), (_NoPermission, PermissionError)):
+    _class.__name__ = _class.__qualname__ = _base.__name__
+
+_BY_CAUSE = {errno.ENOENT: _NotFound, errno.EISDIR: _IsFolder, errno.EACCES: _NoPermission, errno.EPERM: _NoPermission}
+
+
+def _cause(path: str, writing: bool) -> int | None:
+    """Why the system refuses to open a file; None: it does not."""
+    if writing and not os.path.isdir(path):
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            return errno.ENOENT
+        return None if os.access(path if os.path.exists(path) else folder, os.W_OK) else errno.EACCES
+    try:
+        with open(path, "ab" if writing else "rb"):
+            return None
+    except OSError as error:
+        return error.errno
+
+
+@contextlib.contextmanager
+def of_file(path: str, *, writing: bool = False) -> Iterator[None]:
+    """Raises FileError, and what open() raises, for an error whose cause is that the file cannot be opened."""
+    try:
+        yield
+    except BadInput as error:
+        cause = _cause(path, writing)
+        if cause is None:
+            raise
+        raise _BY_CAUSE.get(cause, FileError)(cause, os.strerror(cause), path) from error

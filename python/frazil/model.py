@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import numpy
 
 from . import _frazil, render
-from ._frazil import Session
+from ._frazil import Port, Session
+from .errors import of_file
+from .futures import RunFuture, start
 from .observe import Profile
 
 if TYPE_CHECKING:
@@ -34,6 +37,48 @@ class Model(_frazil.Model):
         own = {name: getattr(self.options, name) for name in OPTIONS}
         return _frazil.Options(**{**own, **options})
 
+    def run_async(
+        self,
+        inputs: Mapping[str, Any] | Sequence[str] | None = {},
+        feeds: Mapping[str, Any] | None = None,
+        *,
+        out: Mapping[str, Any] | None = None,
+    ) -> RunFuture:
+        """Begins a run on another thread; the arguments and the future's result() are those of run().
+
+        The process has one such thread per core, which take runs in the order of the calls. Arrays must not change until
+        the run has ended. The future's cancel() ends the run. The interpreter waits at its end for runs that have begun.
+        """
+        return start(lambda token: self._run_until(token, inputs, feeds, out))
+
+    async def arun(
+        self,
+        inputs: Mapping[str, Any] | Sequence[str] | None = {},
+        feeds: Mapping[str, Any] | None = None,
+        *,
+        out: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """As run(), for `await`: the event loop goes on meanwhile. Cancelling the task ends the run."""
+        return await asyncio.wrap_future(self.run_async(inputs, feeds, out=out))
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return [port.name for port in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return [port.name for port in self.outputs]
+
+    def get_inputs(self) -> list[Port]:
+        """The inputs, as ONNX Runtime's sessions list them: each has name, shape and type ('f32[N,3]')."""
+        return list(self.inputs)
+
+    def get_outputs(self) -> list[Port]:
+        """The outputs in the same form."""
+        return list(self.outputs)
+
     def edit(self, name: str = "edit") -> Patch:
         """An edit, for a `with` block; see frazil.Patch."""
         from .graph import Patch
@@ -46,7 +91,8 @@ class Model(_frazil.Model):
         opset           of ai.onnx; by default the oldest that the model fits into. BadInput when it is too old
         external_bytes  tensors of at least this size go to "<path>.data"; 0: none
         """
-        self._save(os.fspath(path), opset, external_bytes)
+        with of_file(os.fspath(path), writing=True):
+            self._save(os.fspath(path), opset, external_bytes)
 
     def fetch(
         self, inputs: Mapping[str, Any], values: Sequence[str], **options: Any
@@ -108,10 +154,11 @@ def load(path: str | os.PathLike[str], **options: Any) -> Model:
     Options of runs are those of frazil.Options; they are the default of the model's calls and sessions. Options of
     loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes, max_elements
     (per tensor, of runs too), load_memory_limit, load_deadline_ms (of the load, and again of planning, when the model
-    is first run), policy (a frazil.Policy, None). Raises BadInput when the file cannot be read, BadModel when it is
-    damaged or not valid, Unsupported, LimitExceeded.
+    is first run), policy (a frazil.Policy, None). Raises FileError, which is also what open() raises (FileNotFoundError,
+    ...), when the file cannot be read, BadModel when it is damaged or not valid, Unsupported, LimitExceeded.
     """
-    return Model(_frazil.load(os.fspath(path), **options))
+    with of_file(os.fspath(path)):
+        return Model(_frazil.load(os.fspath(path), **options))
 
 
 def from_bytes(data: bytes | bytearray | memoryview, **options: Any) -> Model:

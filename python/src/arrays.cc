@@ -124,28 +124,41 @@ bool is_plain(py::handle array) {
   return (proxy->flags & Api::NPY_ARRAY_C_CONTIGUOUS_) != 0 && descriptor->byteorder != '>';
 }
 
+/// Throws Code::bad_input where NumPy's element type has no counterpart.
+Dtype known_dtype(py::handle array, const std::string& what) {
+  if (const auto dtype = dtype_of_array(array)) return *dtype;
+  refuse(what + ": no element type corresponds to NumPy's " + std::string(py::str(array.attr("dtype"))));
+}
+
+std::size_t byte_count(Dtype dtype, const Sizes& sizes) {
+  std::size_t bytes = byte_size(dtype);
+  for (const std::int64_t size : sizes) bytes *= static_cast<std::size_t>(size);
+  return bytes;
+}
+
+Sizes sizes_of(py::handle array) {
+  const auto* proxy = py::detail::array_proxy(array.ptr());
+  return {proxy->dimensions, proxy->dimensions + proxy->nd};
+}
+
 Array array_of_ndarray(py::handle array, const Wanted& wanted) {
   if (const Array* made = behind(array)) return *made;
-  const auto dtype = dtype_of_array(array);
-  if (!dtype)
-    refuse(wanted.what + ": no element type corresponds to NumPy's " + std::string(py::str(array.attr("dtype"))));
-  if (*dtype == Dtype::string && wanted.dtype && wanted.dtype != Dtype::string) {
+  const Dtype dtype = known_dtype(array, wanted.what);
+  if (dtype == Dtype::string && wanted.dtype && wanted.dtype != Dtype::string) {
     refuse(wanted.what + ": expected " + python_name(*wanted.dtype) + ", got an array of " +
            std::string(py::str(array.attr("dtype"))));
   }
-  if (*dtype == Dtype::string) return strings_of(array, wanted.what);
-  const auto* proxy = py::detail::array_proxy(array.ptr());
-  Sizes sizes(proxy->dimensions, proxy->dimensions + proxy->nd);
+  if (dtype == Dtype::string) return strings_of(array, wanted.what);
   py::object copy;
   if (!is_plain(array)) {
     const py::object native = array.attr("dtype").attr("newbyteorder")("=");
     copy = numpy().attr("ascontiguousarray")(array, py::arg("dtype") = native);
     array = copy;
-    proxy = py::detail::array_proxy(array.ptr());
   }
-  std::size_t bytes = byte_size(*dtype);
-  for (const std::int64_t size : sizes) bytes *= static_cast<std::size_t>(size);
-  return Array::borrow(*dtype, std::move(sizes), {reinterpret_cast<const std::byte*>(proxy->data), bytes}, kept(array));
+  const auto* data = reinterpret_cast<const std::byte*>(py::detail::array_proxy(array.ptr())->data);
+  Sizes sizes = sizes_of(array);
+  const std::size_t bytes = byte_count(dtype, sizes);
+  return Array::borrow(dtype, std::move(sizes), {data, bytes}, kept(array));
 }
 
 // ---- numbers and lists ----
@@ -271,6 +284,16 @@ py::object tensor_object(Array array, bool writable) {
 }
 
 }  // namespace
+
+WritableArray writable_array(py::handle array, const std::string& what) {
+  const auto* proxy = py::detail::array_proxy(array.ptr());
+  if ((proxy->flags & Api::NPY_ARRAY_WRITEABLE_) == 0) refuse(what + ": the array cannot be written");
+  if (!is_plain(array)) {
+    refuse(what + ": expected an array in row-major order and native byte order; pass numpy.ascontiguousarray(...)");
+  }
+  const Dtype dtype = known_dtype(array, what);
+  return {dtype, {reinterpret_cast<std::byte*>(proxy->data), byte_count(dtype, sizes_of(array))}};
+}
 
 std::shared_ptr<const void> kept(py::handle object) {
   object.inc_ref();

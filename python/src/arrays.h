@@ -39,6 +39,15 @@ py::tuple extents_object(std::span<const std::string> dims);
 /// A NumPy array over a DLPack tensor's memory, without a copy.
 py::object array_of_dlpack(py::handle tensor, const std::string& what);
 
+/// The memory of a NumPy array that a result can be written into.
+struct WritableArray {
+  Dtype dtype;
+  std::span<std::byte> memory;
+};
+/// Throws Code::bad_input for an array that cannot be written, is not in row-major order or native byte order, or whose
+/// element type is none of Frazil's.
+WritableArray writable_array(py::handle array, const std::string& what);
+
 /// A reference that any thread may drop, with the interpreter's lock or without.
 std::shared_ptr<const void> kept(py::handle object);
 

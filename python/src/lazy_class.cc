@@ -106,8 +106,12 @@ PyObject* as_index(PyObject* object) {
   });
 }
 
+/// Of an object that ends with the call: nothing else can see what is written to its value.
+PyObject* last_value(PyObject* object) { return object_of(std::move(lazy_in(object)->array).value()).release().ptr(); }
+
 PyObject* numpy_value(PyObject* object, PyObject*) {
   return guarded([&] {
+    if (Py_REFCNT(object) == 1) return last_value(object);
     const Array value = array_in(object).value();
     return (value.is_tensor() ? read_only(value) : object_of(value)).release().ptr();
   });
@@ -259,7 +263,9 @@ PyObject* element(PyObject* object, PyObject* key) {
 
 PyMethodDef methods[] = {
     {"numpy", numpy_value, METH_NOARGS,
-     "numpy($self, /)\n--\n\nThe value, as an array that cannot be written. Runs what it depends on."},
+     "numpy($self, /)\n--\n\nThe value, as an array over the same memory; runs what it depends on. It can be written "
+     "where "
+     "nothing else uses this memory: (x + 1).numpy(), not y.numpy() of a variable."},
     {"explain", explain, METH_NOARGS,
      "explain($self, /)\n--\n\nHow what this array depends on would run: the passes and the plan."},
     {nullptr, nullptr, 0, nullptr},
@@ -361,7 +367,18 @@ PyObject* make_ints(PyObject*, PyObject* const* numbers, Py_ssize_t count) {
   });
 }
 
+PyObject* evaluate_arrays(PyObject*, PyObject* const* objects, Py_ssize_t count) {
+  return guarded([&] {
+    std::vector<LazyArray> arrays;
+    for (Py_ssize_t i = 0; i < count; ++i) arrays.push_back(array_in(objects[i]));
+    api::evaluate(arrays);
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyMethodDef lazy_class_functions[] = {
+    {"lazy_evaluate", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(evaluate_arrays)), METH_FASTCALL,
+     nullptr},
     {"lazy_ints", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_ints)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

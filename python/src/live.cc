@@ -16,10 +16,14 @@ class LiveWorker {
  public:
   explicit LiveWorker(LiveSession session) : session_(std::move(session)) {}
 
-  py::dict run(py::handle inputs) {
+  py::object run(const py::object& inputs, const py::object& feeds) {
     const Busy busy(busy_, inputs_);
-    Results results = execute([&](const SetInput& set) { bind_named(*signature_, inputs, set); });
-    return by_name(std::move(results), *signature_);
+    const RunCall call(inputs, feeds);
+    Results results = execute([&](const SetInput& set) {
+      call.check(*signature_);
+      bind_named(*signature_, call.inputs(), set);
+    });
+    return call.results(std::move(results), *signature_);
   }
   py::object call(const py::args& args, const py::kwargs& kwargs) {
     const Busy busy(busy_, inputs_);
@@ -90,11 +94,11 @@ void bind_sessions_of_versions(py::module_& m) {
                          R"(Runs whatever version is current when a run begins, on one thread: LiveModel.open().
 
 A session that runs on one thread refuses to run on another; cancel() works from any.)")
-      .def("run", &LiveWorker::run, py::arg("inputs") = py::dict(),
-           R"(run(self, inputs={})
+      .def("run", &LiveWorker::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(),
+           R"(run(self, inputs={}, feeds=None)
 --
 
-Runs the current version and returns all its outputs by name; see Model.run(). Inputs that are not given have what is
+Runs the current version and returns all its outputs by name, or those that are named; see Model.run(). Inputs that are not given have what is
 carried, else their default. Results that are carried cannot be written.)")
       .def(
           "__call__", &LiveWorker::call,

@@ -19,9 +19,13 @@ class ModelObject {
   const Model& model() const { return model_; }
   const Options& options() const { return options_; }
 
-  py::dict run(const py::object& inputs) {
+  py::object run(const py::object& inputs, const py::object& feeds, const py::object& out) {
     const Lease lease(*this);
-    return lease->run(inputs);
+    return lease->run({inputs, feeds}, out);
+  }
+  py::object run_until(RunToken& token, const py::object& inputs, const py::object& feeds, const py::object& out) {
+    const Lease lease(*this);
+    return lease->run({inputs, feeds}, out, &token);
   }
   py::object call(const py::args& args, const py::kwargs& kwargs) {
     const Lease lease(*this);
@@ -188,21 +192,29 @@ py::dict weights_of(const ModelObject& m) {
 
 void bind_models(py::module_& m) {
   bind_ports(m);
+  py::class_<RunToken>(m, "RunToken").def(py::init()).def("cancel", &RunToken::cancel);
   py::class_<ModelObject>(m, "Model")
       .def(py::init([](const ModelObject& other) { return ModelObject(other.model(), other.options()); }))
       .def(py::init(
           [](const ModelObject& other, const Options& options) { return ModelObject(other.model(), options); }))
       .def(py::init<Model, const Options&>())
-      .def("run", &ModelObject::run, py::arg("inputs") = py::dict(),
-           R"(run(self, inputs={})
+      .def("run", &ModelObject::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), py::kw_only(),
+           py::arg("out") = py::none(),
+           R"(run(self, inputs={}, feeds=None, *, out=None)
 --
 
-Runs the model and returns all its outputs by name.
+Runs the model and returns all its outputs by name: model.run({"x": x}). As in ONNX Runtime, model.run(["y"], {"x": x})
+returns a list of the outputs that are named, and model.run(None, {"x": x}) one of all.
 
 Inputs are NumPy arrays, DLPack tensors, numbers or lists; lists for sequences, dicts for maps, None for an input that
 has a default. Arrays are not copied when they are in row-major order, and must not change during the run. Results are
 arrays over the run's memory. Raises BadInput for an input that does not fit, LimitExceeded, Cancelled,
-KeyboardInterrupt. Any thread may call; calls at the same time have a session each.)")
+KeyboardInterrupt. Any thread may call; calls at the same time have a session each.
+
+out={"y": array} writes a result into a NumPy array or a DLPack tensor in the CPU's memory, which is returned in its
+place. It must be in row-major order and have the element type and the extents of the result: BadInput; after an error
+its content is unspecified.)")
+      .def("_run_until", &ModelObject::run_until)
       .def("__call__", &ModelObject::call,
            "__call__(self, *args, **kwargs)\n--\n\nRuns the model on inputs by position or keyword. Returns the "
            "output, or a tuple of several; see run().")

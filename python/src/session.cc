@@ -13,19 +13,28 @@ Signature::Signature(const Model& of) : model(of.name()) {
     positions[py::str(port.name)] = inputs.size();
     inputs.push_back(Wanted::of(port));
   }
-  for (const Port& port : of.outputs()) outputs.push_back(py::str(port.name));
+  for (const Port& port : of.outputs()) {
+    outputs.push_back(py::str(port.name));
+    output_positions[outputs.back()] = outputs.size() - 1;
+  }
 }
 
-std::size_t Signature::position(py::handle name) const {
+namespace {
+
+std::size_t position(const std::string& model, const char* kind, const py::dict& positions, py::handle name) {
   PyObject* found = PyDict_GetItemWithError(positions.ptr(), name.ptr());
   if (found != nullptr) return PyLong_AsSize_t(found);
   if (PyErr_Occurred() != nullptr) throw py::error_already_set();
   std::string known;
-  for (const auto [input, position] : positions)
-    known += (known.empty() ? "" : ", ") + py::repr(input).cast<std::string>();
-  refuse("model '" + model + "' has no input " + py::repr(name).cast<std::string>() + "; it has " +
+  for (const auto [port, at] : positions) known += (known.empty() ? "" : ", ") + py::repr(port).cast<std::string>();
+  refuse("model '" + model + "' has no " + kind + " " + py::repr(name).cast<std::string>() + "; it has " +
          (known.empty() ? "none" : known));
 }
+
+}  // namespace
+
+std::size_t Signature::input(py::handle name) const { return position(model, "input", positions, name); }
+std::size_t Signature::output(py::handle name) const { return position(model, "output", output_positions, name); }
 
 Worker::Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature)
     : session_([&] {
@@ -45,7 +54,7 @@ void bind_named(const Signature& signature, py::handle inputs, const SetInput& s
   PyObject *name, *value;
   Py_ssize_t at = 0;
   while (PyDict_Next(inputs.ptr(), &at, &name, &value) != 0) {
-    const std::size_t i = signature.position(name);
+    const std::size_t i = signature.input(name);
     set(i, array_of(value, signature.inputs[i]));
   }
 }
@@ -60,19 +69,10 @@ void bind_call(const Signature& signature, const py::args& args, const py::kwarg
     set(i, array_of(PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)), inputs[i]));
   }
   for (const auto [name, value] : kwargs) {
-    const std::size_t i = signature.position(name);
+    const std::size_t i = signature.input(name);
     if (i < args.size()) refuse(inputs[i].what + " was given twice");
     set(i, array_of(value, inputs[i]));
   }
-}
-
-py::dict by_name(Results results, const Signature& signature) {
-  py::dict named;
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const py::object value = object_of(results.take(k));
-    if (PyDict_SetItem(named.ptr(), signature.outputs[k].ptr(), value.ptr()) != 0) throw py::error_already_set();
-  }
-  return named;
 }
 
 py::object alone_or_tuple(Results results) {
@@ -80,6 +80,84 @@ py::object alone_or_tuple(Results results) {
   py::tuple all(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) all[k] = object_of(results.take(k));
   return all;
+}
+
+std::vector<std::size_t> RunCall::listed(const Signature& signature) const {
+  std::vector<std::size_t> positions;
+  if (first_.is_none()) {
+    for (std::size_t k = 0; k < signature.outputs.size(); ++k) positions.push_back(k);
+    return positions;
+  }
+  if (!PyList_Check(first_.ptr()) && !PyTuple_Check(first_.ptr())) {
+    refuse("run() takes a list of the names of outputs, or None for all, before the dict of inputs");
+  }
+  for (const py::handle name : first_) positions.push_back(signature.output(name));
+  return positions;
+}
+
+void RunCall::check(const Signature& signature) const {
+  if (!feeds_.is_none()) listed(signature);
+}
+
+py::object RunCall::results(Results made, const Signature& signature, const std::vector<py::object>& given) const {
+  std::vector<py::object> objects(made.size());
+  const auto object = [&](std::size_t k) {
+    if (k < given.size() && given[k]) return given[k];
+    if (!objects[k]) objects[k] = object_of(made.take(k));
+    return objects[k];
+  };
+  if (!feeds_.is_none()) {
+    py::list list;
+    for (const std::size_t k : listed(signature)) list.append(object(k));
+    return list;
+  }
+  py::dict named;
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    if (PyDict_SetItem(named.ptr(), signature.outputs[k].ptr(), object(k).ptr()) != 0) throw py::error_already_set();
+  }
+  return named;
+}
+
+BoundOutputs::BoundOutputs(Session& session, const Signature& signature, const py::object& out)
+    : session_(session), signature_(signature) {
+  if (out.is_none()) return;
+  if (!PyDict_Check(out.ptr())) refuse("out: expected a dict of the names of outputs to arrays");
+  objects_.resize(signature.outputs.size());
+  arrays_.resize(signature.outputs.size());
+  try {
+    for (const auto [name, object] : py::reinterpret_borrow<py::dict>(out)) {
+      bind(signature.output(name), py::str(name), py::reinterpret_borrow<py::object>(object));
+    }
+  } catch (...) {
+    unbind();
+    throw;
+  }
+}
+
+BoundOutputs::~BoundOutputs() { unbind(); }
+
+void BoundOutputs::bind(std::size_t output, const std::string& name, const py::object& object) {
+  const std::string what = "out[" + py::repr(py::str(name)).cast<std::string>() + "]";
+  arrays_[output] = py::isinstance<py::array>(object) ? object : array_of_dlpack(object, what);
+  const WritableArray to = writable_array(arrays_[output], what);
+  session_.bind_output(name, to.dtype, to.memory);
+  names_.push_back(name);
+  objects_[output] = object;
+}
+
+void BoundOutputs::unbind() noexcept {
+  for (const std::string& name : names_) session_.unbind_output(name);
+  names_.clear();
+}
+
+void BoundOutputs::check(const Results& results) const {
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    if (!arrays_[k]) continue;
+    const py::tuple got(py::cast(results[k].sizes())), given(arrays_[k].attr("shape"));
+    if (got.equal(given)) continue;
+    refuse("out[" + py::repr(py::str(signature_.outputs[k])).cast<std::string>() + "]: the result has the shape " +
+           py::str(got).cast<std::string>() + ", the array " + py::str(given).cast<std::string>());
+  }
 }
 
 Busy::Busy(bool& busy, std::vector<Array>& inputs) : busy_(busy), inputs_(inputs) {
@@ -125,10 +203,34 @@ double Worker::time_runs(py::handle inputs, int runs) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / runs;
 }
 
-py::dict Worker::run(py::handle inputs) {
+namespace {
+
+class Following {
+ public:
+  Following(RunToken* token, Session& session) : token_(token) {
+    if (token_ != nullptr) token_->follow(&session);
+  }
+  ~Following() {
+    if (token_ != nullptr) token_->follow(nullptr);
+  }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+ private:
+  RunToken* const token_;
+};
+
+}  // namespace
+
+py::object Worker::run(const RunCall& call, const py::object& out, RunToken* token) {
   const Busy busy(busy_, inputs_);
-  bind_named(*signature_, inputs, set());
-  return by_name(execute(), *signature_);
+  const Following following(token, session_);
+  call.check(*signature_);
+  bind_named(*signature_, call.inputs(), set());
+  const BoundOutputs bound(session_, *signature_, out);
+  Results made = execute();
+  bound.check(made);
+  return call.results(std::move(made), *signature_, bound.objects());
 }
 
 py::object Worker::call(const py::args& args, const py::kwargs& kwargs) {
@@ -188,8 +290,11 @@ void bind_sessions(py::module_& m) {
 A session that runs on one thread refuses to run on another; cancel() works from any.)")
       .def(
           "run",
-          [](SessionObject& s, const py::object& inputs) { return s.observed([&] { return s.worker->run(inputs); }); },
-          py::arg("inputs") = py::dict(), "run(self, inputs={})\n--\n\nAs Model.run().")
+          [](SessionObject& s, const py::object& inputs, const py::object& feeds, const py::object& out) {
+            return s.observed([&] { return s.worker->run({inputs, feeds}, out); });
+          },
+          py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), py::kw_only(), py::arg("out") = py::none(),
+          "run(self, inputs={}, feeds=None, *, out=None)\n--\n\nAs Model.run().")
       .def(
           "__call__",
           [](SessionObject& s, const py::args& args, const py::kwargs& kwargs) {

@@ -76,7 +76,7 @@ const Shape& traced_shape(const Ref& ref) {
   return type.shape;
 }
 
-const lazy::Output& there(const LazyArray& array) {
+Ref readable(const LazyArray& array) {
   const Ref ref = LazyAccess::ref(array);
   if (ref.node == nullptr) refuse(frazil::Code::bad_input, "an omitted lazy array has no value");
   if (is_traced(ref)) {
@@ -85,6 +85,11 @@ const lazy::Output& there(const LazyArray& array) {
            "in Python "
            "frazil.cond() or frazil.while_loop()");
   }
+  return ref;
+}
+
+const lazy::Output& there(const LazyArray& array) {
+  const Ref ref = readable(array);
   check(lazy::run(ref));
   return ref.node->out()[ref.output];
 }
@@ -123,7 +128,19 @@ LazyArray parameter(const Array& value) {
   return LazyAccess::array(lazy::of_datum(Access::dense(value), NodeKind::parameter).ref());
 }
 
-Array LazyArray::value() const { return Access::array(lazy::datum_of(there(*this))); }
+Array LazyArray::value() const& { return Access::array(lazy::datum_of(there(*this))); }
+
+Array LazyArray::value() && {
+  Array value = static_cast<const LazyArray&>(*this).value();
+  *this = LazyArray();
+  return value;
+}
+
+void evaluate(std::span<const LazyArray> arrays) {
+  std::vector<Ref> wanted;
+  for (const LazyArray& array : arrays) wanted.push_back(readable(array));
+  if (!wanted.empty()) check(lazy::run(wanted));
+}
 
 Dtype LazyArray::dtype() const { return static_cast<Dtype>(elem_of(LazyAccess::ref(*this))); }
 

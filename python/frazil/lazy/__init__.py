@@ -10,7 +10,7 @@
 frazil.lazy.ops has every operator by its name in ONNX.
 """
 
-from .array import LazyArray
+from .array import LazyArray, eval
 from .batches import BatchReport, BatchResults, batch
 from .functions import Function, function, parameter
 from .operators import LazyOperators, ops

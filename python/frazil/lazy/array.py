@@ -259,6 +259,15 @@ class LazyArray(_frazil.LazyArray):
         return _functions().round(self, digits)
 
 
+def eval(*arrays: Any) -> None:
+    """Computes lazy arrays together, also those in lists, tuples and dicts: what several depend on is computed once.
+
+    Reading one of them later runs nothing. Other leaves are ignored. Raises what reading raises.
+    """
+    leaves, _ = trees.flatten(arrays)
+    _frazil.lazy_evaluate(*(leaf for leaf in leaves if isinstance(leaf, LazyArray)))
+
+
 def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
     """A method of NumPy's arrays that changes the array."""
 
@@ -283,12 +292,3 @@ for _name, _advice in {
 
 def values_of(arguments: Any) -> Any:
     """The arguments with the values of lazy arrays in their place, which are read."""
-    leaves, structure = trees.flatten(arguments)
-    return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
-
-
-def _index(array: LazyArray, key: Any) -> LazyArray:
-    return _functions().take_at(array, key)
-
-
-_frazil.set_lazy_class(LazyArray, _index)

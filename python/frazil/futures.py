@@ -1,0 +1,85 @@
+"""Runs on other threads, which concurrent.futures and asyncio wait for."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+from typing import Any, Callable
+
+from . import _frazil
+from .errors import BadInput
+
+
+class RunFuture(concurrent.futures.Future[Any]):
+    """A run that Model.run_async() began: result(), add_done_callback(), concurrent.futures.wait(), asyncio.wrap_future().
+
+    cancel() ends the run, also one that has begun. After a fork it belongs to the parent.
+    """
+
+    def __init__(self, token: _frazil.RunToken) -> None:
+        super().__init__()
+        self._token = token
+        self._process = os.getpid()
+        self._began = False
+
+    def cancel(self) -> bool:
+        """Ends the run soon; result() raises CancelledError. False: it has ended already."""
+        if not super().cancel():
+            return False
+        self._token.cancel()
+        return True
+
+    def running(self) -> bool:
+        """Whether the run has begun and neither ended nor been cancelled."""
+        return self._began and not self.done()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """What Model.run() returns. Raises what it raises, CancelledError, TimeoutError."""
+        self._check_process()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """What the run raised, or None. Raises CancelledError, TimeoutError."""
+        self._check_process()
+        return super().exception(timeout)
+
+    def _check_process(self) -> None:
+        if not self.done() and os.getpid() != self._process:
+            raise BadInput("the run belongs to the process that began it: this one is a fork of it")
+
+    def _run(self, run: Callable[[_frazil.RunToken], Any]) -> None:
+        """On the thread that runs it. The state stays pending until the end, so that cancel() succeeds until then."""
+        result, raised = None, None
+        self._began = True
+        try:
+            if not self.cancelled():
+                result = run(self._token)
+        except BaseException as error:
+            raised = error
+        if not self.set_running_or_notify_cancel():
+            return
+        if raised is not None:
+            self.set_exception(raised)
+        else:
+            self.set_result(result)
+
+
+_threads: concurrent.futures.ThreadPoolExecutor | None = None
+
+
+def start(run: Callable[[_frazil.RunToken], Any]) -> RunFuture:
+    """Begins a run on one of the process's threads, of which there is one per core."""
+    global _threads
+    if _threads is None:
+        _threads = concurrent.futures.ThreadPoolExecutor(os.cpu_count(), "frazil")
+    future = RunFuture(_frazil.RunToken())
+    _threads.submit(future._run, run)
+    return future
+
+
+def _forget_threads() -> None:
+    global _threads
+    _threads = None
+
+
+os.register_at_fork(after_in_child=_forget_threads)
