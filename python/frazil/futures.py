@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+from concurrent.futures.thread import ThreadPoolExecutor
 from typing import Any, Callable
 
 from . import _frazil
@@ -64,14 +65,14 @@ class RunFuture(concurrent.futures.Future[Any]):
             self.set_result(result)
 
 
-_threads: concurrent.futures.ThreadPoolExecutor | None = None
+_threads: ThreadPoolExecutor | None = None
 
 
 def start(run: Callable[[_frazil.RunToken], Any]) -> RunFuture:
     """Begins a run on one of the process's threads, of which there is one per core."""
     global _threads
     if _threads is None:
-        _threads = concurrent.futures.ThreadPoolExecutor(os.cpu_count(), "frazil")
+        _threads = ThreadPoolExecutor(os.cpu_count(), "frazil")
     future = RunFuture(_frazil.RunToken())
     _threads.submit(future._run, run)
     return future

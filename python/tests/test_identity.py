@@ -172,3 +172,50 @@ def test_children_run_what_other_threads_run(tier):
         stop = True
         for thread in threads:
             thread.join()
+
+
+WORDS = frazil.parameter(np.arange(24, dtype=np.float32).reshape(6, 4) * np.float32(0.7))
+
+
+def tree_value(tree):
+    if isinstance(tree, int):
+        return WORDS[tree]
+    left = tree_value(tree[0])
+    return left if left.sum() > 40 else left + tree_value(tree[1])
+
+
+def batch_of_trees():
+    made = frazil.batch([(0, 1), ((2, 5), 3), (4, (1, 0))], tree_value)
+    return [m.tolist() for m in made]
+
+
+def run_beside(square):
+    return [square.run_async({"x": np.full(k, k, np.float32)}).result(30)["y"].tolist() for k in range(1, 5)]
+
+
+@pytest.mark.parametrize("work", ["batch", "future"])
+def test_children_of_threads_that_batch_and_wait(work, square):
+    """Forks fall into batches, into the making of programs and into futures of other threads."""
+    run = batch_of_trees if work == "batch" else lambda: run_beside(square)
+    wanted, stop = run(), False
+
+    def serve():
+        k = 0
+        while not stop:
+            run()
+            k += 1
+            fnp.tanh(fnp.array(np.ones((1,) * (k % 5 + 1), np.float32))).numpy()
+
+    def child():
+        assert run() == wanted and batch_of_trees() and run_beside(square)
+
+    threads = [threading.Thread(target=serve) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(15):
+            assert ends_well(child)
+    finally:
+        stop = True
+        for thread in threads:
+            thread.join()
