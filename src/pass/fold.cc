@@ -1,6 +1,7 @@
 #include "pass/fold.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/infer.h"
 #include "ir/rebuild.h"
@@ -15,6 +16,9 @@ constexpr std::int64_t kFewBytes = 4096;      // results up to this size may be 
 constexpr std::int64_t kMostPoints =
     1 << 16;                                  // points computed by one node; about 10 ns each on the reference executor
 constexpr std::int64_t kAllPoints = 1 << 20;  // points computed by all nodes of a graph
+constexpr std::int64_t kMostJoined = 1 << 22;  // elements of one Concat of constants and views of constants
+constexpr std::int64_t kAllJoined = 1 << 24;   // elements of all of them
+constexpr std::size_t kMostViews = 8;          // of one constant, one of the other
 
 /// Nodes whose operands are all constants of few elements.
 bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
@@ -44,19 +48,58 @@ std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
   return bytes;
 }
 
+bool is_concat(const Node& node) { return node.op->name == "Concat" && node.op->domain.empty(); }
+
+/// The node that makes a view of one value; its other operands are constants.
+std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
+  const auto maker = graph.producer(v);
+  if (!maker) return std::nullopt;
+  const Node& node = graph.node(*maker);
+  const bool one = std::holds_alternative<View>(node.op->form) && node.out.size() == 1 && !is_concat(node);
+  const auto rest = std::span(node.in).subspan(std::min<std::size_t>(1, node.in.size()));
+  const bool fixed = std::ranges::all_of(rest, [&](Value in) { return !in || graph.constant(in) != nullptr; });
+  return one && fixed && !node.in.empty() ? maker : std::nullopt;
+}
+
+/// The elements of a constant, or of views of one, which is added to `bases`.
+std::optional<Tensor> elements_of(const Graph& graph, Value v, std::set<Value>& bases) {
+  std::vector<NodeId> views;
+  while (v && graph.constant(v) == nullptr) {
+    const auto view = view_of_one(graph, v);
+    if (!view || views.size() == kMostViews) return std::nullopt;
+    views.push_back(*view);
+    v = graph.node(*view).in[0];
+  }
+  if (!v) return std::nullopt;
+  bases.insert(v);
+  Tensor tensor = graph.constant(v)->tensor;
+  for (; !views.empty(); views.pop_back()) {
+    std::vector<std::optional<Datum>> inputs{Datum(tensor)};
+    for (const Value in : std::span(graph.node(views.back()).in).subspan(1)) {
+      inputs.push_back(in ? std::optional(Datum(graph.constant(in)->tensor)) : std::nullopt);
+    }
+    auto results = run_node(graph, views.back(), inputs);
+    if (!results || !results->front().is_tensor()) return std::nullopt;
+    tensor = results->front().tensor();
+  }
+  return tensor;
+}
+
 class Folder : public Rewriter {
  public:
   Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
                                                     std::span<const Value> inputs) override {
     const Node& node = from.node(id);
-    if (!may_fold(to.graph(), node, inputs)) return std::nullopt;
+    const bool small = may_fold(to.graph(), node, inputs);
+    if (!small && !is_concat(node)) return std::nullopt;
     const Builder::Mark before = to.mark();
     std::vector<bool> wanted;
     for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
     const auto made =
         to.append(*node.op, std::vector<Value>(inputs.begin(), inputs.end()), node.attrs, wanted, node.name);
     if (!made) return std::nullopt;
-    const auto results = evaluate(to.graph(), *made, inputs);
+    auto results = small ? evaluate(to.graph(), *made, inputs) : std::nullopt;
+    if (!results && is_concat(node)) results = join(to.graph(), *made, inputs);
     to.rollback(before);
     if (!results) return std::nullopt;
     ++folded_;
@@ -77,6 +120,26 @@ class Folder : public Rewriter {
     }
     auto results = run_node(graph, id, inputs);
     if (!results || !is_small(graph.node(id), *results, operand_bytes(graph, in))) return std::nullopt;
+    return std::move(*results);
+  }
+
+  /// The result is not larger than the constants, which it may take the place of, and a run holds it in any case.
+  std::optional<std::vector<Datum>> join(Graph& graph, NodeId id, std::span<const Value> in) {
+    const auto count = work(graph, id);
+    if (!count || *count > kMostJoined || joined_ + *count > kAllJoined) return std::nullopt;
+    std::vector<std::optional<Datum>> inputs;
+    std::set<Value> bases;
+    for (const Value v : in) {
+      auto elements = elements_of(graph, v, bases);
+      if (!elements) return std::nullopt;
+      inputs.emplace_back(*std::move(elements));
+    }
+    std::int64_t held = 0;
+    for (const Value v : bases) held += graph.constant(v)->tensor.count();
+    if (*count > held) return std::nullopt;
+    joined_ += *count;
+    auto results = run_node(graph, id, inputs);
+    if (!results || !results->front().is_tensor()) return std::nullopt;
     return std::move(*results);
   }
 
@@ -116,14 +179,15 @@ class Folder : public Rewriter {
     return total;
   }
 
-  std::int64_t points_ = 0;
+  std::int64_t points_ = 0, joined_ = 0;
   int folded_ = 0;
 };
 
 bool any_may_fold(const Graph& graph) {
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     for (NodeId id : graph.block({b}).nodes) {
-      if (may_fold(graph, graph.node(id), graph.node(id).in)) return true;
+      const Node& node = graph.node(id);
+      if (is_concat(node) || may_fold(graph, node, node.in)) return true;
     }
   }
   return false;

@@ -132,6 +132,14 @@ const PassExample kPassExamples[] = {
 }
 )",
      ""},
+    {"a concatenation of a large constant repeated stays", Pass::fold,
+     R"(graph g(%x: f32[N]) {
+  %a: f32[1,70000] = Expand(f32[] 1, i64[2] [1, 70000])
+  %c: f32[2,70000] = Concat(%a, %a) {axis = 0}
+  return y = %c
+}
+)",
+     ""},
     {"a node that fails stays", Pass::fold,
      R"(graph g() {
   %a: f32[1] = Gather(f32[3] [1, 2, 3], i64[1] [1])
