@@ -40,6 +40,34 @@ TEST(LazyArrays, KnowTheirTypesBeforeTheyRun) {
   EXPECT_EQ(reshape(y, {5, -1}).shape(), (Sizes{5, 3}));
 }
 
+TEST(LazyArrays, RunTogether) {
+  const LazyArray x = vector_of({1, -2, 3}), common = exp(x) * 3;
+  const std::vector<LazyArray> arrays{common + 1, common - 1, x, parameter(x.value())};
+  const ProgramCounts before = program_counts();
+  evaluate(arrays);
+  const ProgramCounts after = program_counts();
+  EXPECT_EQ(after.made + after.found, before.made + before.found + 1) << "one program for both";
+  EXPECT_FLOAT_EQ(floats(arrays[0])[1], 3 * std::exp(-2.F) + 1);
+  EXPECT_FLOAT_EQ(floats(arrays[1])[2], 3 * std::exp(3.F) - 1);
+  const ProgramCounts read = program_counts();
+  EXPECT_EQ(read.made + read.found, after.made + after.found) << "reading runs nothing";
+  evaluate({});
+  const std::vector<LazyArray> omitted(1);
+  EXPECT_THAT(message_of([&] { evaluate(omitted); }, Code::bad_input), HasSubstr("omitted"));
+}
+
+TEST(LazyArrays, HandOverWhatNothingElseHolds) {
+  const LazyArray x = vector_of({1, -2, 3});
+  Array last = (x * 2).value();
+  EXPECT_TRUE(last.layout().exclusive);
+  last.mutable_values<float>()[0] = 9;
+  EXPECT_THAT(floats(x * 2), ElementsAre(2, -4, 6));
+  LazyArray y = x + 1;
+  const LazyArray held = y;
+  EXPECT_FALSE(std::move(y).value().layout().exclusive);
+  EXPECT_THAT(floats(held), ElementsAre(2, -1, 4));
+}
+
 TEST(LazyArrays, HaveRows) {
   const LazyArray x = Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(floats(x[1] * 2), ElementsAre(6, 8));
