@@ -8,7 +8,8 @@
 
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .debug import Comparison, Debugger, Stop, compare
-from .errors import BadInput, BadModel, Cancelled, Error, FileError, InternalError, LimitExceeded, OutOfMemory, Unsupported
+from .errors import BadInput, BadModel, Cancelled, Error, FileError
+from .errors import InternalError, LimitExceeded, OutOfMemory, Unsupported
 from . import lazy, nn, numpy
 from .futures import RunFuture
 from .fx import from_fx

@@ -43,7 +43,7 @@ class InternalError(Error):
 
 
 class FileError(BadInput, OSError):
-    """A file or folder cannot be read or written. Those of the usual causes are also the exceptions that open() raises."""
+    """A file or folder cannot be read or written. The usual causes are also the exceptions that open() raises."""
 
     def __init__(self, *args: object) -> None:
         OSError.__init__(self, *args)

@@ -12,7 +12,7 @@ from .errors import BadInput
 
 
 class RunFuture(concurrent.futures.Future[Any]):
-    """A run that Model.run_async() began: result(), add_done_callback(), concurrent.futures.wait(), asyncio.wrap_future().
+    """A run that Model.run_async() began, for concurrent.futures.wait() and asyncio.wrap_future().
 
     cancel() ends the run, also one that has begun. After a fork it belongs to the parent.
     """

@@ -46,8 +46,9 @@ class Model(_frazil.Model):
     ) -> RunFuture:
         """Begins a run on another thread; the arguments and the future's result() are those of run().
 
-        The process has one such thread per core, which take runs in the order of the calls. Arrays must not change until
-        the run has ended. The future's cancel() ends the run. The interpreter waits at its end for runs that have begun.
+        The process has one such thread per core, which take runs in the order of the calls. Arrays must not change
+        until the run has ended. The future's cancel() ends the run. The interpreter waits at its end for runs that have
+        begun.
         """
         return start(lambda token: self._run_until(token, inputs, feeds, out))
 

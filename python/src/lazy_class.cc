@@ -106,7 +106,7 @@ PyObject* as_index(PyObject* object) {
   });
 }
 
-/// Of an object that ends with the call: nothing else can see what is written to its value.
+/// Takes the value of an object that ends with the call: nothing else can see what is written to it.
 PyObject* last_value(PyObject* object) { return object_of(std::move(lazy_in(object)->array).value()).release().ptr(); }
 
 PyObject* numpy_value(PyObject* object, PyObject*) {

@@ -84,7 +84,7 @@ using SetInput = std::function<void(std::size_t i, Array value)>;
 /// The inputs of run({"x": x}) and of call(x, y=y). Throw Code::bad_input.
 void bind_named(const Signature& signature, py::handle inputs, const SetInput& set);
 void bind_call(const Signature& signature, const py::args& args, const py::kwargs& kwargs, const SetInput& set);
-/// What call() returns: the only result, or a tuple.
+/// Returns the only result, or a tuple of several, as call() does.
 py::object alone_or_tuple(Results results);
 
 /// Marks a session, and forgets the inputs however a run ends.

@@ -161,7 +161,7 @@ def test_results_in_arrays_of_threads(model):
         assert all(pool.map(one, range(200)))
 
 
-# ---- who may write ----
+# ---- results that can be written ----
 
 
 def test_results_of_models_can_be_written(model):

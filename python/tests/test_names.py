@@ -77,7 +77,7 @@ def in_debugger(model: frazil.Model) -> dict[str, float]:
     while stop:
         if stop.op == "Mul":
             shown = debugger[stop.value]
-            factor = [f for f, at in PRODUCTS.items() if stop.iterations in at and np.array_equal(at[stop.iterations], shown)]
+            factor = [f for f, at in PRODUCTS.items() if np.array_equal(at.get(stop.iterations, []), shown)]
             assert len(factor) == 1, stop
             names[stop.value] = names[stop.node] = factor[0]
         stop = debugger.step()

@@ -60,6 +60,9 @@ def test_stubs_parse():
 
 
 TYPED = """
+import concurrent.futures
+from typing import Any
+
 import frazil
 import frazil.numpy as fnp
 import numpy as np
@@ -75,6 +78,16 @@ made: frazil.LazyArray = fnp.tanh(lazy @ lazy.T + 1)[0] * 2
 softmax: frazil.LazyArray = frazil.lazy.ops.Softmax(made, axis=-1)
 rounds: int = frazil.batch([lazy], fnp.exp).report.rounds
 runs: int = model.session().counters.runs
+named: dict[str, Any] = model.run({"x": np.ones(3)}, out={"y": np.zeros(3)})
+listed: list[Any] = model.run(["y"], {"x": np.ones(3)})
+future: concurrent.futures.Future[Any] = model.run_async({"x": np.ones(3)})
+frazil.eval(lazy, [made])
+with model.edit() as patch:
+    patch.wrap("y", patch.input("busy", "bool"), lambda: patch.tap("x"))
+try:
+    frazil.load("nothing.onnx")
+except FileNotFoundError as missing:
+    cause: OSError = missing
 """
 
 
@@ -100,7 +113,7 @@ def test_types(tmp_path):
 
 def test_signatures_of_the_module():
     for function, expected in [
-        (frazil.Model.run, "(self, inputs={})"),
+        (frazil.Model.run, "(self, inputs={}, feeds=None, *, out=None)"),
         (frazil.Model.__call__, "(self, *args, **kwargs)"),
         (frazil.Session.observe, "(self, observer)"),
         (frazil.dtype, "(of)"),
@@ -108,7 +121,9 @@ def test_signatures_of_the_module():
     ]:
         assert str(inspect.signature(function)) == expected
         assert not function.__doc__.startswith(function.__name__)
-    assert str(inspect.signature(frazil.from_text("graph g() { return }").run)) == "(inputs={})"
+    assert str(inspect.signature(frazil.from_text("graph g() { return }").run)) == (
+        "(inputs={}, feeds=None, *, out=None)"
+    )
 
 
 def test_docstrings():

@@ -7,6 +7,7 @@ from typing import Any
 import frazil
 import numpy as np
 import pytest
+from frazil.nn import functional
 
 from random_bodies import Change, Program
 
@@ -15,6 +16,9 @@ INPUTS = {
     "x": np.array([0.31, -1.72, 2.05, 0.44, -0.93], np.float32),
     "y": np.array([1.27, 0.58, -0.66, -2.11, 0.19], np.float32),
 }
+
+
+KINDS = ["if", "loop", "scan", "nested", "call", "function"]
 
 
 def changes(graph: Any) -> dict[str, Change]:
@@ -48,7 +52,11 @@ def changes(graph: Any) -> dict[str, Change]:
         contract = {"model": f"rank{v.ndim}", "takes": [type_], "gives": [type_]}
         return graph.op("frazil.Call", [v], contract)
 
-    return {"if": branch, "loop": loop, "scan": scan, "nested": nested, "call": call}
+    def function(v: Any) -> Any:
+        """A function of PyTorch, which is composed of operators."""
+        return functional.gelu(v) - functional.softplus(v * np.float32(0.2))
+
+    return {"function": function, "if": branch, "loop": loop, "scan": scan, "nested": nested, "call": call}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -86,7 +94,7 @@ def agree(a: frazil.Model, b: frazil.Model, inputs: dict[str, Any] = INPUTS) -> 
         np.testing.assert_allclose(got, expected, rtol=2e-5, atol=2e-5, err_msg=f"tier {tier}")
 
 
-@pytest.mark.parametrize("kind", ["if", "loop", "scan", "nested", "call"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_one_value(seed, kind):
     program = Program(seed)
@@ -102,7 +110,7 @@ def test_several_values(seed):
     program = Program(seed)
     random = np.random.default_rng(seed)
     names = random.choice([place.name for place in program.places], 4, replace=False)
-    wanted = dict(zip(names.tolist(), random.choice(["if", "loop", "scan", "nested", "call"], 4).tolist()))
+    wanted = dict(zip(names.tolist(), random.choice(KINDS, 4).tolist()))
     agree(patched(program, wanted), built(seed, wanted))
 
 

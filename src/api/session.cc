@@ -22,8 +22,10 @@ class Adapter : public exec::Observer {
  public:
   Adapter(api::Observer* to, const Graph& model, std::vector<std::string> fetched = {})
       : to_(to), names_(to == nullptr ? std::vector<std::string>() : to->wanted()), fetched_(std::move(fetched)) {
+    if (names_.empty() && fetched_.empty()) return;
+    const Names known(model);
     for (const auto* names : {&names_, &fetched_}) {
-      for (const std::string& name : *names) watched_.push_back(take(exec::find_value(model, name)));
+      for (const std::string& name : *names) watched_.push_back(take(exec::find_value(known, model, name)));
     }
     values_.resize(fetched_.size());
   }

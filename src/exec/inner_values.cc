@@ -74,7 +74,10 @@ WatchedValue watched_value(const Names& names, const Graph& graph, Value v) {
 }
 
 Result<WatchedValue> find_value(const Graph& graph, std::string_view name) {
-  const Names names(graph);
+  return find_value(Names(graph), graph, name);
+}
+
+Result<WatchedValue> find_value(const Names& names, const Graph& graph, std::string_view name) {
   FRAZIL_TRY(const Value v, names.value(name));
   WatchedValue watched = watched_value(names, graph, v);
   if (!watched.name.empty() || watched.node != kNone) return watched;

@@ -20,9 +20,10 @@ struct WatchedValue {
   std::uint32_t output = 0;
   bool operator==(const WatchedValue&) const = default;
 };
-/// By its own name, if that is unique, or else by its node. Empty for a parameter without a name.
+/// Identifies a value by its own name, if that is unique, or else by its node. Empty for a parameter without a name.
 WatchedValue watched_value(const Names& names, const Graph& graph, Value v);
-/// The value that Names::value() finds. Code::unsupported for a parameter without a name.
+/// Returns the value that Names::value() finds. Code::unsupported for a parameter without a name.
+Result<WatchedValue> find_value(const Names& names, const Graph& graph, std::string_view name);
 Result<WatchedValue> find_value(const Graph& graph, std::string_view name);
 
 /// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set. The reference

@@ -28,14 +28,14 @@ class Names {
   /// `graph` must outlive the object and stay as it is.
   explicit Names(const Graph& graph);
 
-  /// What has a name; where both are there, `values` precede.
+  /// The values and nodes of one name. Values precede nodes.
   struct Found {
     std::vector<Value> values;
     std::vector<NodeId> nodes;
     bool empty() const { return values.empty() && nodes.empty(); }
   };
   Found find(std::string_view name) const;
-  /// Code::bad_input where no value or several have the name; the message lists names that tell them apart.
+  /// Code::bad_input where no value or several have the name; the message lists their unique names.
   Result<Value> value(std::string_view name) const;
   /// The same; for the name of a value, the node that makes it.
   Result<NodeId> node(std::string_view name) const;

@@ -73,7 +73,7 @@ class Sinker {
   }
 
  private:
-  /// What the body uses, and what the region uses elsewhere, or others that stay for certain.
+  /// Collects the uses of the body, and those of everything that stays for certain.
   void find_uses() {
     const Node& region = graph_.node(sink_.region);
     add_all(inside_, captures(graph_, std::span(&inner_, 1)));
@@ -85,7 +85,7 @@ class Sinker {
     add_all(outside_, sink_.keep);
   }
 
-  /// From the last node to the first: users of a value are seen before its maker, except those behind the region.
+  /// Decides from the last node to the first, so that the users of a value come before its maker.
   void choose() {
     const auto& nodes = graph_.block(outer_).nodes;
     for (std::size_t i = nodes.size(); i-- > 0;) {

@@ -32,7 +32,7 @@ class InnerUses {
 
 /// Moves each node beside the region whose results are used in the body, or by nodes that move, and nowhere else. Nodes
 /// without any use do not count, and are removed where they use what moves. Nodes that use the region's results are
-/// moved behind it. Code::bad_model where a node that makes a result of the body cannot move, or where the region
+/// moved after it. Code::bad_model where a node that makes a result of the body cannot move, or where the region
 /// depends on its own results.
 Status sink_nodes(Graph& graph, const PatchSink& sink);
 
