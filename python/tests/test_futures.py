@@ -26,6 +26,38 @@ def slow():
     return g.build(threads=1)
 
 
+TICKS = []
+
+
+@pytest.fixture(scope="module")
+def ticking():
+    """Ends by itself long after all that the tests wait for."""
+
+    @frazil.host_operator("test.futures.Tick", replace=True, pure=False)
+    def tick(x):
+        TICKS.append(1)
+        if len(TICKS) > 5 * BEGIN / 0.004:
+            raise RuntimeError("nobody has cancelled it")
+        time.sleep(0.004)
+        return x
+
+    g = frazil.Graph("ticking")
+    x = g.input("x", "float32")
+    g.output("y", g.loop(None, True, x, lambda i, condition, v: (~~condition, tick(v) + 1)))
+    return g.build(threads=1)
+
+
+def ended(model, sessions=1):
+    """Waits until as many runs have ended, and sees that nothing ticks afterwards."""
+    end = time.monotonic() + BEGIN
+    while model._idle_sessions < sessions:
+        assert time.monotonic() < end, "a run goes on"
+        time.sleep(0.002)
+    before = len(TICKS)
+    time.sleep(0.05)
+    assert len(TICKS) == before
+
+
 def begun(future):
     end = time.monotonic() + BEGIN
     while not future.running():
@@ -67,24 +99,19 @@ def test_errors(affine):
     assert isinstance(error, frazil.BadInput) and "expected f32[N]" in str(error)
 
 
-def test_cancelling_a_run(endless):
-    future = begun(endless.run_async({"x": 1.0}))
-    before = time.monotonic()
+def test_cancelling_a_run(ticking):
+    future = begun(ticking.run_async({"x": 1.0}))
     assert future.cancel() and future.cancelled() and future.done() and future.cancel()
     with pytest.raises(concurrent.futures.CancelledError):
         future.result(BEGIN)
-    while endless._idle_sessions == 0:
-        assert time.monotonic() - before < BEGIN, "the run goes on"
-        time.sleep(0.002)
+    ended(ticking)
     done, waits = concurrent.futures.wait([future], BEGIN)
     assert future in done and not waits
 
 
-def test_cancelling_what_waits(slow, endless):
+def test_cancelling_what_waits(slow, ticking):
     """Runs that have not begun never do, and the session of a cancelled run is as good as before."""
-    first = [endless.run_async({"x": 1.0}) for _ in range(os.cpu_count() or 1)]
-    for future in first:
-        begun(future)
+    first = [begun(ticking.run_async({"x": 1.0})) for _ in range(os.cpu_count() or 1)]
     calls = []
 
     @frazil.host_operator("test.futures.Called", replace=True, pure=False)
@@ -102,6 +129,7 @@ def test_cancelling_what_waits(slow, endless):
     assert all(future.cancel() for future in first)
     assert counted.run_async({"x": 2.0}).result(BEGIN)["y"] == 2
     assert len(calls) == 1
+    ended(ticking, len(first))
     assert slow.run_async({"n": 0, "x": [5.0]}).result(BEGIN)["y"].tolist() == [5]
 
 
@@ -123,7 +151,7 @@ def test_a_race_of_cancelling_and_ending(slow):
     assert min(ends.values()) > 0, ends
 
 
-def test_asyncio(affine, endless):
+def test_asyncio(affine, ticking):
     async def all_of_it():
         ticks = 0
 
@@ -133,33 +161,32 @@ def test_asyncio(affine, endless):
                 ticks += 1
                 await asyncio.sleep(0.005)
 
-        ticking = asyncio.create_task(tick())
+        tick_task = asyncio.create_task(tick())
         runs = [affine.arun({"x": np.full(2, k, np.float32)}) for k in range(20)]
         results = await asyncio.gather(*runs, affine.arun(["y"], {"x": np.ones(1, np.float32)}))
         assert [r["z"][0] for r in results[:-1]] == [k * k for k in range(20)] and results[-1][0].tolist() == [1]
         with pytest.raises(frazil.BadInput, match="'q'"):
             await affine.arun({"q": 1})
 
-        before = endless._idle_sessions
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(endless.arun({"x": 1.0}), 0.1)
-        task = asyncio.create_task(endless.arun({"x": 1.0}))
+            await asyncio.wait_for(ticking.arun({"x": 1.0}), 0.1)
+        task = asyncio.create_task(ticking.arun({"x": 1.0}))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        end = time.monotonic() + BEGIN
-        while endless._idle_sessions < max(before, 1):
-            assert time.monotonic() < end, "a run goes on"
-            await asyncio.sleep(0.005)
         assert ticks > 10, "the loop went on"
-        ticking.cancel()
+        tick_task.cancel()
 
     asyncio.run(all_of_it())
+    ended(ticking)
 
 
 def test_a_future_in_a_fork(endless, affine):
     """It belongs to the parent; the child's own runs work."""
+    all_threads = [begun(endless.run_async({"x": 1.0})) for _ in range(os.cpu_count() or 1)]
+    assert all(future.cancel() for future in all_threads), "so that each thread is there and waits for work"
+    concurrent.futures.wait(all_threads, BEGIN)
     future = begun(endless.run_async({"x": 1.0}))
     child = os.fork()
     if child == 0:
