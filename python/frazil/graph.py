@@ -480,8 +480,8 @@ class Patch(Builder):
 
         The nodes that nothing but `outputs` needs move into its first branch. A run in which `condition` is false takes
         the values of `otherwise()` instead, and does not compute them. Nodes stay that the condition, `otherwise` or
-        others need, and those that make `inputs`. The end of the patch raises BadModel where the node of an output would
-        stay.
+        others need, and those that make `inputs`. The end of the patch raises BadModel where the node of an output
+        would stay.
         """
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         return self._terms(self._raw.wrap(names, self._raw_of(condition), self._fill(otherwise), list(inputs), name))
