@@ -48,14 +48,17 @@ std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
   return bytes;
 }
 
-bool is_concat(const Node& node) { return node.op->name == "Concat" && node.op->domain.empty(); }
+/// Whether a node is a view that joins any number of values.
+bool joins(const Node& node) {
+  return std::holds_alternative<View>(node.op->form) && node.op->inputs.back().use == Port::Use::variadic;
+}
 
 /// The node that makes a view of one value; its other operands are constants.
 std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
   const auto maker = graph.producer(v);
   if (!maker) return std::nullopt;
   const Node& node = graph.node(*maker);
-  const bool one = std::holds_alternative<View>(node.op->form) && node.out.size() == 1 && !is_concat(node);
+  const bool one = std::holds_alternative<View>(node.op->form) && node.out.size() == 1 && !joins(node);
   const auto rest = std::span(node.in).subspan(std::min<std::size_t>(1, node.in.size()));
   const bool fixed = std::ranges::all_of(rest, [&](Value in) { return !in || graph.constant(in) != nullptr; });
   return one && fixed && !node.in.empty() ? maker : std::nullopt;
@@ -91,7 +94,7 @@ class Folder : public Rewriter {
                                                     std::span<const Value> inputs) override {
     const Node& node = from.node(id);
     const bool small = may_fold(to.graph(), node, inputs);
-    if (!small && !is_concat(node)) return std::nullopt;
+    if (!small && !joins(node)) return std::nullopt;
     const Builder::Mark before = to.mark();
     std::vector<bool> wanted;
     for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
@@ -99,7 +102,7 @@ class Folder : public Rewriter {
         to.append(*node.op, std::vector<Value>(inputs.begin(), inputs.end()), node.attrs, wanted, node.name);
     if (!made) return std::nullopt;
     auto results = small ? evaluate(to.graph(), *made, inputs) : std::nullopt;
-    if (!results && is_concat(node)) results = join(to.graph(), *made, inputs);
+    if (!results && joins(node)) results = join(to.graph(), *made, inputs);
     to.rollback(before);
     if (!results) return std::nullopt;
     ++folded_;
@@ -187,7 +190,7 @@ bool any_may_fold(const Graph& graph) {
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     for (NodeId id : graph.block({b}).nodes) {
       const Node& node = graph.node(id);
-      if (is_concat(node) || may_fold(graph, node, node.in)) return true;
+      if (joins(node) || may_fold(graph, node, node.in)) return true;
     }
   }
   return false;
