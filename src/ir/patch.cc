@@ -418,7 +418,10 @@ Result<Graph> Patch::commit() && {
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
     EditCopier copier(s.edited);
-    return rebuild(s.edit, copier);
+    FRAZIL_TRY(Graph made, rebuild(s.edit, copier));
+    if (made.assumptions().empty()) return made;
+    // Types may have relied on an assumption of a node that is elsewhere now.
+    return rebuild(made, choices_of(made));
   };
   auto graph = apply();
   if (!graph) return within(context, std::move(graph).error());

@@ -292,3 +292,12 @@ for _name, _advice in {
 
 def values_of(arguments: Any) -> Any:
     """The arguments with the values of lazy arrays in their place, which are read."""
+    leaves, structure = trees.flatten(arguments)
+    return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
+
+
+def _index(array: LazyArray, key: Any) -> LazyArray:
+    return _functions().take_at(array, key)
+
+
+_frazil.set_lazy_class(LazyArray, _index)
