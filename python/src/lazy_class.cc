@@ -195,6 +195,10 @@ struct Slices {
 
   /// False where Python has to find the slices.
   bool add(PyObject* slice, std::int64_t axis) {
+    const auto* const parts = reinterpret_cast<const PySliceObject*>(slice);
+    for (PyObject* const part : {parts->start, parts->stop, parts->step}) {
+      if (part != Py_None && PyLong_CheckExact(part) == 0) return false;  // another object may be an array
+    }
     Py_ssize_t start = 0, stop = 0, step = 0;
     if (PySlice_Unpack(slice, &start, &stop, &step) != 0) throw py::error_already_set();
     if (step < 1) return false;
@@ -217,8 +221,8 @@ struct Slices {
   }
 };
 
-/// What integers and slices with positive steps choose of an array whose extents are known. Null where the key has
-/// anything else, or an index that is out of its axis.
+/// Returns the elements that integers and slices with positive steps choose, of an array whose extents are known. Null
+/// where the key has anything else, or an index that is out of its axis.
 PyObject* plain_elements(const LazyArray& array, std::span<PyObject* const> key) {
   const Sizes sizes = api::detail::extents(array);
   if (key.size() > sizes.size()) return nullptr;

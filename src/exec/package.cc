@@ -97,7 +97,7 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   return list;
 }
 
-/// As [[whether there are no others, [node, number, value]...]...].
+/// A list of [none, [node, number, value]...].
 Json choices_json(const std::vector<Choices>& all) {
   Json list = Json::array();
   for (const Choices& choices : all) {

@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostRestarts = 8;
 constexpr std::size_t kMostPlans = 64;  // of a session
 
-/// What the inputs of a request tell of a graph's symbols.
+/// Values of a graph's symbols that the inputs of a request decide.
 class InputNumbers {
  public:
   InputNumbers(const Graph& graph, std::span<const Datum> inputs) : graph_(graph) {

@@ -21,7 +21,8 @@ class Specialisations {
   void let_go();
 
  private:
-  /// The runner like `now`, but for what missed, and for what the inputs tell.
+  /// Returns the runner whose types assume the value that missed, the values that inputs decide, and else those of
+  /// `now`.
   Result<Runner*> after(const Runner& now, const GuardMiss& miss, std::span<const Datum> inputs);
   /// The runner of a plan that assumes nothing.
   Result<Runner*> open();

@@ -51,10 +51,10 @@ class InferCx {
   Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
   /// The name of the port of input i.
   std::string_view port_name(std::size_t i) const;
-  /// The constant that types take `d` for, because ranks depend on it; `guess` where no run has told. Nullopt where the
+  /// Returns the constant that types assume for `d`, because ranks depend on it: by default `guess`. Nullopt where the
   /// graph assumes nothing: the rule then returns an error, and the results have no rank.
   std::optional<std::int64_t> assume(Dim d, std::int64_t guess);
-  /// The same as a result.
+  /// The same; Code::unsupported with the name `what` instead of nullopt.
   Result<std::int64_t> assumed(Dim d, std::int64_t guess, std::string_view what);
   /// The number of elements of input i that types assume.
   Result<std::int64_t> assumed_count(std::size_t i);

@@ -72,7 +72,7 @@ class Rewriter {
 /// Rewrites `from` through `rewriter`, and infers again the types that may differ. Names and stable ids are kept; nodes
 /// that replace a node take its name, and the producer of its first result takes its stable id. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
-/// What the graph's types assume.
+/// Returns what the graph's types assume.
 Choices choices_of(const Graph& graph);
 /// The same graph with types that follow `choices`.
 Result<Graph> rebuild(const Graph& from, const Choices& choices);

@@ -30,6 +30,18 @@ std::string describe(const Operation& operation, const Place& place) {
   return text;
 }
 
+Fault located(Fault fault, const Operation& operation, const Place& place) {
+  if (operation.op == nullptr || place.file == nullptr) {
+    fault.message.insert(0, describe(operation, place) + ": ");
+    return fault;
+  }
+  const std::string named = fmt::format("({}): ", operation.op->name);
+  const std::size_t at = fault.message.find(named);
+  if (fault.message.starts_with("node ") && at != std::string::npos) fault.message.erase(0, at + named.size());
+  fault.message.insert(0, fmt::format("node '{}' {}", text_of(place), named));
+  return fault;
+}
+
 Result<std::vector<Value>> append(Builder& to, const Operation& operation, std::span<const Value> inputs,
                                   const Place& place) {
   if (operation.function != nullptr) return append_function(to, *operation.function, inputs);

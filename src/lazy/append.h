@@ -17,4 +17,7 @@ Result<std::vector<Value>> append(Builder& to, const Operation& operation, std::
 /// "Add at model.cc:12"; "function 'cell' at model.cc:12".
 std::string describe(const Operation& operation, const Place& place);
 
+/// The fault of a run of one node, under the user's line. Its program may name another line, where it was made.
+Fault located(Fault fault, const Operation& operation, const Place& place);
+
 }  // namespace frazil::lazy

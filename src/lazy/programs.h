@@ -10,10 +10,10 @@
 
 namespace frazil::lazy {
 
-/// A program, and which leaves of a cone are its inputs: those that are no constants in it.
+/// A program, and the leaves of a cone that are its inputs; the others are constants in it.
 struct Found {
   std::shared_ptr<Program> program;
-  /// By input: positions among the leaves; several are tensors that the input has one behind the other.
+  /// By input: positions among the leaves. Several positions: the input is these tensors, one after the other.
   std::vector<std::vector<std::uint32_t>> inputs;
   std::vector<HeldRef> parameters;  ///< which stay, as they are known by their addresses
 };
@@ -23,7 +23,7 @@ struct Found {
 /// of programs, of a bounded number of bytes. Thread-safe.
 Result<std::shared_ptr<const Found>> find_program(const Cone& cone);
 
-/// What seek_program() found.
+/// The result of seek_program().
 struct Sought {
   std::shared_ptr<const Found> program;  ///< null: making one does not pay yet
   std::uint64_t structure = 0;           ///< of a null program: the argument of ran_without_program()

@@ -49,8 +49,8 @@ Status run_program(const Found& found, const Cone& cone) {
   GatheredColumns gathered;
   const auto results = run_stacked(*found.program, columns, 1, gathered);
   if (!results) {
-    return within(cone.nodes.size() == 1 ? describe(*cone.nodes[0]->operation, cone.nodes[0]->place) + ": " : "",
-                  results.error());
+    if (cone.nodes.size() != 1) return std::unexpected(results.error());
+    return std::unexpected(located(results.error(), *cone.nodes[0]->operation, cone.nodes[0]->place));
   }
   for (std::size_t k = 0; k < cone.results.size(); ++k) {
     const Ref& result = cone.results[k];

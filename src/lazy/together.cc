@@ -91,7 +91,7 @@ class Below {
   std::vector<Node*> nodes_;
 };
 
-/// What runs node by node: nodes, and the pieces of work without a program that they are of.
+/// Nodes that run one by one, and the pieces of work without a program that they belong to.
 struct Rest {
   struct Unmade {
     std::uint64_t structure;
@@ -308,8 +308,7 @@ class NodeByNode {
     find_sites(group);
     run_all(**found, sites_, gathered_, counts_, [&](std::size_t site, Fault fault) {
       const Node& node = *group.nodes[site];
-      fault.message.insert(0, describe(*node.operation, node.place) + ": ");
-      fail_with(fault);
+      fail_with(located(std::move(fault), *node.operation, node.place));
     });
   }
 

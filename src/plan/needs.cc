@@ -156,7 +156,7 @@ Status Needs::need_node(NodeId n) {
   return {};
 }
 
-/// What is checked in some blocks, and at their owner.
+/// Adds the predicates that are checked in some blocks and at their owner.
 void Needs::need_assumptions(std::span<const BlockId> blocks, NodeId owner) {
   for (const Assumption& a : graph_.assumptions()) {
     const bool inside = std::ranges::find(blocks, graph_.node(a.node).parent) != blocks.end();

@@ -71,8 +71,8 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
   return names;
 }
 
-/// Calls f(reg) for what gives the extents of the variables of loops around a guard. Plans hold them at each guard: they
-/// are brought along even where nothing reads them from there on.
+/// Calls f(reg) for what gives the extents of the variables of loops around a guard. Plans hold them at each guard:
+/// they are brought along even where nothing reads them from there on.
 void for_carried_registers(const Plan& plan, const GuardPath& path, auto f) {
   for (const std::uint32_t r : path.regions) {
     if (plan.regions[r].head == kNone) continue;

@@ -25,7 +25,7 @@ class Machine {
 
   /// Returns the main block's results. `params` are its checked params.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
-  /// What holds where a run has failed because the graph's types assume something else.
+  /// The true value of an assumption, at which a run has failed.
   struct Missed {
     AssumptionKey key;
     std::int64_t value = 0;

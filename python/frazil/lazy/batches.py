@@ -62,7 +62,7 @@ class _Worker:
     """A greenlet that runs instances one after another. A new greenlet costs as much time as many waits."""
 
     def __init__(self) -> None:
-        self.work: Callable[[], None] | None = None
+        self.work: Any = None  # of the instance that it runs
         self.raised: BaseException | None = None
         self.greenlet = greenlet.greenlet(self._serve)
 
