@@ -93,11 +93,14 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
 /// What all sessions share is not charged to the limits of any, but the planning ends when the run has to.
-Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
+Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& wanted) try {
   LoadBounds bounds;
   if (const auto* run = ExecutionLimits::current()) bounds.limits.memory_bytes = run->limits().memory_bytes;
   const LoadScope scope(bounds, "planning for other ranks", source_bytes(*graph_));
   const std::scoped_lock lock(specialisations_mutex_);
+  const Choices nothing{.by_key = {}, .none = true};
+  const bool full = specialisations_.size() >= kMostSpecialisations && !specialisations_.contains(wanted);
+  const Choices& choices = full ? nothing : wanted;
   if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
   auto graph = rebuild(*graph_, choices);
   if (!graph) {  // a request has chosen it

@@ -106,8 +106,10 @@ class Executable : public std::enable_shared_from_this<Executable> {
   /// Throws std::bad_alloc when there is no memory.
   std::unique_ptr<class Session> open();
 
-  /// The executable whose types follow `choices`; made once, shared by all sessions. Thread-safe.
+  /// The executable whose types follow `choices`; made once, shared by all sessions. Thread-safe. Once there are
+  /// kMostSpecialisations, the one that assumes nothing takes the place of new ones.
   Result<std::shared_ptr<Executable>> specialisation(const Choices& choices);
+  static constexpr std::size_t kMostSpecialisations = 64;
   /// The choices for which there are specialisations. Thread-safe.
   std::vector<Choices> specialised() const;
 

@@ -8,7 +8,6 @@ namespace frazil::exec {
 namespace {
 
 constexpr int kMostRestarts = 8;
-constexpr std::size_t kMostPlans = 64;  // of a session
 
 /// Values of a graph's symbols that the inputs of a request decide.
 class InputNumbers {
@@ -117,7 +116,7 @@ Result<Runner*> Specialisations::after(const Runner& now, const GuardMiss& miss,
   if (assumed == choices.by_key.end() || assumed->second == miss.value) return open();
   for (const auto& [key, value] : told_by_inputs(graph, inputs)) choices.by_key[key] = value;
   choices.by_key[miss.key] = miss.value;
-  const bool full = others_.size() >= kMostPlans && !others_.contains(choices);
+  const bool full = others_.size() >= Executable::kMostSpecialisations && !others_.contains(choices);
   return full ? open() : runner(choices);
 }
 

@@ -361,6 +361,32 @@ TEST(Resume, GoesOnAtTheGuard) {
   }
 }
 
+/// Each of 128 subsets of axes may have extent 1: the later ones run in a plan that assumes nothing.
+TEST(Ranks, PlansAreBounded) {
+  const Graph graph = graph_of(R"(graph g(%x: f32[A,B,C,D,E,F,G]) {
+    %s = Squeeze(%x)
+    %y = Neg(%s)
+    return y = %y
+  })");
+  const Tier0 tier(graph);
+  ASSERT_TRUE(tier);
+  for (unsigned subset = 0; subset < 256; ++subset) {
+    Sizes sizes, kept;
+    for (unsigned axis = 0; axis < 7; ++axis) {
+      sizes.push_back((subset >> axis & 1U) == 1 ? 1 : 2);
+      if (sizes.back() == 2) kept.push_back(2);
+    }
+    Tensor x = Tensor::make(Elem::f32, sizes).value();
+    float next = static_cast<float>(subset);
+    for (float& element : x.as_mutable<float>()) element = next++;
+    const auto got = tier.session->run(std::vector<Datum>{x});
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->front().tensor().sizes(), kept) << subset;
+    EXPECT_EQ(got->front().tensor().as<float>().back(), -(next - 1)) << subset;
+  }
+  EXPECT_LE(tier.session->executable().specialised().size(), exec::Executable::kMostSpecialisations + 1);
+}
+
 /// One step of the hash that named values by 64 bits alone.
 std::uint64_t stepped(std::uint64_t state, std::uint64_t word) {
   state ^= word + 0x9e3779b97f4a7c15U + (state << 6) + (state >> 2);
