@@ -14,6 +14,7 @@ namespace {
 PyTypeObject* base_class = nullptr;   // frazil._frazil.LazyArray
 PyTypeObject* final_class = nullptr;  // frazil.LazyArray, which is derived from it
 PyObject* index_function = nullptr;   // of an array and what stands in brackets
+PyObject* named_function = nullptr;   // of a function's name and its operands
 
 LazyObject* lazy_in(PyObject* object) { return reinterpret_cast<LazyObject*>(object); }
 const LazyArray& array_in(PyObject* object) { return lazy_in(object)->array; }
@@ -28,7 +29,19 @@ void destroy_lazy(PyObject* object) {
 // ---- operators ----
 
 bool is_operand(PyObject* object) {
-  return lazy_of(object) != nullptr || PyLong_Check(object) || PyFloat_Check(object) || is_array_like(object);
+  return lazy_of(object) != nullptr || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+         is_array_like(object);
+}
+
+bool is_complex(PyObject* object) {
+  if (const LazyArray* const array = lazy_of(object)) {
+    const Dtype dtype = array->dtype();
+    return dtype == Dtype::c64 || dtype == Dtype::c128;
+  }
+  if (PyComplex_Check(object)) return true;
+  if (PyLong_Check(object) || PyFloat_Check(object)) return false;
+  const py::object dtype = py::getattr(object, "dtype", py::none());
+  return !dtype.is_none() && py::getattr(dtype, "kind", py::str()).equal(py::str("c"));
 }
 
 /// A name as a template argument.
@@ -48,6 +61,7 @@ template <Name name>
 PyObject* binary(PyObject* x, PyObject* y) {
   return guarded([&] {
     if (!is_operand(x) || !is_operand(y)) return Py_NewRef(Py_NotImplemented);
+    if (is_complex(x) || is_complex(y)) return PyObject_CallFunction(named_function, "sOO", name.chars, x, y);
     return call(named<name>(), x, y);
   });
 }
@@ -58,7 +72,10 @@ PyObject* power(PyObject* x, PyObject* y, PyObject* modulus) {
 
 template <Name name>
 PyObject* unary(PyObject* x) {
-  return guarded([&] { return call(named<name>(), x); });
+  return guarded([&] {
+    if (is_complex(x)) return PyObject_CallFunction(named_function, "sO", name.chars, x);
+    return call(named<name>(), x);
+  });
 }
 
 PyObject* compare(PyObject* x, PyObject* y, int operation) {
@@ -397,9 +414,10 @@ void bind_lazy_class(py::module_& m) {
   base_class = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (base_class == nullptr) throw py::error_already_set();
   m.attr("LazyArray") = py::handle(reinterpret_cast<PyObject*>(base_class));
-  m.def("set_lazy_class", [](const py::object& derived, const py::object& index) {
+  m.def("set_lazy_class", [](const py::object& derived, const py::object& index, const py::object& named) {
     final_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(derived.ptr()));
     index_function = Py_NewRef(index.ptr());
+    named_function = Py_NewRef(named.ptr());
   });
 }
 

@@ -559,3 +559,26 @@ def test_dlpack_of_torch():
     tensor = torch.from_dlpack(x)
     tensor[0] = 7
     assert tensor.tolist() == [7, 2] and x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_operators_of_complex_arrays(dtype):
+    rng = np.random.default_rng(5)
+    a = (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3))).astype(dtype)
+    b = rng.standard_normal(3).astype(np.float32)
+    x, y = fnp.array(a), fnp.array(b)
+    for made, wanted in (
+        (x + y, a + b),
+        (y - x, b - a),
+        (x * 2, a * 2),
+        (1j * y, np.complex64(1j) * b),
+        (x / (1 + 2j), a / dtype(1 + 2j)),
+        (x**2, a**2),
+        (-x, -a),
+        (abs(x), abs(a)),
+        (x == a, a == a),
+        (x != y, a != b),
+        (b + x, b + a),
+    ):
+        assert made.dtype == wanted.dtype
+        np.testing.assert_allclose(made.numpy(), wanted, rtol=1e-5)

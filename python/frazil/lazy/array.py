@@ -300,4 +300,9 @@ def _index(array: LazyArray, key: Any) -> LazyArray:
     return _functions().take_at(array, key)
 
 
-_frazil.set_lazy_class(LazyArray, _index)
+def _named(name: str, *operands: Any) -> LazyArray:
+    """An operator of complex numbers."""
+    return getattr(_functions(), name)(*operands)
+
+
+_frazil.set_lazy_class(LazyArray, _index, _named)
