@@ -93,23 +93,23 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
 /// What all sessions share is not charged to the limits of any, but the planning ends when the run has to.
-Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& wanted) try {
+Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   LoadBounds bounds;
   if (const auto* run = ExecutionLimits::current()) bounds.limits.memory_bytes = run->limits().memory_bytes;
   const LoadScope scope(bounds, "planning for other ranks", source_bytes(*graph_));
   const std::scoped_lock lock(specialisations_mutex_);
   const Choices nothing{.by_key = {}, .none = true};
-  const bool full = specialisations_.size() >= kMostSpecialisations && !specialisations_.contains(wanted);
-  const Choices& choices = full ? nothing : wanted;
-  if (const auto it = specialisations_.find(choices); it != specialisations_.end()) return it->second;
-  auto graph = rebuild(*graph_, choices);
+  const bool full = specialisations_.size() >= kMostSpecialisations && !specialisations_.contains(choices);
+  const Choices& used = full ? nothing : choices;
+  if (const auto it = specialisations_.find(used); it != specialisations_.end()) return it->second;
+  auto graph = rebuild(*graph_, used);
   if (!graph) {  // a request has chosen it
     if (graph.error().code == Code::bad_model) graph.error().code = Code::bad_input;
     return std::unexpected(std::move(graph).error());
   }
   FRAZIL_TRY(auto made, planned(std::make_shared<const Graph>(*std::move(graph)), options_, false));
   made->packed_ = packed_;
-  specialisations_.emplace(choices, made);
+  specialisations_.emplace(used, made);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();

@@ -79,7 +79,7 @@ Names::Names(const Graph& graph) : graph_(graph) {
     by_stable_.emplace(graph.node(id).stable, id);
   };
   Collector collector{graph, value, node};
-  (void)walk(graph, collector);
+  [[maybe_unused]] const Status done = walk(graph, collector);
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
     if (graph.constant(Value{v}) != nullptr) value(Value{v});
   }
@@ -224,7 +224,7 @@ template <class F>
 std::string with_path(const Graph& graph, BlockId block, std::string name, F&& fits) {
   while (!fits(name)) {
     if (!graph.block(block).owner) return {};
-    name = label(graph, block) + "/" + name;
+    name.insert(0, label(graph, block) + "/");
     block = graph.block(block).parent;
   }
   return name;
