@@ -5,7 +5,11 @@
 #include <functional>
 #include <numeric>
 
+// Vectors of IValue need its definition before them.
+// clang-format off
+#include <ATen/core/ivalue.h>
 #include <ATen/ATen.h>
+// clang-format on
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/api/include/torch/version.h>
