@@ -14,7 +14,7 @@ INTEGER = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint
 NUMERIC = (*REAL, *INTEGER)
 ALL = ("bool", *NUMERIC)
 
-# What functions by elements take, with NumPy's name where that differs.
+# Element types that functions by elements take, with NumPy's name where it differs.
 ONE = {
     **dict.fromkeys(("abs", "ceil", "floor", "negative", "positive", "sign", "square"), NUMERIC),
     **dict.fromkeys(("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1"), REAL),

@@ -140,29 +140,15 @@ def ends_well(body, seconds=60):
     return False
 
 
-@pytest.mark.parametrize("tier", ["0", "auto", "1", "2"])
-def test_children_run_what_other_threads_run(tier):
-    graph = frazil.Graph("squares")
-    x = graph.input("x", frazil.float32, ("N", "M"))
-    graph.output("y", graph.Tanh(x @ graph.Transpose(x) * 0.5) + 1)
-    model = graph.build(threads=2, tier=tier)
-    rng = np.random.default_rng(1)
-    arrays = [rng.standard_normal((n, 7), np.float32) for n in range(2, 40)]
-    wanted = [model(a) for a in arrays]
+def fork_beside(serve, child):
+    """Forks 15 children that call `child`, while two threads call `serve` again and again."""
     stop = False
 
-    def serve():
+    def serve_on():
         while not stop:
-            for a in arrays:
-                model(a)
-                fnp.tanh(fnp.array(a) * 2).numpy()
+            serve()
 
-    def child():
-        for a, y in zip(arrays, wanted):
-            assert np.array_equal(model(a), y)
-            fnp.exp(fnp.array(a)).numpy()
-
-    threads = [threading.Thread(target=serve) for _ in range(2)]
+    threads = [threading.Thread(target=serve_on) for _ in range(2)]
     for thread in threads:
         thread.start()
     try:
@@ -172,6 +158,29 @@ def test_children_run_what_other_threads_run(tier):
         stop = True
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.parametrize("tier", ["0", "auto", "1", "2"])
+def test_children_run_what_other_threads_run(tier):
+    graph = frazil.Graph("squares")
+    x = graph.input("x", frazil.float32, ("N", "M"))
+    graph.output("y", graph.Tanh(x @ graph.Transpose(x) * 0.5) + 1)
+    model = graph.build(threads=2, tier=tier)
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal((n, 7), np.float32) for n in range(2, 40)]
+    wanted = [model(a) for a in arrays]
+
+    def serve():
+        for a in arrays:
+            model(a)
+            fnp.tanh(fnp.array(a) * 2).numpy()
+
+    def child():
+        for a, y in zip(arrays, wanted):
+            assert np.array_equal(model(a), y)
+            fnp.exp(fnp.array(a)).numpy()
+
+    fork_beside(serve, child)
 
 
 WORDS = frazil.parameter(np.arange(24, dtype=np.float32).reshape(6, 4) * np.float32(0.7))
@@ -197,25 +206,13 @@ def run_beside(square):
 def test_children_of_threads_that_batch_and_wait(work, square):
     """Forks fall into batches, into the making of programs and into futures of other threads."""
     run = batch_of_trees if work == "batch" else lambda: run_beside(square)
-    wanted, stop = run(), False
+    wanted, ranks = run(), itertools.cycle(range(1, 6))
 
     def serve():
-        k = 0
-        while not stop:
-            run()
-            k += 1
-            fnp.tanh(fnp.array(np.ones((1,) * (k % 5 + 1), np.float32))).numpy()
+        run()
+        fnp.tanh(fnp.array(np.ones((1,) * next(ranks), np.float32))).numpy()
 
     def child():
         assert run() == wanted and batch_of_trees() and run_beside(square)
 
-    threads = [threading.Thread(target=serve) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(15):
-            assert ends_well(child)
-    finally:
-        stop = True
-        for thread in threads:
-            thread.join()
+    fork_beside(serve, child)

@@ -173,6 +173,11 @@ Builder::Mark Builder::mark() const {
 
 void Builder::rollback(const Mark& m) {
   graph_.blocks_[block_.id].nodes.resize(m.block_nodes);
+  for (BlockId b = block_; b != Graph::kMain;) {  // a rewriter may have added to the blocks around this one
+    b = graph_.blocks_[b.id].parent;
+    auto& nodes = graph_.blocks_[b.id].nodes;
+    while (!nodes.empty() && nodes.back().id >= m.nodes) nodes.pop_back();
+  }
   graph_.values_.resize(m.values);
   graph_.nodes_.resize(m.nodes);
   graph_.blocks_.resize(m.blocks);

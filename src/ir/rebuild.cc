@@ -92,7 +92,7 @@ class Rebuilder {
   Status copy(RebuildFrame& f, NodeId id) {
     FRAZIL_CHECK(check_load());
     const Node& node = from_.node(id);
-    const bool pinned = is_pinned(id);
+    const bool pinned = assumes(id);
     if (!pinned && rewriter_.drops(from_, id)) return {};
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
@@ -142,10 +142,9 @@ class Rebuilder {
     return made;
   }
 
-  /// Whether types of other nodes hold only because of what this node assumes.
-  bool is_pinned(NodeId id) const {
-    return rewriter_.keeps_assumptions() &&
-           std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end();
+  /// Whether types, of other nodes too, hold only because of what this node assumes.
+  bool assumes(NodeId id) const {
+    return std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end();
   }
 
   AssumptionKey first_key(NodeId id) const {
@@ -177,7 +176,7 @@ class Rebuilder {
   /// its own.
   bool infers_alike(NodeId id, std::span<const Value> inputs) {
     const Node& node = from_.node(id);
-    if (std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end()) return false;
+    if (assumes(id)) return false;
     for (std::size_t i = 0; i < node.in.size(); ++i) {
       if (!is_alike(node.in[i], inputs[i])) return false;
     }

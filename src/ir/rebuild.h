@@ -15,8 +15,6 @@ class Rewriter {
   virtual ~Rewriter() = default;
   /// False: the types of a node are inferred again although its inputs have not changed.
   virtual bool keeps_types(NodeId) const { return true; }
-  /// True: a node that types assume something at (Assumption) stays, and only the body of a composite takes its place.
-  virtual bool keeps_assumptions() const { return true; }
   /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
   /// until the rebuild ends.
   virtual void begin(const Graph& /*from*/, const std::function<Value(Value)>& /*now*/) {}
@@ -70,7 +68,8 @@ class Rewriter {
 };
 
 /// Rewrites `from` through `rewriter`, and infers again the types that may differ. Names and stable ids are kept; nodes
-/// that replace a node take its name, and the producer of its first result takes its stable id. Not recursive.
+/// that replace a node take its name, and the producer of its first result takes its stable id. A node at which types
+/// assume something (Assumption) is not dropped, and only nodes that assume the same replace it. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
 /// Returns what the graph's types assume.
 Choices choices_of(const Graph& graph);

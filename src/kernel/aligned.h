@@ -14,8 +14,8 @@ inline float* aligned(void* p) {
   return reinterpret_cast<float*>(static_cast<std::byte*>(p) + gap);
 }
 
-/// Cuts scratch memory into arrays that begin on cache lines. With a null base it counts bytes and gives null pointers.
-/// Then `used() + kLineBytes` bytes are enough for the same cuts of any base.
+/// Cuts scratch memory into arrays that begin on cache lines. If the base is null, it counts bytes and returns null
+/// pointers. Then `used() + kLineBytes` bytes are enough for the same cuts of any base.
 class Carver {
  public:
   explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {

@@ -142,15 +142,17 @@ void Cone::clear() {
   literals.clear();
 }
 
-std::size_t result_bytes(std::span<Node* const> nodes) {
+bool has_large_results(std::span<Node* const> nodes) {
+  constexpr std::size_t kLarge = 64U << 20U;
   std::size_t bytes = 0;
   for (Node* const node : nodes) {
     for (const Output& output : node->out()) {
       if (output.type == nullptr) continue;
-      if (__builtin_add_overflow(bytes, output.type->bytes, &bytes)) return ~std::size_t{0};
+      if (output.type->bytes >= kLarge - bytes) return true;
+      bytes += output.type->bytes;
     }
   }
-  return bytes;
+  return false;
 }
 
 std::uint32_t next_mark() {

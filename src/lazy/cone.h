@@ -34,8 +34,9 @@ bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone);
 /// those that others use.
 void collect_part(std::span<Node* const> nodes, Cone& cone);
 
-/// Bytes of the nodes' results whose types are known.
-std::size_t result_bytes(std::span<Node* const> nodes);
+/// Whether the results of the nodes, as far as their types are known, take 64 MiB or more: a program, which plans its
+/// memory, then holds fewer of them at a time than a run node by node.
+bool has_large_results(std::span<Node* const> nodes);
 
 /// A number that no walk of any thread has marked nodes with.
 std::uint32_t next_mark();

@@ -96,11 +96,11 @@ struct Structure {
   }
 };
 
-/// How a program has the literals of a cone.
+/// The form that literals of a cone have in a program.
 enum class Literals : std::uint8_t {
   few,     ///< as constants, beside other programs of the structure
   inputs,  ///< as inputs
-  own,     ///< as constants, in a structure of its own, as there is no program with inputs
+  own,     ///< as constants, in a structure of its own: the program with inputs cannot be made
 };
 
 /// The structure of a cone with its literals.
@@ -152,12 +152,6 @@ std::chrono::nanoseconds time_to_make(const Cone& cone) {
   return kProgram + nodes * kNode;
 }
 
-/// Whether results of nodes that run one by one take so much that a program, which plans its memory, pays immediately.
-bool is_large(const Cone& cone) {
-  constexpr std::size_t kLarge = 64U << 20U;
-  return result_bytes(cone.nodes) >= kLarge;
-}
-
 enum class Make : std::uint8_t { always, where_it_pays };
 
 class Programs {
@@ -178,7 +172,7 @@ class Programs {
         const std::uint64_t structure = HashOfWords{}(literals == Literals::own ? own_key(cone) : cone.key);
         if (!pays(cone, structure)) return Sought{nullptr, structure};
       }
-      // Without the mutex: types may be asked of functions of the user.
+      // The mutex is free here, as type rules may call functions of the user.
       auto made = make(cone, literals != Literals::inputs);
       if (made) {
         ++made_;
@@ -211,7 +205,7 @@ class Programs {
   static constexpr std::size_t kMostSessionBytes = 256U << 20U;  // of all others
 
   bool pays(const Cone& cone, std::uint64_t structure) {
-    return cone.nodes.size() == 1 || is_large(cone) || trials_.time(structure) >= time_to_make(cone);
+    return cone.nodes.size() == 1 || has_large_results(cone.nodes) || trials_.time(structure) >= time_to_make(cone);
   }
 
   Structure* used(const Key& key) {

@@ -77,9 +77,8 @@ Status run_cone(const Cone& cone) {
 /// Whether many nodes are independent of each other, so that equal ones are few runs, and their results are small.
 bool is_wide(std::span<Node* const> nodes) {
   constexpr std::size_t kWide = 4;
-  constexpr std::size_t kLarge = 64U << 20U;
   const auto [first, last] = std::ranges::minmax(nodes, {}, &Node::depth);
-  return nodes.size() / (last->depth - first->depth + 1) >= kWide && result_bytes(nodes) < kLarge;
+  return nodes.size() / (last->depth - first->depth + 1) >= kWide && !has_large_results(nodes);
 }
 
 /// Many nodes, in parts that programs come back to: a part ends where a line of the user's loop begins again.

@@ -166,7 +166,7 @@ class Pieces {
   }
 
   /// Runs the pieces that have a program. Adds what instances of the others wait for to `rest`. Returns those that have
-  /// to be added again: a piece before has computed a part of theirs.
+  /// to be added again, because an earlier piece has computed a part of theirs.
   std::vector<Wanted*> run(BatchCounts& counts, Rest& rest) {
     std::vector<Wanted*> again;
     for (const Piece& piece : pieces_) {

@@ -48,7 +48,7 @@ std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
   return bytes;
 }
 
-/// Whether a node is a view that joins any number of values.
+/// Returns whether the node is a view that joins any number of values.
 bool joins(const Node& node) {
   return std::holds_alternative<View>(node.op->form) && node.op->inputs.back().use == Port::Use::variadic;
 }

@@ -52,7 +52,7 @@ Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimi
   return {std::move(results), machine.missed()};
 }
 
-/// Looks for what types should assume, where no types hold for all runs; `why` tells that. The listener sees
+/// Looks for what types should assume, where no types hold for all runs; `why` is the fault. The listener sees
 /// the last run alone.
 Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits,
                                           ValueListener* listener, const Fault& why) {
