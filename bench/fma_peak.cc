@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "bench/interleave.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

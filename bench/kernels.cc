@@ -22,7 +22,6 @@
 #include <vector>
 
 #include <dnnl.hpp>
-#include <omp.h>
 #include <unistd.h>
 
 #include "base/float.h"
@@ -34,7 +33,9 @@
 #include "bench/frazil_runner.h"
 #include "bench/nbits.h"
 #include "bench/random.h"
-#include "kernel/gemm_kernel.h"
+#include "kernel/contract/gemm_kernel.h"
+
+extern "C" void omp_set_num_threads(int);  // of the runtime that oneDNN uses
 
 namespace bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/random.h"
-#include "kernel/nbits.h"
+#include "kernel/contract/nbits.h"
 
 namespace bench {
 namespace {

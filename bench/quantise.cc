@@ -315,7 +315,7 @@ Graph with_folded_norms(const Graph& graph) {
   NormFolder folder;
   const Graph folded = take(frazil::rebuild(graph, folder));
   std::string note;
-  auto rest = take(pass::remove_dead(folded, {}, note));
+  auto rest = take(frazil::pass::remove_dead(folded, {}, note));
   return rest ? std::move(*rest) : folded;
 }
 

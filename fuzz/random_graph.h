@@ -7,7 +7,7 @@
 #include "choices.h"
 #include "finding.h"
 #include "ir/graph.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "tensor/datum.h"
 
 namespace frazil::fuzz {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "kernel/measure_tuning.h"
-#include "kernel/tuning_file.h"
+#include "kernel/tuning/measure_tuning.h"
+#include "kernel/tuning/tuning_file.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"

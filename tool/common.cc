@@ -10,8 +10,8 @@
 #include "base/scheduler.h"
 #include "ir/source_bytes.h"
 #include "ir/verify.h"
-#include "kernel/isa.h"
-#include "kernel/tuning_file.h"
+#include "kernel/simd/isa.h"
+#include "kernel/tuning/tuning_file.h"
 #include "ops/registry.h"
 
 namespace frazil::tool {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "tool/report.h"
 
 #ifdef __x86_64__

@@ -1,6 +1,6 @@
 #include "bench/lazy/cells.h"
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 namespace bench::lazy {
 

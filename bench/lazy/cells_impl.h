@@ -1,7 +1,7 @@
 // Included by the file of each instruction set, which defines FRAZIL_ISA_NS.
 
 #include "bench/lazy/cells.h"
-#include "kernel/math_impl.h"
+#include "kernel/simd/math.h"
 
 namespace bench::lazy::FRAZIL_ISA_NS {
 namespace {

@@ -32,7 +32,7 @@
 #include "bench/lazy/handwritten.h"
 #include "bench/lazy/products.h"
 #include "bench/lazy/torch_peer.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 namespace bench::lazy {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "kernel/gemm.h"
+#include "kernel/contract/gemm.h"
 
 #if defined(FRAZIL_BENCH_OPENBLAS)
 #include <cblas.h>

@@ -1,7 +1,7 @@
 #include "api/host_call.h"
 #include "base/knobs.h"
-#include "kernel/isa.h"
-#include "kernel/tuning_file.h"
+#include "kernel/simd/isa.h"
+#include "kernel/tuning/tuning_file.h"
 #include "ops/registry.h"
 
 namespace frazil::api {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "code/entries.h"
-#include "kernel/attention.h"
-#include "kernel/tuning.h"
+#include "kernel/attention/attention.h"
+#include "kernel/tuning/tuning.h"
 
 namespace frazil::code {
 namespace {

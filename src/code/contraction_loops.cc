@@ -4,7 +4,7 @@
 #include "base/poll_throttle.h"
 #include "code/contraction_space.h"
 #include "code/elements.h"
-#include "kernel/tile.h"
+#include "kernel/tile/tile.h"
 
 // A space as loops: for each run of results, all points of the reduced axes, and at each of these the body as tile
 // functions on the part of the run that lies inside of all operands.

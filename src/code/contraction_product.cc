@@ -3,7 +3,7 @@
 #include "base/poll_throttle.h"
 #include "code/contraction_space.h"
 #include "code/elements.h"
-#include "kernel/gemm_kernel.h"
+#include "kernel/contract/gemm_kernel.h"
 
 // A sum of products of two operands as products of matrices. One operand, the weights, is read at single axes; the
 // other, the image, at any affine indices. Rows of the product are an axis that only the weights have, columns the last

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/float.h"
-#include "kernel/tile.h"
+#include "kernel/tile/tile.h"
 
 namespace frazil::code {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "code/abi.h"
 #include "code/tile_state.h"
-#include "kernel/tile_callback.h"
+#include "kernel/contract/tile_callback.h"
 
 namespace frazil::code {
 

@@ -2,7 +2,7 @@
 
 #include "code/entries.h"
 #include "code/window_shapes.h"
-#include "kernel/conv_16.h"
+#include "kernel/contract/conv_16.h"
 
 // Convolutions of 16-bit floats, whose channels are the last axis and whose weights are constant.
 namespace frazil::code {

@@ -2,9 +2,9 @@
 
 #include "code/entries.h"
 #include "code/window_shapes.h"
-#include "kernel/conv_i8.h"
-#include "kernel/conv_i8_nhwc.h"
-#include "kernel/tuning.h"
+#include "kernel/contract/conv_i8.h"
+#include "kernel/contract/conv_i8_nhwc.h"
+#include "kernel/tuning/tuning.h"
 
 // Convolutions of bytes with zero points.
 namespace frazil::code {

@@ -5,10 +5,10 @@
 #include "code/elements.h"
 #include "code/entries.h"
 #include "code/product_entry.h"
-#include "kernel/gemm.h"
-#include "kernel/gemm_kernel.h"
-#include "kernel/gemm_row.h"
-#include "kernel/isa.h"
+#include "kernel/contract/gemm.h"
+#include "kernel/contract/gemm_kernel.h"
+#include "kernel/contract/gemm_row.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::code {
 namespace {

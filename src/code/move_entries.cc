@@ -3,10 +3,10 @@
 
 #include "base/poll_throttle.h"
 #include "code/entries.h"
-#include "kernel/copy.h"
-#include "kernel/edges.h"
-#include "kernel/tile.h"
-#include "kernel/tuning.h"
+#include "kernel/move/copy.h"
+#include "kernel/move/edges.h"
+#include "kernel/tile/tile.h"
+#include "kernel/tuning/tuning.h"
 
 namespace frazil::code {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "base/poll_throttle.h"
 #include "code/entries.h"
-#include "kernel/gemm.h"
-#include "kernel/nbits.h"
+#include "kernel/contract/gemm.h"
+#include "kernel/contract/nbits.h"
 
 // Products with weights of few bits. Few rows meet them as they lie, where there is a kernel for that; else some
 // columns are unpacked at a time and meet all rows while they are in a cache.

@@ -3,8 +3,8 @@
 #include "code/entries.h"
 #include "code/product_cut.h"
 #include "code/window_shapes.h"
-#include "kernel/conv_nhwc.h"
-#include "kernel/tuning.h"
+#include "kernel/contract/conv_nhwc.h"
+#include "kernel/tuning/tuning.h"
 
 // Convolutions and pools whose channels are the last axis.
 namespace frazil::code {

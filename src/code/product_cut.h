@@ -5,7 +5,7 @@
 
 #include "base/poll_throttle.h"
 #include "code/abi.h"
-#include "kernel/gemm_kernel.h"
+#include "kernel/contract/gemm_kernel.h"
 
 namespace frazil::code {
 

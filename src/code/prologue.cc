@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/gemm.h"
+#include "kernel/contract/gemm.h"
 #include "tensor/buffer.h"
 
 namespace frazil::code {

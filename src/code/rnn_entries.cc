@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "code/entries.h"
-#include "kernel/gemm.h"
-#include "kernel/rnn.h"
-#include "kernel/tuning.h"
+#include "kernel/contract/gemm.h"
+#include "kernel/rnn/rnn.h"
+#include "kernel/tuning/tuning.h"
 
 namespace frazil::code {
 namespace {

@@ -3,9 +3,9 @@
 #include "base/extents.h"
 #include "base/poll_throttle.h"
 #include "code/entries.h"
-#include "kernel/reduce.h"
-#include "kernel/rows.h"
-#include "kernel/tuning.h"
+#include "kernel/row/reduce.h"
+#include "kernel/row/rows.h"
+#include "kernel/tuning/tuning.h"
 
 namespace frazil::code {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "code/tile_chain.h"
 #include "code/tile_state.h"
-#include "kernel/tuning.h"
+#include "kernel/tuning/tuning.h"
 #include "tensor/buffer.h"
 
 namespace frazil::code {

@@ -6,7 +6,7 @@
 #include "code/entries.h"
 #include "code/native_plan.h"
 #include "code/tile_state.h"
-#include "kernel/rows.h"
+#include "kernel/row/rows.h"
 
 namespace frazil::code {
 namespace {

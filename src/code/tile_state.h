@@ -8,9 +8,9 @@
 #include "code/abi.h"
 #include "code/native.h"
 #include "code/tile_code.h"
-#include "kernel/chain.h"
-#include "kernel/reduce.h"
-#include "kernel/tile.h"
+#include "kernel/row/reduce.h"
+#include "kernel/tile/chain.h"
+#include "kernel/tile/tile.h"
 
 // What tile bytecode keeps between preparing and running; private to tile_*.cc, epilogue.cc and prologue.cc.
 namespace frazil::code {

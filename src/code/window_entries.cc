@@ -1,6 +1,6 @@
 #include "code/entries.h"
 #include "code/window_shapes.h"
-#include "kernel/tuning.h"
+#include "kernel/tuning/tuning.h"
 #include "tensor/buffer.h"
 
 namespace frazil::code {

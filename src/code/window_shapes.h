@@ -1,9 +1,9 @@
 #pragma once
 
 #include "code/abi.h"
-#include "kernel/conv.h"
-#include "kernel/pool.h"
-#include "kernel/tuning.h"
+#include "kernel/contract/conv.h"
+#include "kernel/contract/pool.h"
+#include "kernel/tuning/tuning.h"
 #include "plan/kernel_params.h"
 
 // Extents of convolutions and pools, as their entries read them from operands: images are [n, c, (h,) w], or

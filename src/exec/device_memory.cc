@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/copy.h"
+#include "kernel/move/copy.h"
 #include "tensor/buffer.h"
 
 namespace frazil::exec {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/op.h"
-#include "kernel/copy.h"
+#include "kernel/move/copy.h"
 #include "ref/ref.h"
 
 namespace frazil::exec {

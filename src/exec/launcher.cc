@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernel/tuning.h"
+#include "kernel/tuning/tuning.h"
 
 namespace frazil::exec {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/mutex.h"
 #include "exec/code_maker.h"
 #include "exec/compile_thread.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::exec {
 namespace {

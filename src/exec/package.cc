@@ -18,7 +18,7 @@
 #include "exec/executable.h"
 #include "ir/model_info.h"
 #include "ir/text.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "tensor/tensor.h"
 
 // The layout: kMagic, the length of the index as 16 hexadecimal digits, the index's digest, the index, then the parts,

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "exec/code_maker.h"
 #include "exec/memory.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::exec {
 namespace {

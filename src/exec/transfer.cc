@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernel/copy.h"
+#include "kernel/move/copy.h"
 
 namespace frazil::exec {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ir/negative_extent.h"
-#include "kernel/copy.h"
+#include "kernel/move/copy.h"
 #include "sym/saturate.h"
 
 namespace frazil::exec {

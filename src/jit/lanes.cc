@@ -7,7 +7,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "jit/functions/library.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::jit {
 namespace {

@@ -5,7 +5,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "base/extents.h"
-#include "kernel/gemm.h"
+#include "kernel/contract/gemm.h"
 
 namespace frazil::jit {
 

@@ -7,7 +7,7 @@
 
 #include "code/native_plan.h"
 #include "jit/lanes.h"
-#include "kernel/gemm_row.h"
+#include "kernel/contract/gemm_row.h"
 
 namespace frazil::jit {
 

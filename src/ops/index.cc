@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "kernel/index.h"
+#include "kernel/move/index.h"
 #include "ops/compose.h"
 #include "ops/elementwise_logic.h"
 #include "ops/elementwise_math.h"

@@ -6,8 +6,8 @@
 #include "base/execution_limits.h"
 #include "base/float.h"
 #include "base/throttled_sort.h"
-#include "kernel/index.h"
-#include "kernel/select.h"
+#include "kernel/move/index.h"
+#include "kernel/select/select.h"
 #include "ops/index.h"
 #include "ops/move.h"
 

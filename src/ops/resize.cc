@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "kernel/index.h"
+#include "kernel/move/index.h"
 #include "ops/move.h"
 #include "ops/numbers.h"
 #include "ops/rules.h"

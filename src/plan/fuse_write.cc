@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernel/reduce.h"
+#include "kernel/row/reduce.h"
 #include "plan/fuse_draft.h"
 
 namespace frazil {

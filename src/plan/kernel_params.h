@@ -9,9 +9,9 @@
 
 #include "ir/scalar.h"
 #include "ir/space.h"
-#include "kernel/attention.h"
-#include "kernel/edges.h"
-#include "kernel/reduce.h"
+#include "kernel/attention/attention.h"
+#include "kernel/move/edges.h"
+#include "kernel/row/reduce.h"
 #include "plan/window.h"
 
 namespace frazil {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ir/op.h"
-#include "kernel/copy.h"
-#include "kernel/edges.h"
+#include "kernel/move/copy.h"
+#include "kernel/move/edges.h"
 #include "plan/contraction.h"
 
 namespace frazil {

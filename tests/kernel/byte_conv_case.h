@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/conv.h"
+#include "kernel/contract/conv.h"
 
 namespace frazil::kernel {
 

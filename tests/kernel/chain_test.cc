@@ -1,4 +1,4 @@
-#include "kernel/chain.h"
+#include "kernel/tile/chain.h"
 
 #include <bit>
 #include <cmath>

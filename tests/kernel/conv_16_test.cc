@@ -1,4 +1,4 @@
-#include "kernel/conv_16.h"
+#include "kernel/contract/conv_16.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
+#include "kernel/contract/pool.h"
 #include "kernel/half_testing.h"
-#include "kernel/pool.h"
 #include "kernel/random_values.h"
 
 // Convolutions and pools of 16-bit floats with channels last against plain loops.

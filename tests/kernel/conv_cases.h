@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/conv.h"
+#include "kernel/contract/conv.h"
 
 // Convolutions and what they are to give.
 namespace frazil::kernel {

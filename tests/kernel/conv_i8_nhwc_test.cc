@@ -1,4 +1,4 @@
-#include "kernel/conv_i8_nhwc.h"
+#include "kernel/contract/conv_i8_nhwc.h"
 
 #include <string>
 #include <vector>
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/byte_conv_case.h"
-#include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "kernel/simd/isa.h"
 
 // Convolutions of bytes with channels last against sums over windows, with every instruction set, whether the result is
 // kept or passes through tiles.

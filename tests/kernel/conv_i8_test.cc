@@ -1,4 +1,4 @@
-#include "kernel/conv_i8.h"
+#include "kernel/contract/conv_i8.h"
 
 #include <string>
 #include <vector>

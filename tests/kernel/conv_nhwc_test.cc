@@ -1,4 +1,4 @@
-#include "kernel/conv_nhwc.h"
+#include "kernel/contract/conv_nhwc.h"
 
 #include <vector>
 

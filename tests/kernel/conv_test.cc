@@ -1,4 +1,4 @@
-#include "kernel/conv.h"
+#include "kernel/contract/conv.h"
 
 #include <cmath>
 #include <vector>

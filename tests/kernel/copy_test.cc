@@ -1,4 +1,4 @@
-#include "kernel/copy.h"
+#include "kernel/move/copy.h"
 
 #include <cstring>
 #include <random>

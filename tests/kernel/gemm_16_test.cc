@@ -1,4 +1,4 @@
-#include "kernel/gemm_16.h"
+#include "kernel/contract/gemm_16.h"
 
 #include <algorithm>
 #include <cmath>

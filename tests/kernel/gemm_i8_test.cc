@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/gemm_kernel.h"
-#include "kernel/isa.h"
+#include "kernel/contract/gemm_kernel.h"
 #include "kernel/random_values.h"
 #include "kernel/reported.h"
+#include "kernel/simd/isa.h"
 
 // Products of bytes are exact modulo 2^32: for all signs, extremes, extents that leave tails, and orders of rows.
 namespace frazil::kernel {

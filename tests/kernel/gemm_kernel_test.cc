@@ -1,4 +1,4 @@
-#include "kernel/gemm_kernel.h"
+#include "kernel/contract/gemm_kernel.h"
 
 #include <vector>
 

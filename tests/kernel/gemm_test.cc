@@ -1,4 +1,4 @@
-#include "kernel/gemm.h"
+#include "kernel/contract/gemm.h"
 
 #include <algorithm>
 #include <cmath>

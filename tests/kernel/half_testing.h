@@ -9,8 +9,8 @@
 
 #include "base/elem.h"
 #include "base/float.h"
-#include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 

@@ -1,4 +1,4 @@
-#include "kernel/index.h"
+#include "kernel/move/index.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernel/nbits.h"
+#include "kernel/contract/nbits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "paths.h"
 
 namespace frazil::kernel {

@@ -1,12 +1,12 @@
-#include "kernel/plain_gemm.h"
+#include "kernel/contract/plain_gemm.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "kernel/gemm_kernel.h"
-#include "kernel/isa.h"
+#include "kernel/contract/gemm_kernel.h"
 #include "kernel/random_values.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernel/pool.h"
+#include "kernel/contract/pool.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernel/reduce.h"
+#include "kernel/row/reduce.h"
 
 #include <cmath>
 #include <cstring>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
 #include "kernel/random_values.h"
+#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernel/rnn.h"
+#include "kernel/rnn/rnn.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/gemm.h"
+#include "kernel/contract/gemm.h"
 #include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 

@@ -1,4 +1,4 @@
-#include "kernel/rows.h"
+#include "kernel/row/rows.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kernel/tuning.h"
+#include "kernel/tuning/tuning.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernel/conv_nhwc.h"
-#include "kernel/tuning_file.h"
+#include "kernel/contract/conv_nhwc.h"
+#include "kernel/tuning/tuning_file.h"
 
 namespace frazil::kernel {
 namespace {

@@ -23,7 +23,7 @@ CASES = [
     ("numbers of operations on extents", "sym/dim.h", r"\{ constant, add, sub,", "{ constant, sub, add,", True),
     ("the largest extent", "sym/dim.h", r"kMax =", "kMax = -1 +", True),
     ("places of storages", "plan/plan.h", r"(enum class Place : std::uint8_t \{)", r"\1 nowhere,", True),
-    ("a function that is written into code", "kernel/math_lanes.h", r"$", "\n// other", True),
+    ("a function that is written into code", "kernel/simd/math_lanes.h", r"$", "\n// other", True),
     ("the code generator", "jit/row_product.cc", r"$", "\n// other", True),
     ("how its functions are compiled", "jit/CMakeLists.txt", r"-O2", "-O1", True),
     ("the interpreter", "exec/interpreter.cc", r"$", "\n// other", False),

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "plan/plan.h"
 #include "suite/tiers.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/knobs.h"
-#include "kernel/isa.h"
-#include "kernel/tuning.h"
+#include "kernel/simd/isa.h"
+#include "kernel/tuning/tuning.h"
 #include "suite/share_steps.h"
 
 namespace frazil::test {

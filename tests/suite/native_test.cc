@@ -16,7 +16,7 @@
 #include "base/knobs.h"
 #include "exec/backend.h"
 #include "exec/native_code.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {

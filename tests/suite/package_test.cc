@@ -6,7 +6,7 @@
 #include <string>
 
 #include "code/weight_store.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "paths.h"
 #include "suite/tiers.h"
 

@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "kernel/isa.h"
-#include "kernel/tuning.h"
+#include "kernel/simd/isa.h"
+#include "kernel/tuning/tuning.h"
 #include "suite/tiers.h"
 
 // What tests of several threads share.

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
-#include "kernel/tile.h"
+#include "kernel/tile/tile.h"
 #include "tile_testing.h"
 
 namespace frazil::kernel {

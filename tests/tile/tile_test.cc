@@ -1,4 +1,4 @@
-#include "kernel/tile.h"
+#include "kernel/tile/tile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 #include "tile_testing.h"
 
 namespace frazil::kernel {

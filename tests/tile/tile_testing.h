@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/elem.h"
-#include "kernel/isa.h"
+#include "kernel/simd/isa.h"
 
 // What the tests of the tile functions share: element types, operands, comparison.
 namespace frazil::kernel {

@@ -3,7 +3,7 @@
 //
 //   frazil_<fold>_<elem>(result, row, n)
 
-#include "kernel/reduce_impl.h"
+#include "kernel/row/reduce.simd.cc"
 
 using namespace frazil;
 using namespace frazil::kernel::FRAZIL_ISA_NS;

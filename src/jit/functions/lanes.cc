@@ -5,8 +5,8 @@
 //   frazil_cast_<from>_<to>, ..._1: (result, a)
 //   frazil_widen_<elem>, frazil_narrow_<elem>: f32 from and to f16 and bf16
 
-#include "kernel/half_lanes.h"
-#include "kernel/tile_table.h"
+#include "kernel/simd/half_lanes.h"
+#include "kernel/tile/tile_table.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {

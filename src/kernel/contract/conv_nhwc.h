@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernel/contract/conv.h"
+#include "kernel/contract/tile_callback.h"
+
+// Convolutions whose channels are the last axis: x[batch, in_h, in_w, in_c], bias[out_c] or null,
+// y[batch, out_h, out_w, out_c], all contiguous. Weights as in ONNX, w[out_c, in_c / groups, kernel_h, kernel_w]. The
+// rest is as for ConvParams.
+namespace frazil::kernel {
+
+/// How a convolution is computed. It follows from the extents.
+enum class NhwcPath : std::uint8_t {
+  indirect,   ///< a product whose rows are read through pointers, one for each position of the kernel
+  depthwise,  ///< one channel per group on both sides
+  winograd,   ///< F(4x4, 3x3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016)
+};
+
+struct NhwcConv {
+  ConvParams params;
+  bool fast = true;  ///< by Winograd where nhwc_has_winograd(); its error is some ten times that of the plain sum
+  float slope = 1;   ///< 0 to 1: what elements below 0 of the result are multiplied by; 0: Relu
+  /// Where nhwc_takes_strides(): of x, in elements, for image, line, pixel and channel. All 0: x is contiguous.
+  std::int64_t x_strides[4] = {};
+};
+/// True for kernels of several pixels per line over few channels, whose lines are copied with their padding.
+bool nhwc_takes_strides(const ConvParams& p) noexcept;
+/// What happens to each output channel of the sum at the end, before the slope: (sum + bias) * scale + shift, rounded
+/// after each; of out_c elements each, null where nothing is done.
+struct NhwcColumns {
+  const float *bias = nullptr, *scale = nullptr, *shift = nullptr;
+  const float* addend = nullptr;  ///< as y: added then
+};
+/// True for 3 x 3 kernels of stride 1 over enough channels; winograd_pays() of tuning.h says where it is faster.
+bool nhwc_has_winograd(const ConvParams& p) noexcept;
+NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
+
+/// Weights are packed once. The format is the same for every ISA and path but depthwise, and depends on out_c, in_c,
+/// kernel_h, kernel_w and groups.
+std::int64_t nhwc_packed_w_bytes(const ConvParams& p) noexcept;
+void nhwc_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
+
+/// The work consists of independent units; the bits of a unit do not depend on who runs it.
+std::int64_t nhwc_units(const NhwcConv& conv) noexcept;
+/// Adjacent units that share their rows of y: where a callback wants whole rows, they must be run together.
+std::int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept;
+std::int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept;
+/// Runs units [unit_begin, unit_end). `on_tile`, which may be null, sees y as [batch * out_h * out_w, out_c] and may
+/// overwrite it. Each concurrent caller needs its own scratch.
+void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const NhwcColumns& columns, float* y,
+                std::int64_t unit_begin, std::int64_t unit_end, void* scratch,
+                const TileCallback* on_tile = nullptr) noexcept;
+
+}  // namespace frazil::kernel

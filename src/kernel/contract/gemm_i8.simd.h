@@ -1,0 +1,64 @@
+#pragma once
+
+// Declarations shared by the translation units of products of bytes. This header is compiled for several instruction
+// sets: functions defined here have internal linkage.
+//
+// Inside, A is signed and B unsigned, which is what the dot product of AVX-512 VNNI takes: operands of the other sign,
+// and their zero points, are moved by 128, which leaves the result as it is. With a, b and their zero points az, bz
+//   sum (a - az) (b - bz) = sum a b - bz sum a - az (sum b - k bz),
+// so that what is summed are bytes, and all else is done once per element of C. All sums are exact modulo 2^32.
+
+#include <cstdint>
+
+#include "kernel/contract/gemm_i8.h"
+#include "kernel/simd/isa_list.h"
+
+namespace frazil::kernel {
+
+constexpr std::int64_t kByteCols = 32;      ///< columns of a packed B panel, [k / 4][32][4], padded with zeros
+constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
+constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
+constexpr std::int64_t kByteBuffers = kByteRowsAtOnce;          ///< rows of A that are written elsewhere before packing
+constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
+
+namespace {
+[[gnu::always_inline]] inline std::int64_t byte_quads(std::int64_t k) { return (k + 3) / 4; }
+[[gnu::always_inline]] inline std::int64_t byte_cols(std::int64_t n) {
+  return (n + kByteCols - 1) / kByteCols * kByteCols;
+}
+/// Rows of A packed at a time, where four elements take `quad` bytes.
+[[gnu::always_inline]] inline std::int64_t byte_row_block(std::int64_t k, std::int64_t quad) {
+  const std::int64_t rows = kByteBlockSize / ((byte_quads(k) + 1) * quad) / 12 * 12;
+  return rows < 12 ? 12 : rows < kByteRowBlock ? rows : kByteRowBlock;
+}
+/// What they take at most.
+[[gnu::always_inline]] inline std::int64_t byte_block_bytes(std::int64_t k) {
+  const std::int64_t wide = byte_row_block(k, kByteQuadSize) * kByteQuadSize, narrow = byte_row_block(k, 4) * 4;
+  return (wide > narrow ? wide : narrow) * byte_quads(k);
+}
+/// Rows of a block whose sums stay in a core's cache, and that are long, for who is told of them.
+constexpr std::int64_t kByteColBlock = 512;
+[[gnu::always_inline]] inline std::int64_t byte_rows_at_once(std::int64_t n, std::int64_t k, std::int64_t quad = 4) {
+  constexpr std::int64_t kNearSums = std::int64_t{3} << 14;
+  const std::int64_t cols = n < kByteColBlock ? byte_cols(n) : kByteColBlock;
+  const std::int64_t rows = kNearSums / (cols > 0 ? cols : 1) / 12 * 12, most = byte_row_block(k, quad);
+  return rows < 12 ? 12 : rows < most ? rows : most;
+}
+}  // namespace
+
+// gemm_i8_direct: rows [begin, end) of a product whose B is read as it lies
+// gemm_i8_packed: rows [begin, end) of one with a packed B
+#define FRAZIL_X(ns)                                                                                                  \
+  namespace ns {                                                                                                      \
+  void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, std::int64_t begin, std::int64_t end) noexcept; \
+  void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept; \
+  }
+FRAZIL_FOR_ISAS(FRAZIL_X)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx512vnni)
+#elif defined(__aarch64__)
+FRAZIL_X(isa_neondot)
+#endif
+#undef FRAZIL_X
+
+}  // namespace frazil::kernel

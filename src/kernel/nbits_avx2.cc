@@ -1,4 +1,0 @@
-#if defined(__x86_64__)
-#define FRAZIL_ISA_NS isa_avx2
-#include "kernel/nbits_impl.h"
-#endif

@@ -1,4 +1,0 @@
-#if defined(__x86_64__)
-#define FRAZIL_ISA_NS isa_avx2
-#include "kernel/plain_gemm_impl.h"
-#endif

@@ -1,4 +1,0 @@
-#if defined(__x86_64__)
-#define FRAZIL_ISA_NS isa_avx512
-#include "kernel/reduce_impl.h"
-#endif

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "kernel/select/select.h"
+#include "kernel/simd/isa_list.h"
+
+// The functions that select exports per instruction set; contracts as in select.h, except select_maxima: maxima[j] is
+// the largest key of the elements i with i % groups == j, over the whole multiples of `groups` in x; `groups` is a
+// multiple of 16
+#define FRAZIL_X(ns)                                                                                               \
+  namespace frazil::kernel::ns {                                                                                   \
+  std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,    \
+                              std::int64_t first, Rank* out) noexcept;                                             \
+  void select_maxima(const float* x, std::int64_t n, bool turned, std::int32_t* maxima, std::int64_t groups) noexcept; \
+  bool select_overlap(const BoxLanes& all, std::int64_t i, const BoxLanes& kept, std::int64_t count,               \
+                      float threshold) noexcept;                                                                   \
+  }
+FRAZIL_FOR_ISAS(FRAZIL_X)
+#undef FRAZIL_X
