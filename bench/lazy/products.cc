@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 
 #if defined(FRAZIL_BENCH_OPENBLAS)
 #include <cblas.h>
@@ -32,9 +32,9 @@ void Buffer::Free::operator()(float* p) const { std::free(p); }
 
 Weights::Weights(const Matrix& w) : inputs_(w.rows), outputs_(w.cols), plain_(plain_memory_.reserve(w.rows * w.cols)) {
   std::copy(w.values.begin(), w.values.end(), plain_);
-  const auto bytes = kernel::gemm_packed_b_bytes(w.rows, w.cols);
-  packed_ = packed_memory_.reserve(bytes / static_cast<std::int64_t>(sizeof(float)));
-  kernel::gemm_pack_b(w.rows, w.cols, w.values.data(), w.cols, 1, packed_);
+  const std::size_t bytes = kernel::packed_b_bytes(frazil::Elem::f32, w.rows, w.cols);
+  packed_ = packed_memory_.reserve(static_cast<std::int64_t>(bytes / sizeof(float)));
+  kernel::pack_b(frazil::Elem::f32, w.rows, w.cols, w.values.data(), w.cols, 1, packed_);
 }
 
 void Multiplier::operator()(std::int64_t m, const Rows& a, const Weights& w, float* c, bool accumulate) {
@@ -56,15 +56,16 @@ void Multiplier::with_bias(std::int64_t m, const Rows& a, const Weights& w, cons
 
 void Multiplier::by_packed(std::int64_t m, const Rows& a, const Weights& w, const float* bias, float* c,
                            bool accumulate) {
-  kernel::Gemm g;
+  kernel::GemmCall g;
   g.m = m, g.n = w.outputs(), g.k = w.inputs();
   g.a = a.values, g.a_row = a.stride;
   g.c = c, g.c_row = g.n;
   g.bias = bias;
   g.accumulate = accumulate;
   g.backwards = backwards_ = !backwards_;
-  const std::int64_t bytes = kernel::gemm_scratch_bytes(m, g.n, g.k);
-  kernel::gemm_with_packed_b(g, w.packed(), scratch_.reserve(bytes / static_cast<std::int64_t>(sizeof(float)) + 1));
+  g.packed_b = w.packed();
+  const std::size_t bytes = kernel::float_gemm_scratch(frazil::Elem::f32, m, g.n, g.k);
+  kernel::gemm(g, scratch_.reserve(static_cast<std::int64_t>(bytes / sizeof(float)) + 1));
 }
 
 #if defined(FRAZIL_BENCH_OPENBLAS)

@@ -20,7 +20,6 @@ KernelEntry matmul_entry(ProductParams<params::MatMul> params);
 KernelEntry gemm_entry(ProductParams<params::Gemm> params);
 KernelEntry conv_entry(ProductParams<params::Conv> params);
 KernelEntry conv_nhwc_entry(ProductParams<params::Conv> params);
-KernelEntry half_conv_entry(ProductParams<params::Conv> params);
 KernelEntry conv_integer_entry(ProductParams<params::Conv> params);
 KernelEntry conv_integer_nhwc_entry(ProductParams<params::Conv> params);
 KernelEntry copy_entry();

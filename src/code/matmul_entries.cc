@@ -5,7 +5,7 @@
 #include "code/elements.h"
 #include "code/entries.h"
 #include "code/product_entry.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/contract/gemm_kernel.h"
 #include "kernel/contract/gemm_row.h"
 #include "kernel/simd/isa.h"

@@ -2,7 +2,7 @@
 
 #include "base/poll_throttle.h"
 #include "code/entries.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/contract/nbits.h"
 
 // Products with weights of few bits. Few rows meet them as they lie, where there is a kernel for that; else some
@@ -14,7 +14,7 @@ constexpr std::int64_t kColumns = 64;  ///< of a unit
 constexpr std::int64_t kMostDirectRows = 64;
 
 struct State {
-  kernel::Gemm gemm;  ///< of kColumns columns
+  kernel::GemmCall gemm;  ///< of kColumns columns
   kernel::PackedRow row;
   std::int64_t columns = 0, blocks = 0;
   bool packed_zeros = false, real_zeros = false, bias = false;
@@ -23,7 +23,7 @@ struct State {
 
 Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
   const auto given = [&](std::size_t i) { return i < cx.in.size() && cx.in[i].given; };
-  kernel::Gemm& g = s.gemm;
+  kernel::GemmCall& g = s.gemm;
   g.k = p.k;
   s.columns = p.n;
   s.row = {.bits = static_cast<int>(p.bits), .count = g.k, .block = p.block};
@@ -48,7 +48,7 @@ Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
   cx.scratch_bytes =
       s.direct ? static_cast<std::size_t>(kernel::nbits_arranged(g.m, g.k) + kernel::nbits_room(s.row)) * sizeof(float)
                : static_cast<std::size_t>(kColumns * g.k) * sizeof(float) +
-                     static_cast<std::size_t>(kernel::gemm_scratch_bytes(g.m, kColumns, g.k));
+                     kernel::float_gemm_scratch(Elem::f32, g.m, kColumns, g.k);
   cx.units = ceil_div(s.columns, kColumns);
   cx.nanoseconds = static_cast<double>(s.columns) * static_cast<double>(g.k) *
                    ((s.direct ? 0.02 : 0.5) + (s.direct ? 0.01 : 0.02) * static_cast<double>(g.m));
@@ -79,7 +79,7 @@ void run_direct(const Call& call, const Worker& worker, const State& s, std::int
 }
 
 void run(const Call& call, const Worker& worker, const State& s, std::int64_t begin, std::int64_t end) {
-  kernel::Gemm g = s.gemm;
+  kernel::GemmCall g = s.gemm;
   if (g.m == 0) return;
   if (s.direct) return run_direct(call, worker, s, begin, end);
   auto* weights = as(worker.scratch);

@@ -46,22 +46,24 @@ Status read_strides(const OperandShape& x, kernel::NhwcConv& conv) {
 Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, true, p);
+  s.conv.elem = cx.in[0].elem;
+  s.conv.strict = !cx.fast;
   s.conv.fast = cx.fast && kernel::winograd_pays(kernel::tuning(), p);
   s.conv.slope = how.slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
   s.columns.read(cx, how);
   const WeightRef& weight = cx.weights[1];
-  const auto bytes = static_cast<std::size_t>(kernel::nhwc_packed_w_bytes(p));
+  const std::size_t bytes = kernel::nhwc_packed_w_bytes(s.conv);
   if (weight) {
-    const PackFormat format{PackFormat::Layout::conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
-    FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
-      kernel::nhwc_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
-    }));
+    const std::int64_t order = s.conv.elem == Elem::f32 ? p.groups : p.dilation_w == 1 ? -1 : -2;
+    const PackFormat format{PackFormat::Layout::conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, order}};
+    FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes,
+                                       [&](std::byte* to) { kernel::nhwc_pack_w(s.conv, weight.bytes.data(), to); }));
     cut(cx, s);
   } else {
     s.packed_bytes = aligned(bytes);
   }
-  cx.scratch_bytes = s.packed_bytes + static_cast<std::size_t>(kernel::nhwc_scratch_bytes(s.conv));
+  cx.scratch_bytes = s.packed_bytes + kernel::nhwc_scratch_bytes(s.conv);
   return {};
 }
 
@@ -70,15 +72,15 @@ void run_nhwc(const ProductRun<NhwcState>& r) {
   const std::int64_t units = kernel::nhwc_units(s.conv);
   const std::byte* packed = s.packed;
   if (packed == nullptr) {
-    kernel::nhwc_pack_w(s.conv.params, as(r.call.in[1]), r.worker.scratch);
+    kernel::nhwc_pack_w(s.conv, r.call.in[1], r.worker.scratch);
     packed = r.worker.scratch;
   }
-  const auto operand = [&](std::size_t i) { return i != 0 ? as(r.call.in[i]) : nullptr; };
-  const kernel::NhwcColumns columns{operand(s.columns.bias), operand(s.columns.scale), operand(s.columns.shift),
+  const auto operand = [&](std::size_t i) { return i != 0 ? r.call.in[i] : nullptr; };
+  const kernel::NhwcColumns columns{operand(s.columns.bias), as(operand(s.columns.scale)), as(operand(s.columns.shift)),
                                     operand(s.columns.addend)};
   const std::int64_t begin = s.packed == nullptr ? 0 : r.begin * s.unit;
   const std::int64_t end = s.packed == nullptr ? units : std::min(r.end * s.unit, units);
-  kernel::nhwc_range(s.conv, as(r.call.in[0]), packed, columns, as(r.call.out[0]), begin, end,
+  kernel::nhwc_range(s.conv, r.call.in[0], packed, columns, r.call.out[0], begin, end,
                      r.worker.scratch + s.packed_bytes, r.epilogue.on_tile());
 }
 

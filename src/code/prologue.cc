@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "tensor/buffer.h"
 
 namespace frazil::code {

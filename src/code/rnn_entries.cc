@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "code/entries.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/rnn/rnn.h"
 #include "kernel/tuning/tuning.h"
 
@@ -30,11 +30,10 @@ Result<const std::byte*> pack_rows(Prepare& cx, std::size_t operand, std::int64_
   const std::size_t row = static_cast<std::size_t>(cols) * sizeof(float);
   const WeightRef weight =
       cx.weights[operand].part(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(rows) * row);
-  const auto bytes = static_cast<std::size_t>(kernel::gemm_packed_b_bytes(cols, rows));
+  const auto bytes = kernel::packed_b_bytes(Elem::f32, cols, rows);
   const PackFormat format{PackFormat::Layout::gemm_b, {cols, rows, 1, cols}};
-  return cx.packed.get(weight, format, bytes, [&](std::byte* to) {
-    kernel::gemm_pack_b(cols, rows, as<const float>(const_cast<std::byte*>(weight.bytes.data())), 1, cols, to);
-  });
+  return cx.packed.get(weight, format, bytes,
+                       [&](std::byte* to) { kernel::pack_b(Elem::f32, cols, rows, weight.bytes.data(), 1, cols, to); });
 }
 
 Status pack_weights(Prepare& cx, RnnState& s) {

@@ -162,7 +162,6 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 KernelEntry conv_entry(ProductParams<params::Conv> params) {
   if (params.params.zero_points && params.params.channels_last) return conv_integer_nhwc_entry(std::move(params));
   if (params.params.zero_points) return conv_integer_entry(std::move(params));
-  if (params.params.half) return half_conv_entry(std::move(params));
   if (params.params.channels_last) return conv_nhwc_entry(std::move(params));
   return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
 }

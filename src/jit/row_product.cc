@@ -5,7 +5,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "base/extents.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 
 namespace frazil::jit {
 

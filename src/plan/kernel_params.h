@@ -144,10 +144,9 @@ struct Conv {
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
   // With channels_last, at the end and in this order:
-  bool scaled = false;   ///< multiplied by the operand behind its own, of one element per output channel
-  bool shifted = false;  ///< increased by the next such operand
+  bool scaled = false;   ///< multiplied by the f32 operand behind its own, of one element per output channel
+  bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
   bool added = false;    ///< as of MatMul
-  bool half = false;     ///< of 16-bit floats, with channels_last; scaled and shifted both or not, in f32
   float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -157,7 +156,6 @@ struct Conv {
     v("scaled", self.scaled);
     v("shifted", self.shifted);
     v("added", self.added);
-    v("half", self.half);
     v("slope", self.slope);
     Window::fields(self.window, v);
   }

@@ -47,14 +47,14 @@ TEST_P(NhwcTest, Cases) {
     const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
     const auto bias = values<float>(p.out_c, 3);
     const auto last = channels_moved(x, p.batch, p.in_c, p.in_h * p.in_w, true);
-    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p)));
-    nhwc_pack_w(p, w.data(), packed.data());
+    std::vector<std::byte> packed(nhwc_packed_w_bytes(NhwcConv{p}));
+    nhwc_pack_w(NhwcConv{p}, w.data(), packed.data());
     for (const bool fast : {false, true}) {
       const NhwcConv conv{p, fast};
       const bool transformed = nhwc_path(conv) == NhwcPath::winograd;
       winograd += transformed;
       if (fast && !transformed) continue;
-      std::vector<std::byte> scratch(at(nhwc_scratch_bytes(conv)));
+      std::vector<std::byte> scratch(nhwc_scratch_bytes(conv));
       for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
         const auto want = channels_moved(naive_conv(p, x, w, b), p.batch, p.out_c, p.out_h * p.out_w, true);
         std::vector<float> y(want.size() + 16, -777.f), units = y;
@@ -79,8 +79,8 @@ TEST_P(NhwcTest, StridedImages) {
     const auto w = values<float>(p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2);
     const auto last = channels_moved(x, p.batch, p.in_c, p.in_h * p.in_w, true);
     NhwcConv conv{p};
-    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
-    nhwc_pack_w(p, w.data(), packed.data());
+    std::vector<std::byte> packed(nhwc_packed_w_bytes(NhwcConv{p})), scratch(nhwc_scratch_bytes(conv));
+    nhwc_pack_w(NhwcConv{p}, w.data(), packed.data());
     std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
     nhwc_range(conv, last.data(), packed.data(), {}, want.data(), 0, nhwc_units(conv), scratch.data());
     const int64_t strides[] = {p.in_c * p.in_h * p.in_w, p.in_w, 1, p.in_h * p.in_w};
@@ -97,8 +97,8 @@ TEST_P(NhwcTest, ColumnsAreScaledAndShifted) {
     const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
     const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
     NhwcConv conv{p};
-    std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
-    nhwc_pack_w(p, w.data(), packed.data());
+    std::vector<std::byte> packed(nhwc_packed_w_bytes(NhwcConv{p})), scratch(nhwc_scratch_bytes(conv));
+    nhwc_pack_w(NhwcConv{p}, w.data(), packed.data());
     std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
     const auto bias = values<float>(p.out_c, 3), scale = values<float>(p.out_c, 4), shift = values<float>(p.out_c, 5);
     nhwc_range(conv, x.data(), packed.data(), {bias.data()}, want.data(), 0, nhwc_units(conv), scratch.data());
@@ -134,8 +134,8 @@ TEST_P(NhwcTest, Tiles) {
                                  &seen, whole};
       const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
       const auto w = values<float>(p.out_c * (p.in_c / p.groups) * p.kernel_h * p.kernel_w, 2);
-      std::vector<std::byte> packed(at(nhwc_packed_w_bytes(p))), scratch(at(nhwc_scratch_bytes(conv)));
-      nhwc_pack_w(p, w.data(), packed.data());
+      std::vector<std::byte> packed(nhwc_packed_w_bytes(NhwcConv{p})), scratch(nhwc_scratch_bytes(conv));
+      nhwc_pack_w(NhwcConv{p}, w.data(), packed.data());
       std::vector<float> y(seen.at.size());
       nhwc_range(conv, x.data(), packed.data(), {}, y.data(), 0, nhwc_units(conv), scratch.data(), &on_tile);
       EXPECT_EQ(seen.at, std::vector<int>(seen.at.size(), 1));

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 
@@ -18,8 +18,8 @@ using std::int64_t;
 
 /// Rows of w^T in gemm's packed form.
 std::vector<std::byte> packed_rows(const float* w, int64_t rows, int64_t cols) {
-  std::vector<std::byte> packed(static_cast<std::size_t>(gemm_packed_b_bytes(cols, rows)) + 1);
-  gemm_pack_b(cols, rows, w, 1, cols, packed.data());
+  std::vector<std::byte> packed(packed_b_bytes(Elem::f32, cols, rows) + 1);
+  pack_b(Elem::f32, cols, rows, w, 1, cols, packed.data());
   return packed;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/extents.h"
 #include "base/poll_throttle.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/row/rows.simd.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"
@@ -42,14 +42,14 @@ struct Layout {
       at += round_up(floats, kAlign);
       return begin;
     };
-    keys = take(packs ? bytes(gemm_packed_b_bytes(a.size, a.keys)) : 0);
-    values = take(packs ? bytes(gemm_packed_b_bytes(a.keys, a.value_size)) : 0);
+    keys = take(packs ? bytes(packed_b_bytes(Elem::f32, a.size, a.keys)) : 0);
+    values = take(packs ? bytes(packed_b_bytes(Elem::f32, a.keys, a.value_size)) : 0);
     query = take(block * a.size);
     scores = take(block * row);
     bias = take(a.bias != nullptr && a.bias_step[3] != 1 ? row : 0);
     keep = take(a.keep != nullptr && a.keep_step[3] != 1 ? row / 4 : 0);
-    gemm = take(bytes(std::max(gemm_scratch_bytes(block, a.keys, a.size),
-                               gemm_scratch_bytes(block, a.value_size, packs ? kValueRows : a.keys))));
+    gemm = take(bytes(std::max(float_gemm_scratch(Elem::f32, block, a.keys, a.size),
+                               float_gemm_scratch(Elem::f32, block, a.value_size, packs ? kValueRows : a.keys))));
     total = at;
   }
 };
@@ -73,10 +73,10 @@ class Group {
     if (a.lengths != nullptr) length_ = std::clamp<int64_t>(integer(a.lengths, batch * a.lengths_step), 0, a.keys);
     if (a.first != nullptr) first_ = integer(a.first, batch * a.first_step);
     if (!at.packs) return;
-    gemm_pack_b(a.size, a.keys, k_, a.k_step[3], a.k_step[2], scratch + at.keys);
+    pack_b(Elem::f32, a.size, a.keys, k_, a.k_step[3], a.k_step[2], scratch + at.keys);
     for (int64_t j = 0; j < a.keys; j += kValueRows) {
-      gemm_pack_b(std::min(kValueRows, a.keys - j), a.value_size, v_ + j * a.v_step[2], a.v_step[2], a.v_step[3],
-                  packed_values(j));
+      pack_b(Elem::f32, std::min(kValueRows, a.keys - j), a.value_size, v_ + j * a.v_step[2], a.v_step[2], a.v_step[3],
+             packed_values(j));
     }
   }
 
@@ -138,14 +138,17 @@ class Group {
   }
 
   void scores(int64_t rows, int64_t n) const {
-    Gemm g{.m = rows,
-           .n = n,
-           .k = a_.size,
-           .a = scratch_ + at_.query,
-           .a_row = a_.size,
-           .c = scratch_ + at_.scores,
-           .c_row = at_.row};
-    if (at_.packs) return gemm_with_packed_b(g, scratch_ + at_.keys, scratch_bytes());
+    GemmCall g{.m = rows,
+               .n = n,
+               .k = a_.size,
+               .a = scratch_ + at_.query,
+               .a_row = a_.size,
+               .c = scratch_ + at_.scores,
+               .c_row = at_.row};
+    if (at_.packs) {
+      g.packed_b = scratch_ + at_.keys;
+      return gemm(g, scratch_bytes());
+    }
     g.b = k_, g.b_row = a_.k_step[3], g.b_col = n == 1 ? 1 : a_.k_step[2];
     gemm(g, scratch_bytes());
   }
@@ -174,7 +177,8 @@ class Group {
   }
 
   void values(int64_t rows, int64_t n, float* y, int64_t y_row) const {
-    Gemm g{.m = rows, .n = a_.value_size, .k = n, .a = scratch_ + at_.scores, .a_row = at_.row, .c = y, .c_row = y_row};
+    GemmCall g{
+        .m = rows, .n = a_.value_size, .k = n, .a = scratch_ + at_.scores, .a_row = at_.row, .c = y, .c_row = y_row};
     if (!at_.packs || n == 0) {
       g.b = v_, g.b_row = a_.v_step[2], g.b_col = a_.v_step[3];
       return gemm(g, scratch_bytes());
@@ -183,7 +187,8 @@ class Group {
       g.k = std::min(kValueRows, a_.keys - j);
       g.a = scratch_ + at_.scores + j;
       g.accumulate = j > 0;
-      gemm_with_packed_b(g, packed_values(j), scratch_bytes());
+      g.packed_b = packed_values(j);
+      gemm(g, scratch_bytes());
     }
   }
 

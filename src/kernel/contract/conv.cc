@@ -7,7 +7,7 @@
 #include "base/extents.h"
 #include "base/poll_throttle.h"
 #include "kernel/contract/conv.simd.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"
 
@@ -32,7 +32,7 @@ ConvParams folded(ConvParams p) {
 }
 
 void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_col, float* to) {
-  FRAZIL_DISPATCH(gemm_pack_rows(rows, k, a, a_row, a_col, to));
+  FRAZIL_DISPATCH(pack_panel(rows, k, a, a_row, a_col, to));
 }
 
 /// How a transposed convolution is cut: output channels of a unit, units of a group, input lines of a product.
@@ -134,8 +134,8 @@ int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept {
   if (empty(p)) return 0;
   const TransposeBlocks b(p);
   const int64_t rows = b.channels * p.kernel_h * p.kernel_w, cols = b.lines * p.in_w;
-  return rows * cols * static_cast<int64_t>(sizeof(float)) + gemm_scratch_bytes(rows, cols, p.in_c / p.groups) +
-         kLineBytes;
+  return rows * cols * static_cast<int64_t>(sizeof(float)) +
+         static_cast<int64_t>(float_gemm_scratch(Elem::f32, rows, cols, p.in_c / p.groups)) + kLineBytes;
 }
 
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,

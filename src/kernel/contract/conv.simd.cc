@@ -243,20 +243,13 @@ void run_block(const ConvParams& p, const ConvShape& s, const float* x, const fl
         if (stop_requested()) return;
         for (int64_t panel = near; panel < min64(panel1, near + kNear); ++panel) {
           const int64_t row = panel * s.group_out / panels, height = (panel + 1) * s.group_out / panels - row;
-          GemmBlock block;
-          block.k = k1 - k0;
-          block.a = w + row * s.depth + k0 * height;
-          block.a_row = 1;
-          block.a_col = height;
+          F32Block block{.k = k1 - k0, .a = w + row * s.depth + k0 * height, .a_row = 1, .a_col = height};
           block.b = scratch + (col - col0) * (k1 - k0);
-          block.b_row = kPanelCols;
-          block.b_panel = 0;
-          block.c = y + row * s.cols + col;
-          block.c_row = s.cols;
-          block.col_bias = nullptr;
-          block.row_bias = d == 0 && bias != nullptr ? bias + row : nullptr;
-          block.accumulate = d > 0;
-          gemm_block(block, height, min64(kPanelCols, col1 - col));
+          block.out.c = y + row * s.cols + col;
+          block.out.c_row = s.cols;
+          block.out.row_bias = d == 0 && bias != nullptr ? bias + row : nullptr;
+          block.out.accumulate = d > 0;
+          f32_block(block, height, min64(kPanelCols, col1 - col));
         }
       }
       if (d == depths - 1)

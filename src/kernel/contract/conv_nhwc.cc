@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "base/extents.h"
 #include "base/poll_throttle.h"
 #include "kernel/contract/conv_nhwc.simd.h"
+#include "kernel/contract/product.h"
+#include "kernel/contract/window.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"
 
@@ -20,16 +23,17 @@ bool empty(const ConvParams& p) {
 
 bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
 
+int64_t bytes_of(Elem elem) { return static_cast<int64_t>(byte_size(elem)); }
+
 void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* to, int64_t panel) {
-  FRAZIL_DISPATCH(gemm_pack_cols(k, n, b, b_row, b_col, to, panel));
+  FRAZIL_DISPATCH(pack_cols(k, n, b, b_row, b_col, to, panel));
 }
 
-constexpr int64_t kFewChannels = 8;      ///< fewer do not fill vectors
-constexpr int64_t kTileLineTarget = 48;  ///< tiles of a block, more or less
-constexpr int64_t kUnitLines = 8;        ///< of outputs, where lines are copied
-constexpr int64_t kUnitCols = 128;       ///< columns of a unit where rows alone make too few
-constexpr int64_t kMostRows = 192;       ///< of a unit
-constexpr int64_t kFarFloats = 1024;     ///< rows apart by a multiple of them share sets
+constexpr int64_t kWinogradChannels = 8;  ///< fewer do not fill vectors
+constexpr int64_t kTileLineTarget = 48;   ///< tiles of a block, more or less
+constexpr int64_t kUnitLines = 8;         ///< of outputs, where lines are copied
+constexpr int64_t kUnitCols = 128;        ///< columns of a unit where rows alone make too few
+constexpr int64_t kMostRows = 192;        ///< of a unit
 constexpr int64_t kWinogradUnitCols = 32;
 constexpr int64_t kFewUnits = 8;
 
@@ -46,33 +50,22 @@ void cut_winograd(const ConvParams& p, NhwcShape& s) {
 bool is_few(const ConvParams& p, const NhwcShape& s) { return p.groups == 1 && s.planes * s.row_blocks < kFewUnits; }
 
 void cut_rows(const ConvParams& p, NhwcShape& s) {
-  s.planes = s.lines ? p.batch : 1;
+  s.planes = s.window.lines ? p.batch : 1;
   s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
   // Some lines of outputs share the lines that are copied for them.
-  const int64_t most = s.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMostRows, 1024) : kMostRows;
-  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.lines ? most : 48, most);
+  const int64_t most = s.window.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMostRows, 1024) : kMostRows;
+  const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.window.lines ? most : 48, most);
   s.row_blocks = ceil_div(s.plane_rows, rows);
   if (is_few(p, s)) s.row_blocks = ceil_div(s.plane_rows, most);  // columns are cut, and weights read for fewer blocks
 }
 
-/// Rows of the product that are one pixel each are copied where those of a tile would share sets of the first-level
-/// cache.
-void choose_copies(const ConvParams& p, NhwcShape& s) {
-  if (s.path != NhwcPath::indirect || s.lines || s.taps != 1 || p.groups != 1) return;
-  s.dense =
-      p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 && p.pad_left == 0 && p.out_h == p.in_h && p.out_w == p.in_w;
-  s.copies = p.out_c >= kUnitCols && (!s.dense || p.in_c % kFarFloats == 0);
-}
-
 }  // namespace
 
-bool nhwc_takes_strides(const ConvParams& p) noexcept {
-  return p.groups == 1 && p.in_c < kFewChannels && p.kernel_w > 1 && p.dilation_w == 1;
-}
+bool nhwc_takes_strides(const ConvParams& p) noexcept { return window_copies_lines(p); }
 
 bool nhwc_has_winograd(const ConvParams& p) noexcept {
   return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
-         p.dilation_w == 1 && p.groups == 1 && p.in_c >= kFewChannels && p.out_c >= kFewChannels;
+         p.dilation_w == 1 && p.groups == 1 && p.in_c >= kWinogradChannels && p.out_c >= kWinogradChannels;
 }
 
 int64_t winograd_blocks(const ConvParams& p) noexcept {
@@ -83,8 +76,9 @@ int64_t winograd_blocks(const ConvParams& p) noexcept {
 }
 
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept {
+  if (conv.elem != Elem::f32) return NhwcPath::product;
   if (is_depthwise(conv.params)) return NhwcPath::depthwise;
-  return conv.fast && nhwc_has_winograd(conv.params) ? NhwcPath::winograd : NhwcPath::indirect;
+  return conv.fast && nhwc_has_winograd(conv.params) ? NhwcPath::winograd : NhwcPath::product;
 }
 
 NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
@@ -93,38 +87,70 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
   s.path = nhwc_path(conv);
   s.group_in = p.in_c / p.groups;
   s.group_out = p.out_c / p.groups;
-  s.lines = s.path == NhwcPath::indirect && nhwc_takes_strides(p);
-  s.taps = s.lines ? p.kernel_h : p.kernel_h * p.kernel_w;
-  s.depth = s.lines ? p.kernel_w * s.group_in : s.group_in;
+  if (s.path == NhwcPath::product) s.window = window_shape(p, conv.elem == Elem::f32 ? 1 : 2);
   s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
-  choose_copies(p, s);
   s.col_blocks = is_few(p, s) ? ceil_div(p.out_c, s.path == NhwcPath::winograd ? kWinogradUnitCols : kUnitCols) : 1;
   return s;
 }
 
-int64_t nhwc_packed_w_bytes(const ConvParams& p) noexcept {
-  if (p.groups <= 0) return 0;
-  const int64_t depth = p.in_c / p.groups * p.kernel_h * p.kernel_w;
-  const int64_t cols = is_depthwise(p) ? p.out_c : p.groups * round_up(p.out_c / p.groups, kPanelCols);
-  return depth * cols * static_cast<int64_t>(sizeof(float));
+namespace {
+
+/// Bytes of a group's packed weights.
+std::size_t group_bytes(const NhwcConv& conv, const WindowShape& window) {
+  return packed_b_bytes(conv.elem, window.k(), conv.params.out_c / conv.params.groups);
 }
 
-void nhwc_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
-  if (nhwc_packed_w_bytes(p) <= 0) return;
-  float* to = static_cast<float*>(packed);
-  const int64_t taps = p.kernel_h * p.kernel_w, in = p.in_c / p.groups, out = p.out_c / p.groups;
-  if (is_depthwise(p)) {
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      for (int64_t c = 0; c < p.out_c; ++c) to[tap * p.out_c + c] = w[c * taps + tap];
+/// One group's weights, where a pixel is read as it lies.
+void pack_taps(const ConvParams& p, const float* w, float* to) {
+  const int64_t taps = p.kernel_h * p.kernel_w, in = p.in_c / p.groups;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    pack_cols(in, p.out_c / p.groups, w + tap, taps, in * taps, to + tap * in * kPanelCols, taps * in * kPanelCols);
+}
+
+void pack_taps(const NhwcConv& conv, const WindowShape& s, const std::byte* w, std::uint16_t* to) {
+  const ConvParams& p = conv.params;
+  const int64_t taps = p.kernel_h * p.kernel_w;
+  std::memset(to, 0, group_bytes(conv, s));
+  PollThrottle throttle;
+  for (int64_t out = 0; out < p.out_c && !throttle.stop(p.in_c * taps); ++out) {
+    for (int64_t c = 0; c < p.in_c; ++c) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        std::uint16_t x;
+        std::memcpy(&x, w + ((out * p.in_c + c) * taps + tap) * static_cast<int64_t>(sizeof x), sizeof x);
+        to[packed_place(conv.elem, s.k(), tap * s.channels + c, out)] = x;
+      }
     }
+  }
+}
+
+}  // namespace
+
+std::size_t nhwc_packed_w_bytes(const NhwcConv& conv) noexcept {
+  const ConvParams& p = conv.params;
+  if (p.groups <= 0) return 0;
+  if (is_depthwise(p)) return static_cast<std::size_t>(p.out_c * p.kernel_h * p.kernel_w) * sizeof(float);
+  return static_cast<std::size_t>(p.groups) * group_bytes(conv, window_shape(p, conv.elem == Elem::f32 ? 1 : 2));
+}
+
+void nhwc_pack_w(const NhwcConv& conv, const void* w, void* packed) noexcept {
+  const ConvParams& p = conv.params;
+  if (nhwc_packed_w_bytes(conv) == 0) return;
+  const int64_t taps = p.kernel_h * p.kernel_w, group = p.out_c / p.groups * (p.in_c / p.groups) * taps;
+  const auto* const floats = static_cast<const float*>(w);
+  auto* const to = static_cast<float*>(packed);
+  if (is_depthwise(p)) {
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = 0; c < p.out_c; ++c) to[tap * p.out_c + c] = floats[c * taps + tap];
     return;
   }
-  const int64_t panel = taps * in * kPanelCols;
-  for (int64_t g = 0; g < p.groups && !stop_requested(); ++g) {
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      pack_cols(in, out, w + g * out * in * taps + tap, taps, in * taps, to + tap * in * kPanelCols, panel);
-    }
-    to += ceil_div(out, kPanelCols) * panel;
+  const WindowShape s = window_shape(p, conv.elem == Elem::f32 ? 1 : 2);
+  if (conv.elem == Elem::f32) {
+    const auto step = static_cast<int64_t>(group_bytes(conv, s) / sizeof(float));
+    for (int64_t g = 0; g < p.groups && !stop_requested(); ++g) pack_taps(p, floats + g * group, to + g * step);
+  } else if (taps == 1 && s.channels == p.in_c) {
+    pack_b(conv.elem, s.k(), p.out_c, w, 1, p.in_c, packed);
+  } else {
+    pack_taps(conv, s, static_cast<const std::byte*>(w), static_cast<std::uint16_t*>(packed));
   }
 }
 
@@ -132,15 +158,6 @@ int64_t nhwc_units(const NhwcConv& conv) noexcept { return empty(conv.params) ? 
 
 int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept {
   return empty(conv.params) ? 1 : nhwc_shape(conv).col_blocks;
-}
-
-/// In floats.
-static int64_t indirect_scratch(const ConvParams& p, const NhwcShape& s) noexcept {
-  const int64_t rows = ceil_div(s.plane_rows, s.row_blocks);
-  const int64_t pointers = rows * s.taps * kPointerFloats;
-  if (!s.lines) return pointers + p.in_c + (s.copies ? rows * kCopiedStep : 0);
-  const int64_t lines = (ceil_div(rows, p.out_w) + 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
-  return pointers + lines * nhwc_padded_width(p) * p.in_c;
 }
 
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept {
@@ -154,34 +171,132 @@ static int64_t winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcep
   return round_up(p.in_c, kChannelPad) + kWinogradPoints * (steps.in + steps.weights + steps.out);
 }
 
-int64_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
+namespace {
+
+/// The scratch of a product: what its rows are read from, then its own.
+struct ProductScratchBytes {
+  std::size_t buffer, product;
+  ProductScratchBytes(const NhwcConv& conv, const NhwcShape& s)
+      : buffer(window_buffer_bytes(conv.params, s.window, bytes_of(conv.elem), s.most_rows())),
+        product(product_scratch(conv.elem, s.most_rows(), s.window.k(), s.window.pixels ? 0 : s.window.taps)) {}
+  std::size_t all() const { return buffer + product + kLineBytes; }
+};
+
+}  // namespace
+
+std::size_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
   if (empty(conv.params)) return 0;
   const NhwcShape s = nhwc_shape(conv);
-  const int64_t floats = s.path == NhwcPath::depthwise  ? kChannelPad
-                         : s.path == NhwcPath::winograd ? winograd_scratch(conv.params, s)
-                                                        : indirect_scratch(conv.params, s);
-  return floats * static_cast<int64_t>(sizeof(float)) + kLineBytes;
+  if (s.path == NhwcPath::product) return ProductScratchBytes(conv, s).all();
+  const int64_t floats = s.path == NhwcPath::depthwise ? kChannelPad : winograd_scratch(conv.params, s);
+  return static_cast<std::size_t>(floats) * sizeof(float) + kLineBytes;
 }
 
 namespace {
+
+/// The arguments of nhwc_range.
+struct Arguments {
+  const NhwcConv& conv;
+  const NhwcShape& shape;
+  const void *x, *w;
+  const NhwcColumns& columns;
+  void* y;
+  std::byte* scratch;
+  const TileCallback* on_tile;
+};
+
+/// Element `at` of something that may be null.
+const void* element(const void* p, int64_t at, Elem elem) {
+  return p == nullptr ? p : static_cast<const std::byte*>(p) + at * bytes_of(elem);
+}
+
+/// Columns [col0, col1) of a group as a product without rows of A.
+Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1) {
+  const NhwcConv& conv = a.conv;
+  const int64_t col = group * a.shape.group_out + col0, k = a.shape.window.k();
+  const auto* const w =
+      static_cast<const std::byte*>(a.w) + static_cast<std::size_t>(group) * group_bytes(conv, a.shape.window);
+  const auto floats = [&](const float* p) { return p == nullptr ? p : p + col; };
+  return {.elem = conv.elem,
+          .pairs = !conv.strict,
+          .m = a.shape.most_rows(),
+          .n = col1 - col0,
+          .k = k,
+          .packed_b = w + packed_b_bytes(conv.elem, k, col0),
+          .c = const_cast<void*>(element(a.y, col, conv.elem)),
+          .c_row = conv.params.out_c,
+          .columns = {.bias = element(a.columns.bias, col, conv.elem),
+                      .scale = floats(a.columns.scale),
+                      .shift = floats(a.columns.shift),
+                      .addend = element(a.columns.addend, col, conv.elem),
+                      .addend_row = conv.params.out_c,
+                      .slope = conv.slope,
+                      .bias_in_sum = true},
+          .first_col = col};
+}
+
+/// Rows [row0, row1), and of one group columns [col0, col1).
+void multiply(const Arguments& a, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+  const NhwcConv& conv = a.conv;
+  const ConvParams& p = conv.params;
+  const WindowShape& window = a.shape.window;
+  std::byte* const buffer = a.scratch;
+  for (int64_t group = 0; group < p.groups && !stop_requested(); ++group) {
+    Product g = product_of(a, group, p.groups == 1 ? col0 : 0, p.groups == 1 ? col1 : a.shape.group_out);
+    const int64_t first = group * a.shape.group_in;
+    const WindowReader reader(p, window, bytes_of(conv.elem), a.x, conv.x_strides, first, buffer);
+    if (window.pixels)
+      g.a = element(a.x, first, conv.elem), g.a_row = p.in_c;
+    else
+      g.runs = {&WindowReader::point, &WindowReader::step, &reader, window.taps, window.depth};
+    if (p.groups == 1) g.on_tile = a.on_tile;
+    product_rows(g, row0, row1, buffer + ProductScratchBytes(conv, a.shape).buffer);
+  }
+  if (p.groups > 1 && a.on_tile != nullptr) (*a.on_tile)(row0, row1, 0, p.out_c);
+}
+
+void products(const Arguments& a, int64_t unit_begin, int64_t unit_end) {
+  const NhwcShape& s = a.shape;
+  const int64_t out_c = a.conv.params.out_c;
+  const bool together = s.col_blocks > 1 && a.on_tile != nullptr && a.on_tile->whole_rows;
+  for (int64_t u = unit_begin; u < unit_end && !stop_requested(); ++u) {
+    const int64_t rows = u / s.col_blocks, part = u % s.col_blocks;
+    const int64_t first = rows / s.row_blocks * s.plane_rows, block = rows % s.row_blocks;
+    const int64_t row0 = first + nhwc_block_begin(s, block), row1 = first + nhwc_block_begin(s, block + 1);
+    if (together && part > 0) continue;
+    const int64_t col0 = together ? 0 : nhwc_col_begin(s, out_c, part);
+    multiply(a, row0, row1, col0, together ? out_c : nhwc_col_begin(s, out_c, part + 1));
+  }
+}
 
 using Runs = void (*)(const NhwcRun&, int64_t, int64_t) noexcept;
 
 Runs runs_of(NhwcPath path) {
   if (path == NhwcPath::depthwise) FRAZIL_DISPATCH(nhwc_depthwise);
-  if (path == NhwcPath::winograd) FRAZIL_DISPATCH(nhwc_winograd);
-  FRAZIL_DISPATCH(nhwc_indirect);
+  FRAZIL_DISPATCH(nhwc_winograd);
 }
 
 }  // namespace
 
-void nhwc_range(const NhwcConv& conv, const float* x, const void* packed_w, const NhwcColumns& columns, float* y,
+void nhwc_range(const NhwcConv& conv, const void* x, const void* packed_w, const NhwcColumns& columns, void* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
   if (empty(conv.params) || unit_begin >= unit_end) return;
-  const auto* const w = static_cast<const float*>(packed_w);
-  const NhwcRun run{conv.params, nhwc_shape(conv), x,      w, columns, conv.slope, conv.x_strides,
-                    y,           aligned(scratch), on_tile};
-  runs_of(run.shape.path)(run, unit_begin, unit_end);
+  const NhwcShape s = nhwc_shape(conv);
+  float* const memory = aligned(scratch);
+  if (s.path == NhwcPath::product)
+    return products({conv, s, x, packed_w, columns, y, reinterpret_cast<std::byte*>(memory), on_tile}, unit_begin,
+                    unit_end);
+  const Results out{.c = static_cast<float*>(y),
+                    .c_row = conv.params.out_c,
+                    .bias = static_cast<const float*>(columns.bias),
+                    .scale = columns.scale,
+                    .shift = columns.shift,
+                    .addend = static_cast<const float*>(columns.addend),
+                    .addend_row = conv.params.out_c,
+                    .slope = conv.slope};
+  runs_of(s.path)(
+      {conv.params, s, static_cast<const float*>(x), static_cast<const float*>(packed_w), out, memory, on_tile},
+      unit_begin, unit_end);
 }
 
 }  // namespace frazil::kernel

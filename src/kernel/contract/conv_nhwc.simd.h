@@ -6,7 +6,8 @@
 #include <cstdint>
 
 #include "kernel/contract/conv_nhwc.h"
-#include "kernel/contract/gemm.simd.h"
+#include "kernel/contract/product.simd.h"
+#include "kernel/contract/window.h"
 #include "kernel/simd/isa_list.h"
 
 namespace frazil::kernel {
@@ -16,33 +17,25 @@ namespace frazil::kernel {
 struct NhwcShape {
   NhwcPath path;
   std::int64_t group_in, group_out;  ///< channels per group
-  std::int64_t taps, depth;          ///< pointers per row, and adjacent floats behind each
-  bool lines;                        ///< a tap is a row of the kernel, read from padded lines
-  bool dense;                        ///< rows of the product, one pixel each, are those of x
-  bool copies;                       ///< such rows are copied first
+  WindowShape window;                ///< of a product
   std::int64_t planes, plane_rows;
   std::int64_t row_blocks, col_blocks;
   std::int64_t tiles_h, tiles_w, tile_lines;  ///< winograd: tiles of 4 x 4 positions, and lines of them in a block
   std::int64_t units() const { return planes * row_blocks * col_blocks; }
+  std::int64_t most_rows() const { return (plane_rows + row_blocks - 1) / row_blocks; }
 };
 NhwcShape nhwc_shape(const NhwcConv& conv) noexcept;
 
-/// The arguments of nhwc_range, and the scratch it divides.
+/// The arguments of nhwc_range for f32, and the scratch it divides.
 struct NhwcRun {
   const ConvParams& p;
   NhwcShape shape;
   const float* x;
   const float* w;
-  NhwcColumns columns;
-  float slope;
-  const std::int64_t* x_strides;  ///< as NhwcConv has them
-  float* y;
+  Results out;  ///< of the first row and column
   float* scratch;
   const TileCallback* on_tile;
 };
-
-constexpr std::int64_t kPointerFloats = sizeof(void*) / sizeof(float);  ///< scratch is measured in floats
-constexpr std::int64_t kCopiedStep = kDepthBlock + 16;  ///< floats from one row that is copied to the next
 
 constexpr std::int64_t kWinogradTile = 4, kWinogradPoints = 36;  ///< F(4x4, 3x3)
 constexpr std::int64_t kWinogradDepth = 64;  ///< channels whose transformed weights are in the cache at a time
@@ -55,10 +48,6 @@ struct WinogradSteps {
 };
 
 namespace {
-/// Pixels of a line with the padding that the windows of a line of outputs need.
-[[gnu::always_inline]] inline std::int64_t nhwc_padded_width(const ConvParams& p) {
-  return (p.out_w - 1) * p.stride_w + p.kernel_w;
-}
 /// Rows of a block of units; the last one may be shorter.
 [[gnu::always_inline]] inline std::int64_t nhwc_block_begin(const NhwcShape& s, std::int64_t block) {
   return block * s.plane_rows / s.row_blocks;
@@ -71,10 +60,9 @@ namespace {
 }
 }  // namespace
 
-// nhwc_indirect, nhwc_depthwise, nhwc_winograd: units [begin, end) of a run of that path
+// nhwc_depthwise, nhwc_winograd: units [begin, end) of a run of that path
 #define FRAZIL_X(ns)                                                                            \
   namespace ns {                                                                                \
-  void nhwc_indirect(const NhwcRun& run, std::int64_t begin, std::int64_t end) noexcept;        \
   void nhwc_depthwise(const NhwcRun& run, std::int64_t begin, std::int64_t end) noexcept;       \
   void nhwc_winograd(const NhwcRun& run, std::int64_t begin, std::int64_t end) noexcept;        \
   }

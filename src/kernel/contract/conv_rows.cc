@@ -3,7 +3,7 @@
 
 #include "base/poll_throttle.h"
 #include "kernel/contract/conv.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/move/copy.h"
 
 namespace frazil::kernel {
@@ -51,15 +51,18 @@ bool conv_has_few_positions(const ConvParams& p) noexcept {
   return p.groups == 1 && p.out_h * p.out_w <= kFew && p.out_c >= kChannels && depth_of(p) > 0;
 }
 
-int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept { return gemm_packed_b_bytes(depth_of(p), p.out_c); }
+int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept {
+  return static_cast<int64_t>(packed_b_bytes(Elem::f32, depth_of(p), p.out_c));
+}
 
 void conv_rows_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
-  gemm_pack_b(depth_of(p), p.out_c, w, 1, depth_of(p), packed);
+  pack_b(Elem::f32, depth_of(p), p.out_c, w, 1, depth_of(p), packed);
 }
 
 int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept {
   const int64_t rows = items_at_once(p) * p.out_h * p.out_w, depth = depth_of(p);
-  return rows * (depth + p.out_c) * static_cast<int64_t>(sizeof(float)) + gemm_scratch_bytes(rows, p.out_c, depth);
+  return rows * (depth + p.out_c) * static_cast<int64_t>(sizeof(float)) +
+         static_cast<int64_t>(float_gemm_scratch(Elem::f32, rows, p.out_c, depth));
 }
 
 void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
@@ -67,11 +70,12 @@ void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const 
   const int64_t positions = p.out_h * p.out_w, depth = depth_of(p), items = items_at_once(p);
   float* const rows = static_cast<float*>(scratch);
   float* const sums = rows + items * positions * depth;
-  Gemm g;
+  GemmCall g;
   g.n = p.out_c, g.k = depth;
   g.a = rows, g.a_row = depth;
   g.c = sums, g.c_row = p.out_c;
   g.bias = bias;
+  g.packed_b = packed_w;
   const int64_t dims[] = {p.out_c, positions}, to[] = {positions, 1}, from[] = {1, p.out_c};
   for (int64_t first = 0; first < p.batch && !stop_requested(); first += items) {
     const int64_t end = std::min(p.batch, first + items);
@@ -81,7 +85,7 @@ void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const 
         put_row(p, x + item * p.in_c * p.in_h * p.in_w, at / p.out_w, at % p.out_w, row);
     }
     g.m = (end - first) * positions;
-    gemm_with_packed_b(g, packed_w, sums + items * positions * p.out_c);
+    gemm(g, sums + items * positions * p.out_c);
     for (int64_t item = first; item < end; ++item) {
       copy_strided(y + item * p.out_c * positions, to, sums + (item - first) * positions * p.out_c, from, dims,
                    sizeof(float));

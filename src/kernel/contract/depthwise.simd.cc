@@ -5,11 +5,27 @@
 // chain of fma over the taps in order, however it is computed.
 
 #include "base/poll_throttle.h"
-#include "kernel/contract/gemm_tile.h"
-#include "kernel/contract/nhwc_rows.h"
+#include "kernel/contract/conv_nhwc.simd.h"
+#include "kernel/contract/results.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
+
+/// An output position of a plane.
+struct Position {
+  int64_t item, y, x;
+};
+FRAZIL_INLINE Position position(const NhwcRun& r, int64_t plane, int64_t row) {
+  const int64_t w = r.p.out_w, area = r.p.out_h * w, at = plane * r.shape.plane_rows + row;
+  return {at / area, at % area / w, at % w};
+}
+FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
+  if (++at.x < r.p.out_w) return;
+  at.x = 0;
+  if (++at.y < r.p.out_h) return;
+  at.y = 0;
+  ++at.item;
+}
 
 constexpr int64_t kMostKernelLines = 7;  ///< that tiles of outputs can read
 
@@ -36,7 +52,7 @@ FRAZIL_INLINE void loaded_once(F32v& v) {
 /// R outputs beside each other, of one vector of channels. `first` is the pixel that the first output's window begins
 /// at, `w` the vector's weights [tap][w_row].
 template <int KW, int S, int R, bool Tail>
-FRAZIL_INLINE void line_tile(const ChannelLines& in, int64_t first, const float* w, int64_t w_row, const GemmBlock& out,
+FRAZIL_INLINE void line_tile(const ChannelLines& in, int64_t first, const float* w, int64_t w_row, const Results& out,
                              Mask mask) {
   const auto get = [&](const float* p) __attribute__((always_inline)) { return Tail ? load_mask(p, mask) : loadv(p); };
   F32v acc[R][1];
@@ -69,13 +85,9 @@ class ChannelLine {
       : r_(r), zeros_(zeros), top_(y * r.p.stride_h - r.p.pad_top) {
     const ConvParams& p = r.p;
     image_ = r.x + item * p.in_h * p.in_w * p.in_c;
-    place_ = (item * p.out_h + y) * p.out_w * p.out_c;
+    row_ = (item * p.out_h + y) * p.out_w;
     lines_.count = min64(p.kernel_h, kMostKernelLines);
     for (int64_t i = 0; i < lines_.count; ++i) read_line(i, lines_.at[i], lines_.step[i]);
-    out_.c_row = out_.addend_row = p.out_c;
-    out_.row_bias = nullptr;
-    out_.accumulate = false;
-    out_.slope = r.slope;
   }
 
   /// Outputs [x, end), by tiles where KW and S are the convolution's and the windows are inside of the line.
@@ -102,12 +114,7 @@ class ChannelLine {
     step = inside ? r_.p.in_c : 0;
   }
   /// Makes `out_` the place of output x and channels from `col` on.
-  void place(int64_t x, int64_t col) {
-    const int64_t at = place_ + x * r_.p.out_c + col;
-    out_.c = r_.y + at;
-    if (r_.columns.addend != nullptr) out_.addend = r_.columns.addend + at;
-    set_columns(out_, r_.columns, col);
-  }
+  void place(int64_t x, int64_t col) { out_ = r_.out.at(row_ + x, col); }
 
   /// R outputs from x on.
   template <int KW, int S, int R>
@@ -154,9 +161,9 @@ class ChannelLine {
 
   const NhwcRun& r_;
   const float *image_ = nullptr, *zeros_;
-  int64_t top_, place_ = 0;
+  int64_t top_, row_;
   ChannelLines lines_;
-  GemmBlock out_;
+  Results out_;
 };
 
 /// Outputs [begin, end) of a plane.

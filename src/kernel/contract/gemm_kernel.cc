@@ -2,8 +2,7 @@
 
 #include <type_traits>
 
-#include "kernel/contract/gemm.h"
-#include "kernel/contract/gemm_16.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/contract/gemm_i8.h"
 #include "kernel/contract/plain_gemm.h"
 
@@ -12,36 +11,7 @@ namespace {
 
 using std::int64_t;
 
-static_assert(kRangeCols % kPartCols == 0);
-
-std::size_t f32_scratch(int64_t m, int64_t n, int64_t k) {
-  return static_cast<std::size_t>(gemm_scratch_bytes(m, n, k));
-}
-std::size_t f32_packed_bytes(int64_t k, int64_t n) { return static_cast<std::size_t>(gemm_packed_b_bytes(k, n)); }
-void f32_pack(const GemmCall& g, void* packed) {
-  gemm_pack_b(g.k, g.n, static_cast<const float*>(g.b), g.b_row, g.b_col, packed);
-}
-
-void f32_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
-  const Gemm g{.m = call.m,
-               .n = call.n,
-               .k = call.k,
-               .a = static_cast<const float*>(call.a),
-               .a_row = call.a_row,
-               .a_col = call.a_col,
-               .b = static_cast<const float*>(call.b),
-               .b_row = call.b_row,
-               .b_col = call.b_col,
-               .c = static_cast<float*>(call.c),
-               .c_row = call.c_row,
-               .bias = static_cast<const float*>(call.bias),
-               .addend = static_cast<const float*>(call.addend),
-               .slope = call.slope,
-               .on_tile = call.on_tile,
-               .backwards = call.backwards};
-  const int64_t past = call.past_col == 0 ? call.n : call.past_col;
-  gemm_part(g, call.packed_b, {begin, end, call.first_col, past}, scratch);
-}
+static_assert(kRangeCols % kPanelCols == 0);
 
 std::size_t plain_scratch(int64_t, int64_t, int64_t) { return kPlainGemmScratch; }
 
@@ -102,23 +72,28 @@ constexpr GemmKernel i8() {
 }
 
 template <Elem elem>
-std::size_t half_packed_bytes(int64_t k, int64_t n) {
-  return half_packed_b_bytes(elem, k, n);
+std::size_t float_scratch(int64_t m, int64_t n, int64_t k) {
+  return float_gemm_scratch(elem, m, n, k);
 }
 
 template <Elem elem>
-void half_pack(const GemmCall& g, void* packed) {
-  half_pack_b(elem, g.k, g.n, g.b, g.b_row, g.b_col, packed);
+std::size_t float_packed_bytes(int64_t k, int64_t n) {
+  return packed_b_bytes(elem, k, n);
+}
+
+template <Elem elem>
+void float_pack(const GemmCall& g, void* packed) {
+  pack_b(elem, g.k, g.n, g.b, g.b_row, g.b_col, packed);
 }
 
 template <Elem elem, bool wide>
-void half_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
-  gemm_half_rows(call, elem, wide, begin, end, scratch);
+void float_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch) {
+  float_gemm(elem, wide, call, begin, end, scratch);
 }
 
-/// `wide`: the result is of f32.
-template <Elem elem, bool wide>
-constexpr GemmKernel half() {
+/// `wide`: the result of 16-bit floats is of f32.
+template <Elem elem, bool wide = false>
+constexpr GemmKernel floats() {
   return {.a = elem,
           .b = elem,
           .accumulator = Elem::f32,
@@ -126,25 +101,15 @@ constexpr GemmKernel half() {
           .multiply_add = &Tuning::product,
           .epilogue = !wide,
           .column_ranges = true,
-          .always_packs = true,
-          .scratch_bytes = gemm_half_scratch,
-          .packed_b_bytes = half_packed_bytes<elem>,
-          .pack_b = half_pack<elem>,
-          .rows = half_rows<elem, wide>};
+          .always_packs = elem != Elem::f32,
+          .scratch_bytes = float_scratch<elem>,
+          .packed_b_bytes = float_packed_bytes<elem>,
+          .pack_b = float_pack<elem>,
+          .rows = float_rows<elem, wide>};
 }
 
 constexpr GemmKernel kKernels[] = {
-    {.a = Elem::f32,
-     .b = Elem::f32,
-     .accumulator = Elem::f32,
-     .c = Elem::f32,
-     .multiply_add = &Tuning::product,
-     .epilogue = true,
-     .column_ranges = true,
-     .scratch_bytes = f32_scratch,
-     .packed_b_bytes = f32_packed_bytes,
-     .pack_b = f32_pack,
-     .rows = f32_rows},
+    floats<Elem::f32>(),
     plain<double, Elem::f64>(),
     plain<std::int32_t, Elem::i32>(),
     plain<std::uint32_t, Elem::u32>(),
@@ -154,10 +119,10 @@ constexpr GemmKernel kKernels[] = {
     i8<false, true>(),
     i8<true, false>(),
     i8<true, true>(),
-    half<Elem::bf16, false>(),
-    half<Elem::bf16, true>(),
-    half<Elem::f16, false>(),
-    half<Elem::f16, true>(),
+    floats<Elem::bf16, false>(),
+    floats<Elem::bf16, true>(),
+    floats<Elem::f16, false>(),
+    floats<Elem::f16, true>(),
 };
 
 }  // namespace

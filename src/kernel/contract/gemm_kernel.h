@@ -29,7 +29,8 @@ struct GemmCall {
   const void* addend = nullptr;  ///< [m,n] of C's type, dense: added behind the bias
   float slope = 1;               ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
   bool bias_in_sum = false;      ///< of a narrower C: the sum is rounded behind the bias only, not in front of it, too
-  bool backwards = false;        ///< as Gemm::backwards, of f32
+  bool accumulate = false;       ///< of f32: sums are added to C
+  bool backwards = false;        ///< as Product::backwards
   bool strict = false;           ///< only instructions that round as fma does
   // With GemmKernel::epilogue or zero_points:
   const TileCallback* on_tile = nullptr;  ///< told of each finished tile of C, which it may overwrite

@@ -7,7 +7,7 @@
 
 #include "base/poll_throttle.h"
 #include "kernel/contract/conv_nhwc.simd.h"
-#include "kernel/contract/gemm_tile.h"
+#include "kernel/contract/results.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -127,21 +127,17 @@ void transform_weights(const float* panel, int64_t channels, int64_t c0, int64_t
 
 /// The products of all points for channels [c0, c1) and one panel of columns.
 void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_t c1) {
-  GemmBlock block;
-  block.k = c1 - c0;
-  block.a_row = s.row, block.a_col = 1;
-  block.b_row = kPanelCols, block.b_panel = 0;
-  block.c_row = kPanelCols;
-  block.col_bias = block.row_bias = nullptr;
-  block.accumulate = c0 > 0;
-  const int64_t parts = ceil_div(tiles, kTileRows);
+  F32Block block{.k = c1 - c0, .a_row = s.row};
+  block.out.c_row = kPanelCols;
+  block.out.accumulate = c0 > 0;
+  const int64_t parts = ceil_div(tiles, kPanelRows);
   for (int64_t point = 0; point < kWinogradPoints; ++point) {
     block.b = s.weights + point * s.step.weights;
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t tile = part * tiles / parts, rows = (part + 1) * tiles / parts - tile;
       block.a = s.in + point * s.step.in + tile * s.row + c0;
-      block.c = s.out + point * s.step.out + tile * kPanelCols;
-      gemm_block(block, rows, kPanelCols);
+      block.out.c = s.out + point * s.step.out + tile * kPanelCols;
+      f32_block(block, rows, kPanelCols);
     }
   }
 }
@@ -150,7 +146,7 @@ void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_
 struct Column {
   F32v bias, scale, shift;
   const float* addend = nullptr;
-  Column(const NhwcColumns& all, int64_t at, Mask mask)
+  Column(const Results& all, int64_t at, Mask mask)
       : bias(all.bias != nullptr ? load_mask(all.bias + at, mask) : F32v{}),
         scale(all.scale != nullptr ? load_mask(all.scale + at, mask) : set1(1)),
         shift(all.shift != nullptr ? load_mask(all.shift + at, mask) : F32v{}) {}
@@ -190,13 +186,13 @@ void transform_outputs(const NhwcRun& r, const WinogradScratch& s, int64_t item,
   for (int64_t line = line0; line < line1 && !stop_requested(); ++line) {
     const int64_t height = min64(kOut, p.out_h - line * kOut);
     for (int64_t tile = 0; tile < r.shape.tiles_w; ++tile, from += kPanelCols) {
-      float* const to = r.y + ((item * p.out_h + line * kOut) * p.out_w + tile * kOut) * p.out_c + col;
+      float* const to = r.out.c + ((item * p.out_h + line * kOut) * p.out_w + tile * kOut) * p.out_c + col;
       const int64_t width = min64(kOut, p.out_w - tile * kOut);
       for (int64_t v = 0; v < cols; v += kW) {
         const int64_t lanes = min64(kW, cols - v);
-        Column column(r.columns, col + v, first_lanes(lanes));
-        if (r.columns.addend != nullptr) column.addend = r.columns.addend + (to - r.y) + v;
-        put_tile(from + v, s.step.out, column, r.slope, to + v, line_step, p.out_c, height, width, lanes);
+        Column column(r.out, col + v, first_lanes(lanes));
+        if (r.out.addend != nullptr) column.addend = r.out.addend + (to - r.out.c) + v;
+        put_tile(from + v, s.step.out, column, r.out.slope, to + v, line_step, p.out_c, height, width, lanes);
       }
     }
   }

@@ -7,7 +7,7 @@
 
 #include "base/extents.h"
 #include "base/poll_throttle.h"
-#include "kernel/contract/gemm.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/row/rows.simd.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"
@@ -26,6 +26,12 @@ struct Cells {
   decltype(&isa_base::rows_gru_gates) gru_gates = kernel::gru_gates();
   decltype(&isa_base::rows_gru_cell) gru = gru_cell();
 };
+
+int64_t packed_bytes(int64_t k, int64_t n) { return static_cast<int64_t>(packed_b_bytes(Elem::f32, k, n)); }
+
+int64_t product_bytes(int64_t m, int64_t n, int64_t k) {
+  return static_cast<int64_t>(float_gemm_scratch(Elem::f32, m, n, k));
+}
 
 /// The working set. Input projections are computed for `chunk` steps at a time.
 struct Work {
@@ -52,10 +58,9 @@ struct Work {
     recurrent = carver.take<float>(lstm ? 0 : rows * gates);
     update = carver.take<float>(lstm ? 0 : rows * hidden);
     reset = carver.take<float>(lstm ? 0 : rows * hidden);
-    packed_r = carver.take_bytes(pack_r ? gemm_packed_b_bytes(hidden, gates) : 0);
-    packed_rh = carver.take_bytes(pack_r && !lstm ? gemm_packed_b_bytes(hidden, hidden) : 0);
-    gemm = carver.take_bytes(
-        std::max(gemm_scratch_bytes(chunk * rows, gates, inputs), gemm_scratch_bytes(rows, gates, hidden)));
+    packed_r = carver.take_bytes(pack_r ? packed_bytes(hidden, gates) : 0);
+    packed_rh = carver.take_bytes(pack_r && !lstm ? packed_bytes(hidden, hidden) : 0);
+    gemm = carver.take_bytes(std::max(product_bytes(chunk * rows, gates, inputs), product_bytes(rows, gates, hidden)));
     bytes = carver.used() + kLineBytes;
   }
 };
@@ -97,16 +102,14 @@ struct Sequence {
 };
 
 /// The first `rows` rows, with the bits of a product of g.m.
-void project(const Rnn& p, const Gemm& g, int64_t rows, const Work& work) {
-  gemm_part(g, p.packed_w, {0, rows, 0, g.n}, work.gemm);
-}
+void project(const GemmCall& g, int64_t rows, const Work& work) { float_gemm(Elem::f32, false, g, 0, rows, work.gemm); }
 
 /// projected[slot(step), b] = x at that step's time * w^T + bias, for steps [begin, end).
 void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   const Rnn& p = s.p;
-  Gemm g;
+  GemmCall g;
   g.n = work.gates, g.k = p.inputs;
-  g.b = p.w, g.b_row = 1, g.b_col = p.inputs;
+  g.b = p.w, g.b_row = 1, g.b_col = p.inputs, g.packed_b = p.packed_w;
   g.bias = work.bias;
   if (p.reverse && s.ragged) {
     for (int64_t b = 0; b < p.batch; ++b) {
@@ -116,7 +119,7 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
       g.a_row = -p.x_step;
       g.c = work.projected + b * work.gates;
       g.c_row = p.batch * work.gates;
-      project(p, g, g.m, work);
+      project(g, g.m, work);
     }
     return;
   }
@@ -126,13 +129,13 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   if (p.x_step == p.batch * p.x_batch || p.batch == 1 || end - begin == 1) {
     g.a = x, g.a_row = p.batch == 1 ? p.x_step : p.x_batch;
     g.c = work.projected, g.c_row = work.gates;
-    project(p, g, (end - begin) * p.batch, work);
+    project(g, (end - begin) * p.batch, work);
     return;
   }
   for (int64_t b = 0; b < p.batch; ++b) {
     g.a = x + b * p.x_batch, g.a_row = p.x_step;
     g.c = work.projected + b * work.gates, g.c_row = p.batch * work.gates;
-    project(p, g, end - begin, work);
+    project(g, end - begin, work);
   }
 }
 
@@ -147,7 +150,7 @@ float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t b
 void recur(const Sequence& s, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
            const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
   const Rnn& p = s.p;
-  Gemm g;
+  GemmCall g;
   g.m = s.whole, g.n = r_rows, g.k = p.hidden;
   g.a = state, g.a_row = p.hidden;
   g.b = r, g.b_row = 1, g.b_col = p.hidden;
@@ -155,7 +158,8 @@ void recur(const Sequence& s, const Work& work, int64_t step, const float* state
   g.accumulate = accumulate;
   g.bias = bias;
   g.backwards = step % 2 != 0;
-  gemm_part(g, packed, {0, p.batch, 0, g.n}, work.gemm);
+  g.packed_b = packed;
+  float_gemm(Elem::f32, false, g, 0, p.batch, work.gemm);
 }
 
 /// The packed weights available to the run: the caller's, those packed now, or none.
@@ -165,8 +169,8 @@ struct Packed {
   Packed(const Rnn& p, const Work& work, int64_t first_gates) : r(p.packed_r), rh(p.packed_rh) {
     if (!work.pack_r) return;
     const int64_t n = p.hidden, rest = work.gates - first_gates * n;
-    gemm_pack_b(n, first_gates * n, p.r, 1, n, work.packed_r);
-    if (rest > 0) gemm_pack_b(n, rest, p.r + first_gates * n * n, 1, n, work.packed_rh);
+    pack_b(Elem::f32, n, first_gates * n, p.r, 1, n, work.packed_r);
+    if (rest > 0) pack_b(Elem::f32, n, rest, p.r + first_gates * n * n, 1, n, work.packed_rh);
     r = work.packed_r;
     rh = work.packed_rh;
   }

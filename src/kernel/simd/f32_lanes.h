@@ -23,7 +23,7 @@ FRAZIL_INLINE float load_1(const void* p) {
 
 FRAZIL_INLINE int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 FRAZIL_INLINE int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-FRAZIL_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+FRAZIL_INLINE constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 FRAZIL_INLINE F32v loadv(const float* p) { return load<F32v>(p); }
 FRAZIL_INLINE void storev(float* p, F32v v) { store(p, v); }

@@ -1,25 +1,29 @@
 #pragma once
 
-// What the micro-kernels of GEMM and convolution share: the size of a tile of C in registers, and its end. Private to
-// translation units that are compiled for one instruction set and define FRAZIL_ISA_NS.
+// The end of tiles of f32: what becomes of sums. For translation units of one instruction set, as math_lanes.h.
 
-#include "kernel/contract/gemm.simd.h"
+#include "kernel/contract/product.simd.h"
 #include "kernel/simd/f32_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-#if defined(__AVX512F__) || defined(FRAZIL_NEON)  // 32 registers
-constexpr int kTileRows = 12;
-constexpr int wide_vectors(int rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
-#else
-constexpr int kTileRows = 6;
-constexpr int wide_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
-#endif
+FRAZIL_INLINE Results results_of(const Product& g) {
+  const auto floats = [](const void* p) { return static_cast<const float*>(p); };
+  const Columns& c = g.columns;
+  return {.c = static_cast<float*>(g.c),
+          .c_row = g.c_row,
+          .bias = floats(c.bias),
+          .scale = c.scale,
+          .shift = c.shift,
+          .addend = floats(c.addend),
+          .addend_row = c.addend_row,
+          .accumulate = g.accumulate,
+          .slope = c.slope};
+}
 
-/// C = ((accumulate ? C : 0) + acc + biases) * scale + shift + addend; negative elements are multiplied by slope.
 template <int R, int NV, bool Tail>
-FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
+FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const Results& g, Mask mask) {
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -31,14 +35,14 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const GemmBlock& g, Mask mask) {
   if (g.accumulate)
     each([&](F32v& x, int r, int v, bool last)
              __attribute__((always_inline)) { x += get(g.c + r * g.c_row + v * kW, last); });
-  if (g.col_bias != nullptr)
-    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_bias + v * kW, last); });
+  if (g.bias != nullptr)
+    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.bias + v * kW, last); });
   if (g.row_bias != nullptr)
     each([&](F32v& x, int r, int, bool) __attribute__((always_inline)) { x += set1(load_1(g.row_bias + r)); });
-  if (g.col_scale != nullptr)
-    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x *= get(g.col_scale + v * kW, last); });
-  if (g.col_shift != nullptr)
-    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.col_shift + v * kW, last); });
+  if (g.scale != nullptr)
+    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x *= get(g.scale + v * kW, last); });
+  if (g.shift != nullptr)
+    each([&](F32v& x, int, int v, bool last) __attribute__((always_inline)) { x += get(g.shift + v * kW, last); });
   if (g.addend != nullptr)
     each([&](F32v& x, int r, int v, bool last)
              __attribute__((always_inline)) { x += get(g.addend + r * g.addend_row + v * kW, last); });

@@ -1,5 +1,3 @@
-#include "kernel/contract/gemm_16.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
+#include "kernel/contract/float_gemm.h"
 #include "kernel/half_testing.h"
 #include "kernel/random_values.h"
 #include "kernel/reported.h"

@@ -1,5 +1,3 @@
-#include "kernel/contract/conv_16.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
+#include "kernel/contract/conv_nhwc.h"
 #include "kernel/contract/pool.h"
 #include "kernel/half_testing.h"
 #include "kernel/random_values.h"
@@ -66,14 +65,14 @@ class HalfImages : public HalfTest {
                  w = halves(elem(), p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2),
                  addend = halves(elem(), rows * p.out_c, 4);
     const std::vector<float> scale = values<float>(p.out_c, 5), shift = values<float>(p.out_c, 6);
-    const HalfConv c{.params = p, .elem = elem(), .slope = 0};
-    std::vector<std::byte> packed(half_conv_packed_w_bytes(c)), scratch(half_conv_scratch_bytes(c));
-    half_conv_pack_w(c, w.data(), packed.data());
+    const NhwcConv c{.params = p, .slope = 0, .elem = elem()};
+    std::vector<std::byte> packed(nhwc_packed_w_bytes(c)), scratch(nhwc_scratch_bytes(c));
+    nhwc_pack_w(c, w.data(), packed.data());
     Halves y(static_cast<std::size_t>(rows * p.out_c), 0x7fff);
-    HalfColumns columns{.bias = bias.data(), .addend = addend.data()};
+    NhwcColumns columns{.bias = bias.data(), .addend = addend.data()};
     if (normed) columns.scale = scale.data(), columns.shift = shift.data();
-    for (int64_t unit = half_conv_units(c); unit-- > 0;)
-      half_conv_range(c, x.data(), packed.data(), columns, y.data(), unit, unit + 1, scratch.data(), nullptr);
+    for (int64_t unit = nhwc_units(c); unit-- > 0;)
+      nhwc_range(c, x.data(), packed.data(), columns, y.data(), unit, unit + 1, scratch.data(), nullptr);
     const auto rounded = [&](double v) { return widened(elem(), narrowed(elem(), static_cast<float>(v))); };
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t out = 0; out < p.out_c; ++out) {

@@ -1,5 +1,3 @@
-#include "kernel/contract/gemm.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/contract/float_gemm.h"
 #include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 
@@ -38,7 +37,7 @@ void check_gemm(const GemmCase& t) {
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
                (t.bias ? " bias" : "") + " slope " + std::to_string(t.slope) + " " +
                std::string(name_of(current_isa())));
-  Gemm g;
+  GemmCall g;
   g.m = t.m, g.n = t.n, g.k = t.k;
   strides(t.a_layout, t.m, t.k, g.a_row, g.a_col);
   strides(t.b_layout, t.k, t.n, g.b_row, g.b_col);
@@ -51,23 +50,27 @@ void check_gemm(const GemmCase& t) {
     for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kUntouched;
   if (t.bias) g.bias = bias.data();
   g.accumulate = t.accumulate, g.slope = t.slope;
-  std::vector<std::byte> scratch(static_cast<std::size_t>(gemm_scratch_bytes(t.m, t.n, t.k)) + 1);
-  std::vector<std::byte> packed(static_cast<std::size_t>(gemm_packed_b_bytes(t.k, t.n)) + 1);
-  gemm_pack_b(t.k, t.n, g.b, g.b_row, g.b_col, packed.data());
+  std::vector<std::byte> scratch(float_gemm_scratch(Elem::f32, t.m, t.n, t.k) + 1);
+  std::vector<std::byte> packed(packed_b_bytes(Elem::f32, t.k, t.n) + 1);
+  pack_b(Elem::f32, t.k, t.n, g.b, g.b_row, g.b_col, packed.data());
 
+  const auto rows = [&](const GemmCall& call, int64_t begin, int64_t end) {
+    float_gemm(Elem::f32, false, call, begin, end, scratch.data());
+  };
+  const auto at = [](const std::vector<float>& v, int64_t i) { return double(v[static_cast<std::size_t>(i)]); };
   const auto compare = [&](const std::vector<float>& c) {
     for (int64_t i = 0; i < t.m; ++i) {
       for (int64_t j = 0; j < t.n; ++j) {
-        const auto at = static_cast<std::size_t>(i * g.c_row + j);
+        const auto place = static_cast<std::size_t>(i * g.c_row + j);
         double sum = 0, size = 0;
         for (int64_t p = 0; p < t.k; ++p) {
-          const double x = double(g.a[i * g.a_row + p * g.a_col]) * g.b[p * g.b_row + j * g.b_col];
+          const double x = at(a, i * g.a_row + p * g.a_col) * at(b, p * g.b_row + j * g.b_col);
           sum += x, size += std::abs(x);
         }
-        const double extra = (t.bias ? bias[static_cast<std::size_t>(j)] : 0.0) + (t.accumulate ? start[at] : 0.0);
+        const double extra = (t.bias ? bias[static_cast<std::size_t>(j)] : 0.0) + (t.accumulate ? start[place] : 0.0);
         const double bound = 2 * std::sqrt(double(t.k) + 4) * 6e-8 * (size + std::abs(extra) + 1);
         const double want = std::max(sum + extra, t.slope * (sum + extra));
-        ASSERT_NEAR(c[at], want, bound) << i << "," << j;
+        ASSERT_NEAR(c[place], want, bound) << i << "," << j;
       }
       for (int64_t j = t.n; j < g.c_row; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * g.c_row + j)], kUntouched);
     }
@@ -77,39 +80,41 @@ void check_gemm(const GemmCase& t) {
   gemm(g, scratch.data());
   compare(whole);
   g.c = split.data();
-  for (int64_t i = 0; i < t.m; i += 5) gemm_rows(g, i, std::min(t.m, i + 5), scratch.data());
+  for (int64_t i = 0; i < t.m; i += 5) rows(g, i, std::min(t.m, i + 5));
   EXPECT_EQ(split, whole);
   g.c = with_packed.data();
-  gemm_with_packed_b(g, packed.data(), scratch.data());
+  g.packed_b = packed.data();
+  gemm(g, scratch.data());
   compare(with_packed);
   auto from_behind = start;
-  Gemm backwards = g;
+  GemmCall backwards = g;
   backwards.c = from_behind.data(), backwards.backwards = true;
-  gemm_with_packed_b(backwards, packed.data(), scratch.data());
+  gemm(backwards, scratch.data());
   EXPECT_EQ(from_behind, with_packed);
   g.c = split_packed.data();
-  for (int64_t i = 0; i < t.m; i += 17)
-    gemm_with_packed_b_rows(g, packed.data(), i, std::min(t.m, i + 17), scratch.data());
+  for (int64_t i = 0; i < t.m; i += 17) rows(g, i, std::min(t.m, i + 17));
   EXPECT_EQ(split_packed, with_packed);
 
   const auto in_columns = [&](const void* packed_b) {
     auto c = start;
-    g.c = c.data();
-    for (int64_t j = 0, width = kPartCols; j < t.n; j += width, width = 3 * kPartCols - width) {
-      const int64_t row = (t.m + 1) / 2, end = std::min(t.n, j + width);
-      gemm_part(g, packed_b, {0, row, j, end}, scratch.data());
-      gemm_part(g, packed_b, {row, t.m, j, end}, scratch.data());
+    GemmCall part = g;
+    part.c = c.data(), part.packed_b = packed_b;
+    for (int64_t j = 0, width = kRangeCols; j < t.n; j += width, width = 3 * kRangeCols - width) {
+      const int64_t row = (t.m + 1) / 2;
+      part.first_col = j, part.past_col = std::min(t.n, j + width);
+      rows(part, 0, row);
+      rows(part, row, t.m);
     }
     return c;
   };
   EXPECT_EQ(in_columns(nullptr), whole);
   EXPECT_EQ(in_columns(packed.data()), with_packed);
 
-  const auto finished_later = [&](const auto& run) {
+  const auto finished_later = [&](const void* packed_b) {
     auto c = start;
-    Gemm plain = g;
-    plain.c = c.data(), plain.bias = nullptr, plain.slope = 1;
-    run(plain);
+    GemmCall plain = g;
+    plain.c = c.data(), plain.bias = nullptr, plain.slope = 1, plain.packed_b = packed_b;
+    gemm(plain, scratch.data());
     for (int64_t i = 0; i < t.m; ++i) {
       for (int64_t j = 0; j < t.n; ++j) {
         float& x = c[static_cast<std::size_t>(i * g.c_row + j)];
@@ -119,9 +124,8 @@ void check_gemm(const GemmCase& t) {
     }
     return c;
   };
-  EXPECT_EQ(finished_later([&](const Gemm& plain) { gemm(plain, scratch.data()); }), whole);
-  EXPECT_EQ(finished_later([&](const Gemm& plain) { gemm_with_packed_b(plain, packed.data(), scratch.data()); }),
-            with_packed);
+  EXPECT_EQ(finished_later(nullptr), whole);
+  EXPECT_EQ(finished_later(packed.data()), with_packed);
 }
 
 using GemmTest = OnIsa;
@@ -146,6 +150,8 @@ TEST_P(GemmTest, SeveralBlocks) {
   check_gemm({1, 8, 5000, 0, 0, true, true});
   check_gemm({1, 130, 300, 0, 0, true, true});
   check_gemm({5, 1100, 600, 0, 0, false, true});
+  for (int64_t m : {3, 30})
+    for (int b = 0; b < 3; ++b) check_gemm({m, 40, 9000, b, b, true, true});
   check_gemm({5, 70, 1000, 1, 1, true, true});
   check_gemm({200, 70, 520, 0, 0, true, true});
   check_gemm({150, 1100, 300, 1, 1, false, true});
@@ -163,9 +169,9 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
   constexpr float kTiny = 1e-30f;  // its square underflows to 0
   const float a[] = {-kTiny, 0, -2, 0, NAN, 0, INFINITY, 0, 3, 0}, b[] = {kTiny, 0};
   for (int64_t m : {1, 5}) {
-    std::vector<std::byte> scratch(static_cast<std::size_t>(gemm_scratch_bytes(m, 1, 2)) + 1);
+    std::vector<std::byte> scratch(float_gemm_scratch(Elem::f32, m, 1, 2) + 1);
     std::vector<float> c(5, 7);
-    Gemm g;
+    GemmCall g;
     g.m = m, g.n = 1, g.k = 2, g.a = a, g.a_row = 2, g.b = b, g.b_row = 1, g.c = c.data(), g.c_row = 1, g.slope = 0;
     gemm(g, scratch.data());
     EXPECT_EQ(c[0], 0);

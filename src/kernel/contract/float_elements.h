@@ -1,0 +1,192 @@
+#pragma once
+
+// How floats are multiplied (see sums.h), and how rows of A become words. For translation units of one instruction set,
+// as math_lanes.h.
+
+#include "kernel/contract/sums.h"
+#include "kernel/simd/half_lanes.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+FRAZIL_INLINE U32v same_word(const std::byte* p) {
+  std::uint32_t x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x + U32v{};
+}
+
+/// Words that are loaded one by one.
+template <class E>
+struct SingleWords {
+  const std::byte* at;
+  int64_t row;
+  FRAZIL_INLINE SingleWords(const std::byte* a, int64_t step) : at(a), row(step) {}
+  FRAZIL_INLINE void add(F32v& sum, F32v b, int r) const { E::add(sum, b, at + r * row); }
+};
+
+/// f32 as it lies.
+struct F32 {
+  using Number = float;
+  static constexpr int kParts = 1;
+  static constexpr int64_t kStep = kPanelCols * 4;  ///< bytes of a packed step of B
+  static constexpr int64_t kElements = 1;           ///< of k in it
+  static constexpr bool kInPlace = true;            ///< words of A are what memory has
+  using Raw = F32v;
+  using Part = F32v;
+  using Sum = F32v;
+  FRAZIL_INLINE static F32v get(const std::byte* b, int v) { return loadv(reinterpret_cast<const float*>(b) + v * kW); }
+  FRAZIL_INLINE static F32v get(const std::byte* b, int v, Mask mask) {
+    return load_mask(reinterpret_cast<const float*>(b) + v * kW, mask);
+  }
+  FRAZIL_INLINE static F32v part(F32v raw, int) { return raw; }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* word) { sum = mul_add(set1(load_1(word)), b, sum); }
+  template <int R, bool Adjacent>
+  struct Words : Factors<R, Adjacent> {
+    FRAZIL_INLINE Words(const std::byte* a, int64_t step)
+        : Factors<R, Adjacent>(reinterpret_cast<const float*>(a), step / kWord) {}
+  };
+};
+
+/// f16, widened.
+struct WideF16 {
+  using Number = F16;
+  static constexpr int kParts = 1;
+  static constexpr int64_t kStep = kPanelCols * 2, kElements = 1;
+  static constexpr bool kInPlace = false;
+  using Raw = F32v;
+  using Part = F32v;
+  using Sum = F32v;
+  FRAZIL_INLINE static F32v get(const std::byte* b, int v) {
+    return F16::widened(load_halves(reinterpret_cast<const std::uint16_t*>(b) + v * kW));
+  }
+  FRAZIL_INLINE static F32v part(F32v raw, int) { return raw; }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { sum = mul_add((F32v)same_word(a), b, sum); }
+  template <int, bool>
+  using Words = SingleWords<WideF16>;
+  FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
+};
+
+/// bf16, widened: the first elements of pairs, then the second ones.
+struct WideBf16 {
+  using Number = Bf16;
+  static constexpr int kParts = 2;
+  static constexpr int64_t kStep = kPanelCols * 4, kElements = 2;
+  static constexpr bool kInPlace = false;
+  using Raw = U32v;
+  using Part = F32v;
+  using Sum = F32v;
+  FRAZIL_INLINE static U32v get(const std::byte* b, int v) { return load<U32v>(b + v * kW * kWord); }
+  FRAZIL_INLINE static F32v part(U32v raw, int i) { return (F32v)(i == 0 ? raw << 16 : raw & 0xffff0000u); }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { sum = mul_add((F32v)same_word(a), b, sum); }
+  template <int, bool>
+  using Words = SingleWords<WideBf16>;
+  FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
+};
+
+#if defined(__AVX512BF16__)
+/// Pairs of bf16 as they lie.
+struct PairBf16 {
+  using Number = Bf16;
+  static constexpr int kParts = 1;
+  static constexpr int64_t kStep = kPanelCols * 4, kElements = 2;
+  static constexpr bool kInPlace = true;
+  using Raw = U32v;
+  using Part = F32v;
+  using Sum = F32v;
+  FRAZIL_INLINE static U32v get(const std::byte* b, int v) { return load<U32v>(b + v * kW * kWord); }
+  FRAZIL_INLINE static F32v part(U32v raw, int) { return (F32v)raw; }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, U32v a) {
+    sum = (F32v)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)a);
+  }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { add(sum, b, same_word(a)); }
+  template <int, bool>
+  using Words = SingleWords<PairBf16>;
+  /// Denormal numbers become zero, as they do in sums.
+  FRAZIL_INLINE static U16h of_sum(F32v x) { return (U16h)_mm512_cvtneps_pbh((__m512)x); }
+};
+#endif
+
+template <class E>
+constexpr bool kIsHalf = !std::is_same_v<E, F32>;
+/// An element of A and C in memory.
+template <class E>
+using Element = std::conditional_t<kIsHalf<E>, std::uint16_t, float>;
+
+/// Words of a row of packed A.
+template <class E>
+FRAZIL_INLINE int64_t row_words(int64_t k) {
+  return ceil_div(k, E::kElements) * E::kParts;
+}
+
+using U32x4 = std::uint32_t __attribute__((vector_size(16)));
+
+/// Four rows of four words, turned.
+FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
+  const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+  store(to + next, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+  store(to + 2 * next, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+  store(to + 3 * next, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+}
+
+/// n elements from `from` on, `step` apart, to words `next` bytes apart.
+template <class E>
+void pack_row(const Element<E>* from, int64_t step, int64_t n, std::byte* to, int64_t next) {
+  const auto at = [&](int64_t p) __attribute__((always_inline)) { return load<Element<E>>(from + p * step); };
+  if constexpr (!kIsHalf<E>) {
+    for (int64_t p = 0; p < n; ++p, to += next) store(to, at(p));
+  } else if constexpr (E::kInPlace) {
+    for (int64_t p = 0; p < n; p += 2, to += next) {
+      const std::uint32_t second = p + 1 < n ? at(p + 1) : 0;
+      store<std::uint32_t>(to, at(p) | second << 16);
+    }
+  } else {
+    for (int64_t p = 0; p < n; p += kW) {
+      const int64_t some = min64(kW, n - p);
+      std::uint16_t halves[kW] = {};
+      float wide[kW];
+      for (int64_t i = 0; i < some && step != 1; ++i) halves[i] = at(p + i);
+      const U16h x = step != 1 ? load_halves(halves) : some == kW ? load_halves(from + p) : load_halves(from + p, some);
+      storev(wide, E::Number::widened(x));
+      for (int64_t i = 0; i < some; ++i, to += next) store(to, wide[i]);
+    }
+    if (E::kElements == 2 && n % 2 != 0) store(to, 0.f);
+  }
+}
+
+/// Four adjacent rows, whose elements lie side by side.
+template <class E>
+void pack_four_rows(const Element<E>* const (&from)[4], int64_t n, std::byte* to, int64_t next) {
+  int64_t p = 0;
+  if constexpr (E::kInPlace) {
+    constexpr int64_t kQuad = 16 / sizeof(Element<E>);
+    for (; p + kQuad <= n; p += kQuad, to += 4 * next)
+      turn_words(load<U32x4>(from[0] + p), load<U32x4>(from[1] + p), load<U32x4>(from[2] + p), load<U32x4>(from[3] + p),
+                 to, next);
+  } else {
+    for (; p + kW <= n; p += kW) {
+      float wide[4][kW];
+      for (int r = 0; r < 4; ++r) storev(wide[r], E::Number::widened(load_halves(from[r] + p)));
+      for (int i = 0; i < kW; i += 4, to += 4 * next)
+        turn_words(load<U32x4>(wide[0] + i), load<U32x4>(wide[1] + i), load<U32x4>(wide[2] + i),
+                   load<U32x4>(wide[3] + i), to, next);
+    }
+  }
+  for (int r = 0; r < 4; ++r) pack_row<E>(from[r] + p, 1, n - p, to + r * kWord, next);
+}
+
+/// Rows side by side: `step` elements from one of a row to the next.
+template <class E>
+void pack_rows(const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, std::byte* to) {
+  const int64_t next = rows * kWord;
+  int64_t r = 0;
+  for (; step == 1 && r + 4 <= rows; r += 4) {
+    const Element<E>* const four[4] = {from[r], from[r + 1], from[r + 2], from[r + 3]};
+    pack_four_rows<E>(four, n, to + r * kWord, next);
+  }
+  for (; r < rows; ++r) pack_row<E>(from[r], step, n, to + r * kWord, next);
+}
+
+}  // namespace
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

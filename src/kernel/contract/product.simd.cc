@@ -1,0 +1,613 @@
+// Products of floats.
+//
+// Rows of A are cut into blocks, which stay in a core's cache, and these into tiles; a block meets one panel of B after
+// the other. A is read where it lies, unless its words must be made or that is slower. Every element of C is one chain
+// over k: cutting k into blocks that stay in the first-level cache makes nothing faster (docs/decisions/0191).
+
+#include "kernel/contract/product.simd.h"
+
+#include <type_traits>
+
+#include "base/poll_throttle.h"
+#include "kernel/contract/float_elements.h"
+#include "kernel/contract/gemm_row.h"
+#include "kernel/contract/results.h"
+
+namespace frazil::kernel::FRAZIL_ISA_NS {
+namespace {
+
+#if defined(__AVX512F__) || defined(FRAZIL_NEON)  // 32 registers
+constexpr int kF32Rows = 12;
+constexpr int f32_vectors(int rows) { return rows <= 2 ? 8 : rows <= 6 ? 4 : 2; }
+#else
+constexpr int kF32Rows = 6;
+constexpr int f32_vectors(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
+#endif
+#if defined(__AVX512F__)
+constexpr int kHalfRows = 12;
+constexpr int half_vectors(int rows) { return rows <= 4 ? 4 : 2; }
+#elif defined(FRAZIL_NEON)
+constexpr int kHalfRows = 8;
+constexpr int half_vectors(int rows) { return rows <= 4 ? 4 : 2; }
+#else
+constexpr int kHalfRows = 4;
+constexpr int half_vectors(int) { return 2; }
+#endif
+/// Rows of the highest tile, and vectors of the widest one of some rows.
+template <class E>
+constexpr int kTileRows = kIsHalf<E> ? kHalfRows : kF32Rows;
+template <class E>
+constexpr int most_vectors(int rows) {
+  return kIsHalf<E> ? half_vectors(rows) : f32_vectors(rows);
+}
+static_assert(kF32Rows <= kPanelRows && kHalfRows <= kPanelRows);
+constexpr int kTileVectors = 2;  ///< of tiles of many rows
+
+/// Elements of C that stay in a cache until a callback has seen them: of f32, the first-level cache.
+template <class E>
+constexpr int64_t kNearElements = kIsHalf<E> ? int64_t{1} << 17 : 8192;
+constexpr int64_t kNearRowElements = int64_t{1} << 17;  ///< the same of whole rows
+constexpr int64_t kAwaitSteps = 100;                    ///< that take longer than to bring a tile of C nearer
+
+/// A tile of C.
+struct Tile : TileOperands {
+  const std::byte* last_a = nullptr;  ///< pairs that are not packed: the last element of each row, if k is odd
+  const Product* g = nullptr;
+  bool plain = false;                  ///< of 16-bit floats: sums are rounded, and nothing else
+  int64_t row = 0, col = 0, cols = 0;  ///< of C
+  Results out;                         ///< of f32
+};
+
+/// What happens to the sums of a vector of columns, of which `n` exist.
+template <class E>
+class HalfResults {
+ public:
+  FRAZIL_INLINE HalfResults(const Product& g, int64_t col, int64_t n) : g_(g), col_(col), n_(n) {
+    const Columns& columns = g.columns;
+    if (columns.bias != nullptr) bias_ = get(half(columns.bias) + col);
+    if (columns.scale != nullptr) scale_ = wide(columns.scale + col), shift_ = wide(columns.shift + col);
+  }
+
+  /// Of row `row` of C.
+  FRAZIL_INLINE void put(F32v x, int64_t row) const {
+    if (g_.wide) {
+      float* const to = static_cast<float*>(g_.c) + row * g_.c_row + col_;
+      return n_ >= kW ? storev(to, x) : store_mask(to, x, first_lanes(n_));
+    }
+    const U16h y = value(x, row);
+    auto* const to = static_cast<std::uint16_t*>(g_.c) + row * g_.c_row + col_;
+    n_ >= kW ? store_halves(to, y) : store_halves(to, y, n_);
+  }
+
+ private:
+  using N = typename E::Number;
+
+  FRAZIL_INLINE static const std::uint16_t* half(const void* p) { return static_cast<const std::uint16_t*>(p); }
+
+  FRAZIL_INLINE U16h value(F32v x, int64_t row) const {
+    const Columns& c = g_.columns;
+    if (c.bias != nullptr && c.bias_in_sum) x += bias_;
+    U16h y = E::of_sum(x);
+    if (c.scale != nullptr) y = N::narrowed(N::widened(y) * scale_ + shift_);
+    if (c.bias != nullptr && !c.bias_in_sum) y = N::narrowed(N::widened(y) + bias_);
+    if (c.addend != nullptr) y = N::narrowed(N::widened(y) + get(half(c.addend) + row * c.addend_row + col_));
+    if (c.slope != 1) y = N::narrowed(bent(N::widened(y), c.slope));
+    return y;
+  }
+  FRAZIL_INLINE F32v get(const std::uint16_t* p) const {
+    return N::widened(n_ >= kW ? load_halves(p) : load_halves(p, n_));
+  }
+  FRAZIL_INLINE F32v wide(const float* p) const { return n_ >= kW ? loadv(p) : load_mask(p, first_lanes(n_)); }
+
+  const Product& g_;
+  int64_t col_, n_;
+  F32v bias_{}, scale_{}, shift_{};
+};
+
+/// Writes a tile of C from its sums, of NV vectors a row.
+template <class E, int NV>
+[[gnu::noinline]] void put_tile(const Tile& t, const float* sums, int rows) {
+  for (int v = 0; v < NV && v * kW < t.cols; ++v) {
+    const HalfResults<E> results(*t.g, t.col + v * kW, t.cols - v * kW);
+    for (int r = 0; r < rows; ++r) results.put(loadv(sums + (r * NV + v) * kW), t.row + r);
+  }
+}
+
+template <class E, int R, int NV>
+FRAZIL_INLINE void put_sums(const Tile& t, const F32v (&acc)[R][NV]) {
+  if (t.plain && t.cols == NV * kW) {
+    auto* const c = static_cast<std::uint16_t*>(t.g->c) + t.row * t.g->c_row + t.col;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) store_halves(c + r * t.g->c_row + v * kW, E::of_sum(acc[r][v]));
+    return;
+  }
+  float sums[R * NV * kW];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) storev(sums + (r * NV + v) * kW, acc[r][v]);
+  put_tile<E, NV>(t, sums, R);
+}
+
+/// Tail: of f32, only some lanes of the last vector.
+template <class E, int R, int NV, Reads reads, bool Tail>
+void tile(const Tile& t) {
+  F32v acc[R][NV] = {};
+  const Mask mask = first_lanes(Tail ? t.cols - (NV - 1) * kW : 0);
+  if (!kIsHalf<E> && t.steps * t.taps >= kAwaitSteps) {  // what the sums are added to, or written to, arrives meanwhile
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; v += kLine / kWord / kW) __builtin_prefetch(t.out.c + r * t.out.c_row + v * kW, 1, 2);
+  }
+  if constexpr (reads == Reads::runs) {
+    sum_runs<E, R, NV, RunWords<E, R>>(t, acc);
+  } else if constexpr (reads == Reads::even) {
+    sum_runs<E, R, NV, EvenWords<E>>(t, acc);
+  } else {
+    sum_rows<E, R, NV, reads == Reads::packed, Tail>(t, mask, acc);
+  }
+  if constexpr (!kIsHalf<E>) {
+    finish<R, NV, Tail>(acc, t.out, mask);
+  } else {
+    if constexpr (E::kInPlace && reads == Reads::rows) {
+      if (t.last_a != nullptr) {
+        for (int v = 0; v < NV; ++v) {
+          const auto part =
+              E::part(E::get(t.b + t.steps * t.b_step + v / kPanelVectors * t.b_panel, v % kPanelVectors), 0);
+          for (int r = 0; r < R; ++r) E::add(acc[r][v], part, load<std::uint16_t>(t.last_a + r * t.a_row) + U32v{});
+        }
+      }
+    }
+    put_sums<E>(t, acc);
+  }
+}
+
+using TileFn = void (*)(const Tile&);
+
+template <class E, int R, int NV, Reads reads, bool Tail>
+constexpr TileFn tile_or_null() {
+  constexpr bool kRuns = reads == Reads::runs || reads == Reads::even;
+  constexpr int kMost = kRuns ? kTileVectors : most_vectors<E>(R);
+  if constexpr (NV <= kMost) {
+    return tile<E, R, NV, reads, Tail>;
+  } else {
+    return nullptr;
+  }
+}
+
+/// Tiles by their number of rows.
+template <class E, int NV, Reads reads, bool Tail>
+struct Tiles {
+  TileFn at[kTileRows<E> + 1] = {};
+  constexpr Tiles() { fill<1>(); }
+  template <int R>
+  constexpr void fill() {
+    at[R] = tile_or_null<E, R, NV, reads, Tail>();
+    if constexpr (R < kTileRows<E>) fill<R + 1>();
+  }
+};
+template <class E, int NV, Reads reads, bool Tail>
+constexpr Tiles<E, NV, reads, Tail> kTiles;
+
+template <class E, Reads reads>
+const TileFn* tiles_of(int vectors, bool tail) {
+  if constexpr (!kIsHalf<E>) {
+    if (tail) return vectors == 1 ? kTiles<E, 1, reads, true>.at : kTiles<E, 2, reads, true>.at;
+    if (vectors == 8) return kTiles<E, 8, reads, false>.at;
+  }
+  if (vectors == 1) return kTiles<E, 1, reads, false>.at;
+  return vectors == 2 ? kTiles<E, 2, reads, false>.at : kTiles<E, 4, reads, false>.at;
+}
+
+/// By rows. `cols`: of the tile; at most `vectors` vectors.
+template <class E>
+const TileFn* tiles_for(Reads reads, int vectors, int64_t cols) {
+  const bool tail = cols < vectors * kW;
+  if (reads == Reads::packed) return tiles_of<E, Reads::packed>(vectors, tail);
+  if constexpr (E::kInPlace) {
+    if (reads == Reads::rows) return tiles_of<E, Reads::rows>(vectors, tail);
+    return reads == Reads::even ? tiles_of<E, Reads::even>(vectors, tail) : tiles_of<E, Reads::runs>(vectors, tail);
+  }
+  return nullptr;
+}
+
+// ---- A ----
+
+template <class E>
+class RowsOfA {
+ public:
+  RowsOfA(const Product& g, const ProductScratch& s) : g_(g), s_(s) {}
+
+  /// Before rows [first, past) are read.
+  void begin(int64_t first, int64_t past) {
+    block_ = first;
+    if (runs()) g_.runs.point(g_.runs.context, first, past, s_.at);
+  }
+
+  /// Packs a tile's rows.
+  void pack(int64_t first, int64_t rows, std::byte* to) const {
+    const int64_t taps = g_.runs.taps, depth = g_.runs.depth;
+    const Element<E>* from[kPanelRows];
+    if (runs() && (depth % kStep == 0 || taps == 1)) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (int64_t r = 0; r < rows; ++r) from[r] = element(s_.at[(first - block_ + r) * taps + tap]);
+        pack_rows<E>(from, 1, rows, depth, to + tap * rows * row_words<E>(depth) * kWord);
+      }
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r) from[r] = runs() ? gathered(first + r, r) : row(first + r);
+    pack_rows<E>(from, runs() ? 1 : g_.a_col, rows, g_.k, to);
+  }
+
+  const Element<E>* row(int64_t i) const { return static_cast<const Element<E>*>(g_.a) + i * g_.a_row; }
+
+ private:
+  static constexpr int64_t kStep = 2 * kW;  ///< elements whose words fill vectors
+
+  bool runs() const { return g_.runs.point != nullptr; }
+  static const Element<E>* element(const std::byte* p) { return reinterpret_cast<const Element<E>*>(p); }
+
+  const Element<E>* gathered(int64_t row, int64_t place) const {
+    const int64_t taps = g_.runs.taps, bytes = g_.runs.depth * static_cast<int64_t>(sizeof(Element<E>));
+    std::byte* const to = s_.row + place * taps * bytes;
+    const std::byte* const* at = s_.at + (row - block_) * taps;
+    for (int64_t t = 0; t < taps; ++t) __builtin_memcpy(to + t * bytes, at[t], static_cast<std::size_t>(bytes));
+    return element(to);
+  }
+
+  const Product& g_;
+  const ProductScratch& s_;
+  int64_t block_ = 0;
+};
+
+/// How `rows` rows are read: where they lie, if their words lie there, and do not all share a set of the first-level
+/// cache.
+template <class E>
+Reads choose_reads(const Product& g, int64_t rows) {
+  constexpr int64_t kSetBytes = 4096, kFewRows = 4, kSize = sizeof(Element<E>);
+  if constexpr (!E::kInPlace) return Reads::packed;
+  const bool several = g.n > 3 * kPanelCols && rows > kFewRows;
+  if (g.runs.point != nullptr) {
+    const bool clash = several && g.runs.taps == 1 && g.runs.depth * kSize % kSetBytes == 0;
+    return clash || g.runs.depth % E::kElements != 0 ? Reads::packed : Reads::runs;
+  }
+  return g.a_col != 1 || (several && g.a_row * kSize % kSetBytes == 0) ? Reads::packed : Reads::rows;
+}
+
+// ---- products ----
+
+bool is_plain(const Product& g) {
+  const Columns& c = g.columns;
+  return !g.wide && c.bias == nullptr && c.addend == nullptr && c.scale == nullptr && c.slope == 1;
+}
+
+/// A block of rows, which meets one panel of B after the other.
+template <class E>
+class BlockOfRows {
+ public:
+  BlockOfRows(const Product& g, const RowCut& cut, const ProductScratch& s, Reads reads)
+      : g_(g), cut_(cut), s_(s), reads_(reads), words_(row_words<E>(g.k)) {
+    tile_.g = &g;
+    tile_.plain = is_plain(g);
+    if constexpr (!kIsHalf<E>) out_ = results_of(g);
+    const bool packed_b = g.b_row == 0;
+    tile_.b_step = packed_b ? E::kStep : g.b_row * kWord;
+    tile_.b_panel = packed_b ? panel_bytes(g.elem, g.k) : kPanelCols * kWord;
+    tile_.taps = reads == Reads::runs ? g.runs.taps : 1;
+    tile_.steps =
+        reads == Reads::packed ? words_ / E::kParts : (reads == Reads::runs ? g.runs.depth : g.k) / E::kElements;
+    tile_.a_row = g.a_row * static_cast<int64_t>(sizeof(Element<E>));
+    for (int64_t i = 0; i < cut.tiles && reads == Reads::runs; ++i)
+      steps_[i] = g.runs.step(g.runs.context, cut.row(i), cut.row(i + 1));
+  }
+
+  void run() {
+    const bool by_columns = g_.on_tile != nullptr && !g_.on_tile->whole_rows;
+    const int vectors =
+        cut_.tiles == 1 && reads_ != Reads::runs ? most_vectors<E>(static_cast<int>(cut_.rows)) : kTileVectors;
+    const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
+    if (g_.backwards) columns(wide, g_.n, kTileVectors, by_columns);
+    for (int64_t col = 0; col < wide && !stop_requested(); col += width)
+      tiles(g_.backwards ? wide - width - col : col, width, vectors, nullptr);
+    if (!g_.backwards) columns(wide, g_.n, kTileVectors, by_columns);
+    if (g_.on_tile != nullptr && !stop_requested()) report(by_columns && wide == 0 ? reported_ : 0, g_.n);
+  }
+
+ private:
+  /// Columns [from, to) one after the other. Each tile brings a part of the next panel nearer.
+  void columns(int64_t from, int64_t to, int vectors, bool by_columns) {
+    const int64_t width = vectors * kW, parts = kPanelCols / width;
+    tile_.ahead_lines = ceil_div(tile_.b_panel / kLine, cut_.tiles * parts);
+    for (int64_t col = from; col < to && !stop_requested(); col += width) {
+      if (by_columns && from == 0 && col % kPanelCols == 0 && (col - reported_) * cut_.rows >= kNearElements<E>)
+        report(reported_, col), reported_ = col;
+      const int64_t next = (col / kPanelCols + 1) * kPanelCols;
+      const std::byte* ahead = g_.b_row == 0 && next < to ? panel(next) : nullptr;
+      if (ahead != nullptr) ahead += col % kPanelCols / width * cut_.tiles * tile_.ahead_lines * kLine;
+      tiles(col, min64(width, to - col), to - col <= kW ? 1 : vectors, ahead);
+    }
+  }
+
+  const std::byte* panel(int64_t col) const {
+    return static_cast<const std::byte*>(g_.packed_b) + col / kPanelCols * tile_.b_panel;
+  }
+
+  /// All rows of `cols` columns from `col` on.
+  void tiles(int64_t col, int64_t cols, int vectors, const std::byte* ahead) {
+    constexpr int64_t kColumn = E::kStep / kPanelCols;  // bytes
+    const TileFn* const run = tiles_for<E>(reads_, vectors, cols);
+    const TileFn* const even = reads_ == Reads::runs ? tiles_for<E>(Reads::even, vectors, cols) : nullptr;
+    tile_.b = panel(col) + col % kPanelCols * kColumn;
+    tile_.col = col, tile_.cols = cols;
+    for (int64_t i = 0; i < cut_.tiles; ++i) {
+      const int64_t rows = cut_.row(i + 1) - cut_.row(i);
+      tile_.row = cut_.row(i);
+      tile_.ahead = ahead;
+      if (ahead != nullptr) ahead += tile_.ahead_lines * kLine;
+      if constexpr (!kIsHalf<E>) tile_.out = out_.at(tile_.row, col);
+      place_rows(rows);
+      if (even != nullptr && steps_[i] != Runs::kUneven) {
+        tile_.a_row = steps_[i];
+        even[rows](tile_);
+      } else {
+        run[rows](tile_);
+      }
+    }
+  }
+
+  void place_rows(int64_t rows) {
+    const int64_t first = tile_.row - cut_.begin;
+    if (reads_ == Reads::packed) {
+      tile_.a = s_.a + first * words_ * kWord;
+      tile_.a_step = rows * kWord;
+    } else if (reads_ == Reads::runs) {
+      tile_.at = s_.at + first * g_.runs.taps;
+    } else {
+      tile_.a = static_cast<const std::byte*>(g_.a) + tile_.row * tile_.a_row;
+      if (E::kElements == 2 && g_.k % 2 != 0) tile_.last_a = tile_.a + 2 * (g_.k - 1);
+    }
+  }
+
+  void report(int64_t from, int64_t to) const {
+    (*g_.on_tile)(cut_.begin, cut_.begin + cut_.rows, g_.first_col + from, g_.first_col + to);
+  }
+
+  const Product& g_;
+  const RowCut& cut_;
+  const ProductScratch& s_;
+  const Reads reads_;
+  const int64_t words_;
+  Results out_;
+  Tile tile_;
+  int64_t steps_[ceil_div(kMostRunRows, kTileRows<E>) + 1];  ///< of rows in runs: Runs::step() of each tile
+  int64_t reported_ = 0;
+};
+
+template <class E>
+void rows_of(const Product& g, int64_t begin, int64_t end, const ProductScratch& s) {
+  const Reads reads = choose_reads<E>(g, end - begin);
+  const int64_t words = row_words<E>(g.k);
+  int64_t most = reads == Reads::runs ? block_rows(row_words<E>(g.runs.depth), kMostRunRows) : block_rows(words);
+  if (g.on_tile != nullptr && g.on_tile->whole_rows)
+    most = min64(most, max64(4 * kTileRows<E>, kNearRowElements / g.n / kTileRows<E> * kTileRows<E>));
+  const RowCut blocks(begin, end, most);
+  RowsOfA<E> a(g, s);
+  for (int64_t block = 0; block < blocks.tiles && !stop_requested(); ++block) {
+    const RowCut cut(blocks.row(block), blocks.row(block + 1), kTileRows<E>);
+    a.begin(cut.begin, cut.begin + cut.rows);
+    for (int64_t i = 0; i < cut.tiles && reads == Reads::packed; ++i) {
+      const int64_t row = cut.row(i);
+      a.pack(row, cut.row(i + 1) - row, s.a + (row - cut.begin) * words * kWord);
+    }
+    BlockOfRows<E>(g, cut, s, reads).run();
+  }
+}
+
+// ---- one row of f32 ----
+
+/// Up to NV vectors of columns: S chains, each over every S-th step of k, to hide latency when columns are few.
+template <int NV, int S, bool Tail>
+void row_tile(const TileOperands& t, int64_t lanes, const Results& out) {
+  const Mask mask = first_lanes(Tail ? lanes : 0);
+  const int64_t panel = NV > kPanelVectors ? t.b_panel : 0;
+  F32v acc[S][NV] = {};
+  const std::byte *a = t.a, *b = t.b;
+  const auto step = [&](int s) __attribute__((always_inline)) {
+    const F32v x = set1(load_1(a));
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) {
+      const std::byte* const p = b + v / kPanelVectors * panel;
+      acc[s][v] = mul_add(
+          x, Tail && v == NV - 1 ? F32::get(p, v % kPanelVectors, mask) : F32::get(p, v % kPanelVectors), acc[s][v]);
+    }
+    a += t.a_step;
+    b += t.b_step;
+  };
+  int64_t i = 0;
+  for (; i + S <= t.steps; i += S) {
+#pragma GCC unroll 16
+    for (int s = 0; s < S; ++s) step(s);
+  }
+#pragma GCC unroll 16
+  for (int s = 0; s < S - 1; ++s)
+    if (i + s < t.steps) step(s);
+#pragma GCC unroll 16
+  for (int half = S / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+    for (int s = 0; s < half; ++s)
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[s][v] += acc[s + half][v];
+  F32v sum[1][NV];
+#pragma GCC unroll 16
+  for (int v = 0; v < NV; ++v) sum[0][v] = acc[0][v];
+  finish<1, NV, Tail>(sum, out, mask);
+}
+
+using RowTileFn = void (*)(const TileOperands&, int64_t, const Results&);
+
+/// The one row of a product, whose columns are summed in chains (gemm_row.h).
+class RowProduct {
+ public:
+  explicit RowProduct(const Product& g) : g_(g), out_(results_of(g)) {
+    t_.steps = g.k;
+    t_.a = static_cast<const std::byte*>(g.a);
+    t_.a_step = g.a_col * kWord;
+    t_.b_step = g.b_row == 0 ? F32::kStep : g.b_row * kWord;
+    t_.b_panel = g.b_row == 0 ? panel_bytes(Elem::f32, g.k) : kPanelCols * kWord;
+  }
+
+  /// `all`: columns of the product that this one is a part of.
+  void run(int64_t all) {
+    const int chains = row_chains(all, kW);
+    if (chains == 2) return long_row();
+    if (chains == 8) return strip<8>(0, g_.n);
+    strip<4>(0, g_.n);
+  }
+
+ private:
+  void put(RowTileFn run, int64_t col, int64_t lanes) {
+    t_.b = static_cast<const std::byte*>(g_.packed_b) + col / kPanelCols * t_.b_panel + col % kPanelCols * kWord;
+    run(t_, lanes, out_.at(0, col));
+  }
+
+  /// Columns [col, end) in tiles of S chains, of any width.
+  template <int S>
+  void strip(int64_t col, int64_t end) {
+    if constexpr (S <= 2)
+      for (; end - col >= 4 * kW; col += 4 * kW) put(row_tile<4, S, false>, col, 0);
+    if constexpr (S <= 4)
+      for (; end - col >= 2 * kW; col += 2 * kW) put(row_tile<2, S, false>, col, 0);
+    for (; end - col >= kW; col += kW) put(row_tile<1, S, false>, col, 0);
+    if (col < end) put(row_tile<1, S, true>, col, end - col);
+  }
+
+  /// Two panels at a time: B streams faster from the second-level cache than with four.
+  void long_row() {
+    constexpr int64_t kCols = 4 * kW;
+    const int64_t whole = g_.n / kCols;
+    if (g_.backwards) strip<2>(whole * kCols, g_.n);
+    PollThrottle throttle;
+    for (int64_t t = 0; t < whole && !throttle.stop(kCols * g_.k); ++t)
+      put(row_tile<4, 2, false>, (g_.backwards ? whole - 1 - t : t) * kCols, 0);
+    if (!g_.backwards) strip<2>(whole * kCols, g_.n);
+  }
+
+  const Product& g_;
+  const Results out_;
+  TileOperands t_;
+};
+
+// ---- few rows, B as it lies ----
+
+const std::uint16_t* half_row(const Product& g, int64_t row) {
+  return static_cast<const std::uint16_t*>(g.a) + row * g.a_row;
+}
+
+/// Columns [col, col + NV vectors) of one row, of which `n` exist.
+template <class E, int NV>
+void direct_columns(const Product& g, const std::uint16_t* b, int64_t b_row, int64_t row, int64_t col, int64_t n) {
+  using N = typename E::Number;
+  F32v acc[NV] = {};
+  const std::uint16_t* a = half_row(g, row);
+  b += col;
+  for (int64_t p = 0; p < g.k; ++p, a += g.a_col, b += b_row) {
+    const F32v x = N::widened(load<std::uint16_t>(a) + U16h{});
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      const U16h halves = n >= NV * kW ? load_halves(b + v * kW) : load_halves(b + v * kW, n - v * kW);
+      acc[v] = mul_add(x, N::widened(halves), acc[v]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; ++v)
+    if (v * kW < n) HalfResults<E>(g, col + v * kW, n - v * kW).put(acc[v], row);
+}
+
+/// An element of C whose row of A and column of B lie side by side.
+template <class E>
+float direct_dot(const std::uint16_t* a, const std::uint16_t* b, int64_t k) {
+  using N = typename E::Number;
+  F32v acc[4] = {};
+  int64_t p = 0;
+  for (; p + 4 * kW <= k; p += 4 * kW) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v)
+      acc[v] = mul_add(N::widened(load_halves(a + p + v * kW)), N::widened(load_halves(b + p + v * kW)), acc[v]);
+  }
+  for (; p < k; p += kW) {
+    const int64_t n = min64(kW, k - p);
+    acc[0] = mul_add(N::widened(load_halves(a + p, n)), N::widened(load_halves(b + p, n)), acc[0]);
+  }
+  return sum_lanes((acc[0] + acc[1]) + (acc[2] + acc[3]));
+}
+
+template <class E>
+void direct_row(const Product& g, const std::uint16_t* b, int64_t b_row, int64_t b_col, int64_t row) {
+  PollThrottle throttle;
+  if (b_col == 1) {
+    int64_t col = 0;
+    for (; col + 4 * kW <= g.n && !throttle.stop(4 * kW * g.k); col += 4 * kW)
+      direct_columns<E, 4>(g, b, b_row, row, col, 4 * kW);
+    for (; col < g.n; col += kW) direct_columns<E, 1>(g, b, b_row, row, col, min64(kW, g.n - col));
+    return;
+  }
+  for (int64_t col = 0; col < g.n && !throttle.stop(kW * g.k); col += kW) {
+    const int64_t n = min64(kW, g.n - col);
+    float sums[kW] = {};
+    for (int64_t j = 0; j < n; ++j) sums[j] = direct_dot<E>(half_row(g, row), b + (col + j) * b_col, g.k);
+    HalfResults<E>(g, col, n).put(loadv(sums), row);
+  }
+}
+
+}  // namespace
+
+void product_rows(const Product& g, int64_t begin, int64_t end, const ProductScratch& s) noexcept {
+#if defined(__AVX512BF16__)
+  rows_of<PairBf16>(g, begin, end, s);
+#else
+  if (g.elem == Elem::bf16) return rows_of<WideBf16>(g, begin, end, s);
+  if (g.elem == Elem::f16) return rows_of<WideF16>(g, begin, end, s);
+  rows_of<F32>(g, begin, end, s);
+#endif
+}
+
+void f32_block(const F32Block& g, int64_t rows, int64_t cols) noexcept {
+  const bool packed = g.a_row == 1;
+  Tile t;
+  t.steps = g.k;
+  t.a_row = g.a_row * kWord, t.a_step = g.a_col * kWord;
+  t.b_step = F32::kStep;
+  const RowCut cut(0, rows, kTileRows<F32>);
+  for (int64_t col = 0; col < cols; col += kTileVectors * kW) {
+    t.cols = min64(kTileVectors * kW, cols - col);
+    const int vectors = t.cols <= kW ? 1 : kTileVectors;
+    const TileFn* const run = tiles_for<F32>(packed ? Reads::packed : Reads::rows, vectors, t.cols);
+    t.b = reinterpret_cast<const std::byte*>(g.b + col);
+    for (int64_t i = 0; i < cut.tiles; ++i) {
+      t.a = reinterpret_cast<const std::byte*>(g.a + cut.row(i) * g.a_row);
+      t.out = g.out.at(cut.row(i), col);
+      run[cut.row(i + 1) - cut.row(i)](t);
+    }
+  }
+}
+
+void single_row(const Product& g, int64_t all) noexcept {
+  RowProduct(g).run(all);
+  if (g.on_tile != nullptr) (*g.on_tile)(0, 1, g.first_col, g.first_col + g.n);
+}
+
+void direct_rows(const Product& g, const std::uint16_t* b, int64_t b_row, int64_t b_col, int64_t begin,
+                 int64_t end) noexcept {
+  for (int64_t row = begin; row < end; ++row) {
+    if (g.elem == Elem::bf16)
+      direct_row<WideBf16>(g, b, b_row, b_col, row);
+    else
+      direct_row<WideF16>(g, b, b_row, b_col, row);
+  }
+  if (g.on_tile != nullptr) (*g.on_tile)(begin, end, g.first_col, g.first_col + g.n);
+}
+
+}  // namespace frazil::kernel::FRAZIL_ISA_NS

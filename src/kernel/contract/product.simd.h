@@ -1,0 +1,100 @@
+#pragma once
+
+// What the translation units of products of floats share. This header is compiled for several instruction sets:
+// functions defined here have internal linkage.
+
+#include <cstdint>
+
+#include "kernel/contract/product.h"
+#include "kernel/simd/isa_list.h"
+
+namespace frazil::kernel {
+
+constexpr std::int64_t kMostBlockRows = 288;                 ///< of A, packed at a time
+constexpr std::int64_t kMostRunRows = 1024;                  ///< of A that is read in runs
+constexpr std::int64_t kBlockBytes = std::int64_t{3} << 17;  ///< that these take, more or less
+
+namespace {
+/// Elements of k in a step of B.
+[[gnu::always_inline]] inline std::int64_t step_elements(Elem elem) { return elem == Elem::bf16 ? 2 : 1; }
+[[gnu::always_inline]] inline std::int64_t element_bytes(Elem elem) { return elem == Elem::f32 ? 4 : 2; }
+/// Bytes of a packed panel of B.
+[[gnu::always_inline]] inline std::int64_t panel_bytes(Elem elem, std::int64_t k) {
+  const std::int64_t step = step_elements(elem);
+  return (k + step - 1) / step * step * kPanelCols * element_bytes(elem);
+}
+/// Rows of A at a time, of `words` each.
+[[gnu::always_inline]] inline std::int64_t block_rows(std::int64_t words, std::int64_t most = kMostBlockRows) {
+  const std::int64_t rows = kBlockBytes / ((words + 1) * 4) / kPanelRows * kPanelRows;
+  return rows < kPanelRows ? kPanelRows : rows < most ? rows : most;
+}
+}  // namespace
+
+/// Where a tile of C lies, and what its sums become: ((accumulate ? C : 0) + sum + biases) * scale + shift + addend,
+/// rounded after each; elements below 0 are multiplied by the slope then. Null: nothing is done.
+struct Results {
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  const float *bias = nullptr, *row_bias = nullptr, *scale = nullptr, *shift = nullptr, *addend = nullptr;
+  std::int64_t addend_row = 0;
+  bool accumulate = false;
+  float slope = 1;
+
+  /// The tile `rows` below and `cols` behind.
+  [[gnu::always_inline]] inline Results at(std::int64_t rows, std::int64_t cols) const {
+    const auto moved = [](const float* p, std::int64_t by) { return p != nullptr ? p + by : p; };
+    Results r = *this;
+    r.c += rows * c_row + cols;
+    r.bias = moved(bias, cols);
+    r.row_bias = moved(row_bias, rows);
+    r.scale = moved(scale, cols);
+    r.shift = moved(shift, cols);
+    r.addend = moved(addend, rows * addend_row + cols);
+    return r;
+  }
+};
+
+/// A block of at most kPanelRows rows and kPanelCols columns of f32: A times a panel of a packed B.
+struct F32Block {
+  std::int64_t k = 0;
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;  ///< one of them is 1
+  const float* b = nullptr;
+  Results out;
+};
+
+/// The parts of the scratch of product_rows().
+struct ProductScratch {
+  std::byte* a;          ///< packed rows
+  const std::byte** at;  ///< of a block of rows
+  std::byte* row;        ///< elements of the rows of a tile
+};
+
+// product_rows: rows [begin, end) of a product, which has rows and columns
+// single_row:   a product of one row of f32, in chains (gemm_row.h); `all`: columns of the product that it is a part of
+// f32_block
+// dot_rows:     rows [begin, end) of f32 where B lies as its columns, `b_col` apart, and A as its rows
+// direct_rows:  the same of few rows of 16-bit floats with B as it lies
+// pack_cols:    b[k, n] into panels, each [k][32] and `panel` elements after the one before
+// pack_panel:   a[rows, k] into one panel [k][rows]
+#define FRAZIL_X(ns)                                                                                           \
+  namespace ns {                                                                                               \
+  void product_rows(const Product& g, std::int64_t begin, std::int64_t end, const ProductScratch& s) noexcept; \
+  void single_row(const Product& g, std::int64_t all) noexcept;                                                \
+  void f32_block(const F32Block& block, std::int64_t rows, std::int64_t cols) noexcept;                        \
+  void dot_rows(const Product& g, const float* b, std::int64_t b_col, std::int64_t begin,                      \
+                std::int64_t end) noexcept;                                                                    \
+  void pack_cols(std::int64_t k, std::int64_t n, const float* b, std::int64_t b_row, std::int64_t b_col,       \
+                 float* packed, std::int64_t panel) noexcept;                                                  \
+  void pack_panel(std::int64_t rows, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_col,   \
+                  float* packed) noexcept;                                                                     \
+  void direct_rows(const Product& g, const std::uint16_t* b, std::int64_t b_row, std::int64_t b_col,           \
+                   std::int64_t begin, std::int64_t end) noexcept;                                             \
+  }
+FRAZIL_FOR_ISAS(FRAZIL_X)
+#if defined(__x86_64__)
+FRAZIL_X(isa_avx512bf16)
+#endif
+#undef FRAZIL_X
+
+}  // namespace frazil::kernel
