@@ -187,7 +187,9 @@ Bound bind_conv(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
   if (!all_f32(g, n) && !is_half_conv(g, n)) return std::nullopt;
   const bool last = n.op == &ops::ConvChannelsLast;
-  Bound bound = windowed(params::Conv{.groups = a.group, .channels_last = last, .window = {}}, a, rank_of(g, n.in[0]));
+  Bound bound =
+      windowed(params::Conv{.groups = a.group, .channels_last = last, .half = is_half_conv(g, n), .window = {}}, a,
+               rank_of(g, n.in[0]));
   if (!bound) return bound;
   bound->epilogue = true;
   bound->strided = last && all_f32(g, n) && reads_lines(g, n, bound->params);

@@ -147,6 +147,7 @@ struct Conv {
   bool scaled = false;   ///< multiplied by the f32 operand behind its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
   bool added = false;    ///< as of MatMul
+  bool half = false;     ///< of 16-bit floats, with channels_last
   float slope = 1;       ///< as of MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -156,6 +157,7 @@ struct Conv {
     v("scaled", self.scaled);
     v("shifted", self.shifted);
     v("added", self.added);
+    v("half", self.half);
     v("slope", self.slope);
     Window::fields(self.window, v);
   }

@@ -225,28 +225,19 @@ struct Plane {
   }
 };
 
-struct WeightRows {
-  const uint8_t* w;
-  int64_t depth;
-  static const void* row(const void* self, int64_t i, void*) {
-    const auto& r = *static_cast<const WeightRows*>(self);
-    return r.w + i * r.depth;
-  }
-};
-
 void multiply(const ByteConv& c, const Shape& s, const Plane& plane, int64_t chunk, std::byte* scratch) {
   const int64_t first = chunk * s.chunk, cols = std::min(s.chunk, s.positions - first);
   if (cols <= 0) return;
-  Patches patches(c, s, cols, reinterpret_cast<uint8_t*>(scratch + byte_product_scratch(s.depth)));
+  Patches patches(c, s, cols, reinterpret_cast<uint8_t*>(scratch + byte_product_scratch(s.depth, 0)));
   patches.write(plane.x, first);
-  const WeightRows rows{plane.w, s.depth};
   Moved moved{c.on_tile, plane.row};
   const TileCallback on_tile{&Moved::done, &moved, false};
   byte_product({.n = cols,
                 .k = s.depth,
                 .signed_a = c.signed_w,
                 .signed_b = c.signed_x,
-                .a = {&WeightRows::row, &rows},
+                .a = plane.w,
+                .a_row = s.depth,
                 .packed_b = patches.packed(),
                 .a_zero = plane.w_zero,
                 .b_zero = c.x_zero,
@@ -363,7 +354,8 @@ std::size_t byte_conv_scratch(const ConvParams& p) noexcept {
   if (empty(p)) return 0;
   const Shape s = shape_of(p);
   if (s.direct) return static_cast<std::size_t>(Lines(p).size()) * sizeof(std::int16_t);
-  return byte_product_scratch(s.depth) + byte_packed_b_bytes(s.depth, s.chunk) + static_cast<std::size_t>(4 * s.chunk);
+  return byte_product_scratch(s.depth, 0) + byte_packed_b_bytes(s.depth, s.chunk) +
+         static_cast<std::size_t>(4 * s.chunk);
 }
 
 void byte_conv_range(const ByteConv& conv, int64_t begin, int64_t end, void* scratch) noexcept {

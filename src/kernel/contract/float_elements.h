@@ -15,15 +15,6 @@ FRAZIL_INLINE U32v same_word(const std::byte* p) {
   return x + U32v{};
 }
 
-/// Words that are loaded one by one.
-template <class E>
-struct SingleWords {
-  const std::byte* at;
-  int64_t row;
-  FRAZIL_INLINE SingleWords(const std::byte* a, int64_t step) : at(a), row(step) {}
-  FRAZIL_INLINE void add(F32v& sum, F32v b, int r) const { E::add(sum, b, at + r * row); }
-};
-
 /// f32 as it lies.
 struct F32 {
   using Number = float;
@@ -39,7 +30,8 @@ struct F32 {
     return load_mask(reinterpret_cast<const float*>(b) + v * kW, mask);
   }
   FRAZIL_INLINE static F32v part(F32v raw, int) { return raw; }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* word) { sum = mul_add(set1(load_1(word)), b, sum); }
+  FRAZIL_INLINE static F32v word(const std::byte* a) { return set1(load_1(a)); }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
   template <int R, bool Adjacent>
   struct Words : Factors<R, Adjacent> {
     FRAZIL_INLINE Words(const std::byte* a, int64_t step)
@@ -60,7 +52,8 @@ struct WideF16 {
     return F16::widened(load_halves(reinterpret_cast<const std::uint16_t*>(b) + v * kW));
   }
   FRAZIL_INLINE static F32v part(F32v raw, int) { return raw; }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { sum = mul_add((F32v)same_word(a), b, sum); }
+  FRAZIL_INLINE static F32v word(const std::byte* a) { return (F32v)same_word(a); }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
   template <int, bool>
   using Words = SingleWords<WideF16>;
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
@@ -77,7 +70,8 @@ struct WideBf16 {
   using Sum = F32v;
   FRAZIL_INLINE static U32v get(const std::byte* b, int v) { return load<U32v>(b + v * kW * kWord); }
   FRAZIL_INLINE static F32v part(U32v raw, int i) { return (F32v)(i == 0 ? raw << 16 : raw & 0xffff0000u); }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { sum = mul_add((F32v)same_word(a), b, sum); }
+  FRAZIL_INLINE static F32v word(const std::byte* a) { return (F32v)same_word(a); }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
   template <int, bool>
   using Words = SingleWords<WideBf16>;
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
@@ -98,7 +92,7 @@ struct PairBf16 {
   FRAZIL_INLINE static void add(F32v& sum, F32v b, U32v a) {
     sum = (F32v)_mm512_dpbf16_ps((__m512)sum, (__m512bh)b, (__m512bh)a);
   }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, const std::byte* a) { add(sum, b, same_word(a)); }
+  FRAZIL_INLINE static U32v word(const std::byte* a) { return same_word(a); }
   template <int, bool>
   using Words = SingleWords<PairBf16>;
   /// Denormal numbers become zero, as they do in sums.
@@ -116,18 +110,6 @@ using Element = std::conditional_t<kIsHalf<E>, std::uint16_t, float>;
 template <class E>
 FRAZIL_INLINE int64_t row_words(int64_t k) {
   return ceil_div(k, E::kElements) * E::kParts;
-}
-
-using U32x4 = std::uint32_t __attribute__((vector_size(16)));
-
-/// Four rows of four words, turned.
-FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
-  const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
-  store(to + next, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
-  store(to + 2 * next, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
-  store(to + 3 * next, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
 }
 
 /// n elements from `from` on, `step` apart, to words `next` bytes apart.

@@ -40,15 +40,6 @@ void pack_quad(const uint8_t* b, int64_t b_row, int64_t b_col, int64_t depth, in
   }
 }
 
-const void* strided_row(const void* context, int64_t i, void* buffer) {
-  const auto& g = *static_cast<const GemmCall*>(context);
-  const auto* from = static_cast<const uint8_t*>(g.a) + i * g.a_row;
-  if (g.a_col == 1) return from;
-  auto* to = static_cast<uint8_t*>(buffer);
-  for (int64_t p = 0; p < g.k; ++p) to[p] = from[p * g.a_col];
-  return to;
-}
-
 void direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) {
   FRAZIL_DISPATCH(gemm_i8_direct(g, signed_a, signed_b, begin, end));
 }
@@ -58,7 +49,9 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .k = g.k,
           .signed_a = signed_a,
           .signed_b = signed_b,
-          .a = {.row = strided_row, .context = &g, .in_place = g.a_col == 1},
+          .a = g.a,
+          .a_row = g.a_row,
+          .a_col = g.a_col,
           .packed_b = g.packed_b,
           .begin_col = g.first_col,
           .end_col = g.past_col,
@@ -76,7 +69,7 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
 void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t first, int64_t past, int64_t begin, int64_t end,
                std::byte* scratch) {
   const int64_t chunk = chunk_cols(g.k, g.n);
-  std::byte* const packed = scratch + byte_product_scratch(g.k);
+  std::byte* const packed = scratch + byte_product_scratch(g.k, 0);
   const bool reports = all.on_tile != nullptr && (chunk >= past - first || !all.on_tile->whole_rows);
   for (int64_t j = first; j < past && !stop_requested(); j += chunk) {
     ByteProduct part = all;
@@ -191,26 +184,45 @@ std::size_t byte_passed_bytes(int64_t n, int64_t k) noexcept {
 
 std::size_t gemm_i8_passed_bytes(int64_t, int64_t n, int64_t k) noexcept { return byte_passed_bytes(n, k); }
 
-std::size_t byte_product_scratch(int64_t k) noexcept {
-  const int64_t bytes =
-      byte_block_bytes(k) + kByteBuffers * k + static_cast<int64_t>(sizeof(std::int32_t)) * kByteRowBlock;
-  return static_cast<std::size_t>((bytes + 2 * kLineBytes) / kLineBytes * kLineBytes);
+namespace {
+
+/// The parts of the scratch of byte_product().
+struct Parts {
+  ProductScratch at;
+  int64_t bytes;
+  Parts(int64_t k, int64_t taps, void* memory) {
+    Carver carver(memory);
+    at.a = carver.take<std::byte>(byte_block_bytes(k));
+    at.at = carver.take<const std::byte*>(kByteRowBlock * taps);
+    at.row = carver.take<std::byte>(kPanelRows * k);
+    bytes = carver.used() + kLineBytes;
+  }
+};
+
+void run(const ByteProduct& g, int64_t begin, int64_t end, const ProductScratch& s) {
+#if defined(__x86_64__)
+  if (current_isa() == Isa::avx512 && uses_byte_dot()) return isa_avx512vnni::gemm_i8_packed(g, begin, end, s);
+#elif defined(__aarch64__)
+  if (current_isa() == Isa::neon && uses_byte_dot()) return isa_neondot::gemm_i8_packed(g, begin, end, s);
+#endif
+  FRAZIL_DISPATCH(gemm_i8_packed(g, begin, end, s));
+}
+
+}  // namespace
+
+std::size_t byte_product_scratch(int64_t k, int64_t taps) noexcept {
+  return static_cast<std::size_t>(Parts(k, taps, nullptr).bytes);
 }
 
 void byte_product(const ByteProduct& g, int64_t begin, int64_t end, void* scratch) noexcept {
   if (begin >= end || g.n <= 0) return;
-#if defined(__x86_64__)
-  if (current_isa() == Isa::avx512 && uses_byte_dot()) return isa_avx512vnni::gemm_i8_packed(g, begin, end, scratch);
-#elif defined(__aarch64__)
-  if (current_isa() == Isa::neon && uses_byte_dot()) return isa_neondot::gemm_i8_packed(g, begin, end, scratch);
-#endif
-  FRAZIL_DISPATCH(gemm_i8_packed(g, begin, end, scratch));
+  run(g, begin, end, Parts(g.k, g.runs.point != nullptr ? g.runs.taps : 0, scratch).at);
 }
 
 std::size_t gemm_i8_scratch(int64_t m, int64_t n, int64_t k) noexcept {
   // Whether B is packed already is not known here.
   const std::size_t chunk = m < kFewRows ? 0 : byte_packed_b_bytes(k, chunk_cols(k, n));
-  return byte_product_scratch(k) + chunk;
+  return byte_product_scratch(k, 0) + chunk;
 }
 
 void gemm_i8_rows(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end, void* scratch) noexcept {

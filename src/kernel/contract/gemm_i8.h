@@ -4,28 +4,18 @@
 #include <cstdint>
 
 #include "kernel/contract/gemm_kernel.h"
+#include "kernel/contract/product.h"
 
 // Products of bytes, exact modulo 2^32: what find_gemm() gives for 8-bit integers, and what convolutions of them use.
 namespace frazil::kernel {
-
-/// Rows of bytes: row(context, i, buffer) gives the k elements of row i side by side, in `buffer` if they do not lie
-/// so; never there with `in_place`. Rows of taps may be read through pointers instead: point(context, i, count, to)
-/// gives those of rows [i, i + count) as to[tap][row], to k / taps bytes each.
-struct ByteRows {
-  const void* (*row)(const void* context, std::int64_t i, void* buffer) = nullptr;
-  const void* context = nullptr;
-  bool in_place = false;
-  std::int64_t taps = 1;
-  void (*point)(const void* context, std::int64_t i, std::int64_t count, const std::uint8_t** to) = nullptr;
-  const std::uint8_t** pointers = nullptr;  ///< of kByteRowsAtOnce rows
-};
-inline constexpr std::int64_t kByteRowsAtOnce = 4;
 
 /// C[m,n] = (A[m,k] - a_zero) * (B[k,n] - b_zero), k > 0, with zero points as GemmCall has them.
 struct ByteProduct {
   std::int64_t n = 0, k = 0;
   bool signed_a = false, signed_b = false;
-  ByteRows a;
+  const void* a = nullptr;
+  std::int64_t a_row = 0, a_col = 1;
+  Runs runs;  ///< instead of A, where `point` is there
   const void* packed_b = nullptr;
   std::int64_t begin_col = 0, end_col = 0;  ///< what is computed, from a multiple of 32 on; an end of 0: all columns
   const void *a_zero = nullptr, *b_zero = nullptr;
@@ -54,8 +44,8 @@ void byte_pack_lines(std::int64_t channels, std::int64_t kernel_h, std::int64_t 
 /// What `passed` needs for rows of `n` columns.
 std::size_t byte_passed_bytes(std::int64_t n, std::int64_t k) noexcept;
 
-/// Rows [begin, end). Each concurrent caller has scratch of its own.
-std::size_t byte_product_scratch(std::int64_t k) noexcept;
+/// Rows [begin, end). Each concurrent caller has scratch of its own. `taps` is that of Runs, 0 without them.
+std::size_t byte_product_scratch(std::int64_t k, std::int64_t taps) noexcept;
 void byte_product(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept;
 
 std::size_t gemm_i8_passed_bytes(std::int64_t m, std::int64_t n, std::int64_t k) noexcept;

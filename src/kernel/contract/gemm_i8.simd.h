@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernel/contract/gemm_i8.h"
+#include "kernel/contract/product.simd.h"
 #include "kernel/simd/isa_list.h"
 
 namespace frazil::kernel {
@@ -18,7 +19,6 @@ namespace frazil::kernel {
 constexpr std::int64_t kByteCols = 32;      ///< columns of a packed B panel, [k / 4][32][4], padded with zeros
 constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
 constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
-constexpr std::int64_t kByteBuffers = kByteRowsAtOnce;          ///< rows of A that are written elsewhere before packing
 constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
 
 namespace {
@@ -51,7 +51,7 @@ constexpr std::int64_t kByteColBlock = 512;
 #define FRAZIL_X(ns)                                                                                                  \
   namespace ns {                                                                                                      \
   void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, std::int64_t begin, std::int64_t end) noexcept; \
-  void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, void* scratch) noexcept; \
+  void gemm_i8_packed(const ByteProduct& g, std::int64_t begin, std::int64_t end, const ProductScratch& s) noexcept; \
   }
 FRAZIL_FOR_ISAS(FRAZIL_X)
 #if defined(__x86_64__)

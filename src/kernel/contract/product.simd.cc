@@ -12,6 +12,7 @@
 #include "kernel/contract/float_elements.h"
 #include "kernel/contract/gemm_row.h"
 #include "kernel/contract/results.h"
+#include "kernel/contract/rows_of_a.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -47,7 +48,8 @@ constexpr int kTileVectors = 2;  ///< of tiles of many rows
 template <class E>
 constexpr int64_t kNearElements = kIsHalf<E> ? int64_t{1} << 17 : 8192;
 constexpr int64_t kNearRowElements = int64_t{1} << 17;  ///< the same of whole rows
-constexpr int64_t kAwaitSteps = 100;                    ///< that take longer than to bring a tile of C nearer
+constexpr int64_t kRunStep = 2 * kW;  ///< elements of runs that are packed one by one: their words fill vectors
+constexpr int64_t kAwaitSteps = 100;  ///< that take longer than to bring a tile of C nearer
 
 /// A tile of C.
 struct Tile : TileOperands {
@@ -214,55 +216,6 @@ const TileFn* tiles_for(Reads reads, int vectors, int64_t cols) {
   return nullptr;
 }
 
-// ---- A ----
-
-template <class E>
-class RowsOfA {
- public:
-  RowsOfA(const Product& g, const ProductScratch& s) : g_(g), s_(s) {}
-
-  /// Before rows [first, past) are read.
-  void begin(int64_t first, int64_t past) {
-    block_ = first;
-    if (runs()) g_.runs.point(g_.runs.context, first, past, s_.at);
-  }
-
-  /// Packs a tile's rows.
-  void pack(int64_t first, int64_t rows, std::byte* to) const {
-    const int64_t taps = g_.runs.taps, depth = g_.runs.depth;
-    const Element<E>* from[kPanelRows];
-    if (runs() && (depth % kStep == 0 || taps == 1)) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t r = 0; r < rows; ++r) from[r] = element(s_.at[(first - block_ + r) * taps + tap]);
-        pack_rows<E>(from, 1, rows, depth, to + tap * rows * row_words<E>(depth) * kWord);
-      }
-      return;
-    }
-    for (int64_t r = 0; r < rows; ++r) from[r] = runs() ? gathered(first + r, r) : row(first + r);
-    pack_rows<E>(from, runs() ? 1 : g_.a_col, rows, g_.k, to);
-  }
-
-  const Element<E>* row(int64_t i) const { return static_cast<const Element<E>*>(g_.a) + i * g_.a_row; }
-
- private:
-  static constexpr int64_t kStep = 2 * kW;  ///< elements whose words fill vectors
-
-  bool runs() const { return g_.runs.point != nullptr; }
-  static const Element<E>* element(const std::byte* p) { return reinterpret_cast<const Element<E>*>(p); }
-
-  const Element<E>* gathered(int64_t row, int64_t place) const {
-    const int64_t taps = g_.runs.taps, bytes = g_.runs.depth * static_cast<int64_t>(sizeof(Element<E>));
-    std::byte* const to = s_.row + place * taps * bytes;
-    const std::byte* const* at = s_.at + (row - block_) * taps;
-    for (int64_t t = 0; t < taps; ++t) __builtin_memcpy(to + t * bytes, at[t], static_cast<std::size_t>(bytes));
-    return element(to);
-  }
-
-  const Product& g_;
-  const ProductScratch& s_;
-  int64_t block_ = 0;
-};
-
 /// How `rows` rows are read: where they lie, if their words lie there, and do not all share a set of the first-level
 /// cache.
 template <class E>
@@ -394,13 +347,18 @@ void rows_of(const Product& g, int64_t begin, int64_t end, const ProductScratch&
   if (g.on_tile != nullptr && g.on_tile->whole_rows)
     most = min64(most, max64(4 * kTileRows<E>, kNearRowElements / g.n / kTileRows<E> * kTileRows<E>));
   const RowCut blocks(begin, end, most);
-  RowsOfA<E> a(g, s);
+  RowsOfA a(g, s);
   for (int64_t block = 0; block < blocks.tiles && !stop_requested(); ++block) {
     const RowCut cut(blocks.row(block), blocks.row(block + 1), kTileRows<E>);
     a.begin(cut.begin, cut.begin + cut.rows);
     for (int64_t i = 0; i < cut.tiles && reads == Reads::packed; ++i) {
       const int64_t row = cut.row(i);
-      a.pack(row, cut.row(i + 1) - row, s.a + (row - cut.begin) * words * kWord);
+      a.template pack<Element<E>, kRunStep>(
+          row, cut.row(i + 1) - row,
+          [&](const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, int64_t done) {
+            pack_rows<E>(from, step, rows, n,
+                         s.a + (row - cut.begin) * words * kWord + rows * row_words<E>(done) * kWord);
+          });
     }
     BlockOfRows<E>(g, cut, s, reads).run();
   }

@@ -11,6 +11,8 @@
 //   Words<R, bool>    a word of each of R rows, in memory `step` bytes apart or, if true, side by side; add(sum, part,
 //   r)
 
+#include <type_traits>
+
 #include "kernel/contract/product.h"
 #include "kernel/simd/f32_lanes.h"
 #include "kernel/simd/nearer.h"
@@ -22,6 +24,16 @@ constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
 constexpr int64_t kWord = 4;        ///< bytes of a word
 constexpr int64_t kLine = 64;       ///< bytes of a cache line
 constexpr int64_t kAheadSteps = 4;  ///< between prefetches
+
+/// Words of rows that are loaded one by one.
+template <class E>
+struct SingleWords {
+  const std::byte* at;
+  int64_t row;
+  FRAZIL_INLINE SingleWords(const std::byte* a, int64_t step) : at(a), row(step) {}
+  FRAZIL_INLINE auto word(int r) const { return E::word(at + r * row); }
+  FRAZIL_INLINE void add(auto& sum, auto part, auto word, int) const { E::add(sum, part, word); }
+};
 
 /// How a tile reads A.
 enum class Reads : std::uint8_t {
@@ -57,29 +69,66 @@ FRAZIL_INLINE void add_step(typename E::Sum (&sums)[R][NV], const std::byte* b, 
     for (int v = 0; v < NV; ++v) part[v] = E::part(raw[v], i);
     const auto& factors = words(i);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r) {
+      const auto word = factors.word(r);
 #pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) factors.add(sums[r][v], part[v], r);
+      for (int v = 0; v < NV; ++v) factors.add(sums[r][v], part[v], word, r);
+    }
   }
 }
 
+/// Sums that are added to others at the end: where few of them do not hide how long each takes. Of exact sums alone.
+template <class E, int R, int NV, int Chains>
+struct MoreSums {
+  typename E::Sum at[Chains > 0 ? Chains : 1][R][NV] = {};
+  FRAZIL_INLINE void add_to(typename E::Sum (&sums)[R][NV]) const {
+    if constexpr (Chains > 0) {
+#pragma GCC unroll 4
+      for (int s = 0; s < Chains; ++s)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+          for (int v = 0; v < NV; ++v) E::merge(sums[r][v], at[s][r][v]);
+    }
+  }
+};
+/// Runs `step` for chain 0, then for the others in turns, until `steps` are done.
+template <int Chains>
+FRAZIL_INLINE void in_chains(int64_t i, int64_t steps, auto step) {
+  if constexpr (Chains > 1) {
+    for (; i + Chains <= steps; i += Chains) {
+      step(std::integral_constant<int, 0>());
+      step(std::integral_constant<int, 1>());
+      if constexpr (Chains == 4) step(std::integral_constant<int, 2>()), step(std::integral_constant<int, 3>());
+    }
+  }
+#pragma GCC unroll 2
+  for (; i < steps; ++i) step(std::integral_constant<int, 0>());
+}
+
 /// All steps, of A that is packed or read in rows.
-template <class E, int R, int NV, bool Packed, bool Tail>
+template <class E, int R, int NV, bool Packed, bool Tail, int Chains = 1>
 FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&sums)[R][NV]) {
   const int64_t a_row = Packed ? kWord : t.a_row, a_step = Packed ? t.a_step : kWord;
   const int64_t panel = NV > kPanelVectors ? t.b_panel : 0, b_step = t.b_step;
   const std::byte* a = t.a;
   const std::byte* b = t.b;
+  MoreSums<E, R, NV, Chains - 1> more;
   const auto get = [&](const std::byte* from, int v, int all) __attribute__((always_inline)) {
     if constexpr (Tail) {
       if (all == NV - 1) return E::get(from, v, mask);
     }
     return E::get(from, v);
   };
-  const auto step = [&] __attribute__((always_inline)) {
-    add_step<E>(sums, b, panel, get, [&](int i) __attribute__((always_inline)) {
+  const auto step = [&](auto chain) __attribute__((always_inline)) {
+    const auto words = [&](int i) __attribute__((always_inline)) {
       return typename E::template Words<R, Packed>(a + i * a_step, a_row);
-    });
+    };
+    if constexpr (chain == 0) {
+      add_step<E>(sums, b, panel, get, words);
+    } else {
+      add_step<E>(more.at[chain - 1], b, panel, get, words);
+    }
     a += E::kParts * a_step;
     b += b_step;
     asm volatile("" : "+r"(a));  // else the loads of later steps come first, and take the registers of the sums
@@ -92,10 +141,11 @@ FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&
     for (; i + kAheadSteps <= t.steps; i += kAheadSteps) {
       if (ahead < end) ahead = bring_nearer(ahead, each);
 #pragma GCC unroll 4
-      for (int64_t s = 0; s < kAheadSteps; ++s) step();
+      for (int64_t s = 0; s < kAheadSteps; ++s) step(std::integral_constant<int, 0>());
     }
   }
-  for (; i < t.steps; ++i) step();
+  in_chains<Chains>(i, t.steps, step);
+  more.add_to(sums);
 }
 
 /// Words of rows behind pointers of their own.
@@ -111,7 +161,8 @@ struct RunWords {
     place += kWord;
     asm volatile("" : "+r"(place));
   }
-  FRAZIL_INLINE void add(typename E::Sum& sum, typename E::Part part, int r) const { E::add(sum, part, at[r] + place); }
+  FRAZIL_INLINE auto word(int r) const { return E::word(at[r] + place); }
+  FRAZIL_INLINE void add(typename E::Sum& sum, typename E::Part part, auto word, int) const { E::add(sum, part, word); }
 };
 
 /// Words of rows `row` bytes apart.
@@ -124,26 +175,45 @@ struct EvenWords {
     at += kWord;
     asm volatile("" : "+r"(at));  // else there is a pointer for each row, for which there are no registers
   }
-  FRAZIL_INLINE void add(typename E::Sum& sum, typename E::Part part, int r) const { E::add(sum, part, at + r * row); }
+  FRAZIL_INLINE auto word(int r) const { return E::word(at + r * row); }
+  FRAZIL_INLINE void add(typename E::Sum& sum, typename E::Part part, auto word, int) const { E::add(sum, part, word); }
 };
 
 /// The same of A that is read in runs; E::kParts is 1.
-template <class E, int R, int NV, class Words>
+template <class E, int R, int NV, class Words, int Chains = 1>
 FRAZIL_INLINE void sum_runs(const TileOperands& t, typename E::Sum (&sums)[R][NV]) {
   const std::byte *b = t.b, *ahead = t.ahead;
   const int64_t lines = ceil_div(t.ahead_lines, t.taps), b_step = t.b_step;
+  MoreSums<E, R, NV, Chains - 1> more;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     Words words(t, tap);
     for (int64_t i = 0; i < lines && ahead != nullptr; ++i) __builtin_prefetch(ahead + i * kLine, 0, 2);
     if (ahead != nullptr) ahead += lines * kLine;
-#pragma GCC unroll 2
-    for (int64_t i = 0; i < t.steps; ++i, b += b_step) {
-      add_step<E>(
-          sums, b, 0, [](const std::byte* from, int v, int) __attribute__((always_inline)) { return E::get(from, v); },
-          [&](int) __attribute__((always_inline)) -> const Words& { return words; });
+    const auto get = [](const std::byte* from, int v, int) __attribute__((always_inline)) { return E::get(from, v); };
+    const auto same = [&](int) __attribute__((always_inline)) -> const Words& { return words; };
+    in_chains<Chains>(0, t.steps, [&](auto chain) __attribute__((always_inline)) {
+      if constexpr (chain == 0) {
+        add_step<E>(sums, b, 0, get, same);
+      } else {
+        add_step<E>(more.at[chain - 1], b, 0, get, same);
+      }
       words.next();
-    }
+      b += b_step;
+    });
   }
+  more.add_to(sums);
+}
+
+using U32x4 = std::uint32_t __attribute__((vector_size(16)));
+
+/// Four rows of four words, turned.
+FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
+  const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+  store(to + next, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+  store(to + 2 * next, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+  store(to + 3 * next, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
 }
 
 /// Rows cut into tiles of nearly equal height.

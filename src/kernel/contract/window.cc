@@ -61,12 +61,12 @@ WindowShape window_shape(const ConvParams& p, int64_t multiple) noexcept {
 std::size_t window_buffer_bytes(const ConvParams& p, const WindowShape& s, int64_t elem_bytes, int64_t rows) noexcept {
   // Lines that rows need, with those between images.
   const int64_t lines = (ceil_div(rows, p.out_w) + 1) * (p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1);
-  const int64_t elements = s.lines ? lines * padded_width(p) * s.channels : s.channels;
-  return static_cast<std::size_t>(round_up(elements * elem_bytes, kLineBytes));
+  const int64_t pixels = s.lines ? lines * padded_width(p) : 1, past = s.lines ? lines * kPastLine : kPastLine;
+  return static_cast<std::size_t>(round_up(pixels * s.channels * elem_bytes + past, kLineBytes));
 }
 
 WindowReader::WindowReader(const ConvParams& p, const WindowShape& s, int64_t elem_bytes, const void* x,
-                           const int64_t* strides, int64_t first, std::byte* buffer)
+                           const int64_t* strides, int64_t first, std::byte* buffer, std::uint8_t outside)
     : p_(p),
       s_(s),
       bytes_(elem_bytes),
@@ -75,10 +75,11 @@ WindowReader::WindowReader(const ConvParams& p, const WindowShape& s, int64_t el
       line_(strides[1]),
       pixel_(strides[2]),
       channel_(strides[3]),
-      buffer_(buffer) {
+      buffer_(buffer),
+      outside_(outside) {
   if (image_ == 0 && line_ == 0 && pixel_ == 0 && channel_ == 0)
     channel_ = 1, pixel_ = p.in_c, line_ = p.in_w * p.in_c, image_ = p.in_h * line_;
-  if (!s.lines) std::memset(buffer, 0, static_cast<std::size_t>(s.channels * elem_bytes));
+  if (!s.lines) std::memset(buffer, outside, static_cast<std::size_t>(s.channels * elem_bytes + kPastLine));
 }
 
 void WindowReader::point(const void* self, int64_t begin, int64_t end, const std::byte** at) {
@@ -98,6 +99,8 @@ int64_t WindowReader::step(const void* self, int64_t begin, int64_t end) {
   const bool one_line = first.item == last.item && first.y == last.y;
   return one_line && (reader.s_.lines || reader.is_inside(first, last)) ? reader.step() : Runs::kUneven;
 }
+
+int64_t WindowReader::line_bytes() const { return padded_width(p_) * s_.channels * bytes_ + kPastLine; }
 
 WindowReader::Position WindowReader::position(int64_t row) const {
   return {row / (p_.out_h * p_.out_w), row / p_.out_w % p_.out_h, row % p_.out_w};
@@ -142,7 +145,7 @@ void WindowReader::at_pixels(const Position& first, int64_t count, const std::by
 
 /// Copies the lines that each line of outputs needs, unless the one before has them.
 void WindowReader::at_lines(int64_t begin, int64_t end, const std::byte** at) const {
-  const int64_t width = padded_width(p_) * s_.channels * bytes_, tall = (p_.kernel_h - 1) * p_.dilation_h + 1;
+  const int64_t width = line_bytes(), tall = (p_.kernel_h - 1) * p_.dilation_h + 1;
   std::byte* lines = buffer_;
   int64_t copied = -1, first = 0, past = 0;  // lines [first, past) of image `copied`
   for (int64_t row = begin; row < end;) {
@@ -180,8 +183,8 @@ void WindowReader::copy_line(int64_t item, int64_t y, std::byte* to) const {
   const bool inside = y >= 0 && y < p_.in_h && lo < hi;
   const int64_t begin = inside ? lo : width, end = inside ? hi : width;
   const bool padded = s_.channels != p_.in_c;
-  std::memset(to, 0, static_cast<std::size_t>((padded ? width : begin) * pixel));
-  std::memset(to + end * pixel, 0, static_cast<std::size_t>((width - end) * pixel));
+  std::memset(to, outside_, static_cast<std::size_t>((padded ? width : begin) * pixel));
+  std::memset(to + end * pixel, outside_, static_cast<std::size_t>((width - end) * pixel + kPastLine));
   if (!inside) return;
   const std::byte* const from = x_ + (item * image_ + y * line_) * bytes_;
   std::byte* const at = to + lo * pixel;

@@ -24,13 +24,15 @@ struct WindowShape {
 bool window_copies_lines(const ConvParams& p) noexcept;
 WindowShape window_shape(const ConvParams& p, std::int64_t multiple) noexcept;
 
-/// Reads images whose elements have 2 or 4 bytes; positions outside read as zeros.
+inline constexpr std::int64_t kPastLine = 16;  ///< bytes that may be read behind a line
+
+/// Reads images whose elements have 1, 2 or 4 bytes; each byte of positions outside is `outside`.
 class WindowReader {
  public:
   /// `strides`: of x in elements, for image, line, pixel and channel, where lines are copied; all 0: x is contiguous.
   /// `first`: of the channels of a group. `buffer`: window_buffer_bytes(), aligned to 64; it is written here.
   WindowReader(const ConvParams& p, const WindowShape& s, std::int64_t elem_bytes, const void* x,
-               const std::int64_t* strides, std::int64_t first, std::byte* buffer);
+               const std::int64_t* strides, std::int64_t first, std::byte* buffer, std::uint8_t outside = 0);
 
   /// The pointers of rows [begin, end), [row][tap]: Runs::point.
   static void point(const void* self, std::int64_t begin, std::int64_t end, const std::byte** at);
@@ -43,6 +45,7 @@ class WindowReader {
   };
   Position position(std::int64_t row) const;
   bool is_inside(const Position& first, const Position& last) const;
+  std::int64_t line_bytes() const;
   std::int64_t step() const { return p_.stride_w * (s_.lines ? s_.channels : pixel_) * bytes_; }
   void at_pixels(const Position& first, std::int64_t count, const std::byte** at) const;
   void at_lines(std::int64_t begin, std::int64_t end, const std::byte** at) const;
@@ -57,6 +60,7 @@ class WindowReader {
   const std::byte* x_;
   std::int64_t image_, line_, pixel_, channel_;  // strides
   std::byte* buffer_;
+  int outside_;
 };
 /// `rows`: most in one call of point().
 std::size_t window_buffer_bytes(const ConvParams& p, const WindowShape& s, std::int64_t elem_bytes,

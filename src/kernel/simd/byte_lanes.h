@@ -3,12 +3,10 @@
 // Vectors of 16-bit numbers whose products are summed in pairs. For translation units of one instruction set, as
 // math_lanes.h.
 
-#include "kernel/simd/math_lanes.h"
+#include "kernel/simd/f32_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
-
-constexpr int kW = static_cast<int>(sizeof(I32v) / sizeof(std::int32_t));
 
 using I16v = std::int16_t __attribute__((vector_size(kVectorBytes)));
 FRAZIL_INLINE void add_pairs(I32v& sum, I32v b, I32v a) {

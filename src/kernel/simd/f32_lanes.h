@@ -128,12 +128,14 @@ class Factors {
 #pragma GCC unroll 16
     for (int q = 0; q < kQuads; ++q) quads_[q] = load_4(from + 4 * q);
   }
-  /// sum += number r * b.
-  FRAZIL_INLINE void add(F32v& sum, F32v b, int r) const {
+  /// Number r, unless it is a lane.
+  FRAZIL_INLINE F32v word(int r) const { return r < 4 * kQuads ? F32v{} : set1(load_1(from_ + r * step_)); }
+  /// sum += number r * b; `word` is word(r).
+  FRAZIL_INLINE void add(F32v& sum, F32v b, F32v word, [[maybe_unused]] int r) const {
 #if defined(FRAZIL_NEON)
     if (r < 4 * kQuads) return add_lane(sum, b, quads_[r / 4], r % 4);
 #endif
-    sum = mul_add(set1(load_1(from_ + r * step_)), b, sum);
+    sum = mul_add(word, b, sum);
   }
 
  private:
