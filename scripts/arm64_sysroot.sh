@@ -8,7 +8,7 @@ packages=(
   libc6-dev libstdc++-12-dev
   libprotozero-dev libtbb-dev libre2-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libssl-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
-  libgtest-dev libgmock-dev
+  libboost-dev libboost-context-dev libgtest-dev libgmock-dev
 )
 wanted=$(printf '%s\n' "${packages[@]}")
 [[ -e $sysroot/packages && $(<"$sysroot/packages") == "$wanted" ]] && exit 0

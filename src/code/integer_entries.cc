@@ -77,8 +77,8 @@ Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s)
   s.conv.form.has_w_zero = s.operands > 3 && cx.in[3].given;
   const WeightRef& weight = cx.weights[1];
   if (!weight) return fail(Code::internal, "the weights are not constant");
-  const PackFormat format{PackFormat::Layout::byte_conv_nhwc,
-                          {p.out_c, s.conv.form.has_w_zero ? -p.in_c : p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+  PackedKernels format = packed_kernels(cx.in[1].elem, true, p);
+  format.zero_points = s.conv.form.has_w_zero;
   FRAZIL_TRY(s.conv.packed_w,
              cx.packed.get(weight, format, kernel::byte_nhwc_packed_w_bytes(s.conv.form), [&](std::byte* to) {
                kernel::byte_nhwc_pack_w(s.conv.form, weight.bytes.data(), s.conv.signed_w, to);

@@ -21,7 +21,7 @@ Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g
   if (kernel.pack_b == nullptr || !weight || g.n * g.k < 1024) return {};
   const std::size_t bytes = kernel.packed_b_bytes(g.k, g.n);
   if (g.m < 2 && !kernel.always_packs && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return {};
-  const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col}};
+  const PackedMatrices format{kernel.b, g.k, g.n, g.b_row, g.b_col};
   FRAZIL_TRY(g.packed_b, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
     kernel::GemmCall b = g;
     b.b = weight.bytes.data();
@@ -45,7 +45,7 @@ Status pack_stack(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCal
   if (kernel.pack_b == nullptr || weight.buffer == nullptr || !dense || g.m < 2 || g.n * g.k < 1024) return {};
   const std::size_t count = weight.bytes.size() / matrix, packed = kernel.packed_b_bytes(g.k, g.n);
   if (count * matrix != weight.bytes.size()) return {};
-  const PackFormat format{PackFormat::Layout::gemm_b, {g.k, g.n, g.b_row, g.b_col, static_cast<std::int64_t>(count)}};
+  const PackedMatrices format{kernel.b, g.k, g.n, g.b_row, g.b_col, static_cast<std::int64_t>(count)};
   const WeightRef whole{weight.buffer, weight.bytes};
   FRAZIL_TRY(g.packed_b, cx.packed.get(whole, format, count * packed, [&](std::byte* to) {
     kernel::GemmCall b = g;

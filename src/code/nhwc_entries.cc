@@ -55,8 +55,7 @@ Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   const WeightRef& weight = cx.weights[1];
   const std::size_t bytes = kernel::nhwc_packed_w_bytes(s.conv);
   if (weight) {
-    const std::int64_t order = s.conv.elem == Elem::f32 ? p.groups : p.dilation_w == 1 ? -1 : -2;
-    const PackFormat format{PackFormat::Layout::conv_nhwc, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, order}};
+    const PackedKernels format = packed_kernels(s.conv.elem, true, p);
     FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes,
                                        [&](std::byte* to) { kernel::nhwc_pack_w(s.conv, weight.bytes.data(), to); }));
     cut(cx, s);

@@ -31,7 +31,7 @@ Result<const std::byte*> pack_rows(Prepare& cx, std::size_t operand, std::int64_
   const WeightRef weight =
       cx.weights[operand].part(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(rows) * row);
   const auto bytes = kernel::packed_b_bytes(Elem::f32, cols, rows);
-  const PackFormat format{PackFormat::Layout::gemm_b, {cols, rows, 1, cols}};
+  const PackedMatrices format{Elem::f32, cols, rows, 1, cols};
   return cx.packed.get(weight, format, bytes,
                        [&](std::byte* to) { kernel::pack_b(Elem::f32, cols, rows, weight.bytes.data(), 1, cols, to); });
 }

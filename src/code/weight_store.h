@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/elem.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "tensor/buffer.h"
@@ -27,13 +29,48 @@ struct WeightRef {
   WeightRef part(std::size_t offset, std::size_t size) const { return {buffer, bytes.subspan(offset, size), moving}; }
 };
 
-/// How a weight is packed: a kernel's layout and what it depends on. Equal formats give equal bytes.
-struct PackFormat {
-  enum class Layout : std::uint8_t { gemm_b, conv, conv_nhwc, byte_conv_nhwc };
-  Layout layout = Layout::gemm_b;
-  std::array<std::int64_t, 5> numbers{};
-  auto operator<=>(const PackFormat&) const = default;
+/// B of products, as GemmKernel::pack_b packs it: `count` matrices, one behind the other.
+struct PackedMatrices {
+  static constexpr std::string_view kName = "matrices";
+  Elem elem = Elem::f32;
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t row_step = 0, col_step = 0;  ///< in the weight, in elements
+  std::int64_t count = 1;
+  auto operator<=>(const PackedMatrices&) const = default;
+  static void fields(auto& self, auto&& v) {
+    v("elem", self.elem);
+    v("rows", self.rows);
+    v("cols", self.cols);
+    v("row_step", self.row_step);
+    v("col_step", self.col_step);
+    v("count", self.count);
+  }
 };
+
+/// Weights of a convolution.
+struct PackedKernels {
+  static constexpr std::string_view kName = "kernels";
+  Elem elem = Elem::f32;
+  bool channels_last = false;  ///< of the image
+  bool adjacent = true;        ///< dilation_w is 1
+  bool zero_points = false;    ///< weights have them
+  std::int64_t out_c = 0, in_c = 0, kernel_h = 0, kernel_w = 0, groups = 1;
+  auto operator<=>(const PackedKernels&) const = default;
+  static void fields(auto& self, auto&& v) {
+    v("elem", self.elem);
+    v("channels_last", self.channels_last);
+    v("adjacent", self.adjacent);
+    v("zero_points", self.zero_points);
+    v("out_c", self.out_c);
+    v("in_c", self.in_c);
+    v("kernel_h", self.kernel_h);
+    v("kernel_w", self.kernel_w);
+    v("groups", self.groups);
+  }
+};
+
+/// How a weight is packed: all that its packed bytes depend on. Equal formats give equal bytes.
+using PackFormat = std::variant<PackedMatrices, PackedKernels>;
 
 /// The packed form of a weight. It lives as long as somebody refers to it.
 class PackedWeight {

@@ -19,7 +19,7 @@ Status prepare_conv_rows(Prepare& cx, ConvState& s) {
   const kernel::ConvParams& p = s.params;
   const WeightRef& weight = cx.weights[1];
   const std::int64_t depth = p.in_c * p.kernel_h * p.kernel_w;
-  const PackFormat format{PackFormat::Layout::gemm_b, {depth, p.out_c, 1, depth}};
+  const PackedMatrices format{Elem::f32, depth, p.out_c, 1, depth};
   const auto bytes = static_cast<std::size_t>(kernel::conv_rows_packed_w_bytes(p));
   FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
     kernel::conv_rows_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
@@ -47,7 +47,7 @@ Status prepare_conv(Prepare& cx, const params::Conv& how, ConvState& s) {
   if (weight && !y.empty() && kernel::conv_has_few_positions(p)) return prepare_conv_rows(cx, s);
   const auto bytes = static_cast<std::size_t>(kernel::conv_packed_w_bytes(p));
   if (weight) {
-    const PackFormat format{PackFormat::Layout::conv, {p.out_c, p.in_c, p.kernel_h, p.kernel_w, p.groups}};
+    const PackedKernels format = packed_kernels(Elem::f32, false, p);
     FRAZIL_TRY(s.packed, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
       kernel::conv_pack_w(p, as<const float>(const_cast<std::byte*>(weight.bytes.data())), to);
     }));

@@ -41,6 +41,18 @@ void read_conv(const Prepare& cx, const How& how, bool channels_last, kernel::Co
   read_window(cx, how.window, channels_last, p);
 }
 
+/// How the weights of a convolution are packed.
+inline PackedKernels packed_kernels(Elem elem, bool channels_last, const kernel::ConvParams& p) {
+  return {.elem = elem,
+          .channels_last = channels_last,
+          .adjacent = p.dilation_w == 1,
+          .out_c = p.out_c,
+          .in_c = p.in_c,
+          .kernel_h = p.kernel_h,
+          .kernel_w = p.kernel_w,
+          .groups = p.groups};
+}
+
 /// Which operands of a convolution work on its output channels and its result. Numbers of operands; 0: none.
 struct ColumnOperands {
   std::size_t bias = 0, scale = 0, shift = 0, addend = 0;

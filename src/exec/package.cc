@@ -23,10 +23,9 @@
 
 // The layout: kMagic, the length of the index as 16 hexadecimal digits, the index's digest, the index, then the parts,
 // each at a multiple of kPartAlignment. The index is JSON: {"version", "isa", "shapes", "choices", "graph": part,
-// "weights":
-// [{"name", "elem", "dims", "at": part}], "forms": [{"weight", "offset", "bytes", "layout", "numbers", "at": part}],
-// "code": [{"key": digest, "at": part}]}, where a part is [offset, bytes] from the first part on. Weights are not part
-// of a digest: reading them all would cost what mapping saves.
+// "weights": [{"name", "elem", "dims", "at": part}], "forms": [{"weight", "offset", "bytes", "format": json_of(), "at":
+// part}], "code": [{"key": digest, "at": part}]}, where a part is [offset, bytes] from the first part on. Weights are
+// not part of a digest: reading them all would cost what mapping saves.
 
 namespace frazil::exec {
 namespace {
@@ -34,7 +33,7 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kMagic = "FRAZIL PACKAGE 3\n";
+constexpr std::string_view kMagic = "FRAZIL PACKAGE 4\n";
 constexpr std::size_t kHead = kMagic.size() + 16 + 64;
 constexpr std::size_t kPartAlignment = 4096;
 
@@ -56,6 +55,45 @@ Result<Graph> graph_of(std::string_view text, const Weights& weights) {
 Bytes padding_behind(std::size_t bytes) {
   static const std::vector<std::byte> kZeros(kPartAlignment);
   return Bytes(kZeros).first(round_to_part(bytes) - bytes);
+}
+
+/// {"kind": its name, and its fields}.
+Json json_of(const code::PackFormat& format) {
+  return std::visit(
+      [](const auto& f) {
+        Json json{{"kind", f.kName}};
+        f.fields(f, [&]<class T>(const char* name, const T& value) {
+          if constexpr (std::is_same_v<T, Elem>) {
+            json[name] = name_of(value);
+          } else {
+            json[name] = value;
+          }
+        });
+        return json;
+      },
+      format);
+}
+
+/// Of what json_of() writes; nothing for other formats.
+std::optional<code::PackFormat> format_of(const Json& json) {
+  std::optional<code::PackFormat> format;
+  const auto read = [&]<class F>(F f) {
+    if (json.at("kind").get<std::string>() != F::kName) return;
+    bool known = true;
+    F::fields(f, [&]<class T>(const char* name, T& value) {
+      if constexpr (std::is_same_v<T, Elem>) {
+        const auto elem = elem_from_name(json.at(name).get<std::string>());
+        known = elem.has_value();
+        value = elem.value_or(value);
+      } else {
+        json.at(name).get_to(value);
+      }
+    });
+    if (known) format = f;
+  };
+  read(code::PackedMatrices());
+  read(code::PackedKernels());
+  return format;
 }
 
 // ---- writing ----
@@ -85,8 +123,7 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
       forms.push_back({{"weight", name},
                        {"offset", form.offset},
                        {"bytes", form.bytes},
-                       {"layout", static_cast<int>(form.format.layout)},
-                       {"numbers", form.format.numbers},
+                       {"format", json_of(form.format)},
                        {"at", parts.add({form.form->data(), form.form->bytes()})}});
     }
     list.push_back({{"name", name},
@@ -283,11 +320,11 @@ class Reader {
         return damaged(path(), "a packed weight");
       }
       FRAZIL_TRY(const Bytes form, part(f.at("at")));
-      const code::PackFormat format{static_cast<code::PackFormat::Layout>(f.at("layout").get<int>()),
-                                    f.at("numbers").get<std::array<std::int64_t, 5>>()};
+      const auto format = format_of(f.at("format"));
+      if (!format) return damaged(path(), "a packed weight");
       const Tensor& t = at->second;
       const code::WeightRef weight{&t.buffer(), Bytes(t.data() + offset, size)};
-      held_->forms.push_back(code::WeightStore::global().adopt(weight, format, Buffer::borrow(form, held_->file)));
+      held_->forms.push_back(code::WeightStore::global().adopt(weight, *format, Buffer::borrow(form, held_->file)));
     }
     return {};
   }

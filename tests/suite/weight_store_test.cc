@@ -14,7 +14,7 @@ code::WeightRef all_of(const Buffer& buffer) { return {&buffer, std::span(buffer
 
 std::shared_ptr<const code::PackedWeight> packed(const Buffer& buffer, std::int64_t number) {
   return code::WeightStore::global()
-      .get(all_of(buffer), {.numbers = {number}}, 64, [](std::byte* to) { *to = std::byte{1}; })
+      .get(all_of(buffer), code::PackedMatrices{.rows = number}, 64, [](std::byte* to) { *to = std::byte{1}; })
       .value();
 }
 
