@@ -162,6 +162,13 @@ void pack_four_rows(const Element<E>* const (&from)[4], int64_t n, std::byte* to
 template <class E>
 void pack_rows(const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, std::byte* to) {
   const int64_t next = rows * kWord;
+  if constexpr (!kIsHalf<E>) {
+    if (step != 1 && from[rows - 1] == from[0] + (rows - 1)) {  // rows that lie side by side already
+      for (int64_t p = 0; p < n; ++p)
+        __builtin_memcpy(to + p * next, from[0] + p * step, static_cast<std::size_t>(next));
+      return;
+    }
+  }
   int64_t r = 0;
   for (; step == 1 && r + 4 <= rows; r += 4) {
     const Element<E>* const four[4] = {from[r], from[r + 1], from[r + 2], from[r + 3]};

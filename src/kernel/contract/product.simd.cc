@@ -258,29 +258,29 @@ class BlockOfRows {
   }
 
   void run() {
-    const bool by_columns = g_.on_tile != nullptr && !g_.on_tile->whole_rows;
+    // One tile of few rows waits for memory: it reads several panels side by side.
     const int vectors =
         cut_.tiles == 1 && reads_ != Reads::runs ? most_vectors<E>(static_cast<int>(cut_.rows)) : kTileVectors;
     const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
-    if (g_.backwards) columns(wide, g_.n, kTileVectors, by_columns);
+    by_columns_ = g_.on_tile != nullptr && !g_.on_tile->whole_rows && wide == 0;
+    if (g_.backwards) columns_from(wide);
     for (int64_t col = 0; col < wide && !stop_requested(); col += width)
       tiles(g_.backwards ? wide - width - col : col, width, vectors, nullptr);
-    if (!g_.backwards) columns(wide, g_.n, kTileVectors, by_columns);
-    if (g_.on_tile != nullptr && !stop_requested()) report(by_columns && wide == 0 ? reported_ : 0, g_.n);
+    if (!g_.backwards) columns_from(wide);
+    if (g_.on_tile != nullptr && !stop_requested()) report(g_.n);
   }
 
  private:
-  /// Columns [from, to) one after the other. Each tile brings a part of the next panel nearer.
-  void columns(int64_t from, int64_t to, int vectors, bool by_columns) {
-    const int64_t width = vectors * kW, parts = kPanelCols / width;
-    tile_.ahead_lines = ceil_div(tile_.b_panel / kLine, cut_.tiles * parts);
-    for (int64_t col = from; col < to && !stop_requested(); col += width) {
-      if (by_columns && from == 0 && col % kPanelCols == 0 && (col - reported_) * cut_.rows >= kNearElements<E>)
-        report(reported_, col), reported_ = col;
+  /// Columns from `first` on, one after the other. Each tile brings a part of the next panel nearer.
+  void columns_from(int64_t first) {
+    constexpr int64_t kWidth = kTileVectors * kW, kParts = kPanelCols / kWidth;
+    tile_.ahead_lines = ceil_div(tile_.b_panel / kLine, cut_.tiles * kParts);
+    for (int64_t col = first; col < g_.n && !stop_requested(); col += kWidth) {
+      if (by_columns_ && col % kPanelCols == 0 && (col - reported_) * cut_.rows >= kNearElements<E>) report(col);
       const int64_t next = (col / kPanelCols + 1) * kPanelCols;
-      const std::byte* ahead = g_.b_row == 0 && next < to ? panel(next) : nullptr;
-      if (ahead != nullptr) ahead += col % kPanelCols / width * cut_.tiles * tile_.ahead_lines * kLine;
-      tiles(col, min64(width, to - col), to - col <= kW ? 1 : vectors, ahead);
+      const std::byte* ahead = g_.b_row == 0 && next < g_.n ? panel(next) : nullptr;
+      if (ahead != nullptr) ahead += col % kPanelCols / kWidth * cut_.tiles * tile_.ahead_lines * kLine;
+      tiles(col, min64(kWidth, g_.n - col), g_.n - col <= kW ? 1 : kTileVectors, ahead);
     }
   }
 
@@ -324,8 +324,10 @@ class BlockOfRows {
     }
   }
 
-  void report(int64_t from, int64_t to) const {
-    (*g_.on_tile)(cut_.begin, cut_.begin + cut_.rows, g_.first_col + from, g_.first_col + to);
+  /// Tells of columns up to `past`.
+  void report(int64_t past) {
+    (*g_.on_tile)(cut_.begin, cut_.begin + cut_.rows, g_.first_col + reported_, g_.first_col + past);
+    reported_ = past;
   }
 
   const Product& g_;
@@ -336,7 +338,8 @@ class BlockOfRows {
   Results out_;
   Tile tile_;
   int64_t steps_[ceil_div(kMostRunRows, kTileRows<E>) + 1];  ///< of rows in runs: Runs::step() of each tile
-  int64_t reported_ = 0;
+  bool by_columns_ = false;                                  // columns are reported as soon as they are there
+  int64_t reported_ = 0;                                     // columns
 };
 
 template <class E>
@@ -426,9 +429,9 @@ class RowProduct {
   }
 
  private:
-  void put(RowTileFn run, int64_t col, int64_t lanes) {
+  void put(RowTileFn row, int64_t col, int64_t lanes) {
     t_.b = static_cast<const std::byte*>(g_.packed_b) + col / kPanelCols * t_.b_panel + col % kPanelCols * kWord;
-    run(t_, lanes, out_.at(0, col));
+    row(t_, lanes, out_.at(0, col));
   }
 
   /// Columns [col, end) in tiles of S chains, of any width.

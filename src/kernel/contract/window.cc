@@ -188,12 +188,11 @@ void WindowReader::copy_line(int64_t item, int64_t y, std::byte* to) const {
   if (!inside) return;
   const std::byte* const from = x_ + (item * image_ + y * line_) * bytes_;
   std::byte* const at = to + lo * pixel;
-  if (bytes_ == sizeof(float)) {
-    copy_pixels(reinterpret_cast<const float*>(from), lo - p_.pad_left, hi - p_.pad_left, reinterpret_cast<float*>(at));
-  } else {
-    copy_pixels(reinterpret_cast<const std::uint16_t*>(from), lo - p_.pad_left, hi - p_.pad_left,
-                reinterpret_cast<std::uint16_t*>(at));
-  }
+  const auto copy = [&]<class T>() {
+    copy_pixels(reinterpret_cast<const T*>(from), lo - p_.pad_left, hi - p_.pad_left, reinterpret_cast<T*>(at));
+  };
+  if (bytes_ == 4) return copy.template operator()<float>();
+  bytes_ == 2 ? copy.template operator()<std::uint16_t>() : copy.template operator()<std::uint8_t>();
 }
 
 }  // namespace frazil::kernel
