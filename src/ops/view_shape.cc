@@ -173,7 +173,7 @@ Status check_real(double start, double limit, double delta) {
 
 template <class T>
 Status real_range(OpaqueCall& call) {
-  using Step = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const double start = number<T>(call.in(0)), limit = number<T>(call.in(1)), delta = number<T>(call.in(2));
   FRAZIL_CHECK(check_real(start, limit, delta));
   const std::array count{range_count(start, limit, delta)};
@@ -181,7 +181,7 @@ Status real_range(OpaqueCall& call) {
   T* y = reinterpret_cast<T*>(out);
   PollThrottle throttle;
   for (std::int64_t i = 0; i < count[0] && !throttle.stop(1); ++i) {
-    y[i] = T(static_cast<Step>(start + static_cast<double>(i) * delta));
+    y[i] = T(static_cast<Real>(start + static_cast<double>(i) * delta));
   }
   return {};
 }

@@ -535,6 +535,7 @@ void product_rows(const Product& g, int64_t begin, int64_t end, const ProductScr
 #endif
 }
 
+#if !defined(__AVX512BF16__)  // which has products of bf16 alone
 void f32_block(const F32Block& g, int64_t rows, int64_t cols) noexcept {
   const bool packed = g.a_row == 1;
   Tile t;
@@ -559,6 +560,8 @@ void single_row(const Product& g, int64_t all) noexcept {
   RowProduct(g).run(all);
   if (g.on_tile != nullptr) (*g.on_tile)(0, 1, g.first_col, g.first_col + g.n);
 }
+
+#endif
 
 void direct_rows(const Product& g, const std::uint16_t* b, int64_t b_row, int64_t b_col, int64_t begin,
                  int64_t end) noexcept {
