@@ -74,7 +74,7 @@ Json json_of(const code::PackFormat& format) {
       format);
 }
 
-/// Of what json_of() writes; nothing for other formats.
+/// Returns the format that json_of() wrote; nothing for other text.
 std::optional<code::PackFormat> format_of(const Json& json) {
   std::optional<code::PackFormat> format;
   const auto read = [&]<class F>(F f) {

@@ -144,7 +144,7 @@ struct Conv {
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
   // With channels_last, at the end and in this order:
-  bool scaled = false;   ///< multiplied by the f32 operand behind its own, of one element per output channel
+  bool scaled = false;   ///< multiplied by the f32 operand after its own, of one element per output channel
   bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
   bool added = false;    ///< as of MatMul
   bool half = false;     ///< of 16-bit floats, with channels_last

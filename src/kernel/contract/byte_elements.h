@@ -1,7 +1,7 @@
 #pragma once
 
-// How bytes are multiplied (see sums.h), and how rows of A become words. For translation units of one instruction set,
-// as math_lanes.h.
+// This header says how bytes are multiplied (see sums.h) and how rows of A become words. It is for translation units of
+// one instruction set, as math_lanes.h.
 
 #include <cstring>
 #include <type_traits>
@@ -65,7 +65,7 @@ FRAZIL_INLINE I32v total(Sum sum) { return sum; }
 #endif
 static_assert(kHalves * kWord <= kByteQuadSize);
 
-/// Keeps GCC from starting the products of other rows, for which there are no registers.
+/// Prevents GCC from starting the products of other rows, which have no registers.
 FRAZIL_INLINE void stay_in_register(I32v& sum) {
 #if defined(__AVX512F__)
   asm volatile("" : "+v"(sum));
@@ -149,8 +149,8 @@ struct BytesInPlace {
 };
 #endif
 
-/// Sixteen elements of a row to four places, `step` bytes apart. Without VNNI, elements 0 and 2 of each four come
-/// first, and 1 and 3 are `half` bytes behind.
+/// Sixteen elements of a row to four places, `step` bytes apart. Without VNNI, elements 1 and 3
+/// of each four are `half` bytes after elements 0 and 2.
 FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, int64_t step, int64_t half) {
   using U8x16 = std::uint8_t __attribute__((vector_size(16)));
   using I8x16 = std::int8_t __attribute__((vector_size(16)));

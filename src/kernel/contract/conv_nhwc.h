@@ -29,9 +29,9 @@ struct NhwcConv {
 };
 /// True for kernels of several pixels per line over few channels, whose lines are copied with their padding.
 bool nhwc_takes_strides(const ConvParams& p) noexcept;
-/// What happens to each output channel of the sum at the end, before the slope; of out_c elements each, null where
-/// nothing is done. Of f32: (sum + bias) * scale + shift + addend, rounded after each. Of 16-bit floats: the sum with
-/// the bias is rounded once, then after each step.
+/// The operands of each output channel, applied to the sum before the slope: out_c elements each, null for none. f32
+/// computes (sum + bias) * scale + shift + addend and rounds after each operation. 16-bit floats round the sum with the
+/// bias once, then after each operation.
 struct NhwcColumns {
   const void* bias = nullptr;
   const float *scale = nullptr, *shift = nullptr;  ///< of 16-bit floats both or none

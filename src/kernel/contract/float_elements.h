@@ -1,7 +1,7 @@
 #pragma once
 
-// How floats are multiplied (see sums.h), and how rows of A become words. For translation units of one instruction set,
-// as math_lanes.h.
+// This header says how floats are multiplied (see sums.h) and how rows of A become words. It is for translation units
+// of one instruction set, as math_lanes.h.
 
 #include "kernel/contract/sums.h"
 #include "kernel/simd/half_lanes.h"

@@ -73,7 +73,7 @@ struct ByteTile : TileOperands {
   const int32_t* col_zeros = nullptr;                       ///< bz
 };
 
-/// What is taken from the sums of vectors of columns, for each row of packed A.
+/// The correction of the sums of vectors of columns, for each row of packed A.
 template <int NV>
 struct RowCorrection {
   U32v zeros[NV], terms[NV];
@@ -168,8 +168,7 @@ const ByteTileFn* tiles_for(Reads reads, int vectors) {
   return tiles_of<Reads::packed>(vectors);
 }
 
-/// How A is read. Where it is unsigned, and B signed and without a zero point, its elements can be multiplied where
-/// they are.
+/// Chooses how A is read. Elements of A are multiplied in place if A is unsigned and B is signed without a zero point.
 Reads choose_reads(const ByteProduct& g) {
 #if defined(__AVX512VNNI__)
   const bool runs = g.runs.point != nullptr;
@@ -187,7 +186,7 @@ int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
   return is_signed ? static_cast<const std::int8_t*>(zeros)[i] : static_cast<const std::uint8_t*>(zeros)[i];
 }
 
-/// What the end of a panel of columns needs.
+/// The terms of the correction of a panel of columns.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
   ColumnTerms(const ByteProduct& g, int64_t j) {

@@ -11,7 +11,7 @@
 namespace frazil::kernel {
 
 /// Rows of A that lie in `taps` runs of `depth` elements: `point` writes where those of rows [begin, end) begin,
-/// [row][tap]; `step` returns how many bytes a row's runs lie behind those of the row before, kUneven if that differs.
+/// [row][tap]; `step` returns the distance in bytes between the runs of adjacent rows, kUneven if it differs.
 struct Runs {
   static constexpr std::int64_t kUneven = INT64_MIN;
   void (*point)(const void* context, std::int64_t begin, std::int64_t end, const std::byte** at) = nullptr;
@@ -20,15 +20,16 @@ struct Runs {
   std::int64_t taps = 1, depth = 0;
 };
 
-/// What happens to each column of the finished sums; null where nothing is done. Of f32: (sum + bias) * scale + shift +
-/// addend, then the slope, rounded after each. Narrower sums are rounded as `bias_in_sum` says, then after each step.
+/// The operands of each column, applied to the finished sums; null for none. f32 computes (sum + bias) * scale + shift
+/// + addend, then the slope, and rounds after each operation. 16-bit floats round the sum as `bias_in_sum` says, then
+/// after each operation.
 struct Columns {
   const void* bias = nullptr;                      ///< [n] of C's type
   const float *scale = nullptr, *shift = nullptr;  ///< [n], both or none
   const void* addend = nullptr;                    ///< [m,n] of C's type, rows `addend_row` elements apart
   std::int64_t addend_row = 0;
   float slope = 1;           ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
-  bool bias_in_sum = false;  ///< of a narrower C: the sum is rounded behind the bias only, not in front of it, too
+  bool bias_in_sum = false;  ///< of a narrower C: the sum is rounded after the bias only, not before it, too
 };
 
 /// C[m,n] = A[m,k] * B[k,n], k > 0. Every element of C is one chain of sums over k: its bits do not depend on how
@@ -38,8 +39,8 @@ struct Product {
   bool wide = false;        ///< of 16-bit floats: C is of f32, without what happens to columns
   bool pairs = false;       ///< of bf16: by instructions that sum two products, which flush denormal numbers to zero
   bool accumulate = false;  ///< of f32: sums are added to C
-  bool backwards = false;   ///< the last columns first, with the same bits: who reads one B again and again and changes
-                            ///< the direction finds what was read last in a cache
+  bool backwards = false;   ///< computes the last columns first, with the same bits: repeated products with one B, each
+                            ///< in the other direction, find the columns that were read last in a cache
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
   std::int64_t a_row = 0, a_col = 1;  ///< in elements

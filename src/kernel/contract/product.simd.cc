@@ -60,7 +60,7 @@ struct Tile : TileOperands {
   Results out;                         ///< of f32
 };
 
-/// What happens to the sums of a vector of columns, of which `n` exist.
+/// The results of the sums of a vector of columns, of which `n` exist.
 template <class E>
 class HalfResults {
  public:
@@ -70,7 +70,7 @@ class HalfResults {
     if (columns.scale != nullptr) scale_ = wide(columns.scale + col), shift_ = wide(columns.shift + col);
   }
 
-  /// Of row `row` of C.
+  /// Writes to row `row` of C.
   FRAZIL_INLINE void put(F32v x, int64_t row) const {
     if (g_.wide) {
       float* const to = static_cast<float*>(g_.c) + row * g_.c_row + col_;
@@ -216,8 +216,8 @@ const TileFn* tiles_for(Reads reads, int vectors, int64_t cols) {
   return nullptr;
 }
 
-/// How `rows` rows are read: where they lie, if their words lie there, and do not all share a set of the first-level
-/// cache.
+/// Chooses how `rows` rows are read: in place if their words are in memory and do not all share a set of the
+/// first-level cache.
 template <class E>
 Reads choose_reads(const Product& g, int64_t rows) {
   constexpr int64_t kSetBytes = 4096, kFewRows = 4, kSize = sizeof(Element<E>);

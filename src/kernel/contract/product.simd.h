@@ -1,7 +1,7 @@
 #pragma once
 
-// What the translation units of products of floats share. This header is compiled for several instruction sets:
-// functions defined here have internal linkage.
+// Declarations shared by the translation units of products of floats. This header is compiled for several instruction
+// sets: functions defined here have internal linkage.
 
 #include <cstdint>
 
@@ -40,7 +40,7 @@ struct Results {
   bool accumulate = false;
   float slope = 1;
 
-  /// The tile `rows` below and `cols` behind.
+  /// The tile that begins `rows` rows and `cols` columns later.
   [[gnu::always_inline]] inline Results at(std::int64_t rows, std::int64_t cols) const {
     const auto moved = [](const float* p, std::int64_t by) { return p != nullptr ? p + by : p; };
     Results r = *this;

@@ -1,15 +1,18 @@
 #pragma once
 
 // The innermost loop of products: the sums of a tile of C stay in registers while R rows of A meet NV vectors of
-// columns of B. For translation units of one instruction set, as math_lanes.h. What is multiplied, and how, is a policy
-// E:
+// columns of B. This header is for translation units of one instruction set, as math_lanes.h. A policy E says what is
+// multiplied, and how:
 //
-//   Raw, Part, Sum    a vector of columns as it is loaded, the factors in it, and its sums
-//   kParts            parts of what is loaded, each of which meets a word of a row of A
-//   get(b, v)         vector v of a step of a panel
+//   Raw, Part, Sum        a vector of columns as it is loaded, the factors in it, and its sums
+//   kParts                parts of what is loaded, each of which meets a word of a row of A
+//   get(b, v)             vector v of a step of a panel
 //   part(raw, i)
-//   Words<R, bool>    a word of each of R rows, in memory `step` bytes apart or, if true, side by side; add(sum, part,
-//   r)
+//   word(a)               the word at a, as a factor
+//   add(sum, part, word)
+//   merge(sum, other)     of exact sums: adds one to another
+//   Words<R, bool>        a word of each of R rows, `step` bytes apart in memory, or adjacent if true: word(r), and
+//                         add(sum, part, word, r)
 
 #include <type_traits>
 
@@ -35,15 +38,15 @@ struct SingleWords {
   FRAZIL_INLINE void add(auto& sum, auto part, auto word, int) const { E::add(sum, part, word); }
 };
 
-/// How a tile reads A.
+/// The ways in which a tile reads A.
 enum class Reads : std::uint8_t {
-  packed,  ///< words of rows side by side, steps behind each other
-  rows,    ///< words of steps side by side, rows `a_row` bytes apart
-  runs,    ///< words of steps side by side behind a pointer for each row and tap
+  packed,  ///< words of rows are adjacent, then the next step
+  rows,    ///< words of steps are adjacent, rows are `a_row` bytes apart
+  runs,    ///< words of steps are adjacent after a pointer for each row and tap
   even,    ///< the same where rows are `a_row` bytes apart: only the first row's pointers are read
 };
 
-/// What a tile multiplies.
+/// The operands of a tile.
 struct TileOperands {
   int64_t steps = 0;  ///< of a tap
   const std::byte* a = nullptr;
@@ -77,7 +80,8 @@ FRAZIL_INLINE void add_step(typename E::Sum (&sums)[R][NV], const std::byte* b, 
   }
 }
 
-/// Sums that are added to others at the end: where few of them do not hide how long each takes. Of exact sums alone.
+/// Further sums, added to the others at the end: a few sums alone do not hide the latency of a product. Exact sums
+/// only.
 template <class E, int R, int NV, int Chains>
 struct MoreSums {
   typename E::Sum at[Chains > 0 ? Chains : 1][R][NV] = {};
@@ -148,7 +152,7 @@ FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&
   more.add_to(sums);
 }
 
-/// Words of rows behind pointers of their own.
+/// Words of rows that have a pointer each.
 template <class E, int R>
 struct RunWords {
   const std::byte* at[R];

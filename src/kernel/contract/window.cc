@@ -113,13 +113,13 @@ bool WindowReader::is_inside(const Position& first, const Position& last) const 
   return top >= 0 && left >= 0 && top + (p_.kernel_h - 1) * p_.dilation_h < p_.in_h && right < p_.in_w;
 }
 
-/// The pointers of `count` more positions of a line of outputs, behind those of one.
+/// Writes the pointers of the next `count` positions of a line of outputs after those of one.
 void WindowReader::repeat(int64_t count, const std::byte** at) const {
   const int64_t by = step(), taps = s_.taps;
   for (int64_t i = 0; i < count * taps; ++i) at[taps + i] = at[i] + by;
 }
 
-/// Of `count` positions of a line of outputs.
+/// Writes the pointers of `count` positions of a line of outputs.
 void WindowReader::at_pixels(const Position& first, int64_t count, const std::byte** at) const {
   const int64_t line = line_ * bytes_, pixel = pixel_ * bytes_;
   const std::byte* const image = x_ + first.item * image_ * bytes_;

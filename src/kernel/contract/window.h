@@ -9,13 +9,13 @@
 // so that no matrix of patches is written.
 namespace frazil::kernel {
 
-/// What the pointers of a row mean.
+/// The meaning of a row's pointers.
 struct WindowShape {
   bool pixels = false;        ///< each row is one pixel, in the order of the image: no pointers are needed
   bool lines = false;         ///< a tap is a row of the kernel, read from lines that are copied with their padding
   std::int64_t channels = 0;  ///< elements of a pixel as it is read
   std::int64_t taps = 1;      ///< pointers of a row
-  std::int64_t depth = 0;     ///< adjacent elements behind each
+  std::int64_t depth = 0;     ///< adjacent elements after each pointer
 
   std::int64_t k() const { return taps * depth; }
 };
@@ -24,7 +24,7 @@ struct WindowShape {
 bool window_copies_lines(const ConvParams& p) noexcept;
 WindowShape window_shape(const ConvParams& p, std::int64_t multiple) noexcept;
 
-inline constexpr std::int64_t kPastLine = 16;  ///< bytes that may be read behind a line
+inline constexpr std::int64_t kPastLine = 16;  ///< bytes that may be read after a line
 
 /// Reads images whose elements have 1, 2 or 4 bytes; each byte of positions outside is `outside`.
 class WindowReader {
