@@ -1,3 +1,5 @@
+#include "kernel/contract/float_gemm.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -6,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/contract/float_gemm.h"
 #include "kernel/on_isa.h"
 #include "kernel/random_values.h"
+#include "kernel/reported.h"
 
 namespace frazil::kernel {
 namespace {
@@ -182,6 +184,49 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
     EXPECT_EQ(c[3], INFINITY);
     EXPECT_EQ(c[4], 3 * kTiny);
   }
+}
+
+/// Each element is reported once, with its final value, and in whole rows where these are asked for: `b_layout` and the
+/// extents choose how B is read.
+void check_reports(const GemmCase& t, bool packed, bool whole_rows) {
+  SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " b" +
+               std::to_string(t.b_layout) + (packed ? " packed" : "") + (whole_rows ? " whole rows" : ""));
+  const auto a = values<float>(t.m * t.k, 1), b = values<float>(t.k * t.n, 2);
+  GemmCall g{.m = t.m, .n = t.n, .k = t.k, .a = a.data(), .a_row = t.k, .b = b.data(), .c_row = t.n};
+  strides(t.b_layout, t.k, t.n, g.b_row, g.b_col);
+  std::vector<std::byte> scratch(float_gemm_scratch(Elem::f32, t.m, t.n, t.k) + 1);
+  std::vector<std::byte> form(packed_b_bytes(Elem::f32, t.k, t.n) + 1);
+  pack_b(Elem::f32, t.k, t.n, g.b, g.b_row, g.b_col, form.data());
+  if (packed) g.packed_b = form.data();
+  std::vector<float> expected(static_cast<std::size_t>(t.m * t.n));
+  g.c = expected.data();
+  gemm(g, scratch.data());
+  struct Rows : Reported<float> {
+    bool whole;
+    static void done(void* self, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
+      const auto& rows = *static_cast<Rows*>(self);
+      EXPECT_TRUE(!rows.whole || (col0 == 0 && col1 == rows.n)) << col0 << " to " << col1;
+      Reported<float>::done(self, row0, row1, col0, col1);
+    }
+  };
+  Rows rows{{.expected = &expected,
+             .c = std::vector<float>(expected.size()),
+             .seen = std::vector<int>(expected.size()),
+             .n = t.n},
+            whole_rows};
+  const TileCallback on_tile{.done = &Rows::done, .context = &rows, .whole_rows = whole_rows};
+  g.c = rows.c.data(), g.on_tile = &on_tile;
+  gemm(g, scratch.data());
+  EXPECT_EQ(rows.seen, std::vector<int>(expected.size(), 1));
+}
+
+TEST_P(GemmTest, ReportsEachTileOnce) {
+  const GemmCase cases[] = {{1, 70, 30},   {1, 2600, 40},       {5, 2600, 530},      {12, 2600, 40},
+                            {3, 90, 5000}, {40, 300, 5000},     {300, 1300, 21},     {130, 60, 210},
+                            {1, 9, 0},     {9, 2600, 70, 0, 1}, {40, 2600, 70, 0, 1}};
+  for (const GemmCase& c : cases)
+    for (const bool packed : {false, true})
+      for (const bool whole_rows : {false, true}) check_reports(c, packed && c.k > 0, whole_rows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, GemmTest, ::testing::ValuesIn(isas()), name_of_isa);

@@ -15,9 +15,9 @@ namespace {
 
 using std::int32_t;
 
-// A step multiplies four elements of each row with four of each column. VNNI and SDOT sum them at once. Elsewhere bytes
-// become 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is how bytes of B
-// are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
+// A step multiplies four elements of each row with four of each column. VNNI and SDOT sum them in one instruction.
+// Elsewhere bytes become 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is
+// how bytes of B are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
 #if defined(__AVX512VNNI__)
 constexpr int kHalves = 1;
 constexpr int32_t kMoved = 0;
@@ -149,8 +149,8 @@ struct BytesInPlace {
 };
 #endif
 
-/// Sixteen elements of a row to four places, `step` bytes apart. Without VNNI, elements 1 and 3
-/// of each four are `half` bytes after elements 0 and 2.
+/// Sixteen elements of a row to four places, `step` bytes apart. Elements 1 and 3 of each four are
+/// `half` bytes after elements 0 and 2 where there is no VNNI.
 FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, int64_t step, int64_t half) {
   using U8x16 = std::uint8_t __attribute__((vector_size(16)));
   using I8x16 = std::int8_t __attribute__((vector_size(16)));

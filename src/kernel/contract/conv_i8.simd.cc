@@ -1,4 +1,4 @@
-// Sums for convolutions of bytes that are no products.
+// Sums of convolutions of bytes with one channel in each group, which are not computed as products.
 
 #include "kernel/contract/conv_i8.simd.h"
 

@@ -23,6 +23,9 @@ bool empty(const ConvParams& p) {
 
 bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
 
+/// Lines that are copied have whole steps of 16-bit floats.
+WindowShape window_of(const NhwcConv& conv) { return window_shape(conv.params, conv.elem == Elem::f32 ? 1 : 2); }
+
 int64_t bytes_of(Elem elem) { return static_cast<int64_t>(byte_size(elem)); }
 
 void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* to, int64_t panel) {
@@ -87,7 +90,7 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
   s.path = nhwc_path(conv);
   s.group_in = p.in_c / p.groups;
   s.group_out = p.out_c / p.groups;
-  if (s.path == NhwcPath::product) s.window = window_shape(p, conv.elem == Elem::f32 ? 1 : 2);
+  if (s.path == NhwcPath::product) s.window = window_of(conv);
   s.path == NhwcPath::winograd ? cut_winograd(p, s) : cut_rows(p, s);
   s.col_blocks = is_few(p, s) ? ceil_div(p.out_c, s.path == NhwcPath::winograd ? kWinogradUnitCols : kUnitCols) : 1;
   return s;
@@ -129,7 +132,7 @@ std::size_t nhwc_packed_w_bytes(const NhwcConv& conv) noexcept {
   const ConvParams& p = conv.params;
   if (p.groups <= 0) return 0;
   if (is_depthwise(p)) return static_cast<std::size_t>(p.out_c * p.kernel_h * p.kernel_w) * sizeof(float);
-  return static_cast<std::size_t>(p.groups) * group_bytes(conv, window_shape(p, conv.elem == Elem::f32 ? 1 : 2));
+  return static_cast<std::size_t>(p.groups) * group_bytes(conv, window_of(conv));
 }
 
 void nhwc_pack_w(const NhwcConv& conv, const void* w, void* packed) noexcept {
@@ -143,7 +146,7 @@ void nhwc_pack_w(const NhwcConv& conv, const void* w, void* packed) noexcept {
       for (int64_t c = 0; c < p.out_c; ++c) to[tap * p.out_c + c] = floats[c * taps + tap];
     return;
   }
-  const WindowShape s = window_shape(p, conv.elem == Elem::f32 ? 1 : 2);
+  const WindowShape s = window_of(conv);
   if (conv.elem == Elem::f32) {
     const auto step = static_cast<int64_t>(group_bytes(conv, s) / sizeof(float));
     for (int64_t g = 0; g < p.groups && !stop_requested(); ++g) pack_taps(p, floats + g * group, to + g * step);
@@ -223,7 +226,7 @@ Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1
           .n = col1 - col0,
           .k = k,
           .packed_b = w + packed_b_bytes(conv.elem, k, col0),
-          .c = const_cast<void*>(element(a.y, col, conv.elem)),
+          .c = static_cast<std::byte*>(a.y) + col * bytes_of(conv.elem),
           .c_row = conv.params.out_c,
           .columns = {.bias = element(a.columns.bias, col, conv.elem),
                       .scale = floats(a.columns.scale),
@@ -269,9 +272,9 @@ void products(const Arguments& a, int64_t unit_begin, int64_t unit_end) {
   }
 }
 
-using Runs = void (*)(const NhwcRun&, int64_t, int64_t) noexcept;
+using UnitsFn = void (*)(const NhwcRun&, int64_t, int64_t) noexcept;
 
-Runs runs_of(NhwcPath path) {
+UnitsFn units_fn(NhwcPath path) {
   if (path == NhwcPath::depthwise) FRAZIL_DISPATCH(nhwc_depthwise);
   FRAZIL_DISPATCH(nhwc_winograd);
 }
@@ -294,7 +297,7 @@ void nhwc_range(const NhwcConv& conv, const void* x, const void* packed_w, const
                     .addend = static_cast<const float*>(columns.addend),
                     .addend_row = conv.params.out_c,
                     .slope = conv.slope};
-  runs_of(s.path)(
+  units_fn(s.path)(
       {conv.params, s, static_cast<const float*>(x), static_cast<const float*>(packed_w), out, memory, on_tile},
       unit_begin, unit_end);
 }

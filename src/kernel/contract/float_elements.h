@@ -39,41 +39,37 @@ struct F32 {
   };
 };
 
-/// f16, widened.
-struct WideF16 {
+/// What 16-bit floats that become f32 have in common: words of A are f32, made when A is packed.
+struct Widened {
+  static constexpr bool kInPlace = false;
+  using Part = F32v;
+  using Sum = F32v;
+  FRAZIL_INLINE static F32v word(const std::byte* a) { return (F32v)same_word(a); }
+  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
+  template <int, bool>
+  using Words = SingleWords<Widened>;
+};
+
+struct WideF16 : Widened {
   using Number = F16;
   static constexpr int kParts = 1;
   static constexpr int64_t kStep = kPanelCols * 2, kElements = 1;
-  static constexpr bool kInPlace = false;
   using Raw = F32v;
-  using Part = F32v;
-  using Sum = F32v;
   FRAZIL_INLINE static F32v get(const std::byte* b, int v) {
     return F16::widened(load_halves(reinterpret_cast<const std::uint16_t*>(b) + v * kW));
   }
   FRAZIL_INLINE static F32v part(F32v raw, int) { return raw; }
-  FRAZIL_INLINE static F32v word(const std::byte* a) { return (F32v)same_word(a); }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
-  template <int, bool>
-  using Words = SingleWords<WideF16>;
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
 };
 
-/// bf16, widened: the first elements of pairs, then the second ones.
-struct WideBf16 {
+/// The first elements of pairs, then the second ones.
+struct WideBf16 : Widened {
   using Number = Bf16;
   static constexpr int kParts = 2;
   static constexpr int64_t kStep = kPanelCols * 4, kElements = 2;
-  static constexpr bool kInPlace = false;
   using Raw = U32v;
-  using Part = F32v;
-  using Sum = F32v;
   FRAZIL_INLINE static U32v get(const std::byte* b, int v) { return load<U32v>(b + v * kW * kWord); }
   FRAZIL_INLINE static F32v part(U32v raw, int i) { return (F32v)(i == 0 ? raw << 16 : raw & 0xffff0000u); }
-  FRAZIL_INLINE static F32v word(const std::byte* a) { return (F32v)same_word(a); }
-  FRAZIL_INLINE static void add(F32v& sum, F32v b, F32v word) { sum = mul_add(word, b, sum); }
-  template <int, bool>
-  using Words = SingleWords<WideBf16>;
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
 };
 

@@ -91,20 +91,24 @@ void report(const Product& g, int64_t begin, int64_t end) {
   if (g.on_tile != nullptr) (*g.on_tile)(begin, end, g.first_col, g.first_col + g.n);
 }
 
-/// A chunk of B at a time, which is packed, or is rows of f32 that are read in place.
-void by_chunks(const Call& all, bool in_place, int64_t begin, int64_t end, std::byte* scratch) {
+/// The parts of an unpacked B that meet all rows, one after the other.
+struct Chunks {
+  int64_t cols, steps;
+  bool in_place;  ///< rows of f32 that are read where they are; else each chunk is packed
+};
+
+void by_chunks(const Call& all, const Chunks& chunks, int64_t begin, int64_t end, std::byte* scratch) {
   const Product& g = all.g;
-  const int64_t chunk = in_place ? g.n : chunk_cols(g.elem, g.k, g.n), steps = chunk_steps(g.elem, g.k);
   std::byte* const packed = scratch + product_scratch(g.elem, g.m, g.k, 0);
-  const bool reports = g.on_tile != nullptr && (chunk >= g.n || !g.on_tile->whole_rows);
-  for (int64_t j = 0; j < g.n; j += chunk) {
-    Call cols = all.columns(j, std::min(g.n, j + chunk));
+  const bool reports = g.on_tile != nullptr && (chunks.cols >= g.n || !g.on_tile->whole_rows);
+  for (int64_t j = 0; j < g.n; j += chunks.cols) {
+    Call cols = all.columns(j, std::min(g.n, j + chunks.cols));
     if (!reports) cols.g.on_tile = nullptr;
-    for (int64_t k0 = 0; k0 < g.k && !stop_requested(); k0 += steps) {
-      Call part = steps < g.k ? cols.steps(k0, std::min(g.k, k0 + steps)) : cols;
-      if (!in_place) pack_b(g.elem, part.g.k, part.g.n, part.b, all.b_row, all.b_col, packed);
-      part.g.packed_b = in_place ? part.b : packed;
-      part.g.b_row = in_place ? all.b_row : 0;
+    for (int64_t k0 = 0; k0 < g.k && !stop_requested(); k0 += chunks.steps) {
+      Call part = chunks.steps < g.k ? cols.steps(k0, std::min(g.k, k0 + chunks.steps)) : cols;
+      if (!chunks.in_place) pack_b(g.elem, part.g.k, part.g.n, part.b, all.b_row, all.b_col, packed);
+      part.g.packed_b = chunks.in_place ? part.b : packed;
+      part.g.b_row = chunks.in_place ? all.b_row : 0;
       product_rows(part.g, begin, end, scratch);
     }
   }
@@ -122,20 +126,6 @@ void no_depth(const Call& all, int64_t begin, int64_t end, void* scratch) {
   report(all.g, begin, end);
 }
 
-/// Few rows and long rows of B: a few of these at a time from end to end, as walking down a column would miss the TLB.
-void along_rows(const Call& all, int64_t begin, int64_t end, void* scratch) {
-  constexpr int64_t kCols = 2048, kSteps = 16;
-  const int64_t parts = ceil_div(all.g.k, kSteps);
-  for (int64_t j = 0; j < all.g.n; j += kCols) {
-    const Call cols = all.columns(j, std::min(all.g.n, j + kCols));
-    for (int64_t i = 0; i < parts && !stop_requested(); ++i) {
-      Call part = cols.steps(i * all.g.k / parts, (i + 1) * all.g.k / parts);
-      part.g.packed_b = part.b, part.g.b_row = all.b_row;
-      product_rows(part.g, begin, end, scratch);
-    }
-  }
-}
-
 void single_row(const Product& g, int64_t all) { FRAZIL_DISPATCH(single_row(g, all)); }
 
 void dot_rows(const Call& c, int64_t begin, int64_t end) {
@@ -148,17 +138,26 @@ void direct_rows(const Call& c, int64_t begin, int64_t end) {
   FRAZIL_DISPATCH(direct_rows(c.g, b, c.b_row, c.b_col, begin, end));
 }
 
+Chunks packed_chunks(const Product& g) { return {chunk_cols(g.elem, g.k, g.n), chunk_steps(g.elem, g.k), false}; }
+
+/// How f32 with rows of B that are adjacent in memory is cut. `n`: columns of the whole product.
+Chunks chunks_of_rows(const Call& c, int64_t n, int64_t rows) {
+  constexpr int64_t kFarRow = 512, kFewest = 256, kNear = 6144;
+  // Few rows and long rows of B: a few of these at a time from end to end, as walking down a column would miss the TLB.
+  if (c.g.m <= kThinRows && c.b_row >= kFarRow && n >= kFewest) return {.cols = 2048, .steps = 16, .in_place = true};
+  if (rows <= 2 * kPanelRows || c.g.k * c.g.n <= kNear) return {c.g.n, chunk_steps(Elem::f32, c.g.k), true};
+  return packed_chunks(c.g);
+}
+
 /// `n`: columns of the whole product, which bits may depend on.
 void f32_rows(Call c, int64_t n, int64_t begin, int64_t end, std::byte* scratch) {
   Product& g = c.g;
-  const bool packed = g.packed_b != nullptr, rows_lie = c.b_col == 1 || n == 1;
+  const bool packed = g.packed_b != nullptr, adjacent = c.b_col == 1 || n == 1;
   const bool in_chains = g.m == 1 && sums_in_chains(n, g.k, packed, lanes_of(current_isa()));
   if (packed) return in_chains ? single_row(g, n) : product_rows(g, begin, end, scratch);
-  if (!rows_lie && c.b_row == 1 && g.a_col == 1 && g.m <= kDotRows) return dot_rows(c, begin, end);
-  if (!rows_lie) return by_chunks(c, false, begin, end, scratch);
-  constexpr int64_t kFarRow = 512, kFewest = 256, kNear = 6144;
-  if (!in_chains && g.m <= kThinRows && c.b_row >= kFarRow && n >= kFewest) return along_rows(c, begin, end, scratch);
-  if (!in_chains) return by_chunks(c, end - begin <= 2 * kPanelRows || g.k * g.n <= kNear, begin, end, scratch);
+  if (!adjacent && c.b_row == 1 && g.a_col == 1 && g.m <= kDotRows) return dot_rows(c, begin, end);
+  if (!adjacent) return by_chunks(c, packed_chunks(g), begin, end, scratch);
+  if (!in_chains) return by_chunks(c, chunks_of_rows(c, n, end - begin), begin, end, scratch);
   g.packed_b = c.b, g.b_row = c.b_row;
   single_row(g, n);
 }
@@ -167,7 +166,7 @@ void f32_rows(Call c, int64_t n, int64_t begin, int64_t end, std::byte* scratch)
 
 std::size_t float_gemm_scratch(Elem elem, int64_t m, int64_t n, int64_t k) noexcept {
   if (m <= 0 || n <= 0) return 0;
-  // Whether B is packed already is not known here.
+  // Room for a chunk that is packed: this function does not know whether B is packed already.
   const int64_t chunk = elem != Elem::f32 && m == 1 ? kPanelCols : chunk_cols(elem, k, n);
   return product_scratch(elem, m, std::max<int64_t>(k, 1), 0) + packed_b_bytes(elem, chunk_steps(elem, k), chunk) +
          kLineBytes;
@@ -184,7 +183,7 @@ void float_gemm(Elem elem, bool wide, const GemmCall& call, int64_t begin, int64
   if (call.packed_b != nullptr) return product_rows(c.g, begin, end, scratch);
   const bool adjacent = call.b_col == 1 || (call.b_row == 1 && call.a_col == 1);
   if (call.m <= kDirectHalfRows && adjacent) return direct_rows(c, begin, end);
-  by_chunks(c, false, begin, end, memory);
+  by_chunks(c, packed_chunks(c.g), begin, end, memory);
 }
 
 }  // namespace frazil::kernel

@@ -24,7 +24,7 @@ struct ByteProduct {
   std::int64_t c_row = 0;
   std::int64_t c_first = 0;  ///< the row that `c` begins with
   const TileCallback* on_tile = nullptr;
-  std::int64_t first_col = 0;  ///< of C, as on_tile is told
+  std::int64_t first_col = 0;  ///< added to the columns that on_tile receives
   std::int32_t* passed = nullptr;
   std::int64_t packed_cols = 0;  ///< of packed_b, whose first column then is packed_from; 0: n
   std::int64_t packed_from = 0;  ///< a multiple of kByteCols

@@ -13,7 +13,7 @@ namespace {
 
 // ---- B as it lies ----
 
-constexpr int64_t kCols = 64;  ///< of C at once: their sums stay in registers or L1
+constexpr int64_t kCols = 64;  ///< columns of C whose sums stay in registers or L1
 
 /// Columns [first, first + cols) of row i of C.
 template <class A, class B>
@@ -319,9 +319,10 @@ void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, const Prod
     ByteBlock block(g, cut, s, reads);
     if (passes) *g.on_tile->result = g.passed;
     int32_t* const rows = passes ? g.passed : g.c + (cut.begin - g.c_first) * g.c_row;
-    for (int64_t j0 = first; j0 < past && !stop_requested(); j0 += kByteColBlock) {
+    for (int64_t j0 = first; j0 < past; j0 += kByteColBlock) {
       const int64_t j1 = min64(past, j0 + kByteColBlock);
       block.run(j0, j1, passes && !whole_rows ? rows : rows + j0);
+      if (stop_requested()) return;
       if (g.on_tile != nullptr && !whole_rows)
         (*g.on_tile)(cut.begin, cut.begin + cut.rows, g.first_col + j0, g.first_col + j1);
     }

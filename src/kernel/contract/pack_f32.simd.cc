@@ -1,8 +1,8 @@
 // Packing of f32: panels of columns of B, panels of rows of A.
 
 #include "base/poll_throttle.h"
+#include "kernel/contract/float_elements.h"
 #include "kernel/contract/product.simd.h"
-#include "kernel/simd/f32_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 
@@ -46,15 +46,9 @@ void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_co
 }
 
 void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_col, float* packed) noexcept {
-  int64_t i = 0;
-  if (a_col == 1 && rows >= 4) {
-    for (; i + 4 <= k; i += 4) {
-      for (int64_t r = 0; r + 4 <= rows; r += 4) transpose4(packed + i * rows + r, rows, a + r * a_row + i, a_row);
-      transpose4(packed + i * rows + rows - 4, rows, a + (rows - 4) * a_row + i, a_row);
-    }
-  }
-  for (; i < k; ++i)
-    for (int64_t r = 0; r < rows; ++r) packed[i * rows + r] = load_1(a + r * a_row + i * a_col);
+  const float* from[kPanelRows];
+  for (int64_t r = 0; r < rows; ++r) from[r] = a + r * a_row;
+  pack_rows<F32>(from, a_col, rows, k, reinterpret_cast<std::byte*>(packed));
 }
 
 }  // namespace frazil::kernel::FRAZIL_ISA_NS

@@ -17,8 +17,6 @@ using std::uint16_t;
 
 constexpr int64_t kWord = 4;  ///< bytes of the widest element of packed A
 
-int64_t lines(int64_t bytes) { return round_up(bytes, kLineBytes); }
-
 uint16_t half_at(const uint16_t* p) {
   uint16_t x;
   std::memcpy(&x, p, sizeof x);
@@ -90,19 +88,22 @@ void pack_floats(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_
   FRAZIL_DISPATCH(pack_cols(k, n, b, b_row, b_col, to, k * kPanelCols));
 }
 
-struct ScratchSizes {
-  int64_t a, at, row;
-  ScratchSizes(Elem elem, int64_t m, int64_t k, int64_t taps) {
+/// The parts of the scratch of product_rows(). `memory`: null if only `bytes` is asked for.
+struct Parts {
+  ProductScratch at;
+  int64_t bytes;
+  Parts(Elem elem, int64_t m, int64_t k, int64_t taps, void* memory) {
     const int64_t most = round_up(std::max<int64_t>(m, 1), kPanelRows), steps = ceil_div(k, step_elements(elem));
     const int64_t rows = std::min(block_rows(steps), most);
-    a = rows * steps;
-    if (elem == Elem::bf16) a = std::max(a, std::min(block_rows(2 * steps), most) * 2 * steps);  // widened
-    a = lines(a * kWord);
+    int64_t words = rows * steps;
+    if (elem == Elem::bf16) words = std::max(words, std::min(block_rows(2 * steps), most) * 2 * steps);  // widened
     const int64_t in_runs = taps == 0 ? 0 : std::min(block_rows(steps / taps, kMostRunRows), most);
-    at = lines(std::max(rows, in_runs) * taps * static_cast<int64_t>(sizeof(void*)));
-    row = taps == 0 ? 0 : lines(kPanelRows * k * element_bytes(elem));
+    Carver carver(memory);
+    at.a = carver.take<std::byte>(words * kWord);
+    at.at = carver.take<const std::byte*>(std::max(rows, in_runs) * taps);
+    at.row = carver.take<std::byte>(taps == 0 ? 0 : kPanelRows * k * element_bytes(elem));
+    bytes = carver.used() + kLineBytes;
   }
-  int64_t all() const { return a + at + row + kLineBytes; }
 };
 
 }  // namespace
@@ -126,14 +127,12 @@ int64_t packed_place(Elem elem, int64_t k, int64_t row, int64_t col) noexcept {
 }
 
 std::size_t product_scratch(Elem elem, int64_t m, int64_t k, int64_t taps) noexcept {
-  return static_cast<std::size_t>(lines(ScratchSizes(elem, m, k, taps).all()));
+  return static_cast<std::size_t>(Parts(elem, m, k, taps, nullptr).bytes);
 }
 
 void product_rows(const Product& g, int64_t begin, int64_t end, void* scratch) noexcept {
   if (begin >= end || g.n <= 0) return;
-  const ScratchSizes sizes(g.elem, g.m, g.k, g.runs.point != nullptr ? g.runs.taps : 0);
-  auto* const at = reinterpret_cast<std::byte*>(aligned(scratch));
-  const ProductScratch parts{at, reinterpret_cast<const std::byte**>(at + sizes.a), at + sizes.a + sizes.at};
+  const ProductScratch parts = Parts(g.elem, g.m, g.k, g.runs.point != nullptr ? g.runs.taps : 0, scratch).at;
 #if defined(__x86_64__)
   if (g.pairs && g.elem == Elem::bf16 && current_isa() == Isa::avx512 && uses_bf16_dot())
     return isa_avx512bf16::product_rows(g, begin, end, parts);

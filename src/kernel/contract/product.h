@@ -25,7 +25,7 @@ struct Runs {
 /// after each operation.
 struct Columns {
   const void* bias = nullptr;                      ///< [n] of C's type
-  const float *scale = nullptr, *shift = nullptr;  ///< [n], both or none
+  const float *scale = nullptr, *shift = nullptr;  ///< [n]; of 16-bit floats both or none
   const void* addend = nullptr;                    ///< [m,n] of C's type, rows `addend_row` elements apart
   std::int64_t addend_row = 0;
   float slope = 1;           ///< 0 to 1: what elements below 0 are multiplied by at the end; 0: Relu
@@ -36,7 +36,7 @@ struct Columns {
 /// rows and columns are cut.
 struct Product {
   Elem elem = Elem::f32;    ///< of A and B
-  bool wide = false;        ///< of 16-bit floats: C is of f32, without what happens to columns
+  bool wide = false;        ///< of 16-bit floats: C is of f32, and `columns` is not used
   bool pairs = false;       ///< of bf16: by instructions that sum two products, which flush denormal numbers to zero
   bool accumulate = false;  ///< of f32: sums are added to C
   bool backwards = false;   ///< computes the last columns first, with the same bits: repeated products with one B, each
@@ -51,7 +51,7 @@ struct Product {
   std::int64_t c_row = 0;  ///< in elements; the columns of C are contiguous
   Columns columns;
   const TileCallback* on_tile = nullptr;
-  std::int64_t first_col = 0;  ///< of C, as on_tile is told
+  std::int64_t first_col = 0;  ///< added to the columns that on_tile receives
 };
 
 inline constexpr std::int64_t kPanelCols = 32;  ///< columns of a packed panel of B

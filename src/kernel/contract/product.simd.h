@@ -30,8 +30,10 @@ namespace {
 }
 }  // namespace
 
-/// Where a tile of C lies, and what its sums become: ((accumulate ? C : 0) + sum + biases) * scale + shift + addend,
-/// rounded after each; elements below 0 are multiplied by the slope then. Null: nothing is done.
+/// The place of a tile of C, and the operands that its sums meet: C becomes ((accumulate ? C : 0) + sum + biases) *
+/// scale
+/// + shift + addend, rounded after each operation; then elements below 0 are multiplied by the slope. A null operand is
+/// left out.
 struct Results {
   float* c = nullptr;
   std::int64_t c_row = 0;
@@ -72,11 +74,11 @@ struct ProductScratch {
 
 // product_rows: rows [begin, end) of a product, which has rows and columns
 // single_row:   a product of one row of f32, in chains (gemm_row.h); `all`: columns of the product that it is a part of
-// f32_block
+// f32_block:    a block of `rows` rows and `cols` columns
 // dot_rows:     rows [begin, end) of f32 where B lies as its columns, `b_col` apart, and A as its rows
 // direct_rows:  the same of few rows of 16-bit floats with B as it lies
 // pack_cols:    b[k, n] into panels, each [k][32] and `panel` elements after the one before
-// pack_panel:   a[rows, k] into one panel [k][rows]
+// pack_panel:   a[rows, k] into one panel [k][rows], at most kPanelRows rows
 #define FRAZIL_X(ns)                                                                                           \
   namespace ns {                                                                                               \
   void product_rows(const Product& g, std::int64_t begin, std::int64_t end, const ProductScratch& s) noexcept; \

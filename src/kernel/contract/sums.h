@@ -208,18 +208,6 @@ FRAZIL_INLINE void sum_runs(const TileOperands& t, typename E::Sum (&sums)[R][NV
   more.add_to(sums);
 }
 
-using U32x4 = std::uint32_t __attribute__((vector_size(16)));
-
-/// Four rows of four words, turned.
-FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
-  const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
-  store(to + next, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
-  store(to + 2 * next, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
-  store(to + 3 * next, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
-}
-
 /// Rows cut into tiles of nearly equal height.
 struct RowCut {
   int64_t begin, rows, tiles;

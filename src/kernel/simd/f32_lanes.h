@@ -157,15 +157,16 @@ class Factors {
   int64_t step_;
 };
 
-/// dst[c][r] = src[r][c] for a 4 x 4 block.
-FRAZIL_INLINE void transpose4(float* dst, int64_t dst_row, const float* src, int64_t src_row) {
-  const F32x4 a = load_4(src), b = load_4(src + src_row), c = load_4(src + 2 * src_row), d = load_4(src + 3 * src_row);
-  const F32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const F32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store_4(dst, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
-  store_4(dst + dst_row, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
-  store_4(dst + 2 * dst_row, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
-  store_4(dst + 3 * dst_row, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+using U32x4 = std::uint32_t __attribute__((vector_size(16)));
+
+/// Four rows of four words, turned.
+FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
+  const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
+  store(to + next, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
+  store(to + 2 * next, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
+  store(to + 3 * next, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
 }
 
 #if defined(__AVX2__)
@@ -199,7 +200,9 @@ FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* sr
 
 constexpr int kSquare = 4;
 FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* src, int64_t src_row) {
-  transpose4(dst, dst_row, src, src_row);
+  const auto row = [&](int r) __attribute__((always_inline)) { return load<U32x4>(src + r * src_row); };
+  turn_words(row(0), row(1), row(2), row(3), reinterpret_cast<std::byte*>(dst),
+             dst_row * static_cast<int64_t>(sizeof(float)));
 }
 
 #endif
