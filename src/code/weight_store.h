@@ -29,7 +29,7 @@ struct WeightRef {
   WeightRef part(std::size_t offset, std::size_t size) const { return {buffer, bytes.subspan(offset, size), moving}; }
 };
 
-/// B of products, as GemmKernel::pack_b packs it: `count` matrices, one behind the other.
+/// B of products, as GemmKernel::pack_b packs it: `count` adjacent matrices.
 struct PackedMatrices {
   static constexpr std::string_view kName = "matrices";
   Elem elem = Elem::f32;
@@ -69,7 +69,7 @@ struct PackedKernels {
   }
 };
 
-/// How a weight is packed: all that its packed bytes depend on. Equal formats give equal bytes.
+/// The packed bytes of a weight depend on its elements and on this alone: equal formats give equal bytes.
 using PackFormat = std::variant<PackedMatrices, PackedKernels>;
 
 /// The packed form of a weight. It lives as long as somebody refers to it.

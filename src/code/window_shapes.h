@@ -41,7 +41,7 @@ void read_conv(const Prepare& cx, const How& how, bool channels_last, kernel::Co
   read_window(cx, how.window, channels_last, p);
 }
 
-/// How the weights of a convolution are packed.
+/// Returns the format in which the weights of a convolution are packed.
 inline PackedKernels packed_kernels(Elem elem, bool channels_last, const kernel::ConvParams& p) {
   return {.elem = elem,
           .channels_last = channels_last,

@@ -27,8 +27,8 @@ struct Assumption {
   std::int64_t value = 1;
 };
 
-/// The values that types assume, by key. Other assumptions use a value that the type rule suggests. With `none` types
-/// assume nothing else, and results whose rank would depend on it have no rank.
+/// The values that types assume, by key. Other assumptions use a value that the type rule suggests. If `none` is
+/// set, types assume nothing else, and results whose rank would depend on it have no rank.
 struct Choices {
   std::map<AssumptionKey, std::int64_t> by_key;
   bool none = false;

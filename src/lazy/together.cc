@@ -165,8 +165,8 @@ class Pieces {
     return true;
   }
 
-  /// Runs the pieces that have a program. Adds what instances of the others wait for to `rest`. Returns those that have
-  /// to be added again, because an earlier piece has computed a part of theirs.
+  /// Runs the pieces that have a program. Adds what instances of the others wait for to `rest`. Returns the wanted
+  /// values of which an earlier piece has computed a part: they must be added again.
   std::vector<Wanted*> run(BatchCounts& counts, Rest& rest) {
     std::vector<Wanted*> again;
     for (const Piece& piece : pieces_) {
