@@ -116,8 +116,7 @@ Probe conv_probe(int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_
                 .fast = fast};
   const auto own = std::make_shared<Operands>(
       Room::of_floats(in * extent * extent), Room::of_floats(out * in / groups * kernel * kernel),
-      Room(nhwc_packed_w_bytes(conv)), Room::of_floats(out * extent * extent),
-      Room(nhwc_scratch_bytes(conv)));
+      Room(nhwc_packed_w_bytes(conv)), Room::of_floats(out * extent * extent), Room(nhwc_scratch_bytes(conv)));
   nhwc_pack_w(conv, own->w.floats(), own->packed.data());
   const char* const kind = fast ? "Winograd" : groups > 1 ? "depthwise" : "convolution";
   return {
