@@ -63,7 +63,7 @@ GROUPS = {
         ],
     ),
     "code": (
-        ["src/code/*.cc"],
+        ["src/code/**/*.cc"],
         [*map(all_of, ("tile", "concurrent", "api")), *SUITE],
     ),
     "plan": (

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "code/abi.h"
-#include "code/product_entry.h"
+#include "code/abi/abi.h"
+#include "code/product/product_entry.h"
 #include "plan/fused.h"
 #include "plan/kernel_params.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "code/native.h"
+#include "code/native/native.h"
 
 namespace frazil::exec {
 

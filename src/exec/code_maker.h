@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "code/native.h"
+#include "code/native/native.h"
 #include "exec/native_code.h"
 
 namespace frazil::exec {

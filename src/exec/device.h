@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/execution_limits.h"
-#include "code/abi.h"
+#include "code/abi/abi.h"
 #include "plan/kernel_params.h"
 
 namespace frazil {

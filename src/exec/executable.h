@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "code/abi.h"
+#include "code/abi/abi.h"
 #include "exec/device.h"
 #include "pass/passes.h"
 #include "plan/plan.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "code/native_plan.h"
+#include "code/native/native_plan.h"
 #include "exec/executable.h"
 #include "exec/host_steps.h"
 #include "exec/memory.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "code/native.h"
+#include "code/native/native.h"
 #include "exec/native_code.h"
 
 namespace frazil::exec {

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/mutex.h"
 #include "base/sha256.h"
-#include "code/weight_store.h"
+#include "code/weights/weight_store.h"
 #include "exec/code_cache.h"
 #include "exec/code_maker.h"
 #include "exec/executable.h"

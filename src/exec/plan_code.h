@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "code/native_plan.h"
+#include "code/native/native_plan.h"
 #include "exec/native_code.h"
 #include "exec/native_compiler.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "code/native.h"
+#include "code/native/native.h"
 
 namespace frazil::jit {
 

@@ -1,6 +1,6 @@
 #include <llvm/Config/llvm-config.h>
 
-#include "code/native.h"
+#include "code/native/native.h"
 #include "code_version.h"
 #include "jit/compiler.h"
 

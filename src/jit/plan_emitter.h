@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "code/native_plan.h"
+#include "code/native/native_plan.h"
 #include "jit/lanes.h"
 
 namespace frazil::jit {

@@ -5,7 +5,7 @@
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
-#include "code/native_plan.h"
+#include "code/native/native_plan.h"
 #include "jit/lanes.h"
 #include "kernel/contract/gemm_row.h"
 

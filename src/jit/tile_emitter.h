@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "code/native.h"
+#include "code/native/native.h"
 #include "jit/lanes.h"
 
 namespace frazil::jit {

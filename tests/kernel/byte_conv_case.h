@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernel/contract/conv.h"
+#include "kernel/window/conv.h"
 
 namespace frazil::kernel {
 

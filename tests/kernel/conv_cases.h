@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/contract/conv.h"
+#include "kernel/window/conv.h"
 
 // Convolutions and what they are to give.
 namespace frazil::kernel {

@@ -1,4 +1,4 @@
-#include "kernel/contract/conv_i8_nhwc.h"
+#include "kernel/window/conv_i8_nhwc.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kernel/contract/conv_i8.h"
+#include "kernel/window/conv_i8.h"
 
 #include <string>
 #include <vector>

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "base/float.h"
-#include "kernel/contract/conv_nhwc.h"
-#include "kernel/contract/pool.h"
 #include "kernel/half_testing.h"
 #include "kernel/random_values.h"
+#include "kernel/window/conv_nhwc.h"
+#include "kernel/window/pool.h"
 
 // Convolutions and pools of 16-bit floats with channels last against plain loops.
 namespace frazil::kernel {

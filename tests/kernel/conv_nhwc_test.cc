@@ -1,4 +1,4 @@
-#include "kernel/contract/conv_nhwc.h"
+#include "kernel/window/conv_nhwc.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "kernel/contract/conv.h"
+#include "kernel/window/conv.h"
 
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kernel/contract/pool.h"
+#include "kernel/window/pool.h"
 
 #include <algorithm>
 #include <cmath>

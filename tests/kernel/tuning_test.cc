@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernel/contract/conv_nhwc.h"
 #include "kernel/tuning/tuning_file.h"
+#include "kernel/window/conv_nhwc.h"
 
 namespace frazil::kernel {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernel/contract/window.h"
+#include "kernel/window/window.h"
 
 #include <cstring>
 #include <string>

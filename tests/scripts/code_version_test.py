@@ -13,13 +13,13 @@ SOURCES = pathlib.Path(__file__).parents[2] / "src"
 CASES = [
     (
         "the order of fields that generated code reads",
-        "code/abi.h",
+        "code/abi/abi.h",
         r"(std::byte\* const\* in = nullptr;)\n(\s*std::byte\* const\* out = nullptr;)",
         r"\2\n\1",
         True,
     ),
-    ("a field more", "code/abi.h", r"(unsigned number = 0;)", r"\1 unsigned node = 0;", True),
-    ("the frame of plan code", "code/native_plan.h", r"(struct NativeFrame \{)", r"\1 int first = 0;", True),
+    ("a field more", "code/abi/abi.h", r"(unsigned number = 0;)", r"\1 unsigned node = 0;", True),
+    ("the frame of plan code", "code/native/native_plan.h", r"(struct NativeFrame \{)", r"\1 int first = 0;", True),
     ("numbers of operations on extents", "sym/dim.h", r"\{ constant, add, sub,", "{ constant, sub, add,", True),
     ("the largest extent", "sym/dim.h", r"kMax =", "kMax = -1 +", True),
     ("places of storages", "plan/plan.h", r"(enum class Place : std::uint8_t \{)", r"\1 nowhere,", True),

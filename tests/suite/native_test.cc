@@ -1,5 +1,5 @@
 // Machine code of fused bodies: which forms there are, what has none, and damaged objects.
-#include "code/native.h"
+#include "code/native/native.h"
 
 #include <algorithm>
 #include <cstdlib>

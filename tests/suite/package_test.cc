@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "code/weight_store.h"
+#include "code/weights/weight_store.h"
 #include "kernel/simd/isa.h"
 #include "suite/tiers.h"
 

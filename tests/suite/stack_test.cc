@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "code/weight_store.h"
+#include "code/weights/weight_store.h"
 #include "suite/tiers.h"
 
 // Products with one of many matrices that a constant holds: by batch, or by a slice that a run chooses.

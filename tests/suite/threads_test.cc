@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "code/weight_store.h"
+#include "code/weights/weight_store.h"
 #include "suite/tiers.h"
 
 // Threads share one Executable and have their own Sessions. Run it under the thread sanitizer.

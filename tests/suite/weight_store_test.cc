@@ -1,5 +1,5 @@
 // The packed forms of weights that all models share.
-#include "code/weight_store.h"
+#include "code/weights/weight_store.h"
 
 #include <atomic>
 #include <thread>

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/poll_throttle.h"
+#include "kernel/contract/block_walk.h"
 #include "kernel/contract/byte_elements.h"
-#include "kernel/contract/rows_of_a.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -189,59 +189,93 @@ int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
 /// The terms of the correction of a panel of columns.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
-  ColumnTerms(const ByteProduct& g, int64_t j) {
+  /// Of columns from `first` on.
+  void read(const ByteProduct& g, int64_t first) {
     const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     const int32_t moved = g.signed_b ? 128 : 0;
-    for (int64_t c = 0; c < kByteCols && j + c < g.n; ++c) {
-      zeros[c] = zero_of(g.b_zero, (j + c) * g.b_zero_step, g.signed_b) + moved;
-      terms[c] = static_cast<int32_t>(packed[j + c] - g.k * zeros[c]);
+    for (int64_t c = 0; c < kByteCols && first + c < g.n; ++c) {
+      zeros[c] = zero_of(g.b_zero, (first + c) * g.b_zero_step, g.signed_b) + moved;
+      terms[c] = static_cast<int32_t>(packed[first + c] - g.k * zeros[c]);
     }
   }
 };
 
-/// A block of rows, which meets one panel of B after the other.
-class ByteBlock {
+/// What the rows of a block of packed A add to the corrections.
+struct RowTerms {
+  int32_t sums[kByteRowBlock], zeros[kByteRowBlock];
+};
+
+/// The tiles of a product, whose sums become elements of C.
+class ByteEnds {
  public:
-  ByteBlock(const ByteProduct& g, const RowCut& cut, const ProductScratch& s, Reads reads)
-      : g_(g), cut_(cut), s_(s), reads_(reads), quads_(byte_quads(g.k)) {
-    RowsOfA a(g, s);
-    a.begin(cut.begin, cut.begin + cut.rows);
-    for (int64_t i = 0; i < cut.tiles; ++i) {
-      if (reads == Reads::packed) pack(a, cut.row(i), cut.row(i + 1) - cut.row(i));
-      if (reads == Reads::runs) steps_[i] = g.runs.step(g.runs.context, cut.row(i), cut.row(i + 1));
-    }
-    tile_.b_step = kByteCols * 4;
-    tile_.taps = reads == Reads::runs ? g.runs.taps : 1;
-    tile_.steps = quads_ / tile_.taps;
-    tile_.a_row = g.a_row;
-    tile_.c_row = g.c_row;
-    if (reads != Reads::packed) tile_.zero = zero_of(g.a_zero, 0, false);
+  using Tile = ByteTile;
+  /// Element (row, col) of C lies at c. `terms`: of packed rows from `row` on.
+  ByteEnds(const ByteProduct& g, int32_t* c, int64_t row, int64_t col, const RowTerms& terms)
+      : g_(g), c_(c), row_(row), col_(col), terms_(terms), zero_(zero_of(g.a_zero, 0, false)) {}
+
+  static const ByteTileFn* tiles(Reads reads, int vectors, int64_t) { return tiles_for(reads, vectors); }
+
+  void columns(ByteTile& t, int64_t col, int64_t cols) {
+    const int64_t panel = col / kByteCols * kByteCols;
+    if (panel != panel_) columns_.read(g_, panel);
+    panel_ = panel;
+    at_ = c_ + (col - col_);
+    t.cols = cols, t.c_row = g_.c_row, t.zero = zero_;
+    t.col_terms = columns_.terms + (col - panel), t.col_zeros = columns_.zeros + (col - panel);
   }
 
-  /// Columns [j0, j1), whose sums lie at `c`.
-  void run(int64_t j0, int64_t j1, int32_t* c) {
-    for (int64_t j = j0; j < j1 && !stop_requested(); j += kByteCols)
-      panel(j, min64(kByteCols, g_.n - j), c + (j - j0));
+  void rows(ByteTile& t, int64_t row) const {
+    t.c = at_ + (row - row_) * g_.c_row;
+    t.row_sums = terms_.sums + (row - row_), t.row_zeros = terms_.zeros + (row - row_);
   }
 
  private:
-  void pack(const RowsOfA<ByteProduct>& a, int64_t row, int64_t rows) {
-    const int64_t first = row - cut_.begin;
-    const std::uint8_t flip = g_.signed_a ? 0 : 0x80;
-    std::byte* const to = s_.a + first * quads_ * kHalves * kWord;
-    for (int64_t r = first; r < first + rows; ++r) {
-      sums_[r] = 0;
-      zeros_[r] = zero_of(g_.a_zero, (cut_.begin + r) * g_.a_zero_step, g_.signed_a) - (g_.signed_a ? 0 : 128);
+  const ByteProduct& g_;
+  int32_t *const c_, *at_ = nullptr;
+  const int64_t row_, col_;
+  const RowTerms& terms_;
+  const int32_t zero_;  // of A in place
+  int64_t panel_ = -1;
+  ColumnTerms columns_;
+};
+
+/// A product: how its rows and columns are cut, and who is told of them.
+class ByteRun {
+ public:
+  ByteRun(const ByteProduct& g, const ProductScratch& s)
+      : g_(g), s_(s), quads_(byte_quads(g.k)), a_(g, s, choose_reads(g), quads_ * kHalves * kWord) {}
+
+  void rows(int64_t begin, int64_t end) {
+    const RowCut blocks(begin, end, byte_rows_at_once(g_.n, g_.k, kHalves * kWord));
+    for (int64_t i = 0; i < blocks.tiles && !stop_requested(); ++i) {
+      const RowCut cut(blocks.row(i), blocks.row(i + 1), kTileRows);
+      a_.begin(cut);
+      for (int64_t tile = 0; tile < cut.tiles && a_.reads() == Reads::packed; ++tile) pack(tile);
+      multiply();
     }
-    a.template pack<std::uint8_t, 16>(
-        row, rows, [&](const std::uint8_t* const* from, int64_t step, int64_t, int64_t n, int64_t done) {
-          const std::uint8_t* side_by_side[kPanelRows];
-          for (int64_t r = 0; r < rows; ++r) {
-            side_by_side[r] = step == 1 ? from[r] : copied(from[r], step, n, r);
-            sums_[first + r] += sum_of(side_by_side[r], n, g_.signed_a);
-          }
-          pack_rows(side_by_side, rows, n, flip, to + done / 4 * rows * kHalves * kWord);
-        });
+  }
+
+ private:
+  using Rows = RowsOfA<ByteProduct, std::uint8_t>;
+
+  void pack(int64_t tile) {
+    const RowCut& cut = a_.cut();
+    const int64_t first = cut.row(tile) - cut.begin, past = cut.row(tile + 1) - cut.begin;
+    const std::uint8_t flip = g_.signed_a ? 0 : 0x80;
+    for (int64_t r = first; r < past; ++r) {
+      terms_.sums[r] = 0;
+      terms_.zeros[r] = zero_of(g_.a_zero, (cut.begin + r) * g_.a_zero_step, g_.signed_a) - (g_.signed_a ? 0 : 128);
+    }
+    std::byte* const to = a_.packed(tile);
+    a_.template pack<16>(tile,
+                         [&](const std::uint8_t* const* from, int64_t step, int64_t rows, int64_t n, int64_t done) {
+                           const std::uint8_t* side_by_side[kPanelRows];
+                           for (int64_t r = 0; r < rows; ++r) {
+                             side_by_side[r] = step == 1 ? from[r] : copied(from[r], step, n, r);
+                             terms_.sums[first + r] += sum_of(side_by_side[r], n, g_.signed_a);
+                           }
+                           pack_rows(side_by_side, rows, n, flip, to + done / 4 * rows * kHalves * kWord);
+                         });
   }
 
   const std::uint8_t* copied(const std::uint8_t* from, int64_t step, int64_t n, int64_t place) const {
@@ -250,84 +284,47 @@ class ByteBlock {
     return to;
   }
 
-  const std::byte* panel_at(int64_t j) const {
+  Panels panels() const {
     const int64_t cols = g_.packed_cols > 0 ? g_.packed_cols : g_.n;
-    const auto* const panels =
+    const auto* const at =
         reinterpret_cast<const std::byte*>(static_cast<const int32_t*>(g_.packed_b) + byte_cols(cols));
-    return panels + (g_.packed_from + j) * quads_ * 4;
+    return {at + g_.packed_from * quads_ * 4, quads_ * kByteCols * 4, kByteCols * 4, g_.n};
   }
 
-  /// `cols` columns from j on, whose sums lie at `c`. The next panel comes nearer meanwhile.
-  void panel(int64_t j, int64_t cols, int32_t* c) {
-    const bool ahead = j + kByteCols < g_.n && cut_.tiles > 1;
-    const ColumnTerms columns(g_, j);
-    const int vectors = cols <= kW ? 1 : reads_ == Reads::packed && cut_.highest() <= kNarrowRows ? 4 : 2;
-    const ByteTileFn* const run = tiles_for(reads_, vectors);
-    const ByteTileFn* const even = reads_ == Reads::runs ? tiles_for(Reads::even, vectors) : nullptr;
-    const int64_t lines = quads_ * kByteCols * 4 / kLine, width = vectors * kW;
-    for (int64_t at = 0; at < cols; at += width) {
-      tile_.b = panel_at(j) + at * 4;
-      tile_.cols = min64(width, cols - at);
-      tile_.col_terms = columns.terms + at, tile_.col_zeros = columns.zeros + at;
-      tile_.ahead_lines = ceil_div(lines, cut_.tiles);
-      for (int64_t i = 0; i < cut_.tiles; ++i) {
-        const int64_t first = cut_.row(i) - cut_.begin, rows = cut_.row(i + 1) - cut_.row(i);
-        tile_.c = c + first * g_.c_row + at;
-        tile_.ahead = ahead && at == 0 ? panel_at(j + kByteCols) + i * tile_.ahead_lines * kLine : nullptr;
-        place_rows(first, rows);
-        if (even != nullptr && steps_[i] != Runs::kUneven) {
-          tile_.a_row = steps_[i];
-          even[rows](tile_);
-        } else {
-          run[rows](tile_);
-        }
-      }
+  /// A block of rows, some columns at a time.
+  void multiply() {
+    const RowCut& cut = a_.cut();
+    const bool passes = g_.c == nullptr, whole_rows = g_.on_tile != nullptr && g_.on_tile->whole_rows;
+    const int64_t first = g_.begin_col, past = g_.end_col == 0 ? g_.n : g_.end_col;
+    const int vectors = a_.reads() == Reads::packed && cut.highest() <= kNarrowRows ? 4 : 2;
+    if (passes) *g_.on_tile->result = g_.passed;
+    int32_t* const c = passes ? g_.passed : g_.c + (cut.begin - g_.c_first) * g_.c_row;
+    for (int64_t j0 = first; j0 < past && !stop_requested(); j0 += kByteColBlock) {
+      const int64_t j1 = min64(past, j0 + kByteColBlock);
+      ByteEnds ends(g_, c, cut.begin, passes && !whole_rows ? j0 : 0, terms_);
+      BlockWalk<Rows, ByteEnds>(a_, panels(), quads_ / a_.taps(), ends).columns(j0, j1, vectors, cut.tiles > 1);
+      if (!whole_rows) report(j0, j1);
     }
+    if (whole_rows) report(0, g_.n);
   }
 
-  void place_rows(int64_t first, int64_t rows) {
-    if (reads_ == Reads::packed) {
-      tile_.a = s_.a + first * quads_ * kHalves * kWord;
-      tile_.a_step = rows * kWord;
-      tile_.row_sums = sums_ + first, tile_.row_zeros = zeros_ + first;
-    } else if (reads_ == Reads::runs) {
-      tile_.at = s_.at + first * g_.runs.taps;
-    } else {
-      tile_.a = static_cast<const std::byte*>(g_.a) + (cut_.begin + first) * g_.a_row;
-    }
+  void report(int64_t j0, int64_t j1) const {
+    if (g_.on_tile == nullptr || stop_requested()) return;
+    const RowCut& cut = a_.cut();
+    (*g_.on_tile)(cut.begin, cut.begin + cut.rows, g_.first_col + j0, g_.first_col + j1);
   }
 
   const ByteProduct& g_;
-  const RowCut& cut_;
   const ProductScratch& s_;
-  const Reads reads_;
   const int64_t quads_;
-  ByteTile tile_;
-  int32_t sums_[kByteRowBlock], zeros_[kByteRowBlock];  // of packed rows
-  int64_t steps_[kByteRowBlock];                        // of rows in runs: Runs::step() of each tile
+  Rows a_;
+  RowTerms terms_;
 };
 
 }  // namespace
 
 void gemm_i8_packed(const ByteProduct& g, int64_t begin, int64_t end, const ProductScratch& s) noexcept {
-  const int64_t first = g.begin_col, past = g.end_col == 0 ? g.n : g.end_col;
-  const Reads reads = choose_reads(g);
-  const RowCut blocks(begin, end, byte_rows_at_once(g.n, g.k, kHalves * kWord));
-  const bool passes = g.c == nullptr, whole_rows = g.on_tile != nullptr && g.on_tile->whole_rows;
-  for (int64_t i = 0; i < blocks.tiles && !stop_requested(); ++i) {
-    const RowCut cut(blocks.row(i), blocks.row(i + 1), kTileRows);
-    ByteBlock block(g, cut, s, reads);
-    if (passes) *g.on_tile->result = g.passed;
-    int32_t* const rows = passes ? g.passed : g.c + (cut.begin - g.c_first) * g.c_row;
-    for (int64_t j0 = first; j0 < past; j0 += kByteColBlock) {
-      const int64_t j1 = min64(past, j0 + kByteColBlock);
-      block.run(j0, j1, passes && !whole_rows ? rows : rows + j0);
-      if (stop_requested()) return;
-      if (g.on_tile != nullptr && !whole_rows)
-        (*g.on_tile)(cut.begin, cut.begin + cut.rows, g.first_col + j0, g.first_col + j1);
-    }
-    if (whole_rows) (*g.on_tile)(cut.begin, cut.begin + cut.rows, 0, g.n);
-  }
+  ByteRun(g, s).rows(begin, end);
 }
 
 void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, int64_t begin, int64_t end) noexcept {

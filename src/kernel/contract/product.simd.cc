@@ -9,10 +9,10 @@
 #include <type_traits>
 
 #include "base/poll_throttle.h"
+#include "kernel/contract/block_walk.h"
 #include "kernel/contract/float_elements.h"
 #include "kernel/contract/gemm_row.h"
 #include "kernel/contract/results.h"
-#include "kernel/contract/rows_of_a.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
@@ -237,134 +237,121 @@ bool is_plain(const Product& g) {
   return !g.wide && c.bias == nullptr && c.addend == nullptr && c.scale == nullptr && c.slope == 1;
 }
 
-/// A block of rows, which meets one panel of B after the other.
+/// The tiles of a product, whose sums become elements of C.
 template <class E>
-class BlockOfRows {
+class FloatEnds {
  public:
-  BlockOfRows(const Product& g, const RowCut& cut, const ProductScratch& s, Reads reads)
-      : g_(g), cut_(cut), s_(s), reads_(reads), words_(row_words<E>(g.k)) {
-    tile_.g = &g;
-    tile_.plain = is_plain(g);
+  using Tile = FRAZIL_ISA_NS::Tile;
+  explicit FloatEnds(const Product& g) : g_(g) {
     if constexpr (!kIsHalf<E>) out_ = results_of(g);
-    const bool packed_b = g.b_row == 0;
-    tile_.b_step = packed_b ? E::kStep : g.b_row * kWord;
-    tile_.b_panel = packed_b ? panel_bytes(g.elem, g.k) : kPanelCols * kWord;
-    tile_.taps = reads == Reads::runs ? g.runs.taps : 1;
-    tile_.steps =
-        reads == Reads::packed ? words_ / E::kParts : (reads == Reads::runs ? g.runs.depth : g.k) / E::kElements;
-    tile_.a_row = g.a_row * static_cast<int64_t>(sizeof(Element<E>));
-    for (int64_t i = 0; i < cut.tiles && reads == Reads::runs; ++i)
-      steps_[i] = g.runs.step(g.runs.context, cut.row(i), cut.row(i + 1));
   }
 
-  void run() {
-    // One tile of few rows waits for memory: it reads several panels side by side.
-    const int vectors =
-        cut_.tiles == 1 && reads_ != Reads::runs ? most_vectors<E>(static_cast<int>(cut_.rows)) : kTileVectors;
-    const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
-    by_columns_ = g_.on_tile != nullptr && !g_.on_tile->whole_rows && wide == 0;
-    if (g_.backwards) columns_from(wide);
-    for (int64_t col = 0; col < wide && !stop_requested(); col += width)
-      tiles(g_.backwards ? wide - width - col : col, width, vectors, nullptr);
-    if (!g_.backwards) columns_from(wide);
-    if (g_.on_tile != nullptr && !stop_requested()) report(g_.n);
+  static const TileFn* tiles(Reads reads, int vectors, int64_t cols) { return tiles_for<E>(reads, vectors, cols); }
+
+  void columns(Tile& t, int64_t col, int64_t cols) const {
+    t.g = &g_;
+    t.plain = is_plain(g_);
+    t.col = col, t.cols = cols;
+  }
+
+  void rows(Tile& t, int64_t row) const {
+    t.row = row;
+    if constexpr (!kIsHalf<E>) t.out = out_.at(row, t.col);
+    if (E::kElements == 2 && g_.k % 2 != 0) t.last_a = t.a + 2 * (g_.k - 1);
   }
 
  private:
-  /// Columns from `first` on, one after the other. Each tile brings a part of the next panel nearer.
-  void columns_from(int64_t first) {
-    constexpr int64_t kWidth = kTileVectors * kW, kParts = kPanelCols / kWidth;
-    tile_.ahead_lines = ceil_div(tile_.b_panel / kLine, cut_.tiles * kParts);
-    for (int64_t col = first; col < g_.n && !stop_requested(); col += kWidth) {
-      if (by_columns_ && col % kPanelCols == 0 && (col - reported_) * cut_.rows >= kNearElements<E>) report(col);
-      const int64_t next = (col / kPanelCols + 1) * kPanelCols;
-      const std::byte* ahead = g_.b_row == 0 && next < g_.n ? panel(next) : nullptr;
-      if (ahead != nullptr) ahead += col % kPanelCols / kWidth * cut_.tiles * tile_.ahead_lines * kLine;
-      tiles(col, min64(kWidth, g_.n - col), g_.n - col <= kW ? 1 : kTileVectors, ahead);
+  const Product& g_;
+  Results out_;
+};
+
+/// A product: how its rows and columns are cut, and who is told of them.
+template <class E>
+class FloatRun {
+ public:
+  FloatRun(const Product& g, const ProductScratch& s, int64_t rows)
+      : g_(g), words_(row_words<E>(g.k)), a_(g, s, choose_reads<E>(g, rows), words_ * kWord) {}
+
+  void rows(int64_t begin, int64_t end) {
+    const RowCut blocks(begin, end, rows_at_once());
+    for (int64_t block = 0; block < blocks.tiles && !stop_requested(); ++block) {
+      const RowCut cut(blocks.row(block), blocks.row(block + 1), kTileRows<E>);
+      a_.begin(cut);
+      for (int64_t i = 0; i < cut.tiles && a_.reads() == Reads::packed; ++i) pack(i);
+      multiply();
     }
   }
 
-  const std::byte* panel(int64_t col) const {
-    return static_cast<const std::byte*>(g_.packed_b) + col / kPanelCols * tile_.b_panel;
+ private:
+  using Rows = RowsOfA<Product, Element<E>>;
+
+  int64_t rows_at_once() const {
+    const int64_t most =
+        a_.reads() == Reads::runs ? block_rows(row_words<E>(g_.runs.depth), kMostRunRows) : block_rows(words_);
+    if (g_.on_tile == nullptr || !g_.on_tile->whole_rows) return most;
+    return min64(most, max64(4 * kTileRows<E>, kNearRowElements / g_.n / kTileRows<E> * kTileRows<E>));
   }
 
-  /// All rows of `cols` columns from `col` on.
-  void tiles(int64_t col, int64_t cols, int vectors, const std::byte* ahead) {
-    constexpr int64_t kColumn = E::kStep / kPanelCols;  // bytes
-    const TileFn* const run = tiles_for<E>(reads_, vectors, cols);
-    const TileFn* const even = reads_ == Reads::runs ? tiles_for<E>(Reads::even, vectors, cols) : nullptr;
-    tile_.b = panel(col) + col % kPanelCols * kColumn;
-    tile_.col = col, tile_.cols = cols;
-    for (int64_t i = 0; i < cut_.tiles; ++i) {
-      const int64_t rows = cut_.row(i + 1) - cut_.row(i);
-      tile_.row = cut_.row(i);
-      tile_.ahead = ahead;
-      if (ahead != nullptr) ahead += tile_.ahead_lines * kLine;
-      if constexpr (!kIsHalf<E>) tile_.out = out_.at(tile_.row, col);
-      place_rows(rows);
-      if (even != nullptr && steps_[i] != Runs::kUneven) {
-        tile_.a_row = steps_[i];
-        even[rows](tile_);
-      } else {
-        run[rows](tile_);
+  void pack(int64_t i) const {
+    std::byte* const to = a_.packed(i);
+    a_.template pack<kRunStep>(i,
+                               [&](const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, int64_t done) {
+                                 pack_rows<E>(from, step, rows, n, to + rows * row_words<E>(done) * kWord);
+                               });
+  }
+
+  Panels panels() const {
+    const auto* const at = static_cast<const std::byte*>(g_.packed_b);
+    if (g_.b_row == 0) return {at, panel_bytes(g_.elem, g_.k), E::kStep, g_.n};
+    return {at, kPanelCols * kWord, g_.b_row * kWord, g_.n, false};
+  }
+
+  int64_t steps() const {
+    if (a_.reads() == Reads::packed) return words_ / E::kParts;
+    return (a_.reads() == Reads::runs ? g_.runs.depth : g_.k) / E::kElements;
+  }
+
+  /// A block of rows.
+  void multiply() {
+    const RowCut& cut = a_.cut();
+    FloatEnds<E> ends(g_);
+    BlockWalk<Rows, FloatEnds<E>> walk(a_, panels(), steps(), ends);
+    // One tile of few rows waits for memory: it reads several panels side by side.
+    const bool alone = cut.tiles == 1 && a_.reads() != Reads::runs;
+    const int vectors = alone ? most_vectors<E>(static_cast<int>(cut.rows)) : kTileVectors;
+    const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
+    const bool by_columns = g_.on_tile != nullptr && !g_.on_tile->whole_rows && wide == 0;
+    const int64_t near = ceil_div(ceil_div(kNearElements<E>, cut.rows), kPanelCols) * kPanelCols,
+                  piece = by_columns ? near : g_.n;
+    const auto others = [&] {
+      for (int64_t col = wide; col < g_.n && !stop_requested(); col += piece) {
+        walk.columns(col, min64(g_.n, col + piece), kTileVectors, true);
+        if (by_columns) report(col, min64(g_.n, col + piece));
       }
+    };
+    if (g_.backwards) others();
+    for (int64_t col = 0; col < wide && !stop_requested(); col += width) {
+      const int64_t at = g_.backwards ? wide - width - col : col;
+      walk.columns(at, at + width, vectors, false);
     }
+    if (!g_.backwards) others();
+    if (!by_columns) report(0, g_.n);
   }
 
-  void place_rows(int64_t rows) {
-    const int64_t first = tile_.row - cut_.begin;
-    if (reads_ == Reads::packed) {
-      tile_.a = s_.a + first * words_ * kWord;
-      tile_.a_step = rows * kWord;
-    } else if (reads_ == Reads::runs) {
-      tile_.at = s_.at + first * g_.runs.taps;
-    } else {
-      tile_.a = static_cast<const std::byte*>(g_.a) + tile_.row * tile_.a_row;
-      if (E::kElements == 2 && g_.k % 2 != 0) tile_.last_a = tile_.a + 2 * (g_.k - 1);
-    }
-  }
-
-  /// Tells of columns up to `past`.
-  void report(int64_t past) {
-    (*g_.on_tile)(cut_.begin, cut_.begin + cut_.rows, g_.first_col + reported_, g_.first_col + past);
-    reported_ = past;
+  void report(int64_t first, int64_t past) const {
+    if (g_.on_tile == nullptr || stop_requested()) return;
+    const RowCut& cut = a_.cut();
+    (*g_.on_tile)(cut.begin, cut.begin + cut.rows, g_.first_col + first, g_.first_col + past);
   }
 
   const Product& g_;
-  const RowCut& cut_;
-  const ProductScratch& s_;
-  const Reads reads_;
   const int64_t words_;
-  Results out_;
-  Tile tile_;
-  int64_t steps_[ceil_div(kMostRunRows, kTileRows<E>) + 1];  ///< of rows in runs: Runs::step() of each tile
-  bool by_columns_ = false;                                  // columns are reported as soon as they are there
-  int64_t reported_ = 0;                                     // columns
+  Rows a_;
 };
 
 template <class E>
 void rows_of(const Product& g, int64_t begin, int64_t end, const ProductScratch& s) {
-  const Reads reads = choose_reads<E>(g, end - begin);
-  const int64_t words = row_words<E>(g.k);
-  int64_t most = reads == Reads::runs ? block_rows(row_words<E>(g.runs.depth), kMostRunRows) : block_rows(words);
-  if (g.on_tile != nullptr && g.on_tile->whole_rows)
-    most = min64(most, max64(4 * kTileRows<E>, kNearRowElements / g.n / kTileRows<E> * kTileRows<E>));
-  const RowCut blocks(begin, end, most);
-  RowsOfA a(g, s);
-  for (int64_t block = 0; block < blocks.tiles && !stop_requested(); ++block) {
-    const RowCut cut(blocks.row(block), blocks.row(block + 1), kTileRows<E>);
-    a.begin(cut.begin, cut.begin + cut.rows);
-    for (int64_t i = 0; i < cut.tiles && reads == Reads::packed; ++i) {
-      const int64_t row = cut.row(i);
-      a.template pack<Element<E>, kRunStep>(
-          row, cut.row(i + 1) - row,
-          [&](const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, int64_t done) {
-            pack_rows<E>(from, step, rows, n,
-                         s.a + (row - cut.begin) * words * kWord + rows * row_words<E>(done) * kWord);
-          });
-    }
-    BlockOfRows<E>(g, cut, s, reads).run();
-  }
+  FloatRun<E>(g, s, end - begin).rows(begin, end);
 }
 
 // ---- one row of f32 ----

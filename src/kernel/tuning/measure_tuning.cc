@@ -14,12 +14,12 @@
 
 #include "base/scalar_op.h"
 #include "base/scheduler.h"
-#include "kernel/contract/conv_nhwc.h"
 #include "kernel/contract/gemm_kernel.h"
 #include "kernel/row/rows.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tile/tile.h"
+#include "kernel/window/conv_nhwc.h"
 
 namespace frazil::kernel {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/extents.h"
 #include "base/mutex.h"
-#include "kernel/contract/conv_nhwc.simd.h"
+#include "kernel/window/conv_nhwc.simd.h"
 
 namespace frazil::kernel {
 namespace {

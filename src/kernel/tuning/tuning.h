@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "kernel/contract/conv.h"
 #include "kernel/simd/isa.h"
+#include "kernel/window/conv.h"
 
 namespace frazil::kernel {
 

@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "base/poll_throttle.h"
+#include "code/tile/tile_state.h"
+
+namespace frazil::code {
+namespace {
+
+constexpr std::size_t kMostOperands = kMaxFusedOperands + kMaxFusedStores + 1;
+
+/// Calls the machine code of a tile program for the rows of a range, of which the run may be stopped in between.
+class NativeRun {
+ public:
+  NativeRun(const TileCall& call, const TileState& s) : s_(s), arrays_(s), scratch_(call.scratch) {
+    for (int k = 0; k < s.count(); ++k) {
+      at_[k] = call.operands[k];
+      steps_[k] = arrays_.operands[k].inner_step;
+    }
+  }
+
+  /// Elements [from, past) of the innermost loop, which is the only one or is run once.
+  void elements(std::int64_t from, std::int64_t past) {
+    if (s_.rows) return call(at_, kNoSteps, 1, past);
+    for (std::int64_t i = from; i < past; i += kLongTile) {
+      if (i != from && stop_requested()) return;
+      std::byte* moved[kMostOperands];
+      for (int k = 0; k < s_.count(); ++k) moved[k] = at_[k] + i * steps_[k];
+      call(moved, kNoSteps, 1, std::min(kLongTile, past - i));
+    }
+  }
+
+  /// The columns of a part of the only row.
+  void columns(const TilePart& p) {
+    start(p, [&](int k) { return p.col0 * steps_[k]; });
+    elements(0, p.col1 - p.col0);
+  }
+
+  /// The innermost loop over the part's columns, in the rounds of the others that are its rows.
+  void rounds(const TilePart& p) {
+    const int count = s_.count();
+    std::int64_t index[kMaxTileLoops] = {};
+    for (std::int64_t left = p.row0, a = 0; left > 0; left /= arrays_.extents[a++])
+      index[a] = left % arrays_.extents[a];
+    start(p, [&](int k) {
+      std::int64_t at = p.col0 * steps_[k];
+      for (int a = 0; a < s_.rank; ++a) at += arrays_.steps[a * count + k] * index[a];
+      return at;
+    });
+    const std::int64_t n = p.col1 - p.col0, most = std::max<std::int64_t>(1, kLongTile / std::max<std::int64_t>(n, 1));
+    for (std::int64_t round = p.row0; round < p.row1;) {
+      const std::int64_t rows = std::min({arrays_.extents[0] - index[0], p.row1 - round, most});
+      call(at_, arrays_.steps, rows, n);
+      round += rows;
+      if (round >= p.row1 || stop_requested()) return;
+      advance(index, rows);
+    }
+  }
+
+  /// Rows of a space whose elements lie side by side.
+  void dense_rows(const TilePart& p) {
+    std::int64_t row_steps[kMostOperands];
+    for (int k = 0; k < s_.count(); ++k) row_steps[k] = steps_[k] * p.cols;
+    start(p, [&](int k) { return p.row0 * row_steps[k] + p.col0 * steps_[k]; });
+    const std::int64_t n = p.col1 - p.col0;
+    const std::int64_t most = std::max<std::int64_t>(1, kLongTile / std::max<std::int64_t>(n, 1));
+    for (std::int64_t row = p.row0; row < p.row1;) {
+      const std::int64_t rows = std::min(most, p.row1 - row);
+      call(at_, row_steps, rows, n);
+      row += rows;
+      if (row >= p.row1 || stop_requested()) return;
+      for (int k = 0; k < s_.count(); ++k) at_[k] += rows * row_steps[k];
+    }
+  }
+
+ private:
+  /// Moves pointers to the part's first element. `offset` counts bytes from the first element of the space.
+  template <class Offset>
+  void start(const TilePart& p, Offset offset) {
+    for (int k = 0; k < s_.count(); ++k) {
+      if (k != p.partial) at_[k] += offset(k);
+    }
+  }
+
+  /// `rows` further in the first loop, and on in the others where that ends.
+  void advance(std::int64_t* index, std::int64_t rows) {
+    const int count = s_.count();
+    const std::int64_t before = index[0];
+    int ended = 0;  // loops that begin again
+    for (index[0] += rows; index[ended] == arrays_.extents[ended]; ++index[ended]) index[ended++] = 0;
+    for (int k = 0; k < count; ++k) {
+      std::int64_t by = (index[0] - before) * arrays_.steps[k];
+      for (int a = 1; a < ended; ++a) by -= arrays_.steps[a * count + k] * (arrays_.extents[a] - 1);
+      if (ended > 0) by += arrays_.steps[ended * count + k];
+      at_[k] += by;
+    }
+  }
+
+  void call(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n) const {
+    s_.native(at, row_steps, rows, n, steps_, scratch_, static_cast<std::int64_t>(s_.stride));
+  }
+
+  static constexpr std::int64_t kNoSteps[kMostOperands] = {};
+  const TileState& s_;
+  const TileArrays arrays_;
+  std::byte* scratch_;
+  std::byte* at_[kMostOperands];
+  std::int64_t steps_[kMostOperands];
+};
+
+}  // namespace
+
+void run_native(const TileCall& call, const TileState& s, std::int64_t begin, std::int64_t end) {
+  if (s.outer == 0 || (s.inner == 0 && !s.rows)) return;
+  const bool loops = s.rank != 0 || s.rows;
+  const std::int64_t first = begin * s.unit, past = std::min(end * s.unit, loops ? s.outer : s.inner);
+  NativeRun run(call, s);
+  if (s.rank != 0) return run.rounds({first, past, 0, s.inner, s.inner});
+  if (loops) return run.elements(0, s.inner);
+  run.elements(first, past);
+}
+
+void run_native(const TileCall& call, const TileState& s, const TilePart& part) {
+  NativeRun run(call, s);
+  if (s.dense) return run.dense_rows(part);
+  s.rank == 0 ? run.columns(part) : run.rounds(part);
+}
+
+}  // namespace frazil::code

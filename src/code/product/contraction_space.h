@@ -1,0 +1,144 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "code/abi/abi.h"
+#include "plan/contraction.h"
+
+// A space of params::Contraction in numbers; private to contraction_*.cc.
+namespace frazil::code {
+
+/// An affine function of the axes of a space.
+struct SpaceLine {
+  std::int64_t base = 0;
+  std::int64_t factor[kMaxSpaceAxes] = {};
+};
+
+/// How an operand is read. A point whose index `axis[d]` is outside of [0, extent[d]) contributes nothing.
+struct SpaceRead {
+  bool given = false;
+  Elem elem = Elem::f32;
+  int rank = 0;
+  SpaceLine axis[kMaxSpaceAxes];
+  std::int64_t extent[kMaxSpaceAxes] = {};
+  SpaceLine place;  ///< in elements
+};
+
+struct ConcreteSpace {
+  int axes = 0, operands = 0;
+  std::int64_t extent[kMaxSpaceAxes] = {};
+  bool reduced[kMaxSpaceAxes] = {};
+  SpaceRead reads[kMaxSpaceOperands];
+  SpaceLine result;  ///< place in each result, in elements: they have the same strides
+  SpaceLine report;
+};
+
+/// Code::internal where results have unlike strides.
+Status read_space(const Prepare& cx, const params::Contraction& p, ConcreteSpace& space);
+
+/// Counts through some axes of a space, the last one fastest.
+class AxisCounter {
+ public:
+  AxisCounter(const ConcreteSpace& space, std::span<const std::int8_t> axes) : space_(space), axes_(axes) {}
+
+  /// Sets the axes to those of the point with this number.
+  void start(std::int64_t number, std::int64_t* index) const {
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      const std::int64_t extent = space_.extent[axes_[i]];
+      index[axes_[i]] = number % extent;
+      number /= extent;
+    }
+  }
+  /// False behind the last point, where all are 0 again.
+  bool next(std::int64_t* index) const {
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      if (++index[axes_[i]] < space_.extent[axes_[i]]) return true;
+      index[axes_[i]] = 0;
+    }
+    return false;
+  }
+  /// How many points there are.
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (const std::int8_t a : axes_) n *= space_.extent[a];
+    return n;
+  }
+
+ private:
+  const ConcreteSpace& space_;
+  std::span<const std::int8_t> axes_;
+};
+
+/// A few axes of a space, in its order.
+struct AxisList {
+  std::int8_t axis[kMaxSpaceAxes] = {};
+  int count = 0;
+  void add(int a) { axis[count++] = static_cast<std::int8_t>(a); }
+  std::span<const std::int8_t> all() const { return {axis, static_cast<std::size_t>(count)}; }
+};
+
+inline std::int64_t value_at(const SpaceLine& line, int axes, const std::int64_t* index) {
+  std::int64_t at = line.base;
+  for (int a = 0; a < axes; ++a) at += line.factor[a] * index[a];
+  return at;
+}
+
+/// Positions [low, high) of a run.
+struct SpaceRun {
+  std::int64_t low, high;
+  bool empty() const { return low >= high; }
+  /// Leaves the i with 0 <= at + step * i < extent.
+  void clip(std::int64_t at, std::int64_t step, std::int64_t extent);
+  /// Leaves those that lie inside of the operand, at `index` and then along `axis`.
+  void clip(const SpaceRead& read, int axes, const std::int64_t* index, int along);
+};
+
+// Two ways to run a space. Each says in `prepare` whether it serves it; `cx` gets units, scratch and costs.
+
+/// As products of matrices: a sum of products of two operands, of which one is copied a patch at a time.
+struct SpaceProduct {
+  bool serves = false;
+  int weights = 0, image = 1;  ///< operands
+  int row = 0;                 ///< the axis that only the weights have; its positions are rows of the product
+  AxisList outer, columns, depth;
+  std::int64_t rows = 0, cols = 0, steps = 0;
+  std::int64_t chunk = 0, chunks = 0;  ///< columns at a time
+  bool weights_in_place = false, direct = false;
+  Elem elem = Elem::f32;  ///< in which it is computed
+};
+void prepare_space_product(Prepare& cx, const params::Contraction& p, const ConcreteSpace& space, SpaceProduct& s);
+void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,
+                       Elem result, std::int64_t begin, std::int64_t end);
+
+/// As loops: runs of results along one axis, one point of the reduced axes at a time.
+struct SpaceLoops {
+  static constexpr std::int64_t kRun = 256;  ///< elements
+  static constexpr int kMaxFolds = 2;
+  struct Ins {
+    ScalarIns code;
+    void (*fn)(void*, const void* const*, std::size_t) = nullptr;
+    bool single = false;  ///< one element for a run
+  };
+  struct FoldStep {
+    bool given = false;
+    Fold fold = Fold::sum;
+    Elem elem = Elem::f32;                                              ///< of the result
+    Elem folded = Elem::f32;                                            ///< in which is folded
+    void (*convert)(void*, const void* const*, std::size_t) = nullptr;  ///< from the body's result; null: the same
+    void (*fn)(void*, const void* const*, std::size_t) = nullptr;
+    void (*finish)(void*, const void* const*, std::size_t) = nullptr;  ///< to the result's compute type
+  };
+  int along = -1;  ///< -1: a space without axes
+  AxisList outer, reduced;
+  int instructions = 0, folds = 0;
+  bool last_wins = false, nothing = false;  ///< nothing: a reduced axis is empty
+  Ins body[kMaxSpaceInstructions];
+  FoldStep fold[kMaxFolds];
+};
+Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const ConcreteSpace& space, SpaceLoops& s);
+void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceLoops& s,
+                     std::int64_t begin, std::int64_t end);
+
+}  // namespace frazil::code

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "code/abi/abi.h"
+#include "code/native/native.h"
+#include "code/tile/tile_code.h"
+#include "kernel/row/reduce.h"
+#include "kernel/tile/chain.h"
+#include "kernel/tile/tile.h"
+
+// What tile bytecode keeps between preparing and running; private to tile_*.cc, epilogue.cc and prologue.cc.
+namespace frazil::code {
+
+/// Outer loops; of two rounds each they are more than memory has bytes.
+inline constexpr int kMaxTileLoops = 40;
+/// Elements of a tile: a few of them at a time fit into the first-level cache.
+inline constexpr std::int64_t kTile = 1024;
+/// Elements between two polls for cancellation, where nothing needs to stay in a cache.
+inline constexpr std::int64_t kLongTile = std::int64_t{1} << 16;
+
+/// An operand or, after those, a result.
+struct TileOperand {
+  std::int64_t inner_step;  ///< bytes between elements of the innermost loop; 0: one element stands for all
+  std::uint32_t size;
+  Elem elem;
+};
+
+/// One instruction that does something at run time.
+struct TileOp {
+  enum class Kind : std::uint8_t { scalar, fold, row, convert, store, chain };
+  kernel::TileFn fn;
+  std::uint16_t a, b, c;  ///< values; convert: a is the operand of the step; chain: a is the chain
+  std::uint16_t value;    ///< what it makes
+  std::uint16_t buffer;
+  Kind kind;
+  RowOp row;
+  Elem type;
+  bool once;              ///< one element instead of a tile of them
+  bool expands;           ///< row, fold: its operand is one element that stands for a row
+  std::int8_t to;         ///< the result into which it writes; < 0: its buffer. store: the result
+  std::uint8_t steps[3];  ///< scalar: bytes between elements of its values; 0: one stands for all
+  float epsilon;
+};
+
+/// Operations that run in one pass: steps, operands and results of kernel::run_chain(), of the state's lists.
+struct TileChain {
+  std::uint16_t steps, step_count;
+  std::uint16_t values, value_count;
+  std::uint16_t results, result_count;
+};
+
+/// A value that a chain writes, as TileOp has them.
+struct TileResult {
+  std::uint16_t value, buffer;
+  std::int8_t to;
+};
+
+struct TilePointer {
+  std::uint16_t value, operand;
+};
+
+struct TileConstant {
+  std::uint64_t bits;
+  std::uint16_t value;
+};
+
+/// Loops over a space of any rank: axes merged where every operand allows it, the innermost cut into tiles unless the
+/// program works on rows. What the arrays hold follows the state in memory, side by side and as small as it can be.
+struct TileState {
+  /// The usual small step: one function over operands and a constant as they lie, in one piece.
+  kernel::TileFn direct = nullptr;
+  NativeLoop native = nullptr;  ///< machine code for all of it; then there are no ops
+  std::uint64_t asked = 0;      ///< the generation of the source of machine code that was asked for it
+  std::int64_t direct_count = 0;
+  std::uint64_t direct_constant = 0;
+  std::int8_t direct_args[3] = {};  ///< operands; < 0: the constant
+  bool prepared = false;            ///< a session's states begin as zeros
+  bool dense = false;               ///< one loop over operands without padding
+  bool rows = false;
+  std::uint8_t rank = 0;  ///< outer loops
+  std::uint8_t operands = 0, results = 0;
+  std::uint8_t pointers = 0, constants = 0, ops = 0;
+  std::uint8_t chains = 0;
+  bool one_chain = false;  ///< which reads operands and writes results where they are, in one loop or two
+  std::uint16_t chain_steps = 0, chain_values = 0, chain_results = 0;
+  std::uint16_t spare = 0;  ///< the buffer behind those of the program
+  std::int64_t tile = kTile;
+  std::int64_t inner = 1;  ///< elements of the innermost loop
+  std::int64_t outer = 1;  ///< how often it runs
+  std::size_t stride = 0;  ///< bytes of a buffer
+  std::int64_t unit = 1;   ///< elements of the innermost loop, or with outer loops rounds of these, in a unit
+
+  int count() const { return operands + results; }
+};
+inline constexpr std::size_t kMaxTileOps = kMaxFusedInstructions + kMaxFusedStores;
+static_assert(kMaxTileOps < 256);
+
+/// Where the arrays of a state lie.
+struct TileArrays {
+  TileOperand* operands;
+  TileConstant* constants;
+  TileOp* ops;
+  std::int64_t* extents;  ///< of the outer loops
+  std::int64_t* steps;    ///< bytes: of each outer loop, one after the other, those of all operands
+  kernel::ChainStep* chain_steps;
+  TilePointer* pointers;
+  TileChain* chains;
+  TileResult* chain_results;
+  std::uint16_t* chain_values;
+
+  explicit TileArrays(const TileState& state) {
+    auto* at = reinterpret_cast<std::byte*>(const_cast<TileState*>(&state + 1));
+    const auto take = [&](auto*& array, int n) {
+      array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(at);
+      at += static_cast<std::size_t>(n) * sizeof *array;
+    };
+    take(operands, state.count());
+    take(constants, state.constants);
+    take(ops, state.ops);
+    take(extents, state.rank);
+    take(steps, state.rank * state.count());
+    take(chain_steps, state.chain_steps);
+    take(pointers, state.pointers);
+    take(chains, state.chains);
+    take(chain_results, state.chain_results);
+    take(chain_values, state.chain_values);
+  }
+  /// Bytes for all of them, whatever the extents.
+  static std::size_t bytes(const TileCode& code) {
+    const std::size_t loops = std::min<std::size_t>(code.domain_rank, kMaxTileLoops);
+    const std::size_t operands = code.operands.size() + code.stores.size();
+    return operands * (sizeof(TileOperand) + loops * sizeof(std::int64_t)) + loops * sizeof(std::int64_t) +
+           code.stores.size() * sizeof(TileOp) +
+           code.body.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer)) + chain_bytes(code);
+  }
+  static std::size_t most_steps(const TileCode& code) {
+    return code.has_integers ? 3 * code.body.size() + code.stores.size() : 0;
+  }
+  static std::size_t most_chains(const TileCode& code) { return code.has_integers ? code.body.size() / 2 : 0; }
+  /// Of operands, and of results.
+  static std::size_t most_values(const TileCode& code) {
+    return code.has_integers ? code.body.size() + code.stores.size() : 0;
+  }
+
+ private:
+  static std::size_t chain_bytes(const TileCode& code) {
+    return most_steps(code) * sizeof(kernel::ChainStep) + most_chains(code) * sizeof(TileChain) +
+           most_values(code) * (sizeof(TileResult) + sizeof(std::uint16_t));
+  }
+};
+static_assert(sizeof(kernel::ChainStep) % alignof(std::uint64_t) == 0);
+
+/// Bytes of a TileState with its arrays.
+inline std::size_t tile_state_bytes(const TileCode& code) { return sizeof(TileState) + TileArrays::bytes(code); }
+
+/// Fills a TileState for new extents: of cx.in and cx.out as the code has operands and stores, and cx.domain. Sets what
+/// Prepare asks of an entry.
+Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state);
+
+/// Pointers to operands and then results, and scratch memory.
+struct TileCall {
+  std::byte* const* operands;
+  std::byte* scratch;
+};
+/// run_tiles() by machine code; private to tile_*.cc.
+void run_native(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
+/// Units [begin, end) of the whole space.
+void run_tiles(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
+/// All of it.
+void run_tiles(const TileCall& call, const TileState& state);
+
+/// The elements in rows [row0, row1) and columns [col0, col1) of a space seen as rows of `cols` elements.
+struct TilePart {
+  std::int64_t row0, row1, col0, col1, cols;
+  /// The operand, or operands + result, of which only the part exists: its pointer is to the part's first element. -1:
+  /// none; pointers to the others are to the first element of the space.
+  int partial = -1;
+};
+/// True where such parts can be run one by one.
+bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);
+void run_native(const TileCall& call, const TileState& state, const TilePart& part);
+void run_tiles(const TileCall& call, const TileState& state, const TilePart& part);
+
+}  // namespace frazil::code
