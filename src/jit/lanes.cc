@@ -102,6 +102,17 @@ llvm::Value* Lanes::quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* 
   return call(b, "frazil_quotient_f32", vector(Elem::f32), {x, divisor});
 }
 
+llvm::Value* Lanes::quantised(llvm::IRBuilder<>& b, Elem to, bool bytes, llvm::ArrayRef<llvm::Value*> x,
+                              llvm::Value* scale, llvm::Value* zero) {
+  const auto count = static_cast<unsigned>(x.size());
+  llvm::Type* const lanes = llvm::ArrayType::get(vector(Elem::f32), count);
+  llvm::Value* all = llvm::PoisonValue::get(lanes);
+  for (unsigned u = 0; u < count; ++u) all = b.CreateInsertValue(all, x[u], u);
+  const std::string name = fmt::format("frazil_{}_{}_x{}", bytes ? "bytes" : "quantise", frazil::name_of(to), count);
+  llvm::Type* const result = bytes ? llvm::FixedVectorType::get(scalar(to), width_ * count) : lanes;
+  return call(b, name, result, {all, scale, zero});
+}
+
 llvm::Value* Lanes::multiply_add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
   if (isa_ == "base") return b.CreateFAdd(b.CreateFMul(x, y), sum);
   return b.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});

@@ -35,6 +35,11 @@ class Lanes {
   llvm::Value* cast(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x);
   /// f32 divided by one divisor, given as a vector.
   llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor);
+  /// One or kGroup vectors of f32, quantised to `to`, u8 or i8, with a scale and a zero point that are given as
+  /// vectors: as an array of vectors of f32, or with `bytes` as one vector of `to`.
+  llvm::Value* quantised(llvm::IRBuilder<>& b, Elem to, bool bytes, llvm::ArrayRef<llvm::Value*> x, llvm::Value* scale,
+                         llvm::Value* zero);
+  static constexpr unsigned kGroup = 4;
   /// x * y + sum of vectors of f32, rounded as kernels for the instruction set do: once where it has such instructions.
   llvm::Value* multiply_add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const;
   /// A fold of the row of `n` elements at `from`; `name` as frazil::name_of(RowOp).

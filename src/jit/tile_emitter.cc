@@ -41,7 +41,7 @@ void TileEmitter::number_stages() {
 /// Rows that something reads which is not in the loop that makes them. What was loaded is loaded again.
 void TileEmitter::mark_used() {
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
-    for_operands(ins(i), [&](std::uint32_t a) {
+    for_operands(code_.body[i], [&](std::uint32_t a) {
       if (single_[a] || ins(a).row != RowOp::none) return;
       const bool by_row = ins(i).row != RowOp::none;
       if (by_row ? !lies_ready(a) : stage_[a] != stage_[i] && !is_load(a)) kept_[a] = true;
@@ -93,6 +93,8 @@ void TileEmitter::single(std::uint32_t i) {
     const Elem stored = stored_elem(in.scalar.operand);
     llvm::Value* const x = b_.CreateAlignedLoad(lanes_.scalar(stored), place_.at[in.scalar.operand], llvm::Align(1));
     scalar_[i] = widened(stored, x);
+  } else if (quantises(i)) {
+    scalar_[i] = quantised_single(in.scalar);
   } else {
     scalar_[i] = compute(in, scalar_[in.scalar.a], scalar_[in.scalar.b], scalar_[in.scalar.c]);
   }
@@ -100,6 +102,12 @@ void TileEmitter::single(std::uint32_t i) {
     if (code_.stores[s].value != i || step(result(s)) != code::InnerStep::one) continue;
     b_.CreateAlignedStore(narrowed(elem_of(i), code_.stores[s].elem, scalar_[i]), place_.at[result(s)], llvm::Align(1));
   }
+}
+
+llvm::Value* TileEmitter::quantised_single(const ScalarIns& ins) {
+  const auto all = [&](std::uint32_t a) { return splat(scalar_[a]); };
+  llvm::Value* const bytes = lanes_.quantised(b_, ins.type, true, {all(ins.a)}, all(ins.b), all(ins.c));
+  return b_.CreateExtractElement(bytes, std::uint64_t{0});
 }
 
 llvm::Value* TileEmitter::constant(const ScalarIns& ins) {
@@ -198,6 +206,7 @@ void TileEmitter::rounds(std::uint32_t number) {
 /// does.
 void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned count, llvm::Value* mask) {
   vectors_.assign(code_.body.size(), {});
+  groups_.assign(code_.body.size(), {});
   const auto need = [&](std::uint32_t i) {
     if (single_[i] && vectors_[i].empty()) vectors_[i].assign(count, splat_[i]);
     if (vectors_[i].empty() && (is_load(i) || stage_[i] != number || ins(i).row != RowOp::none))
@@ -211,7 +220,7 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
     return stage_[s.value] + (made_by_row ? 1 : 0) == number;
   };
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
-    if (in_stage(i)) for_operands(ins(i), need);
+    if (in_stage(i)) for_operands(code_.body[i], need);
     if (in_stage(i) && kept_[i] && is_load(i)) need(i);
   }
   for (std::uint32_t s = 0; s < code_.stores.size(); ++s) {
@@ -222,10 +231,15 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   }
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     if (!in_stage(i) || is_load(i)) continue;
+    if (quantises(i)) {
+      quantise(i, count);
+      continue;
+    }
     const ScalarIns& s = ins(i).scalar;
+    const bool whole = s.op == ScalarOp::cast && s.type == Elem::f32 && is_whole(s.a);
     for (unsigned u = 0; u < count; ++u) {
-      const auto at = [&](std::uint32_t a, int position) { return position < arity(s.op) ? vectors_[a][u] : nullptr; };
-      vectors_[i].push_back(compute(ins(i), at(s.a, 0), at(s.b, 1), at(s.c, 2)));
+      const auto at = [&](std::uint32_t a, int position) { return position < arity(s.op) ? value(a, u) : nullptr; };
+      vectors_[i].push_back(whole ? vectors_[s.a][u] : compute(ins(i), at(s.a, 0), at(s.b, 1), at(s.c, 2)));
     }
   }
   const auto moved = [&](unsigned u) {
@@ -235,18 +249,66 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
     const std::uint32_t v = code_.stores[s].value;
     if (!stored_here(code_.stores[s]) || step(result(s)) == code::InnerStep::one || where_[v] == place_.at[result(s)])
       continue;
-    for (unsigned u = 0; u < count; ++u) {
-      store_vector(result(s), moved(u), narrowed(elem_of(v), code_.stores[s].elem, vectors_[v][u]), mask);
+    const bool grouped = step(result(s)) == code::InnerStep::dense && elem_of(v) == code_.stores[s].elem;
+    for (unsigned u = 0; u < count;) {
+      if (grouped && u / Lanes::kGroup < groups_[v].size()) {
+        store_vector(result(s), moved(u), groups_[v][u / Lanes::kGroup], mask);
+        u += Lanes::kGroup;
+      } else {
+        store_vector(result(s), moved(u), narrowed(elem_of(v), code_.stores[s].elem, value(v, u)), mask);
+        ++u;
+      }
     }
   }
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     if (!in_stage(i) || !kept_[i]) continue;
     for (unsigned u = 0; u < count; ++u) {
       llvm::Value* const to = address(buffer(code_.body[i].buffer), elem_of(i), moved(u));
-      mask == nullptr ? (void)b_.CreateAlignedStore(vectors_[i][u], to, llvm::Align(1))
-                      : (void)b_.CreateMaskedStore(vectors_[i][u], to, llvm::Align(1), mask);
+      mask == nullptr ? (void)b_.CreateAlignedStore(value(i, u), to, llvm::Align(1))
+                      : (void)b_.CreateMaskedStore(value(i, u), to, llvm::Align(1), mask);
     }
   }
+}
+
+/// Whether something in the loop widens what instruction i quantises.
+bool TileEmitter::is_widened(std::uint32_t i) const {
+  for (std::uint32_t k = i + 1; k < code_.body.size(); ++k) {
+    if (ins(k).is(ScalarOp::cast) && ins(k).scalar.a == i && elem_of(k) == Elem::f32) return true;
+  }
+  return false;
+}
+
+/// As bytes, unless they are widened.
+void TileEmitter::quantise(std::uint32_t i, unsigned count) {
+  const ScalarIns& s = ins(i).scalar;
+  const bool bytes = !is_widened(i);
+  for (unsigned u = 0; u < count;) {
+    const unsigned n = count - u >= Lanes::kGroup ? Lanes::kGroup : 1;
+    Vectors x;
+    for (unsigned k = 0; k < n; ++k) x.push_back(value(s.a, u + k));
+    llvm::Value* const made = lanes_.quantised(b_, s.type, bytes, x, value(s.b, u), value(s.c, u));
+    for (unsigned k = 0; k < n; ++k) {
+      llvm::SmallVector<int, 16> lanes;
+      for (unsigned lane = 0; lane < lanes_.width(); ++lane)
+        lanes.push_back(static_cast<int>(k * lanes_.width() + lane));
+      vectors_[i].push_back(bytes ? b_.CreateShuffleVector(made, lanes) : b_.CreateExtractValue(made, k));
+    }
+    if (bytes && n == Lanes::kGroup) groups_[i].push_back(made);
+    u += n;
+  }
+}
+
+/// True for what was quantised in the round at hand, and is of f32.
+bool TileEmitter::is_whole(std::uint32_t i) const {
+  return quantises(i) && vectors_[i][0]->getType() == lanes_.vector(Elem::f32);
+}
+
+/// Vector u of instruction i, of its type.
+llvm::Value* TileEmitter::value(std::uint32_t i, unsigned u) {
+  llvm::Value* const x = vectors_[i][u];
+  if (!is_whole(i)) return x;
+  llvm::Type* const type = lanes_.vector(elem_of(i));
+  return elem_of(i) == Elem::u8 ? b_.CreateFPToUI(x, type) : b_.CreateFPToSI(x, type);
 }
 
 /// What an operand, or a row that was kept, has at elements from `first` on.

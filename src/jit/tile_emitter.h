@@ -29,6 +29,7 @@ class TileEmitter {
   using Vectors = llvm::SmallVector<llvm::Value*, 8>;
 
   const FusedIns& ins(std::uint32_t i) const { return code_.body[i].ins; }
+  bool quantises(std::uint32_t i) const { return code_.body[i].quantises; }
   bool is_load(std::uint32_t i) const { return ins(i).is(ScalarOp::load); }
   Elem elem_of(std::uint32_t i) const { return ins(i).scalar.type; }
   Elem stored_elem(std::uint32_t k) const;
@@ -49,6 +50,11 @@ class TileEmitter {
   llvm::Value* buffer(std::uint32_t number);
 
   llvm::Value* compute(const FusedIns& ins, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  llvm::Value* quantised_single(const ScalarIns& ins);
+  void quantise(std::uint32_t i, unsigned count);
+  bool is_widened(std::uint32_t i) const;
+  bool is_whole(std::uint32_t i) const;
+  llvm::Value* value(std::uint32_t i, unsigned u);
   Vectors load(std::uint32_t i, llvm::Value* first, unsigned count, llvm::Value* mask);
   llvm::Value* load_vector(std::uint32_t k, llvm::Value* first, llvm::Value* mask);
   void store_vector(std::uint32_t k, llvm::Value* first, llvm::Value* value, llvm::Value* mask);
@@ -71,7 +77,8 @@ class TileEmitter {
   std::vector<llvm::Value*> scalar_;  // of those that are single
   std::vector<llvm::Value*> splat_;   // the same as vectors, in the loop at hand
   std::vector<llvm::Value*> where_;   // per instruction: the row that an operation on rows made
-  std::vector<Vectors> vectors_;      // per instruction, in the round at hand
+  std::vector<Vectors> vectors_;      // per instruction, in the round at hand; whole numbers of f32 where is_whole()
+  std::vector<Vectors> groups_;       // per instruction that gives bytes: of each Lanes::kGroup vectors
 };
 
 }  // namespace frazil::jit

@@ -23,10 +23,11 @@ std::string LoopForm::str() const {
 
 std::vector<bool> single_values(const TileCode& code, const LoopForm& form) {
   std::vector<bool> single;
-  for (const auto& [ins, buffer] : code.body) {
+  for (const TileCode::Ins& i : code.body) {
+    const FusedIns& ins = i.ins;
     bool one = ins.row == RowOp::none || is_fold(ins.row);
     if (ins.is(ScalarOp::load)) one = form.steps[ins.scalar.operand] == InnerStep::one;
-    if (ins.row == RowOp::none) for_operands(ins, [&](std::uint32_t a) { one = one && single[a]; });
+    if (ins.row == RowOp::none) for_operands(i, [&](std::uint32_t a) { one = one && single[a]; });
     single.push_back(one);
   }
   return single;
@@ -54,8 +55,9 @@ std::string key_of(const TileCode& code) {
   auto to = std::back_inserter(key);
   for (const TileCode::Ins& i : code.body) {
     const ScalarIns& s = i.ins.scalar;
-    fmt::format_to(to, "{} {} {} {} {} {} {} {:x} {} {};", name_of(s.op), name_of(i.ins.row), name_of(s.type), s.a, s.b,
-                   s.c, s.operand, std::bit_cast<std::uint64_t>(s.real), s.integer, i.buffer);
+    fmt::format_to(to, "{} {} {} {} {} {} {} {:x} {} {};", i.quantises ? "quantise" : name_of(s.op), name_of(i.ins.row),
+                   name_of(s.type), s.a, s.b, s.c, s.operand, std::bit_cast<std::uint64_t>(s.real), s.integer,
+                   i.buffer);
   }
   for (const FusedOperand& o : code.operands) fmt::format_to(to, "in {};", name_of(o.elem));
   for (const FusedStore& s : code.stores) fmt::format_to(to, "out {} {};", s.value, name_of(s.elem));

@@ -72,7 +72,7 @@ class ChainBuilder {
   bool is_constant(std::uint32_t i) const { return code_.body[i].ins.is(ScalarOp::constant); }
 
   void count_uses(std::uint32_t i) {
-    for_operands(code_.body[i].ins, [&](std::uint32_t a) { ++uses_[a]; });
+    for_operands(code_.body[i], [&](std::uint32_t a) { ++uses_[a]; });
   }
 
   /// True where something outside of the chain reads what instruction i makes: a later instruction or store.
@@ -81,7 +81,7 @@ class ChainBuilder {
         std::ranges::any_of(after_, [&](const TileOp& op) { return op.kind == TileOp::Kind::store && op.value == i; });
     for (std::uint32_t k = i + 1; k < code_.body.size(); ++k) {
       if (inside_[k]) continue;
-      for_operands(code_.body[k].ins, [&](std::uint32_t a) { outside |= a == i; });
+      for_operands(code_.body[k], [&](std::uint32_t a) { outside |= a == i; });
     }
     return outside;
   }
@@ -179,7 +179,8 @@ class ChainBuilder {
       lazy_[i] = true;
       return op.to < 0 && !escapes(i);
     }
-    const bool done = arity(x.op) == 1 ? one_operand(x) : two_operands(x);
+    const bool quantises = code_.body[i].quantises;
+    const bool done = quantises ? quantise(x) : arity(x.op) == 1 ? one_operand(x) : two_operands(x);
     if (!done) return false;
     at_hand_ = static_cast<std::uint16_t>(i);
     free_slots();
@@ -194,6 +195,19 @@ class ChainBuilder {
     if (--uses_[a] > 0 && is_computed(a) && !save(a)) return false;
     if (x.op == ScalarOp::round) return add({.op = Op::round});
     return add({.op = Op::to_byte, .elem = x.type});
+  }
+
+  bool quantise(const ScalarIns& x) {
+    const std::uint32_t a = origin(x.a);
+    ChainStep step{.op = Op::quantise, .elem = x.type}, zero;
+    if (!bring(a) || !second(x.b, step) || !second(x.c, zero)) return false;
+    for (const std::uint32_t i : {a, x.b, x.c}) --uses_[i];
+    if (uses_[a] > 0 && is_computed(a) && !save(a)) return false;
+    const bool is_signed = x.type == Elem::i8;
+    step.zero_from = zero.from == From::one ? ChainStep::Zero::one : ChainStep::Zero::constant;
+    step.zero = zero.number, step.other = zero.index;
+    step.low = is_signed ? -128 : 0, step.high = is_signed ? 127 : 255;
+    return add(step);
   }
 
   bool two_operands(const ScalarIns& x) {
@@ -245,14 +259,13 @@ class ChainBuilder {
   /// A value that is stored once more.
   bool keep(const TileOp& op) { return at_hand_ == op.value && !op.once && give(op); }
 
-  /// Division, rounding and limits as one step, and a factor and an offset for each column.
+  /// A load, and a factor and an offset for each column, as one step.
   void join(std::size_t first) {
     const std::span all = space_.steps.first(steps_);
     std::size_t to = first;
     for (std::size_t i = first; i < all.size();) {
       ChainStep joined;
-      std::size_t taken = quantisation(all.subspan(i), joined);
-      if (taken == 0) taken = scaling(all.subspan(i), joined);
+      const std::size_t taken = scaling(all.subspan(i), joined);
       all[to++] = taken > 0 ? joined : all[i];
       i += std::max<std::size_t>(taken, 1);
     }
@@ -265,36 +278,6 @@ class ChainBuilder {
     if (!is(1, Op::mul) || !is(2, Op::add)) return 0;
     joined = {.op = Op::load_scaled, .index = steps[0].index, .other = steps[1].index, .third = steps[2].index};
     return 3;
-  }
-
-  static bool is_one_number(const ChainStep& s) { return s.from == From::constant || s.from == From::one; }
-
-  /// The steps at the front that are a quantisation, if they are one.
-  static std::size_t quantisation(std::span<const ChainStep> steps, ChainStep& joined) {
-    std::size_t n = 0;
-    const auto take = [&](Op op, auto fits) {
-      if (n == steps.size() || steps[n].op != op || !fits(steps[n])) return static_cast<const ChainStep*>(nullptr);
-      return &steps[n++];
-    };
-    const auto any = [](const ChainStep&) { return true; };
-    const auto constant = [](const ChainStep& s) { return s.from == From::constant; };
-    const ChainStep* by = take(Op::div, is_one_number);
-    if (by != nullptr) joined = *by;
-    if (by == nullptr) joined.number = 1;
-    if (take(Op::round, any) == nullptr) return 0;
-    if (const ChainStep* zero = take(Op::add, is_one_number)) {
-      joined.zero_from = zero->from == From::one ? ChainStep::Zero::one : ChainStep::Zero::constant;
-      joined.zero = zero->number;
-      joined.other = zero->index;
-    }
-    const ChainStep* low = take(Op::max, constant);
-    const ChainStep* high = low != nullptr ? take(Op::min, constant) : nullptr;
-    const ChainStep* to = high != nullptr ? take(Op::to_byte, any) : nullptr;
-    if (to == nullptr) return 0;
-    joined.op = Op::quantise;
-    joined.elem = to->elem;
-    joined.low = low->number, joined.high = high->number;
-    return n;
   }
 
   static constexpr std::uint16_t kNone16 = 0xffff;
@@ -319,6 +302,7 @@ bool is_link(const TileCode& code, const bool* single, const TileOp& op) {
     return (e == Elem::f32 || is_byte(e)) && e == type(op.value) && !op.once;
   }
   if (op.kind != TileOp::Kind::scalar) return false;
+  if (code.body[op.value].quantises) return true;
   const ScalarIns& x = code.body[op.value].ins.scalar;
   if (x.op == ScalarOp::cast)
     return x.type == Elem::f32 ? is_integer(type(x.a)) : is_byte(x.type) && type(x.a) == Elem::f32;

@@ -10,12 +10,15 @@ namespace frazil::code {
 
 class NativeSource;
 
-/// The body of a fused kernel as tier 0's bytecode: the same instructions, each with the buffer that its elements lie
-/// in while they are needed, and operands numbered as the interpreter gets them.
+/// The body of a fused kernel as it is run: by the interpreter of tier 0, or as the machine code that is made of it.
+/// Its instructions are those of the body, but for quantisation, which is one; each has the buffer that its elements
+/// lie in while they are needed, and operands are numbered as the interpreter gets them.
 struct TileCode {
   struct Ins {
     FusedIns ins;              ///< a load's operand is a position in `operands`
     std::uint16_t buffer = 0;  ///< shared by instructions that are not needed at the same time
+    /// A cast of round(a / b) + c, of f32, within the limits of its type, u8 or i8; NaN gives 0. b and c are single.
+    bool quantises = false;
   };
   std::vector<Ins> body;
   std::vector<FusedOperand> operands;  ///< those that the body loads; the producer's result comes first
@@ -35,6 +38,13 @@ struct TileCode {
 
   std::vector<std::int16_t> axis_of_;
 };
+
+/// Calls f(index of an instruction) for each that the instruction reads.
+template <class F>
+void for_operands(const TileCode::Ins& i, F f) {
+  if (!i.quantises) return for_operands(i.ins, f);
+  for (const std::uint32_t a : {i.ins.scalar.a, i.ins.scalar.b, i.ins.scalar.c}) f(a);
+}
 
 /// The body; its operands are the producer's result where there is one, then the kernel's operands
 /// [`first`, `first` + `count`).

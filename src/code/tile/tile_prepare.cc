@@ -246,7 +246,7 @@ class TilePreparer {
     }
     TileOp& op = add_op(i);
     if (ins.row == RowOp::none)
-      scalar(op, ins.scalar, i);
+      scalar(op, code_.body[i], i);
     else
       row(op, ins, i);
     if (op.kind == TileOp::Kind::scalar && op.fn == nullptr) {
@@ -282,9 +282,10 @@ class TilePreparer {
     op.once = single_[i];
   }
 
-  void scalar(TileOp& op, const ScalarIns& ins, std::uint32_t i) {
+  void scalar(TileOp& op, const TileCode::Ins& code, std::uint32_t i) {
+    const ScalarIns& ins = code.ins.scalar;
     const std::uint32_t args[3] = {ins.a, ins.b, ins.c};
-    const int n = arity(ins.op);
+    const int n = code.quantises ? 3 : arity(ins.op);
     unsigned mask = 0;
     for (int k = 0; k < n; ++k) mask |= single_[args[k]] ? 1U << k : 0U;
     op.once = single_[i] = mask == (1U << n) - 1;
@@ -296,6 +297,10 @@ class TilePreparer {
     if (n < 3) op.c = op.a;
     if (op.once) mask = 0;
     const Elem operand = code_.body[ins.op == ScalarOp::select ? ins.b : ins.a].ins.scalar.type;
+    if (code.quantises) {
+      op.fn = kernel::quantise_fn(ins.type);
+      return;
+    }
     op.fn = ins.op == ScalarOp::cast ? kernel::cast_fn(operand, ins.type) : kernel::tile_fn(ins.op, operand, mask);
   }
 

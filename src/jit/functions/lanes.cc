@@ -3,9 +3,12 @@
 //
 //   frazil_<op>_<elem>, frazil_<op>_<elem>_1: (result, a, b, c), pointers to kLanes elements or to one
 //   frazil_cast_<from>_<to>, ..._1: (result, a)
+//   frazil_quantise_<elem>_x<n>: (result, x, scale, zero point); result and x are n times kLanes f32, the result whole
+//     numbers within the limits of elem; frazil_bytes_<elem>_x<n>: the same with a result of elem
 //   frazil_widen_<elem>, frazil_narrow_<elem>: f32 from and to f16 and bf16
 
 #include "kernel/simd/half_lanes.h"
+#include "kernel/tile/quantise.h"
 #include "kernel/tile/tile_table.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
@@ -176,6 +179,23 @@ FRAZIL_SOURCES(FRAZIL_X)
   }
 FRAZIL_HALF(f16, F16)
 FRAZIL_HALF(bf16, Bf16)
+
+#define FRAZIL_QUANTISE(elem, is_signed, n)                                                                    \
+  void frazil_quantise_##elem##_x##n(void* r, const void* x, const void* scale, const void* zero) {            \
+    F32v lanes[n], whole[n];                                                                                   \
+    __builtin_memcpy(lanes, x, sizeof lanes);                                                                  \
+    Quantiser<is_signed>(load<F32v>(scale)[0], load<F32v>(zero)[0]).run(lanes, whole);                         \
+    __builtin_memcpy(r, whole, sizeof whole);                                                                  \
+  }                                                                                                            \
+  void frazil_bytes_##elem##_x##n(void* r, const void* x, const void* scale, const void* zero) {               \
+    F32v lanes[n];                                                                                             \
+    __builtin_memcpy(lanes, x, sizeof lanes);                                                                  \
+    Quantiser<is_signed>(load<F32v>(scale)[0], load<F32v>(zero)[0]).bytes(lanes, r);                           \
+  }
+FRAZIL_QUANTISE(u8, false, 1)
+FRAZIL_QUANTISE(u8, false, 4)
+FRAZIL_QUANTISE(i8, true, 1)
+FRAZIL_QUANTISE(i8, true, 4)
 
 #if defined(__AVX512F__)
 void frazil_quotient_f32(void* r, const void* a, const void* b) { store(r, quotient(load<F32v>(a), load<F32v>(b))); }

@@ -33,6 +33,15 @@ FRAZIL_INLINE V round(V x) {
   V a = abs(x), r = (a + Lanes<V>::kIntegral) - Lanes<V>::kIntegral;
   return a < Lanes<V>::kIntegral ? with_sign(r, x) : x;
 }
+#if defined(__AVX512F__)
+FRAZIL_INLINE F32v round(F32v x) {
+  return (F32v)_mm512_maskz_roundscale_ps(0xffff, (__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+#elif defined(__AVX2__)
+FRAZIL_INLINE F32v round(F32v x) {
+  return (F32v)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+#endif
 template <class V>
 FRAZIL_INLINE V floor(V x) {
   V r = round(x);

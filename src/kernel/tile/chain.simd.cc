@@ -187,16 +187,6 @@ FRAZIL_INLINE F32v least(F32v a, F32v b) {
 #endif
 }
 
-FRAZIL_INLINE F32v rounded(F32v x) {
-#if defined(__AVX512F__)
-  return (F32v)_mm512_maskz_roundscale_ps(0xffff, (__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-#elif defined(__AVX2__)
-  return (F32v)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-#else
-  return round(x);
-#endif
-}
-
 struct Limits {
   float low, high;
   explicit Limits(Elem e) : low(e == Elem::i8 ? -128 : 0), high(e == Elem::i8 ? 127 : 255) {}
@@ -215,7 +205,7 @@ FRAZIL_INLINE float zero_of(const ChainStep& s, const Run& r) {
 
 /// What `quantise` means, step by step.
 FRAZIL_INLINE F32v quantised(F32v x, F32v scale, float zero, const ChainStep& s) {
-  F32v y = rounded(x / scale);
+  F32v y = round(x / scale);
   if (s.zero_from != ChainStep::Zero::none) y += zero;
   y = at_most(at_least(y, s.low), s.high);
   return to_byte(y, Limits(s.elem));
@@ -239,7 +229,7 @@ FRAZIL_INLINE void quantise_step(const ChainStep& s, const Run& r, F32v (&x)[N])
 #pragma GCC unroll 16
   for (int v = 0; v < N; ++v) {
     const F32v q = x[v] * factor;
-    F32v y = rounded(q);
+    F32v y = round(q);
     const F32v off = abs(q - y);
     const __mmask16 unsure = _mm512_cmp_ps_mask((__m512)off, _mm512_set1_ps(kSure), _CMP_NLT_UQ);
     if (!fast || unsure != 0) [[unlikely]] {
@@ -316,7 +306,7 @@ FRAZIL_INLINE void step(const ChainStep& s, const Run& r, F32v (&x)[N]) {
     case Op::min_of: return with<Tail, N>(s, r, x, [](F32v a, F32v b) { return least(b, a); });
     case Op::round:
 #pragma GCC unroll 16
-      for (int v = 0; v < N; ++v) x[v] = rounded(x[v]);
+      for (int v = 0; v < N; ++v) x[v] = round(x[v]);
       return;
     case Op::to_byte: {
       const Limits limits(s.elem);

@@ -11,6 +11,8 @@ TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask) { FRAZIL_DISPATCH(f
 
 TileFn cast_fn(Elem from, Elem to) { FRAZIL_DISPATCH(find_cast(from, to)); }
 
+TileFn quantise_fn(Elem to) { FRAZIL_DISPATCH(find_quantise(to)); }
+
 void fill(void* out, const void* value, std::size_t size, std::size_t n) {
   if (n == 0) return;
   if (size == 1) {

@@ -37,6 +37,10 @@ TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask);
 /// integer wraps; anything to bool is x != 0 (NaN is true); to float rounds to nearest even.
 TileFn cast_fn(Elem from, Elem to);
 
+/// in[0] holds n of f32, in[1] and in[2] one each, the scale and the zero point; out receives n of `to`, u8 or i8:
+/// round(x / scale) + zero point within its limits, 0 for NaN, with the bits of these operations one by one.
+TileFn quantise_fn(Elem to);
+
 /// Writes the element of `size` bytes (1, 2, 4, 8 or 16) at `value` n times to out.
 void fill(void* out, const void* value, std::size_t size, std::size_t n);
 

@@ -1,6 +1,7 @@
 #include "kernel/tile/tile.simd.h"
 
 #include "kernel/simd/half_lanes.h"
+#include "kernel/tile/quantise.h"
 #include "kernel/tile/tile_table.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
@@ -279,7 +280,31 @@ void narrow(void* out, const void* const* in, std::size_t n) {
   store_halves(r + i, Number::narrowed(x), static_cast<I64>(n - i));
 }
 
+template <bool kSigned>
+void quantise(void* out, const void* const* in, std::size_t n) {
+  constexpr std::size_t kLane = kLanes<F32v>;
+  auto* r = static_cast<U8*>(out);
+  auto* a = static_cast<const float*>(in[0]);
+  const auto one = [](const void* p) { return *static_cast<const Mem<float>*>(p); };
+  const Quantiser<kSigned> quantiser(one(in[1]), one(in[2]));
+  std::size_t i = 0;
+  for (; i + 4 * kLane <= n; i += 4 * kLane) {
+    const F32v x[4] = {loadv(a + i), loadv(a + i + kLane), loadv(a + i + 2 * kLane), loadv(a + i + 3 * kLane)};
+    quantiser.bytes(x, r + i);
+  }
+  for (; i < n; i += kLane) {
+    const std::size_t some = n - i < kLane ? n - i : kLane;
+    F32v x[1] = {};
+    U8 bytes[kLane];
+    load_some(x[0], a + i, some);
+    quantiser.bytes(x, bytes);
+    __builtin_memcpy(r + i, bytes, some);
+  }
+}
+
 }  // namespace
+
+TileFn find_quantise(Elem to) { return to == Elem::i8 ? quantise<true> : quantise<false>; }
 
 TileFn find_tile(ScalarOp op, Elem elem, unsigned scalar_mask) { return scalar_op(op, elem, TileMaker{scalar_mask}); }
 
