@@ -123,6 +123,22 @@ TEST(Copy, NegativeAndBroadcastStrides) {
   }
 }
 
+TEST(Copy, FewRowsInTurns) {
+  for (const std::int64_t e : {1, 2, 4, 8}) {
+    for (std::int64_t rows = 2; rows <= 9; ++rows) {
+      for (const std::int64_t n : {2, 5, 17, 70}) {
+        const std::int64_t all = rows * n;
+        check_copy({3, n, rows}, {all, rows, 1}, {all, 1, n}, e);
+        check_copy({3, n, rows}, {all + 1, rows, 1}, {rows * (n + 3), 1, n + 3}, e);
+        check_copy({3, n, rows}, {all * 2, rows * 2, 1}, {all, 1, n}, e);
+        check_copy({3, rows, n}, {all, n, 1}, {all, 1, rows}, e);
+        check_copy({3, rows, n}, {rows * (n + 3), n + 3, 1}, {all, 1, rows}, e);
+        check_copy({3, rows, n}, {all, n, 1}, {all * 3, 1, rows * 3}, e);
+      }
+    }
+  }
+}
+
 TEST(Copy, HighRank) {
   Dims dims(20, 2), dst = row_major(dims), src(20);
   for (std::size_t d = 0; d < 20; ++d) src[d] = dst[19 - d];
@@ -145,6 +161,10 @@ TEST(Copy, PlanMerges) {
   ASSERT_TRUE(plan_copy(plan, Dims{30, 40, 2}, Dims{80, 2, 1}, Dims{2, 60, 1}, 4));
   EXPECT_EQ(plan.kind, CopyPlan::Kind::transpose);
   EXPECT_EQ(plan.elem_size, 8);
+  ASSERT_TRUE(plan_copy(plan, Dims{30, 5}, Dims{5, 1}, Dims{1, 30}, 4));
+  EXPECT_EQ(plan.kind, CopyPlan::Kind::interleave);
+  ASSERT_TRUE(plan_copy(plan, Dims{5, 30}, Dims{30, 1}, Dims{1, 5}, 4));
+  EXPECT_EQ(plan.kind, CopyPlan::Kind::interleave);
 }
 
 TEST(Copy, Fill) {

@@ -18,7 +18,7 @@ Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, const OperandShap
   own.in = std::span(in).first(code.operands.count + 1);
   own.scratch_bytes = 0;
   auto& tiles = *static_cast<TileState*>(state);
-  FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles));
+  FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles, true));
   e.scratch = aligned(cx.scratch_bytes);
   cx.scratch_bytes = e.scratch + own.scratch_bytes;
   cx.nanoseconds += own.nanoseconds;

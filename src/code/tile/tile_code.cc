@@ -215,10 +215,6 @@ TileCode compile_tiles(const FusedKernel& kernel, const OperandRange& operands) 
   }
   for (std::uint32_t k = operands.first; k < operands.end(); ++k) code.operands.push_back(kernel.operands[k]);
   BodyLowering(kernel, code).run([&](std::uint32_t k) { return k == kProduced ? 0 : k - operands.first + produced; });
-  code.has_integers = std::ranges::any_of(code.body, [](const TileCode::Ins& i) {
-    const Elem e = i.ins.scalar.type;
-    return e == Elem::u8 || e == Elem::i8 || e == Elem::i32;
-  });
   find_axes(code);
   BufferAssignment(code).run();
   return code;

@@ -25,7 +25,6 @@ struct TileCode {
   std::vector<FusedStore> stores;
   std::size_t domain_rank = 0;
   bool rows = false;                     ///< an instruction works along rows
-  bool has_integers = false;             ///< of 8 or 32 bits, between which and f32 chains convert
   bool in_order = true;                  ///< no tensor has its axes in another order than the domain
   std::uint16_t buffers = 0;             ///< how many
   std::uint16_t width = 1;               ///< bytes of the widest element

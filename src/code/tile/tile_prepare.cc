@@ -2,7 +2,6 @@
 #include <cstring>
 #include <optional>
 
-#include "code/tile/tile_chain.h"
 #include "code/tile/tile_state.h"
 #include "kernel/tuning/tuning.h"
 #include "tensor/buffer.h"
@@ -33,7 +32,8 @@ bool has_no_loops(std::span<const std::int64_t> domain, bool rows) {
 /// Fills a TileState for new extents.
 class TilePreparer {
  public:
-  TilePreparer(Prepare& cx, const TileCode& code, TileState& state) : cx_(cx), code_(code), s_(state) {}
+  TilePreparer(Prepare& cx, const TileCode& code, TileState& state, bool by_parts)
+      : cx_(cx), code_(code), s_(state), by_parts_(by_parts) {}
 
   Status run() {
     if (!only_size_changed()) {
@@ -42,7 +42,6 @@ class TilePreparer {
       FRAZIL_CHECK(merge_axes());
       if (!find_native()) {
         for (std::uint32_t i = 0; i < code_.body.size(); ++i) FRAZIL_CHECK(instruction(i));
-        chain();
       }
       pack();
     }
@@ -103,23 +102,6 @@ class TilePreparer {
     return s_.native != nullptr;
   }
 
-  void chain() {
-    if (!code_.has_integers || s_.outer == 0) return;
-    const ChainSpace space{
-        std::span(chain_steps_).first(std::min(std::size(chain_steps_), TileArrays::most_steps(code_))),
-        std::span(chains_).first(TileArrays::most_chains(code_)),
-        std::span(chain_results_).first(TileArrays::most_values(code_)),
-        std::span(chain_values_).first(TileArrays::most_values(code_))};
-    s_.ops = static_cast<std::uint8_t>(make_chains(code_, single_, std::span(ops_).first(s_.ops), space, s_));
-    const bool alone = s_.ops == 1 && s_.chains == 1 && !s_.rows && s_.rank <= 1;
-    s_.one_chain = alone && std::ranges::all_of(std::span(chain_values_).first(s_.chain_values), [&](std::uint16_t v) {
-                     return std::ranges::any_of(std::span(pointers_).first(s_.pointers),
-                                                [&](const TilePointer& p) { return p.value == v; });
-                   });
-    s_.one_chain = s_.one_chain && std::ranges::all_of(std::span(chain_results_).first(s_.chain_results),
-                                                       [](const TileResult& r) { return r.to >= 0; });
-  }
-
   /// From where they were built to where they are read.
   void pack() {
     const TileArrays to(s_);
@@ -129,10 +111,6 @@ class TilePreparer {
     std::copy_n(extents_, s_.rank, to.extents);
     for (int a = 0; a < s_.rank; ++a) std::copy_n(steps_[a], s_.count(), to.steps + a * s_.count());
     std::copy_n(pointers_, s_.pointers, to.pointers);
-    std::copy_n(chain_steps_, s_.chain_steps, to.chain_steps);
-    std::copy_n(chains_, s_.chains, to.chains);
-    std::copy_n(chain_results_, s_.chain_results, to.chain_results);
-    std::copy_n(chain_values_, s_.chain_values, to.chain_values);
   }
 
   Status check_broadcast() const {
@@ -337,11 +315,14 @@ class TilePreparer {
     const TileArrays at(s_);
     const bool alone = s_.ops == 1 && at.ops[0].kind == TileOp::Kind::scalar && at.ops[0].to >= 0;
     s_.tile = s_.rows ? std::max<std::int64_t>(s_.inner, 1) : alone ? kLongTile : kTile;
-    const std::int64_t held = std::min(s_.tile, std::max<std::int64_t>(s_.inner, 1));
+    const std::int64_t row = std::max<std::int64_t>(s_.inner, 1);
+    const std::int64_t held = s_.rows ? row : std::min(kTile, row * std::max<std::int64_t>(s_.outer, 1));
     s_.stride = aligned(static_cast<std::size_t>(held) * code_.width);
-    // Behind the buffers lies what a single element is repeated in.
-    cx_.scratch_bytes = alone ? 0 : s_.stride * (code_.buffers + 1U);
     s_.spare = code_.buffers;
+    s_.copies = static_cast<std::uint16_t>(code_.buffers + 1);
+    const bool in_place = alone && s_.rank == 0 && !by_parts_;  // it needs neither buffers nor copies
+    const unsigned copies = s_.rows ? 0 : static_cast<unsigned>(s_.count());
+    cx_.scratch_bytes = in_place ? 0 : s_.stride * (s_.copies + copies);
     s_.direct = nullptr;
     const bool one_piece = s_.rank == 0 && s_.outer == 1 && s_.inner <= kLongTile;
     if (alone && one_piece && s_.constants <= 1) find_direct(at);
@@ -382,23 +363,20 @@ class TilePreparer {
   Prepare& cx_;
   const TileCode& code_;
   TileState& s_;
+  const bool by_parts_;
   TileOperand operands_[kMaxFusedOperands + kMaxFusedStores];
   TileConstant constants_[kMaxFusedInstructions];
   TilePointer pointers_[kMaxFusedInstructions];
   TileOp ops_[kMaxTileOps];
   std::int64_t extents_[kMaxTileLoops];
   std::int64_t steps_[kMaxTileLoops][kMaxFusedOperands + kMaxFusedStores];
-  kernel::ChainStep chain_steps_[kMaxTileOps];
-  TileChain chains_[kMaxFusedInstructions / 2];
-  TileResult chain_results_[kMaxTileOps];
-  std::uint16_t chain_values_[kMaxTileOps];
   bool single_[kMaxFusedInstructions];  // per instruction: one element instead of one for each of the tile
 };
 
 }  // namespace
 
-Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state) {
-  return TilePreparer(cx, code, state).run();
+Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state, bool by_parts) {
+  return TilePreparer(cx, code, state, by_parts).run();
 }
 
 }  // namespace frazil::code

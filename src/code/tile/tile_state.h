@@ -9,7 +9,6 @@
 #include "code/native/native.h"
 #include "code/tile/tile_code.h"
 #include "kernel/row/reduce.h"
-#include "kernel/tile/chain.h"
 #include "kernel/tile/tile.h"
 
 // What tile bytecode keeps between preparing and running; private to tile_*.cc, epilogue.cc and prologue.cc.
@@ -31,9 +30,9 @@ struct TileOperand {
 
 /// One instruction that does something at run time.
 struct TileOp {
-  enum class Kind : std::uint8_t { scalar, fold, row, convert, store, chain };
+  enum class Kind : std::uint8_t { scalar, fold, row, convert, store };
   kernel::TileFn fn;
-  std::uint16_t a, b, c;  ///< values; convert: a is the operand of the step; chain: a is the chain
+  std::uint16_t a, b, c;  ///< values; convert: a is the operand of the step
   std::uint16_t value;    ///< what it makes
   std::uint16_t buffer;
   Kind kind;
@@ -44,19 +43,6 @@ struct TileOp {
   std::int8_t to;         ///< the result into which it writes; < 0: its buffer. store: the result
   std::uint8_t steps[3];  ///< scalar: bytes between elements of its values; 0: one stands for all
   float epsilon;
-};
-
-/// Operations that run in one pass: steps, operands and results of kernel::run_chain(), of the state's lists.
-struct TileChain {
-  std::uint16_t steps, step_count;
-  std::uint16_t values, value_count;
-  std::uint16_t results, result_count;
-};
-
-/// A value that a chain writes, as TileOp has them.
-struct TileResult {
-  std::uint16_t value, buffer;
-  std::int8_t to;
 };
 
 struct TilePointer {
@@ -84,10 +70,8 @@ struct TileState {
   std::uint8_t rank = 0;  ///< outer loops
   std::uint8_t operands = 0, results = 0;
   std::uint8_t pointers = 0, constants = 0, ops = 0;
-  std::uint8_t chains = 0;
-  bool one_chain = false;  ///< which reads operands and writes results where they are, in one loop or two
-  std::uint16_t chain_steps = 0, chain_values = 0, chain_results = 0;
-  std::uint16_t spare = 0;  ///< the buffer behind those of the program
+  std::uint16_t spare = 0;   ///< the buffer behind those of the program
+  std::uint16_t copies = 0;  ///< the first one of those behind it, one for each operand and result
   std::int64_t tile = kTile;
   std::int64_t inner = 1;  ///< elements of the innermost loop
   std::int64_t outer = 1;  ///< how often it runs
@@ -106,11 +90,7 @@ struct TileArrays {
   TileOp* ops;
   std::int64_t* extents;  ///< of the outer loops
   std::int64_t* steps;    ///< bytes: of each outer loop, one after the other, those of all operands
-  kernel::ChainStep* chain_steps;
   TilePointer* pointers;
-  TileChain* chains;
-  TileResult* chain_results;
-  std::uint16_t* chain_values;
 
   explicit TileArrays(const TileState& state) {
     auto* at = reinterpret_cast<std::byte*>(const_cast<TileState*>(&state + 1));
@@ -123,11 +103,7 @@ struct TileArrays {
     take(ops, state.ops);
     take(extents, state.rank);
     take(steps, state.rank * state.count());
-    take(chain_steps, state.chain_steps);
     take(pointers, state.pointers);
-    take(chains, state.chains);
-    take(chain_results, state.chain_results);
-    take(chain_values, state.chain_values);
   }
   /// Bytes for all of them, whatever the extents.
   static std::size_t bytes(const TileCode& code) {
@@ -135,39 +111,25 @@ struct TileArrays {
     const std::size_t operands = code.operands.size() + code.stores.size();
     return operands * (sizeof(TileOperand) + loops * sizeof(std::int64_t)) + loops * sizeof(std::int64_t) +
            code.stores.size() * sizeof(TileOp) +
-           code.body.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer)) + chain_bytes(code);
-  }
-  static std::size_t most_steps(const TileCode& code) {
-    return code.has_integers ? 3 * code.body.size() + code.stores.size() : 0;
-  }
-  static std::size_t most_chains(const TileCode& code) { return code.has_integers ? code.body.size() / 2 : 0; }
-  /// Of operands, and of results.
-  static std::size_t most_values(const TileCode& code) {
-    return code.has_integers ? code.body.size() + code.stores.size() : 0;
-  }
-
- private:
-  static std::size_t chain_bytes(const TileCode& code) {
-    return most_steps(code) * sizeof(kernel::ChainStep) + most_chains(code) * sizeof(TileChain) +
-           most_values(code) * (sizeof(TileResult) + sizeof(std::uint16_t));
+           code.body.size() * (sizeof(TileOp) + sizeof(TileConstant) + sizeof(TilePointer));
   }
 };
-static_assert(sizeof(kernel::ChainStep) % alignof(std::uint64_t) == 0);
 
 /// Bytes of a TileState with its arrays.
 inline std::size_t tile_state_bytes(const TileCode& code) { return sizeof(TileState) + TileArrays::bytes(code); }
 
 /// Fills a TileState for new extents: of cx.in and cx.out as the code has operands and stores, and cx.domain. Sets what
-/// Prepare asks of an entry.
-Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state);
+/// Prepare asks of an entry. `by_parts`: parts of the space will be run.
+Status prepare_tiles(Prepare& cx, const TileCode& code, TileState& state, bool by_parts);
 
 /// Pointers to operands and then results, and scratch memory.
 struct TileCall {
   std::byte* const* operands;
   std::byte* scratch;
 };
-/// run_tiles() by machine code; private to tile_*.cc.
-void run_native(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
+/// Rows by the interpreter of tier 0; arguments as of NativeLoop.
+void interpret_rows(const TileState& state, std::byte* scratch, std::byte* const* at, const std::int64_t* row_steps,
+                    std::int64_t rows, std::int64_t n);
 /// Units [begin, end) of the whole space.
 void run_tiles(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
 /// All of it.
@@ -182,7 +144,6 @@ struct TilePart {
 };
 /// True where such parts can be run one by one.
 bool has_parts(const TileState& state, std::int64_t rows, std::int64_t cols);
-void run_native(const TileCall& call, const TileState& state, const TilePart& part);
 void run_tiles(const TileCall& call, const TileState& state, const TilePart& part);
 
 }  // namespace frazil::code

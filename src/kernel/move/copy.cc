@@ -222,6 +222,58 @@ void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   });
 }
 
+constexpr int kMostLanes = 8;  ///< rows that are interleaved at a time
+
+/// Whether the last dimension of dst takes an element of each of a few rows in turns.
+bool joins_rows(const CopyPlan& p) {
+  const int last = p.rank - 1;
+  return p.dims[last] <= kMostLanes && p.dst_strides[last - 1] == p.dims[last] * p.dst_strides[last];
+}
+
+/// dst[j][i] = src[i][j] for i < kRows, or the other way round: one side is dense, rows of the other are `row` bytes
+/// apart.
+template <class T, int kRows, bool kJoins>
+void interleave(std::byte* __restrict d, const std::byte* __restrict s, int64_t row, int64_t n) {
+  constexpr int64_t e = sizeof(T);
+  for (int64_t j = 0; j < n; ++j) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const int64_t dense = (j * kRows + i) * e, apart = i * row + j * e;
+      store(d + (kJoins ? dense : apart), load<T>(s + (kJoins ? apart : dense)));
+    }
+  }
+}
+
+using InterleaveFn = void (*)(std::byte*, const std::byte*, int64_t, int64_t);
+
+template <class T, bool kJoins>
+InterleaveFn interleave_fn(int64_t rows) {
+  static constexpr InterleaveFn kBy[] = {interleave<T, 2, kJoins>, interleave<T, 3, kJoins>, interleave<T, 4, kJoins>,
+                                         interleave<T, 5, kJoins>, interleave<T, 6, kJoins>, interleave<T, 7, kJoins>,
+                                         interleave<T, 8, kJoins>};
+  return kBy[rows - 2];
+}
+
+/// Few long rows, whose elements lie, or come to lie, in turns. The dense side is that of its few rows.
+template <class T>
+void run_interleave(const CopyPlan& p, std::byte* dst, const std::byte* src) {
+  const Block2 b = inner_block(p);
+  const bool joins = joins_rows(p);
+  const int64_t rows = joins ? b.dims[1] : b.dims[0], n = joins ? b.dims[0] : b.dims[1];
+  const InterleaveFn run = joins ? interleave_fn<T, true>(rows) : interleave_fn<T, false>(rows);
+  PollThrottle throttle;
+  for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
+    constexpr int64_t kPiece = int64_t{1} << 16;
+    for (int64_t j = 0; j < n; j += kPiece) {
+      const int64_t count = std::min(kPiece, n - j);
+      if (throttle.stop(rows * count)) return false;
+      const int64_t to = joins ? b.dst[0] : b.dst[1], from = joins ? b.src[0] : b.src[1];
+      run(d + j * to, s + j * from, joins ? b.src[1] : b.dst[0], count);
+    }
+    return true;
+  });
+}
+
 void swap_dims(CopyPlan& p, int a, int b) {
   std::swap(p.dims[a], p.dims[b]);
   std::swap(p.dst_strides[a], p.dst_strides[b]);
@@ -281,9 +333,13 @@ CopyPlan::Kind classify(CopyPlan& p) {
     if (p.src_strides[last] == 0) return Kind::fill;
     if (e > 8) return Kind::strided;
     for (int d = last - 1; d >= 0; --d) {
-      if (p.src_strides[d] != e || p.dims[d] < 16 / e || p.dims[last] < 16 / e) continue;
+      if (p.src_strides[d] != e) continue;
+      const bool joins = p.dims[last] <= kMostLanes && p.dst_strides[d] == p.dims[last] * e;
+      const bool parts = p.dims[d] <= kMostLanes && p.src_strides[last] == p.dims[d] * e;
+      const bool turns = p.dims[d] >= 16 / e && p.dims[last] >= 16 / e;
+      if (!joins && !parts && !turns) continue;
       for (int k = d; k + 1 < last; ++k) swap_dims(p, k, k + 1);
-      return Kind::transpose;
+      return joins || parts ? Kind::interleave : Kind::transpose;
     }
     return Kind::strided;
   }
@@ -331,6 +387,11 @@ void run_copy(const CopyPlan& p, void* dst_data, const void* src_data) noexcept 
     case Kind::rows: run_rows(p, dst, src); return;
     case Kind::fill: by_size([&]<class T>() { run_fill<T>(p, dst, src); }); return;
     case Kind::strided: by_size([&]<class T>() { run_strided<T>(p, dst, src); }); return;
+    case Kind::interleave:
+      by_size([&]<class T>() {
+        if constexpr (sizeof(T) < 16) run_interleave<T>(p, dst, src);
+      });
+      return;
     case Kind::transpose:
       by_size([&]<class T>() {
         if constexpr (sizeof(T) < 16) run_transpose<T>(p, dst, src);
@@ -346,15 +407,25 @@ int64_t copy_bytes(const CopyPlan& p) noexcept {
   return bytes;
 }
 
+/// The longest dimension, but for one that has to stay whole.
+static int longest_dim(const CopyPlan& p) {
+  const bool parts = p.kind == CopyPlan::Kind::interleave && !joins_rows(p);
+  const int whole = p.rank - (parts ? 2 : 1);
+  int longest = -1;
+  for (int d = 0; d < p.rank; ++d) {
+    if ((d != whole || p.rank == 1) && (longest < 0 || p.dims[d] > p.dims[longest])) longest = d;
+  }
+  return longest;
+}
+
 CopyParts copy_parts(const CopyPlan& p, int64_t bytes) noexcept {
   constexpr int64_t kSide = 64;  // of what a transpose moves at a time
   const int64_t all = copy_bytes(p);
   if (all <= bytes) return {};
   CopyParts parts{.dim = 0, .extent = p.elem_size};
   if (p.rank > 0) {
-    const auto longest = std::max_element(p.dims, p.dims + std::max<int>(p.rank - 1, 1));
-    parts.dim = static_cast<int>(longest - p.dims);
-    parts.extent = *longest;
+    parts.dim = longest_dim(p);
+    parts.extent = p.dims[parts.dim];
   }
   const int64_t units = std::max<int64_t>(1, bytes / std::max<int64_t>(1, all / parts.extent));
   const bool by_squares = p.rank == 0 || p.kind == CopyPlan::Kind::transpose;

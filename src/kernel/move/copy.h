@@ -15,6 +15,7 @@ struct CopyPlan {
     block,      ///< one memcpy
     rows,       ///< the innermost dimension is contiguous on both sides
     fill,       ///< the innermost dimension repeats one source element into a contiguous row
+    interleave,  ///< the same of at most 8 rows of dst or src, which are dense: elements of rows in turns
     transpose,  ///< the last two dimensions: dst is contiguous along the last, src along the one before
     strided,    ///< anything else
   };

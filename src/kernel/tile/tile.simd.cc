@@ -292,14 +292,16 @@ void quantise(void* out, const void* const* in, std::size_t n) {
     const F32v x[4] = {loadv(a + i), loadv(a + i + kLane), loadv(a + i + 2 * kLane), loadv(a + i + 3 * kLane)};
     quantiser.bytes(x, r + i);
   }
-  for (; i < n; i += kLane) {
-    const std::size_t some = n - i < kLane ? n - i : kLane;
-    F32v x[1] = {};
-    U8 bytes[kLane];
-    load_some(x[0], a + i, some);
-    quantiser.bytes(x, bytes);
-    __builtin_memcpy(r + i, bytes, some);
+  for (; i + kLane <= n; i += kLane) {
+    const F32v x[1] = {loadv(a + i)};
+    quantiser.bytes(x, r + i);
   }
+  if (i == n) return;
+  F32v x[1];
+  U8 bytes[kLane];
+  load_some(x[0], a + i, n - i);
+  quantiser.bytes(x, bytes);
+  __builtin_memcpy(r + i, bytes, n - i);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "base/poll_throttle.h"
+#include "code/entries.h"
+#include "code/native/native_plan.h"
 #include "code/tile/tile_state.h"
 
 namespace frazil::code {
@@ -8,10 +10,10 @@ namespace {
 
 constexpr std::size_t kMostOperands = kMaxFusedOperands + kMaxFusedStores + 1;
 
-/// Calls the machine code of a tile program for the rows of a range, of which the run may be stopped in between.
-class NativeRun {
+/// Has rows of a range run, by machine code or by the interpreter; the run may be stopped in between.
+class TileWalk {
  public:
-  NativeRun(const TileCall& call, const TileState& s) : s_(s), arrays_(s), scratch_(call.scratch) {
+  TileWalk(const TileCall& call, const TileState& s) : s_(s), arrays_(s), scratch_(call.scratch) {
     for (int k = 0; k < s.count(); ++k) {
       at_[k] = call.operands[k];
       steps_[k] = arrays_.operands[k].inner_step;
@@ -96,6 +98,7 @@ class NativeRun {
   }
 
   void call(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n) const {
+    if (s_.native == nullptr) return interpret_rows(s_, scratch_, at, row_steps, rows, n);
     s_.native(at, row_steps, rows, n, steps_, scratch_, static_cast<std::int64_t>(s_.stride));
   }
 
@@ -107,22 +110,59 @@ class NativeRun {
   std::int64_t steps_[kMostOperands];
 };
 
+void run_direct(const TileCall& call, const TileState& s) {
+  const void* args[3];
+  for (int k = 0; k < 3; ++k) {
+    const std::int8_t from = s.direct_args[k];
+    args[k] = from >= 0 ? static_cast<const void*>(call.operands[from]) : &s.direct_constant;
+  }
+  s.direct(call.operands[s.operands], args, static_cast<std::size_t>(s.direct_count));
+}
+
 }  // namespace
 
-void run_native(const TileCall& call, const TileState& s, std::int64_t begin, std::int64_t end) {
+bool has_parts(const TileState& s, std::int64_t rows, std::int64_t cols) {
+  if (s.dense) return s.inner == rows * cols;
+  return s.inner == cols && s.outer == rows;
+}
+
+void run_tiles(const TileCall& call, const TileState& s, const TilePart& part) {
+  TileWalk walk(call, s);
+  if (s.dense) return walk.dense_rows(part);
+  s.rank == 0 ? walk.columns(part) : walk.rounds(part);
+}
+
+void run_tiles(const TileCall& call, const TileState& s, std::int64_t begin, std::int64_t end) {
+  if (s.direct != nullptr) return run_direct(call, s);
   if (s.outer == 0 || (s.inner == 0 && !s.rows)) return;
   const bool loops = s.rank != 0 || s.rows;
   const std::int64_t first = begin * s.unit, past = std::min(end * s.unit, loops ? s.outer : s.inner);
-  NativeRun run(call, s);
-  if (s.rank != 0) return run.rounds({first, past, 0, s.inner, s.inner});
-  if (loops) return run.elements(0, s.inner);
-  run.elements(first, past);
+  TileWalk walk(call, s);
+  if (s.rank != 0) return walk.rounds({first, past, 0, s.inner, s.inner});
+  if (loops) return walk.elements(0, s.inner);
+  walk.elements(first, past);
 }
 
-void run_native(const TileCall& call, const TileState& s, const TilePart& part) {
-  NativeRun run(call, s);
-  if (s.dense) return run.dense_rows(part);
-  s.rank == 0 ? run.columns(part) : run.rounds(part);
+void run_tiles(const TileCall& call, const TileState& s) { run_tiles(call, s, 0, INT64_MAX / s.unit); }
+
+KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native) {
+  auto code = std::make_shared<TileCode>(compile_tiles(kernel, body_operands(kernel)));
+  code->native = native;
+  const std::size_t bytes = tile_state_bytes(*code);
+  return {.state_bytes = bytes,
+          .prepare = [](Prepare& cx, const void* c, void* state) -> Status {
+            return prepare_tiles(cx, *static_cast<const TileCode*>(c), *static_cast<TileState*>(state), false);
+          },
+          .run =
+              [](const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
+                run_tiles({call.in, worker.scratch}, *static_cast<const TileState*>(call.state), begin, end);
+              },
+          .code = std::move(code),
+          .runs_body = true,
+          .native =
+              [](const void* c, const void* state) {
+                return native_body(*static_cast<const TileCode*>(c), *static_cast<const TileState*>(state));
+              }};
 }
 
 }  // namespace frazil::code
