@@ -73,8 +73,9 @@ bool CompileThread::busy() const {
 }
 
 void CompileThread::work() {
-  constexpr int kLowest = 19;
-  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowest) != 0) {
+  // About a quarter of a core that requests keep busy: at the lowest priority, code would never arrive there.
+  constexpr int kNice = 5;
+  if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice) != 0) {
     logging::debug(2, "the thread that compiles keeps its priority");
   }
   std::unique_lock lock(mutex_);

@@ -81,7 +81,7 @@ class Compilation {
 
 llvm::FunctionType* type_of_loop(llvm::IRBuilder<>& b) {
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
-  return llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number}, false);
+  return llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number, pointer}, false);
 }
 
 llvm::FunctionType* type_of_steps(llvm::IRBuilder<>& b) {
@@ -111,6 +111,14 @@ void loop(const code::NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b
     apart.push_back(element(row_steps, number, k));
     const bool strided = request.form.steps[k] == code::InnerStep::strided;
     place.steps.push_back(strided ? element(f.getArg(4), number, k) : nullptr);
+  }
+  const std::vector<bool> read = code::parameters(code);
+  unsigned found = 0;
+  for (const bool is_read : read) {
+    const unsigned offset = found * static_cast<unsigned>(code::kParameterStep);
+    llvm::Value* const from = b.CreateConstGEP1_32(b.getInt8Ty(), f.getArg(7), offset);
+    place.parameters.push_back(is_read ? b.CreateLoad(b.getFloatTy(), from) : nullptr);
+    found += is_read ? 1 : 0;
   }
   b.CreateCondBr(b.CreateICmpSGT(rows, b.getInt64(0)), row, done);
   b.SetInsertPoint(row);

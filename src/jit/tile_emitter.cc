@@ -88,7 +88,8 @@ void TileEmitter::singles(std::uint32_t number) {
 void TileEmitter::single(std::uint32_t i) {
   const FusedIns& in = ins(i);
   if (in.is(ScalarOp::constant)) {
-    scalar_[i] = constant(in.scalar);
+    const bool read = !place_.parameters.empty() && place_.parameters[i] != nullptr;
+    scalar_[i] = read ? place_.parameters[i] : constant(in.scalar);
   } else if (in.is(ScalarOp::load)) {
     const Elem stored = stored_elem(in.scalar.operand);
     llvm::Value* const x = b_.CreateAlignedLoad(lanes_.scalar(stored), place_.at[in.scalar.operand], llvm::Align(1));

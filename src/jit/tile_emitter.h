@@ -14,6 +14,7 @@ struct RowPlace {
   llvm::Value* n = nullptr;         ///< elements; a constant lets the loops be unrolled
   llvm::Value* scratch = nullptr;   ///< of a program that works on rows: its buffers, `stride` bytes apart
   llvm::Value* stride = nullptr;
+  std::vector<llvm::Value*> parameters;  ///< of those instructions that code::parameters() tells; empty: as written
 };
 
 /// Writes the code that runs a tile program on one row: one loop over vectors for all that stands between two

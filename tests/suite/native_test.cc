@@ -113,7 +113,7 @@ TEST_F(Native, RunsAnObject) {
     std::byte* const at[] = {reinterpret_cast<std::byte*>(a), reinterpret_cast<std::byte*>(b),
                              reinterpret_cast<std::byte*>(c)};
     const std::int64_t none[3] = {};
-    code->entry<code::NativeLoop>()(at, none, 1, n, none, nullptr, 0);
+    code->entry<code::NativeLoop>()(at, none, 1, n, none, nullptr, 0, nullptr);
     for (int i = 0; i < 101; ++i) EXPECT_EQ(c[i], i < n ? a[i] + b[i] : -1.0F) << "element " << i << " of " << n;
   }
 }
@@ -187,18 +187,25 @@ TEST_F(Native, RefusesASectionOutsideOfTheObject) {
   }
 }
 
+/// The key of x `op` number.
+std::string key_of(std::string_view op, std::string_view number) {
+  const std::string text = fmt::format(
+      "fused (d0) {{\n  in 0: f32 [d0]\n  %0: f32 load 0\n  %1: f32 constant {}\n  %2: f32 {} %0 %1\n"
+      "  out 0: f32 [d0] = %2\n}}",
+      number, op);
+  const FusedKernel kernel = parse_fused(text).value();
+  return code::key_of(code::compile_tiles(kernel, code::body_operands(kernel)));
+}
+
 TEST(NativeForms, KeysTellNumbersByTheirBits) {
-  const auto key = [](std::string_view number) {
-    const std::string text = fmt::format(
-        "fused (d0) {{\n  in 0: f32 [d0]\n  %0: f32 load 0\n  %1: f32 constant {}\n  %2: f32 div %0 %1\n"
-        "  out 0: f32 [d0] = %2\n}}",
-        number);
-    const FusedKernel kernel = parse_fused(text).value();
-    return code::key_of(code::compile_tiles(kernel, code::body_operands(kernel)));
-  };
-  EXPECT_EQ(key("0"), key("0"));
-  EXPECT_NE(key("0"), key("-0"));
-  EXPECT_NE(key("0"), key("nan"));
+  EXPECT_EQ(key_of("max", "0"), key_of("max", "0"));
+  EXPECT_NE(key_of("max", "0"), key_of("max", "-0"));
+  EXPECT_NE(key_of("max", "0"), key_of("max", "nan"));
+  EXPECT_NE(key_of("pow", "2"), key_of("pow", "3"));
+}
+
+TEST(NativeForms, BodiesThatDifferInFactorsAndSummandsShareCode) {
+  for (const std::string_view op : {"add", "sub", "mul", "div"}) EXPECT_EQ(key_of(op, "0.5"), key_of(op, "-0.25"));
 }
 
 TEST(NativeForms, TellWhatHasNoCode) {

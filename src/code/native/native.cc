@@ -33,6 +33,19 @@ std::vector<bool> single_values(const TileCode& code, const LoopForm& form) {
   return single;
 }
 
+std::vector<bool> parameters(const TileCode& code) {
+  std::vector<bool> found;
+  for (const TileCode::Ins& i : code.body) {
+    const ScalarOp op = i.ins.scalar.op;
+    const bool sums = op == ScalarOp::add || op == ScalarOp::sub || op == ScalarOp::mul || op == ScalarOp::div;
+    const bool fits = i.quantises || (i.ins.row == RowOp::none && sums);
+    if (!fits) for_operands(i, [&](std::uint32_t a) { found[a] = false; });
+    found.push_back(i.ins.is(ScalarOp::constant) && i.ins.scalar.type == Elem::f32);
+  }
+  for (const FusedStore& s : code.stores) found[s.value] = false;
+  return found;
+}
+
 std::string why_not_native(const TileCode& code, const LoopForm& form) {
   const auto is_known = [](Elem e) { return compute_elem(e) == e || e == Elem::f16 || e == Elem::bf16; };
   for (const FusedOperand& o : code.operands) {
@@ -53,11 +66,14 @@ std::string why_not_native(const TileCode& code, const LoopForm& form) {
 std::string key_of(const TileCode& code) {
   std::string key;
   auto to = std::back_inserter(key);
-  for (const TileCode::Ins& i : code.body) {
+  const std::vector<bool> read = parameters(code);
+  for (std::size_t k = 0; k < code.body.size(); ++k) {
+    const TileCode::Ins& i = code.body[k];
     const ScalarIns& s = i.ins.scalar;
-    fmt::format_to(to, "{} {} {} {} {} {} {} {:x} {} {};", i.quantises ? "quantise" : name_of(s.op), name_of(i.ins.row),
-                   name_of(s.type), s.a, s.b, s.c, s.operand, std::bit_cast<std::uint64_t>(s.real), s.integer,
-                   i.buffer);
+    const std::uint64_t real = read[k] ? 0 : std::bit_cast<std::uint64_t>(s.real);
+    const std::string_view name = i.quantises ? "quantise" : read[k] ? "parameter" : name_of(s.op);
+    fmt::format_to(to, "{} {} {} {} {} {} {} {:x} {} {};", name, name_of(i.ins.row), name_of(s.type), s.a, s.b, s.c,
+                   s.operand, real, s.integer, i.buffer);
   }
   for (const FusedOperand& o : code.operands) fmt::format_to(to, "in {};", name_of(o.elem));
   for (const FusedStore& s : code.stores) fmt::format_to(to, "out {} {};", s.value, name_of(s.elem));

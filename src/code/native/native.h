@@ -23,9 +23,11 @@ std::string_view name_of(InnerStep step);
 
 /// Rows of a tile program. `at`: its operands and then its results, at the first element of the first row; `row_steps`:
 /// for each of them the bytes from one row to the next; `steps`: those between elements of a row, read where these are
-/// strided; `scratch`: TileCode::buffers and one more, `stride` bytes apart, where the program works on rows.
+/// strided; `scratch`: TileCode::buffers and one more, `stride` bytes apart, where the program works on rows;
+/// `parameters`: the f32 of its parameters() in order, kParameterStep bytes apart.
 using NativeLoop = void (*)(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n,
-                            const std::int64_t* steps, std::byte* scratch, std::int64_t stride);
+                            const std::int64_t* steps, std::byte* scratch, std::int64_t stride, const void* parameters);
+inline constexpr std::size_t kParameterStep = 16;
 
 /// A form of a tile program for which there is machine code: what it takes for granted.
 struct LoopForm {
@@ -46,6 +48,10 @@ class NativeSource {
 
 /// Per instruction: whether one element stands for a whole row.
 std::vector<bool> single_values(const TileCode& code, const LoopForm& form);
+
+/// Per instruction: whether it is a constant of f32 that code reads when it is called. Programs that differ in nothing
+/// else share their code: scales and zero points, and other factors and summands.
+std::vector<bool> parameters(const TileCode& code);
 
 /// Why a form of a tile program has no machine code; empty where it can have some.
 std::string why_not_native(const TileCode& code, const LoopForm& form);

@@ -99,7 +99,12 @@ class TilePreparer {
     }
     s_.asked = code_.native->generation();
     s_.native = code_.native->find(code_, form);
-    return s_.native != nullptr;
+    if (s_.native == nullptr) return false;
+    const std::vector<bool> read = parameters(code_);
+    for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
+      if (read[i]) add_constant(i);
+    }
+    return true;
   }
 
   /// From where they were built to where they are read.
@@ -209,11 +214,10 @@ class TilePreparer {
 
   Status instruction(std::uint32_t i) {
     const FusedIns& ins = code_.body[i].ins;
-    const auto value = static_cast<std::uint16_t>(i);
     single_[i] = false;
     if (ins.row == RowOp::none && ins.scalar.op == ScalarOp::constant) {
       single_[i] = true;
-      constants_[s_.constants++] = {constant_bits(ins.scalar), value};
+      add_constant(i);
       stores(i, false);
       return {};
     }
@@ -232,6 +236,10 @@ class TilePreparer {
     }
     stores(i, true);
     return {};
+  }
+
+  void add_constant(std::uint32_t i) {
+    constants_[s_.constants++] = {constant_bits(code_.body[i].ins.scalar), static_cast<std::uint16_t>(i)};
   }
 
   TileOp& add_op(std::uint32_t i) {

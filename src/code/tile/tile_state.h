@@ -49,10 +49,12 @@ struct TilePointer {
   std::uint16_t value, operand;
 };
 
+/// Of those of the program or, where there is machine code, of its parameters().
 struct TileConstant {
   std::uint64_t bits;
   std::uint16_t value;
 };
+static_assert(sizeof(TileConstant) == kParameterStep);
 
 /// Loops over a space of any rank: axes merged where every operand allows it, the innermost cut into tiles unless the
 /// program works on rows. What the arrays hold follows the state in memory, side by side and as small as it can be.

@@ -99,7 +99,7 @@ class TileWalk {
 
   void call(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n) const {
     if (s_.native == nullptr) return interpret_rows(s_, scratch_, at, row_steps, rows, n);
-    s_.native(at, row_steps, rows, n, steps_, scratch_, static_cast<std::int64_t>(s_.stride));
+    s_.native(at, row_steps, rows, n, steps_, scratch_, static_cast<std::int64_t>(s_.stride), arrays_.constants);
   }
 
   static constexpr std::int64_t kNoSteps[kMostOperands] = {};
