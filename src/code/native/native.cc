@@ -63,10 +63,10 @@ std::string why_not_native(const TileCode& code, const LoopForm& form) {
   return {};
 }
 
-std::string key_of(const TileCode& code) {
+std::string key_of(const TileCode& code, bool numbers) {
   std::string key;
   auto to = std::back_inserter(key);
-  const std::vector<bool> read = parameters(code);
+  const std::vector<bool> read = numbers ? std::vector<bool>(code.body.size()) : parameters(code);
   for (std::size_t k = 0; k < code.body.size(); ++k) {
     const TileCode::Ins& i = code.body[k];
     const ScalarIns& s = i.ins.scalar;

@@ -56,8 +56,9 @@ std::vector<bool> parameters(const TileCode& code);
 /// Why a form of a tile program has no machine code; empty where it can have some.
 std::string why_not_native(const TileCode& code, const LoopForm& form);
 
-/// Equal for tile programs that have equal code: what they compute, without the nodes that it came from.
-std::string key_of(const TileCode& code);
+/// Equal for tile programs that have equal code: what they compute, without the nodes that it came from. `numbers`: of
+/// code that has the parameters written in.
+std::string key_of(const TileCode& code, bool numbers = false);
 
 /// What a code generator is asked for.
 struct NativeRequest {

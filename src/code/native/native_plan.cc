@@ -177,7 +177,7 @@ void add_product(std::string& key, const NativeProduct& p) {
 void add_body(std::string& key, const NativeBody& body) {
   if (body.product) add_product(key, *body.product);
   if (body.code == nullptr) return;
-  key += key_of(*body.code);
+  key += key_of(*body.code, true);
   fmt::format_to(std::back_inserter(key), "{}; n {} stride {};", body.form.str(), body.n, body.stride);
   add(key, "inner", body.inner);
   add(key, "extents", body.extents);
