@@ -73,7 +73,7 @@ void check_batching(const YamlNode& node, Batching& batching) {
   }
   for (const char* key : {"axis", "pad", "max_waste"}) {
     const auto field = node.find(key);
-    if (field && batching.regroup)
+    if (field && batching.regroup != Regroup::off)
       field->fail("expected no 'regroup' beside it, by which requests are not joined along an axis");
   }
   if (const auto lengths = node.find("lengths"); lengths && batching.paddings.empty()) {
@@ -98,6 +98,11 @@ std::pair<std::string, std::size_t> read_batch_axis(const YamlNode& node) {
   return {entries.front().first, entries.front().second.whole(0, kMostAxis)};
 }
 
+Regroup read_regroup(const YamlNode& node) {
+  if (node.is_scalar() && node.text() == "always") return Regroup::always;
+  return node.boolean() ? Regroup::where_it_pays : Regroup::off;
+}
+
 Batching read_batching(const YamlNode& node) {
   Batching batching;
   node.fields({{"max_batch_size", [&](const YamlNode& x) { batching.most = x.whole(0, kMostCount); }},
@@ -111,7 +116,7 @@ Batching read_batching(const YamlNode& node) {
                {"pad", [&](const YamlNode& x) { batching.paddings = read_paddings(x); }},
                {"lengths", [&](const YamlNode& x) { batching.lengths = x.name(); }},
                {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }},
-               {"regroup", [&](const YamlNode& x) { batching.regroup = x.boolean(); }}});
+               {"regroup", [&](const YamlNode& x) { batching.regroup = read_regroup(x); }}});
   check_batching(node, batching);
   return batching;
 }

@@ -82,6 +82,15 @@ std::optional<ModelConfig> given_for(const std::string& model, const ServerConfi
   return at == config.models.end() ? std::nullopt : std::optional(at->second);
 }
 
+/// Leaves out what is configured and does not pay.
+void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const Tell& tell) {
+  Batching& batching = parts.config.batching;
+  if (batching.regroup != Regroup::where_it_pays || batching.most == 0 || api::BatchedModel(parts.model).pays()) return;
+  inform(tell, model_subject(name),
+         "requests run alone, as its weights are too small for regrouping to pay; 'regroup: always' insists");
+  batching.most = 1;
+}
+
 }  // namespace
 
 void check_load_parameter(std::string_view name) {
@@ -198,6 +207,7 @@ std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t num
                            .states = &states_,
                            .check = check_};
   for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
+  regroup_where_it_pays(entry.name, parts, tell_);
   const std::string version = std::to_string(number);
   const auto canaries = first_folder({beside / version / kCanaries, beside / kCanaries});
   if (!canaries) return std::make_shared<ServedModel>(entry.name, version, std::move(parts));

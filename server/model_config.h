@@ -27,6 +27,9 @@ struct Padding {
   bool operator==(const Padding&) const = default;
 };
 
+/// Whether requests run together that are no elements of one run: each goes its own way through branches and loops.
+enum class Regroup : std::uint8_t { off, where_it_pays, always };
+
 struct Batching {
   std::uint64_t most = 0;                ///< elements along the batch axis that run as one; 0: no batching
   std::vector<std::uint64_t> preferred;  ///< sizes that are not waited beyond, ascending
@@ -39,7 +42,7 @@ struct Batching {
   std::vector<Padding> paddings;
   std::string lengths;      ///< an input that takes each request's length along the padded axis; empty: none
   double most_waste = 0.5;  ///< share of padding that a batch may have
-  bool regroup = false;     ///< requests are no elements of one run: each goes its own way through branches and loops
+  Regroup regroup = Regroup::off;
 
   bool operator==(const Batching&) const = default;
 };

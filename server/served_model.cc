@@ -153,7 +153,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   shapes_ = RequestShapes(name, parts_.config, inputs(), outputs());
   growing_ = std::make_shared<const Growing>(growing_states(parts_.config.sequences.states, inputs(), outputs()));
   if (parts_.config.batching.most > 0) {
-    if (parts_.config.batching.regroup) {
+    if (parts_.config.batching.regroup != Regroup::off) {
       regrouped_.emplace(parts_.model);
     } else {
       plan_ = plan_batches();
@@ -269,7 +269,7 @@ void ServedModel::try_together(api::Session& session, const Canary& canary) cons
 void ServedModel::try_regrouped(const Canary& canary) const {
   if (!regrouped_) return;
   const std::vector<std::vector<Array>> twice(2, canary.inputs);
-  for (const std::vector<Array>& results : regrouped_->run(twice)) {
+  for (const std::vector<Array>& results : regrouped_->run(twice, {.always = true})) {
     check_canary(canary, parts_.model, results, parts_.config.canary, ", regrouped with itself");
   }
 }
@@ -513,8 +513,8 @@ void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
   for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
   std::vector<api::BatchedModel::Outcome> outcomes;
   try {
-    outcomes =
-        regrouped_->outcomes(requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }});
+    outcomes = regrouped_->outcomes(
+        requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }, .always = true});
   } catch (...) {
     for (Batcher::Member& member : members) run_alone(std::move(member.job));
     return;

@@ -287,6 +287,7 @@ struct BatchOptions {
   /// Called in an instance, by its number, each time that it is about to wait; an Error that it throws ends the
   /// instance. For deadlines, and for those that nobody wants any more. May be empty.
   std::function<void(std::size_t instance)> check = {};
+  bool always = false;  ///< BatchedModel: also where requests take less time one after the other
 };
 /// What a batch did.
 struct BatchReport {
@@ -410,7 +411,11 @@ class BatchedModel {
   /// Calls the model, in an instance of a batch or anywhere: inputs by position, omitted ones take their default.
   /// Throws Code::bad_input, naming the input, for values that do not fit.
   std::vector<LazyArray> operator()(std::span<const LazyArray> inputs) const;
-  /// The results of each request, as batch() of calls. Requests have inputs by position.
+  /// Whether requests that run together are estimated to take less time than one after the other: where they share the
+  /// reading of large weights. Depends on the model and the machine.
+  bool pays() const;
+  /// The results of each request, as batch() of calls where that pays(), else one after the other. Requests have inputs
+  /// by position.
   std::vector<std::vector<Array>> run(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
                                       BatchReport* report = nullptr) const;
   struct Outcome {

@@ -5,6 +5,7 @@
 #include "api/access.h"
 #include "api/lazy_access.h"
 #include "lazy/graph_walk.h"
+#include "lazy/pays_together.h"
 #include "lazy/run.h"
 
 namespace frazil::api {
@@ -30,14 +31,50 @@ void check_input(const Graph& graph, std::size_t index, const lazy::KnownType* g
 }  // namespace
 
 struct BatchedModel::Impl {
-  explicit Impl(std::shared_ptr<const Graph> graph) : walk(std::move(graph)) {}
-  lazy::GraphWalk walk;
+  explicit Impl(const Model& of)
+      : model(of), walk(Access::impl(model).graph), pays(lazy::pays_together(walk.graph())) {}
+
+  /// Runs a request by itself.
+  std::vector<Array> alone(std::span<const Array> request) const {
+    Session session = borrow();
+    std::vector<Named> inputs;
+    const auto& names = walk.graph().input_names();
+    if (request.size() > names.size()) {
+      refuse(frazil::Code::bad_input, "{} inputs for model '{}', which has {}", request.size(), walk.graph().name,
+             names.size());
+    }
+    for (std::size_t i = 0; i < request.size(); ++i) {
+      if (!request[i].empty()) inputs.push_back({names[i], request[i]});
+    }
+    const Results results = session.run(std::span<const Named>(inputs));
+    const std::scoped_lock lock(mutex);
+    idle.push_back(std::move(session));
+    return {results.begin(), results.end()};
+  }
+
+  const Model model;
+  const lazy::GraphWalk walk;
+  const bool pays;
+
+ private:
+  Session borrow() const {
+    const std::scoped_lock lock(mutex);
+    if (idle.empty()) return model.open({.threads = 1});
+    Session session = std::move(idle.back());
+    idle.pop_back();
+    return session;
+  }
+
+  mutable Mutex mutex;
+  mutable std::vector<Session> idle;  // of those that run alone
 };
 
 BatchedModel::BatchedModel(const Model& model) {
   start_lazy();
-  impl_ = std::make_shared<const Impl>(Access::impl(model).graph);
+  impl_ = std::make_shared<const Impl>(model);
 }
+
+bool BatchedModel::pays() const { return impl_->pays; }
 
 std::vector<LazyArray> BatchedModel::operator()(std::span<const LazyArray> inputs) const {
   const Graph& graph = impl_->walk.graph();
@@ -65,23 +102,32 @@ std::vector<LazyArray> BatchedModel::operator()(std::span<const LazyArray> input
 std::vector<BatchedModel::Outcome> BatchedModel::outcomes(std::span<const std::vector<Array>> requests,
                                                           const BatchOptions& options, BatchReport* report) const {
   std::vector<Outcome> outcomes(requests.size());
+  const bool together = impl_->pays || options.always;
   const auto call = [&](std::size_t i) {
+    if (!together) {
+      if (options.check) options.check(i);
+      outcomes[i].results = impl_->alone(requests[i]);
+      return;
+    }
     std::vector<LazyArray> inputs;
     for (const Array& array : requests[i]) inputs.push_back(array.empty() ? LazyArray() : LazyArray(array));
     const std::vector<LazyArray> results = (*this)(inputs);
     detail::settle_result(results);
     for (const LazyArray& result : results) outcomes[i].results.push_back(result.value());
   };
-  const BatchReport counts = detail::run_batch(
-      requests.size(),
-      [&](std::size_t i) {
-        try {
-          call(i);
-        } catch (const Error&) {
-          outcomes[i] = {.results = {}, .error = std::current_exception()};
-        }
-      },
-      options);
+  const auto outcome = [&](std::size_t i) {
+    try {
+      call(i);
+    } catch (const Error&) {
+      outcomes[i] = {.results = {}, .error = std::current_exception()};
+    }
+  };
+  BatchReport counts{.instances = requests.size(), .runs = requests.size()};
+  if (together) {
+    counts = detail::run_batch(requests.size(), outcome, options);
+  } else {
+    for (std::size_t i = 0; i < requests.size(); ++i) outcome(i);
+  }
   if (report != nullptr) *report = counts;
   return outcomes;
 }

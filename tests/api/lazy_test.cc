@@ -421,13 +421,57 @@ TEST(BatchedModels, ShareWhatRequestsHaveInCommon) {
     requests.push_back({Array::of<float>({2}, {top, top / 4}), Array::scalar(i % 3 == 0)});
   }
   BatchReport report;
-  const auto results = BatchedModel(model).run(requests, {}, &report);
+  const auto results = BatchedModel(model).run(requests, {.always = true}, &report);
   Session session = model.open();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Results alone = session.run(requests[i]);
     EXPECT_THAT(results[i][0].values<float>(), testing::ElementsAreArray(alone[0].values<float>())) << i;
   }
   EXPECT_LT(report.runs, 40U);
+}
+
+/// A product with a square weight, in one of two branches.
+Model routed(std::int64_t width) {
+  GraphBuilder graph("routed");
+  const Term x = graph.input("x", Dtype::f32, {1, width}), left = graph.input("left", Dtype::boolean, {});
+  std::vector<float> values(static_cast<std::size_t>(width * width));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
+  const Term w = graph.constant(Array::of<float>({width, width}, std::span<const float>(values)));
+  graph.output("y", graph.if_else(
+                        left, [&](Body& body) { return std::vector{body.op("MatMul", {x, w})}; },
+                        [&](Body& body) { return std::vector{body.op("Neg", {x})}; })[0]);
+  return graph.build();
+}
+
+TEST(BatchedModels, RunTogetherWhereThatPays) {
+  for (const std::int64_t width : {16, 1024}) {
+    const Model model = routed(width);
+    const BatchedModel batched(model);
+    EXPECT_EQ(batched.pays(), width == 1024);
+    std::vector<std::vector<Array>> requests;
+    for (int i = 0; i < 12; ++i) {
+      std::vector<float> row(static_cast<std::size_t>(width), static_cast<float>(i + 1));
+      requests.push_back({Array::of<float>({1, width}, std::span<const float>(row)), Array::scalar(i % 3 != 0)});
+    }
+    BatchReport report;
+    const auto results = batched.run(requests, {}, &report);
+    EXPECT_EQ(report.instances, 12U);
+    EXPECT_EQ(report.runs < 12, width == 1024);
+    Session session = model.open();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const Results alone = session.run(requests[i]);
+      EXPECT_THAT(results[i][0].values<float>(), testing::ElementsAreArray(alone[0].values<float>())) << i;
+    }
+  }
+}
+
+TEST(BatchedModels, OfWhichOneFailsAloneHaveTheOtherResults) {
+  std::vector<std::vector<Array>> requests(3, {Array(Dtype::f32, {1, 16}), Array::scalar(true)});
+  requests[1][0] = Array(Dtype::f32, {1, 17});
+  const auto outcomes = BatchedModel(routed(16)).outcomes(requests);
+  ASSERT_EQ(outcomes[0].error, nullptr);
+  EXPECT_NE(outcomes[1].error, nullptr);
+  EXPECT_EQ(outcomes[2].results[0].count(), 16);
 }
 
 TEST(BatchedModels, RefuseInputsThatDoNotFit) {

@@ -26,12 +26,12 @@ constexpr const char* kRouted =
 
 class Regrouped : public testing::Test {
  protected:
-  Regrouped() {
+  explicit Regrouped(server::Regroup how = server::Regroup::always) {
     const std::map<std::string, api::Array> weights{{"a", api::Array::of<float>({2, 2}, {1, 0, 0, 1})},
                                                     {"b", api::Array::of<float>({2, 2}, {0, 1, 1, 0})}};
     api::Model::from_text(kRouted, weights).save(folder_.path() + "m.onnx");
     server::ServiceOptions options = options_of(folder_);
-    options.config.models["m"].batching = {.most = 16, .regroup = true};
+    options.config.models["m"].batching = {.most = 16, .regroup = how};
     service_.emplace(options);
   }
   static Asking asking(float x, bool left) {
@@ -98,6 +98,17 @@ TEST_F(Regrouped, WhoIsLateOrLeavesEndsWhereItNextWaits) {
   EXPECT_EQ(answers[1].error().status(), Http::cancelled);
   ASSERT_FALSE(answers[2]);
   EXPECT_EQ(answers[2].error().status(), Http::timeout);
+}
+
+struct RegroupedWhereItPays : Regrouped {
+  RegroupedWhereItPays() : Regrouped(server::Regroup::where_it_pays) {}
+};
+
+TEST_F(RegroupedWhereItPays, RequestsOfSmallWeightsRunAlone) {
+  EXPECT_EQ(service_->find("m", "")->most_in_batch(), 1U);
+  const auto answers = ask_all({asking(1, true), asking(3, false), asking(5, true)});
+  for (const auto& answer : answers) EXPECT_TRUE(answer);
+  EXPECT_EQ(runs_of(3), 0U);
 }
 
 TEST_F(Regrouped, NeedsNoAxis) {

@@ -1,0 +1,72 @@
+#include "lazy/pays_together.h"
+
+#include <algorithm>
+
+#include "ir/op.h"
+#include "kernel/tuning/tuning.h"
+
+namespace frazil::lazy {
+namespace {
+
+// Nanoseconds, measured by bench/lazy/model_bench.
+constexpr double kRequest = 800;  ///< what a request takes more, whatever the graph
+constexpr double kPiece = 600;    ///< a call of what lies between regions, or a region's decision
+constexpr double kRounds = 8;     ///< that loops are taken to have
+
+class Estimate {
+ public:
+  explicit Estimate(const Graph& graph) : graph_(graph) {}
+
+  /// What a request saves in a block, less what that costs.
+  double of(BlockId block) const {
+    double saved = 0;
+    bool in_piece = false;
+    for (const NodeId id : graph_.block(block).nodes) {
+      const frazil::Node& node = graph_.node(id);
+      const bool region = !node.blocks.empty();
+      if (region || !in_piece) saved -= kPiece;
+      in_piece = !region;
+      saved += region ? of_region(node) : of_node(node);
+    }
+    return saved;
+  }
+
+ private:
+  /// One block is a loop's, several are those of a choice, of which a request runs one.
+  double of_region(const frazil::Node& node) const {
+    double sum = 0;
+    for (const BlockId block : node.blocks) sum += of(block);
+    const auto count = static_cast<double>(node.blocks.size());
+    return count == 1 ? kRounds * (sum - kPiece) : sum / count;
+  }
+
+  /// Reading the weights of a product of so few rows that it is bound by that.
+  double of_node(const frazil::Node& node) const {
+    constexpr double kFewRows = 8;
+    if (!std::holds_alternative<Contraction>(node.op->form) || rows(node.out[0]) >= kFewRows) return 0;
+    double bytes = 0;
+    for (const Value v : node.in) {
+      const frazil::Constant* const weight = v ? graph_.constant(v) : nullptr;
+      if (weight != nullptr && weight->tensor.sizes().size() > 1) bytes += static_cast<double>(weight->tensor.bytes());
+    }
+    return bytes * kernel::tuning().near_byte;
+  }
+
+  /// Extents that are not known count as 1.
+  double rows(Value v) const {
+    const Type& type = graph_.type(v);
+    if (!type.ranked || type.shape.empty()) return 1;
+    double count = 1;
+    for (const Dim d : std::span(type.shape).first(type.shape.size() - 1))
+      count *= d.is_const() ? static_cast<double>(d.value()) : 1;
+    return count;
+  }
+
+  const Graph& graph_;
+};
+
+}  // namespace
+
+bool pays_together(const Graph& graph) { return Estimate(graph).of(BlockId{0}) > kRequest; }
+
+}  // namespace frazil::lazy
