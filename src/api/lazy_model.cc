@@ -34,22 +34,16 @@ struct BatchedModel::Impl {
   explicit Impl(const Model& of)
       : model(of), walk(Access::impl(model).graph), pays(lazy::pays_together(walk.graph())) {}
 
-  /// Runs a request by itself.
-  std::vector<Array> alone(std::span<const Array> request) const {
-    Session session = borrow();
-    std::vector<Named> inputs;
-    const auto& names = walk.graph().input_names();
-    if (request.size() > names.size()) {
-      refuse(frazil::Code::bad_input, "{} inputs for model '{}', which has {}", request.size(), walk.graph().name,
-             names.size());
-    }
-    for (std::size_t i = 0; i < request.size(); ++i) {
-      if (!request[i].empty()) inputs.push_back({names[i], request[i]});
-    }
-    const Results results = session.run(std::span<const Named>(inputs));
-    const std::scoped_lock lock(mutex);
-    idle.push_back(std::move(session));
-    return {results.begin(), results.end()};
+  Session borrow() const {
+    const std::scoped_lock lock(mutex_);
+    if (idle_.empty()) return model.open({.threads = 1});
+    Session session = std::move(idle_.back());
+    idle_.pop_back();
+    return session;
+  }
+  void give_back(Session session) const {
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(session));
   }
 
   const Model model;
@@ -57,17 +51,26 @@ struct BatchedModel::Impl {
   const bool pays;
 
  private:
-  Session borrow() const {
-    const std::scoped_lock lock(mutex);
-    if (idle.empty()) return model.open({.threads = 1});
-    Session session = std::move(idle.back());
-    idle.pop_back();
-    return session;
-  }
-
-  mutable Mutex mutex;
-  mutable std::vector<Session> idle;  // of those that run alone
+  mutable Mutex mutex_;
+  mutable std::vector<Session> idle_;  // of those that run requests one by one
 };
+
+namespace {
+
+/// Runs a request by itself. Inputs that are not given take their default.
+std::vector<Array> run_alone(Session& session, const Graph& graph, std::span<const Array> request) {
+  const auto results = [&] {
+    if (std::ranges::none_of(request, &Array::empty)) return session.run(request);
+    std::vector<Named> inputs;
+    for (std::size_t i = 0; i < std::min(request.size(), graph.input_names().size()); ++i) {
+      if (!request[i].empty()) inputs.push_back({graph.input_names()[i], request[i]});
+    }
+    return session.run(std::span<const Named>(inputs));
+  }();
+  return {results.begin(), results.end()};
+}
+
+}  // namespace
 
 BatchedModel::BatchedModel(const Model& model) {
   start_lazy();
@@ -102,31 +105,34 @@ std::vector<LazyArray> BatchedModel::operator()(std::span<const LazyArray> input
 std::vector<BatchedModel::Outcome> BatchedModel::outcomes(std::span<const std::vector<Array>> requests,
                                                           const BatchOptions& options, BatchReport* report) const {
   std::vector<Outcome> outcomes(requests.size());
-  const bool together = impl_->pays || options.always;
-  const auto call = [&](std::size_t i) {
-    if (!together) {
-      if (options.check) options.check(i);
-      outcomes[i].results = impl_->alone(requests[i]);
-      return;
-    }
-    std::vector<LazyArray> inputs;
-    for (const Array& array : requests[i]) inputs.push_back(array.empty() ? LazyArray() : LazyArray(array));
-    const std::vector<LazyArray> results = (*this)(inputs);
-    detail::settle_result(results);
-    for (const LazyArray& result : results) outcomes[i].results.push_back(result.value());
-  };
-  const auto outcome = [&](std::size_t i) {
+  const auto keep = [&](std::size_t i, auto run) {
     try {
-      call(i);
+      outcomes[i].results = run();
     } catch (const Error&) {
       outcomes[i] = {.results = {}, .error = std::current_exception()};
     }
   };
+  const auto call = [&](std::size_t i) {
+    std::vector<LazyArray> inputs;
+    for (const Array& array : requests[i]) inputs.push_back(array.empty() ? LazyArray() : LazyArray(array));
+    const std::vector<LazyArray> results = (*this)(inputs);
+    detail::settle_result(results);
+    std::vector<Array> values;
+    for (const LazyArray& result : results) values.push_back(result.value());
+    return values;
+  };
   BatchReport counts{.instances = requests.size(), .runs = requests.size()};
-  if (together) {
-    counts = detail::run_batch(requests.size(), outcome, options);
+  if (impl_->pays || options.always) {
+    counts = detail::run_batch(requests.size(), [&](std::size_t i) { keep(i, [&] { return call(i); }); }, options);
   } else {
-    for (std::size_t i = 0; i < requests.size(); ++i) outcome(i);
+    Session session = impl_->borrow();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      keep(i, [&] {
+        if (options.check) options.check(i);
+        return run_alone(session, impl_->walk.graph(), requests[i]);
+      });
+    }
+    impl_->give_back(std::move(session));
   }
   if (report != nullptr) *report = counts;
   return outcomes;

@@ -10,12 +10,17 @@ namespace {
 
 // Nanoseconds, measured by bench/lazy/model_bench.
 constexpr double kRequest = 800;  ///< what a request takes more, whatever the graph
-constexpr double kPiece = 600;    ///< a call of what lies between regions, or a region's decision
+constexpr double kPiece = 600;    ///< a call of what lies between regions, or a region
+constexpr double kRound = 100;    ///< another round of a loop
 constexpr double kRounds = 8;     ///< that loops are taken to have
 
 class Estimate {
  public:
-  explicit Estimate(const Graph& graph) : graph_(graph) {}
+  explicit Estimate(const Graph& graph) : graph_(graph) {
+    double all = 0;
+    for (std::uint32_t n = 0; n < graph.node_count(); ++n) all += weights(graph.node({n}));
+    if (all > 0) per_byte_ = reading(all) / all;
+  }
 
   /// What a request saves in a block, less what that costs.
   double of(BlockId block) const {
@@ -37,11 +42,23 @@ class Estimate {
     double sum = 0;
     for (const BlockId block : node.blocks) sum += of(block);
     const auto count = static_cast<double>(node.blocks.size());
-    return count == 1 ? kRounds * (sum - kPiece) : sum / count;
+    return count == 1 ? kRounds * (sum - kRound) : sum / count;
   }
 
-  /// Reading the weights of a product of so few rows that it is bound by that.
-  double of_node(const frazil::Node& node) const {
+  double of_node(const frazil::Node& node) const { return weights(node) * per_byte_; }
+
+  /// What a product of one row takes longer than a row of a large one.
+  static double reading(double bytes) {
+    const kernel::Tuning& t = kernel::tuning();
+    const auto elements = static_cast<std::int64_t>(bytes / sizeof(float));
+    const auto rows = [&](std::int64_t m) {
+      return kernel::product_nanoseconds(t, &kernel::Tuning::product, m, 1, elements, sizeof(float));
+    };
+    return rows(1) - rows(kTogether) / static_cast<double>(kTogether);
+  }
+
+  /// Bytes of weights, of a product of so few rows that it is bound by reading them.
+  double weights(const frazil::Node& node) const {
     constexpr double kFewRows = 8;
     if (!std::holds_alternative<Contraction>(node.op->form) || rows(node.out[0]) >= kFewRows) return 0;
     double bytes = 0;
@@ -49,7 +66,7 @@ class Estimate {
       const frazil::Constant* const weight = v ? graph_.constant(v) : nullptr;
       if (weight != nullptr && weight->tensor.sizes().size() > 1) bytes += static_cast<double>(weight->tensor.bytes());
     }
-    return bytes * kernel::tuning().near_byte;
+    return bytes;
   }
 
   /// Extents that are not known count as 1.
@@ -62,7 +79,9 @@ class Estimate {
     return count;
   }
 
+  static constexpr std::int64_t kTogether = 64;
   const Graph& graph_;
+  double per_byte_ = 0;
 };
 
 }  // namespace
