@@ -27,7 +27,7 @@ struct Padding {
   bool operator==(const Padding&) const = default;
 };
 
-/// Whether requests run together that are no elements of one run: each goes its own way through branches and loops.
+/// Whether requests that each take their own branches and iterations run together.
 enum class Regroup : std::uint8_t { off, where_it_pays, always };
 
 struct Batching {

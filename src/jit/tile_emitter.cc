@@ -279,7 +279,7 @@ bool TileEmitter::is_widened(std::uint32_t i) const {
   return false;
 }
 
-/// As bytes, unless they are widened.
+/// Computes instruction i: as bytes, or as whole numbers of f32 if they are widened.
 void TileEmitter::quantise(std::uint32_t i, unsigned count) {
   const ScalarIns& s = ins(i).scalar;
   const bool bytes = !is_widened(i);

@@ -14,7 +14,8 @@ struct RowPlace {
   llvm::Value* n = nullptr;         ///< elements; a constant lets the loops be unrolled
   llvm::Value* scratch = nullptr;   ///< of a program that works on rows: its buffers, `stride` bytes apart
   llvm::Value* stride = nullptr;
-  std::vector<llvm::Value*> parameters;  ///< of those instructions that code::parameters() tells; empty: as written
+  std::vector<llvm::Value*>
+      parameters;  ///< per instruction: its number if it is one of code::parameters(); empty: none is
 };
 
 /// Writes the code that runs a tile program on one row: one loop over vectors for all that stands between two

@@ -22,7 +22,7 @@ class Estimate {
     if (all > 0) per_byte_ = reading(all) / all;
   }
 
-  /// What a request saves in a block, less what that costs.
+  /// Nanoseconds that a request saves in a block, less those that it takes more.
   double of(BlockId block) const {
     double saved = 0;
     bool in_piece = false;
@@ -47,7 +47,7 @@ class Estimate {
 
   double of_node(const frazil::Node& node) const { return weights(node) * per_byte_; }
 
-  /// What a product of one row takes longer than a row of a large one.
+  /// Nanoseconds that a product of one row takes more than a row of a large one.
   static double reading(double bytes) {
     const kernel::Tuning& t = kernel::tuning();
     const auto elements = static_cast<std::int64_t>(bytes / sizeof(float));
@@ -69,7 +69,7 @@ class Estimate {
     return bytes;
   }
 
-  /// Extents that are not known count as 1.
+  /// Rows of a result; unknown extents count as 1.
   double rows(Value v) const {
     const Type& type = graph_.type(v);
     if (!type.ranked || type.shape.empty()) return 1;

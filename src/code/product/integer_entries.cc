@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "code/entries.h"
+#include "code/product/product_operands.h"
 #include "code/window/window_shapes.h"
 #include "kernel/tuning/tuning.h"
 #include "kernel/window/conv_i8.h"
@@ -12,28 +13,28 @@ namespace {
 
 struct ByteConvState {
   kernel::ByteConv conv;
-  std::size_t operands = 0;  ///< of the call
-  std::int64_t unit = 1;     ///< units of the kernel in one of the step
+  ProductOperands operands;
+  std::int64_t unit = 1;  ///< units of the kernel in one of the step
 };
 
 /// Types and zero points, of either layout.
 template <class State>
-Status read_bytes(const Prepare& cx, const kernel::ConvParams& p, State& s) {
+Status read_bytes(const Prepare& cx, const params::Conv& how, const kernel::ConvParams& p, State& s) {
   s.conv.signed_x = cx.in[0].elem == Elem::i8;
   s.conv.signed_w = cx.in[1].elem == Elem::i8;
-  s.operands = cx.in.size();
-  if (s.operands > 3 && cx.in[3].given && cx.in[3].count() != 1) {
-    if (cx.in[3].count() != p.out_c)
-      return fail(Code::bad_input, "{} zero points for {} output channels", cx.in[3].count(), p.out_c);
-    s.conv.w_zero_step = 1;
-  }
+  s.operands = {cx.in, how};
+  if (s.operands.b_zero == 0) return {};
+  const std::int64_t zeros = cx.in[s.operands.b_zero].count();
+  if (zeros != 1 && zeros != p.out_c)
+    return fail(Code::bad_input, "{} zero points for {} output channels", zeros, p.out_c);
+  s.conv.w_zero_step = zeros == 1 ? 0 : 1;
   return {};
 }
 
 Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, false, p);
-  FRAZIL_CHECK(read_bytes(cx, p, s));
+  FRAZIL_CHECK(read_bytes(cx, how, p, s));
   s.unit = cx.whole_rows ? kernel::byte_conv_units_per_plane(p) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::byte_conv_units(p) / s.unit);
   cx.nanoseconds = kernel::conv_nanoseconds(kernel::tuning(), p);
@@ -45,8 +46,8 @@ void run_byte_conv(const ProductRun<ByteConvState>& r) {
   kernel::ByteConv conv = r.state.conv;
   conv.x = r.call.in[0];
   conv.w = r.call.in[1];
-  if (r.state.operands > 2) conv.x_zero = r.call.in[2];
-  if (r.state.operands > 3) conv.w_zero = r.call.in[3];
+  conv.x_zero = ProductOperands::of(r.call, r.state.operands.a_zero);
+  conv.w_zero = ProductOperands::of(r.call, r.state.operands.b_zero);
   conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
   conv.on_tile = r.epilogue.on_tile();
   const std::int64_t units = kernel::byte_conv_units(conv.params);
@@ -66,15 +67,15 @@ double nanoseconds_of(const kernel::ConvParams& p) {
 
 struct ByteNhwcState {
   kernel::ByteConvNhwc conv;
-  std::size_t operands = 0;
+  ProductOperands operands;
   std::int64_t unit = 1;
 };
 
 Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s) {
   kernel::ConvParams& p = s.conv.form.params;
   read_conv(cx, how, true, p);
-  FRAZIL_CHECK(read_bytes(cx, p, s));
-  s.conv.form.has_w_zero = s.operands > 3 && cx.in[3].given;
+  FRAZIL_CHECK(read_bytes(cx, how, p, s));
+  s.conv.form.has_w_zero = s.operands.b_zero != 0;
   const WeightRef& weight = cx.weights[1];
   if (!weight) return fail(Code::internal, "the weights are not constant");
   PackedKernels format = packed_kernels(cx.in[1].elem, true, p);
@@ -93,8 +94,8 @@ Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s)
 void run_byte_nhwc(const ProductRun<ByteNhwcState>& r) {
   kernel::ByteConvNhwc conv = r.state.conv;
   conv.x = r.call.in[0];
-  if (r.state.operands > 2) conv.x_zero = r.call.in[2];
-  if (r.state.operands > 3) conv.w_zero = r.call.in[3];
+  conv.x_zero = ProductOperands::of(r.call, r.state.operands.a_zero);
+  conv.w_zero = ProductOperands::of(r.call, r.state.operands.b_zero);
   conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
   conv.on_tile = r.epilogue.on_tile();
   const std::int64_t units = kernel::byte_nhwc_units(conv.form);

@@ -4,6 +4,7 @@
 #include "code/entries.h"
 #include "code/product/batches.h"
 #include "code/product/product_entry.h"
+#include "code/product/product_operands.h"
 #include "code/tile/elements.h"
 #include "kernel/contract/float_gemm.h"
 #include "kernel/contract/gemm_kernel.h"
@@ -103,10 +104,8 @@ struct MatMulState {
   Batches batches;
   Stack stack;
   ProductCut cut;
-  bool added = false;                                  ///< the last operand
-  bool bias = false;                                   ///< operand 2
-  bool zeros = false;                                  ///< operands 2 and 3, if given
-  std::size_t operands = 0;                            ///< of the call
+  ProductOperands operands;
+  bool zeros = false;                                  ///< of a product with zero points, given or not
   std::size_t sums = 0;                                ///< where in scratch a result lies that passes
   std::int64_t a_width = 0, b_width = 0, c_width = 0;  ///< bytes of an element
 };
@@ -121,7 +120,7 @@ bool rows_are_even(const OperandShape& a) {
 
 /// The step from one zero point to the next where there is one for each of `rows` rows or columns; 0 for one of all.
 Result<std::int64_t> zero_step(const Prepare& cx, std::size_t operand, std::int64_t rows) {
-  if (cx.in.size() <= operand || !cx.in[operand].given || cx.in[operand].count() == 1) return 0;
+  if (operand == 0 || cx.in[operand].count() == 1) return 0;
   const std::int64_t count = cx.in[operand].count();
   if (count != rows) return fail(Code::bad_input, "{} zero points for {} rows or columns", count, rows);
   return cx.in[operand].strides[0];
@@ -137,15 +136,13 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   g.slope = p.slope;
   g.strict = !cx.fast;
   s.zeros = p.zero_points;
-  s.operands = cx.in.size();
+  s.operands = {cx.in, p};
   s.a_width = static_cast<std::int64_t>(byte_size(s.kernel->a));
   s.b_width = static_cast<std::int64_t>(byte_size(s.kernel->b));
   s.c_width = static_cast<std::int64_t>(byte_size(s.kernel->c));
-  s.added = p.added;
-  s.bias = !s.zeros && cx.in.size() > 2u + p.added;
   if (s.zeros) {
-    FRAZIL_TRY(g.a_zero_step, zero_step(cx, 2, g.m));
-    FRAZIL_TRY(g.b_zero_step, zero_step(cx, 3, g.n));
+    FRAZIL_TRY(g.a_zero_step, zero_step(cx, s.operands.a_zero, g.m));
+    FRAZIL_TRY(g.b_zero_step, zero_step(cx, s.operands.b_zero, g.n));
   }
   if (rb == 2 && ra > 2 && rows_are_even(a) && g.a_zero_step == 0) {  // all rows of all batches meet the same B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
@@ -173,10 +170,10 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   g.b = r.call.in[1];
   g.c = r.call.out[0];
   g.passed = r.worker.scratch + s.sums;
-  if (s.bias) g.bias = r.call.in[2];
-  if (s.added) g.addend = r.call.in[s.operands - 1];
-  if (s.zeros && s.operands > 2) g.a_zero = r.call.in[2];
-  if (s.zeros && s.operands > 3) g.b_zero = r.call.in[3];
+  g.bias = ProductOperands::of(r.call, s.operands.bias);
+  g.addend = ProductOperands::of(r.call, s.operands.addend);
+  g.a_zero = ProductOperands::of(r.call, s.operands.a_zero);
+  g.b_zero = ProductOperands::of(r.call, s.operands.b_zero);
   return g;
 }
 
@@ -196,7 +193,7 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   g.a = r.call.in[0] + a * s.a_width;
   g.b = r.call.in[1] + b * s.b_width;
   if (r.call.out[0] != nullptr) g.c = r.call.out[0] + batch * g.m * g.n * s.c_width;
-  if (s.added) g.addend = r.call.in[s.operands - 1] + batch * g.m * g.n * s.c_width;
+  if (s.operands.addend != 0) g.addend = r.call.in[s.operands.addend] + batch * g.m * g.n * s.c_width;
   take_from_stack(s, g);
   r.epilogue.at_row(batch * g.m);
   s.kernel->rows(g, begin, end, r.worker.scratch);
@@ -241,8 +238,8 @@ void run_matmul(const ProductRun<MatMulState>& r) {
 std::optional<NativeProduct> row_of_matmul(const MatMulState& s) {
   if (s.zeros || s.batches.count != 1 || s.stack.first != nullptr) return std::nullopt;
   auto product = row_product(*s.kernel, s.gemm, &s);
-  if (product && s.bias) product->bias = 2;
-  if (product && s.added) product->addend = static_cast<std::uint32_t>(s.operands - 1);
+  if (product && s.operands.bias != 0) product->bias = static_cast<std::uint32_t>(s.operands.bias);
+  if (product && s.operands.addend != 0) product->addend = static_cast<std::uint32_t>(s.operands.addend);
   return product;
 }
 

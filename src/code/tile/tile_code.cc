@@ -105,7 +105,7 @@ class QuantiserSearch {
     return fits ? &body_[i].scalar : nullptr;
   }
 
-  /// What a limit is applied to; kNone where there is none.
+  /// The operand of a limit; kNone if instruction i is none.
   std::uint32_t limit(std::uint32_t i, ScalarOp op, double at) const {
     const ScalarIns* const limit = inner(i, op);
     if (limit == nullptr) return kNone;

@@ -71,7 +71,7 @@ void TileInterpreter::rows(std::byte* const* at, const std::int64_t* row_steps, 
   }
 }
 
-/// How many short rows make a tile.
+/// Returns the number of short rows in a tile.
 std::int64_t TileInterpreter::rows_together(std::int64_t rows) const {
   if (rows == 1 || s_.rows || s_.inner == 1 || 2 * n_ > kTile) return 1;
   for (int k = 0; k < s_.count(); ++k) {
@@ -80,7 +80,7 @@ std::int64_t TileInterpreter::rows_together(std::int64_t rows) const {
   return std::min(rows, kTile / std::max<std::int64_t>(n_, 1));
 }
 
-/// The next tile begins `rows` rows and `elements` elements behind this one.
+/// Moves to the tile that begins `rows` rows and `elements` elements after this one.
 void TileInterpreter::move(std::int64_t rows, std::int64_t elements) {
   for (int k = 0; k < s_.count(); ++k) at_[k] += rows * row_steps_[k] + elements * operand(k).inner_step;
 }
@@ -143,7 +143,7 @@ void TileInterpreter::scalar(const TileOp& op, std::byte* to, std::int64_t n) co
   }
 }
 
-/// Of rows, which are tiles of their own.
+/// Precondition: the tile is one row.
 void TileInterpreter::other(const TileOp& op, std::byte* to) {
   if (op.kind == TileOp::Kind::convert) return load(op, to);
   const void* x = op.expands ? repeated(op) : values_[op.a];

@@ -72,8 +72,8 @@ struct TileState {
   std::uint8_t rank = 0;  ///< outer loops
   std::uint8_t operands = 0, results = 0;
   std::uint8_t pointers = 0, constants = 0, ops = 0;
-  std::uint16_t spare = 0;   ///< the buffer behind those of the program
-  std::uint16_t copies = 0;  ///< the first one of those behind it, one for each operand and result
+  std::uint16_t spare = 0;   ///< the buffer after those of the program
+  std::uint16_t copies = 0;  ///< the first of the buffers after it, one for each operand and result
   std::int64_t tile = kTile;
   std::int64_t inner = 1;  ///< elements of the innermost loop
   std::int64_t outer = 1;  ///< how often it runs

@@ -2,6 +2,7 @@
 
 #include "code/entries.h"
 #include "code/product/product_cut.h"
+#include "code/product/product_operands.h"
 #include "code/window/window_shapes.h"
 #include "kernel/tuning/tuning.h"
 #include "kernel/window/conv_nhwc.h"
@@ -13,7 +14,7 @@ namespace {
 struct NhwcState {
   kernel::NhwcConv conv;
   const std::byte* packed = nullptr;
-  ColumnOperands columns;
+  ProductOperands operands;
   std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
   std::int64_t unit = 1;         ///< units of the kernel in one of the step
 };
@@ -51,7 +52,7 @@ Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   s.conv.fast = cx.fast && kernel::winograd_pays(kernel::tuning(), p);
   s.conv.slope = how.slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
-  s.columns.read(cx, how);
+  s.operands = {cx.in, how};
   const WeightRef& weight = cx.weights[1];
   const std::size_t bytes = kernel::nhwc_packed_w_bytes(s.conv);
   if (weight) {
@@ -74,9 +75,9 @@ void run_nhwc(const ProductRun<NhwcState>& r) {
     kernel::nhwc_pack_w(s.conv, r.call.in[1], r.worker.scratch);
     packed = r.worker.scratch;
   }
-  const auto operand = [&](std::size_t i) { return i != 0 ? r.call.in[i] : nullptr; };
-  const kernel::NhwcColumns columns{operand(s.columns.bias), as(operand(s.columns.scale)), as(operand(s.columns.shift)),
-                                    operand(s.columns.addend)};
+  const auto floats = [&](std::size_t i) { return reinterpret_cast<const float*>(ProductOperands::of(r.call, i)); };
+  const kernel::NhwcColumns columns{ProductOperands::of(r.call, s.operands.bias), floats(s.operands.scale),
+                                    floats(s.operands.shift), ProductOperands::of(r.call, s.operands.addend)};
   const std::int64_t begin = s.packed == nullptr ? 0 : r.begin * s.unit;
   const std::int64_t end = s.packed == nullptr ? units : std::min(r.end * s.unit, units);
   kernel::nhwc_range(s.conv, r.call.in[0], packed, columns, r.call.out[0], begin, end,

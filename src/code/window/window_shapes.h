@@ -53,20 +53,6 @@ inline PackedKernels packed_kernels(Elem elem, bool channels_last, const kernel:
           .groups = p.groups};
 }
 
-/// Which operands of a convolution work on its output channels and its result. Numbers of operands; 0: none.
-struct ColumnOperands {
-  std::size_t bias = 0, scale = 0, shift = 0, addend = 0;
-
-  void read(const Prepare& cx, const params::Conv& how) {
-    std::size_t own = cx.in.size();  // the others stand behind
-    const auto take = [&](bool there) { return there ? --own : 0; };
-    addend = take(how.added);
-    shift = take(how.shifted);
-    scale = take(how.scaled);
-    bias = own > 2 && cx.in[2].given ? 2 : 0;
-  }
-};
-
 /// But for the planes. `cx` is told the cost.
 inline void read_pool(Prepare& cx, const Window& w, bool channels_last, kernel::PoolParams& p) {
   p.kernel_h = w.kernel[0], p.kernel_w = w.kernel[1];

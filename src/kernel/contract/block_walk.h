@@ -1,7 +1,7 @@
 #pragma once
 
-// How a block of rows of A meets B: one panel after the other, and each panel meets one tile of rows after the other.
-// For translation units of one instruction set, as math_lanes.h.
+// The walk of products with a packed B: a block of rows of A meets one panel after the other, and each panel meets one
+// tile of rows after the other. This header is for translation units of one instruction set, as math_lanes.h.
 
 #include "kernel/contract/rows_of_a.h"
 #include "kernel/contract/sums.h"
@@ -19,7 +19,7 @@ struct Panels {
 };
 
 /// Rows is a RowsOfA. Ends says which tiles there are, and what becomes of their sums:
-///   Tile                         what a tile is told, a TileOperands
+///   Tile                         the argument of a tile's function, a TileOperands
 ///   tiles(reads, vectors, cols)  functions by their number of rows, for `cols` columns in so many vectors
 ///   columns(tile, col, cols)     before the tiles of these columns
 ///   rows(tile, row)              before a tile, whose first row this is

@@ -189,7 +189,7 @@ int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
 /// The terms of the correction of a panel of columns.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
-  /// Of columns from `first` on.
+  /// Reads those of columns from `first` on.
   void read(const ByteProduct& g, int64_t first) {
     const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     const int32_t moved = g.signed_b ? 128 : 0;
@@ -200,7 +200,7 @@ struct ColumnTerms {
   }
 };
 
-/// What the rows of a block of packed A add to the corrections.
+/// The terms of the corrections that the rows of a block of packed A give.
 struct RowTerms {
   int32_t sums[kByteRowBlock], zeros[kByteRowBlock];
 };
@@ -239,7 +239,7 @@ class ByteEnds {
   ColumnTerms columns_;
 };
 
-/// A product: how its rows and columns are cut, and who is told of them.
+/// A product: cuts rows and columns, and reports what is done.
 class ByteRun {
  public:
   ByteRun(const ByteProduct& g, const ProductScratch& s)

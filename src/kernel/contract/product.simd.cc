@@ -265,7 +265,7 @@ class FloatEnds {
   Results out_;
 };
 
-/// A product: how its rows and columns are cut, and who is told of them.
+/// A product: cuts rows and columns, and reports what is done.
 template <class E>
 class FloatRun {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of A, wherever they lie: for packing, and for tiles. For translation units of one instruction set, as
-// math_lanes.h.
+// Rows of A, wherever they lie: for packing, and for tiles. This header is for translation units of one instruction
+// set, as math_lanes.h.
 
 #include "kernel/contract/product.simd.h"
 #include "kernel/contract/sums.h"
@@ -29,7 +29,7 @@ class RowsOfA {
   Reads reads() const { return reads_; }
   int64_t taps() const { return reads_ == Reads::runs ? g_.runs.taps : 1; }
 
-  /// Where the packed rows of tile i are.
+  /// The packed rows of tile i.
   std::byte* packed(int64_t i) const { return s_.a + (cut_.row(i) - cut_.begin) * packed_row_; }
 
   /// Says where tile i reads A; true if its rows are equally far apart (Reads::even).
@@ -51,9 +51,9 @@ class RowsOfA {
     return steps_[i] != Runs::kUneven;
   }
 
-  /// Calls pack(pointers, step, rows, n, done) for parts of the rows of tile i: behind each pointer n elements lie,
-  /// `step` apart, which are elements `done` and following of a row. Runs are parts where their length is a multiple of
-  /// `unit`; otherwise rows are copied first.
+  /// Calls pack(pointers, step, rows, n, done) for parts of the rows of tile i: each pointer leads to n
+  /// elements, `step` apart, which are elements `done` and following of a row. Runs are parts where their length is a
+  /// multiple of `unit`; otherwise rows are copied first.
   template <int64_t unit>
   void pack(int64_t i, auto pack) const {
     const int64_t taps = g_.runs.taps, depth = g_.runs.depth, first = cut_.row(i), rows = cut_.row(i + 1) - first;

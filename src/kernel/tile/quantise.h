@@ -78,8 +78,9 @@ class Quantiser {
   }
 
 #if defined(__AVX512F__)
-  // By the reciprocal: quotients within 2^10 are off by less than 2^-12. Where one is so near to the middle of two
-  // integers that its own rounding counts, all are divided; those outside of 2^10 meet the limits.
+  // x * (1 / scale) differs from the quotient by less than 2^-12 within 2^10, and by nothing that counts outside, where
+  // the limits apply. If it is so near to the middle of two integers that the quotient's own rounding counts, all lanes
+  // are divided.
   static constexpr float kSure = 0.4995F;
 
   /// The larger magnitude; a number rather than NaN.
@@ -91,7 +92,7 @@ class Quantiser {
     return _mm512_cmp_ps_mask((__m512)off, _mm512_set1_ps(kSure), _CMP_GE_OQ) != 0;
   }
 
-  /// By conversions that saturate, which make NaN 0; false where all have to be divided.
+  /// Converts with saturation, which makes NaN 0. Returns false, and writes nothing, if all lanes have to be divided.
   FRAZIL_INLINE bool pack(const F32v (&x)[4], void* to) const {
     F32v q[4], off = least_off_;
 #pragma GCC unroll 4
