@@ -11,8 +11,8 @@
 namespace frazil::exec {
 
 /// The one thread of the process that compiles while sessions run. It starts with the first job, has a
-/// lower priority than requests, and ends with the process, which waits for the job at hand. A fork() waits for it, too;
-/// the child has the jobs that wait and starts a thread of its own. All members are thread-safe.
+/// lower priority than requests, and ends with the process, which waits for the job at hand. A fork() waits for it,
+/// too; the child has the jobs that wait and starts a thread of its own. All members are thread-safe.
 class CompileThread {
  public:
   static CompileThread& instance();

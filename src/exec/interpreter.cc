@@ -55,9 +55,9 @@ std::unexpected<Fault> Interpreter::out_of_steps(const Step& step) const {
 Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
   if (codes_ == nullptr) return run_steps<Until::halt>(from, kNone, nullptr);
   find_code();
-  if (code_ == nullptr && !asked_) since_ = std::chrono::steady_clock::now();
+  if (code_ == nullptr && !asked_) since_ = std::chrono::steady_clock::now(), left_since_ = context_.steps_left;
   auto outcome = run_steps<Until::halt>(from, kNone, nullptr);
-  if (code_ == nullptr && !asked_ && outcome) time_passed();
+  if (code_ == nullptr && !asked_ && outcome) time_passed(context_.steps_left);
   return outcome;
 }
 
@@ -78,11 +78,12 @@ void Interpreter::find_code() {
 }
 
 /// Asks for code where the time without it pays for it, and takes up what has come meanwhile.
-void Interpreter::time_passed() {
+void Interpreter::time_passed(std::uint64_t left) {
   const auto now = std::chrono::steady_clock::now();
   const double nanoseconds = std::chrono::duration<double, std::nano>(now - std::exchange(since_, now)).count();
+  const std::uint64_t steps = std::exchange(left_since_, left) - left;
   if (context_.observer == nullptr) {
-    const auto wish = codes_->wants(values_.regs, nanoseconds);
+    const auto wish = codes_->wants(values_.regs, nanoseconds, steps);
     if (wish != PlanCodes::Wish::nothing) make_code(wish);
   }
   if (codes_->generation() != generation_) find_code();
@@ -199,7 +200,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
         if (context_.observer != nullptr) context_.observer->iteration(plan_.steps[pc], plan_.steps[pc].node);
         if constexpr (until == Until::halt) {
           if (codes_ != nullptr && code_ == nullptr && rounds_++ % kRoundsBetweenLooks == 0) [[unlikely]] {
-            time_passed();
+            time_passed(left);
             enters = entries();
           }
         }

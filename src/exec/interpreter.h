@@ -42,7 +42,7 @@ class Interpreter {
   Result<std::optional<Exit>> run_steps(StepIndex pc, StepIndex end, InnerValues* watched);
   void find_code();
   void make_code(PlanCodes::Wish wish);
-  void time_passed();
+  void time_passed(std::uint64_t left);
   const std::uint8_t* entries() const {
     return code_ == nullptr || context_.observer != nullptr ? nullptr : code_->enters.data();
   }
@@ -81,6 +81,7 @@ class Interpreter {
   std::uint64_t found_at_ = 0;                     // shape changes then
   bool asked_ = false;                             // for code, which may come
   std::chrono::steady_clock::time_point since_{};  // time without code counts from here
+  std::uint64_t left_since_ = 0;                   // steps that were left then
   std::uint32_t rounds_ = 0;                       // of loops, without code
   std::shared_ptr<const PlanCode> code_;
   code::NativeFrame frame_;

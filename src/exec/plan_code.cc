@@ -12,8 +12,8 @@ namespace frazil::exec {
 namespace {
 
 constexpr const char* kStepsName = "frazil_steps";
-/// Nanoseconds with the same extents that pay for code.
-constexpr double kPays = 2e6;
+/// Nanoseconds between steps, with the same extents, that pay for code; what a step takes besides its work.
+constexpr double kPays = 2e6, kBetweenSteps = 500;
 /// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens
 /// of kilobytes.
 constexpr std::size_t kMostVersions = 8;
@@ -63,12 +63,12 @@ std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> re
   return at->second.code;
 }
 
-PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds) {
+PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps) {
   const std::scoped_lock lock(mutex_);
   const auto [at, first] = versions_.try_emplace(extents(regs));
   Version& version = at->second;
   version.last_use = ++uses_;
-  version.spent += nanoseconds;
+  version.spent += std::min(nanoseconds, kBetweenSteps * static_cast<double>(steps));
   const bool pays = when_ == Compiling::at_once || version.spent >= kPays;
   Wish wish = pays && !std::exchange(version.asked, true) ? Wish::compile : Wish::nothing;
   if (first && wish == Wish::nothing && looks_ < kMostLooks) ++looks_, wish = Wish::look;
