@@ -81,7 +81,8 @@ class Compilation {
 
 llvm::FunctionType* type_of_loop(llvm::IRBuilder<>& b) {
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();
-  return llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number, pointer}, false);
+  return llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, number, number, pointer, pointer, number, pointer},
+                                 false);
 }
 
 llvm::FunctionType* type_of_steps(llvm::IRBuilder<>& b) {

@@ -260,6 +260,7 @@ void run_interleave(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
   const bool joins = joins_rows(p);
   const int64_t rows = joins ? b.dims[1] : b.dims[0], n = joins ? b.dims[0] : b.dims[1];
+  if (rows < 2 || rows > kMostLanes) return run_strided<T>(p, dst, src);
   const InterleaveFn run = joins ? interleave_fn<T, true>(rows) : interleave_fn<T, false>(rows);
   PollThrottle throttle;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {

@@ -11,13 +11,13 @@ inline constexpr int kMaxCopyRank = 16;
 /// removed, the others sorted for the destination and merged where both sides allow it. Plain data; reusable.
 struct CopyPlan {
   enum class Kind : std::uint8_t {
-    empty,      ///< nothing to move
-    block,      ///< one memcpy
-    rows,       ///< the innermost dimension is contiguous on both sides
-    fill,       ///< the innermost dimension repeats one source element into a contiguous row
+    empty,       ///< nothing to move
+    block,       ///< one memcpy
+    rows,        ///< the innermost dimension is contiguous on both sides
+    fill,        ///< the innermost dimension repeats one source element into a contiguous row
     interleave,  ///< the same of at most 8 rows of dst or src, which are dense: elements of rows in turns
-    transpose,  ///< the last two dimensions: dst is contiguous along the last, src along the one before
-    strided,    ///< anything else
+    transpose,   ///< the last two dimensions: dst is contiguous along the last, src along the one before
+    strided,     ///< anything else
   };
   Kind kind = Kind::empty;
   std::int8_t rank = 0;
