@@ -28,6 +28,14 @@ void check_input(const Graph& graph, std::size_t index, const lazy::KnownType* g
          str(type, graph.scope()), given == nullptr ? "no tensor" : type_str(given->elem, given->sizes));
 }
 
+/// Throws where the graph has fewer inputs.
+void check_count(const Graph& graph, std::size_t inputs) {
+  const std::size_t count = graph.main().params.size();
+  if (inputs > count) {
+    refuse(frazil::Code::bad_input, "{} inputs for model '{}', which has {}", inputs, graph.name, count);
+  }
+}
+
 }  // namespace
 
 struct BatchedModel::Impl {
@@ -59,10 +67,11 @@ namespace {
 
 /// Runs a request by itself. Inputs that are not given take their default.
 std::vector<Array> run_alone(Session& session, const Graph& graph, std::span<const Array> request) {
+  check_count(graph, request.size());
   const auto results = [&] {
     if (std::ranges::none_of(request, &Array::empty)) return session.run(request);
     std::vector<Named> inputs;
-    for (std::size_t i = 0; i < std::min(request.size(), graph.input_names().size()); ++i) {
+    for (std::size_t i = 0; i < request.size(); ++i) {
       if (!request[i].empty()) inputs.push_back({graph.input_names()[i], request[i]});
     }
     return session.run(std::span<const Named>(inputs));
@@ -82,9 +91,7 @@ bool BatchedModel::pays() const { return impl_->pays; }
 std::vector<LazyArray> BatchedModel::operator()(std::span<const LazyArray> inputs) const {
   const Graph& graph = impl_->walk.graph();
   const std::size_t count = graph.main().params.size();
-  if (inputs.size() > count) {
-    refuse(frazil::Code::bad_input, "{} inputs for model '{}', which has {}", inputs.size(), graph.name, count);
-  }
+  check_count(graph, inputs.size());
   std::vector<lazy::Handle> handles;
   for (std::size_t i = 0; i < count; ++i) {
     if (i < inputs.size() && inputs[i]) {
