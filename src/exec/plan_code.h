@@ -45,8 +45,8 @@ class PlanCodes {
     look,     ///< call compile(), which is to look into the cache on disk alone
     compile,  ///< call compile()
   };
-  /// So much time was spent in so many steps with the extents in these registers without code. Each wish is told once
-  /// for extents.
+  /// So much time was spent in so many steps with the extents in these registers without code. Each wish is
+  /// returned once for extents.
   Wish wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps);
   /// The caller could not do what was wished: it may be wished again.
   void withdraw(std::span<const std::int64_t> regs);

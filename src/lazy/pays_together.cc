@@ -8,7 +8,7 @@
 namespace frazil::lazy {
 namespace {
 
-// Nanoseconds, measured by bench/lazy/model_bench.
+// Nanoseconds, fitted to what bench/lazy/model_bench measured.
 constexpr double kRequest = 800;  ///< what a request takes more, whatever the graph
 constexpr double kPiece = 600;    ///< a call of what lies between regions, or a region
 constexpr double kRound = 100;    ///< another round of a loop
@@ -69,7 +69,7 @@ class Estimate {
     return bytes;
   }
 
-  /// Rows of a result; unknown extents count as 1.
+  /// Rows of a result; an unknown extent is taken as 1.
   double rows(Value v) const {
     const Type& type = graph_.type(v);
     if (!type.ranked || type.shape.empty()) return 1;

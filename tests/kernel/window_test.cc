@@ -10,7 +10,7 @@
 #include "kernel/conv_cases.h"
 #include "kernel/random_values.h"
 
-// What the pointers of a WindowReader give, element by element, against the image; what it writes stays in its buffer.
+// The pointers of a WindowReader lead to the elements of the image, and it writes into its buffer alone.
 namespace frazil::kernel {
 namespace {
 

@@ -31,6 +31,18 @@ Status read_bytes(const Prepare& cx, const params::Conv& how, const kernel::Conv
   return {};
 }
 
+/// The kernel's arguments of a run but for the weights, of either layout.
+template <class State>
+auto call_of(const ProductRun<State>& r) {
+  auto conv = r.state.conv;
+  conv.x = r.call.in[0];
+  conv.x_zero = ProductOperands::of(r.call, r.state.operands.a_zero);
+  conv.w_zero = ProductOperands::of(r.call, r.state.operands.b_zero);
+  conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
+  conv.on_tile = r.epilogue.on_tile();
+  return conv;
+}
+
 Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s) {
   kernel::ConvParams& p = s.conv.params;
   read_conv(cx, how, false, p);
@@ -43,13 +55,8 @@ Status prepare_byte_conv(Prepare& cx, const params::Conv& how, ByteConvState& s)
 }
 
 void run_byte_conv(const ProductRun<ByteConvState>& r) {
-  kernel::ByteConv conv = r.state.conv;
-  conv.x = r.call.in[0];
+  kernel::ByteConv conv = call_of(r);
   conv.w = r.call.in[1];
-  conv.x_zero = ProductOperands::of(r.call, r.state.operands.a_zero);
-  conv.w_zero = ProductOperands::of(r.call, r.state.operands.b_zero);
-  conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
-  conv.on_tile = r.epilogue.on_tile();
   const std::int64_t units = kernel::byte_conv_units(conv.params);
   kernel::byte_conv_range(conv, r.begin * r.state.unit, std::min(r.end * r.state.unit, units), r.worker.scratch);
 }
@@ -92,12 +99,7 @@ Status prepare_byte_nhwc(Prepare& cx, const params::Conv& how, ByteNhwcState& s)
 }
 
 void run_byte_nhwc(const ProductRun<ByteNhwcState>& r) {
-  kernel::ByteConvNhwc conv = r.state.conv;
-  conv.x = r.call.in[0];
-  conv.x_zero = ProductOperands::of(r.call, r.state.operands.a_zero);
-  conv.w_zero = ProductOperands::of(r.call, r.state.operands.b_zero);
-  conv.y = reinterpret_cast<std::int32_t*>(r.call.out[0]);
-  conv.on_tile = r.epilogue.on_tile();
+  const kernel::ByteConvNhwc conv = call_of(r);
   const std::int64_t units = kernel::byte_nhwc_units(conv.form);
   kernel::byte_nhwc_range(conv, r.begin * r.state.unit, std::min(r.end * r.state.unit, units), r.worker.scratch);
 }

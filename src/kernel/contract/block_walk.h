@@ -33,8 +33,8 @@ class BlockWalk {
     tile_.b_step = b.step, tile_.b_panel = b.bytes;
   }
 
-  /// Columns [first, past), in tiles of `vectors` vectors and a narrower one at the end of B. With `ahead`, each tile
-  /// brings a part of the next panel nearer.
+  /// Columns [first, past), in tiles of `vectors` vectors and a narrower one at the end of B. `ahead`: each tile brings
+  /// a part of the next panel nearer.
   void columns(int64_t first, int64_t past, int vectors, bool ahead) {
     const int64_t width = vectors * kW, tiles = a_.cut().tiles;
     tile_.ahead_lines = ceil_div(b_.bytes / kLine, tiles * max64(1, kPanelCols / width));

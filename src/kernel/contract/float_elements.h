@@ -39,7 +39,7 @@ struct F32 {
   };
 };
 
-/// What 16-bit floats that become f32 have in common: words of A are f32, made when A is packed.
+/// The base of 16-bit floats that become f32: words of A are f32, made when A is packed.
 struct Widened {
   static constexpr bool kInPlace = false;
   using Part = F32v;

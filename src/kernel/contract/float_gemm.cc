@@ -140,7 +140,7 @@ void direct_rows(const Call& c, int64_t begin, int64_t end) {
 
 Chunks packed_chunks(const Product& g) { return {chunk_cols(g.elem, g.k, g.n), chunk_steps(g.elem, g.k), false}; }
 
-/// How f32 with rows of B that are adjacent in memory is cut. `n`: columns of the whole product.
+/// Cuts a product of f32 whose B has rows that are adjacent in memory. `n`: columns of the whole product.
 Chunks chunks_of_rows(const Call& c, int64_t n, int64_t rows) {
   constexpr int64_t kFarRow = 512, kFewest = 256, kNear = 6144;
   // Few rows and long rows of B: a few of these at a time from end to end, as walking down a column would miss the TLB.

@@ -181,11 +181,6 @@ Reads choose_reads(const ByteProduct& g) {
   return Reads::packed;
 }
 
-int32_t zero_of(const void* zeros, int64_t i, bool is_signed) {
-  if (zeros == nullptr) return 0;
-  return is_signed ? static_cast<const std::int8_t*>(zeros)[i] : static_cast<const std::uint8_t*>(zeros)[i];
-}
-
 /// The terms of the correction of a panel of columns.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
@@ -194,7 +189,7 @@ struct ColumnTerms {
     const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     const int32_t moved = g.signed_b ? 128 : 0;
     for (int64_t c = 0; c < kByteCols && first + c < g.n; ++c) {
-      zeros[c] = zero_of(g.b_zero, (first + c) * g.b_zero_step, g.signed_b) + moved;
+      zeros[c] = byte_at(g.b_zero, (first + c) * g.b_zero_step, g.signed_b) + moved;
       terms[c] = static_cast<int32_t>(packed[first + c] - g.k * zeros[c]);
     }
   }
@@ -211,7 +206,7 @@ class ByteEnds {
   using Tile = ByteTile;
   /// Element (row, col) of C lies at c. `terms`: of packed rows from `row` on.
   ByteEnds(const ByteProduct& g, int32_t* c, int64_t row, int64_t col, const RowTerms& terms)
-      : g_(g), c_(c), row_(row), col_(col), terms_(terms), zero_(zero_of(g.a_zero, 0, false)) {}
+      : g_(g), c_(c), row_(row), col_(col), terms_(terms), zero_(byte_at(g.a_zero, 0, false)) {}
 
   static const ByteTileFn* tiles(Reads reads, int vectors, int64_t) { return tiles_for(reads, vectors); }
 
@@ -264,7 +259,7 @@ class ByteRun {
     const std::uint8_t flip = g_.signed_a ? 0 : 0x80;
     for (int64_t r = first; r < past; ++r) {
       terms_.sums[r] = 0;
-      terms_.zeros[r] = zero_of(g_.a_zero, (cut.begin + r) * g_.a_zero_step, g_.signed_a) - (g_.signed_a ? 0 : 128);
+      terms_.zeros[r] = byte_at(g_.a_zero, (cut.begin + r) * g_.a_zero_step, g_.signed_a) - (g_.signed_a ? 0 : 128);
     }
     std::byte* const to = a_.packed(tile);
     a_.template pack<16>(tile,

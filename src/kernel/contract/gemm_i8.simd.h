@@ -22,6 +22,11 @@ constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that 
 constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
 
 namespace {
+/// Element i of bytes; 0 if there are none.
+[[gnu::always_inline]] inline std::int32_t byte_at(const void* bytes, std::int64_t i, bool is_signed) {
+  if (bytes == nullptr) return 0;
+  return is_signed ? static_cast<const std::int8_t*>(bytes)[i] : static_cast<const std::uint8_t*>(bytes)[i];
+}
 [[gnu::always_inline]] inline std::int64_t byte_quads(std::int64_t k) { return (k + 3) / 4; }
 [[gnu::always_inline]] inline std::int64_t byte_cols(std::int64_t n) {
   return (n + kByteCols - 1) / kByteCols * kByteCols;

@@ -16,10 +16,6 @@ namespace {
 
 using std::int64_t;
 
-bool empty(const ConvParams& p) {
-  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
-}
-
 /// A 1 x 1 kernel without stride or padding treats the image as one row.
 ConvParams folded(ConvParams p) {
   const bool pointwise = p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 &&
@@ -98,14 +94,14 @@ void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept {
 }
 
 int64_t conv_units(const ConvParams& p) noexcept {
-  if (empty(p)) return 0;
+  if (p.empty()) return 0;
   const ConvShape s = conv_shape(p);
   if (s.depthwise) return p.batch * p.out_c;
   return p.batch * p.groups * s.col_blocks * s.row_blocks;
 }
 
 int64_t conv_scratch_bytes(const ConvParams& p) noexcept {
-  if (empty(p)) return 0;
+  if (p.empty()) return 0;
   const ConvShape s = conv_shape(p);
   if (s.depthwise) return 0;
   const int64_t panels = ceil_div(s.col_panels, s.col_blocks);
@@ -114,7 +110,7 @@ int64_t conv_scratch_bytes(const ConvParams& p) noexcept {
 
 void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
-  if (empty(p) || unit_begin >= unit_end) return;
+  if (p.empty() || unit_begin >= unit_end) return;
   const ConvParams planes = folded(p);
   const float* const w = static_cast<const float*>(packed_w);
   float* const place = aligned(scratch);
@@ -127,11 +123,11 @@ void conv(const ConvParams& p, const float* x, const void* packed_w, const float
 }
 
 int64_t conv_transpose_units(const ConvParams& p) noexcept {
-  return empty(p) ? 0 : p.batch * p.groups * TransposeBlocks(p).blocks;
+  return p.empty() ? 0 : p.batch * p.groups * TransposeBlocks(p).blocks;
 }
 
 int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept {
-  if (empty(p)) return 0;
+  if (p.empty()) return 0;
   const TransposeBlocks b(p);
   const int64_t rows = b.channels * p.kernel_h * p.kernel_w, cols = b.lines * p.in_w;
   return rows * cols * static_cast<int64_t>(sizeof(float)) +
@@ -140,7 +136,7 @@ int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept {
 
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,
                           int64_t unit_begin, int64_t unit_end, void* scratch) noexcept {
-  if (empty(p)) return;
+  if (p.empty()) return;
   const TransposeBlocks b(p);
   const int64_t group_in = p.in_c / p.groups, group_out = p.out_c / p.groups, taps = p.kernel_h * p.kernel_w;
   const int64_t area = p.in_h * p.in_w, out_area = p.out_h * p.out_w;

@@ -19,6 +19,8 @@ struct ConvParams {
   std::int64_t dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
   std::int64_t groups = 1;
+
+  bool empty() const { return batch <= 0 || out_c <= 0 || out_h <= 0 || out_w <= 0 || groups <= 0; }
 };
 
 /// Weights are packed once; the format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w,

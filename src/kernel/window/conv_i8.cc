@@ -44,15 +44,6 @@ Shape shape_of(const ConvParams& p) {
   return s;
 }
 
-bool empty(const ConvParams& p) {
-  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
-}
-
-int32_t number(const void* at, int64_t i, bool is_signed) {
-  if (at == nullptr) return 0;
-  return is_signed ? static_cast<const std::int8_t*>(at)[i] : static_cast<const uint8_t*>(at)[i];
-}
-
 /// Positions [lo, hi) of a line of n output positions read inside of a line of the image, the first one at `first`.
 struct Inside {
   int64_t first, lo, hi;
@@ -148,7 +139,7 @@ class Patches {
 
   /// Of the positions from `first` on, of channels at x.
   void write(const uint8_t* x, int64_t first) {
-    const auto outside = static_cast<uint8_t>(number(c_.x_zero, 0, c_.signed_x));
+    const auto outside = static_cast<uint8_t>(byte_at(c_.x_zero, 0, c_.signed_x));
     const bool in_place = reads_in_place(c_.params) && cols_ == padded_;
     std::memset(sums_, 0, static_cast<std::size_t>(padded_) * sizeof *sums_);
     const uint8_t flip = c_.signed_x ? 0x80 : 0;
@@ -300,8 +291,8 @@ void point(const ByteConv& c, const Lines& lines, const std::int16_t* x, int64_t
 void weigh(const ByteConv& c, const uint8_t* w, int32_t zero, int64_t count, ByteTaps& taps) {
   taps.pairs = ceil_div(count, 2);
   for (int64_t q = 0; q < taps.pairs; ++q) {
-    const int32_t low = number(w, 2 * q, c.signed_w) - zero;
-    const int32_t high = 2 * q + 1 < count ? number(w, 2 * q + 1, c.signed_w) - zero : 0;
+    const int32_t low = byte_at(w, 2 * q, c.signed_w) - zero;
+    const int32_t high = 2 * q + 1 < count ? byte_at(w, 2 * q + 1, c.signed_w) - zero : 0;
     taps.factors[q] =
         static_cast<int32_t>(static_cast<std::uint32_t>(high) << 16 | (static_cast<std::uint32_t>(low) & 0xffff));
   }
@@ -329,14 +320,14 @@ void multiply_lines(const ByteConv& c, const Shape& s, const Plane& plane, std::
   const ConvParams& p = c.params;
   const Lines lines(p);
   auto* const x = reinterpret_cast<std::int16_t*>(scratch);
-  const int32_t zero = number(c.x_zero, 0, c.signed_x);
+  const int32_t zero = byte_at(c.x_zero, 0, c.signed_x);
   if (s.depth == 0) std::memset(plane.y, 0, static_cast<std::size_t>(s.group_out * s.positions) * sizeof *plane.y);
   for (int64_t channel = 0; channel < s.group_in && s.depth > 0 && !stop_requested(); ++channel) {
     const uint8_t* const from = plane.x + channel * p.in_h * p.in_w;
     c.signed_x ? lines.fill(p, reinterpret_cast<const std::int8_t*>(from), zero, x) : lines.fill(p, from, zero, x);
     for (int64_t i = 0; i < s.group_out; ++i) {
       const uint8_t* const w = plane.w + (i * s.group_in + channel) * p.kernel_h * p.kernel_w;
-      add_channel(c, lines, x, w, number(plane.w_zero, i * c.w_zero_step, c.signed_w), channel == 0,
+      add_channel(c, lines, x, w, byte_at(plane.w_zero, i * c.w_zero_step, c.signed_w), channel == 0,
                   plane.y + i * s.positions);
     }
   }
@@ -344,14 +335,14 @@ void multiply_lines(const ByteConv& c, const Shape& s, const Plane& plane, std::
 
 }  // namespace
 
-int64_t byte_conv_units_per_plane(const ConvParams& p) noexcept { return empty(p) ? 1 : shape_of(p).chunks; }
+int64_t byte_conv_units_per_plane(const ConvParams& p) noexcept { return p.empty() ? 1 : shape_of(p).chunks; }
 
 int64_t byte_conv_units(const ConvParams& p) noexcept {
-  return empty(p) ? 0 : p.batch * p.groups * byte_conv_units_per_plane(p);
+  return p.empty() ? 0 : p.batch * p.groups * byte_conv_units_per_plane(p);
 }
 
 std::size_t byte_conv_scratch(const ConvParams& p) noexcept {
-  if (empty(p)) return 0;
+  if (p.empty()) return 0;
   const Shape s = shape_of(p);
   if (s.direct) return static_cast<std::size_t>(Lines(p).size()) * sizeof(std::int16_t);
   return byte_product_scratch(s.depth, 0) + byte_packed_b_bytes(s.depth, s.chunk) +
@@ -359,7 +350,7 @@ std::size_t byte_conv_scratch(const ConvParams& p) noexcept {
 }
 
 void byte_conv_range(const ByteConv& conv, int64_t begin, int64_t end, void* scratch) noexcept {
-  if (empty(conv.params)) return;
+  if (conv.params.empty()) return;
   const Shape s = shape_of(conv.params);
   for (int64_t u = begin; u < end && !stop_requested(); ++u) {
     const Plane plane(conv, s, u / s.chunks);

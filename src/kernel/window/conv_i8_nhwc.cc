@@ -74,15 +74,6 @@ struct Shape {
   WindowShape window_;
 };
 
-bool empty(const ConvParams& p) {
-  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
-}
-
-int32_t number(const void* at, int64_t i, bool is_signed) {
-  if (at == nullptr) return 0;
-  return is_signed ? static_cast<const std::int8_t*>(at)[i] : static_cast<const uint8_t*>(at)[i];
-}
-
 /// Where a run's scratch is.
 struct Scratch {
   std::byte* window;       ///< of a WindowReader
@@ -112,7 +103,7 @@ struct Reader {
   Reader(const ByteConvNhwc& c, const Shape& s, const Scratch& scratch, int64_t group)
       : shape(s.window()),
         window(c.form.params, shape, 1, c.x, kContiguous, group * s.group_in, scratch.window,
-               static_cast<uint8_t>(number(c.x_zero, 0, c.signed_x))) {}
+               static_cast<uint8_t>(byte_at(c.x_zero, 0, c.signed_x))) {}
 
  private:
   static constexpr int64_t kContiguous[4] = {};
@@ -192,9 +183,9 @@ void pair_weights(const ByteConvNhwc& c, const Shape& s, std::int16_t* to) {
       std::int16_t two[2][kByteChannels] = {};
       for (int64_t t = 0; t < std::min<int64_t>(2, s.taps - tap); ++t) {
         for (int64_t i = 0; i < some; ++i) {
-          const int64_t zero = number(c.w_zero, (first + i) * c.w_zero_step, c.signed_w);
+          const int64_t zero = byte_at(c.w_zero, (first + i) * c.w_zero_step, c.signed_w);
           const int64_t at = (tap + t) * channels + first + i;
-          two[t][i] = static_cast<std::int16_t>(number(w, at, c.signed_w) - zero);
+          two[t][i] = static_cast<std::int16_t>(byte_at(w, at, c.signed_w) - zero);
         }
       }
       pair(two[0], two[1], to);
@@ -209,7 +200,7 @@ void sum_channels(const ByteConvNhwc& c, const Shape& s, const Scratch& scratch,
                               .weights = scratch.weights,
                               .pairs = ceil_div(s.taps, 2),
                               .channels = c.form.params.out_c,
-                              .zero = static_cast<std::int16_t>(number(c.x_zero, 0, c.signed_x)),
+                              .zero = static_cast<std::int16_t>(byte_at(c.x_zero, 0, c.signed_x)),
                               .is_signed = c.signed_x};
   int32_t* const y = sums_of(c, scratch, row0);
   PollThrottle throttle;
@@ -252,23 +243,23 @@ void byte_nhwc_pack_w(const ByteNhwcForm& form, const void* w, bool signed_w, vo
 }
 
 std::int64_t byte_nhwc_units_per_rows(const ByteNhwcForm& form) noexcept {
-  return empty(form.params) ? 1 : Shape(form).col_blocks;
+  return form.params.empty() ? 1 : Shape(form).col_blocks;
 }
 
 std::int64_t byte_nhwc_units(const ByteNhwcForm& form) noexcept {
-  if (empty(form.params)) return 0;
+  if (form.params.empty()) return 0;
   const Shape s(form);
   return s.planes * s.row_blocks * s.col_blocks;
 }
 
 std::size_t byte_nhwc_scratch(const ByteNhwcForm& form) noexcept {
-  if (empty(form.params)) return 0;
+  if (form.params.empty()) return 0;
   return Scratch(form.params, Shape(form), nullptr).bytes;
 }
 
 void byte_nhwc_range(const ByteConvNhwc& c, int64_t begin, int64_t end, void* memory) noexcept {
   const ConvParams& p = c.form.params;
-  if (empty(p) || begin >= end) return;
+  if (p.empty() || begin >= end) return;
   const Shape s(c.form);
   const Scratch scratch(p, s, memory);
   if (s.depthwise) pair_weights(c, s, scratch.weights);

@@ -17,10 +17,6 @@ namespace {
 
 using std::int64_t;
 
-bool empty(const ConvParams& p) {
-  return p.batch <= 0 || p.out_c <= 0 || p.out_h <= 0 || p.out_w <= 0 || p.groups <= 0;
-}
-
 bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
 
 /// Lines that are copied have whole steps of 16-bit floats.
@@ -72,7 +68,7 @@ bool nhwc_has_winograd(const ConvParams& p) noexcept {
 }
 
 int64_t winograd_blocks(const ConvParams& p) noexcept {
-  if (empty(p)) return 0;
+  if (p.empty()) return 0;
   NhwcShape s{};
   cut_winograd(p, s);
   return s.planes * s.row_blocks;
@@ -157,10 +153,10 @@ void nhwc_pack_w(const NhwcConv& conv, const void* w, void* packed) noexcept {
   }
 }
 
-int64_t nhwc_units(const NhwcConv& conv) noexcept { return empty(conv.params) ? 0 : nhwc_shape(conv).units(); }
+int64_t nhwc_units(const NhwcConv& conv) noexcept { return conv.params.empty() ? 0 : nhwc_shape(conv).units(); }
 
 int64_t nhwc_units_per_rows(const NhwcConv& conv) noexcept {
-  return empty(conv.params) ? 1 : nhwc_shape(conv).col_blocks;
+  return conv.params.empty() ? 1 : nhwc_shape(conv).col_blocks;
 }
 
 WinogradSteps winograd_steps(const ConvParams& p, const NhwcShape& s) noexcept {
@@ -188,7 +184,7 @@ struct ProductScratchBytes {
 }  // namespace
 
 std::size_t nhwc_scratch_bytes(const NhwcConv& conv) noexcept {
-  if (empty(conv.params)) return 0;
+  if (conv.params.empty()) return 0;
   const NhwcShape s = nhwc_shape(conv);
   if (s.path == NhwcPath::product) return ProductScratchBytes(conv, s).all();
   const int64_t floats = s.path == NhwcPath::depthwise ? kChannelPad : winograd_scratch(conv.params, s);
@@ -283,7 +279,7 @@ UnitsFn units_fn(NhwcPath path) {
 
 void nhwc_range(const NhwcConv& conv, const void* x, const void* packed_w, const NhwcColumns& columns, void* y,
                 int64_t unit_begin, int64_t unit_end, void* scratch, const TileCallback* on_tile) noexcept {
-  if (empty(conv.params) || unit_begin >= unit_end) return;
+  if (conv.params.empty() || unit_begin >= unit_end) return;
   const NhwcShape s = nhwc_shape(conv);
   float* const memory = aligned(scratch);
   if (s.path == NhwcPath::product)
