@@ -5,6 +5,8 @@
 namespace frazil::code {
 namespace {
 
+using Native = std::shared_ptr<NativeSource>;
+
 /// The entries of families that are no products.
 struct HandEntries {
   std::optional<KernelEntry> operator()(const params::Copy&) const { return copy_entry(); }
@@ -24,7 +26,7 @@ struct HandEntries {
   std::optional<KernelEntry> operator()(const params::Gru& p) const { return gru_entry(p); }
   std::optional<KernelEntry> operator()(const params::Attention& p) const { return attention_entry(p); }
   std::optional<KernelEntry> operator()(const params::Rotary& p) const { return rotary_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Contraction& p) const { return contraction_entry(p); }
+  std::optional<KernelEntry> operator()(const params::Contraction& p) const { return contraction_entry(p, native); }
   std::optional<KernelEntry> operator()(const params::MatMul& p) const {
     return matmul_entry({.params = p, .operands = all});
   }
@@ -37,9 +39,8 @@ struct HandEntries {
   std::optional<KernelEntry> operator()(const auto&) const { return std::nullopt; }
 
   OperandRange all;  ///< of the call
+  const Native& native;
 };
-
-using Native = std::shared_ptr<NativeSource>;
 
 TileCode tiles_of(const FusedKernel& kernel, const Native& native) {
   TileCode code = compile_tiles(kernel, body_operands(kernel));
@@ -76,7 +77,7 @@ std::optional<KernelEntry> fused_entry(const FusedKernel& kernel, const Native& 
 std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
                                               const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs,
                                               const std::shared_ptr<NativeSource>& native) {
-  auto entry = fused != nullptr ? fused_entry(*fused, native) : std::visit(HandEntries{.all = {0, inputs}}, params);
+  auto entry = fused != nullptr ? fused_entry(*fused, native) : std::visit(HandEntries{{0, inputs}, native}, params);
   return entry ? std::make_shared<const KernelEntry>(*std::move(entry)) : nullptr;
 }
 

@@ -41,6 +41,6 @@ KernelEntry lstm_entry(const params::Lstm& params);
 KernelEntry gru_entry(const params::Gru& params);
 KernelEntry attention_entry(const params::Attention& params);
 KernelEntry rotary_entry(const params::Rotary& params);
-KernelEntry contraction_entry(const params::Contraction& params);
+KernelEntry contraction_entry(const params::Contraction& params, const std::shared_ptr<NativeSource>& native);
 
 }  // namespace frazil::code

@@ -20,7 +20,7 @@ namespace frazil::exec {
 struct DeviceCall {
   std::vector<std::byte*> pointers;  ///< of the operands, then of the results; null for an absent one
   std::size_t inputs = 0;
-  std::shared_ptr<const code::KernelEntry> entry;
+  std::shared_ptr<const code::CompiledStep> step;
   const void* state = nullptr;  ///< that the host prepared; stays as it is until the call is done
   std::byte* scratch = nullptr;
   std::int64_t units = 1;
@@ -37,10 +37,10 @@ class Device {
 
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
-  /// What runs the kernel there; null for one that stays on the host. Called while a plan is made.
-  virtual std::shared_ptr<const code::KernelEntry> entry(const KernelParams& params,
-                                                         const std::shared_ptr<const FusedKernel>& fused,
-                                                         std::uint32_t inputs) const = 0;
+  /// What the device compiles the kernel to; null for one that stays on the host. Called while a plan is made.
+  virtual std::shared_ptr<const code::CompiledStep> compile(const KernelParams& params,
+                                                            const std::shared_ptr<const FusedKernel>& fused,
+                                                            std::uint32_t inputs) const = 0;
   /// Memory aligned to 64 bytes; Code::out_of_memory. Released by its first address, with nothing left in the queue
   /// that uses it.
   virtual Result<std::byte*> allocate(std::size_t bytes) = 0;

@@ -19,16 +19,17 @@ namespace frazil::exec {
 
 namespace {
 
-std::shared_ptr<const code::KernelEntry> entry_on(const Device& device, const Plan& plan, const step::Launch& launch) {
+std::shared_ptr<const code::CompiledStep> compile_on(const Device& device, const Plan& plan,
+                                                     const step::Launch& launch) {
   const auto fused = launch.fused == kNone ? nullptr : plan.fused[launch.fused];
-  return device.entry(launch.params, fused, static_cast<std::uint32_t>(launch.in.size()));
+  return device.compile(launch.params, fused, static_cast<std::uint32_t>(launch.in.size()));
 }
 
 DevicePlacement placement_on(const Devices& devices) {
   if (devices.empty()) return nullptr;
   return [&devices](const Plan& plan, const Step& step) {
     const auto can_run = [&](const auto& device) {
-      return entry_on(*device, plan, *step.as<step::Launch>()) != nullptr;
+      return compile_on(*device, plan, *step.as<step::Launch>()) != nullptr;
     };
     const auto at = std::ranges::find_if(devices, can_run);
     return at == devices.end() ? kHost : static_cast<DeviceId>(at - devices.begin() + 1);
@@ -83,7 +84,7 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
     std::vector<bool> bodies;
     for (StepIndex i = 0; i < exe->plan_.steps.size(); ++i) {
       const code::KernelEntry* const entry = exe->launches_[i].entry.load(std::memory_order_relaxed);
-      bodies.push_back(entry != nullptr && entry->native != nullptr);
+      bodies.push_back(entry != nullptr && entry->emits != nullptr);
     }
     exe->plan_codes_ = PlanCodes::make(exe->plan_, bodies, later ? Compiling::later : Compiling::at_once);
   }
@@ -214,20 +215,21 @@ void Executable::compile_launch(StepIndex i, const step::Launch& launch) {
   const auto fused = launch.fused == kNone ? nullptr : plan_.fused[launch.fused];
   auto entry = code::hand_entry(launch.params, fused, code.inputs, native_);
   if (entry == nullptr) return;
-  keep_state(code, *entry);
+  keep_state(code, entry->step);
+  code.first_emits = entry->emits != nullptr;
   swap_entry(i, std::move(entry));
 }
 
 void Executable::compile_on_device(StepIndex i, const step::Launch& launch) {
-  auto entry = entry_on(*options_.devices[static_cast<std::size_t>(launch.device) - 1], plan_, launch);
-  keep_state(launches_[i], *entry);
-  device_entries_.emplace(i, std::move(entry));
+  auto step = compile_on(*options_.devices[static_cast<std::size_t>(launch.device) - 1], plan_, launch);
+  keep_state(launches_[i], *step);
+  device_steps_.emplace(i, std::move(step));
 }
 
-void Executable::keep_state(LaunchCode& code, const code::KernelEntry& entry) {
+void Executable::keep_state(LaunchCode& code, const code::CompiledStep& step) {
   code.state = state_bytes_;
-  state_bytes_ += (entry.state_bytes + 15) & ~std::size_t{15};
-  code.first_entry = &entry;
+  state_bytes_ += (step.state_bytes + 15) & ~std::size_t{15};
+  code.first_step = &step;
 }
 
 }  // namespace frazil::exec

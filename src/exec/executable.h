@@ -54,7 +54,8 @@ struct LaunchCode {
   bool grows = false;                              ///< a result lies in growing storage
   bool grouped = false;                            ///< it may run at the same time as another step
   std::size_t state = 0;                           ///< offset of its first entry's state in a session
-  const code::KernelEntry* first_entry = nullptr;  ///< of a step that a device runs, the device's
+  const code::CompiledStep* first_step = nullptr;  ///< of its first entry or device
+  bool first_emits = false;                        ///< KernelEntry::emits
 };
 
 /// One step as the interpreter reads it: a step's fields side by side, so that a loop of small steps stays in the
@@ -114,12 +115,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::vector<Choices> specialised() const;
 
   /// Of a step that a device runs.
-  const std::shared_ptr<const code::KernelEntry>& device_entry(StepIndex step) const {
-    return device_entries_.at(step);
-  }
-  bool is_first_entry(StepIndex step, const code::KernelEntry& entry) const {
-    return launches_[step].first_entry == &entry;
-  }
+  const std::shared_ptr<const code::CompiledStep>& device_step(StepIndex step) const { return device_steps_.at(step); }
+  bool is_first(StepIndex step, const code::CompiledStep& code) const { return launches_[step].first_step == &code; }
   /// Code of launch step `step`, by its position in the plan.
   LaunchCode& launch(StepIndex step) const { return launches_[step]; }
   const std::vector<OperandCode>& operands() const { return operands_; }
@@ -139,7 +136,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   void compile();
   void compile_launch(StepIndex i, const step::Launch& launch);
   void compile_on_device(StepIndex i, const step::Launch& launch);
-  void keep_state(LaunchCode& code, const code::KernelEntry& entry);
+  void keep_state(LaunchCode& code, const code::CompiledStep& step);
 
   std::shared_ptr<const Graph> graph_;
   Plan plan_;
@@ -153,7 +150,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::atomic<std::uint64_t> swaps_ = 0;
   Mutex entries_mutex_;
   std::vector<std::shared_ptr<const code::KernelEntry>> entries_;  // all that ever were in use
-  std::map<StepIndex, std::shared_ptr<const code::KernelEntry>> device_entries_;
+  std::map<StepIndex, std::shared_ptr<const code::CompiledStep>> device_steps_;
   std::shared_ptr<code::WeightRefs> packed_;
   std::shared_ptr<class NativeCompiler> native_;  // from tier 1 on
   std::unique_ptr<class PlanCodes> plan_codes_;   // of tier 2

@@ -16,9 +16,9 @@ Row row_of(const Executable& executable, StepIndex i, const step::Launch& launch
   const code::KernelEntry* const entry = executable.launch(i).entry.load(std::memory_order_acquire);
   if (entry == nullptr) return {"ref", "there is no kernel for it"};
   if (executable.plan_codes() != nullptr && executable.plan_codes()->runs(i)) return {"2", {}};
-  if (!entry->runs_body) return {"kernel", {}};
+  if (entry->emits == nullptr || !entry->emits->all) return {"kernel", {}};
   if (executable.native() == nullptr) return {"0", "no code is made on tier 0"};
-  const auto& code = *static_cast<const code::TileCode*>(entry->code.get());
+  const auto& code = *static_cast<const code::TileCode*>(entry->step.code.get());
   std::string why = executable.native()->why_not(code);
   return {why.empty() ? "1" : "0", std::move(why)};
 }

@@ -255,13 +255,14 @@ Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const 
                    .domain = domain,
                    .weights = side.weights,
                    .packed = executable_.packed()};
-  FRAZIL_TRY(const Buffer state, zeros(entry.state_bytes));
+  FRAZIL_TRY(const Buffer state, zeros(entry.step.state_bytes));
   auto* const at = const_cast<std::byte*>(state.data());
-  FRAZIL_CHECK(entry.prepare(cx, entry.code.get(), at));
+  FRAZIL_CHECK(entry.step.prepare(cx, entry.step.code.get(), at));
   FRAZIL_TRY(const Buffer scratch, zeros(cx.scratch_bytes));
   if (std::ranges::any_of(cx.out, [](const code::OperandShape& o) { return !o.empty(); })) {
     code::FaultSlot fault;
-    const code::Call call{side.pointers.data(), side.pointers.data() + cut.in.size(), entry.code.get(), at, &fault};
+    const code::Call call{side.pointers.data(), side.pointers.data() + cut.in.size(), entry.step.code.get(), at,
+                          &fault};
     entry.run(call, {0, const_cast<std::byte*>(scratch.data())}, 0, cx.units);
     if (!fault.empty()) return std::unexpected(fault.take().error());
   }

@@ -41,6 +41,12 @@ void Launcher::invalidate_all() {
   for (code::NativeCall& c : calls_) c.run = nullptr;
 }
 
+void Launcher::invalidate_awaiting() {
+  for (StepIndex pc = 0; pc < prepared_.size(); ++pc) {
+    if (prepared_[pc].awaits_code) invalidate(pc);
+  }
+}
+
 void Launcher::begin() {
   for (code::FaultSlot& slot : faults_) {
     if (!slot.empty()) (void)slot.take();
@@ -57,20 +63,20 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
   ++context_.counters.shared;
   const auto share = [&](std::int64_t first, std::int64_t past, std::int64_t grain) {
     context_.scheduler->parallel_for(past - first, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-      p.entry->run(call, {worker, scratch + worker * p.scratch}, first + begin, first + end);
+      p.run(call, {worker, scratch + worker * p.scratch}, first + begin, first + end);
     });
   };
   const std::int64_t last = p.units - p.last_units;
   share(0, last, p.grain);
   if (p.last_units == 0 || stop_requested()) return;
-  if (p.last_grain == 0) return p.entry->run(call, {0, scratch}, last, p.units);
+  if (p.last_grain == 0) return p.run(call, {0, scratch}, last, p.units);
   share(last, p.units, p.last_grain);
 }
 
 inline void Launcher::run(const Prepared& p, std::uint16_t inputs, std::byte* scratch) {
-  const code::Call call{pointers_.data(), pointers_.data() + inputs, p.entry->code.get(), p.state, faults_.data()};
+  const code::Call call{pointers_.data(), pointers_.data() + inputs, p.step->code.get(), p.state, faults_.data()};
   if (p.grain != 0 && (!p.if_idle || context_.scheduler->has_idle())) return run_shared(call, p, scratch);
-  p.entry->run(call, {0, scratch}, 0, p.units);
+  p.run(call, {0, scratch}, 0, p.units);
 }
 
 /// Each worker has the same part of every step, as it has of steps that run alone.
@@ -107,13 +113,13 @@ Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) 
     const Prepared& p = prepared_[pc + k];
     std::byte** const to = pointers_.data() + k * executable_.most_operands();
     find_pointers(code, to);
-    calls[k] = {to, to + code.inputs, p.entry->code.get(), p.state, &faults_[k]};
+    calls[k] = {to, to + code.inputs, p.step->code.get(), p.state, &faults_[k]};
   }
   cut_together(pc, count);
   const auto ranges = static_cast<std::int64_t>(ranges_.size());
   context_.scheduler->parallel_for(ranges, 1, [&](std::int64_t begin, std::int64_t, unsigned worker) {
     const Range& r = ranges_[static_cast<std::size_t>(begin)];
-    prepared_[pc + r.step].entry->run(calls[r.step], {worker, *scratch + worker * scratch_bytes}, r.begin, r.end);
+    prepared_[pc + r.step].run(calls[r.step], {worker, *scratch + worker * scratch_bytes}, r.begin, r.end);
   });
   context_.counters.shared += count;
   context_.counters.together += count - 1;
@@ -130,7 +136,7 @@ std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
     const code::KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
     Prepared& p = prepared_[pc + count];
     if (entry == nullptr) break;
-    if ((p.ready == Ready::no || p.entry != entry) && !prepare(pc + count, *entry)) break;
+    if ((p.ready == Ready::no || p.step != &entry->step) && !prepare(pc + count, *entry)) break;
     if (p.ready != Ready::yes || p.last_units != 0) break;
     nanoseconds += p.nanoseconds;
   }
@@ -152,7 +158,7 @@ inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchC
                                                      const code::KernelEntry& entry, std::uint32_t most) {
   if (code.grows) FRAZIL_CHECK(memory_.ensure_results(launch_of(pc).out));
   Prepared& p = prepared_[pc];
-  if (p.ready == Ready::no || p.entry != &entry) [[unlikely]]
+  if (p.ready == Ready::no || p.step != &entry.step) [[unlikely]]
     FRAZIL_CHECK(prepare(pc, entry));
   if (most > 1 && context_.scheduler != nullptr) {
     if (const std::uint32_t ready = prepare_together(pc, most); ready > 1) {
@@ -196,21 +202,21 @@ Status Launcher::run_host(StepIndex pc) {
 }
 
 Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
-  const auto& entry = executable_.device_entry(pc);
+  const auto& code = executable_.device_step(pc);
   Prepared& p = prepared_[pc];
   DeviceMemory& devices = memory_.devices();
   if (p.ready == Ready::no) {
     devices.wait(launch.device);  // it may still read the state
-    FRAZIL_CHECK(prepare(pc, *entry));
+    FRAZIL_CHECK(prepare(pc, *code));
   }
   if (p.ready == Ready::nothing_to_do) return {};
   FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
-  const LaunchCode& code = executable_.launch(pc);
-  find_pointers(code, pointers_.data());
+  const LaunchCode& own = executable_.launch(pc);
+  find_pointers(own, pointers_.data());
   devices.launch(plan_.steps[pc], launch.device,
-                 {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},
-                  .inputs = code.inputs,
-                  .entry = entry,
+                 {.pointers = {pointers_.begin(), pointers_.begin() + own.inputs + own.outputs},
+                  .inputs = own.inputs,
+                  .step = code,
                   .state = p.state,
                   .units = p.units});
   return {};
@@ -218,7 +224,7 @@ Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
 
 /// Extents and strides of all operands, one after the other in shape_memory_.
 Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
-  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).first_entry == nullptr;
+  const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).first_step == nullptr;
   std::size_t needed = launch.domain.size();
   for (const auto* list : {&launch.in, &launch.out}) {
     for (SlotId s : *list) needed += s ? 2 * plan_.slot(s).dims.size() : 0;
@@ -259,15 +265,15 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
 
 std::optional<code::NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
   const code::KernelEntry* const entry = executable_.launch(pc).entry.load(std::memory_order_acquire);
-  if (entry == nullptr || entry->native == nullptr) return std::nullopt;
+  if (entry == nullptr || entry->emits == nullptr) return std::nullopt;
   const Prepared& p = prepared_[pc];
-  const bool prepared = p.ready != Ready::no && p.entry == entry;
+  const bool prepared = p.ready != Ready::no && p.step == &entry->step;
   if (!prepared && (prepared_only || !prepare(pc, *entry))) return std::nullopt;
   if (p.ready != Ready::yes) return std::nullopt;
-  auto body = entry->native(entry->code.get(), p.state);
+  auto body = entry->emits->body(entry->step.code.get(), p.state);
   if (!body || !body->product) return body;
   const LaunchCode& code = executable_.launch(pc);
-  return code.first_entry != entry || shares_better(code, p) ? std::nullopt : std::move(body);
+  return code.first_step != &entry->step || shares_better(code, p) ? std::nullopt : std::move(body);
 }
 
 /// Whether the step is worth running at the same time as others, where there are threads for it.
@@ -283,24 +289,29 @@ code::WeightRef Launcher::weight_of(SlotId s) const {
 }
 
 /// The state of a step's first entry lies with those of the others; of one that came later it has memory of its own.
-std::byte* Launcher::state_of(StepIndex pc, const code::KernelEntry& entry) {
+std::byte* Launcher::state_of(StepIndex pc, const code::CompiledStep& code) {
   Prepared& p = prepared_[pc];
-  if (p.entry == &entry) return p.state;
-  if (p.entry == nullptr && executable_.is_first_entry(pc, entry)) return states_ + executable_.launch(pc).state;
+  if (p.step == &code) return p.state;
+  if (p.step == nullptr && executable_.is_first(pc, code)) return states_ + executable_.launch(pc).state;
   auto& memory = swapped_states_[pc];
-  memory = std::make_unique<std::byte[]>(entry.state_bytes + kAlignment);
+  memory = std::make_unique<std::byte[]>(code.state_bytes + kAlignment);
   const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
   return memory.get() + (kAlignment - address % kAlignment) % kAlignment;
 }
 
 Status Launcher::prepare(StepIndex pc, const code::KernelEntry& entry) {
+  prepared_[pc].run = entry.run;
+  return prepare(pc, entry.step);
+}
+
+Status Launcher::prepare(StepIndex pc, const code::CompiledStep& code) {
   const Step& step = plan_.steps[pc];
   const step::Launch& launch = launch_of(pc);
   Prepared& p = prepared_[pc];
   ++context_.counters.prepared;
   invalidate(pc);
-  p.state = state_of(pc, entry);
-  p.entry = &entry;
+  p.state = state_of(pc, code);
+  p.step = &code;
   FRAZIL_CHECK(read_shapes(step, launch));
   weights_.clear();
   for (SlotId s : launch.in) weights_.push_back(weight_of(s));
@@ -310,12 +321,13 @@ Status Launcher::prepare(StepIndex pc, const code::KernelEntry& entry) {
                    .weights = weights_,
                    .fast = context_.fast,
                    .packed = executable_.packed()};
-  if (Status s = entry.prepare(cx, entry.code.get(), p.state); !s) {
+  if (Status s = code.prepare(cx, code.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());
   }
   // Extents beside a 0 may be anything: loops over them would take for ever.
   const bool empty = std::ranges::all_of(cx.out, [](const code::OperandShape& o) { return !o.given || o.empty(); });
   share(cx, p);
+  p.awaits_code = cx.awaits_code;
   if (launch.device != kHost) {
     p.grain = 0;
     p.ready = empty ? Ready::nothing_to_do : Ready::yes;
@@ -334,12 +346,11 @@ void Launcher::offer_call(StepIndex pc) {
   const Prepared& p = prepared_[pc];
   const LaunchCode& code = executable_.launch(pc);
   const bool alone = p.grain == 0 && (context_.scheduler == nullptr || !shares_better(code, p));
-  const bool other_state = code.first_entry->native != nullptr && code.first_entry != p.entry;
+  const bool other_state = code.first_emits && code.first_step != p.step;
   if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort || other_state) return;
-  calls_[pc] = {
-      .run = p.entry->run,
-      .call = {pointers_.data(), pointers_.data() + code.inputs, p.entry->code.get(), p.state, faults_.data()},
-      .units = p.units};
+  calls_[pc] = {.run = p.run,
+                .call = {pointers_.data(), pointers_.data() + code.inputs, p.step->code.get(), p.state, faults_.data()},
+                .units = p.units};
   scratch_of_calls_ = std::max(scratch_of_calls_, p.scratch);
 }
 

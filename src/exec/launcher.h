@@ -30,6 +30,8 @@ class Launcher {
     if (!calls_.empty()) calls_[pc].run = nullptr;
   }
   void invalidate_all();
+  /// There is machine code that was missing.
+  void invalidate_awaiting();
   /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
   std::optional<code::NativeBody> body(StepIndex pc, bool prepared_only);
   /// What a launch that generated code called has found wrong.
@@ -45,13 +47,15 @@ class Launcher {
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
   /// A step as this session has prepared it.
   struct Prepared {
-    const code::KernelEntry* entry = nullptr;
+    const code::CompiledStep* step = nullptr;
+    void (*run)(const code::Call&, const code::Worker&, std::int64_t, std::int64_t) = nullptr;  ///< KernelEntry::run
     std::byte* state = nullptr;
     Ready ready = Ready::no;
     std::size_t scratch = 0;        ///< bytes that each worker has
     std::size_t scratch_bytes = 0;  ///< that all workers have
     std::int64_t units = 1;
     std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
+    bool awaits_code = false;     ///< Prepare::awaits_code
     bool if_idle = false;         ///< only while another thread is awake
     double nanoseconds = 0;       ///< Prepare::nanoseconds
     std::int64_t last_units = 0;  ///< Prepare::last_units
@@ -65,10 +69,11 @@ class Launcher {
   };
 
   Status prepare(StepIndex pc, const code::KernelEntry& entry);
+  Status prepare(StepIndex pc, const code::CompiledStep& code);
   Status read_shapes(const Step& step, const step::Launch& launch);
   void share(const code::Prepare& cx, Prepared& p) const;
   std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
-  std::byte* state_of(StepIndex pc, const code::KernelEntry& entry);
+  std::byte* state_of(StepIndex pc, const code::CompiledStep& code);
   void find_pointers(const LaunchCode& code, std::byte** to);
   Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const code::KernelEntry& entry,
                                       std::uint32_t most);

@@ -60,7 +60,7 @@ void PlanRunner::look_for_code() {
   const auto* const native = executable_->native().get();
   if (native == nullptr || native->generation() == generation_) return;
   generation_ = native->generation();
-  launcher_.invalidate_all();
+  launcher_.invalidate_awaiting();
 }
 
 Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {

@@ -1,6 +1,7 @@
 #include "plan/contraction.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/infer.h"
 #include "plan/bind.h"
@@ -69,6 +70,9 @@ std::optional<BoundContraction> bind_contraction(Graph& graph, NodeId id) {
   if (!space || graph.scope().symbol_count() != symbols || !fits(*space, tape, operands)) return std::nullopt;
   BoundContraction bound;
   Writer(*space, bound).write(tape, operands);
+  const auto elem = [&](Value v) { return v ? graph.type(v).elem : Elem::u8; };
+  std::ranges::transform(node.in, std::back_inserter(bound.params.from), elem);
+  std::ranges::transform(node.out, std::back_inserter(bound.params.to), elem);
   return bound;
 }
 

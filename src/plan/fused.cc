@@ -268,10 +268,13 @@ std::uint32_t BodyBuilder::constant(Elem type, double real, std::int64_t integer
   return add({.op = ScalarOp::constant, .type = type, .real = real, .integer = integer}, RowOp::none, nullptr);
 }
 
+std::uint32_t BodyBuilder::cast(std::uint32_t value, Elem type) {
+  return add({.op = ScalarOp::cast, .type = type, .a = value}, RowOp::none, nullptr);
+}
+
 std::uint32_t BodyBuilder::rounded(std::uint32_t value, Elem elem) {
   if (holds(value, elem)) return value;
-  const std::uint32_t narrow = add({.op = ScalarOp::cast, .type = elem, .a = value}, RowOp::none, nullptr);
-  return add({.op = ScalarOp::cast, .type = compute_elem(elem), .a = narrow}, RowOp::none, nullptr);
+  return cast(cast(value, elem), compute_elem(elem));
 }
 
 /// True for a number that the type of 16-bit floats has.

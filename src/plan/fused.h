@@ -179,6 +179,7 @@ class BodyBuilder {
                     const Origin& origin);
   /// A scalar primitive on two instructions of the same type, which is its own.
   std::uint32_t scalar(ScalarOp op, std::uint32_t a, std::uint32_t b, const Origin& origin);
+  std::uint32_t cast(std::uint32_t value, Elem type);
   /// The value as a store of type `elem` and a load would give it.
   std::uint32_t rounded(std::uint32_t value, Elem elem);
   /// `tape` with its loads replaced by instructions of this body; the instruction of its result, whose origin is exact.

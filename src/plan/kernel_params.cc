@@ -1,6 +1,7 @@
 #include "plan/kernel_params.h"
 
 #include <array>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +23,8 @@ std::string text(const T& value) {
     std::vector<int> numbers;
     for (const auto item : value) numbers.push_back(static_cast<int>(item));
     return text(numbers);
+  } else if constexpr (std::is_same_v<T, std::vector<Elem>>) {
+    return fmt::format("[{}]", fmt::join(value | std::views::transform([](Elem e) { return name_of(e); }), ", "));
   } else if constexpr (std::is_same_v<T, ScalarTape>) {
     return fmt::format("[{}]", fmt::join(lines_of(value), "; "));
   } else if constexpr (std::is_same_v<T, bool>) {

@@ -316,7 +316,8 @@ struct Contraction {
   std::vector<std::int32_t> write;          ///< for each axis of the results: an axis, or -1 for a kept extent of 1
   std::vector<std::vector<Index>> reads;    ///< of each operand
   Index report;
-  std::vector<Fold> folds;  ///< one per result
+  std::vector<Elem> from, to;  ///< element types of the operands and results; u8 for one that is absent
+  std::vector<Fold> folds;     ///< one per result
   bool last_wins = false;
   ScalarTape body;
   static void fields(auto& self, auto&& v) {
@@ -324,6 +325,8 @@ struct Contraction {
     v("write", self.write);
     v("reads", self.reads);
     v("report", self.report);
+    v("from", self.from);
+    v("to", self.to);
     v("folds", self.folds);
     v("last_wins", self.last_wins);
     v("body", self.body);

@@ -233,7 +233,7 @@ TEST_P(RowProducts, GiveTheBitsOfTheirKernel) {
   bool written = false;  // of the last one
   for (StepIndex i = 0; i < executable.plan().steps.size(); ++i) {
     const auto* const entry = executable.launch(i).entry.load();
-    const bool product = entry != nullptr && entry->native != nullptr && !entry->runs_body;
+    const bool product = entry != nullptr && entry->emits != nullptr && !entry->emits->all;
     written = product ? executable.plan_codes()->runs(i) : written;
   }
   // Larger ones may be left to several threads, as the machine's speed has it.

@@ -47,10 +47,17 @@ class SimulatedDevice : public exec::Device {
 
   std::string_view name() const override { return "sim"; }
 
-  std::shared_ptr<const code::KernelEntry> entry(const KernelParams& params,
-                                                 const std::shared_ptr<const FusedKernel>& fused,
-                                                 std::uint32_t inputs) const override {
-    return options_.kernels.contains(kernel_of(params)) ? code::hand_entry(params, fused, inputs) : nullptr;
+  std::shared_ptr<const code::CompiledStep> compile(const KernelParams& params,
+                                                    const std::shared_ptr<const FusedKernel>& fused,
+                                                    std::uint32_t inputs) const override {
+    auto entry = options_.kernels.contains(kernel_of(params)) ? code::hand_entry(params, fused, inputs) : nullptr;
+    if (entry == nullptr) return nullptr;
+    const auto prepare = [](code::Prepare& cx, const void* memory, void* state) {
+      const code::CompiledStep& step = static_cast<const code::KernelEntry*>(memory)->step;
+      return step.prepare(cx, step.code.get(), state);
+    };
+    const std::size_t bytes = entry->step.state_bytes;
+    return std::make_shared<const code::CompiledStep>(bytes, prepare, std::move(entry));
   }
 
   Result<std::byte*> allocate(std::size_t bytes) override {
@@ -145,9 +152,9 @@ class SimulatedDevice : public exec::Device {
     const LimitsScope scope(call.limits);
     std::vector<std::byte*> pointers;
     for (std::byte* p : call.pointers) pointers.push_back(real(p));
-    const code::Call own{pointers.data(), pointers.data() + call.inputs, call.entry->code.get(), call.state,
-                         call.fault};
-    call.entry->run(own, {0, real(call.scratch)}, 0, call.units);
+    const auto& entry = *static_cast<const code::KernelEntry*>(call.step->code.get());
+    const code::Call own{pointers.data(), pointers.data() + call.inputs, entry.step.code.get(), call.state, call.fault};
+    entry.run(own, {0, real(call.scratch)}, 0, call.units);
   }
 
   const Options options_;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -45,6 +44,7 @@ struct Prepare {
   std::int64_t fewest_units = 1;  ///< in one call of run, for whose set-up they have to pay
   double nanoseconds = 0;         ///< what all units take on one core, roughly; 0: not worth sharing
   double last_nanoseconds = 0;    ///< of these, what the last units take
+  bool awaits_code = false;       ///< there was no machine code for it: to be prepared again once there is some
 };
 
 /// What a kernel found wrong while it ran. The lowest unit counts, so that the report does not depend on who ran what.
@@ -69,7 +69,7 @@ class FaultSlot {
 struct Call {
   std::byte* const* in = nullptr;
   std::byte* const* out = nullptr;
-  const void* code = nullptr;   ///< KernelEntry::code
+  const void* code = nullptr;   ///< CompiledStep::code
   const void* state = nullptr;  ///< that `prepare` filled
   FaultSlot* fault = nullptr;
 };
@@ -80,23 +80,26 @@ struct Worker {
   std::byte* scratch = nullptr;  ///< Prepare::scratch_bytes of its own, aligned to 64
 };
 
-struct NativeBody;
+/// What a kernel step was compiled to, and how it is made ready for extents, on the host or a device. Immutable.
+struct CompiledStep {
+  std::size_t state_bytes = 0;  ///< of the state, which starts as zeros and is moved nowhere
+  Status (*prepare)(Prepare& cx, const void* code, void* state) = nullptr;
+  std::shared_ptr<const void> code;  ///< parameters, a tile program, a device's code
+};
 
-/// The code of one kernel step. Immutable; the executor may put another one in its place at any time.
+struct Emits;
+
+/// The code of one kernel step on the host. Immutable; the executor may put another one in its place at any time.
 ///
 /// `run` may be called for any ranges of units that cover [0, units) once, in any order, by any workers at once; last
 /// units begin when all others have ended, and only a call for all units has both. A result's bits depend on units
 /// alone. It does not throw, block, allocate or start threads; it returns early when
 /// stop_requested(), and reports what it finds wrong to the fault slot.
 struct KernelEntry {
-  std::size_t state_bytes = 0;  ///< of the state, which starts as zeros and is moved nowhere
-  Status (*prepare)(Prepare& cx, const void* code, void* state) = nullptr;
+  CompiledStep step;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;
-  std::shared_ptr<const void> code;  ///< what it was compiled to: parameters, tile bytecode, machine code
-  bool runs_body = false;            ///< it runs nothing but a tile program, which `code` is
-  /// What can be written into generated code at the extents that `prepare` last had; null: nothing. See
-  /// code/native/native_plan.h.
-  std::optional<NativeBody> (*native)(const void* code, const void* state) = nullptr;
+  const Emits* emits =
+      nullptr;  ///< what a code generator can write out of it (code/native/native_plan.h); null: nothing
 };
 
 /// An entry whose code is a P and whose state is an S, made anew by each `prepare`.
@@ -104,13 +107,14 @@ template <class P, class S, Status (*prepare)(Prepare&, const P&, S&),
           void (*run)(const Call&, const Worker&, const S&, std::int64_t, std::int64_t)>
 KernelEntry make_entry(P params) {
   static_assert(std::is_trivially_destructible_v<S>);
-  return {.state_bytes = sizeof(S),
-          .prepare = [](Prepare& cx, const void* code, void* state) -> Status {
-            return prepare(cx, *static_cast<const P*>(code), *new (state) S{});
-          },
-          .run = [](const Call& call, const Worker& worker, std::int64_t begin,
-                    std::int64_t end) { run(call, worker, *static_cast<const S*>(call.state), begin, end); },
-          .code = std::make_shared<const P>(std::move(params))};
+  return {.step = {.state_bytes = sizeof(S),
+                   .prepare = [](Prepare& cx, const void* code, void* state) -> Status {
+                     return prepare(cx, *static_cast<const P*>(code), *new (state) S{});
+                   },
+                   .code = std::make_shared<const P>(std::move(params))},
+          .run = [](const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
+            run(call, worker, *static_cast<const S*>(call.state), begin, end);
+          }};
 }
 
 /// Splits `count` items of `each` elements into units of about `elements`; the items of a unit.

@@ -75,6 +75,13 @@ struct NativeBody {
   std::size_t instructions() const;
 };
 
+/// What a code generator can write out of a kernel.
+struct Emits {
+  /// The body at the extents that `prepare` last had; nothing where it cannot be written out at these.
+  std::optional<NativeBody> (*body)(const void* code, const void* state) = nullptr;
+  bool all = false;  ///< the kernel runs nothing but a tile program, which its code is
+};
+
 struct TileState;
 /// A body as it was prepared for extents; nothing where it has no code.
 std::optional<NativeBody> native_body(const TileCode& code, const TileState& state);

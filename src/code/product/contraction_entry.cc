@@ -5,12 +5,22 @@
 namespace frazil::code {
 namespace {
 
-struct ContractionState {
+struct ContractionCode {
+  params::Contraction params;
+  LoopsCode loops;
+};
+
+/// The tile state of the loops' body follows.
+struct alignas(16) ContractionState {
   ConcreteSpace space;
   SpaceProduct product;
   SpaceLoops loops;
   Elem result = Elem::f32;
 };
+
+TileState& tiles_of(const ContractionState& s) {
+  return *reinterpret_cast<TileState*>(const_cast<ContractionState*>(&s + 1));
+}
 
 /// Takes the numbers of a domain one after the other.
 class Numbers {
@@ -48,19 +58,23 @@ Status read_results(const Prepare& cx, const params::Contraction& p, ConcreteSpa
   return {};
 }
 
-Status prepare_contraction(Prepare& cx, const params::Contraction& p, ContractionState& s) {
+Status prepare_contraction(Prepare& cx, const void* memory, void* state) {
+  const auto& code = *static_cast<const ContractionCode*>(memory);
+  const params::Contraction& p = code.params;
+  auto& s = *new (state) ContractionState{};
   FRAZIL_CHECK(read_space(cx, p, s.space));
   for (const OperandShape& y : cx.out) {
     if (y.given) s.result = y.elem;
   }
   prepare_space_product(cx, p, s.space, s.product);
-  return s.product.serves ? Status{} : prepare_space_loops(cx, p, s.space, s.loops);
+  return s.product.serves ? Status{} : prepare_space_loops(cx, p, code.loops, s.space, s.loops, tiles_of(s));
 }
 
-void run_contraction(const Call& call, const Worker& worker, const ContractionState& s, std::int64_t begin,
-                     std::int64_t end) {
+void run_contraction(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
+  const auto& s = *static_cast<const ContractionState*>(call.state);
   if (s.product.serves) return run_space_product(call, worker, s.space, s.product, s.result, begin, end);
-  run_space_loops(call, worker, s.space, s.loops, begin, end);
+  const LoopsCode& code = static_cast<const ContractionCode*>(call.code)->loops;
+  run_space_loops(call, worker, s.space, code, s.loops, tiles_of(s), begin, end);
 }
 
 }  // namespace
@@ -113,8 +127,10 @@ void SpaceRun::clip(const SpaceRead& read, int axes, const std::int64_t* index, 
   }
 }
 
-KernelEntry contraction_entry(const params::Contraction& p) {
-  return make_entry<params::Contraction, ContractionState, prepare_contraction, run_contraction>(p);
+KernelEntry contraction_entry(const params::Contraction& p, const std::shared_ptr<NativeSource>& native) {
+  auto code = std::make_shared<ContractionCode>(p, compile_loops(p, native));
+  const std::size_t bytes = sizeof(ContractionState) + tile_state_bytes(code->loops.body);
+  return {.step = {bytes, &prepare_contraction, std::move(code)}, .run = &run_contraction};
 }
 
 }  // namespace frazil::code

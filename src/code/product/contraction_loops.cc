@@ -6,15 +6,18 @@
 #include "code/tile/elements.h"
 #include "kernel/tile/tile.h"
 
-// A space as loops: for each run of results, all points of the reduced axes, and at each of these the body as tile
-// functions on the part of the run that lies inside of all operands.
+// A space as loops: for each run of results, all points of the reduced axes, and at each of these the body on the part
+// of the run that lies inside of all operands.
 namespace frazil::code {
 namespace {
 
 constexpr std::size_t kElementBytes = 8;  ///< of the widest element
 constexpr std::size_t kBuffer = static_cast<std::size_t>(SpaceLoops::kRun) * kElementBytes;
+constexpr std::size_t kBuffersOfFold = 4;
 
 bool is_extreme_place(Fold f) { return f == Fold::argmax || f == Fold::argmin; }
+/// Whether what is held takes part in the next point.
+bool accumulates(Fold f) { return f != Fold::only && !is_extreme_place(f); }
 
 ScalarOp op_of(Fold f) {
   switch (f) {
@@ -33,45 +36,27 @@ Elem folded_elem(Fold f, Elem value, Elem result) {
   return f == Fold::any || f == Fold::all ? Elem::boolean : value;
 }
 
-void prepare_body(const params::Contraction& p, const ConcreteSpace& space, SpaceLoops& s) {
-  s.instructions = static_cast<int>(p.body.code.size());
-  for (int i = 0; i < s.instructions; ++i) {
-    SpaceLoops::Ins& ins = s.body[i];
-    ins.code = p.body.code[static_cast<std::size_t>(i)];
-    const ScalarIns& c = ins.code;
-    const auto single = [&](std::uint32_t k) { return s.body[k].single; };
-    if (c.op == ScalarOp::constant) ins.single = true;
-    if (c.op == ScalarOp::load) ins.single = s.along < 0 || space.reads[c.operand].place.factor[s.along] == 0;
-    if (arity(c.op) == 0) continue;
-    const std::uint32_t args[] = {c.a, c.b, c.c};
-    unsigned mask = 0, singles = 0;
-    for (int k = 0; k < arity(c.op); ++k) {
-      singles += single(args[k]) ? 1u : 0u;
-      mask |= single(args[k]) ? 1u << k : 0u;
-    }
-    ins.single = singles == static_cast<unsigned>(arity(c.op));
-    const Elem operand = s.body[c.op == ScalarOp::select ? c.b : c.a].code.type;
-    ins.fn = c.op == ScalarOp::cast ? kernel::cast_fn(operand, c.type)
-                                    : kernel::tile_fn(c.op, operand, ins.single ? 0 : mask);
+/// Writes `value` as an element of type `to`.
+template <class T>
+void convert(T value, Elem from, Elem to, void* memory) {
+  if (from == to) {
+    std::memcpy(memory, &value, sizeof value);
+    return;
   }
+  const void* args[] = {&value};
+  kernel::cast_fn(from, to)(memory, args, 1);
 }
 
-Status prepare_fold(const Prepare& cx, const params::Contraction& p, std::size_t k, SpaceLoops& s) {
-  SpaceLoops::FoldStep& f = s.fold[k];
-  f.given = k < cx.out.size() && cx.out[k].given;
-  if (!f.given) return {};
-  const SpaceLoops::Ins& last = s.body[s.instructions - 1];
-  f.fold = p.folds[k];
-  f.elem = cx.out[k].elem;
-  f.folded = folded_elem(f.fold, last.code.type, f.elem);
-  if (f.folded != last.code.type) f.convert = kernel::cast_fn(last.code.type, f.folded);
-  const Elem done = is_extreme_place(f.fold) ? Elem::i64 : f.folded, wanted = compute_elem(f.elem);
-  if (done != wanted) f.finish = kernel::cast_fn(done, wanted);
-  if (f.fold != Fold::only && !is_extreme_place(f.fold))
-    f.fn = kernel::tile_fn(op_of(f.fold), f.folded, last.single ? 2 : 0);
-  const bool served = (f.folded == last.code.type || f.convert != nullptr) && (done == wanted || f.finish != nullptr) &&
-                      (f.fn != nullptr || f.fold == Fold::only || is_extreme_place(f.fold));
-  return served ? Status{} : fail(Code::internal, "no tile function folds {}", name_of(last.code.type));
+/// What a fold begins with.
+void identity(const FoldCode& f, void* to) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();  // a cast to integers saturates
+  switch (f.fold) {
+    case Fold::prod:
+    case Fold::all: return convert(std::int64_t{1}, Elem::i64, f.folded, to);
+    case Fold::max: return convert(-kInfinite, Elem::f64, f.folded, to);
+    case Fold::min: return convert(kInfinite, Elem::f64, f.folded, to);
+    default: std::memset(to, 0, kElementBytes);
+  }
 }
 
 /// The axis of the longest runs: the last one of the result where that has some length.
@@ -86,20 +71,43 @@ int run_axis(const params::Contraction& p, const ConcreteSpace& space) {
   return best;
 }
 
+/// The body for runs of `n` results.
+Status prepare_body(Prepare& cx, const LoopsCode& code, const ConcreteSpace& space, const SpaceLoops& s,
+                    const std::int64_t& n, TileState& tiles) {
+  static constexpr std::int64_t kOne = 1;
+  const std::span<const std::int64_t> run(&n, 1), one(&kOne, 1);
+  std::vector<OperandShape> in, out;
+  for (int k = 0; k < space.operands; ++k) {
+    const std::int64_t& step = s.along < 0 ? kOne : space.reads[k].place.factor[s.along];
+    const bool varies = s.along >= 0 && step != 0;
+    in.push_back(
+        {true, code.body.operands[static_cast<std::size_t>(k)].elem, varies ? run : one, {&step, 1}, step == 1});
+  }
+  for (const FoldCode& f : code.folds) {
+    const OperandShape held{true, f.folded, run, one, true};
+    out.push_back(held);
+    if (accumulates(f.fold)) in.push_back(held);
+  }
+  Prepare own = cx;
+  own.in = in, own.out = out, own.domain = run;
+  FRAZIL_CHECK(prepare_tiles(own, code.body, tiles, true));
+  cx.scratch_bytes = own.scratch_bytes;
+  cx.awaits_code = own.awaits_code;
+  return {};
+}
+
 /// What one worker runs.
 class LoopRun {
  public:
-  LoopRun(const Call& call, const ConcreteSpace& space, const SpaceLoops& s, std::byte* scratch)
-      : call_(call), space_(space), s_(s), free_(scratch) {
-    for (int i = 0; i < s.instructions; ++i) {
-      buffers_[i] = take();
-      const ScalarIns& c = s.body[i].code;
-      if (c.op == ScalarOp::constant) write_constant(c, buffers_[i]);
-    }
-    converted_ = take();
-    for (int k = 0; k < s.folds; ++k) {
-      held_[k] = take();
-      if (is_extreme_place(s.fold[k].fold)) places_[k] = take(), any_[k] = take();
+  LoopRun(const Call& call, const ConcreteSpace& space, const LoopsCode& code, const SpaceLoops& s,
+          const TileState& tiles, std::byte* scratch)
+      : call_(call), space_(space), code_(code), s_(s), tiles_(tiles), scratch_(scratch) {
+    std::byte* free = scratch + s.buffers;
+    const auto take = [&] { return std::exchange(free, free + kBuffer); };
+    finished_ = take();
+    for (std::size_t k = 0; k < code.folds.size(); ++k) {
+      folds_[k] = {.held = take(), .values = take(), .places = reinterpret_cast<std::int64_t*>(take()), .any = take()};
+      by_points_ |= is_extreme_place(code.folds[k].fold);
     }
   }
 
@@ -114,147 +122,113 @@ class LoopRun {
   }
 
  private:
-  static void write_constant(const ScalarIns& c, std::byte* to) {
-    const auto put = [&](auto value) { std::memcpy(to, &value, sizeof value); };
-    const double real = c.real;
-    const void* from = is_float(c.type) ? static_cast<const void*>(&real) : &c.integer;
-    const Elem wide = is_float(c.type) ? Elem::f64 : Elem::i64;
-    if (c.type == wide) return is_float(c.type) ? put(real) : put(c.integer);
-    kernel::cast_fn(wide, c.type)(to, &from, 1);
-  }
-
-  std::byte* take() {
-    std::byte* const at = free_;
-    free_ += kBuffer;
-    return at;
-  }
+  /// Buffers of a run.
+  struct FoldRun {
+    std::byte* held;    ///< of an extreme: the best so far
+    std::byte* values;  ///< of an extreme: those of the point
+    std::int64_t* places;
+    std::byte* any;  ///< 1 where there was a value
+  };
 
   void run(std::int64_t n) {
-    for (int k = 0; k < s_.folds; ++k) begin_fold(k, n);
+    for (std::size_t k = 0; k < code_.folds.size(); ++k) begin_fold(k, n);
     if (!s_.nothing) {
-      const AxisCounter reduced(space_, s_.reduced.all());
+      const AxisCounter lines(space_, s_.lines.all());
       PollThrottle throttle;
       do {
-        point(n);
-      } while (reduced.next(index_) && !throttle.stop(n * s_.instructions));
-      for (const std::int8_t a : s_.reduced.all()) index_[a] = 0;
+        line(n);
+      } while (lines.next(index_) && !throttle.stop(n * s_.points * s_.instructions));
+      for (const std::int8_t a : s_.lines.all()) index_[a] = 0;
     }
-    for (int k = 0; k < s_.folds; ++k) store(k, n);
+    for (std::size_t k = 0; k < code_.folds.size(); ++k) store(k, n);
   }
 
-  void point(std::int64_t n) {
-    SpaceRun inside{0, n};
-    for (int k = 0; k < space_.operands && !inside.empty(); ++k) {
-      if (space_.reads[k].given) inside.clip(space_.reads[k], space_.axes, index_, s_.along);
+  /// All points of the last reduced axis.
+  void line(std::int64_t n) {
+    if (s_.last < 0) return points(inside(n), 1);
+    const SpaceRun first = inside(n);
+    index_[s_.last] = s_.points - 1;
+    const SpaceRun last = inside(n);
+    index_[s_.last] = 0;
+    const auto whole = [&](const SpaceRun& run) { return run.low == 0 && run.high == n; };
+    if (!by_points_ && whole(first) && whole(last)) return points(first, s_.points);  // then all others are, too
+    for (; index_[s_.last] < s_.points; ++index_[s_.last]) points(inside(n), 1);
+    index_[s_.last] = 0;
+  }
+
+  /// The part of a run that lies inside of all operands.
+  SpaceRun inside(std::int64_t n) const {
+    SpaceRun run{0, n};
+    for (int k = 0; k < space_.operands && !run.empty(); ++k) {
+      if (space_.reads[k].given) run.clip(space_.reads[k], space_.axes, index_, s_.along);
     }
-    if (inside.empty()) return;
-    const std::int64_t count = inside.high - inside.low;
-    for (int i = 0; i < s_.instructions; ++i) evaluate(i, inside.low, count);
-    for (int k = 0; k < s_.folds; ++k) fold(k, inside.low, count);
+    return run;
   }
 
-  void evaluate(int i, std::int64_t low, std::int64_t count) {
-    const SpaceLoops::Ins& ins = s_.body[i];
-    const ScalarIns& c = ins.code;
-    if (c.op == ScalarOp::constant) {
-      values_[i] = buffers_[i];
-    } else if (c.op == ScalarOp::load) {
-      values_[i] = load(i, low, ins.single ? 1 : count);
-    } else {
-      const void* args[] = {values_[c.a], values_[c.b], values_[c.c]};
-      ins.fn(buffers_[i], args, static_cast<std::size_t>(ins.single ? 1 : count));
-      values_[i] = buffers_[i];
+  /// The body at `count` points one after the other.
+  void points(const SpaceRun& run, std::int64_t count) {
+    if (run.empty()) return;
+    constexpr int kMost = kMaxSpaceOperands + 2 * kMaxSpaceFolds;
+    std::byte* at[kMost];
+    std::int64_t steps[kMost] = {};
+    int k = 0;
+    for (; k < space_.operands; ++k) {
+      const SpaceRead& read = space_.reads[k];
+      const auto size = static_cast<std::int64_t>(byte_size(read.elem));
+      const std::int64_t along = s_.along < 0 ? 0 : read.place.factor[s_.along] * run.low;
+      at[k] = call_.in[k] + (value_at(read.place, space_.axes, index_) + along) * size;
+      if (s_.last >= 0) steps[k] = read.place.factor[s_.last] * size;
+    }
+    const auto place = [&](const FoldCode& f, std::byte* of_run) {
+      return of_run + run.low * static_cast<std::int64_t>(byte_size(f.folded));
+    };
+    for (std::size_t f = 0; f < code_.folds.size(); ++f) {
+      if (accumulates(code_.folds[f].fold)) at[k++] = place(code_.folds[f], folds_[f].held);
+    }
+    for (std::size_t f = 0; f < code_.folds.size(); ++f) {
+      const bool extreme = is_extreme_place(code_.folds[f].fold);
+      at[k++] = place(code_.folds[f], extreme ? folds_[f].values : folds_[f].held);
+    }
+    const std::int64_t n = run.high - run.low;
+    run_rows({at, scratch_}, tiles_, steps, count, n);
+    for (std::size_t f = 0; f < code_.folds.size(); ++f) {
+      if (is_extreme_place(code_.folds[f].fold)) track(f, run.low, n);
     }
   }
 
-  const void* load(int i, std::int64_t low, std::int64_t count) {
-    const SpaceRead& read = space_.reads[s_.body[i].code.operand];
-    const auto size = static_cast<std::int64_t>(byte_size(read.elem));
-    const std::int64_t step = s_.along < 0 ? 0 : read.place.factor[s_.along];
-    const std::int64_t place = value_at(read.place, space_.axes, index_) + low * step;
-    const std::byte* const from = call_.in[s_.body[i].code.operand] + place * size;
-    if (compute_elem(read.elem) == read.elem && (step == 1 || count == 1)) return from;
-    load_run(read.elem, from, step * size, buffers_[i], count);
-    return buffers_[i];
-  }
-
-  void begin_fold(int k, std::int64_t n) {
-    const SpaceLoops::FoldStep& f = s_.fold[k];
-    if (!f.given) return;
+  void begin_fold(std::size_t k, std::int64_t n) {
+    const FoldCode& f = code_.folds[k];
     if (is_extreme_place(f.fold)) {
-      std::memset(any_[k], 0, static_cast<std::size_t>(n));
-      auto* const places = reinterpret_cast<std::int64_t*>(places_[k]);
-      std::fill(places, places + n, s_.nothing ? 0 : -1);
+      std::memset(folds_[k].any, 0, static_cast<std::size_t>(n));
+      std::fill_n(folds_[k].places, n, s_.nothing ? 0 : -1);
       return;
     }
-    alignas(8) std::byte first[kElementBytes] = {};
+    alignas(8) std::byte first[kElementBytes];
     identity(f, first);
-    kernel::fill(held_[k], first, byte_size(f.folded), static_cast<std::size_t>(n));
+    kernel::fill(folds_[k].held, first, byte_size(f.folded), static_cast<std::size_t>(n));
   }
 
-  static void identity(const SpaceLoops::FoldStep& f, std::byte* to) {
-    const bool lowest = f.fold == Fold::max;
-    if (f.fold == Fold::prod || f.fold == Fold::all) {
-      const std::int64_t one = 1;
-      const void* from = &one;
-      if (f.folded == Elem::i64)
-        std::memcpy(to, &one, sizeof one);
-      else
-        kernel::cast_fn(Elem::i64, f.folded)(to, &from, 1);
-    } else if (lowest || f.fold == Fold::min) {
-      const double infinite =
-          lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-      const void* from = &infinite;  // a cast to integers saturates
-      if (f.folded == Elem::f64)
-        std::memcpy(to, &infinite, sizeof infinite);
-      else
-        kernel::cast_fn(Elem::f64, f.folded)(to, &from, 1);
-    }
-  }
-
-  void fold(int k, std::int64_t low, std::int64_t count) {
-    const SpaceLoops::FoldStep& f = s_.fold[k];
-    if (!f.given) return;
-    const bool single = s_.body[s_.instructions - 1].single;
-    const void* value = values_[s_.instructions - 1];
-    if (f.convert != nullptr) {
-      f.convert(converted_, &value, static_cast<std::size_t>(single ? 1 : count));
-      value = converted_;
-    }
-    const auto size = static_cast<std::int64_t>(byte_size(f.folded));
-    std::byte* const held = held_[k] + low * size;
-    if (is_extreme_place(f.fold)) return track(k, value, single, low, count);
-    if (f.fold == Fold::only) {
-      if (single) return kernel::fill(held, value, byte_size(f.folded), static_cast<std::size_t>(count));
-      std::memcpy(held, value, static_cast<std::size_t>(count * size));
-      return;
-    }
-    const void* args[] = {held, value};
-    f.fn(held, args, static_cast<std::size_t>(count));
-  }
-
-  void track(int k, const void* value, bool single, std::int64_t low, std::int64_t count) {
+  void track(std::size_t k, std::int64_t low, std::int64_t count) {
     const std::int64_t step = s_.along < 0 ? 0 : space_.report.factor[s_.along];
     const std::int64_t place = value_at(space_.report, space_.axes, index_) + low * step;
-    with_elem(s_.fold[k].folded, [&]<class T>() {
-      const T* const x = static_cast<const T*>(value);
-      T* const best = reinterpret_cast<T*>(held_[k]) + low;
-      auto* const places = reinterpret_cast<std::int64_t*>(places_[k]) + low;
+    const FoldRun& fold = folds_[k];
+    with_elem(code_.folds[k].folded, [&]<class T>() {
+      const T* const x = reinterpret_cast<const T*>(fold.values) + low;
+      T* const best = reinterpret_cast<T*>(fold.held) + low;
       for (std::int64_t i = 0; i < count; ++i) {
-        const T v = x[single ? 0 : i];
-        std::byte& any = any_[k][low + i];
-        if (any != std::byte{} && !beats(k, v, best[i])) continue;
-        any = std::byte{1}, best[i] = v, places[i] = place + step * i;
+        std::byte& any = fold.any[low + i];
+        if (any != std::byte{} && !beats(k, x[i], best[i])) continue;
+        any = std::byte{1}, best[i] = x[i], fold.places[low + i] = place + step * i;
       }
     });
   }
 
   /// NaN is the extreme.
   template <class T>
-  bool beats(int k, T x, T best) const {
-    if (best != best) return x != x && s_.last_wins;
-    if (x != x || (s_.fold[k].fold == Fold::argmax ? x > best : x < best)) return true;
-    return s_.last_wins && x == best;
+  bool beats(std::size_t k, T x, T best) const {
+    if (best != best) return x != x && code_.last_wins;
+    if (x != x || (code_.folds[k].fold == Fold::argmax ? x > best : x < best)) return true;
+    return code_.last_wins && x == best;
   }
 
   template <class F>
@@ -274,13 +248,13 @@ class LoopRun {
     }
   }
 
-  void store(int k, std::int64_t n) {
-    const SpaceLoops::FoldStep& f = s_.fold[k];
-    if (!f.given) return;
-    const void* value = is_extreme_place(f.fold) ? places_[k] : held_[k];
+  void store(std::size_t k, std::int64_t n) {
+    if (call_.out[k] == nullptr) return;
+    const FoldCode& f = code_.folds[k];
+    const void* value = is_extreme_place(f.fold) ? reinterpret_cast<std::byte*>(folds_[k].places) : folds_[k].held;
     if (f.finish != nullptr) {
-      f.finish(converted_, &value, static_cast<std::size_t>(n));
-      value = converted_;
+      f.finish(finished_, &value, static_cast<std::size_t>(n));
+      value = finished_;
     }
     const auto size = static_cast<std::int64_t>(byte_size(f.elem));
     const std::int64_t step = s_.along < 0 ? 1 : space_.result.factor[s_.along];
@@ -290,42 +264,73 @@ class LoopRun {
 
   const Call& call_;
   const ConcreteSpace& space_;
+  const LoopsCode& code_;
   const SpaceLoops& s_;
-  std::byte* free_;
+  const TileState& tiles_;
+  std::byte* scratch_;
+  std::byte* finished_;
+  FoldRun folds_[kMaxSpaceFolds];
+  bool by_points_ = false;
   std::int64_t index_[kMaxSpaceAxes];
-  std::byte* buffers_[kMaxSpaceInstructions];
-  const void* values_[kMaxSpaceInstructions];
-  std::byte* converted_;
-  std::byte *held_[SpaceLoops::kMaxFolds], *places_[SpaceLoops::kMaxFolds], *any_[SpaceLoops::kMaxFolds];
 };
 
 }  // namespace
 
-Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const ConcreteSpace& space, SpaceLoops& s) {
+LoopsCode compile_loops(const params::Contraction& p, const std::shared_ptr<NativeSource>& native) {
+  const Access along{{0}};
+  FusedKernel kernel{.domain = {DomainAxis{}}};
+  LoopsCode code{.last_wins = p.last_wins};
+  BodyBuilder body;
+  std::vector<std::uint32_t> loads;
+  const auto load = [&](Elem elem) {
+    kernel.operands.push_back({elem, along});
+    return body.load(static_cast<std::uint32_t>(kernel.operands.size() - 1), elem);
+  };
+  for (const Elem elem : p.from) loads.push_back(load(elem));
+  const std::uint32_t value = body.inline_tape(p.body, loads, {});
+  const Elem type = p.body.code.back().type;
+  for (std::size_t k = 0; k < p.folds.size(); ++k) {
+    FoldCode f{.fold = p.folds[k], .folded = folded_elem(p.folds[k], type, p.to[k]), .elem = p.to[k]};
+    const Elem done = is_extreme_place(f.fold) ? Elem::i64 : f.folded;
+    if (done != compute_elem(f.elem)) f.finish = kernel::cast_fn(done, compute_elem(f.elem));
+    std::uint32_t made = f.folded == type ? value : body.cast(value, f.folded);
+    if (accumulates(f.fold)) made = body.scalar(op_of(f.fold), load(f.folded), made, {});
+    kernel.stores.push_back({made, f.folded, along});
+    code.folds.push_back(f);
+  }
+  kernel.body = std::move(body).finish();
+  code.body = compile_tiles(kernel, body_operands(kernel));
+  code.body.native = native;
+  return code;
+}
+
+Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const LoopsCode& code, const ConcreteSpace& space,
+                           SpaceLoops& s, TileState& tiles) {
   s.along = run_axis(p, space);
   std::int64_t points = 1;
   for (int a = 0; a < space.axes; ++a) {
     points *= std::max<std::int64_t>(1, space.extent[a]);
     if (space.reduced[a]) {
-      s.reduced.add(a);
+      if (s.last >= 0) s.lines.add(s.last);
+      s.last = a, s.points = space.extent[a];
       s.nothing |= space.extent[a] == 0;
     } else if (a != s.along) {
       s.outer.add(a);
     }
   }
-  prepare_body(p, space, s);
-  s.folds = static_cast<int>(std::min<std::size_t>(p.folds.size(), SpaceLoops::kMaxFolds));
-  s.last_wins = p.last_wins;
-  for (int k = 0; k < s.folds; ++k) FRAZIL_CHECK(prepare_fold(cx, p, static_cast<std::size_t>(k), s));
+  s.instructions = static_cast<std::int64_t>(code.body.body.size());
+  const std::int64_t run = s.along < 0 ? 1 : std::min(SpaceLoops::kRun, space.extent[s.along]);
+  FRAZIL_CHECK(prepare_body(cx, code, space, s, run, tiles));
   cx.units = AxisCounter(space, s.outer.all()).count();
-  cx.scratch_bytes = kBuffer * static_cast<std::size_t>(s.instructions + 1 + 3 * s.folds);
-  cx.nanoseconds = 0.3 * static_cast<double>(points) * s.instructions;
+  s.buffers = aligned(cx.scratch_bytes);
+  cx.scratch_bytes = s.buffers + kBuffer * (1 + kBuffersOfFold * code.folds.size());
+  cx.nanoseconds = 0.3 * static_cast<double>(points) * static_cast<double>(p.body.code.size());
   return {};
 }
 
-void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceLoops& s,
-                     std::int64_t begin, std::int64_t end) {
-  LoopRun run(call, space, s, worker.scratch);
+void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const LoopsCode& code,
+                     const SpaceLoops& s, const TileState& tiles, std::int64_t begin, std::int64_t end) {
+  LoopRun run(call, space, code, s, tiles, worker.scratch);
   for (std::int64_t unit = begin; unit < end && !stop_requested(); ++unit) run.outer(unit);
 }
 

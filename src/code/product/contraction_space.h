@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "code/abi/abi.h"
+#include "code/tile/tile_state.h"
+#include "kernel/tile/tile.h"
 #include "plan/contraction.h"
 
 // A space of params::Contraction in numbers; private to contraction_*.cc.
@@ -112,33 +116,39 @@ void prepare_space_product(Prepare& cx, const params::Contraction& p, const Conc
 void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,
                        Elem result, std::int64_t begin, std::int64_t end);
 
+/// How the values of one result are folded.
+struct FoldCode {
+  Fold fold = Fold::sum;
+  Elem folded = Elem::f32;          ///< in which is folded
+  Elem elem = Elem::f32;            ///< of the result
+  kernel::TileFn finish = nullptr;  ///< to the result's compute type; null: it is that
+};
+inline constexpr std::size_t kMaxSpaceFolds = 2;
+
+/// The body on a run of results, whose operands are those of the space and then what is held of folds that accumulate.
+/// Its results are the next to be held or, where an extreme's place is sought, values.
+struct LoopsCode {
+  TileCode body;
+  std::vector<FoldCode> folds;  ///< per result
+  bool last_wins = false;
+};
+LoopsCode compile_loops(const params::Contraction& p, const std::shared_ptr<NativeSource>& native);
+
 /// As loops: runs of results along one axis, one point of the reduced axes at a time.
 struct SpaceLoops {
   static constexpr std::int64_t kRun = 256;  ///< elements
-  static constexpr int kMaxFolds = 2;
-  struct Ins {
-    ScalarIns code;
-    void (*fn)(void*, const void* const*, std::size_t) = nullptr;
-    bool single = false;  ///< one element for a run
-  };
-  struct FoldStep {
-    bool given = false;
-    Fold fold = Fold::sum;
-    Elem elem = Elem::f32;                                              ///< of the result
-    Elem folded = Elem::f32;                                            ///< in which is folded
-    void (*convert)(void*, const void* const*, std::size_t) = nullptr;  ///< from the body's result; null: the same
-    void (*fn)(void*, const void* const*, std::size_t) = nullptr;
-    void (*finish)(void*, const void* const*, std::size_t) = nullptr;  ///< to the result's compute type
-  };
-  int along = -1;  ///< -1: a space without axes
-  AxisList outer, reduced;
-  int instructions = 0, folds = 0;
-  bool last_wins = false, nothing = false;  ///< nothing: a reduced axis is empty
-  Ins body[kMaxSpaceInstructions];
-  FoldStep fold[kMaxFolds];
+  int along = -1;                            ///< -1: a space without axes
+  AxisList outer, lines;                     ///< lines: the reduced axes but for the last one
+  int last = -1;                             ///< the last reduced axis; -1: none
+  std::int64_t points = 1;                   ///< along it
+  std::int64_t instructions = 0;
+  bool nothing = false;     ///< a reduced axis is empty
+  std::size_t buffers = 0;  ///< where in a worker's scratch they lie
 };
-Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const ConcreteSpace& space, SpaceLoops& s);
-void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceLoops& s,
-                     std::int64_t begin, std::int64_t end);
+/// `tiles` has tile_state_bytes() of the body.
+Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const LoopsCode& code, const ConcreteSpace& space,
+                           SpaceLoops& s, TileState& tiles);
+void run_space_loops(const Call& call, const Worker& worker, const ConcreteSpace& space, const LoopsCode& code,
+                     const SpaceLoops& s, const TileState& tiles, std::int64_t begin, std::int64_t end);
 
 }  // namespace frazil::code

@@ -22,6 +22,7 @@ Status prepare_epilogue(Prepare& cx, const EpilogueCode& code, const OperandShap
   e.scratch = aligned(cx.scratch_bytes);
   cx.scratch_bytes = e.scratch + own.scratch_bytes;
   cx.nanoseconds += own.nanoseconds;
+  cx.awaits_code |= own.awaits_code;
   e.cols = cols;
   e.rows = cols == 0 || in[0].empty() ? 0 : in[0].count() / cols;
   e.by_tiles = has_parts(tiles, e.rows, e.cols);

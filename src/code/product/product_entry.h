@@ -175,11 +175,10 @@ struct ProductEntry {
     std::size_t bytes = aligned_bytes(sizeof(State));
     if (code.epilogue) bytes += aligned_bytes(tile_state_bytes(code.epilogue->tiles));
     if (code.prologue) bytes += aligned_bytes(tile_state_bytes(code.prologue->tiles));
-    return {.state_bytes = bytes,
-            .prepare = &prepare_step,
+    static constexpr Emits kRow{.body = &native_body_of};
+    return {.step = {bytes, &prepare_step, std::make_shared<const Code>(std::move(code))},
             .run = &run_step,
-            .code = std::make_shared<const Code>(std::move(code)),
-            .native = row != nullptr ? &native_body_of : nullptr};
+            .emits = row != nullptr ? &kRow : nullptr};
   }
 };
 

@@ -30,6 +30,7 @@ Status prepare_prologue(Prepare& cx, const PrologueCode& code, void* state, Prol
   own.scratch_bytes = 0;
   auto& tiles = *static_cast<TileState*>(state);
   FRAZIL_CHECK(prepare_tiles(own, code.tiles, tiles, true));
+  cx.awaits_code |= own.awaits_code;
   p.code = &code;
   p.state = static_cast<std::size_t>(static_cast<std::byte*>(state) - reinterpret_cast<std::byte*>(&p));
   p.width = byte_size(made.elem);

@@ -76,6 +76,7 @@ std::int64_t TileInterpreter::rows_together(std::int64_t rows) const {
   if (rows == 1 || s_.rows || s_.inner == 1 || 2 * n_ > kTile) return 1;
   for (int k = 0; k < s_.count(); ++k) {
     if (operand(k).inner_step == 0 && row_steps_[k] != 0) return 1;  // one element for each row
+    if (k >= s_.operands && row_steps_[k] == 0) return 1;            // each row needs what the row before has written
   }
   return std::min(rows, kTile / std::max<std::int64_t>(n_, 1));
 }

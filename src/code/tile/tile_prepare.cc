@@ -46,6 +46,7 @@ class TilePreparer {
       pack();
     }
     choose_tile();
+    cx_.awaits_code |= code_.native != nullptr && s_.native == nullptr && s_.outer != 0;
     return {};
   }
 

@@ -132,6 +132,10 @@ struct TileCall {
 /// Rows by the interpreter of tier 0; arguments as of NativeLoop.
 void interpret_rows(const TileState& state, std::byte* scratch, std::byte* const* at, const std::int64_t* row_steps,
                     std::int64_t rows, std::int64_t n);
+/// `rows` rows of `n` elements of a space of one axis, whose rows lie `row_steps` bytes apart; a result may be an
+/// operand and may stay where it is.
+void run_rows(const TileCall& call, const TileState& state, const std::int64_t* row_steps, std::int64_t rows,
+              std::int64_t n);
 /// Units [begin, end) of the whole space.
 void run_tiles(const TileCall& call, const TileState& state, std::int64_t begin, std::int64_t end);
 /// All of it.

@@ -20,6 +20,8 @@ class TileWalk {
     }
   }
 
+  void rows(const std::int64_t* row_steps, std::int64_t rows, std::int64_t n) const { call(at_, row_steps, rows, n); }
+
   /// Elements [from, past) of the innermost loop, which is the only one or is run once.
   void elements(std::int64_t from, std::int64_t past) {
     if (s_.rows) return call(at_, kNoSteps, 1, past);
@@ -126,6 +128,11 @@ bool has_parts(const TileState& s, std::int64_t rows, std::int64_t cols) {
   return s.inner == cols && s.outer == rows;
 }
 
+void run_rows(const TileCall& call, const TileState& s, const std::int64_t* row_steps, std::int64_t rows,
+              std::int64_t n) {
+  TileWalk(call, s).rows(row_steps, rows, n);
+}
+
 void run_tiles(const TileCall& call, const TileState& s, const TilePart& part) {
   TileWalk walk(call, s);
   if (s.dense) return walk.dense_rows(part);
@@ -148,21 +155,22 @@ void run_tiles(const TileCall& call, const TileState& s) { run_tiles(call, s, 0,
 KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native) {
   auto code = std::make_shared<TileCode>(compile_tiles(kernel, body_operands(kernel)));
   code->native = native;
+  static constexpr Emits kAll{.body =
+                                  [](const void* c, const void* state) {
+                                    return native_body(*static_cast<const TileCode*>(c),
+                                                       *static_cast<const TileState*>(state));
+                                  },
+                              .all = true};
+  const auto prepare = [](Prepare& cx, const void* c, void* state) -> Status {
+    return prepare_tiles(cx, *static_cast<const TileCode*>(c), *static_cast<TileState*>(state), false);
+  };
   const std::size_t bytes = tile_state_bytes(*code);
-  return {.state_bytes = bytes,
-          .prepare = [](Prepare& cx, const void* c, void* state) -> Status {
-            return prepare_tiles(cx, *static_cast<const TileCode*>(c), *static_cast<TileState*>(state), false);
-          },
+  return {.step = {bytes, prepare, std::move(code)},
           .run =
               [](const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
                 run_tiles({call.in, worker.scratch}, *static_cast<const TileState*>(call.state), begin, end);
               },
-          .code = std::move(code),
-          .runs_body = true,
-          .native =
-              [](const void* c, const void* state) {
-                return native_body(*static_cast<const TileCode*>(c), *static_cast<const TileState*>(state));
-              }};
+          .emits = &kAll};
 }
 
 }  // namespace frazil::code
