@@ -45,8 +45,8 @@ double chains_base() {
 
 double chains() {
 #if defined(__x86_64__)
-  if (frazil::kernel::current_isa() == frazil::kernel::Isa::avx512) return chains_avx512();
-  if (frazil::kernel::current_isa() == frazil::kernel::Isa::avx2) return chains_avx2();
+  if (frazil::kernel::features().isa == frazil::Isa::avx512) return chains_avx512();
+  if (frazil::kernel::features().isa == frazil::Isa::avx2) return chains_avx2();
 #endif
   return chains_base();
 }

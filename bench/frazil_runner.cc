@@ -14,7 +14,7 @@ namespace bench {
 std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {
   frazil::link_operators();
   const frazil::Knobs knobs = take(frazil::knobs());
-  if (const auto isa = frazil::kernel::isa_from_name(knobs.isa)) frazil::kernel::force_isa(*isa);
+  if (knobs.features) frazil::kernel::force_features(*knobs.features);
   auto graph = std::make_shared<const frazil::Graph>(take(frazil::import_onnx(path)));
   const auto tier = frazil::exec::tier_named(knobs.tier);
   return take(frazil::exec::Executable::make(std::move(graph), {.tier = tier.value()}));

@@ -71,7 +71,7 @@ class Differ {
       return Finding{"verify: " + kind_of(s.error().message), s.error().message};
     }
     if (auto found = check_text(case_.graph)) return found;
-    kernel::force_isa(case_.isa);
+    kernel::force_features(CpuFeatures::all_of(case_.isa));
     journal().stage = "planning";
     reference_ = open(case_.graph, true);
     tier0_ = open(case_.graph, false, case_.passes);

@@ -56,7 +56,7 @@ void show(const Case& c, const Finding& finding, bool apart = false) {
   const Case small = reduce(c, finding.kind, apart ? kind_found_apart : kind_found);
   const auto left = apart ? std::optional(finding) : check(small);
   fmt::print(stderr, "; {}: {}; kernels for {}, passes {}\n", finding.kind, left ? left->message : "it went away",
-             kernel::name_of(c.isa), str(c.passes));
+             name_of(c.isa), str(c.passes));
   fmt::print(stderr, "{}\n", as_test(small, finding.kind, apart));
 }
 

@@ -16,7 +16,7 @@ namespace frazil::fuzz {
 struct Case {
   Graph graph;
   std::vector<std::vector<Datum>> runs;
-  kernel::Isa isa = kernel::Isa::base;
+  Isa isa = Isa::base;
   PassSet passes;  ///< passes enabled on tier 0
 };
 

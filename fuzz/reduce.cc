@@ -17,7 +17,7 @@ namespace {
 struct Sketch {
   Draft draft;
   std::vector<std::vector<Datum>> runs;
-  kernel::Isa isa = kernel::Isa::base;
+  Isa isa = Isa::base;
   PassSet passes;
 };
 

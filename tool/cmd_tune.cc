@@ -43,7 +43,7 @@ Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measu
   FRAZIL_TRY(Requests requests, Requests::make(source, ones(*graph)));
   FRAZIL_TRY(const auto inputs, requests.next());
   FRAZIL_TRY(const auto executable, make_executable(graph, common));
-  const kernel::Isa isa = kernel::current_isa();
+  const Isa isa = kernel::features().isa;
   ModelTimes times{.model = model, .before = HUGE_VAL, .after = HUGE_VAL};
   struct Side {
     const kernel::Tuning* table;
@@ -73,7 +73,7 @@ double gain(const std::vector<ModelTimes>& models) {
 }
 
 void print_tuning(const kernel::MeasuredTuning& measured) {
-  const kernel::Tuning& reference = kernel::reference_tuning(kernel::current_isa());
+  const kernel::Tuning& reference = kernel::reference_tuning(kernel::features().isa);
   print_line(fmt::format("{:<18} {:>12} {:>12}  ns", "constant", "reference", "measured"));
   for (const auto& c : kernel::tuning_constants())
     print_line(fmt::format("{:<18} {:>12.4g} {:>12.4g}", c.name, reference.*c.value, measured.tuning.*c.value));
@@ -90,8 +90,7 @@ Json json_of_tuning(const kernel::MeasuredTuning& measured, const std::vector<Mo
     checks.push_back({{"work", c.work}, {"measured_ns", c.measured}, {"predicted_ns", c.predicted}});
   for (const ModelTimes& m : models)
     runs.push_back({{"model", m.model}, {"reference_ms", m.before}, {"tuned_ms", m.after}});
-  return {
-      {"isa", kernel::name_of(kernel::current_isa())}, {"constants", constants}, {"checks", checks}, {"models", runs}};
+  return {{"isa", name_of(kernel::features().isa)}, {"constants", constants}, {"checks", checks}, {"models", runs}};
 }
 
 Result<int> tune(const TuneOptions& options) {

@@ -178,7 +178,7 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
 
 Status start() {
   FRAZIL_TRY(const Knobs values, knobs());
-  if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
+  if (values.features) kernel::force_features(*values.features);
   FRAZIL_CHECK(kernel::use_tuning(values.tuning));
   link_operators();
   return {};

@@ -110,12 +110,12 @@ double multiply_add_neon() {
 }
 #endif
 
-Probe probe_for(kernel::Isa isa) {
+Probe probe_for(Isa isa) {
 #ifdef __x86_64__
-  if (isa == kernel::Isa::avx512) return {multiply_add_avx512, read_avx512};
-  if (isa == kernel::Isa::avx2) return {multiply_add_avx2, read_avx2};
+  if (isa == Isa::avx512) return {multiply_add_avx512, read_avx512};
+  if (isa == Isa::avx2) return {multiply_add_avx2, read_avx2};
 #elif defined(__aarch64__)
-  if (isa == kernel::Isa::neon) return {multiply_add_neon, read_base};
+  if (isa == Isa::neon) return {multiply_add_neon, read_base};
 #endif
   (void)isa;
   return {multiply_add_base, read_base};
@@ -165,9 +165,9 @@ class HugePages {
 
 Machine measure_machine() {
   const double begin = now();
-  const kernel::Isa isa = kernel::current_isa();
+  const Isa isa = kernel::features().isa;
   const Probe probe = probe_for(isa);
-  Machine m{.isa = std::string(kernel::name_of(isa)),
+  Machine m{.isa = std::string(name_of(isa)),
             .l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, kMiB),
             .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 * kMiB)};
   m.memory_bytes = std::clamp(2 * m.l3_bytes, 32 * kMiB, 128 * kMiB);

@@ -18,9 +18,9 @@ extern const Cells kCells;
 
 const Cells& cells() {
 #if defined(__x86_64__)
-  switch (frazil::kernel::current_isa()) {
-    case frazil::kernel::Isa::avx512: return isa_avx512::kCells;
-    case frazil::kernel::Isa::avx2: return isa_avx2::kCells;
+  switch (frazil::kernel::features().isa) {
+    case frazil::Isa::avx512: return isa_avx512::kCells;
+    case frazil::Isa::avx2: return isa_avx2::kCells;
     default: break;
   }
 #endif

@@ -279,7 +279,7 @@ void restart_with_libraries_set(char** argv) {
   if (std::getenv("OPENBLAS_NUM_THREADS") != nullptr) return;
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
-  if (frazil::kernel::best_isa() == frazil::kernel::Isa::avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  if (frazil::kernel::supported_features().isa == frazil::Isa::avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
   execv(self_path().c_str(), argv);
   std::perror("lazy_bench: cannot start itself again");
 }

@@ -22,7 +22,7 @@ namespace {
 
 Status start_once() {
   FRAZIL_TRY(const Knobs& values, knobs());
-  if (const auto isa = kernel::isa_from_name(values.isa)) kernel::force_isa(*isa);
+  if (values.features) kernel::force_features(*values.features);
   FRAZIL_CHECK(kernel::use_tuning(values.tuning));
   link_operators();
   register_call();

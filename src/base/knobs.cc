@@ -81,8 +81,9 @@ Status one_of(std::initializer_list<std::string_view> words, const Knob& knob, s
 }
 
 Status set_isa(Knobs& knobs, const Knob& knob, std::string_view text) {
-  FRAZIL_CHECK(one_of({"base", "avx2", "avx512", "neon"}, knob, text));
-  knobs.isa = text;
+  auto features = parse_cpu_features(text);
+  if (!features) return within(fmt::format("{}: ", knob.name), std::move(features).error());
+  knobs.features = *features;
   return {};
 }
 
@@ -133,8 +134,10 @@ constexpr std::array<Knob, 22> kTable{{
     {"FRAZIL_VERIFY", "integer", "0", "0..3",
      "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
      "trip through the text form."},
-    {"FRAZIL_ISA", "base, avx2, avx512 or neon", "", "",
-     "The widest instruction set that kernels may use; unset: the widest that the machine supports."},
+    {"FRAZIL_ISA", kCpuFeaturesForm, "", "",
+     "The widest vector set that kernels may use, without the extensions that follow, each after a minus: avx512-vnni "
+     "is AVX-512 without VNNI. A bare name allows all extensions that the machine has. Unset, or a vector set that the "
+     "machine lacks: all that the machine supports."},
     {"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
      "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
      "the "

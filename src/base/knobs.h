@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cpu_features.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/pass_set.h"
@@ -27,7 +28,6 @@ std::span<const Knob> knob_table();
 struct Knobs {
   int debug = 0;
   int verify = 0;
-  std::string isa;                   ///< empty: the widest that the machine supports
   std::string tier = "auto";         ///< what runs that ask for "auto" get
   bool jit = true;                   ///< machine code may be generated and loaded
   std::string code_generator;        ///< its file; empty: where installations and builds have it
@@ -36,6 +36,7 @@ struct Knobs {
   std::string tuning;                ///< a file, "off", or empty for the user's own
   unsigned threads = 1;
   std::size_t lazy_bytes = 64U << 20U;  ///< of programs of recorded operators
+  std::optional<CpuFeatures> features;  ///< that kernels may use; nullopt: all that the machine supports
   std::optional<std::uint8_t> fill;     ///< what buffers hold before anything is written to them; nullopt: anything
   PassSet passes;
   Limits limits;

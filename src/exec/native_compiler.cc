@@ -39,7 +39,7 @@ Shared& shared() {
 }
 
 std::string key_for(const code::TileCode& code, const code::LoopForm& form) {
-  return fmt::format("body for {}: {}: {}", kernel::name_of(kernel::current_isa()), form.str(), code::key_of(code));
+  return fmt::format("body for {}: {}: {}", name_of(kernel::features().isa), form.str(), code::key_of(code));
 }
 
 NativeCompiler::Made compile(const code::TileCode& code, const code::LoopForm& form, const std::string& key) {
@@ -47,7 +47,7 @@ NativeCompiler::Made compile(const code::TileCode& code, const code::LoopForm& f
   if (!made.why_not.empty()) return made;
   auto compiled = make_code(key, kLoopName, [&](const code::NativeModule& module) {
     return module.compile(
-        {.isa = std::string(kernel::name_of(kernel::current_isa())), .name = kLoopName, .loop = &code, .form = form});
+        {.isa = std::string(name_of(kernel::features().isa)), .name = kLoopName, .loop = &code, .form = form});
   });
   if (!compiled) {
     made.why_not = std::move(compiled).error().message;

@@ -173,7 +173,7 @@ Status write_package(const std::string& path, const Executable& executable, cons
   Parts parts;
   const std::string text = print(graph);
   Json index{{"version", code_version()},
-             {"isa", kernel::name_of(kernel::current_isa())},
+             {"isa", name_of(kernel::features().isa)},
              {"shapes", shapes},
              {"choices", choices_json(executable.specialised())},
              {"graph", parts.add(bytes_of(text))},
@@ -286,9 +286,9 @@ class Reader {
       return fail(Code::unsupported, "{}: it was compiled by another version of Frazil; compile the model again",
                   path());
     }
-    if (isa != kernel::name_of(kernel::current_isa())) {
+    if (isa != name_of(kernel::features().isa)) {
       return fail(Code::unsupported, "{}: it was compiled for {}, and kernels here use {}; compile the model here",
-                  path(), isa, kernel::name_of(kernel::current_isa()));
+                  path(), isa, name_of(kernel::features().isa));
     }
     return {};
   }

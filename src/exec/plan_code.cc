@@ -121,7 +121,7 @@ PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) co
     made->runs.push_back(body ? 1 : 0);
     if (body && body->code != nullptr) made->bodies.push_back(body->code);
   }
-  const std::string isa(kernel::name_of(kernel::current_isa()));
+  const std::string isa(name_of(kernel::features().isa));
   const std::string key = "plan for " + isa + ": " + native.key();
   if (wish == Wish::look) {
     made->code = cached_code(key, kStepsName);

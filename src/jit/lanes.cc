@@ -6,8 +6,8 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include "base/cpu_features.h"
 #include "jit/functions/library.h"
-#include "kernel/simd/isa.h"
 
 namespace frazil::jit {
 namespace {
@@ -20,7 +20,7 @@ constexpr const char* kTargetAttributes[] = {"target-cpu", "target-features", "t
 
 Result<std::unique_ptr<Lanes>> Lanes::make(llvm::Module& module, std::string_view isa) {
   std::unique_ptr<Lanes> lanes(new Lanes(module, isa));
-  lanes->width_ = static_cast<unsigned>(kernel::lanes_of(kernel::isa_from_name(isa).value_or(kernel::Isa::base)));
+  lanes->width_ = static_cast<unsigned>(lanes_of(isa_from_name(isa).value_or(Isa::base)));
   for (const Bitcode& part : function_library(isa)) {
     const llvm::StringRef bytes(part.begin, static_cast<std::size_t>(part.end - part.begin));
     auto loaded = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "functions"), module.getContext());

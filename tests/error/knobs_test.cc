@@ -27,7 +27,7 @@ TEST(Knobs, DefaultsAreThoseOfTheTable) {
   const Knobs same = parsed(table).value();
   EXPECT_EQ(same.debug, none.debug);
   EXPECT_EQ(same.verify, none.verify);
-  EXPECT_EQ(same.isa, none.isa);
+  EXPECT_EQ(same.features, none.features);
   EXPECT_EQ(same.threads, none.threads);
   EXPECT_EQ(same.passes, none.passes);
   EXPECT_EQ(same.limits.memory_bytes, none.limits.memory_bytes);
@@ -46,7 +46,8 @@ TEST(Knobs, AreSetByTheirVariables) {
   const std::pair<const char*, std::vector<Get>> variables[] = {
       {"FRAZIL_DEBUG", {[](const Knobs& k) { return std::uint64_t(k.debug); }}},
       {"FRAZIL_VERIFY", {[](const Knobs& k) { return std::uint64_t(k.verify); }}},
-      {"FRAZIL_ISA", {[](const Knobs& k) { return std::uint64_t(k.isa == "avx2" ? 2 : 0); }}},
+      {"FRAZIL_ISA",
+       {[](const Knobs& k) { return std::uint64_t(k.features == CpuFeatures{.isa = Isa::avx2} ? 2 : 0); }}},
       {"FRAZIL_TIER", {[](const Knobs& k) { return std::uint64_t(k.tier == "1" ? 2 : 0); }}},
       {"FRAZIL_JIT", {[](const Knobs& k) { return std::uint64_t(k.jit ? 0 : 2); }}},
       {"FRAZIL_CODE_GENERATOR", {[](const Knobs& k) { return std::uint64_t(k.code_generator == "2" ? 2 : 0); }}},

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "kernel/byte_conv_case.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "kernel/simd/isa.h"
 
-// Convolutions of bytes with channels last against sums over windows, with every instruction set, whether the result is
+// Convolutions of bytes with channels last against sums over windows, with all CPU features, whether the result is
 // kept or passes through tiles.
 namespace frazil::kernel {
 namespace {
@@ -154,28 +154,16 @@ const ByteConvCase kCases[] = {
     {centred_window(17, 1, 5, 1)},
 };
 
-class ByteConvNhwcTest : public ::testing::TestWithParam<ByteConvCase> {
- protected:
-  ~ByteConvNhwcTest() override {
-    force_isa(best_isa());
-    allow_byte_dot(true);
-  }
-};
+class ByteConvNhwcTest : public ::testing::TestWithParam<ByteConvCase> {};
 
 TEST_P(ByteConvNhwcTest, IsTheSum) {
   const auto expected = Convolution(GetParam()).expected();
-  for (const Isa isa : isas()) {
-    for (const bool dot : {true, false}) {
-      force_isa(isa);
-      allow_byte_dot(dot);
-      if (current_isa() != isa || uses_byte_dot() != dot) continue;  // another round has what is used instead
-      SCOPED_TRACE(std::string(name_of(isa)) + (dot ? "" : " without dot products"));
-      Convolution conv(GetParam());
-      EXPECT_EQ(conv.kept(), expected);
-      EXPECT_EQ(conv.passed(false), expected);
-      EXPECT_EQ(conv.passed(true), expected);
-    }
-  }
+  on_all_features([&] {
+    Convolution conv(GetParam());
+    EXPECT_EQ(conv.kept(), expected);
+    EXPECT_EQ(conv.passed(false), expected);
+    EXPECT_EQ(conv.passed(true), expected);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ByteConvNhwcTest, ::testing::ValuesIn(kCases));

@@ -127,7 +127,7 @@ TEST_P(HalfImages, ArePooled) {
   EXPECT_EQ(got_mean, want_mean);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, HalfImages, ::testing::ValuesIn(half_params()), name_of_half);
+INSTANTIATE_TEST_SUITE_P(Isa, HalfImages, half_params(), name_of_half);
 
 }  // namespace
 }  // namespace frazil::kernel

@@ -38,7 +38,7 @@ void check_gemm(const GemmCase& t) {
   SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
                (t.bias ? " bias" : "") + " slope " + std::to_string(t.slope) + " " +
-               std::string(name_of(current_isa())));
+               std::string(name_of(features().isa)));
   GemmCall g;
   g.m = t.m, g.n = t.n, g.k = t.k;
   strides(t.a_layout, t.m, t.k, g.a_row, g.a_col);

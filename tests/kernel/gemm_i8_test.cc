@@ -1,14 +1,13 @@
 #include <cstring>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kernel/contract/gemm_kernel.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 #include "kernel/reported.h"
-#include "kernel/simd/isa.h"
 
 // Products of bytes are exact modulo 2^32: for all signs, extremes, extents that leave tails, and orders of rows.
 namespace frazil::kernel {
@@ -116,20 +115,7 @@ void expect_exact_product(const ByteGemmCase& c) {
   EXPECT_EQ(product.run(false, 7, 32), expected) << "as it lies, some columns at a time";
 }
 
-/// An instruction set, and whether dot products may be used.
-class ByteProducts : public ::testing::TestWithParam<std::tuple<Isa, bool>> {
- protected:
-  void SetUp() override {
-    const auto [isa, dot] = GetParam();
-    force_isa(isa);
-    allow_byte_dot(dot);
-    if (isa != current_isa() || dot != uses_byte_dot()) GTEST_SKIP() << "this machine lacks the instructions";
-  }
-  void TearDown() override {
-    force_isa(best_isa());
-    allow_byte_dot(true);
-  }
-};
+class ByteProducts : public OnFeatures {};
 
 TEST_P(ByteProducts, AreExactForAllSigns) {
   for (int signs = 0; signs < 4; ++signs) {
@@ -197,16 +183,7 @@ TEST_P(ByteProducts, ReportEachTileOnce) {
   }
 }
 
-using Param = std::tuple<Isa, bool>;
-std::vector<Param> params() {
-  std::vector<Param> all;
-  for (const Isa isa : isas()) all.emplace_back(isa, false);
-  all.emplace_back(isas().back(), true);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(Isa, ByteProducts, ::testing::ValuesIn(params()), [](const auto& p) {
-  return std::string(name_of(std::get<0>(p.param))) + (std::get<1>(p.param) ? "_dot" : "");
-});
+INSTANTIATE_TEST_SUITE_P(Isa, ByteProducts, ::testing::ValuesIn(all_features()), name_of_features);
 
 }  // namespace
 }  // namespace frazil::kernel

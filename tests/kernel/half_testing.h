@@ -9,8 +9,8 @@
 
 #include "base/elem.h"
 #include "base/float.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 
@@ -31,36 +31,27 @@ inline Halves halves(Elem elem, std::int64_t n, unsigned seed) {
   return all;
 }
 
-/// An instruction set, whether products of pairs may be used, and f16 or bf16.
-using HalfParam = std::tuple<Isa, bool, Elem>;
+/// CPU features, and f16 or bf16.
+using HalfParam = std::tuple<CpuFeatures, Elem>;
 
-inline std::vector<HalfParam> half_params() {
-  std::vector<HalfParam> all;
-  for (const Elem elem : {Elem::f16, Elem::bf16}) {
-    for (const Isa isa : isas()) all.emplace_back(isa, false, elem);
-  }
-  all.emplace_back(isas().back(), true, Elem::bf16);
-  return all;
+inline auto half_params() {
+  return ::testing::Combine(::testing::ValuesIn(all_features()), ::testing::Values(Elem::f16, Elem::bf16));
 }
 
 inline std::string name_of_half(const ::testing::TestParamInfo<HalfParam>& info) {
-  const auto [isa, pairs, elem] = info.param;
-  return std::string(name_of(isa)) + (pairs ? "_pairs_" : "_") + std::string(name_of(elem));
+  const auto& [features, elem] = info.param;
+  return test_name(features).append("_").append(name_of(elem));
 }
 
 class HalfTest : public ::testing::TestWithParam<HalfParam> {
  protected:
   void SetUp() override {
-    const auto [isa, pairs, elem] = GetParam();
-    force_isa(isa);
-    allow_bf16_dot(pairs);
-    if (isa != current_isa() || pairs != uses_bf16_dot()) GTEST_SKIP() << "this machine lacks the instructions";
+    if (!use(std::get<0>(GetParam()))) GTEST_SKIP() << test::kNoInstructions;
   }
-  void TearDown() override {
-    force_isa(best_isa());
-    allow_bf16_dot(true);
-  }
-  Elem elem() const { return std::get<2>(GetParam()); }
+  Elem elem() const { return std::get<1>(GetParam()); }
+
+ private:
+  const RestoreFeatures restore_;
 };
 
 }  // namespace frazil::kernel

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {
@@ -52,19 +52,16 @@ void expect_numbers(int bits, int64_t count, int64_t block, ZeroPoints zeros) {
 }
 
 TEST(Nbits, UnpacksEachNumber) {
-  for (const Isa isa : isas()) {
-    force_isa(isa);
-    if (current_isa() != isa) continue;
+  on_every_isa([] {
     for (const int bits : {2, 4, 8}) {
       for (const auto& [count, block] : {std::pair{16, 16}, {1, 16}, {31, 16}, {33, 32}, {300, 64}, {257, 128}}) {
         for (const ZeroPoints zeros : {ZeroPoints::middle, ZeroPoints::packed, ZeroPoints::real}) {
-          SCOPED_TRACE(::testing::Message() << name_of(isa) << ": " << count << " of " << bits << " bits by " << block);
+          SCOPED_TRACE(::testing::Message() << count << " of " << bits << " bits by " << block);
           expect_numbers(bits, count, block, zeros);
         }
       }
     }
-  }
-  force_isa(best_isa());
+  });
 }
 
 struct ProductCase {

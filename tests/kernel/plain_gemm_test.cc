@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "kernel/contract/gemm_kernel.h"
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {
@@ -56,20 +56,16 @@ void expect_sums_in_order(int64_t m, int64_t n, int64_t k, const Steps& s) {
 TEST(PlainGemm, SumsInTheOrderOfK) {
   const int64_t sizes[][3] = {{1, 1, 1},  {0, 3, 2},    {3, 0, 2},     {2, 3, 0},    {4, 16, 8},
                               {5, 17, 9}, {7, 31, 127}, {3, 300, 129}, {1, 600, 40}, {9, 5, 260}};
-  for (const Isa isa : isas()) {
-    force_isa(isa);
-    if (current_isa() != isa) continue;
+  on_every_isa([&] {
     for (const auto& [m, n, k] : sizes) {
       for (const Steps& s : {Steps{k, 1, n, 1}, Steps{1, m, 1, k}}) {
-        SCOPED_TRACE(::testing::Message()
-                     << name_of(isa) << ": " << m << " x " << n << " x " << k << ", step " << s.b_col);
+        SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k << ", step " << s.b_col);
         expect_sums_in_order<double>(m, n, k, s);
         expect_sums_in_order<std::uint32_t>(m, n, k, s);
         expect_sums_in_order<std::uint64_t>(m, n, k, s);
       }
     }
-  }
-  force_isa(best_isa());
+  });
 }
 
 TEST(PlainGemm, ServesWideTypes) {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/on_isa.h"
 #include "kernel/random_values.h"
-#include "kernel/simd/isa.h"
 
 namespace frazil::kernel {
 namespace {
@@ -66,15 +66,13 @@ void check_reduce(Elem elem) {
         continue;
       }
       ASSERT_TRUE(reduce(op, elem, x.data(), y.data(), s.outer, s.extent, s.inner));
-      for (Isa isa : isas()) {
-        force_isa(isa);
+      on_every_isa([&] {
         std::vector<T> again(y.size(), T(77));
         reduce(op, elem, x.data(), again.data(), s.outer, s.extent, s.inner);
         if (!y.empty()) {
-          EXPECT_EQ(0, std::memcmp(y.data(), again.data(), y.size() * sizeof(T))) << name_of(isa);
+          EXPECT_EQ(0, std::memcmp(y.data(), again.data(), y.size() * sizeof(T)));
         }
-      }
-      force_isa(best_isa());
+      });
       for (int64_t i = 0; i < s.outer * s.inner; ++i) {
         const T* at = x.empty() ? nullptr : x.data() + i / s.inner * s.extent * s.inner + i % s.inner;
         const T want = naive_reduce(op, at, s.extent, s.inner), got = y[static_cast<std::size_t>(i)];
@@ -145,9 +143,7 @@ void check_arg(Elem elem) {
     }
     for (Arg op : {Arg::max, Arg::min}) {
       for (bool last : {false, true}) {
-        for (Isa isa : isas()) {
-          force_isa(isa);
-          if (current_isa() != isa) continue;
+        on_every_isa([&] {
           std::vector<int64_t> y(static_cast<std::size_t>(s.outer * s.inner), -1);
           ASSERT_TRUE(arg_reduce(op, last, elem, x.data(), y.data(), s.outer, s.extent, s.inner));
           for (int64_t i = 0; i < s.outer * s.inner; ++i) {
@@ -159,11 +155,10 @@ void check_arg(Elem elem) {
             }
             EXPECT_EQ(y[static_cast<std::size_t>(i)], want);
           }
-        }
+        });
       }
     }
   }
-  force_isa(best_isa());
 }
 
 TEST(Reduce, Arg) {

@@ -84,7 +84,7 @@ class OwnFile : public testing::Test {
   ~OwnFile() override {
     unsetenv("XDG_CACHE_HOME");
     std::filesystem::remove_all(folder_);
-    forget_tuning(current_isa());
+    forget_tuning(features().isa);
   }
   const std::string folder_;
 };
@@ -93,7 +93,7 @@ TEST_F(OwnFile, IsUsedUnlessTurnedOff) {
   const TuningKey key = tuning_key();
   ASSERT_TRUE(save_tuning(tuning_path(key), numbered(), key));
   ASSERT_TRUE(use_tuning("off"));
-  EXPECT_EQ(tuning().conv, reference_tuning(current_isa()).conv);
+  EXPECT_EQ(tuning().conv, reference_tuning(features().isa).conv);
   ASSERT_TRUE(use_tuning(""));
   EXPECT_EQ(tuning().conv, numbered().conv);
 }
@@ -103,7 +103,7 @@ TEST_F(OwnFile, IsLeftAloneWhereItIsDamaged) {
   ASSERT_TRUE(save_tuning(tuning_path(key), numbered(), key));
   std::ofstream(tuning_path(key), std::ios::app) << "more";
   EXPECT_TRUE(use_tuning(""));
-  EXPECT_EQ(tuning().conv, reference_tuning(current_isa()).conv);
+  EXPECT_EQ(tuning().conv, reference_tuning(features().isa).conv);
   const Status named = use_tuning(tuning_path(key));
   ASSERT_FALSE(named);
   EXPECT_EQ(named.error().code, Code::bad_input);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernel/simd/isa.h"
+#include "kernel/on_isa.h"
 #include "plan/plan.h"
 #include "suite/tiers.h"
 
@@ -100,11 +100,8 @@ TEST_P(AttendKernel, GivesWhatTheBodyGives) {
   EXPECT_EQ(steps_of(*tier.executable, Kernel::attention), 1);
   for (const Extents& extents : kExtents) {
     SCOPED_TRACE(fmt::format("{} queries, {} keys", extents.at("S"), extents.at("T")));
-    for (const auto isa : kernel::isas()) {
-      kernel::force_isa(isa);
-      EXPECT_TRUE(run_beside_reference(*tier.session, graph, inputs_for(graph, extents, 3), sum_of(70)));
-    }
-    kernel::force_isa(kernel::best_isa());
+    kernel::on_every_isa(
+        [&] { EXPECT_TRUE(run_beside_reference(*tier.session, graph, inputs_for(graph, extents, 3), sum_of(70))); });
   }
 }
 INSTANTIATE_TEST_SUITE_P(Attention, AttendKernel, testing::ValuesIn(kKernelCases),

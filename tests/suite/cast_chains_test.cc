@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/simd/isa.h"
+#include "kernel/on_isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -73,12 +73,7 @@ void expect_on_all(const Graph& graph, const std::vector<Datum>& inputs, bool co
   SCOPED_TRACE(print(graph));
   const auto want = run_on_reference(graph, inputs);
   ASSERT_TRUE(want) << want.error().message;
-  for (const kernel::Isa isa : kernel::isas()) {
-    kernel::force_isa(isa);
-    SCOPED_TRACE(std::string(kernel::name_of(isa)));
-    expect_bits(graph, inputs, *want);
-  }
-  kernel::force_isa(kernel::best_isa());
+  kernel::on_every_isa([&] { expect_bits(graph, inputs, *want); });
   if (compiled) run_compiled(graph, inputs, want);
 }
 

@@ -1,4 +1,4 @@
-// What the environment asks of the suite: an instruction set, and threads that share all steps.
+// What the environment asks of the suite: CPU features, and threads that share all steps.
 #include <gtest/gtest.h>
 
 #include "base/knobs.h"
@@ -9,10 +9,10 @@
 namespace frazil::test {
 namespace {
 
-/// Each test begins with the instruction set of FRAZIL_ISA, whatever the one before has left.
+/// Each test begins with the CPU features of FRAZIL_ISA, whatever the one before has left.
 class UseIsa : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo&) override {
-    kernel::force_isa(kernel::isa_from_name(knobs()->isa).value_or(kernel::best_isa()));
+    kernel::force_features(knobs()->features.value_or(kernel::supported_features()));
   }
 };
 
@@ -21,7 +21,7 @@ class FromKnobs : public ::testing::Environment {
     ASSERT_TRUE(knobs()) << knobs().error().message;
     ::testing::UnitTest::GetInstance()->listeners().Append(new UseIsa);
     if (threads_of_run() == 1) return;
-    for (const kernel::Isa isa : kernel::isas()) {
+    for (const Isa isa : kernel::isas()) {
       kernel::Tuning tuning = kernel::reference_tuning(isa);
       tuning.wake = kernel::kLeastConstant;
       kernel::install_tuning(isa, tuning);

@@ -65,7 +65,7 @@ std::string object(bool text = false) {
   const code::LoopForm form{{code::InnerStep::dense, code::InnerStep::dense, code::InnerStep::dense}};
   return exec::native_module()
       .value()
-      ->compile({.isa = std::string(kernel::name_of(kernel::best_isa())),
+      ->compile({.isa = std::string(name_of(kernel::supported_features().isa)),
                  .name = "add",
                  .loop = &code,
                  .form = form,

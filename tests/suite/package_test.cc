@@ -6,7 +6,7 @@
 #include <string>
 
 #include "code/weights/weight_store.h"
-#include "kernel/simd/isa.h"
+#include "kernel/on_isa.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -117,12 +117,11 @@ TEST_F(Packages, DamagedOnesAreRefused) {
 }
 
 TEST_F(Packages, OfOtherInstructionsAreRefused) {
-  const kernel::Isa before = kernel::current_isa();
-  if (before == kernel::Isa::base) GTEST_SKIP() << "there are no others";
+  const kernel::RestoreFeatures restore;
+  if (kernel::features().isa == Isa::base) GTEST_SKIP() << "there are no others";
   write();
-  kernel::force_isa(kernel::Isa::base);
+  kernel::force_features(CpuFeatures::all_of(Isa::base));
   const auto opened = exec::open_package(file_);
-  kernel::force_isa(before);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::unsupported);
   EXPECT_THAT(opened.error().message, HasSubstr("compile the model here"));

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/simd/isa.h"
+#include "kernel/on_isa.h"
 #include "paths.h"
 #include "suite/tiers.h"
 
@@ -69,14 +69,7 @@ Places best(const Floats& row, std::size_t k, bool largest) {
   return order;
 }
 
-class Select : public ::testing::TestWithParam<kernel::Isa> {
- protected:
-  void SetUp() override {
-    kernel::force_isa(GetParam());
-    if (kernel::current_isa() != GetParam()) GTEST_SKIP() << kNoInstructions;
-  }
-  void TearDown() override { kernel::force_isa(kernel::best_isa()); }
-};
+class Select : public kernel::OnIsa {};
 
 std::vector<Datum> run(const Tier0& tier, const std::vector<Datum>& inputs) {
   auto got = tier.session->run(inputs);
@@ -259,8 +252,7 @@ TEST_P(Select, NonMaxSuppression) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::ValuesIn(kernel::isas()),
-                         [](const auto& isa) { return std::string(kernel::name_of(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(Isas, Select, ::testing::ValuesIn(kernel::isas()), kernel::name_of_isa);
 
 /// The packed part of a weight must be the part that this iteration or run reads.
 TEST(PartsOfWeights, AreTheOnesThatTheRunNames) {

@@ -40,11 +40,11 @@ inline std::vector<Datum> random_inputs(const Graph& graph) {
 class EagerSharing {
  public:
   EagerSharing() : before_(kernel::tuning()) {
-    kernel::Tuning table = kernel::reference_tuning(kernel::current_isa());
+    kernel::Tuning table = kernel::reference_tuning(kernel::features().isa);
     table.wake = 1000;
-    kernel::install_tuning(kernel::current_isa(), table);
+    kernel::install_tuning(kernel::features().isa, table);
   }
-  ~EagerSharing() { kernel::install_tuning(kernel::current_isa(), before_); }
+  ~EagerSharing() { kernel::install_tuning(kernel::features().isa, before_); }
   EagerSharing(const EagerSharing&) = delete;
   EagerSharing& operator=(const EagerSharing&) = delete;
 

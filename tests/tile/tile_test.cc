@@ -13,7 +13,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kernel/simd/isa.h"
 #include "tile_testing.h"
 
 namespace frazil::kernel {
@@ -372,19 +371,6 @@ TEST(TileFn, NothingHappensForNoElements) {
   for (ScalarOp op : {ScalarOp::add, ScalarOp::exp, ScalarOp::pow, ScalarOp::select}) {
     tile_fn(op, Elem::f32, 0)(nullptr, std::vector<const void*>(3).data(), 0);
   }
-}
-
-TEST(Isa, NamesAndForcing) {
-  for (Isa isa : isas()) EXPECT_EQ(isa_from_name(name_of(isa)), isa);
-  EXPECT_EQ(isa_from_name("avx"), std::nullopt);
-  Isa before = current_isa();
-  force_isa(Isa::base);
-  EXPECT_EQ(current_isa(), Isa::base);
-  for (const Isa wider : {isas().back(), Isa::neon}) {
-    force_isa(wider);
-    EXPECT_EQ(current_isa(), best_isa());
-  }
-  force_isa(before);
 }
 
 TEST(Fill, RepeatsAnElement) {

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/elem.h"
-#include "kernel/simd/isa.h"
+#include "kernel/on_isa.h"
 
 // What the tests of the tile functions share: element types, operands, comparison.
 namespace frazil::kernel {
@@ -155,19 +155,6 @@ double distance(T a, T b) {
   using I = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   I x = std::bit_cast<I>(std::fabs(a)), y = std::bit_cast<I>(std::fabs(b));
   return std::signbit(a) == std::signbit(b) ? std::fabs(double(x - y)) : double(x) + double(y);
-}
-
-/// Runs `check` on every instruction set that this machine has.
-template <class Check>
-void on_every_isa(Check check) {
-  Isa before = current_isa();
-  for (Isa isa : isas()) {
-    if (isa > best_isa()) continue;
-    force_isa(isa);
-    SCOPED_TRACE(std::string(name_of(isa)));
-    check();
-  }
-  force_isa(before);
 }
 
 using TileTypes = ::testing::Types<Bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,

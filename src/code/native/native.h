@@ -62,7 +62,7 @@ std::string key_of(const TileCode& code, bool numbers = false);
 
 /// What a code generator is asked for.
 struct NativeRequest {
-  std::string isa;   ///< as FRAZIL_ISA: the instructions that may be used, and whose vector functions
+  std::string isa;   ///< name of an Isa: the instructions that may be used, and whose vector functions
   std::string name;  ///< of the function that the object defines
   const TileCode* loop = nullptr;
   LoopForm form;

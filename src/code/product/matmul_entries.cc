@@ -74,7 +74,7 @@ std::optional<NativeProduct> row_product(const kernel::GemmKernel& kernel, const
   const bool packed = g.packed_b != nullptr;
   if (kernel.a != Elem::f32 || kernel.b != Elem::f32 || kernel.c != Elem::f32 || g.m != 1) return std::nullopt;
   if (!packed && g.b_col != 1) return std::nullopt;
-  if (!kernel::sums_in_chains(g.n, g.k, packed, kernel::lanes_of(kernel::current_isa()))) return std::nullopt;
+  if (!kernel::sums_in_chains(g.n, g.k, packed, lanes_of(kernel::features().isa))) return std::nullopt;
   NativeProduct product{.k = g.k, .n = g.n, .a_step = g.a_col, .b_row = g.b_row, .b_panel = kernel::kPanelCols};
   product.b = 1;
   product.slope = g.slope;

@@ -153,7 +153,7 @@ Chunks chunks_of_rows(const Call& c, int64_t n, int64_t rows) {
 void f32_rows(Call c, int64_t n, int64_t begin, int64_t end, std::byte* scratch) {
   Product& g = c.g;
   const bool packed = g.packed_b != nullptr, adjacent = c.b_col == 1 || n == 1;
-  const bool in_chains = g.m == 1 && sums_in_chains(n, g.k, packed, lanes_of(current_isa()));
+  const bool in_chains = g.m == 1 && sums_in_chains(n, g.k, packed, lanes_of(features().isa));
   if (packed) return in_chains ? single_row(g, n) : product_rows(g, begin, end, scratch);
   if (!adjacent && c.b_row == 1 && g.a_col == 1 && g.m <= kDotRows) return dot_rows(c, begin, end);
   if (!adjacent) return by_chunks(c, packed_chunks(g), begin, end, scratch);

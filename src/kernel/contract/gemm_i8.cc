@@ -201,9 +201,9 @@ struct Parts {
 
 void run(const ByteProduct& g, int64_t begin, int64_t end, const ProductScratch& s) {
 #if defined(__x86_64__)
-  if (current_isa() == Isa::avx512 && uses_byte_dot()) return isa_avx512vnni::gemm_i8_packed(g, begin, end, s);
+  if (features().byte_dot) return isa_avx512vnni::gemm_i8_packed(g, begin, end, s);
 #elif defined(__aarch64__)
-  if (current_isa() == Isa::neon && uses_byte_dot()) return isa_neondot::gemm_i8_packed(g, begin, end, s);
+  if (features().byte_dot) return isa_neondot::gemm_i8_packed(g, begin, end, s);
 #endif
   FRAZIL_DISPATCH(gemm_i8_packed(g, begin, end, s));
 }

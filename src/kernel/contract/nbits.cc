@@ -11,7 +11,7 @@ void unpack_row(const PackedRow& row, float* to) noexcept { FRAZIL_DISPATCH(unpa
 bool has_nbits_product(const PackedRow& column) noexcept {
   const std::int64_t block = column.block;
   const bool fits = block == 32 || block == 64 || (block > 0 && block % kNBitsStep == 0);
-  return fits && column.bits == 4 && column.count % block == 0 && current_isa() == Isa::avx512;
+  return fits && column.bits == 4 && column.count % block == 0 && features().isa == Isa::avx512;
 }
 
 void nbits_arrange(const float* a, std::int64_t m, std::int64_t k, float* to) noexcept {

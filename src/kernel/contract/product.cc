@@ -134,8 +134,7 @@ void product_rows(const Product& g, int64_t begin, int64_t end, void* scratch) n
   if (begin >= end || g.n <= 0) return;
   const ProductScratch parts = Parts(g.elem, g.m, g.k, g.runs.point != nullptr ? g.runs.taps : 0, scratch).at;
 #if defined(__x86_64__)
-  if (g.pairs && g.elem == Elem::bf16 && current_isa() == Isa::avx512 && uses_bf16_dot())
-    return isa_avx512bf16::product_rows(g, begin, end, parts);
+  if (g.pairs && g.elem == Elem::bf16 && features().bf16_dot) return isa_avx512bf16::product_rows(g, begin, end, parts);
 #endif
   FRAZIL_DISPATCH(product_rows(g, begin, end, parts));
 }

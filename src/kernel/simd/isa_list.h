@@ -7,7 +7,7 @@
 #define FRAZIL_FOR_ISAS(X) X(isa_base) X(isa_avx2) X(isa_avx512)
 #define FRAZIL_DISPATCH(...)                                \
   do {                                                      \
-    switch (current_isa()) {                                \
+    switch (features().isa) {                               \
       case Isa::avx512: return isa_avx512::__VA_ARGS__;     \
       case Isa::avx2: return isa_avx2::__VA_ARGS__;         \
       default: return isa_base::__VA_ARGS__;                \
@@ -17,7 +17,7 @@
 #define FRAZIL_FOR_ISAS(X) X(isa_base) X(isa_neon)
 #define FRAZIL_DISPATCH(...)                                \
   do {                                                      \
-    if (current_isa() == Isa::neon) return isa_neon::__VA_ARGS__; \
+    if (features().isa == Isa::neon) return isa_neon::__VA_ARGS__; \
     return isa_base::__VA_ARGS__;                           \
   } while (false)
 #else

@@ -233,7 +233,7 @@ void fit(const std::vector<Row>& rows, std::vector<double>& x) {
 }  // namespace
 
 MeasuredTuning measure_tuning() {
-  MeasuredTuning result{.tuning = reference_tuning(current_isa()), .checks = {}};
+  MeasuredTuning result{.tuning = reference_tuning(features().isa), .checks = {}};
   const std::vector<Probe> all = probes();
   std::vector<Row> rows;
   for (const Probe& probe : all) {

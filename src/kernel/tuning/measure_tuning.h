@@ -19,7 +19,7 @@ struct MeasuredTuning {
   std::vector<TuningCheck> checks;
 };
 
-/// Measures what the constants of a table are made from, on the calling thread with current_isa(), and fits the table
+/// Measures what the constants of a table are made from, on the calling thread with features(), and fits the table
 /// to it: the sum of squared relative errors is least, with no constant below 0. Takes about two seconds. A constant
 /// that no measurement tells (`wake` on a machine of one core) keeps its reference. Throws std::bad_alloc.
 MeasuredTuning measure_tuning();

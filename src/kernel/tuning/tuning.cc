@@ -124,7 +124,7 @@ const Tuning& reference_tuning(Isa isa) {
 }
 
 const Tuning& tuning() {
-  const Isa isa = current_isa();
+  const Isa isa = features().isa;
   const Tuning* own = installed().of[static_cast<std::size_t>(isa)].load(std::memory_order_acquire);
   return own != nullptr ? *own : reference_tuning(isa);
 }

@@ -99,7 +99,7 @@ Result<Tuning> read_own(const std::string& path, const TuningKey& key) {
 
 }  // namespace
 
-TuningKey tuning_key() { return {cpu_name(), current_isa(), current_isa() == isas().back() && uses_byte_dot()}; }
+TuningKey tuning_key() { return {cpu_name(), features().isa, features().byte_dot}; }
 
 std::string tuning_text(const Tuning& tuning, const TuningKey& key) {
   std::string text = fmt::format("{}\n{}", kVersion, key_text(key));

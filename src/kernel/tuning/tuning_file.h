@@ -14,7 +14,7 @@ struct TuningKey {
   Isa isa = Isa::base;
   bool byte_dot = false;
 };
-/// Of this machine, with current_isa().
+/// Of this machine, with features().
 TuningKey tuning_key();
 
 /// A table as text: its version, its key, a line for each constant and a check sum.
@@ -29,9 +29,9 @@ std::string tuning_path(const TuningKey& key);
 /// the file. Sets the process's umask meanwhile: for programs of one thread.
 Status save_tuning(const std::string& path, const Tuning& tuning, const TuningKey& key);
 
-/// Installs for current_isa() what the knob FRAZIL_TUNING says: a file, "off", or empty for the user's own. A bad file
-/// is an error if it was named. Where it is the user's own it is left alone with a warning, also if it belongs to
-/// another user.
+/// Installs for the vector set in use what the knob FRAZIL_TUNING says: a file, "off", or empty for the user's own. A
+/// bad file is an error if it was named. Where it is the user's own it is left alone with a warning, also if it belongs
+/// to another user.
 Status use_tuning(std::string_view knob);
 
 }  // namespace frazil::kernel
