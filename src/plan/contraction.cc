@@ -15,11 +15,11 @@ bool has_whole_bytes(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.in, whole) && std::ranges::all_of(node.out, whole);
 }
 
-bool fits(const Space& space, const ScalarTape& tape, std::size_t operands) {
+bool fits(const Space& space, const ScalarTape& tape, std::size_t operands, std::size_t results) {
   const auto few = [](const auto& list) { return list.size() <= kMaxSpaceAxes; };
   return few(space.axes) && operands <= kMaxSpaceOperands && space.reads.size() <= operands &&
-         tape.code.size() <= kMaxSpaceInstructions && tile_serves(tape, operands) &&
-         std::ranges::all_of(space.reads, few);
+         results <= std::min(kMaxSpaceFolds, space.folds.size()) && tape.code.size() <= kMaxSpaceInstructions &&
+         tile_serves(tape, operands) && std::ranges::all_of(space.reads, few);
 }
 
 class Writer {
@@ -67,7 +67,8 @@ std::optional<BoundContraction> bind_contraction(Graph& graph, NodeId id) {
   const std::size_t symbols = graph.scope().symbol_count(), operands = node.in.size();
   const auto space = space_of(graph, id);
   const ScalarTape tape = tape_of(graph, id);
-  if (!space || graph.scope().symbol_count() != symbols || !fits(*space, tape, operands)) return std::nullopt;
+  if (!space || graph.scope().symbol_count() != symbols || !fits(*space, tape, operands, node.out.size()))
+    return std::nullopt;
   BoundContraction bound;
   Writer(*space, bound).write(tape, operands);
   const auto elem = [&](Value v) { return v ? graph.type(v).elem : Elem::u8; };

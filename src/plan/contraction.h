@@ -17,6 +17,7 @@ struct BoundContraction {
 /// What the kernel has room for.
 inline constexpr std::size_t kMaxSpaceAxes = 12;  ///< of the space, and of an operand
 inline constexpr std::size_t kMaxSpaceOperands = 4;
+inline constexpr std::size_t kMaxSpaceFolds = 2;
 inline constexpr std::size_t kMaxSpaceInstructions = 24;
 
 /// Nothing for nodes that are no contraction, that tell extents only when they run, or whose types or sizes the kernel

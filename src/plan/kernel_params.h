@@ -317,7 +317,7 @@ struct Contraction {
   std::vector<std::vector<Index>> reads;    ///< of each operand
   Index report;
   std::vector<Elem> from, to;  ///< element types of the operands and results; u8 for one that is absent
-  std::vector<Fold> folds;     ///< one per result
+  std::vector<Fold> folds;     ///< one per result, and for those that the node leaves out at the end
   bool last_wins = false;
   ScalarTape body;
   static void fields(auto& self, auto&& v) {

@@ -98,8 +98,8 @@ struct Emits;
 struct KernelEntry {
   CompiledStep step;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;
-  const Emits* emits =
-      nullptr;  ///< what a code generator can write out of it (code/native/native_plan.h); null: nothing
+  /// What a code generator can write out of it (code/native/native_plan.h); null: nothing.
+  const Emits* emits = nullptr;
 };
 
 /// An entry whose code is a P and whose state is an S, made anew by each `prepare`.

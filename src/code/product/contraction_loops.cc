@@ -1,5 +1,6 @@
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/poll_throttle.h"
 #include "code/product/contraction_space.h"
@@ -76,20 +77,20 @@ Status prepare_body(Prepare& cx, const LoopsCode& code, const ConcreteSpace& spa
                     const std::int64_t& n, TileState& tiles) {
   static constexpr std::int64_t kOne = 1;
   const std::span<const std::int64_t> run(&n, 1), one(&kOne, 1);
-  std::vector<OperandShape> in, out;
+  OperandShape in[kMaxSpaceOperands + kMaxSpaceFolds], out[kMaxSpaceFolds];
+  std::size_t operands = 0, results = 0;
   for (int k = 0; k < space.operands; ++k) {
     const std::int64_t& step = s.along < 0 ? kOne : space.reads[k].place.factor[s.along];
     const bool varies = s.along >= 0 && step != 0;
-    in.push_back(
-        {true, code.body.operands[static_cast<std::size_t>(k)].elem, varies ? run : one, {&step, 1}, step == 1});
+    in[operands++] = {true, space.reads[k].elem, varies ? run : one, {&step, 1}, step == 1};
   }
   for (const FoldCode& f : code.folds) {
     const OperandShape held{true, f.folded, run, one, true};
-    out.push_back(held);
-    if (accumulates(f.fold)) in.push_back(held);
+    out[results++] = held;
+    if (accumulates(f.fold)) in[operands++] = held;
   }
   Prepare own = cx;
-  own.in = in, own.out = out, own.domain = run;
+  own.in = std::span(in).first(operands), own.out = std::span(out).first(results), own.domain = run;
   FRAZIL_CHECK(prepare_tiles(own, code.body, tiles, true));
   cx.scratch_bytes = own.scratch_bytes;
   cx.awaits_code = own.awaits_code;
@@ -289,7 +290,7 @@ LoopsCode compile_loops(const params::Contraction& p, const std::shared_ptr<Nati
   for (const Elem elem : p.from) loads.push_back(load(elem));
   const std::uint32_t value = body.inline_tape(p.body, loads, {});
   const Elem type = p.body.code.back().type;
-  for (std::size_t k = 0; k < p.folds.size(); ++k) {
+  for (std::size_t k = 0; k < p.to.size(); ++k) {
     FoldCode f{.fold = p.folds[k], .folded = folded_elem(p.folds[k], type, p.to[k]), .elem = p.to[k]};
     const Elem done = is_extreme_place(f.fold) ? Elem::i64 : f.folded;
     if (done != compute_elem(f.elem)) f.finish = kernel::cast_fn(done, compute_elem(f.elem));

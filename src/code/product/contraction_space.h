@@ -123,7 +123,6 @@ struct FoldCode {
   Elem elem = Elem::f32;            ///< of the result
   kernel::TileFn finish = nullptr;  ///< to the result's compute type; null: it is that
 };
-inline constexpr std::size_t kMaxSpaceFolds = 2;
 
 /// The body on a run of results, whose operands are those of the space and then what is held of folds that accumulate.
 /// Its results are the next to be held or, where an extreme's place is sought, values.
