@@ -1,42 +1,34 @@
 #include "code/entries.h"
 
+#include <concepts>
 #include <optional>
+#include <utility>
 
 namespace frazil::code {
 namespace {
 
 using Native = std::shared_ptr<NativeSource>;
 
-/// The entries of families that are no products.
+template <class P>
+concept IsProduct = requires(ProductParams<P> product) { entry_of(std::move(product)); };
+/// Families that the session runs itself, and fused kernels, which are no family.
+template <class P>
+concept HasNoEntry = std::same_as<P, params::Reference> || std::same_as<P, params::Opaque> ||
+                     std::same_as<P, params::Pack> || std::same_as<P, params::Fused>;
+
+/// The entry of a family.
 struct HandEntries {
-  std::optional<KernelEntry> operator()(const params::Copy&) const { return copy_entry(); }
-  std::optional<KernelEntry> operator()(const params::Fill&) const { return fill_entry(); }
-  std::optional<KernelEntry> operator()(const params::Edges& p) const { return edges_entry(p); }
-  std::optional<KernelEntry> operator()(const params::MatMulNBits& p) const { return matmul_nbits_entry(p); }
-  std::optional<KernelEntry> operator()(const params::ConvTranspose& p) const { return conv_transpose_entry(p); }
-  std::optional<KernelEntry> operator()(const params::MaxPool& p) const { return max_pool_entry(p); }
-  std::optional<KernelEntry> operator()(const params::AveragePool& p) const { return average_pool_entry(p); }
-  std::optional<KernelEntry> operator()(const params::GlobalPool& p) const { return global_pool_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Reduce& p) const { return reduce_entry(p); }
-  std::optional<KernelEntry> operator()(const params::ArgReduce& p) const { return arg_reduce_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Softmax& p) const { return softmax_entry(p); }
-  std::optional<KernelEntry> operator()(const params::LayerNorm& p) const { return layer_norm_entry(p); }
-  std::optional<KernelEntry> operator()(const params::BatchNorm& p) const { return batch_norm_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Lstm& p) const { return lstm_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Gru& p) const { return gru_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Attention& p) const { return attention_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Rotary& p) const { return rotary_entry(p); }
-  std::optional<KernelEntry> operator()(const params::Contraction& p) const { return contraction_entry(p, native); }
-  std::optional<KernelEntry> operator()(const params::MatMul& p) const {
-    return matmul_entry({.params = p, .operands = all});
+  template <class P>
+  std::optional<KernelEntry> operator()(const P& p) const {
+    if constexpr (HasNoEntry<P>)
+      return std::nullopt;
+    else if constexpr (IsProduct<P>)
+      return entry_of(ProductParams<P>{.params = p, .operands = all});
+    else if constexpr (requires { entry_of(p, native); })
+      return entry_of(p, native);
+    else
+      return entry_of(p);
   }
-  std::optional<KernelEntry> operator()(const params::Gemm& p) const {
-    return gemm_entry({.params = p, .operands = all});
-  }
-  std::optional<KernelEntry> operator()(const params::Conv& p) const {
-    return conv_entry({.params = p, .operands = all});
-  }
-  std::optional<KernelEntry> operator()(const auto&) const { return std::nullopt; }
 
   OperandRange all;  ///< of the call
   const Native& native;
@@ -65,9 +57,9 @@ ProductParams<P> product_of(const FusedKernel& kernel, const Native& native) {
 std::optional<KernelEntry> fused_entry(const FusedKernel& kernel, const Native& native) {
   if (!kernel.producer) return tile_entry(kernel, native);
   switch (kernel_of(kernel.producer->params)) {
-    case Kernel::matmul: return matmul_entry(product_of<params::MatMul>(kernel, native));
-    case Kernel::gemm: return gemm_entry(product_of<params::Gemm>(kernel, native));
-    case Kernel::conv: return conv_entry(product_of<params::Conv>(kernel, native));
+    case Kernel::matmul: return entry_of(product_of<params::MatMul>(kernel, native));
+    case Kernel::gemm: return entry_of(product_of<params::Gemm>(kernel, native));
+    case Kernel::conv: return entry_of(product_of<params::Conv>(kernel, native));
     default: return std::nullopt;
   }
 }

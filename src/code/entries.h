@@ -14,33 +14,33 @@ std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
                                               const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs,
                                               const std::shared_ptr<NativeSource>& native = nullptr);
 
-// One per family; private to code/*_entr*.cc.
+// One per family; private to code/*/*_entr*.cc.
 KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native);
-KernelEntry matmul_entry(ProductParams<params::MatMul> params);
-KernelEntry gemm_entry(ProductParams<params::Gemm> params);
-KernelEntry conv_entry(ProductParams<params::Conv> params);
+KernelEntry entry_of(ProductParams<params::MatMul> params);
+KernelEntry entry_of(ProductParams<params::Gemm> params);
+KernelEntry entry_of(ProductParams<params::Conv> params);
 KernelEntry conv_nhwc_entry(ProductParams<params::Conv> params);
 KernelEntry conv_integer_entry(ProductParams<params::Conv> params);
 KernelEntry conv_integer_nhwc_entry(ProductParams<params::Conv> params);
-KernelEntry copy_entry();
-KernelEntry fill_entry();
-KernelEntry edges_entry(const params::Edges& params);
-KernelEntry matmul_nbits_entry(const params::MatMulNBits& params);
-KernelEntry conv_transpose_entry(const params::ConvTranspose& params);
-KernelEntry max_pool_entry(const params::MaxPool& params);
-KernelEntry average_pool_entry(const params::AveragePool& params);
+KernelEntry entry_of(const params::Copy& params);
+KernelEntry entry_of(const params::Fill& params);
+KernelEntry entry_of(const params::Edges& params);
+KernelEntry entry_of(const params::MatMulNBits& params);
+KernelEntry entry_of(const params::ConvTranspose& params);
+KernelEntry entry_of(const params::MaxPool& params);
+KernelEntry entry_of(const params::AveragePool& params);
 KernelEntry max_pool_nhwc_entry(const params::MaxPool& params);
 KernelEntry average_pool_nhwc_entry(const params::AveragePool& params);
-KernelEntry global_pool_entry(const params::GlobalPool& params);
-KernelEntry reduce_entry(const params::Reduce& params);
-KernelEntry arg_reduce_entry(const params::ArgReduce& params);
-KernelEntry softmax_entry(const params::Softmax& params);
-KernelEntry layer_norm_entry(const params::LayerNorm& params);
-KernelEntry batch_norm_entry(const params::BatchNorm& params);
-KernelEntry lstm_entry(const params::Lstm& params);
-KernelEntry gru_entry(const params::Gru& params);
-KernelEntry attention_entry(const params::Attention& params);
-KernelEntry rotary_entry(const params::Rotary& params);
-KernelEntry contraction_entry(const params::Contraction& params, const std::shared_ptr<NativeSource>& native);
+KernelEntry entry_of(const params::GlobalPool& params);
+KernelEntry entry_of(const params::Reduce& params);
+KernelEntry entry_of(const params::ArgReduce& params);
+KernelEntry entry_of(const params::Softmax& params);
+KernelEntry entry_of(const params::LayerNorm& params);
+KernelEntry entry_of(const params::BatchNorm& params);
+KernelEntry entry_of(const params::Lstm& params);
+KernelEntry entry_of(const params::Gru& params);
+KernelEntry entry_of(const params::Attention& params);
+KernelEntry entry_of(const params::Rotary& params);
+KernelEntry entry_of(const params::Contraction& params, const std::shared_ptr<NativeSource>& native);
 
 }  // namespace frazil::code

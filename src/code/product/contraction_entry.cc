@@ -127,7 +127,7 @@ void SpaceRun::clip(const SpaceRead& read, int axes, const std::int64_t* index, 
   }
 }
 
-KernelEntry contraction_entry(const params::Contraction& p, const std::shared_ptr<NativeSource>& native) {
+KernelEntry entry_of(const params::Contraction& p, const std::shared_ptr<NativeSource>& native) {
   auto code = std::make_shared<ContractionCode>(p, compile_loops(p, native));
   const std::size_t bytes = sizeof(ContractionState) + tile_state_bytes(code->loops.body);
   return {.step = {bytes, &prepare_contraction, std::move(code)}, .run = &run_contraction};

@@ -390,12 +390,12 @@ std::int64_t columns(const S& s) {
 
 }  // namespace
 
-KernelEntry matmul_entry(ProductParams<params::MatMul> params) {
+KernelEntry entry_of(ProductParams<params::MatMul> params) {
   return ProductEntry<params::MatMul, MatMulState, prepare_matmul, columns, run_matmul, row_of_matmul>::make(
       std::move(params));
 }
 
-KernelEntry gemm_entry(ProductParams<params::Gemm> params) {
+KernelEntry entry_of(ProductParams<params::Gemm> params) {
   return ProductEntry<params::Gemm, GemmState, prepare_gemm, columns, run_gemm, row_of_gemm>::make(std::move(params));
 }
 

@@ -100,8 +100,6 @@ void run(const Call& call, const Worker& worker, const State& s, std::int64_t be
 
 }  // namespace
 
-KernelEntry matmul_nbits_entry(const params::MatMulNBits& p) {
-  return make_entry<params::MatMulNBits, State, prepare, run>(p);
-}
+KernelEntry entry_of(const params::MatMulNBits& p) { return make_entry<params::MatMulNBits, State, prepare, run>(p); }
 
 }  // namespace frazil::code

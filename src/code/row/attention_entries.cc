@@ -120,10 +120,10 @@ void run_rotary(const Call& cx, const Worker&, const RotaryState& state, std::in
 
 }  // namespace
 
-KernelEntry attention_entry(const params::Attention& p) {
+KernelEntry entry_of(const params::Attention& p) {
   return make_entry<params::Attention, kernel::Attention, prepare_attention, run_attention>(p);
 }
-KernelEntry rotary_entry(const params::Rotary& p) {
+KernelEntry entry_of(const params::Rotary& p) {
   return make_entry<params::Rotary, RotaryState, prepare_rotary, run_rotary>(p);
 }
 

@@ -117,9 +117,9 @@ void run_edges(const Call& call, const Worker& worker, const EdgesState& s, std:
 
 }  // namespace
 
-KernelEntry copy_entry() { return make_entry<params::Copy, CopyState, prepare_copy, run_copy>({}); }
-KernelEntry fill_entry() { return make_entry<params::Fill, FillState, prepare_fill, run_fill>({}); }
-KernelEntry edges_entry(const params::Edges& p) {
+KernelEntry entry_of(const params::Copy&) { return make_entry<params::Copy, CopyState, prepare_copy, run_copy>({}); }
+KernelEntry entry_of(const params::Fill&) { return make_entry<params::Fill, FillState, prepare_fill, run_fill>({}); }
+KernelEntry entry_of(const params::Edges& p) {
   return make_entry<params::Edges, EdgesState, prepare_edges, run_edges>(p);
 }
 

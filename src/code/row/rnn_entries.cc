@@ -123,10 +123,10 @@ void run_rnn(const Call& cx, const Worker& worker, const RnnState& s, std::int64
 
 }  // namespace
 
-KernelEntry lstm_entry(const params::Lstm& p) {
+KernelEntry entry_of(const params::Lstm& p) {
   return make_entry<params::Lstm, RnnState, prepare_rnn<params::Lstm>, run_rnn<params::Lstm>>(p);
 }
-KernelEntry gru_entry(const params::Gru& p) {
+KernelEntry entry_of(const params::Gru& p) {
   return make_entry<params::Gru, RnnState, prepare_rnn<params::Gru>, run_rnn<params::Gru>>(p);
 }
 

@@ -158,19 +158,19 @@ void run_batch_norm(const Call& call, const Worker&, const BatchNormState& s, st
 
 }  // namespace
 
-KernelEntry reduce_entry(const params::Reduce& p) {
+KernelEntry entry_of(const params::Reduce& p) {
   return make_entry<params::Reduce, ReduceState, prepare_reduce, run_reduce>(p);
 }
-KernelEntry arg_reduce_entry(const params::ArgReduce& p) {
+KernelEntry entry_of(const params::ArgReduce& p) {
   return make_entry<params::ArgReduce, ReduceState, prepare_arg_reduce, run_arg_reduce>(p);
 }
-KernelEntry softmax_entry(const params::Softmax& p) {
+KernelEntry entry_of(const params::Softmax& p) {
   return make_entry<params::Softmax, RowState, prepare_softmax, run_softmax>(p);
 }
-KernelEntry layer_norm_entry(const params::LayerNorm& p) {
+KernelEntry entry_of(const params::LayerNorm& p) {
   return make_entry<params::LayerNorm, RowState, prepare_layer_norm, run_layer_norm>(p);
 }
-KernelEntry batch_norm_entry(const params::BatchNorm& p) {
+KernelEntry entry_of(const params::BatchNorm& p) {
   return make_entry<params::BatchNorm, BatchNormState, prepare_batch_norm, run_batch_norm>(p);
 }
 

@@ -159,24 +159,24 @@ void run_global(const Call& call, const Worker&, const GlobalState& s, std::int6
 
 }  // namespace
 
-KernelEntry conv_entry(ProductParams<params::Conv> params) {
+KernelEntry entry_of(ProductParams<params::Conv> params) {
   if (params.params.zero_points && params.params.channels_last) return conv_integer_nhwc_entry(std::move(params));
   if (params.params.zero_points) return conv_integer_entry(std::move(params));
   if (params.params.channels_last) return conv_nhwc_entry(std::move(params));
   return ProductEntry<params::Conv, ConvState, prepare_conv, positions, run_conv>::make(std::move(params));
 }
-KernelEntry conv_transpose_entry(const params::ConvTranspose& p) {
+KernelEntry entry_of(const params::ConvTranspose& p) {
   return make_entry<params::ConvTranspose, TransposeState, prepare_conv_transpose, run_conv_transpose>(p);
 }
-KernelEntry max_pool_entry(const params::MaxPool& p) {
+KernelEntry entry_of(const params::MaxPool& p) {
   if (p.channels_last) return max_pool_nhwc_entry(p);
   return make_entry<params::MaxPool, PoolState, prepare_max_pool, run_max_pool>(p);
 }
-KernelEntry average_pool_entry(const params::AveragePool& p) {
+KernelEntry entry_of(const params::AveragePool& p) {
   if (p.channels_last) return average_pool_nhwc_entry(p);
   return make_entry<params::AveragePool, PoolState, prepare_average_pool, run_average_pool>(p);
 }
-KernelEntry global_pool_entry(const params::GlobalPool& p) {
+KernelEntry entry_of(const params::GlobalPool& p) {
   return make_entry<params::GlobalPool, GlobalState, prepare_global, run_global>(p);
 }
 
