@@ -16,7 +16,8 @@ constexpr CpuExtension kExtensions[] = {
     {Isa::neon, "dotprod", &CpuFeatures::byte_dot},
 };
 
-/// Whether each machine that has `wide` also has `narrow`. A partial order: avx512 and neon do not include each other.
+/// Returns true if each machine with `wide` also has `narrow`: a partial order, in which neither avx512 nor neon
+/// includes the other.
 constexpr bool includes(Isa wide, Isa narrow) {
   return narrow == wide || narrow == Isa::base || (wide == Isa::avx512 && narrow == Isa::avx2);
 }

@@ -11,7 +11,7 @@ using Native = std::shared_ptr<NativeSource>;
 
 template <class P>
 concept IsProduct = requires(ProductParams<P> product) { entry_of(std::move(product)); };
-/// Families that the session runs itself, and fused kernels, which are no family.
+/// The session runs the first three itself. A fused kernel has tile_entry() or the entry of its producer.
 template <class P>
 concept HasNoEntry = std::same_as<P, params::Reference> || std::same_as<P, params::Opaque> ||
                      std::same_as<P, params::Pack> || std::same_as<P, params::Fused>;

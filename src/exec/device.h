@@ -37,7 +37,7 @@ class Device {
 
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
-  /// What the device compiles the kernel to; null for one that stays on the host. Called while a plan is made.
+  /// Compiles the kernel for the device; null for one that stays on the host. Called while a plan is made.
   virtual std::shared_ptr<const code::CompiledStep> compile(const KernelParams& params,
                                                             const std::shared_ptr<const FusedKernel>& fused,
                                                             std::uint32_t inputs) const = 0;

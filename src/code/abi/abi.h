@@ -80,7 +80,7 @@ struct Worker {
   std::byte* scratch = nullptr;  ///< Prepare::scratch_bytes of its own, aligned to 64
 };
 
-/// What a kernel step was compiled to, and how it is made ready for extents, on the host or a device. Immutable.
+/// Compiled form of a kernel step, for the host or a device. `prepare` makes it ready for extents. Immutable.
 struct CompiledStep {
   std::size_t state_bytes = 0;  ///< of the state, which starts as zeros and is moved nowhere
   Status (*prepare)(Prepare& cx, const void* code, void* state) = nullptr;
@@ -98,7 +98,7 @@ struct Emits;
 struct KernelEntry {
   CompiledStep step;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;
-  /// What a code generator can write out of it (code/native/native_plan.h); null: nothing.
+  /// The part of it for which code can be generated (code/native/native_plan.h); null: none.
   const Emits* emits = nullptr;
 };
 

@@ -75,7 +75,7 @@ struct NativeBody {
   std::size_t instructions() const;
 };
 
-/// What a code generator can write out of a kernel.
+/// The part of a kernel for which code can be generated.
 struct Emits {
   /// The body at the extents that `prepare` last had; nothing where it cannot be written out at these.
   std::optional<NativeBody> (*body)(const void* code, const void* state) = nullptr;

@@ -17,7 +17,7 @@ constexpr std::size_t kBuffer = static_cast<std::size_t>(SpaceLoops::kRun) * kEl
 constexpr std::size_t kBuffersOfFold = 4;
 
 bool is_extreme_place(Fold f) { return f == Fold::argmax || f == Fold::argmin; }
-/// Whether what is held takes part in the next point.
+/// Returns true if each point combines its value with the held one.
 bool accumulates(Fold f) { return f != Fold::only && !is_extreme_place(f); }
 
 ScalarOp op_of(Fold f) {
@@ -48,7 +48,7 @@ void convert(T value, Elem from, Elem to, void* memory) {
   kernel::cast_fn(from, to)(memory, args, 1);
 }
 
-/// What a fold begins with.
+/// Writes the first held value of a fold.
 void identity(const FoldCode& f, void* to) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();  // a cast to integers saturates
   switch (f.fold) {

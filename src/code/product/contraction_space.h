@@ -116,7 +116,7 @@ void prepare_space_product(Prepare& cx, const params::Contraction& p, const Conc
 void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,
                        Elem result, std::int64_t begin, std::int64_t end);
 
-/// How the values of one result are folded.
+/// The fold of one result.
 struct FoldCode {
   Fold fold = Fold::sum;
   Elem folded = Elem::f32;          ///< in which is folded
