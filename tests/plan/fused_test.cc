@@ -177,12 +177,12 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
                    .domain = domain,
                    .weights = weights,
                    .packed = packed};
-  std::vector<std::max_align_t> state(entry->state_bytes / sizeof(std::max_align_t) + 1);
+  std::vector<std::max_align_t> state(entry->step.state_bytes / sizeof(std::max_align_t) + 1);
   std::memset(state.data(), 0, state.size() * sizeof(std::max_align_t));  // padding, too
-  const Status prepared = entry->prepare(cx, entry->code.get(), state.data());
+  const Status prepared = entry->step.prepare(cx, entry->step.code.get(), state.data());
   EXPECT_TRUE(prepared) << prepared.error().message;
   std::vector<std::byte> scratch(cx.scratch_bytes + 64);
-  const code::Call call{pointers.data(), pointers.data() + in.size(), entry->code.get(), state.data(), nullptr};
+  const code::Call call{pointers.data(), pointers.data() + in.size(), entry->step.code.get(), state.data(), nullptr};
   for (std::int64_t u = cx.units; u-- > 0;) entry->run(call, {0, scratch.data()}, u, u + 1);
   std::vector<std::vector<float>> results;
   for (Array& a : out) results.push_back(a.values);
