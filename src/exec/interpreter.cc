@@ -226,7 +226,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
         }
         ++pc;
         break;
-      case kind<step::Halt>(): return std::nullopt;
+      case kind<step::Halt>(): context_.steps_left = left; return std::nullopt;
       default: FRAZIL_CHECK(other_step(plan_.steps[pc])); ++pc;
     }
   }
