@@ -200,6 +200,20 @@ TEST_F(PlanCode, ComesFromAnotherThreadInTheMiddleOfARun) {
   EXPECT_GT(compiled, 0U);
 }
 
+TEST_F(PlanCode, ComesForAPlanWithoutLoops) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  const std::string text = fmt::format(  // in no cache
+      "graph g(%x: f32[2,3]) {{ %a = Mul(%x, f32[] 3.7{}) %b = ReduceSum(%a, i64[1] [1]) {{keepdims = 1}} "
+      "%c = Softmax(%a) %d = Add(%c, %b) return d = %d }}",
+      now % 1'000'000);
+  const auto session = made(text, Tier::adaptive)->open(), tier0 = made(text, Tier::interpreted)->open();
+  for (int run = 0; run < 20'000 && session->counters().entered == 0; ++run) {
+    expect_alike(*session, *tier0, "%x = f32[2,3] [1, 2, 3, 4, 5, 6]");
+    if (run % 2'000 == 0) exec::CompileThread::instance().wait_until_idle();
+  }
+  EXPECT_GT(session->counters().entered, 0u);
+}
+
 struct RowProductCase {
   std::int64_t k, n;
   const char* behind;    ///< what follows the product, up to %out
