@@ -202,21 +202,21 @@ Status Launcher::run_host(StepIndex pc) {
 }
 
 Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
-  const auto& code = executable_.device_step(pc);
+  const auto& compiled = executable_.device_step(pc);
   Prepared& p = prepared_[pc];
   DeviceMemory& devices = memory_.devices();
   if (p.ready == Ready::no) {
     devices.wait(launch.device);  // it may still read the state
-    FRAZIL_CHECK(prepare(pc, *code));
+    FRAZIL_CHECK(prepare(pc, *compiled));
   }
   if (p.ready == Ready::nothing_to_do) return {};
   FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
-  const LaunchCode& own = executable_.launch(pc);
-  find_pointers(own, pointers_.data());
+  const LaunchCode& code = executable_.launch(pc);
+  find_pointers(code, pointers_.data());
   devices.launch(plan_.steps[pc], launch.device,
-                 {.pointers = {pointers_.begin(), pointers_.begin() + own.inputs + own.outputs},
-                  .inputs = own.inputs,
-                  .step = code,
+                 {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},
+                  .inputs = code.inputs,
+                  .step = compiled,
                   .state = p.state,
                   .units = p.units});
   return {};
@@ -289,12 +289,12 @@ code::WeightRef Launcher::weight_of(SlotId s) const {
 }
 
 /// The state of a step's first entry lies with those of the others; of one that came later it has memory of its own.
-std::byte* Launcher::state_of(StepIndex pc, const code::CompiledStep& code) {
+std::byte* Launcher::state_of(StepIndex pc, const code::CompiledStep& compiled) {
   Prepared& p = prepared_[pc];
-  if (p.step == &code) return p.state;
-  if (p.step == nullptr && executable_.is_first(pc, code)) return states_ + executable_.launch(pc).state;
+  if (p.step == &compiled) return p.state;
+  if (p.step == nullptr && executable_.is_first(pc, compiled)) return states_ + executable_.launch(pc).state;
   auto& memory = swapped_states_[pc];
-  memory = std::make_unique<std::byte[]>(code.state_bytes + kAlignment);
+  memory = std::make_unique<std::byte[]>(compiled.state_bytes + kAlignment);
   const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
   return memory.get() + (kAlignment - address % kAlignment) % kAlignment;
 }
@@ -304,14 +304,14 @@ Status Launcher::prepare(StepIndex pc, const code::KernelEntry& entry) {
   return prepare(pc, entry.step);
 }
 
-Status Launcher::prepare(StepIndex pc, const code::CompiledStep& code) {
+Status Launcher::prepare(StepIndex pc, const code::CompiledStep& compiled) {
   const Step& step = plan_.steps[pc];
   const step::Launch& launch = launch_of(pc);
   Prepared& p = prepared_[pc];
   ++context_.counters.prepared;
   invalidate(pc);
-  p.state = state_of(pc, code);
-  p.step = &code;
+  p.state = state_of(pc, compiled);
+  p.step = &compiled;
   FRAZIL_CHECK(read_shapes(step, launch));
   weights_.clear();
   for (SlotId s : launch.in) weights_.push_back(weight_of(s));
@@ -321,7 +321,7 @@ Status Launcher::prepare(StepIndex pc, const code::CompiledStep& code) {
                    .weights = weights_,
                    .fast = context_.fast,
                    .packed = executable_.packed()};
-  if (Status s = code.prepare(cx, code.code.get(), p.state); !s) {
+  if (Status s = compiled.prepare(cx, compiled.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());
   }
   // Extents beside a 0 may be anything: loops over them would take for ever.

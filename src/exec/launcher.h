@@ -69,11 +69,11 @@ class Launcher {
   };
 
   Status prepare(StepIndex pc, const code::KernelEntry& entry);
-  Status prepare(StepIndex pc, const code::CompiledStep& code);
+  Status prepare(StepIndex pc, const code::CompiledStep& compiled);
   Status read_shapes(const Step& step, const step::Launch& launch);
   void share(const code::Prepare& cx, Prepared& p) const;
   std::int64_t grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const;
-  std::byte* state_of(StepIndex pc, const code::CompiledStep& code);
+  std::byte* state_of(StepIndex pc, const code::CompiledStep& compiled);
   void find_pointers(const LaunchCode& code, std::byte** to);
   Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const code::KernelEntry& entry,
                                       std::uint32_t most);

@@ -63,9 +63,9 @@ class OnWanted : public ::testing::TestWithParam<Wanted> {
  private:
   const RestoreFeatures restore_;
 };
-/// With isas(), for kernels that use no extensions.
+/// Tests kernels that use no extensions. Its parameters are isas().
 using OnIsa = OnWanted<Isa>;
-/// With all_features(), for kernels that use some.
+/// Tests kernels that use some. Its parameters are all_features().
 using OnFeatures = OnWanted<CpuFeatures>;
 
 /// "avx512_no_vnni": names of tests have no minus.

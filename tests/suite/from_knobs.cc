@@ -1,4 +1,4 @@
-// What the environment asks of the suite: CPU features, and threads that share all steps.
+// The suite follows the environment: it uses the CPU features and the number of threads that the knobs say.
 #include <gtest/gtest.h>
 
 #include "base/knobs.h"

@@ -135,26 +135,37 @@ class LoopRun {
     for (std::size_t k = 0; k < code_.folds.size(); ++k) begin_fold(k, n);
     if (!s_.nothing) {
       const AxisCounter lines(space_, s_.lines.all());
-      PollThrottle throttle;
       do {
         line(n);
-      } while (lines.next(index_) && !throttle.stop(n * s_.points * s_.instructions));
+      } while (lines.next(index_) && !stop_requested());
       for (const std::int8_t a : s_.lines.all()) index_[a] = 0;
     }
     for (std::size_t k = 0; k < code_.folds.size(); ++k) store(k, n);
   }
 
-  /// All points of the last reduced axis.
+  /// All points of the last reduced axis, or those before the run is stopped.
   void line(std::int64_t n) {
     if (s_.last < 0) return points(inside(n), 1);
-    const SpaceRun first = inside(n);
-    index_[s_.last] = s_.points - 1;
-    const SpaceRun last = inside(n);
+    const std::int64_t most = !by_points_ && is_inside(n) ? std::max<std::int64_t>(1, kLongTile / n) : 1;
+    for (std::int64_t& at = index_[s_.last]; at < s_.points; at += most) {
+      const std::int64_t count = std::min(most, s_.points - at);
+      points(inside(n), count);
+      if (throttle_.stop(n * count * s_.instructions)) break;
+    }
     index_[s_.last] = 0;
-    const auto whole = [&](const SpaceRun& run) { return run.low == 0 && run.high == n; };
-    if (!by_points_ && whole(first) && whole(last)) return points(first, s_.points);  // then all others are, too
-    for (; index_[s_.last] < s_.points; ++index_[s_.last]) points(inside(n), 1);
+  }
+
+  /// Returns true if the run lies inside of all operands at each point of the last reduced axis. Indices are affine:
+  /// its two ends decide.
+  bool is_inside(std::int64_t n) {
+    const auto whole = [&](std::int64_t at) {
+      index_[s_.last] = at;
+      const SpaceRun run = inside(n);
+      return run.low == 0 && run.high == n;
+    };
+    const bool all = whole(s_.points - 1) && whole(0);
     index_[s_.last] = 0;
+    return all;
   }
 
   /// The part of a run that lies inside of all operands.
@@ -272,6 +283,7 @@ class LoopRun {
   std::byte* finished_;
   FoldRun folds_[kMaxSpaceFolds];
   bool by_points_ = false;
+  PollThrottle throttle_;
   std::int64_t index_[kMaxSpaceAxes];
 };
 

@@ -38,7 +38,7 @@ constexpr double kLeastConstant = 1e-6, kMostConstant = 1e9;
 /// Measured on the machines that decision 0095 names; for neon estimated.
 const Tuning& reference_tuning(Isa isa);
 
-/// Of the vector set in use: what was installed for it, else its reference. Thread-safe; the result stays valid.
+/// The table of the vector set in use: the installed one, else the reference. Thread-safe; the result stays valid.
 const Tuning& tuning();
 /// For what is prepared from now on. Thread-safe.
 void install_tuning(Isa isa, const Tuning& tuning);

@@ -14,7 +14,7 @@ struct TuningKey {
   Isa isa = Isa::base;
   bool byte_dot = false;
 };
-/// Of this machine, with features().
+/// The key of this machine, with features().
 TuningKey tuning_key();
 
 /// A table as text: its version, its key, a line for each constant and a check sum.
