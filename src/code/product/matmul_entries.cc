@@ -14,14 +14,17 @@
 namespace frazil::code {
 namespace {
 
-/// A constant B is packed once and kept where more than one row meets it, or the packed form stays in a core's cache:
-/// there, reading the weight where its file has it, across the borders of cache lines, costs twice as much.
+/// Whether to pack a constant B, also where only one row meets it: rows of a file are not aligned, and packed panels
+/// lie in huge pages, in the order in which they are read. `bytes`: of B as it lies.
+bool packs(const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::size_t bytes) {
+  if (kernel.pack_b == nullptr || g.n * g.k < 1024) return false;
+  return g.m > 1 || kernel.always_packs || kernel.packed_b_bytes(g.k, g.n) / 2 <= bytes;
+}
+
 Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g, std::size_t operand) {
-  constexpr std::size_t kNear = std::size_t{3} << 19;
   const WeightRef& weight = cx.weights[operand];
-  if (kernel.pack_b == nullptr || !weight || g.n * g.k < 1024) return {};
+  if (!weight || !packs(kernel, g, cx.in[operand].bytes())) return {};
   const std::size_t bytes = kernel.packed_b_bytes(g.k, g.n);
-  if (g.m < 2 && !kernel.always_packs && (bytes > kNear || bytes / 2 > cx.in[operand].bytes())) return {};
   const PackedMatrices format{kernel.b, g.k, g.n, g.b_row, g.b_col};
   FRAZIL_TRY(g.packed_b, cx.packed.get(weight, format, bytes, [&](std::byte* to) {
     kernel::GemmCall b = g;
@@ -43,7 +46,7 @@ Status pack_stack(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCal
   const WeightRef& weight = cx.weights[operand];
   const auto matrix = static_cast<std::size_t>(g.k * g.n) * byte_size(kernel.b);
   const bool dense = (g.b_col == 1 && g.b_row == g.n) || (g.b_row == 1 && g.b_col == g.k);
-  if (kernel.pack_b == nullptr || weight.buffer == nullptr || !dense || g.m < 2 || g.n * g.k < 1024) return {};
+  if (weight.buffer == nullptr || !dense || !packs(kernel, g, matrix)) return {};
   const std::size_t count = weight.bytes.size() / matrix, packed = kernel.packed_b_bytes(g.k, g.n);
   if (count * matrix != weight.bytes.size()) return {};
   const PackedMatrices format{kernel.b, g.k, g.n, g.b_row, g.b_col, static_cast<std::int64_t>(count)};

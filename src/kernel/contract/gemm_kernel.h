@@ -54,7 +54,7 @@ struct GemmKernel {
   bool epilogue = false;
   bool zero_points = false;
   bool column_ranges = false;  ///< columns may be computed apart, with the bits that a call for all gives them
-  bool always_packs = false;   ///< a constant B is worth packing for one row, too
+  bool always_packs = false;   ///< a constant B is worth packing for one row, too, however few columns it has
   std::size_t (*scratch_bytes)(std::int64_t m, std::int64_t n, std::int64_t k) = nullptr;
   /// The packed form of a constant B, which is the same for every ISA; null: B is read as it lies.
   std::size_t (*packed_b_bytes)(std::int64_t k, std::int64_t n) = nullptr;
