@@ -1,6 +1,6 @@
 #include "draft.h"
 
-#include "ir/infer.h"
+#include "ir/builder.h"
 
 namespace frazil::fuzz {
 namespace {
@@ -71,9 +71,8 @@ class Writer {
   Result<Type> type_of(const DraftType& type) {
     Type made = type.type;
     made.shape.clear();
-    InferCx cx(graph_, NodeId{});
     for (const std::string& text : type.dims) {
-      FRAZIL_TRY(const Dim d, cx.scope().parse(text));
+      FRAZIL_TRY(const Dim d, Builder(graph_).scope().parse(text));
       made.shape.push_back(d);
     }
     if (!type.item.empty()) {

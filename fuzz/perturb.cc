@@ -130,8 +130,8 @@ bool is_exact(const Graph& graph, NodeId id) {
   return rounded <= 1;
 }
 
-bool adds_up(Graph graph, NodeId id) {
-  const auto space = space_of(graph, id);
+bool adds_up(const Graph& graph, NodeId id) {
+  const auto& space = graph.node(id).space;
   return space && std::ranges::any_of(space->folds, [](Fold f) { return f == Fold::sum || f == Fold::prod; });
 }
 

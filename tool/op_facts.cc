@@ -123,14 +123,14 @@ Numerics of_tape(const ScalarTape& tape) {
   return exact ? Numerics::exact : Numerics::ulp;
 }
 
-Numerics of_folds(Graph& graph, NodeId id) {
-  const auto space = space_of(graph, id);
+Numerics of_folds(const Graph& graph, NodeId id) {
+  const auto& space = graph.node(id).space;
   if (!space || !is_float(graph.type(graph.node(id).out[0]).elem)) return Numerics::exact;
   const bool sums = std::ranges::any_of(space->folds, [](Fold f) { return f == Fold::sum || f == Fold::prod; });
   return sums ? Numerics::reassociated : of_tape(tape_of(graph, id));
 }
 
-Numerics of_node(Graph& graph, NodeId id) {
+Numerics of_node(const Graph& graph, NodeId id) {
   const Form& form = graph.node(id).op->form;
   if (const auto* e = std::get_if<Elementwise>(&form)) return e->body ? of_tape(tape_of(graph, id)) : Numerics::exact;
   if (std::holds_alternative<Contraction>(form)) return of_folds(graph, id);
@@ -148,7 +148,7 @@ std::string numerics_of(const OpDef& op) {
   std::string note;
   auto parts = pass::expand_composites(*call, nothing_whole, note);
   if (!parts) return "its parts'";
-  Graph& graph = *parts ? **parts : *call;
+  const Graph& graph = *parts ? **parts : *call;
   Numerics worst = Numerics::exact;
   for (std::uint32_t n = 0; n < graph.node_count(); ++n) worst = std::max(worst, of_node(graph, NodeId{n}));
   return std::string(name_of(worst));

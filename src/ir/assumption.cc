@@ -7,12 +7,12 @@
 
 namespace frazil {
 
-InferringNode::InferringNode(Graph& graph, NodeId node) : graph_(graph), outermost_(!graph.inferring_) {
+InferringNode::InferringNode(Graph& graph, NodeId node) : graph_(graph), outermost_(!graph_->inferring) {
   if (!outermost_) return;
   const AssumptionKey own{graph.node(node).stable, 0};
-  graph.inferring_ = Graph::Inferring{
+  graph_->inferring = GraphTables::Inferring{
       .node = node,
-      .next = graph.next_key_.value_or(own),
+      .next = graph_->next_key.value_or(own),
       .values = graph.value_count(),
       .symbols = graph.scope().symbol_count(),
   };
@@ -20,11 +20,11 @@ InferringNode::InferringNode(Graph& graph, NodeId node) : graph_(graph), outermo
 
 InferringNode::~InferringNode() {
   if (!outermost_) return;
-  if (graph_.next_key_) graph_.next_key_ = graph_.inferring_->next;
-  graph_.inferring_.reset();
+  if (graph_->next_key) graph_->next_key = graph_->inferring->next;
+  graph_->inferring.reset();
 }
 
-bool InferringNode::is_open() const { return outermost_ && graph_.inferring_->open; }
+bool InferringNode::is_open() const { return outermost_ && graph_->inferring->open; }
 
 namespace {
 
@@ -36,38 +36,41 @@ bool is_in(const Graph& graph, BlockId block, BlockId outer) {
 }  // namespace
 
 const Assumption* InferCx::assumption_before(Dim d) const {
-  const auto at = std::ranges::find_if(graph_.assumptions_, [&](const Assumption& a) {
+  const auto& all = graph_.assumptions();
+  const auto at = std::ranges::find_if(all, [&](const Assumption& a) {
     return a.predicate == d && a.node.id <= id_.id && is_in(graph_, node().parent, graph_.node(a.node).parent);
   });
-  return at == graph_.assumptions_.end() ? nullptr : &*at;
+  return at == all.end() ? nullptr : &*at;
 }
 
 /// Whether an expression reads a symbol of the body of the composite whose types are being inferred.
 bool InferCx::is_inner(Dim d) const {
-  if (graph_.inferring_->node == id_) return false;
+  const GraphTables::Inferring& inferring = *GraphWriter(graph_)->inferring;
+  if (inferring.node == id_) return false;
   return std::ranges::any_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
-    if (s < graph_.inferring_->symbols) return false;
+    if (s < inferring.symbols) return false;
     const auto origin = graph_.origin(s);
-    return !origin || origin->value.id >= graph_.inferring_->values;
+    return !origin || origin->value.id >= inferring.values;
   });
 }
 
 std::optional<std::int64_t> InferCx::assume(Dim d, std::int64_t guess) {
   if (const auto constant = scope().constant(d)) return constant;
   if (const Assumption* const before = assumption_before(d)) return before->value;
-  if (!graph_.inferring_) {  // a region
+  const GraphWriter write(graph_);
+  if (!write->inferring) {  // a region
     const InferringNode inferring(graph_, id_);
     return assume(d, guess);
   }
-  Graph::Inferring& inferring = *graph_.inferring_;
-  const auto chosen = graph_.choices_.by_key.find(inferring.next);
-  const bool is_chosen = chosen != graph_.choices_.by_key.end();
-  if (is_inner(d) || (!is_chosen && graph_.choices_.none)) {
+  GraphTables::Inferring& inferring = *write->inferring;
+  const auto chosen = graph_.choices().by_key.find(inferring.next);
+  const bool is_chosen = chosen != graph_.choices().by_key.end();
+  if (is_inner(d) || (!is_chosen && graph_.choices().none)) {
     inferring.open = true;
     return std::nullopt;
   }
   const std::int64_t value = is_chosen ? chosen->second : guess;
-  graph_.assumptions_.push_back({inferring.next, inferring.node, d, value});
+  write->assumptions.push_back({inferring.next, inferring.node, d, value});
   ++inferring.next.number;
   return value;
 }

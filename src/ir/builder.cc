@@ -16,37 +16,17 @@ const Type& Expr::type() const {
   return value ? builder->graph_.type(value) : none;
 }
 
-Value Builder::new_value(Type type, ValueDef def) {
-  count_graph_bytes(sizeof(Graph::ValueData) + type.shape.size() * sizeof(Dim));
-  graph_.values_.push_back({std::move(type), {}, def, std::nullopt});
-  return {static_cast<std::uint32_t>(graph_.values_.size() - 1)};
-}
-
 Expr Builder::poison(Fault fault) {
   if (status_) status_ = std::unexpected(std::move(fault));
   return absent();
 }
 
 Expr Builder::input(std::string_view name, Type type, Tensor default_value) {
-  Block& main = graph_.blocks_[0];
-  const Value v =
-      new_value(std::move(type), {ValueDef::Kind::param, 0, static_cast<std::uint32_t>(main.params.size())});
-  main.params.push_back(v);
-  graph_.input_names_.emplace_back(name);
-  graph_.input_defaults_.push_back(std::move(default_value));
-  name_value(v, name);
-  return {this, v};
+  return {this, GraphWriter(graph_).add_input(name, std::move(type), std::move(default_value))};
 }
 
 Expr Builder::constant(Tensor tensor, std::string_view name) {
-  Shape shape(tensor.sizes().begin(), tensor.sizes().end());
-  const Value v = new_value(Type::tensor(tensor.elem(), std::move(shape)),
-                            {ValueDef::Kind::constant, static_cast<std::uint32_t>(graph_.constants_.size()), 0});
-  graph_.values_[v.id].known = known_constant(tensor);
-  count_graph_bytes(sizeof(Constant) + sizeof(std::int64_t) * tensor.rank() + name.size());
-  graph_.constants_.push_back({std::move(tensor)});
-  name_value(v, name);
-  return {this, v};
+  return {this, GraphWriter(graph_).add_constant(std::move(tensor), name)};
 }
 
 Expr Builder::ints(std::span<const std::int64_t> values) {
@@ -55,8 +35,9 @@ Expr Builder::ints(std::span<const std::int64_t> values) {
 
 void Builder::output(std::string_view name, Expr value) {
   if (!value) return;
-  graph_.blocks_[0].results.push_back(value.value);
-  graph_.output_names_.emplace_back(name);
+  const GraphWriter write(graph_);
+  write.block(Graph::kMain).results.push_back(value.value);
+  write->output_names.emplace_back(name);
 }
 
 std::vector<Expr> Builder::add(const OpDef& op, std::span<const Expr> inputs, Attrs attrs, std::size_t outputs,
@@ -75,71 +56,42 @@ std::vector<Expr> Builder::add(const OpDef& op, std::span<const Expr> inputs, At
   return results;
 }
 
-namespace {
+Dim Builder::dim(std::string_view name, Bounds bounds) { return GraphWriter(graph_)->scope.symbol(name, bounds); }
 
-/// A node without results yet. Trailing absent inputs are dropped.
-Node make_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, BlockId parent, std::string name) {
-  count_graph_node(sizeof(Node) + inputs.size() * sizeof(Value) + name.size());
-  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
-  Node node;
-  node.op = &op;
-  node.in = std::move(inputs);
-  node.attrs = attrs ? std::move(attrs) : default_attrs(op);
-  node.parent = parent;
-  node.name = std::move(name);
-  return node;
-}
+void Builder::choose(Choices choices) { GraphWriter(graph_)->choices = std::move(choices); }
 
-}  // namespace
+void Builder::name_value(Value v, std::string_view name) { GraphWriter(graph_).value(v).name = name; }
 
-/// Without types, and not in its block yet.
-NodeId Builder::add_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
-                         std::string name) {
-  const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
-  graph_.nodes_.back().stable = graph_.next_stable_++;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    Value v;
-    if (wanted[i]) v = new_value({}, {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)});
-    graph_.nodes_[id.id].out.push_back(v);
-  }
-  return id;
-}
+Builder::Mark Builder::mark() const { return GraphWriter(graph_).mark(block_); }
+
+void Builder::rollback(const Mark& mark) { GraphWriter(graph_).rollback(block_, mark); }
 
 Result<NodeId> Builder::append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
                                std::string name) {
+  const GraphWriter write(graph_);
   const Mark before = mark();
   if (std::ranges::find(wanted, true) == wanted.end()) {
     return fail(Code::bad_model, "node '{}' ({}) has no output", name, op.name);
   }
-  const NodeId id = add_node(op, std::move(inputs), std::move(attrs), wanted, std::move(name));
+  const NodeId id = write.add_node(op, std::move(inputs), std::move(attrs), block_, std::move(name));
+  write.add_results(id, wanted);
   if (Status s = infer_node(graph_, id); !s) {
     rollback(before);
     return std::unexpected(std::move(s).error());
   }
-  graph_.blocks_[block_.id].nodes.push_back(id);
+  write.place(id);
   return id;
 }
 
 Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
                              const std::vector<std::size_t>& params, std::string name) {
   FRAZIL_CHECK(check_load());
+  const GraphWriter write(graph_);
   const Mark before = mark();
-  const NodeId id{static_cast<std::uint32_t>(graph_.nodes_.size())};
-  graph_.nodes_.push_back(make_node(op, std::move(inputs), std::move(attrs), block_, std::move(name)));
-  graph_.nodes_.back().stable = graph_.next_stable_++;
-  for (std::size_t count : params) {
-    const BlockId b{static_cast<std::uint32_t>(graph_.blocks_.size())};
-    count_graph_bytes(sizeof(Block));
-    graph_.blocks_.push_back({.parent = block_, .owner = id, .params = {}, .nodes = {}, .results = {}});
-    for (std::size_t k = 0; k < count; ++k) {
-      const Value v = new_value({}, {ValueDef::Kind::param, b.id, static_cast<std::uint32_t>(k)});
-      graph_.blocks_[b.id].params.push_back(v);
-    }
-    graph_.nodes_[id.id].blocks.push_back(b);
-  }
-  Status status = Inference::check_inputs(graph_, id);
-  for (std::size_t k = 0; k < params.size() && status; ++k) status = Inference::type_params(graph_, id, k);
+  const NodeId id = write.add_node(op, std::move(inputs), std::move(attrs), block_, std::move(name));
+  for (const std::size_t count : params) write.add_body(id, count);
+  Status status = check_inputs(graph_, id);
+  for (std::size_t k = 0; k < params.size() && status; ++k) status = type_params(graph_, id, k);
   if (!status) {
     rollback(before);
     return std::unexpected(std::move(status).error());
@@ -148,46 +100,15 @@ Result<NodeId> Builder::open(const OpDef& op, std::vector<Value> inputs, Attrs a
 }
 
 void Builder::yield(NodeId region, std::size_t index, std::vector<Value> results) {
-  graph_.blocks_[graph_.node(region).blocks[index].id].results = std::move(results);
+  GraphWriter(graph_).block(graph_.node(region).blocks[index]).results = std::move(results);
 }
 
 Status Builder::close(NodeId region, const std::vector<bool>& wanted) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    Value v;
-    if (wanted[i]) v = new_value({}, {ValueDef::Kind::node, region.id, static_cast<std::uint32_t>(i)});
-    graph_.nodes_[region.id].out.push_back(v);
-  }
-  FRAZIL_CHECK(Inference::infer_region(graph_, region));
-  graph_.blocks_[block_.id].nodes.push_back(region);
+  const GraphWriter write(graph_);
+  write.add_results(region, wanted);
+  FRAZIL_CHECK(infer_region(graph_, region));
+  write.place(region);
   return {};
-}
-
-Builder::Mark Builder::mark() const {
-  return {graph_.values_.size(),
-          graph_.nodes_.size(),
-          graph_.blocks_.size(),
-          graph_.constants_.size(),
-          graph_.blocks_[block_.id].nodes.size(),
-          graph_.scope().symbol_count()};
-}
-
-void Builder::rollback(const Mark& m) {
-  graph_.blocks_[block_.id].nodes.resize(m.block_nodes);
-  for (BlockId b = block_; b != Graph::kMain;) {  // a rewriter may have added to the blocks around this one
-    b = graph_.blocks_[b.id].parent;
-    auto& nodes = graph_.blocks_[b.id].nodes;
-    while (!nodes.empty() && nodes.back().id >= m.nodes) nodes.pop_back();
-  }
-  graph_.values_.resize(m.values);
-  graph_.nodes_.resize(m.nodes);
-  graph_.blocks_.resize(m.blocks);
-  graph_.constants_.resize(m.constants);
-  std::erase_if(graph_.assumptions_, [&](const Assumption& a) { return a.node.id >= m.nodes; });
-  for (auto s = static_cast<SymbolId>(m.symbols); s < graph_.scope().symbol_count(); ++s) {
-    if (const auto o = graph_.origin(s); o && o->value.id >= m.values) graph_.origins_.erase(s);
-    if (const auto e = graph_.extent_origin(s); e && e->value.id >= m.values) graph_.extent_origins_.erase(s);
-    if (graph_.symbol_block(s).id >= m.blocks) graph_.symbol_blocks_.erase(s);
-  }
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/graph_writer.h"
 #include "ir/infer.h"
 #include "ir/op.h"
 
@@ -34,7 +35,9 @@ class Builder {
 
   /// Adds a graph input (main block only). Symbols in the type are looked up or created by name with dim().
   Expr input(std::string_view name, Type type, Tensor default_value = {});
-  Dim dim(std::string_view name, Bounds bounds = {}) { return graph_.scope_.symbol(name, bounds); }
+  Dim dim(std::string_view name, Bounds bounds = {});
+  /// The graph's symbols and the expressions of them, for making more.
+  Scope& scope() { return GraphWriter(graph_)->scope; }
   Expr constant(Tensor tensor, std::string_view name = {});
   template <class T>
   Expr scalar(T value) {
@@ -61,21 +64,15 @@ class Builder {
   Status close(NodeId region, const std::vector<bool>& wanted);
 
   /// Choices for later assumptions; see Assumption.
-  void choose(Choices choices) { graph_.choices_ = std::move(choices); }
-  void name_value(Value v, std::string_view name) { graph_.values_[v.id].name = name; }
-  /// Table sizes, for undoing a speculative build.
-  struct Mark {
-    std::size_t values, nodes, blocks, constants, block_nodes, symbols;
-  };
+  void choose(Choices choices);
+  void name_value(Value v, std::string_view name);
+  /// For undoing a speculative build at the end of the block.
+  using Mark = GraphWriter::Mark;
   Mark mark() const;
   void rollback(const Mark& mark);
 
  private:
   friend struct Expr;
-  friend class Rebuilder;
-  NodeId add_node(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
-                  std::string name);
-  Value new_value(Type type, ValueDef def);
   Expr poison(Fault fault);
   Graph& graph_;
   BlockId block_;

@@ -21,6 +21,8 @@ namespace frazil {
 
 struct ModelInfo;
 struct OpDef;
+struct Space;
+struct ViewMap;
 
 /// a == b must hold at run time; otherwise the run fails with the text `what`.
 struct Constraint {
@@ -39,6 +41,9 @@ struct Node {
   std::string name;          ///< given by the user: ONNX node name or source line; may be empty
   std::uint32_t stable = 0;  ///< kept by patches and fusion; unique in the graph
   std::vector<Constraint> constraints;
+  std::shared_ptr<const Space> space;  ///< of a Contraction whose operands' ranks are known
+  std::shared_ptr<const std::vector<ViewMap>>
+      views;  ///< of a View whose operands' ranks are known: one for each output
 
   template <class A>
   const A& attributes() const {
@@ -67,6 +72,52 @@ struct Constant {
   Tensor tensor;
 };
 
+/// The source of a backed symbol's value: element `index` of integer tensor `value`, read when it has been computed.
+struct ElementOrigin {
+  Value value;
+  std::int64_t index = 0;
+};
+
+/// The source of an unbacked symbol's value: extent `axis` of `value`, known when its node has run.
+struct ExtentOrigin {
+  Value value;
+  int axis = 0;
+};
+
+/// The tables of a Graph, which a GraphWriter writes. Handles are indices into them.
+struct GraphTables {
+  struct ValueRow {
+    Type type;
+    std::string name;
+    ValueDef def;
+    std::optional<std::vector<Dim>> known;
+    std::vector<Dim> read;  ///< symbols of its first elements, where their number is assumed
+  };
+  Scope scope;
+  std::vector<ValueRow> values;
+  std::vector<Node> nodes;
+  std::vector<Block> blocks;
+  std::vector<Constant> constants;
+  std::vector<std::string> input_names, output_names;
+  std::vector<Tensor> input_defaults;
+  std::unordered_map<SymbolId, ElementOrigin> origins;
+  std::unordered_map<SymbolId, ExtentOrigin> extent_origins;
+  std::unordered_map<SymbolId, BlockId> symbol_blocks;
+  std::uint32_t next_stable = 0;
+  std::vector<Assumption> assumptions;
+  Choices choices;
+  /// The node whose types are being inferred, outside of all bodies of composites.
+  struct Inferring {
+    NodeId node;
+    AssumptionKey next;
+    std::size_t values = 0, symbols = 0;  ///< before it
+    bool open = false;                    ///< its rank depends on a number that the graph assumes nothing about
+  };
+  std::optional<Inferring> inferring;
+  /// The key of the next assumption of nodes that take the place of another graph's node; nullopt: their own.
+  std::optional<AssumptionKey> next_key;
+};
+
 /// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
 /// Patch. Thread-safe for reading once it is built.
 class Graph {
@@ -78,18 +129,18 @@ class Graph {
   std::shared_ptr<const ModelInfo> info;
 
   static constexpr BlockId kMain{0};
-  const Scope& scope() const { return scope_; }
-  std::size_t value_count() const { return values_.size(); }
-  std::size_t node_count() const { return nodes_.size(); }
-  std::size_t block_count() const { return blocks_.size(); }
-  const Node& node(NodeId id) const { return nodes_[id.id]; }
-  const Block& block(BlockId id) const { return blocks_[id.id]; }
-  const Block& main() const { return blocks_[0]; }
+  const Scope& scope() const { return tables_.scope; }
+  std::size_t value_count() const { return tables_.values.size(); }
+  std::size_t node_count() const { return tables_.nodes.size(); }
+  std::size_t block_count() const { return tables_.blocks.size(); }
+  const Node& node(NodeId id) const { return tables_.nodes[id.id]; }
+  const Block& block(BlockId id) const { return tables_.blocks[id.id]; }
+  const Block& main() const { return tables_.blocks[0]; }
 
-  const Type& type(Value v) const { return values_[v.id].type; }
-  const ValueDef& def(Value v) const { return values_[v.id].def; }
+  const Type& type(Value v) const { return tables_.values[v.id].type; }
+  const ValueDef& def(Value v) const { return tables_.values[v.id].def; }
   /// The user's name for a value; may be empty.
-  const std::string& value_name(Value v) const { return values_[v.id].name; }
+  const std::string& value_name(Value v) const { return tables_.values[v.id].name; }
   const Constant* constant(Value v) const;
   std::optional<NodeId> producer(Value v) const;
   /// The block that defines v; nullopt for constants.
@@ -99,32 +150,24 @@ class Graph {
   const std::vector<Dim>* known_value(Value v) const;
 
   /// Names of the main block's params and results.
-  const std::vector<std::string>& input_names() const { return input_names_; }
-  const std::vector<std::string>& output_names() const { return output_names_; }
+  const std::vector<std::string>& input_names() const { return tables_.input_names; }
+  const std::vector<std::string>& output_names() const { return tables_.output_names; }
   /// The default of an optional input (an ONNX initializer that is also an input); null without one.
   const Tensor* input_default(std::size_t input) const;
 
-  /// The source of a backed symbol's value: element `index` of integer tensor `value`, read when it has been computed.
-  struct Origin {
-    Value value;
-    std::int64_t index = 0;
-  };
-  std::optional<Origin> origin(SymbolId symbol) const;
-  /// The source of an unbacked symbol's value: extent `axis` of `value`, known when its node has run.
-  struct ExtentOrigin {
-    Value value;
-    int axis = 0;
-  };
+  std::optional<ElementOrigin> origin(SymbolId symbol) const;
   std::optional<ExtentOrigin> extent_origin(SymbolId symbol) const;
   BlockId symbol_block(SymbolId symbol) const;
 
-  const std::vector<Assumption>& assumptions() const { return assumptions_; }
+  std::uint32_t next_stable() const { return tables_.next_stable; }
+  const Choices& choices() const { return tables_.choices; }
+  const std::vector<Assumption>& assumptions() const { return tables_.assumptions; }
   /// Those that are checked at a node, in order of their numbers.
   std::vector<Assumption> assumptions_at(NodeId node) const;
   /// The branch that the types of an If follow.
   std::optional<bool> assumed_branch(const Node& node) const;
   /// True if types assume only what a choice says: other results whose rank depends on data have none.
-  bool assumes_nothing() const { return choices_.none; }
+  bool assumes_nothing() const { return tables_.choices.none; }
 
   /// "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;
@@ -133,45 +176,8 @@ class Graph {
   std::uint64_t hash() const;
 
  private:
-  friend class Builder;
-  friend class InferCx;
-  friend class RegionCx;
-  friend class Inference;
-  friend class InferringNode;
-  friend class Rebuilder;
-  friend class Lowering;
-  friend class TextReader;
-
-  struct ValueData {
-    Type type;
-    std::string name;
-    ValueDef def;
-    std::optional<std::vector<Dim>> known;
-    std::vector<Dim> read;  ///< symbols of its first elements, where their number is assumed
-  };
-  Scope scope_;
-  std::vector<ValueData> values_;
-  std::vector<Node> nodes_;
-  std::vector<Block> blocks_;
-  std::vector<Constant> constants_;
-  std::vector<std::string> input_names_, output_names_;
-  std::vector<Tensor> input_defaults_;
-  std::unordered_map<SymbolId, Origin> origins_;
-  std::unordered_map<SymbolId, ExtentOrigin> extent_origins_;
-  std::unordered_map<SymbolId, BlockId> symbol_blocks_;
-  std::uint32_t next_stable_ = 0;
-  std::vector<Assumption> assumptions_;
-  Choices choices_;
-  /// The node whose types are being inferred, outside of all bodies of composites.
-  struct Inferring {
-    NodeId node;
-    AssumptionKey next;
-    std::size_t values = 0, symbols = 0;  ///< before it
-    bool open = false;                    ///< its rank depends on a number that the graph assumes nothing about
-  };
-  std::optional<Inferring> inferring_;
-  /// The key of the next assumption of nodes that take the place of another graph's node; nullopt: their own.
-  std::optional<AssumptionKey> next_key_;
+  friend class GraphWriter;
+  GraphTables tables_;
 };
 
 }  // namespace frazil

@@ -152,7 +152,7 @@ auto result_rule(const Form& form) -> Elem (*)(const void*, std::span<const Elem
 
 class FormRule {
  public:
-  FormRule(InferCx& cx, const BoundElems& bound) : cx_(cx), bound_(bound) {}
+  FormRule(Graph& graph, InferCx& cx, const BoundElems& bound) : graph_(graph), cx_(cx), bound_(bound) {}
 
   Status operator()(const Elementwise& e) {
     const void* const attrs = cx_.node().attrs.get();
@@ -181,6 +181,7 @@ class FormRule {
     for (std::size_t i = 0; i < cx_.output_count(); ++i) {
       if (cx_.wants(i)) cx_.out(i, Type::tensor(result_elem(cx_, c.result, i, bound_), shape));
     }
+    cx_.out_space(std::move(space));
     return {};
   }
 
@@ -192,23 +193,25 @@ class FormRule {
       cx_.out(i, Type::tensor(cx_.elem(static_cast<std::size_t>(maps[i].source)), maps[i].shape));
       if (auto known = known_view(cx_, maps[i])) cx_.out_known_value(i, std::move(*known));
     }
+    cx_.out_views(std::move(maps));
     return {};
   }
 
-  Status operator()(const Composite&) { return infer_composite(cx_); }
+  Status operator()(const Composite&) { return infer_composite(graph_, cx_); }
   Status operator()(const Opaque& o) { return o.types(cx_); }
   Status operator()(const Region&) {
     return fail(Code::internal, "{}: a region is inferred by its builder", cx_.graph().describe(cx_.id()));
   }
 
  private:
+  Graph& graph_;  ///< in which the body of a composite is expanded for its types
   InferCx& cx_;
   const BoundElems& bound_;
 };
 
 }  // namespace
 
-Status Inference::check_inputs(Graph& graph, NodeId node) {
+Status check_inputs(Graph& graph, NodeId node) {
   InferCx cx(graph, node);
   const auto bound = check_ports(cx);
   return bound ? Status{} : std::unexpected(bound.error());
@@ -220,7 +223,8 @@ namespace {
 Status check_extents(InferCx& cx) {
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
-    const Shape& shape = cx.graph().type(cx.node().out[i]).shape;
+    if (!cx.found_type(i)) return fail(Code::internal, "{}: no type for output {}", cx.graph().describe(cx.id()), i);
+    const Shape& shape = cx.found_type(i)->shape;
     if (shape.size() > kMostAxes) {
       return fail(Code::limit, "{}: output '{}' would have {} axes, at most {} are allowed",
                   cx.graph().describe(cx.id()), port_at(cx.node().op->outputs, i).name, shape.size(), kMostAxes);
@@ -245,6 +249,18 @@ Status unranked_results(InferCx& cx, const BoundElems& bound) {
   return {};
 }
 
+Status apply_rule(Graph& graph, InferCx& cx, const BoundElems& bound) {
+  if (has_unranked(cx) && !gives_any_value(*cx.node().op)) return unranked_results(cx, bound);
+  const InferringNode inferring(graph, cx.id());
+  const Status made = std::visit(FormRule(graph, cx, bound), cx.node().op->form);
+  if (!made && inferring.is_open()) {
+    cx.forget();
+    return unranked_results(cx, bound);
+  }
+  FRAZIL_CHECK(made);
+  return check_extents(cx);
+}
+
 }  // namespace
 
 Status infer_node(Graph& graph, NodeId node) {
@@ -252,21 +268,11 @@ Status infer_node(Graph& graph, NodeId node) {
   InferCx cx(graph, node);
   auto bound = check_ports(cx);
   if (!bound) return std::unexpected(bound.error());
-  Inference::reset_outputs(graph, node);
-  const Form& form = cx.node().op->form;
-  if (const auto* r = std::get_if<Region>(&form)) {
-    RegionCx region(graph, node);
-    return r->types(region);
-  }
-  if (has_unranked(cx) && !gives_any_value(*cx.node().op)) return unranked_results(cx, *bound);
-  const InferringNode inferring(graph, node);
-  const Status made = std::visit(FormRule(cx, *bound), form);
-  if (!made && inferring.is_open()) {
-    Inference::reset_outputs(graph, node);
-    return unranked_results(cx, *bound);
-  }
-  FRAZIL_CHECK(made);
-  return check_extents(cx);
+  const GraphWriter write(graph);
+  write.forget(node);
+  FRAZIL_CHECK(apply_rule(graph, cx, *bound));
+  write.set(node, cx.take());
+  return {};
 }
 
 std::string negative_extent(const Graph& graph, Value output, std::int64_t extent, std::size_t axis) {
@@ -301,27 +307,15 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i, std::size_t count) {
 
 Result<std::vector<Dim>> InferCx::elements(std::size_t i, std::int64_t count) {
   const Value v = node().in[i];
-  std::vector<Dim> dims;
   if (const Tensor* t = constant(i)) {
+    std::vector<Dim> dims;
     for (std::int64_t k = 0; k < t->count(); ++k) dims.emplace_back(t->integer_at(k));
     return dims;
   }
   if (count < 0 || count > kMaxBackedElements) {
     return unsupported("input '{}' has {} elements, at most {} are allowed", port_name(i), count, kMaxBackedElements);
   }
-  if (const Dim length = scope().product(shape(i)); !length.is_const()) {
-    auto& read = graph_.values_[v.id].read;
-    const auto wanted = static_cast<std::size_t>(count);
-    while (read.size() < wanted) {
-      read.push_back(Inference::backed_symbol(graph_, v, static_cast<std::int64_t>(read.size())));
-    }
-    return std::vector<Dim>(read.begin(), read.begin() + count);
-  }
-  for (std::int64_t k = 0; k < count; ++k) dims.push_back(Inference::backed_symbol(graph_, v, k));
-  // Without elements no known value would refer to v, and its producer would count as shape arithmetic that need not
-  // run.
-  if (!dims.empty()) graph_.values_[v.id].known = dims;
-  return dims;
+  return GraphWriter(graph_).name_elements(v, count, scope().product(shape(i)).is_const());
 }
 
 std::string_view InferCx::port_name(std::size_t i) const { return port_at(node().op->inputs, i).name; }
@@ -340,7 +334,9 @@ Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view 
   return static_cast<int>(from_front(axis, rank));
 }
 
-Dim InferCx::data_extent(std::size_t, int, Bounds bounds) { return Inference::unbacked(graph_, node().parent, bounds); }
+Dim InferCx::data_extent(std::size_t, int, Bounds bounds) {
+  return GraphWriter(graph_).unbacked(node().parent, bounds);
+}
 
 Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
   switch (scope().equal(a, b)) {
@@ -348,7 +344,7 @@ Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
     case Proof::no: return error("{}: {} is not {}", what, scope().str(a), scope().str(b));
     case Proof::maybe: break;
   }
-  graph_.nodes_[id_.id].constraints.push_back({a, b, std::string(what)});
+  found_.constraints.push_back({a, b, std::string(what)});
   return a.is_const() ? a : b;
 }
 
@@ -379,19 +375,27 @@ Result<Shape> InferCx::broadcast(const Shape& a, const Shape& b) {
 }
 
 void InferCx::out(std::size_t i, Type type) {
-  if (!wants(i)) return;
-  const Value v = node().out[i];
-  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
-    const auto symbol = scope().as_symbol(type.shape[axis]);
-    if (symbol) Inference::adopt(graph_, *symbol, v, static_cast<int>(axis));
-  }
-  count_graph_bytes(type.shape.size() * sizeof(Dim));
-  graph_.values_[v.id].type = std::move(type);
+  if (wants(i)) found_.outputs[i].type = std::move(type);
 }
 
 void InferCx::out_known_value(std::size_t i, std::vector<Dim> known) {
-  count_graph_bytes(known.size() * sizeof(Dim));
-  if (wants(i)) graph_.values_[node().out[i].id].known = std::move(known);
+  if (wants(i)) found_.outputs[i].known = std::move(known);
+}
+
+void InferCx::out_space(Space space) { found_.space = std::make_shared<const Space>(std::move(space)); }
+
+void InferCx::out_views(std::vector<ViewMap> views) {
+  found_.views = std::make_shared<const std::vector<ViewMap>>(std::move(views));
+}
+
+void InferCx::forget() {
+  GraphWriter(graph_).forget(id_);
+  found_ = {};
+  found_.outputs.resize(node().out.size());
+}
+
+void InferCx::add_constraints(std::vector<Constraint> constraints) {
+  std::ranges::move(constraints, std::back_inserter(found_.constraints));
 }
 
 }  // namespace frazil

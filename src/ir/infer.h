@@ -1,22 +1,39 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/graph_writer.h"
 #include "ir/op.h"
 
 namespace frazil {
 
-/// Context of a type rule: the node's inputs, and where the rule stores its results. Inputs are numbered by the
-/// operator's ports; variadic inputs continue the count.
+/// What a type rule finds for a node.
+struct Inferred {
+  struct Output {
+    std::optional<Type> type;
+    std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
+  };
+  std::vector<Output> outputs;
+  std::vector<Constraint> constraints;
+  std::shared_ptr<const Space> space;
+  std::shared_ptr<const std::vector<ViewMap>> views;
+  std::map<Value, Type> params;  ///< of bodies, that become more general
+};
+
+/// Context of a type rule: the node's inputs, and where the rule says what it finds. A rule makes symbols and
+/// assumptions, and writes nothing else of the graph. Inputs are numbered by the operator's ports; variadic inputs
+/// continue the count.
 class InferCx {
  public:
-  InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) {}
+  InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) { found_.outputs.resize(this->node().out.size()); }
 
-  Scope& scope() { return graph_.scope_; }
+  Scope& scope() { return GraphWriter(graph_)->scope; }
   std::size_t input_count() const { return node().in.size(); }
   std::size_t output_count() const { return node().out.size(); }
   /// True when input i is given.
@@ -67,6 +84,9 @@ class InferCx {
   void out(std::size_t i, Type type);
   /// Sets output i's known value.
   void out_known_value(std::size_t i, std::vector<Dim> known);
+  void out_space(Space space);
+  void out_views(std::vector<ViewMap> views);
+  void add_constraints(std::vector<Constraint> constraints);
 
   /// A Code::bad_model error, prefixed with the node's description.
   template <class... A>
@@ -79,9 +99,15 @@ class InferCx {
   }
   std::string type_str(std::size_t i) const { return str(type(i), graph_.scope()); }
 
-  Graph& graph() { return graph_; }
-  const Node& node() const { return graph_.nodes_[id_.id]; }
+  const Graph& graph() const { return graph_; }
+  const Node& node() const { return graph_.node(id_); }
   NodeId id() const { return id_; }
+  /// The type that the rule has found for output i; nullopt before it has, or where the output is not wanted.
+  const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
+  /// What the rule has found, once.
+  Inferred take() { return std::move(found_); }
+  /// Forgets what the rule has found, and its assumptions.
+  void forget();
 
  protected:
   /// The assumption about `d` that is checked before this node.
@@ -91,6 +117,7 @@ class InferCx {
 
   Graph& graph_;
   NodeId id_;
+  Inferred found_;
 };
 
 /// Context of a Region's rules.
@@ -99,10 +126,10 @@ class RegionCx : public InferCx {
   using InferCx::InferCx;
   const Block& block(std::size_t index) const { return graph_.block(node().blocks[index]); }
   const Type& param_type(std::size_t block_index, std::size_t k) const {
-    return graph_.type(block(block_index).params[k]);
+    return type_now(block(block_index).params[k]);
   }
   const Type& result_type(std::size_t block_index, std::size_t k) const {
-    return graph_.type(block(block_index).results[k]);
+    return type_now(block(block_index).results[k]);
   }
   /// Makes param k of the block at least as general as `type`: dims that differ become unbacked symbols of that block.
   /// Returns true when it changed; the bodies must then be inferred again. Differing kinds or element types are an
@@ -113,20 +140,23 @@ class RegionCx : public InferCx {
   /// An unbacked symbol for an extent that control flow determines (trip counts, joined dims), in the node's block.
   Dim flow_extent(std::size_t output, int axis);
   /// The condition that types assume for an If without a choice.
-  std::int64_t first_condition() const { return graph_.choices_.then_branch ? 1 : 0; }
-  /// Set when a param was widened; the caller of the rule then infers the bodies again.
-  bool again = false;
+  std::int64_t first_condition() const { return graph_.choices().then_branch ? 1 : 0; }
+  /// Whether a param was widened; the caller of the rule then infers the bodies again.
+  bool widens() const { return !found_.params.empty(); }
+
+ private:
+  /// With what the rule has found.
+  const Type& type_now(Value v) const;
 };
 
-/// Infers the types of a node whose inputs are typed: checks the ports, then applies the rule of its form. For a Region
-/// all bodies must have been inferred.
+/// Infers the types of a node whose inputs are typed: checks the ports, applies the rule of its form, and writes what
+/// it finds. For a Region all bodies must have been inferred.
 Status infer_node(Graph& graph, NodeId node);
 
-/// The iteration space or view maps of a node, from its current types.
-Result<Space> space_of(Graph& graph, NodeId node);
-Result<std::vector<ViewMap>> views_of(Graph& graph, NodeId node);
 /// The scalar program of an Elementwise or Contraction node: loads in compute types; for Elementwise, the result is
 /// cast to the compute type of the output.
 ScalarTape tape_of(const Graph& graph, NodeId id);
+/// The same while the type of the result is being inferred: it has element type `result`.
+ScalarTape tape_of(const Graph& graph, NodeId id, Elem result);
 
 }  // namespace frazil

@@ -3,44 +3,11 @@
 #include <algorithm>
 
 #include "base/load_scope.h"
+#include "ir/builder.h"
 
 namespace frazil {
 
-Dim Inference::unbacked(Graph& graph, BlockId block, Bounds bounds) {
-  constexpr std::size_t kBytesOfSymbol = 256;
-  count_graph_bytes(kBytesOfSymbol);
-  const Dim d = graph.scope_.unbacked(bounds);
-  graph.symbol_blocks_[*graph.scope_.as_symbol(d)] = block;
-  return d;
-}
-
-Dim Inference::backed_symbol(Graph& graph, Value value, std::int64_t index) {
-  const BlockId block = graph.block_of(value).value_or(Graph::kMain);
-  const Dim d = unbacked(graph, block, {Dim::kMin, Dim::kMax});
-  graph.origins_[*graph.scope_.as_symbol(d)] = {value, index};
-  return d;
-}
-
-void Inference::adopt(Graph& graph, SymbolId symbol, Value value, int axis) {
-  if (!graph.scope_.is_unbacked(symbol) || graph.origins_.contains(symbol)) return;
-  graph.extent_origins_.try_emplace(symbol, Graph::ExtentOrigin{value, axis});
-}
-
-void Inference::reset_outputs(Graph& graph, NodeId id) {
-  Node& node = graph.nodes_[id.id];
-  std::erase_if(graph.assumptions_, [&](const Assumption& a) { return a.node == id; });
-  node.constraints.clear();
-  for (Value v : node.out) {
-    if (v) graph.values_[v.id].known.reset();
-  }
-}
-
-void Inference::set_param_type(Graph& graph, Value param, Type type) {
-  graph.values_[param.id].type = std::move(type);
-  graph.values_[param.id].known.reset();
-}
-
-Status Inference::type_params(Graph& graph, NodeId region, std::size_t index) {
+Status type_params(Graph& graph, NodeId region, std::size_t index) {
   RegionCx cx(graph, region);
   const auto& rule = std::get<Region>(graph.node(region).op->form);
   FRAZIL_TRY(auto types, rule.params(cx, index));
@@ -48,7 +15,7 @@ Status Inference::type_params(Graph& graph, NodeId region, std::size_t index) {
   if (types.size() != params.size()) {
     return cx.error("its body takes {} inputs, expected {}", params.size(), types.size());
   }
-  for (std::size_t k = 0; k < params.size(); ++k) set_param_type(graph, params[k], std::move(types[k]));
+  for (std::size_t k = 0; k < params.size(); ++k) GraphWriter(graph).set_type(params[k], std::move(types[k]));
   return {};
 }
 
@@ -68,8 +35,8 @@ void own_output_symbols(RegionCx& cx) {
   const std::uint32_t first = cx.node().blocks[0].id;
   auto is_inner = [&](SymbolId s) { return graph.symbol_block(s).id >= first; };
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
-    if (!cx.wants(i)) continue;
-    Type type = graph.type(cx.node().out[i]);
+    if (!cx.found_type(i)) continue;
+    Type type = *cx.found_type(i);
     for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
       if (std::ranges::any_of(cx.scope().symbols_of(type.shape[axis]), is_inner)) {
         type.shape[axis] = cx.flow_extent(i, static_cast<int>(axis));
@@ -111,23 +78,25 @@ Status retype_params(Graph& graph, NodeId region, std::size_t index) {
   const std::vector<Value>& params = graph.block(block).params;
   std::vector<Type> before;
   for (const Value v : params) before.push_back(graph.type(v));
-  FRAZIL_CHECK(Inference::type_params(graph, region, index));
+  FRAZIL_CHECK(type_params(graph, region, index));
   for (std::size_t k = 0; k < params.size(); ++k) {
     Type type = as_wide(graph, graph.type(params[k]), before[k], block);
-    if (type != graph.type(params[k])) Inference::set_param_type(graph, params[k], std::move(type));
+    if (type != graph.type(params[k])) GraphWriter(graph).set_type(params[k], std::move(type));
   }
   return {};
 }
 
 }  // namespace
 
-Status Inference::infer_region(Graph& graph, NodeId region) {
+Status infer_region(Graph& graph, NodeId region) {
   auto finish = [&](NodeId id, bool& again) -> Status {
-    reset_outputs(graph, id);
+    const GraphWriter write(graph);
+    write.forget(id);
     RegionCx cx(graph, id);
     FRAZIL_CHECK(std::get<Region>(graph.node(id).op->form).types(cx));
-    again = cx.again;
+    again = cx.widens();
     if (!again) own_output_symbols(cx);
+    write.set(id, cx.take());
     return {};
   };
   bool again = false;
@@ -169,7 +138,7 @@ namespace {
 /// Translates the results of a composite out of its expansion, which is then discarded.
 class CompositeExit {
  public:
-  CompositeExit(InferCx& cx, const Builder::Mark& mark) : cx_(cx), mark_(mark) {}
+  CompositeExit(InferCx& cx, const GraphWriter::Mark& mark) : cx_(cx), mark_(mark) {}
 
   /// True when d reads a symbol defined by an inner value.
   bool leaks(Dim d) const {
@@ -209,7 +178,7 @@ class CompositeExit {
 
  private:
   InferCx& cx_;
-  const Builder::Mark& mark_;
+  const GraphWriter::Mark& mark_;
 };
 
 }  // namespace
@@ -226,12 +195,11 @@ Status check_output(InferCx& cx, std::size_t i, const Type& type) {
 
 }  // namespace
 
-Status infer_composite(InferCx& cx) {
-  Graph& graph = cx.graph();
+Status infer_composite(Graph& graph, InferCx& cx) {
   const Node node = cx.node();
   const GraphMemory memory;
   Builder builder(graph, node.parent);
-  const Builder::Mark mark = builder.mark();
+  const GraphWriter::Mark mark = builder.mark();
   auto results = expand(builder, *node.op, node.in, node.attrs.get(), node.out.size());
   if (!results) {
     builder.rollback(mark);
@@ -249,18 +217,8 @@ Status infer_composite(InferCx& cx) {
   }
   std::vector<Constraint> constraints = exit.constraints();
   builder.rollback(mark);
-  Inference::add_constraints(graph, cx.id(), std::move(constraints));
+  cx.add_constraints(std::move(constraints));
   return {};
-}
-
-void Inference::add_constraints(Graph& graph, NodeId node, std::vector<Constraint> constraints) {
-  auto& all = graph.nodes_[node.id].constraints;
-  std::ranges::move(constraints, std::back_inserter(all));
-}
-
-void Inference::keep_constraints(Graph& graph, NodeId node, std::size_t count) {
-  auto& all = graph.nodes_[node.id].constraints;
-  all.erase(all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
 }
 
 namespace {
@@ -269,6 +227,7 @@ namespace {
 /// of two values have no such rule.
 struct Merge {
   InferCx& cx;
+  GraphWriter graph;
   BlockId owner;  ///< of new symbols
   bool keep_own;
   bool changed = false;
@@ -276,7 +235,7 @@ struct Merge {
   Dim extent(Dim a, Dim b) {
     if (a == b || (keep_own && is_own_symbol(cx.graph(), a, owner))) return a;
     changed = true;
-    return Inference::unbacked(cx.graph(), owner);
+    return graph.unbacked(owner);
   }
 
   Result<Type> item(const Type& a, const Type& b) {
@@ -314,24 +273,23 @@ struct Merge {
 
 }  // namespace
 
-Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type& type) {
-  const BlockId block = node().blocks[block_index];
-  const Value param = graph_.block(block).params[k];
-  const Type now = graph_.type(param);
-  Merge merge{*this, block, true};
-  FRAZIL_TRY(Type wide, merge.type(now, type));
-  if (!merge.changed) return false;
-  for (std::size_t i = 0; i < wide.shape.size(); ++i) {
-    const auto symbol = scope().as_symbol(wide.shape[i]);
-    if (symbol) Inference::adopt(graph_, *symbol, param, static_cast<int>(i));
-  }
-  Inference::set_param_type(graph_, param, std::move(wide));
-  again = true;
-  return true;
+const Type& RegionCx::type_now(Value v) const {
+  const auto wide = found_.params.find(v);
+  return wide == found_.params.end() ? graph_.type(v) : wide->second;
 }
 
-Result<Type> RegionCx::join(const Type& a, const Type& b) { return Merge{*this, node().parent, false}.type(a, b); }
+Result<bool> RegionCx::widen(std::size_t block_index, std::size_t k, const Type& type) {
+  const BlockId block = node().blocks[block_index];
+  Merge merge{*this, GraphWriter(graph_), block, true};
+  FRAZIL_TRY(Type wide, merge.type(param_type(block_index, k), type));
+  if (merge.changed) found_.params[graph_.block(block).params[k]] = std::move(wide);
+  return merge.changed;
+}
 
-Dim RegionCx::flow_extent(std::size_t, int) { return Inference::unbacked(graph_, node().parent); }
+Result<Type> RegionCx::join(const Type& a, const Type& b) {
+  return Merge{*this, GraphWriter(graph_), node().parent, false}.type(a, b);
+}
+
+Dim RegionCx::flow_extent(std::size_t, int) { return GraphWriter(graph_).unbacked(node().parent); }
 
 }  // namespace frazil

@@ -152,9 +152,9 @@ MaybeDim eval_tape(Scope& scope, const ScalarTape& tape, std::span<const Dim> op
 }  // namespace
 
 std::optional<std::vector<Dim>> known_elementwise(InferCx& cx) {
-  const Type& out = cx.graph().type(cx.node().out[0]);
-  if (!follows(out.elem)) return std::nullopt;
-  const auto sizes = small_sizes(out.shape);
+  const std::optional<Type>& out = cx.found_type(0);
+  if (!out || !follows(out->elem)) return std::nullopt;
+  const auto sizes = small_sizes(out->shape);
   if (!sizes) return std::nullopt;
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
@@ -164,7 +164,7 @@ std::optional<std::vector<Dim>> known_elementwise(InferCx& cx) {
     if (!known || !in_sizes || !follows(cx.elem(i))) return std::nullopt;
     operands.push_back({known, *in_sizes});
   }
-  const ScalarTape tape = tape_of(cx.graph(), cx.id());
+  const ScalarTape tape = tape_of(cx.graph(), cx.id(), out->elem);
   std::vector<Dim> result;
   if (std::ranges::find(*sizes, 0) != sizes->end()) return result;
   std::vector<std::int64_t> index(sizes->size(), 0);

@@ -6,10 +6,10 @@
 #include "base/load_scope.h"
 #include "base/text.h"
 #include "ir/builder.h"
+#include "ir/graph_writer.h"
 #include "ir/parse_literal.h"
 #include "ir/parse_type.h"
 #include "ir/text.h"
-#include "ir/text_access.h"
 #include "ir/text_literal.h"
 #include "sym/name.h"
 
@@ -94,7 +94,7 @@ class Parser {
     }
     if (tokens_.take("assume")) {
       FRAZIL_CHECK(tokens_.expect("none"));
-      TextReader::choices(graph_).none = true;
+      GraphWriter(graph_)->choices.none = true;
     }
     open_.push_back({.region = {}, .block = Graph::kMain, .results = {}});
     return tokens_.expect("{");
@@ -280,7 +280,7 @@ class Parser {
     std::uint32_t number = 0;
     do {
       FRAZIL_TRY(const std::int64_t value, integer());
-      TextReader::choices(graph_).by_key[{TextReader::next_stable(graph_), number++}] = value;
+      GraphWriter(graph_)->choices.by_key[{graph_.next_stable(), number++}] = value;
     } while (tokens_.take(","));
     return {};
   }
@@ -448,7 +448,7 @@ class Parser {
     Builder builder(graph_, block());
     auto made = builder.open(op, std::move(inputs), std::move(attrs), params, std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
-    if (side) TextReader::choices(graph_).by_key[{graph_.node(*made).stable, 0}] = *side ? 1 : 0;
+    if (side) GraphWriter(graph_)->choices.by_key[{graph_.node(*made).stable, 0}] = *side ? 1 : 0;
     open_.push_back({*made, {}, 0, visible_.size(), at, std::move(list)});
     return begin_block();
   }

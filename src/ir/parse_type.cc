@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/graph_writer.h"
 #include "ir/most_axes.h"
-#include "ir/text_access.h"
 #include "sym/name.h"
 
 namespace frazil {
@@ -49,7 +49,7 @@ Status TypeReader::read_bounds() {
   const std::string_view text = tokens_.str(name);
   FRAZIL_CHECK(tokens_.expect("in"));
   FRAZIL_TRY(const Bounds b, read_range());
-  Scope& scope = TextReader::scope(graph_);
+  Scope& scope = GraphWriter(graph_)->scope;
   if (name.kind == Token::Kind::word && is_fresh_name(text)) {
     bounds_[std::string(text)] = b;
     return {};
@@ -72,7 +72,7 @@ void TypeReader::meet(std::string_view text, const Dim* expected) {
   const auto repeated = std::ranges::unique(unknown);
   unknown.erase(repeated.begin(), repeated.end());
   const std::vector<SymbolId> known = expected ? shown_.unnamed(*expected) : std::vector<SymbolId>{};
-  Scope& scope = TextReader::scope(graph_);
+  Scope& scope = GraphWriter(graph_)->scope;
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     const std::string& name = unknown[i].second;
     const auto limits = bounds_.find(name);
@@ -91,7 +91,7 @@ Result<Dim> TypeReader::read_dim(const Token& first, const Token& last, const Di
     const auto it = actual_.find(std::string(name));
     return it == actual_.end() ? nullptr : &it->second;
   });
-  auto dim = TextReader::scope(graph_).parse(renamed);
+  auto dim = GraphWriter(graph_)->scope.parse(renamed);
   if (!dim) return within(tokens_.where(first.begin), std::move(dim).error());
   return dim;
 }

@@ -5,12 +5,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/graph_writer.h"
 #include "ir/names.h"
 #include "ir/op.h"
 #include "ir/patch_place.h"
 #include "ir/patch_sink.h"
 #include "ir/rebuild.h"
-#include "ir/text_access.h"
 #include "ir/text_walk.h"
 #include "ir/verify.h"
 
@@ -148,7 +148,7 @@ void Patch::drop_output(NodeId id, std::size_t index) {
 void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& value) {
   State& s = *state_;
   if (!s.knows(id)) return;
-  Node& node = TextReader::node(s.edit, id);
+  Node& node = GraphWriter(s.edit).node(id);
   const AttrField* field = node.op->attrs.find(name);
   if (!field) return s.error("{} has no attribute '{}'", s.old.describe(id), name);
   const std::shared_ptr<void> attrs = node.op->attrs.copy(node.attrs.get());
@@ -163,7 +163,7 @@ void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& val
 void Patch::rename(NodeId id, std::string_view name) {
   State& s = *state_;
   if (!s.knows(id)) return;
-  TextReader::node(s.edit, id).name = name;
+  GraphWriter(s.edit).node(id).name = name;
   s.note(fmt::format("{} renamed to '{}'", s.old.describe(id), name));
 }
 
@@ -181,10 +181,10 @@ void Patch::sink(NodeId region, std::size_t body, std::vector<Value> keep) {
 
 void Patch::remove_graph_output(std::string_view name) {
   State& s = *state_;
-  auto& names = TextReader::output_names(s.edit);
+  auto& names = GraphWriter(s.edit)->output_names;
   const auto at = std::ranges::find(names, name);
   if (at == names.end()) return s.error("the graph has no output '{}'", name);
-  auto& results = TextReader::block(s.edit, Graph::kMain).results;
+  auto& results = GraphWriter(s.edit).block(Graph::kMain).results;
   if (static_cast<std::size_t>(at - names.begin()) < s.old_results) --s.old_results;
   results.erase(results.begin() + (at - names.begin()));
   names.erase(at);
@@ -282,11 +282,11 @@ class Placement {
 void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<PatchPlace>& places) {
   std::map<std::uint32_t, std::vector<std::size_t>> by_block;
   for (std::size_t i = 0; i < added.size(); ++i) by_block[places[i].block.id].push_back(i);
-  Block& main = TextReader::block(graph, Graph::kMain);
+  Block& main = GraphWriter(graph).block(Graph::kMain);
   main.nodes.resize(main.nodes.size() - added.size());
   for (auto& [block, list] : by_block) {
     std::ranges::stable_sort(list, {}, [&](std::size_t i) { return places[i].index; });
-    std::vector<NodeId>& nodes = TextReader::block(graph, {block}).nodes;
+    std::vector<NodeId>& nodes = GraphWriter(graph).block({block}).nodes;
     std::vector<NodeId> merged;
     std::size_t next = 0;
     for (std::size_t at = 0; at <= nodes.size(); ++at) {
@@ -295,8 +295,8 @@ void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<Pa
     }
     nodes = std::move(merged);
     for (std::size_t i : list) {
-      TextReader::node(graph, added[i]).parent = {block};
-      for (BlockId b : graph.node(added[i]).blocks) TextReader::block(graph, b).parent = {block};
+      GraphWriter(graph).node(added[i]).parent = {block};
+      for (BlockId b : graph.node(added[i]).blocks) GraphWriter(graph).block(b).parent = {block};
     }
   }
 }
@@ -333,7 +333,7 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
     blocks.insert(graph.node(id).parent.id);
   }
   for (const std::uint32_t b : blocks) {
-    std::erase_if(TextReader::block(graph, BlockId{b}).nodes, [&](NodeId n) { return gone.contains(n.id); });
+    std::erase_if(GraphWriter(graph).block(BlockId{b}).nodes, [&](NodeId n) { return gone.contains(n.id); });
   }
   Uses uses{graph};
   FRAZIL_CHECK(walk(graph, uses));
@@ -346,7 +346,7 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
   }
   for (const auto& [id, index] : outputs) {
     FRAZIL_CHECK(check(id, graph.node(id).out[index], index));
-    std::vector<Value>& out = TextReader::node(graph, id).out;
+    std::vector<Value>& out = GraphWriter(graph).node(id).out;
     out[index] = {};
     if (std::ranges::none_of(out, [](Value v) { return static_cast<bool>(v); })) {
       return fail(Code::bad_model, "{} would have no output left", graph.describe(id));
@@ -367,12 +367,12 @@ void Patch::State::redirect_uses() {
     return true;
   };
   for (std::uint32_t n = 0; n < old.node_count(); ++n) {
-    for (Value& v : TextReader::node(edit, {n}).in) {
+    for (Value& v : GraphWriter(edit).node({n}).in) {
       if (redirect(v, NodeId{n})) edited.insert(n);
     }
   }
   for (std::uint32_t b = 0; b < old.block_count(); ++b) {
-    std::vector<Value>& results = TextReader::block(edit, {b}).results;
+    std::vector<Value>& results = GraphWriter(edit).block({b}).results;
     for (Value& v : std::span(results).first(b == 0 ? old_results : results.size())) redirect(v, BlockId{b});
   }
 }
@@ -382,7 +382,7 @@ void Patch::State::pass_names_on() {
   const auto give = [&](Value v, const std::string& node_name) {
     const auto maker = v ? edit.producer(v) : std::nullopt;
     if (!maker || !is_new(*maker)) return;
-    std::string& own = TextReader::node(edit, *maker).name;
+    std::string& own = GraphWriter(edit).node(*maker).name;
     if (own.empty()) own = node_name;
   };
   for (const auto& [from, to] : replaced) {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/graph_writer.h"
 #include "ir/patch_place.h"
-#include "ir/text_access.h"
 
 namespace frazil {
 namespace {
@@ -130,8 +130,8 @@ class Sinker {
   }
 
   void move() {
-    std::vector<NodeId>& from = TextReader::block(graph_, outer_).nodes;
-    std::vector<NodeId>& to = TextReader::block(graph_, inner_).nodes;
+    std::vector<NodeId>& from = GraphWriter(graph_).block(outer_).nodes;
+    std::vector<NodeId>& to = GraphWriter(graph_).block(inner_).nodes;
     std::vector<NodeId> moved;
     std::ranges::copy_if(from, std::back_inserter(moved), [&](NodeId id) { return moved_.contains(id.id); });
     std::unordered_set<std::uint32_t> lost;
@@ -143,8 +143,8 @@ class Sinker {
     });
     to.insert(to.begin(), moved.begin(), moved.end());
     for (const NodeId id : moved) {
-      TextReader::node(graph_, id).parent = inner_;
-      for (const BlockId body : graph_.node(id).blocks) TextReader::block(graph_, body).parent = inner_;
+      GraphWriter(graph_).node(id).parent = inner_;
+      for (const BlockId body : graph_.node(id).blocks) GraphWriter(graph_).block(body).parent = inner_;
     }
   }
 
@@ -160,7 +160,7 @@ class Sinker {
 class Sorter {
  public:
   Sorter(Graph& graph, NodeId region)
-      : graph_(graph), region_(region), nodes_(TextReader::block(graph, graph.node(region).parent).nodes) {
+      : graph_(graph), region_(region), nodes_(GraphWriter(graph).block(graph.node(region).parent).nodes) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) place_[nodes_[i].id] = i;
     state_.resize(nodes_.size());
   }

@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "base/load_scope.h"
+#include "ir/infer.h"
+#include "ir/space.h"
 
 namespace frazil {
 
@@ -17,19 +19,20 @@ struct RebuildFrame {
   bool spliced = false, again = false;  ///< replaces region_from; entered again
 };
 
-/// Friend of Graph: keeps stable ids and metadata.
+/// Keeps stable ids and metadata.
 class Rebuilder {
  public:
-  Rebuilder(const Graph& from, Rewriter& rewriter) : from_(from), rewriter_(rewriter), map_(from.value_count()) {
+  Rebuilder(const Graph& from, Rewriter& rewriter)
+      : from_(from), rewriter_(rewriter), write_(to_), map_(from.value_count()) {
     to_.name = from.name;
     to_.info = from.info;
-    to_.scope_ = from.scope_;
-    to_.next_stable_ = from.next_stable_;
-    to_.choices_ = from.choices_;
-    for (const auto& [key, value] : choices_of(from).by_key) to_.choices_.by_key[key] = value;
+    write_->scope = from.scope();
+    write_->next_stable = from.next_stable();
+    write_->choices = from.choices();
+    for (const auto& [key, value] : choices_of(from).by_key) write_->choices.by_key[key] = value;
   }
   void choose(const Choices& choices) {
-    to_.choices_ = choices;
+    write_->choices = choices;
     infers_all_ = true;
   }
 
@@ -39,8 +42,8 @@ class Rebuilder {
     for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
       const Value v = from_.main().params[i];
       Type type = rewriter_.input_type(from_, i, main);
-      Tensor default_value = type == from_.type(v) ? from_.input_defaults_[i] : Tensor();
-      map_[v.id] = main.input(from_.input_names()[i], std::move(type), std::move(default_value)).value;
+      const Tensor* const given = type == from_.type(v) ? from_.input_default(i) : nullptr;
+      map_[v.id] = main.input(from_.input_names()[i], std::move(type), given != nullptr ? *given : Tensor()).value;
     }
     stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
     while (!stack_.empty()) {
@@ -85,7 +88,7 @@ class Rebuilder {
       if (!old.out[i]) continue;
       map_[old.out[i].id] = now[i];
       const bool unnamed = now[i] && to_.value_name(now[i]).empty();
-      if (unnamed && rewriter_.keeps_elements(old.out[i])) to_.values_[now[i].id].name = from_.value_name(old.out[i]);
+      if (unnamed && rewriter_.keeps_elements(old.out[i])) write_.value(now[i]).name = from_.value_name(old.out[i]);
     }
   }
 
@@ -97,29 +100,30 @@ class Rebuilder {
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
     if (!node.blocks.empty()) return region(f, id, std::move(inputs));
-    const Keys keys(to_, first_key(id));
-    const std::size_t first = to_.nodes_.size();
+    const Keys keys(write_, first_key(id));
+    const std::size_t first = to_.node_count();
     const Builder::Mark before = builder.mark();
     FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
     if (replaced && pinned && !keeps_assumptions(id, first)) {
       builder.rollback(before);
-      to_.next_key_ = first_key(id);
+      write_->next_key = first_key(id);
       replaced.reset();
     }
     if (replaced) {
-      for (std::size_t n = first; n < to_.nodes_.size(); ++n) {
-        if (to_.nodes_[n].name.empty()) to_.nodes_[n].name = node.name;
+      for (auto n = static_cast<std::uint32_t>(first); n < to_.node_count(); ++n) {
+        std::string& name = write_.node({n}).name;
+        if (name.empty()) name = node.name;
       }
       if (!f.again && !replaced->empty() && replaced->front()) {
         const auto maker = to_.producer(replaced->front());
-        if (maker && maker->id >= first) to_.nodes_[maker->id].stable = node.stable;
+        if (maker && maker->id >= first) write_.node(*maker).stable = node.stable;
       }
       bind_outputs(node, *replaced);
       return {};
     }
     FRAZIL_TRY(const NodeId made, copy_node(id, builder, std::move(inputs)));
     rewriter_.copied(to_, made);
-    if (!f.again) to_.nodes_[made.id].stable = node.stable;
+    if (!f.again) write_.node(made).stable = node.stable;
     bind_outputs(node, to_.node(made).out);
     return {};
   }
@@ -129,22 +133,29 @@ class Rebuilder {
     if (infers_all_ || !rewriter_.keeps_types(id) || !infers_alike(id, inputs)) {
       return builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
     }
-    const NodeId made = builder.add_node(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
-    to_.nodes_[made.id].constraints = node.constraints;
-    for (std::size_t i = 0; i < node.out.size(); ++i) {
-      if (!node.out[i]) continue;
-      Graph::ValueData& now = to_.values_[to_.nodes_[made.id].out[i].id];
-      now.type = from_.type(node.out[i]);
-      count_graph_bytes(now.type.shape.size() * sizeof(Dim));
-      now.known = from_.values_[node.out[i].id].known;
-    }
-    to_.blocks_[to_.nodes_[made.id].parent.id].nodes.push_back(made);
+    const NodeId made = write_.add_node(*node.op, std::move(inputs), node.attrs, builder.block(), node.name);
+    write_.add_results(made, wanted(node));
+    write_.set(made, found_before(node));
+    write_.place(made);
     return made;
+  }
+
+  /// What inference found for a node of `from`.
+  Inferred found_before(const Node& node) const {
+    Inferred found{
+        .outputs = {}, .constraints = node.constraints, .space = node.space, .views = node.views, .params = {}};
+    for (const Value v : node.out) {
+      Inferred::Output& output = found.outputs.emplace_back();
+      if (!v) continue;
+      output.type = from_.type(v);
+      if (const auto* known = from_.known_value(v)) output.known = *known;
+    }
+    return found;
   }
 
   /// Whether types, of other nodes too, hold only because of what this node assumes.
   bool assumes(NodeId id) const {
-    return std::ranges::find(from_.assumptions_, id, &Assumption::node) != from_.assumptions_.end();
+    return std::ranges::find(from_.assumptions(), id, &Assumption::node) != from_.assumptions().end();
   }
 
   AssumptionKey first_key(NodeId id) const {
@@ -155,21 +166,21 @@ class Rebuilder {
   /// Whether the nodes from `first` on assume what a node of `from` does.
   bool keeps_assumptions(NodeId id, std::size_t first) const {
     return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
-      const auto at = std::ranges::find(to_.assumptions_, a.key, &Assumption::key);
-      return at != to_.assumptions_.end() && at->node.id >= first && at->value == a.value;
+      const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
+      return at != to_.assumptions().end() && at->node.id >= first && at->value == a.value;
     });
   }
 
   /// Nodes that are made while it lives have the keys of a node of `from`.
   class Keys {
    public:
-    Keys(Graph& to, AssumptionKey key) : to_(to) { to_.next_key_ = key; }
-    ~Keys() { to_.next_key_.reset(); }
+    Keys(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
+    ~Keys() { to_->next_key.reset(); }
     Keys(const Keys&) = delete;
     Keys& operator=(const Keys&) = delete;
 
    private:
-    Graph& to_;
+    GraphWriter to_;
   };
 
   /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
@@ -183,9 +194,14 @@ class Rebuilder {
     const auto settled = [this](Dim d) { return is_settled(d); };
     for (const Value v : node.out) {
       if (!v) continue;
-      const Graph::ValueData& data = from_.values_[v.id];
-      if (!data.type.is_tensor() || !std::ranges::all_of(data.type.shape, settled)) return false;
-      if (data.known && !std::ranges::all_of(*data.known, settled)) return false;
+      const Type& type = from_.type(v);
+      const std::vector<Dim>* const known = from_.known_value(v);
+      if (!type.is_tensor() || !std::ranges::all_of(type.shape, settled)) return false;
+      if (known != nullptr && !std::ranges::all_of(*known, settled)) return false;
+    }
+    if (node.space && !all_dims(*node.space, settled)) return false;
+    if (node.views && !std::ranges::all_of(*node.views, [&](const ViewMap& m) { return all_dims(m, settled); })) {
+      return false;
     }
     return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
   }
@@ -193,8 +209,9 @@ class Rebuilder {
   /// Types, elements that inference knows, and constants are the same.
   bool is_alike(Value old, Value now) const {
     if (!old || !now) return !old && !now;
-    const Graph::ValueData &was = from_.values_[old.id], &is = to_.values_[now.id];
-    if (was.type != is.type || was.known != is.known) return false;
+    const std::vector<Dim>*was = from_.known_value(old), *is = to_.known_value(now);
+    if (from_.type(old) != to_.type(now) || (was == nullptr) != (is == nullptr)) return false;
+    if (was != nullptr && *was != *is) return false;
     const Constant *a = from_.constant(old), *b = to_.constant(now);
     if (a == nullptr || b == nullptr) return a == b;
     return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
@@ -238,7 +255,7 @@ class Rebuilder {
     Builder builder(to_, f.to);
     FRAZIL_CHECK(rewriter_.open(from_, id, builder, [this](Value v) { return mapped(v); }, inputs));
     FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
-    if (!f.again) to_.nodes_[made.id].stable = node.stable;
+    if (!f.again) write_.node(made).stable = node.stable;
     enter(id, made, 0, f.again);
     return {};
   }
@@ -248,7 +265,7 @@ class Rebuilder {
     const auto &params = from_.block(from).params, &now = to_.block(to).params;
     for (std::size_t k = 0; k < params.size(); ++k) {
       map_[params[k].id] = now[k];
-      if (rewriter_.keeps_elements(params[k])) to_.values_[now[k].id].name = from_.value_name(params[k]);
+      if (rewriter_.keeps_elements(params[k])) write_.value(now[k]).name = from_.value_name(params[k]);
     }
     stack_.push_back({from, to, old, made, index, 0, false, again});
   }
@@ -260,8 +277,8 @@ class Rebuilder {
     Builder inner(to_, f.to);
     FRAZIL_CHECK(rewriter_.end(from_, f.from, inner, results));
     if (!f.region_from) {
-      to_.blocks_[0].results = std::move(results);
-      to_.output_names_ = from_.output_names_;
+      write_.block(Graph::kMain).results = std::move(results);
+      write_->output_names = from_.output_names();
       return {};
     }
     const BlockId outer = stack_.back().to;
@@ -285,6 +302,7 @@ class Rebuilder {
   const Graph& from_;
   Rewriter& rewriter_;
   Graph to_;
+  GraphWriter write_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
   bool infers_all_ = false;                          // as types assume something else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -73,5 +74,19 @@ struct ViewMap {
   int fill = -1;              ///< index of the (scalar) operand with the fill value; -1: zero
   int axis = 0;               ///< concat
 };
+
+/// Whether `holds` is true of every Dim.
+bool all_dims(const Space& space, auto&& holds) {
+  const auto of_index = [&](const Ix& ix) {
+    return holds(ix.offset) && std::ranges::all_of(ix.terms, [&](const auto& term) { return holds(term.second); });
+  };
+  const auto of_read = [&](const std::vector<Ix>& read) { return std::ranges::all_of(read, of_index); };
+  return std::ranges::all_of(space.axes, [&](const Space::Axis& axis) { return holds(axis.extent); }) &&
+         std::ranges::all_of(space.reads, of_read) && of_index(space.report);
+}
+bool all_dims(const ViewMap& map, auto&& holds) {
+  const auto of_axis = [&](const ViewMap::AxisMap& a) { return holds(a.offset) && holds(a.step); };
+  return std::ranges::all_of(map.shape, holds) && std::ranges::all_of(map.axes, of_axis);
+}
 
 }  // namespace frazil

@@ -51,8 +51,7 @@ Result<Type> gathered_type(RegionCx& cx, std::size_t output, const Type& inner, 
 Status widen_carried(RegionCx& cx, std::size_t param, std::size_t result, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     const Type type = cx.result_type(0, result + k);
-    FRAZIL_TRY(const bool changed, cx.widen(0, param + k, type));
-    if (changed) cx.again = true;
+    FRAZIL_CHECK(cx.widen(0, param + k, type));
   }
   return {};
 }
@@ -201,7 +200,7 @@ Status loop_types(RegionCx& cx) {
   const Type condition = cx.result_type(0, 0);
   FRAZIL_CHECK(check_single(cx, condition, Elem::boolean, "the body's condition"));
   FRAZIL_CHECK(widen_carried(cx, 2, 1, carried));
-  if (cx.again) return {};
+  if (cx.widens()) return {};
   FRAZIL_CHECK(give_carried(cx, 2, 2, std::min(carried, cx.output_count())));
   FRAZIL_TRY(const std::optional<Dim> count, trip_count(cx));
   for (std::size_t i = carried; i < cx.output_count(); ++i) {
@@ -329,7 +328,7 @@ Status scan_types(RegionCx& cx) {
   }
   FRAZIL_CHECK(check_lists(cx, results - states));
   FRAZIL_CHECK(widen_carried(cx, 0, 0, states));
-  if (cx.again) return {};
+  if (cx.widens()) return {};
   FRAZIL_TRY(const Dim extent, scan_extent(cx, states));
   FRAZIL_CHECK(give_carried(cx, 0, 0, std::min(states, cx.output_count())));
   for (std::size_t i = states; i < cx.output_count(); ++i) {

@@ -66,7 +66,7 @@ class CompositeOpener : public Rewriter {
 class Batcher : public Rewriter {
  public:
   Batcher(const Graph& graph, std::span<const std::size_t> inputs, std::string axis, BatchCounts& counts)
-      : varying_(graph, inputs), scratch_(graph), inputs_(inputs), axis_(std::move(axis)), counts_(counts) {}
+      : varying_(graph, inputs), inputs_(inputs), axis_(std::move(axis)), counts_(counts) {}
 
   void begin(const Graph&, const std::function<Value(Value)>& now) override { now_ = now; }
 
@@ -126,7 +126,7 @@ class Batcher : public Rewriter {
   Value batch_value(const Graph& from) const { return now_(from.main().params[inputs_.front()]); }
 
   BatchSite site(const Graph& from, NodeId id, Builder& to, std::span<const Value> inputs) {
-    return {from, scratch_, id, from.node(id), to, inputs, varying_, now_, batch_value(from)};
+    return {from, id, from.node(id), to, inputs, varying_, now_, batch_value(from)};
   }
 
   Result<std::vector<Value>> varying_results(const BatchSite& at) {
@@ -143,7 +143,6 @@ class Batcher : public Rewriter {
   }
 
   const Varying varying_;
-  Graph scratch_;
   std::span<const std::size_t> inputs_;
   std::string axis_;
   BatchCounts& counts_;

@@ -203,8 +203,8 @@ std::optional<NodeId> kept_operator(const BatchSite& site, std::vector<Value> in
   const auto mark = site.to.mark();
   const auto made = site.to.append(*site.node.op, std::move(in), site.node.attrs, site.wanted(), site.node.name);
   if (!made) return std::nullopt;
-  const auto space = space_of(site.to.graph(), *made);
-  if (space && SameSpace(site.scratch.scope(), site.to.graph().scope(), free)(want, *space)) return *made;
+  const auto& space = site.to.graph().node(*made).space;
+  if (space && SameSpace(site.from.scope(), site.to.graph().scope(), free)(want, *space)) return *made;
   site.to.rollback(mark);
   return std::nullopt;
 }
@@ -294,7 +294,7 @@ Batched merged_with(const BatchSite& site, const Space& space, int axis) {
 }
 
 Batched batch_form(const BatchSite& site, const Contraction&) {
-  const auto space = space_of(site.scratch, site.id);
+  const auto& space = site.node.space;
   if (!space || !site.to.status()) return std::nullopt;
   if (auto kept = as_leading_axis(site, *space)) return kept;
   for (int axis = 0; axis < static_cast<int>(space->axes.size()); ++axis) {
@@ -381,7 +381,7 @@ class ViewRule {
 };
 
 Batched batch_form(const BatchSite& site, const View&) {
-  const auto maps = views_of(site.scratch, site.id);
+  const auto& maps = site.node.views;
   if (!maps) return std::nullopt;
   std::vector<Value> results(site.node.out.size());
   for (std::size_t k = 0; k < results.size(); ++k) {

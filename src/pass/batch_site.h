@@ -15,7 +15,6 @@ namespace frazil::pass {
 /// A varying node while the batched graph is written.
 struct BatchSite {
   const Graph& from;
-  Graph& scratch;  ///< a copy of `from` for rules that need one to write to
   NodeId id;
   const Node& node;
   Builder& to;

@@ -46,7 +46,7 @@ std::optional<std::string> OperandTexts::text(Dim d) {
   if (!d.is_const()) {
     if (auto own = own_extent(d)) return own;
   }
-  return ops::write_extent(site_.scratch.scope(), d, [this](SymbolId s) { return symbol(s); });
+  return ops::write_extent(site_.from.scope(), d, [this](SymbolId s) { return symbol(s); });
 }
 
 std::optional<std::vector<std::string>> OperandTexts::texts(std::span<const Dim> dims) {

@@ -113,7 +113,7 @@ class Folder : public Rewriter {
   int folded() const { return folded_; }
 
  private:
-  std::optional<std::vector<Datum>> evaluate(Graph& graph, NodeId id, std::span<const Value> in) {
+  std::optional<std::vector<Datum>> evaluate(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto points = work(graph, id);
     if (!points || *points > kMostPoints || points_ + *points > kAllPoints) return std::nullopt;
     points_ += *points;
@@ -127,7 +127,7 @@ class Folder : public Rewriter {
   }
 
   /// The result is not larger than the constants, which it may take the place of, and a run holds it in any case.
-  std::optional<std::vector<Datum>> join(Graph& graph, NodeId id, std::span<const Value> in) {
+  std::optional<std::vector<Datum>> join(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto count = work(graph, id);
     if (!count || *count > kMostJoined || joined_ + *count > kAllJoined) return std::nullopt;
     std::vector<std::optional<Datum>> inputs;
@@ -157,11 +157,11 @@ class Folder : public Rewriter {
   }
 
   /// The approximate number of elements or products that the node computes; nullopt when it is unknown.
-  static std::optional<std::int64_t> work(Graph& graph, NodeId id) {
+  static std::optional<std::int64_t> work(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
     std::int64_t total = 1;
     if (std::holds_alternative<Contraction>(node.op->form)) {
-      const auto space = space_of(graph, id);
+      const auto& space = node.space;
       if (!space) return std::nullopt;
       for (const Space::Axis& axis : space->axes) {
         if (!axis.extent.is_const() || __builtin_mul_overflow(total, axis.extent.value(), &total)) return std::nullopt;

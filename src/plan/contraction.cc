@@ -60,17 +60,16 @@ class Writer {
 
 }  // namespace
 
-std::optional<BoundContraction> bind_contraction(Graph& graph, NodeId id) {
+std::optional<BoundContraction> bind_contraction(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!std::holds_alternative<Contraction>(node.op->form) || has_unranked_value(graph, id)) return std::nullopt;
   if (!all_plain(graph, node) || !has_whole_bytes(graph, node) || defines_extents(graph, node)) return std::nullopt;
-  const std::size_t symbols = graph.scope().symbol_count(), operands = node.in.size();
-  const auto space = space_of(graph, id);
+  const std::size_t operands = node.in.size();
+  const Space& space = *node.space;
   const ScalarTape tape = tape_of(graph, id);
-  if (!space || graph.scope().symbol_count() != symbols || !fits(*space, tape, operands, node.out.size()))
-    return std::nullopt;
+  if (!fits(space, tape, operands, node.out.size())) return std::nullopt;
   BoundContraction bound;
-  Writer(*space, bound).write(tape, operands);
+  Writer(space, bound).write(tape, operands);
   const auto elem = [&](Value v) { return v ? graph.type(v).elem : Elem::u8; };
   std::ranges::transform(node.in, std::back_inserter(bound.params.from), elem);
   std::ranges::transform(node.out, std::back_inserter(bound.params.to), elem);

@@ -22,6 +22,6 @@ inline constexpr std::size_t kMaxSpaceInstructions = 24;
 
 /// Nothing for nodes that are no contraction, that tell extents only when they run, or whose types or sizes the kernel
 /// does not take.
-std::optional<BoundContraction> bind_contraction(Graph& graph, NodeId id);
+std::optional<BoundContraction> bind_contraction(const Graph& graph, NodeId id);
 
 }  // namespace frazil

@@ -107,8 +107,7 @@ class CostReader {
 
   bool put(std::vector<Term>& terms, double each, std::vector<Dim> extents) {
     if (each == 0) return true;
-    InferCx cx(graph_, NodeId{0});
-    const Dim points = cx.scope().product(extents);
+    const Dim points = Builder(graph_).scope().product(extents);
     if (!has(points)) return false;
     terms.push_back({each, points});
     return true;
@@ -130,7 +129,7 @@ class CostReader {
 
   bool visit(const Contraction&, NodeId id, Dim times, std::vector<Term>& terms, Inner&) {
     if (reads_text(id)) return false;
-    const auto space = space_of(graph_, id);
+    const auto space = graph_.node(id).space;
     if (!space) return false;
     std::vector<Dim> extents{times};
     bool folds = false;
@@ -160,9 +159,8 @@ class CostReader {
     region.lower(graph_.node(id), graph_, flow);
     const auto trips = trips_of(flow);
     if (!trips) return false;
-    InferCx cx(graph_, id);
     const Dim each[] = {times, *trips};
-    const Dim all = cx.scope().product(each);
+    const Dim all = Builder(graph_).scope().product(each);
     for (BlockId b : graph_.node(id).blocks) {
       for (NodeId n : graph_.block(b).nodes) inner.emplace_back(n, all);
     }

@@ -9,15 +9,16 @@
 
 namespace frazil {
 
-Lowering::Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan)
+Lowering::Lowering(const Graph& graph, Scope& scope, const Needs& needs, const Fusion& fusion, PassSet passes,
+                   Plan& plan)
     : passes_(passes),
       graph_(graph),
       plan_(plan),
-      flows_(graph, graph.scope_, needs),
-      appends_(graph, graph.scope_, needs, flows_, passes.has(Pass::append)),
-      placements_(graph, graph.scope_, needs, fusion, flows_, appends_, passes.has(Pass::stack)),
-      picks_(graph, graph.scope_, needs),
-      w_(graph, graph.scope_, needs, plan),
+      flows_(graph, scope, needs),
+      appends_(graph, scope, needs, flows_, passes.has(Pass::append)),
+      placements_(graph, scope, needs, fusion, flows_, appends_, passes.has(Pass::stack)),
+      picks_(graph, scope, needs),
+      w_(graph, scope, needs, plan),
       nodes_(w_, fusion, appends_, placements_, picks_),
       flow_(w_, nodes_, flows_, appends_, placements_) {
   for (const Appends::Copied& c : appends_.copied()) plan.copied.push_back({c.node, c.from, c.why});

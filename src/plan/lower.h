@@ -16,7 +16,7 @@ namespace frazil {
 /// plan/memory.
 class Lowering {
  public:
-  Lowering(Graph& graph, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan);
+  Lowering(const Graph& graph, Scope& scope, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan);
   Status run();
   const std::vector<LoopSpan>& loops() const { return flow_.loops(); }
   /// What the passes that are part of it did.
@@ -39,7 +39,7 @@ class Lowering {
   bool fills_storage(SlotId slot);
 
   const PassSet passes_;
-  Graph& graph_;
+  const Graph& graph_;
   Plan& plan_;
   const RegionFlows flows_;
   const Clock::time_point begin_ = Clock::now();

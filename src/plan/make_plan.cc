@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/builder.h"
 #include "ir/input_symbols.h"
 #include "plan/lower.h"
 #include "plan/together.h"
@@ -58,7 +59,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
   for (const Fusion::Rejected& r : fusion.rejected()) plan.rejections.push_back({r.producer, r.node, text_of(r.why)});
-  Lowering lowering(*owned, needs, fusion, options.passes, plan);
+  Lowering lowering(*owned, Builder(*owned).scope(), needs, fusion, options.passes, plan);
   FRAZIL_CHECK(lowering.run());
   lowering.report(ran);
   std::vector<LoopSpan> loops = lowering.loops();

@@ -18,7 +18,7 @@ bool is_direct(const ViewMap& map) {
   return !(fills && strides);
 }
 
-Needs::Needs(Graph& graph)
+Needs::Needs(const Graph& graph)
     : graph_(graph),
       values_(graph.value_count()),
       nodes_(graph.node_count()),
@@ -26,7 +26,7 @@ Needs::Needs(Graph& graph)
       reached_(graph.node_count()),
       seen_(graph.value_count()) {}
 
-Result<Needs> Needs::of(Graph& graph) {
+Result<Needs> Needs::of(const Graph& graph) {
   Needs needs(graph);
   FRAZIL_CHECK(needs.run());
   return needs;
@@ -139,7 +139,7 @@ Status Needs::need_node(NodeId n) {
   if (nodes_[n.id]) return {};
   FRAZIL_CHECK(check_load());
   nodes_[n.id] = true;
-  FRAZIL_CHECK(need_form(n));
+  need_form(n);
   const Node& node = graph_.node(n);
   for (const Constraint& c : node.constraints) {
     need(c.a);
@@ -164,17 +164,16 @@ void Needs::need_assumptions(std::span<const BlockId> blocks, NodeId owner) {
   }
 }
 
-Status Needs::need_form(NodeId n) {
+void Needs::need_form(NodeId n) {
   const Form& form = graph_.node(n).op->form;
   const bool view = std::holds_alternative<View>(form) && !has_unranked_value(graph_, n) &&
                     graph_.type(graph_.node(n).in[0]).elem != Elem::string;
   if (!view) {
     for (Value v : graph_.node(n).in) need(v);
-    return {};
+    return;
   }
-  FRAZIL_TRY(auto maps, views_of(graph_, n));
   const Node& node = graph_.node(n);
-  for (const ViewMap& map : maps) {
+  for (const ViewMap& map : views(n)) {
     const auto source = static_cast<std::size_t>(map.source);
     const std::size_t end = map.kind == ViewMap::Kind::concat ? node.in.size() : source + 1;
     for (std::size_t i = source; i < end; ++i) need(node.in[i]);
@@ -188,8 +187,6 @@ Status Needs::need_form(NodeId n) {
       for (Value v : node.in) need(v);
     }
   }
-  views_[n.id] = std::move(maps);
-  return {};
 }
 
 }  // namespace frazil

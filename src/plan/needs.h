@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "ir/infer.h"
+#include "ir/space.h"
 
 namespace frazil {
 
@@ -16,13 +16,13 @@ bool is_direct(const ViewMap& map);
 /// known as Dims needs neither.
 class Needs {
  public:
-  static Result<Needs> of(Graph& graph);
+  static Result<Needs> of(const Graph& graph);
   bool value(Value v) const { return values_[v.id]; }
   bool node(NodeId n) const { return nodes_[n.id]; }
   /// Nodes that results depend on, if only through known shape arithmetic: their constraints hold or the run fails.
   bool reached(NodeId n) const { return reached_[n.id]; }
   /// Maps of a needed View node.
-  const std::vector<ViewMap>& views(NodeId n) const { return views_.at(n.id); }
+  const std::vector<ViewMap>& views(NodeId n) const { return *graph_.node(n).views; }
   /// Symbols read from elements of v: (symbol, element).
   const std::vector<std::pair<SymbolId, std::uint32_t>>& bound_by(Value v) const;
   /// True when v's content is known without running its node. Not where a number of it is read from data: as an extent
@@ -30,7 +30,7 @@ class Needs {
   static bool is_known(const Graph& graph, Value v);
 
  private:
-  explicit Needs(Graph& graph);
+  explicit Needs(const Graph& graph);
   Status run();
   Status follow();
   void reach();
@@ -38,13 +38,12 @@ class Needs {
   void need(Value v);
   void need(Dim d);
   Status need_node(NodeId n);
-  Status need_form(NodeId n);
+  void need_form(NodeId n);
   void need_assumptions(std::span<const BlockId> blocks, NodeId owner);
 
-  Graph& graph_;
+  const Graph& graph_;
   std::vector<bool> values_, nodes_, symbols_, reached_, seen_;
   std::vector<Value> work_;
-  std::unordered_map<std::uint32_t, std::vector<ViewMap>> views_;
   std::unordered_map<std::uint32_t, std::vector<std::pair<SymbolId, std::uint32_t>>> bound_;
 };
 

@@ -7,7 +7,7 @@ namespace frazil {
 
 bool is_object(const Type& type) { return !type.is_tensor() || !type.ranked || type.elem == Elem::string; }
 
-PlanWriter::PlanWriter(Graph& g, Scope& s, const Needs& n, Plan& p)
+PlanWriter::PlanWriter(const Graph& g, Scope& s, const Needs& n, Plan& p)
     : graph(g),
       scope(s),
       needs(n),

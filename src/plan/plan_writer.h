@@ -19,7 +19,7 @@ bool is_object(const Type& type);
 class PlanWriter {
  public:
   /// `plan` and `graph` outlive it. Registers are numbered when it is made: the symbols must exist.
-  PlanWriter(Graph& graph, Scope& scope, const Needs& needs, Plan& plan);
+  PlanWriter(const Graph& graph, Scope& scope, const Needs& needs, Plan& plan);
 
   // ---- steps ----
   template <class T>
@@ -66,7 +66,7 @@ class PlanWriter {
   bool at_start(Dim d) const { return regs.group(d) == 0; }
   Reg bytes_of(Elem elem, const Shape& shape);
 
-  Graph& graph;
+  const Graph& graph;
   Scope& scope;
   const Needs& needs;
   Plan& plan;

@@ -189,7 +189,7 @@ class Single {
   }
 
   Result<Outputs> evaluate(const Contraction&) {
-    FRAZIL_TRY(const Space space, space_of(graph_, id_));
+    const Space& space = *graph_.node(id_).space;
     std::vector<Operand> operands;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i])
@@ -222,7 +222,7 @@ class Single {
   }
 
   Result<Outputs> evaluate(const View&) {
-    FRAZIL_TRY(const auto maps, views_of(graph_, id_));
+    const std::vector<ViewMap>& maps = *graph_.node(id_).views;
     std::vector<Tensor> operands;
     for (const auto& datum : inputs_) operands.push_back(datum ? datum->tensor() : Tensor());
     Outputs outputs(source_.out.size());

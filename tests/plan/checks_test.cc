@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/infer.h"
 #include "plan/make_plan.h"
 #include "suite/tiers.h"
 
-// What inference cannot decide is checked once in each run, however often the planner asks for spaces and views.
+// What inference cannot decide is checked once in each run.
 namespace frazil::test {
 namespace {
 
@@ -44,20 +43,6 @@ TEST_P(Checks, AreInThePlanOnce) {
     ASSERT_TRUE(plan) << plan.error().message;
     const auto is_check = [](const Step& step) { return step.as<step::Check>() != nullptr; };
     EXPECT_EQ(std::ranges::count_if(plan->steps, is_check), GetParam().checks) << "passes " << str(passes);
-  }
-}
-
-TEST_P(Checks, AreNotAddedByQueries) {
-  Graph graph = graph_of(GetParam().text);
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    const NodeId id{n};
-    const std::size_t before = graph.node(id).constraints.size();
-    for (int again = 0; again < 2; ++again) {
-      const Form& form = graph.node(id).op->form;
-      if (std::holds_alternative<View>(form)) EXPECT_TRUE(views_of(graph, id));
-      if (std::holds_alternative<Contraction>(form)) EXPECT_TRUE(space_of(graph, id));
-    }
-    EXPECT_EQ(graph.node(id).constraints.size(), before) << graph.describe(id);
   }
 }
 
