@@ -5,6 +5,7 @@ namespace frazil {
 Value NodeCopier::now(Value from) {
   if (!from) return {};
   if (const auto at = now_.find(from.id); at != now_.end()) return at->second;
+  if (outer_) return outer_(from);
   Builder main(to_);
   return now_[from.id] = main.constant(from_.constant(from)->tensor, from_.value_name(from)).value;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -11,12 +12,14 @@ namespace frazil {
 /// Copies nodes of one graph, with their bodies, to the end of a block of another graph; types are inferred anew.
 class NodeCopier {
  public:
-  NodeCopier(const Graph& from, Graph& to) : from_(from), to_(to) {}
+  /// `outer`: what stands for values that are neither bound nor copied; without it, constants are copied.
+  NodeCopier(const Graph& from, Graph& to, std::function<Value(Value)> outer = {})
+      : from_(from), to_(to), outer_(std::move(outer)) {}
 
   /// `to` stands for `from` from now on.
   void bind(Value from, Value to) { now_[from.id] = to; }
   bool is_bound(Value from) const { return now_.contains(from.id); }
-  /// What stands for a value: constants are copied when first asked for, anything else must be bound or copied.
+  /// What stands for a value. Anything but constants must be bound, copied or known to `outer`.
   Value now(Value from);
   std::vector<Value> now(const std::vector<Value>& from);
   /// The type of a value in the other graph, whose symbols have the same names; none where an extent is neither a
@@ -34,6 +37,7 @@ class NodeCopier {
 
   const Graph& from_;
   Graph& to_;
+  std::function<Value(Value)> outer_;
   std::unordered_map<std::uint32_t, Value> now_;  // by value of from_
 };
 

@@ -118,8 +118,8 @@ struct GraphTables {
   std::optional<AssumptionKey> next_key;
 };
 
-/// Typed SSA with nested blocks over one value table and one symbol table. Copyable; built by Builder, edited only by
-/// Patch. Thread-safe for reading once it is built.
+/// Typed SSA with nested blocks over one value table and one symbol table. Copyable. Builder, Patch and rebuild() write
+/// it. Thread-safe for reading once it is built.
 class Graph {
  public:
   Graph();

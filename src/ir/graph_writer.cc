@@ -132,6 +132,28 @@ void GraphWriter::set(NodeId id, Inferred found) const {
   n.views = std::move(found.views);
 }
 
+void GraphWriter::set_like(NodeId id, const Graph& from, const Node& like) const {
+  Node& n = node(id);
+  for (std::size_t i = 0; i < like.out.size(); ++i) {
+    if (!like.out[i]) continue;
+    const GraphTables::ValueRow& was = from.tables_.values[like.out[i].id];
+    GraphTables::ValueRow& now = value(n.out[i]);
+    now.type = was.type;
+    now.known = was.known;
+    count_graph_bytes(now.type.shape.size() * sizeof(Dim) + (now.known ? now.known->size() * sizeof(Dim) : 0));
+  }
+  n.constraints = like.constraints;
+  n.space = like.space;
+  n.views = like.views;
+}
+
+void GraphWriter::reserve(const Graph& like) const {
+  tables_.values.reserve(like.tables_.values.size());
+  tables_.nodes.reserve(like.tables_.nodes.size());
+  tables_.blocks.reserve(like.tables_.blocks.size());
+  tables_.constants.reserve(like.tables_.constants.size());
+}
+
 void GraphWriter::forget(NodeId id) const {
   Node& n = node(id);
   std::erase_if(tables_.assumptions, [&](const Assumption& a) { return a.node == id; });

@@ -43,6 +43,10 @@ class GraphWriter {
   void set_known_value(Value value, std::vector<Dim> known) const;
   /// Writes what a type rule found for a node.
   void set(NodeId node, Inferred found) const;
+  /// Gives a node what inference found for `like` of `from`, with as many results, in which no symbol is a value's own.
+  void set_like(NodeId node, const Graph& from, const Node& like) const;
+  /// Makes room for a graph as large as `like`.
+  void reserve(const Graph& like) const;
   /// Forgets what was found for a node that is inferred again.
   void forget(NodeId node) const;
 

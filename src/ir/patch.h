@@ -9,8 +9,8 @@
 
 namespace frazil {
 
-/// The only way to edit a graph, for users and passes. Collects changes to one graph, which stays unchanged; commit()
-/// makes a new graph, or returns the first error.
+/// An edit of a finished graph, which stays unchanged: collects changes, and commit() makes a new graph, or returns the
+/// first error.
 ///
 ///   Patch patch(graph, "relu to clip");
 ///   Expr x = patch.tap(graph.node(relu).in[0]);

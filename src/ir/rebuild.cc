@@ -26,6 +26,7 @@ class Rebuilder {
       : from_(from), rewriter_(rewriter), write_(to_), map_(from.value_count()) {
     to_.name = from.name;
     to_.info = from.info;
+    write_.reserve(from);
     write_->scope = from.scope();
     write_->next_stable = from.next_stable();
     write_->choices = from.choices();
@@ -135,22 +136,9 @@ class Rebuilder {
     }
     const NodeId made = write_.add_node(*node.op, std::move(inputs), node.attrs, builder.block(), node.name);
     write_.add_results(made, wanted(node));
-    write_.set(made, found_before(node));
+    write_.set_like(made, from_, node);
     write_.place(made);
     return made;
-  }
-
-  /// What inference found for a node of `from`.
-  Inferred found_before(const Node& node) const {
-    Inferred found{
-        .outputs = {}, .constraints = node.constraints, .space = node.space, .views = node.views, .params = {}};
-    for (const Value v : node.out) {
-      Inferred::Output& output = found.outputs.emplace_back();
-      if (!v) continue;
-      output.type = from_.type(v);
-      if (const auto* known = from_.known_value(v)) output.known = *known;
-    }
-    return found;
   }
 
   /// Whether types, of other nodes too, hold only because of what this node assumes.

@@ -64,6 +64,21 @@ std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
   return one && fixed && !node.in.empty() ? maker : std::nullopt;
 }
 
+/// A constant, or views of one.
+bool leads_to_constant(const Graph& graph, Value v) {
+  for (std::size_t views = 0; v && graph.constant(v) == nullptr; ++views) {
+    const auto view = view_of_one(graph, v);
+    if (!view || views == kMostViews) return false;
+    v = graph.node(*view).in[0];
+  }
+  return static_cast<bool>(v);
+}
+
+/// Nodes that join constants, or views of them.
+bool may_join(const Graph& graph, const Node& node, std::span<const Value> in) {
+  return joins(node) && std::ranges::all_of(in, [&](Value v) { return leads_to_constant(graph, v); });
+}
+
 /// The elements of a constant, or of views of one, which is added to `bases`.
 std::optional<Tensor> elements_of(const Graph& graph, Value v, std::set<Value>& bases) {
   std::vector<NodeId> views;
@@ -94,7 +109,8 @@ class Folder : public Rewriter {
                                                     std::span<const Value> inputs) override {
     const Node& node = from.node(id);
     const bool small = may_fold(to.graph(), node, inputs);
-    if (!small && !joins(node)) return std::nullopt;
+    const bool join = may_join(to.graph(), node, inputs);
+    if (!small && !join) return std::nullopt;
     const Builder::Mark before = to.mark();
     std::vector<bool> wanted;
     for (Value v : node.out) wanted.push_back(static_cast<bool>(v));
@@ -102,7 +118,7 @@ class Folder : public Rewriter {
         to.append(*node.op, std::vector<Value>(inputs.begin(), inputs.end()), node.attrs, wanted, node.name);
     if (!made) return std::nullopt;
     auto results = small ? evaluate(to.graph(), *made, inputs) : std::nullopt;
-    if (!results && joins(node)) results = join(to.graph(), *made, inputs);
+    if (!results && join) results = joined(to.graph(), *made, inputs);
     to.rollback(before);
     if (!results) return std::nullopt;
     ++folded_;
@@ -127,7 +143,7 @@ class Folder : public Rewriter {
   }
 
   /// The result is not larger than the constants, which it may take the place of, and a run holds it in any case.
-  std::optional<std::vector<Datum>> join(const Graph& graph, NodeId id, std::span<const Value> in) {
+  std::optional<std::vector<Datum>> joined(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto count = work(graph, id);
     if (!count || *count > kMostJoined || joined_ + *count > kAllJoined) return std::nullopt;
     std::vector<std::optional<Datum>> inputs;
@@ -190,7 +206,7 @@ bool any_may_fold(const Graph& graph) {
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     for (NodeId id : graph.block({b}).nodes) {
       const Node& node = graph.node(id);
-      if (joins(node) || may_fold(graph, node, node.in)) return true;
+      if (may_fold(graph, node, node.in) || may_join(graph, node, node.in)) return true;
     }
   }
   return false;
