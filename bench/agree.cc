@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/float.h"
+#include "base/value/float.h"
 
 namespace bench {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "bench/overhead_sections.h"
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 
 namespace bench {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/free_later.h"
+#include "base/limits/free_later.h"
 #include "bench/cancel_cases.h"
-#include "exec/session.h"
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "exec/run/session.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 
 // Measures how long a run continues after cancel(): models of one long kernel each, cancelled from another thread at
 // random times.

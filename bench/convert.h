@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "bench/host_tensor.h"
 #include "tensor/tensor.h"
 

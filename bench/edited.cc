@@ -3,10 +3,10 @@
 #include <stdexcept>
 
 #include "bench/overhead_sections.h"
-#include "ir/op.h"
-#include "ir/patch.h"
-#include "onnx/import.h"
-#include "ops/elementwise_math.h"
+#include "ir/edit/patch.h"
+#include "ir/op/op.h"
+#include "onnx/import/import.h"
+#include "ops/elementwise/math.h"
 
 namespace bench {
 namespace {

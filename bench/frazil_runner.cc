@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/knobs.h"
-#include "exec/settle.h"
+#include "base/os/knobs.h"
+#include "exec/run/settle.h"
 #include "kernel/simd/isa.h"
-#include "onnx/import.h"
-#include "ops/registry.h"
+#include "onnx/import/import.h"
+#include "ops/core/registry.h"
 
 namespace bench {
 std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path) {

@@ -10,7 +10,7 @@
 #include "bench/host_tensor.h"
 #include "bench/interleave.h"
 #include "bench/requests.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 /// Our side of the comparisons, using internal headers, so that a Session's run is timed without a wrapper. Every
 /// function throws std::runtime_error with the library's message when a call fails.

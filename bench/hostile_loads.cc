@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/load_scope.h"
+#include "base/limits/load_scope.h"
 #include "bench/child.h"
-#include "exec/executable.h"
+#include "exec/run/executable.h"
 #include "hostile_models.h"
-#include "ir/source_bytes.h"
-#include "onnx/import.h"
-#include "ops/registry.h"
-#include "plan/verify_plan.h"
+#include "ir/graph/source_bytes.h"
+#include "onnx/import/import.h"
+#include "ops/core/registry.h"
+#include "plan/model/verify_plan.h"
 
 namespace {
 

@@ -24,7 +24,7 @@
 #include <dnnl.hpp>
 #include <unistd.h>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "bench/agree.h"
 #include "bench/arguments.h"
 #include "bench/child.h"

@@ -10,8 +10,8 @@
 
 #include "api/access.h"
 #include "bench/overhead_sections.h"
-#include "ir/op.h"
-#include "onnx/import.h"
+#include "ir/op/op.h"
+#include "onnx/import/import.h"
 
 namespace bench {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <frazil/frazil.h>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "bench/random.h"
 
 /// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as written by

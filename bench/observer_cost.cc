@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "bench/overhead_sections.h"
-#include "exec/observer.h"
+#include "exec/observe/observer.h"
 
 namespace bench {
 namespace {

@@ -26,7 +26,7 @@
 #include "bench/pair.h"
 #include "bench/workload_models.h"
 #include "bench/workloads.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace bench {
 namespace {

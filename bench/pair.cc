@@ -3,7 +3,7 @@
 #include <exception>
 #include <filesystem>
 
-#include "base/scheduler.h"
+#include "base/thread/scheduler.h"
 #include "bench/agree.h"
 
 namespace bench {

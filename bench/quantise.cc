@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "bench/frazil_runner.h"
-#include "exec/observer.h"
-#include "ir/rebuild.h"
-#include "onnx/export.h"
-#include "onnx/import.h"
-#include "ops/contraction.h"
-#include "ops/elementwise_logic.h"
-#include "ops/elementwise_math.h"
-#include "ops/elementwise_nn.h"
-#include "ops/norm.h"
-#include "ops/quant.h"
-#include "ops/registry.h"
-#include "pass/dead.h"
+#include "exec/observe/observer.h"
+#include "ir/edit/rebuild.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "ops/contraction/contraction.h"
+#include "ops/core/registry.h"
+#include "ops/elementwise/logic.h"
+#include "ops/elementwise/math.h"
+#include "ops/elementwise/nn.h"
+#include "ops/nn/norm.h"
+#include "ops/nn/quant.h"
+#include "pass/engine/dead.h"
 
 namespace bench {
 namespace {

@@ -1,15 +1,14 @@
 # frazil_layer(<name> [DEPENDS <layer>...] [PUBLIC <lib>...] [PRIVATE <lib>...] [PRECOMPILE <header>...]
-#              [FOLDERS <folder>...] [EXCEPT <regex>])
+#              [EXCEPT <regex>])
 #
 # Declares the layer in the current folder: the target frazil_<name>, alias frazil::<name>, from every *.cc here and in
-# FOLDERS, except those that match EXCEPT.
+# its folders, except those that match EXCEPT.
 # DEPENDS names the layers it uses; dependents inherit them. A layer without sources is header-only.
 # PRECOMPILE names headers that the sources of this layer, and of those declared after it, parse only once.
 function(frazil_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE;FOLDERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE")
   list(TRANSFORM arg_DEPENDS PREPEND frazil::)
-  list(TRANSFORM arg_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
-  file(GLOB sources CONFIGURE_DEPENDS *.cc ${patterns})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc)
   if(arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "${arg_EXCEPT}")
   endif()

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::fuzz {
 

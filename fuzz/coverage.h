@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace frazil::fuzz {
 

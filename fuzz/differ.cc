@@ -2,12 +2,12 @@
 
 #include <cmath>
 
-#include "base/knobs.h"
+#include "base/os/knobs.h"
 #include "coverage.h"
 #include "excuse.h"
-#include "exec/session.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "exec/run/session.h"
+#include "ir/graph/verify.h"
+#include "ir/text/text.h"
 #include "tensor/compare.h"
 
 namespace frazil::fuzz {

@@ -1,6 +1,6 @@
 #include "draft.h"
 
-#include "ir/builder.h"
+#include "ir/edit/builder.h"
 
 namespace frazil::fuzz {
 namespace {

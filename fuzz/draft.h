@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.h"
+#include "ir/edit/builder.h"
 
 // A graph that can be edited anywhere and is typed only when it is built.
 namespace frazil::fuzz {

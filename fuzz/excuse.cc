@@ -8,7 +8,7 @@
 #include "differ.h"
 #include "draft.h"
 #include "perturb.h"
-#include "plan/make_plan.h"
+#include "plan/lower/make_plan.h"
 #include "tensor/compare.h"
 
 namespace frazil::fuzz {

@@ -11,8 +11,8 @@
 
 #include "coverage.h"
 #include "differ.h"
-#include "ir/op.h"
-#include "ir/text.h"
+#include "ir/op/op.h"
+#include "ir/text/text.h"
 #include "random_graph.h"
 #include "reduce.h"
 

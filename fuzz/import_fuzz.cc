@@ -1,7 +1,7 @@
 // Reads models. Whatever the bytes are, the import gives a graph that holds together or one plain line.
-#include "base/hash.h"
-#include "onnx/import.h"
-#include "ops/registry.h"
+#include "base/value/hash.h"
+#include "onnx/import/import.h"
+#include "ops/core/registry.h"
 #include "require.h"
 #include "try_graph.h"
 #include "wire_mutate.h"

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <map>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "choices.h"
-#include "ir/define.h"
-#include "ir/rebuild.h"
-#include "pass/passes.h"
+#include "ir/edit/rebuild.h"
+#include "ir/op/define.h"
+#include "pass/engine/passes.h"
 
 namespace frazil::fuzz {
 namespace {

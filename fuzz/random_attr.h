@@ -1,7 +1,7 @@
 #pragma once
 
 #include "choices.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::fuzz {
 

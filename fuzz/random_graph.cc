@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "draft.h"
-#include "ir/infer.h"
-#include "ops/registry.h"
+#include "ir/infer/infer.h"
+#include "ops/core/registry.h"
 #include "random_attr.h"
 #include "random_value.h"
 #include "sym/saturate.h"

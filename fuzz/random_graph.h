@@ -3,10 +3,10 @@
 #include <expected>
 #include <vector>
 
-#include "base/pass_set.h"
+#include "base/value/pass_set.h"
 #include "choices.h"
 #include "finding.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "kernel/simd/isa.h"
 #include "tensor/datum.h"
 

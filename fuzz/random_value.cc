@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/float.h"
+#include "base/value/float.h"
 
 namespace frazil::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "choices.h"
-#include "ir/type.h"
+#include "ir/graph/type.h"
 #include "tensor/datum.h"
 
 namespace frazil::fuzz {

@@ -7,7 +7,7 @@
 
 #include "differ.h"
 #include "draft.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "random_attr.h"
 
 namespace frazil::fuzz {

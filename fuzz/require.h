@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil::fuzz {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "choices.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::fuzz {

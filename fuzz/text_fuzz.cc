@@ -2,9 +2,9 @@
 #include <bit>
 #include <cstring>
 
-#include "base/hash.h"
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "base/value/hash.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 #include "require.h"
 #include "text_mutate.h"
 #include "try_graph.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 #include "vocabulary.h"
 
 namespace frazil::fuzz {

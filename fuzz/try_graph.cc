@@ -3,10 +3,10 @@
 #include <array>
 #include <bit>
 
-#include "exec/executable.h"
-#include "exec/session.h"
-#include "ir/text.h"
-#include "ir/verify.h"
+#include "exec/run/executable.h"
+#include "exec/run/session.h"
+#include "ir/graph/verify.h"
+#include "ir/text/text.h"
 #include "require.h"
 #include "some_inputs.h"
 

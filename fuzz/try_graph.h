@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace frazil::fuzz {
 

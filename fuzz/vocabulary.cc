@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "ops/registry.h"
+#include "ops/core/registry.h"
 
 namespace frazil::fuzz {
 

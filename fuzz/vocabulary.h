@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "choices.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 // Words and numbers that models and the text form are made of.
 namespace frazil::fuzz {

@@ -28,7 +28,7 @@ LLVM_FOLDER = "jit"
 # Layers that declare their names in frazil itself: what all layers after them speak of. See docs/decisions/0170.
 VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
 # Sources of other layers that do the same: a layer's single entry, with the type of the vocabulary as its result.
-ENTRIES = ["onnx/import", "ops/registry", "ref/ref"]
+ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
@@ -61,7 +61,8 @@ def fault(layer, line):
 
 def declares_outside(layer, path, text):
     """True where a layer with a namespace of its own puts names into frazil; types of others may be declared there."""
-    if layer in (*VOCABULARY, PUBLIC) or f"{layer}/{path.stem}" in ENTRIES:
+    entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
+    if entry or layer in (*VOCABULARY, PUBLIC):
         return False
     return any(not FORWARD.fullmatch(block[1]) for block in OUTER.finditer(text))
 

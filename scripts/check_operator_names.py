@@ -9,7 +9,14 @@ import sys
 # A definition in src/ops: `FRAZIL_OP(Add, elementwise<2>({"Add", ...`; the groups are its identifier and its name.
 DEFINITION = re.compile(r'\bFRAZIL_OP\(\s*(\w+)\s*,[^"]*?"([A-Z]\w*)"')
 DEFINED_IN = "src/ops/*"
-MAY_NAME = [DEFINED_IN, "src/onnx/upgrade*", "src/pass/rules*", "src/pass/batch_*", "src/plan/bind*"]
+MAY_NAME = [
+    DEFINED_IN,
+    "src/onnx/upgrade/*",
+    "src/pass/rules/*",
+    "src/pass/*/rules_*",
+    "src/pass/batch/*",
+    "src/plan/lower/bind*",
+]
 # `ops::Add`, and what would let a file leave `ops::` out.
 USE = re.compile(r"\bops\s*::\s*(\w+)")
 OPENING = re.compile(r"\busing\s+namespace\s+(?:frazil\s*::\s*)?ops\b|\bnamespace\s+(?:frazil\s*::\s*)?ops\b")

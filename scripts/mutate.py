@@ -54,7 +54,7 @@ def all_of(name):
 # The sources of a group, and the parts of the tests that must notice a change in them.
 GROUPS = {
     "exec": (
-        ["src/exec/*.cc"],
+        ["src/exec/**/*.cc"],
         [
             *map(all_of, ("concurrent", "api", "debug")),
             ("inject", "*", 4),
@@ -67,11 +67,11 @@ GROUPS = {
         [*map(all_of, ("tile", "concurrent", "api")), *SUITE],
     ),
     "plan": (
-        ["src/plan/memory.cc", "src/plan/together.cc", "src/plan/resume.cc", "src/plan/verify_plan*.cc"],
+        ["src/plan/memory/*.cc", "src/plan/resume/resume.cc", "src/plan/model/verify_plan.cc"],
         [*map(all_of, ("plan", "concurrent", "api")), *SUITE],
     ),
     "lazy": (
-        ["src/lazy/*.cc"],
+        ["src/lazy/**/*.cc"],
         [
             all_of("api"),
             ("python", "test_lazy.py test_lazy_functions.py"),
@@ -209,7 +209,7 @@ def sources_of(group):
 
 
 def object_of(path):
-    found = list(BUILD.glob(f"**/{path.rsplit('/', 1)[-1]}.o"))
+    found = list(BUILD.glob(f"**/{'/'.join(path.split('/')[-2:])}.o"))
     folder = path.split("/")[-2]
     found = [o for o in found if f"/{folder}/" in str(o) and "tests" not in o.relative_to(BUILD).parts]
     return found[0] if found else None

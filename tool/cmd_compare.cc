@@ -4,7 +4,7 @@
 
 #include "debug/compare.h"
 #include "debug/reduce.h"
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 #include "tensor/npy.h"
 #include "tool/commands.h"
 #include "tool/common.h"

@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "exec/code_maker.h"
+#include "exec/native/code_maker.h"
 #include "tool/commands.h"
 #include "tool/compile_model.h"
 #include "tool/report.h"

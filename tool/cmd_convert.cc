@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/os/io.h"
 #include "debug/debugger.h"
 #include "tool/commands.h"
 #include "tool/common.h"

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/knobs.h"
-#include "ir/op.h"
-#include "pass/passes.h"
-#include "pass/rules.h"
+#include "base/os/knobs.h"
+#include "ir/op/op.h"
+#include "pass/engine/passes.h"
+#include "pass/engine/rules.h"
 #include "tool/commands.h"
 #include "tool/op_facts.h"
 #include "tool/report.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <frazil/error.h>
 
-#include "base/cores.h"
+#include "base/thread/cores.h"
 #include "server/config_yaml.h"
 #include "server/forecast.h"
 #include "tool/commands.h"

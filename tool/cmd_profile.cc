@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "base/log.h"
-#include "exec/settle.h"
+#include "base/os/log.h"
+#include "exec/run/settle.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"

@@ -5,10 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cores.h"
-#include "base/knobs.h"
-#include "base/limits.h"
-#include "exec/backend.h"
+#include "base/limits/limits.h"
+#include "base/os/knobs.h"
+#include "base/thread/cores.h"
+#include "exec/native/backend.h"
 #include "server/config_yaml.h"
 #include "server/log.h"
 #include "server/server.h"

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "onnx/import.h"
+#include "onnx/import/import.h"
 #include "tensor/compare.h"
 #include "tensor/onnx_proto.h"
 #include "tool/commands.h"

@@ -5,7 +5,7 @@
 
 #include <CLI/App.hpp>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil::tool {
 

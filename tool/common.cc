@@ -5,14 +5,14 @@
 #include <limits>
 
 #include "api/load.h"
-#include "base/knobs.h"
-#include "base/log.h"
-#include "base/scheduler.h"
-#include "ir/source_bytes.h"
-#include "ir/verify.h"
+#include "base/os/knobs.h"
+#include "base/os/log.h"
+#include "base/thread/scheduler.h"
+#include "ir/graph/source_bytes.h"
+#include "ir/graph/verify.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tuning/tuning_file.h"
-#include "ops/registry.h"
+#include "ops/core/registry.h"
 
 namespace frazil::tool {
 

@@ -7,10 +7,10 @@
 
 #include <CLI/App.hpp>
 
-#include "base/error.h"
-#include "base/load_scope.h"
-#include "exec/session.h"
-#include "ir/graph.h"
+#include "base/limits/load_scope.h"
+#include "base/value/error.h"
+#include "exec/run/session.h"
+#include "ir/graph/graph.h"
 
 namespace frazil::tool {
 

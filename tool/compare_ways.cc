@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "exec/code_cache.h"
-#include "exec/code_maker.h"
-#include "exec/settle.h"
+#include "base/os/io.h"
+#include "exec/native/code_cache.h"
+#include "exec/native/code_maker.h"
+#include "exec/run/settle.h"
 #include "tool/compile_model.h"
 #include "tool/measure.h"
 #include "tool/report.h"

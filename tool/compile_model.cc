@@ -1,8 +1,8 @@
 #include "tool/compile_model.h"
 
-#include "base/knobs.h"
-#include "exec/code_maker.h"
-#include "exec/package.h"
+#include "base/os/knobs.h"
+#include "exec/native/code_maker.h"
+#include "exec/package/package.h"
 #include "tool/measure.h"
 
 namespace frazil::tool {

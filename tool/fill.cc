@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/float.h"
+#include "base/value/float.h"
 
 namespace frazil::tool {
 namespace {

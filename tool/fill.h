@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "tensor/tensor.h"
 
 // Fill new contiguous tensors. Faults omit the input's name, which callers add.

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/sanitizers.h"
+#include "base/os/sanitizers.h"
 
 namespace frazil::tool {
 namespace {

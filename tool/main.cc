@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "exec/backend.h"
-#include "exec/compile_thread.h"
+#include "exec/native/backend.h"
+#include "exec/native/compile_thread.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/guard.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tool/requests.h"
 
 namespace frazil::tool {

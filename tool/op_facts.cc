@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "ir/builder.h"
-#include "pass/expand.h"
-#include "plan/bind.h"
+#include "ir/edit/builder.h"
+#include "pass/engine/expand.h"
+#include "plan/lower/bind.h"
 
 namespace frazil::tool {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::tool {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil::tool {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "exec/observer.h"
-#include "plan/cost.h"
+#include "exec/observe/observer.h"
+#include "plan/analyse/cost.h"
 
 namespace frazil::tool {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "tool/machine.h"
 
 namespace frazil::tool {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "exec/code_maker.h"
-#include "ir/op.h"
+#include "exec/native/code_maker.h"
+#include "ir/op/op.h"
 #include "tool/profile_report.h"
 
 namespace frazil::tool {

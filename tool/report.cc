@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/value/text.h"
 
 namespace frazil::tool {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "tensor/datum.h"
 
 namespace frazil::tool {

@@ -9,7 +9,7 @@
 
 #include <CLI/App.hpp>
 
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tool/carry.h"
 #include "tool/spec.h"
 #include "tool/stream.h"

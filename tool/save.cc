@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "base/io.h"
+#include "base/os/io.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "tensor/datum.h"
 
 namespace frazil::tool {

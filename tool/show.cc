@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/io.h"
-#include "base/text.h"
+#include "base/os/io.h"
+#include "base/value/text.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 #include "tool/report.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "tensor/datum.h"
 
 namespace frazil::tool {

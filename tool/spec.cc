@@ -4,9 +4,9 @@
 #include <charconv>
 #include <filesystem>
 
-#include "base/hash.h"
-#include "base/io.h"
-#include "onnx/import.h"
+#include "base/os/io.h"
+#include "base/value/hash.h"
+#include "onnx/import/import.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
 #include "tool/fill.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
-#include "ir/graph.h"
+#include "base/value/error.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::tool {

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "ir/op.h"
-#include "plan/cost.h"
+#include "ir/op/op.h"
+#include "plan/analyse/cost.h"
 #include "tool/profile_report.h"
 
 namespace frazil::tool {

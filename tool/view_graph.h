@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "debug/sites.h"
-#include "plan/plan.h"
+#include "plan/model/plan.h"
 #include "tool/report.h"
 
 namespace frazil::tool {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "plan/cost.h"
+#include "plan/analyse/cost.h"
 
 namespace frazil::tool {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tool/profile_recorder.h"
 #include "tool/requests.h"
 #include "tool/view_graph.h"

@@ -1,7 +1,7 @@
 // Two operators of a custom domain, defined like Frazil's own. These headers and <frazil/frazil.h> cannot be included
 // in one file: both define Graph and Port.
-#include <ir/define.h>
-#include <ops/elementwise_math.h>
+#include <ir/op/define.h>
+#include <ops/elementwise/math.h>
 
 namespace acme {
 

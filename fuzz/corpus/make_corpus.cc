@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/io.h"
+#include "base/os/io.h"
 #include "corpus.h"
-#include "ops/registry.h"
+#include "ops/core/registry.h"
 
 namespace frazil::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "corpus.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "onnx/model_writer.h"
 
 namespace frazil::fuzz {

@@ -2,9 +2,9 @@
 
 #include "corpus.h"
 #include "ir/frz.h"
-#include "ir/op.h"
-#include "ir/text.h"
-#include "onnx/import.h"
+#include "ir/op/op.h"
+#include "ir/text/text.h"
+#include "onnx/import/import.h"
 #include "paths.h"
 
 namespace frazil::fuzz {

@@ -14,13 +14,13 @@
 #include <frazil/observer.h>
 #include <frazil/registry.h>
 
-#include "base/error.h"
-#include "base/load_scope.h"
-#include "base/mutex.h"
-#include "exec/session.h"
-#include "ir/builder.h"
-#include "ir/names.h"
-#include "ir/patch.h"
+#include "base/limits/load_scope.h"
+#include "base/thread/mutex.h"
+#include "base/value/error.h"
+#include "exec/run/session.h"
+#include "ir/edit/builder.h"
+#include "ir/edit/patch.h"
+#include "ir/graph/names.h"
 #include "tensor/datum.h"
 
 // The implementation of the public classes. In frazil::api, `Session` is the public one and `exec::Session` the

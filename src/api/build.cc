@@ -4,7 +4,7 @@
 
 #include "api/access.h"
 #include "api/bind.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 namespace {

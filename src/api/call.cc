@@ -5,11 +5,11 @@
 #include <frazil/registry.h>
 
 #include "api/host_call.h"
-#include "base/elem.h"
-#include "base/mutex.h"
-#include "base/text.h"
-#include "ir/infer.h"
-#include "ir/op.h"
+#include "base/thread/mutex.h"
+#include "base/value/elem.h"
+#include "base/value/text.h"
+#include "ir/infer/infer.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 

@@ -1,7 +1,7 @@
 #include <frazil/debug.h>
 
 #include "api/open.h"
-#include "base/knobs.h"
+#include "base/os/knobs.h"
 #include "debug/compare.h"
 #include "debug/debugger.h"
 

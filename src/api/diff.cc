@@ -5,9 +5,9 @@
 
 #include "api/access.h"
 #include "api/dot.h"
-#include "ir/key.h"
-#include "ir/op.h"
-#include "ir/text.h"
+#include "ir/graph/key.h"
+#include "ir/op/op.h"
+#include "ir/text/text.h"
 
 namespace frazil::api {
 namespace {

@@ -3,9 +3,9 @@
 #include <span>
 
 #include "api/access.h"
-#include "base/mutex.h"
-#include "base/sha256.h"
-#include "ir/text.h"
+#include "base/thread/mutex.h"
+#include "base/value/sha256.h"
+#include "ir/text/text.h"
 
 namespace frazil::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 namespace {

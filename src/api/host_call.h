@@ -1,7 +1,7 @@
 #pragma once
 
 #include "api/access.h"
-#include "ir/opaque.h"
+#include "ir/op/opaque.h"
 
 // What operators that call the program have in common.
 namespace frazil::api {

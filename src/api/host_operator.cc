@@ -8,10 +8,10 @@
 #include <frazil/host_operator.h>
 
 #include "api/host_call.h"
-#include "base/execution_limits.h"
-#include "base/mutex.h"
-#include "ir/infer.h"
-#include "ir/op.h"
+#include "base/limits/execution_limits.h"
+#include "base/thread/mutex.h"
+#include "ir/infer/infer.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 

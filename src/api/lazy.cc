@@ -7,14 +7,14 @@
 #include "api/bind.h"
 #include "api/lazy_access.h"
 #include "api/open.h"
-#include "lazy/around.h"
-#include "lazy/batch.h"
-#include "lazy/cone.h"
-#include "lazy/programs.h"
-#include "lazy/record.h"
-#include "lazy/run.h"
-#include "lazy/together.h"
-#include "lazy/trace.h"
+#include "lazy/batch/batch.h"
+#include "lazy/batch/together.h"
+#include "lazy/program/cone.h"
+#include "lazy/program/programs.h"
+#include "lazy/program/run.h"
+#include "lazy/record/around.h"
+#include "lazy/record/record.h"
+#include "lazy/record/trace.h"
 
 namespace frazil::api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <frazil/lazy.h>
 
-#include "lazy/node.h"
+#include "lazy/record/node.h"
 
 namespace frazil::api {
 

@@ -6,9 +6,9 @@
 #include "api/access.h"
 #include "api/bind.h"
 #include "api/lazy_access.h"
-#include "lazy/record.h"
-#include "lazy/trace.h"
-#include "lazy/traced_function.h"
+#include "lazy/record/record.h"
+#include "lazy/record/trace.h"
+#include "lazy/record/traced_function.h"
 
 namespace frazil::api {
 namespace {

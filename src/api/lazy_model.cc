@@ -4,9 +4,9 @@
 
 #include "api/access.h"
 #include "api/lazy_access.h"
-#include "lazy/graph_walk.h"
-#include "lazy/pays_together.h"
-#include "lazy/run.h"
+#include "lazy/batch/graph_walk.h"
+#include "lazy/batch/pays_together.h"
+#include "lazy/program/run.h"
 
 namespace frazil::api {
 namespace {

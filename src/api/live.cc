@@ -7,8 +7,8 @@
 
 #include "api/access.h"
 #include "api/open.h"
-#include "base/mutex.h"
-#include "base/text.h"
+#include "base/thread/mutex.h"
+#include "base/value/text.h"
 
 namespace frazil::api {
 

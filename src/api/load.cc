@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exec/package.h"
+#include "exec/package/package.h"
 
 namespace frazil::api {
 

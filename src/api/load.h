@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/error.h"
-#include "onnx/import.h"
+#include "base/value/error.h"
+#include "onnx/import/import.h"
 
 namespace frazil::api {
 

@@ -7,14 +7,14 @@
 #include "api/host_call.h"
 #include "api/load.h"
 #include "api/open.h"
-#include "base/knobs.h"
-#include "exec/package.h"
-#include "ir/op.h"
-#include "ir/source_bytes.h"
-#include "ir/text.h"
-#include "ir/verify.h"
-#include "onnx/export.h"
-#include "onnx/import.h"
+#include "base/os/knobs.h"
+#include "exec/package/package.h"
+#include "ir/graph/source_bytes.h"
+#include "ir/graph/verify.h"
+#include "ir/op/op.h"
+#include "ir/text/text.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
 
 namespace frazil::api {
 namespace {

@@ -1,7 +1,7 @@
 #include <frazil/operators.h>
 
 #include "api/access.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/patch.h"
+#include "ir/edit/patch.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "api/access.h"
 #include "api/bind.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "api/access.h"
-#include "base/cores.h"
-#include "base/mutex.h"
+#include "base/thread/cores.h"
+#include "base/thread/mutex.h"
 
 namespace frazil::api {
 namespace {

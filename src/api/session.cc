@@ -9,10 +9,10 @@
 #include "api/access.h"
 #include "api/open.h"
 #include "api/request_queue.h"
-#include "base/knobs.h"
-#include "base/mutex.h"
-#include "base/scheduler.h"
-#include "ir/op.h"
+#include "base/os/knobs.h"
+#include "base/thread/mutex.h"
+#include "base/thread/scheduler.h"
+#include "ir/op/op.h"
 
 namespace frazil::api {
 namespace {

@@ -1,8 +1,8 @@
 #include "api/host_call.h"
-#include "base/knobs.h"
+#include "base/os/knobs.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tuning/tuning_file.h"
-#include "ops/registry.h"
+#include "ops/core/registry.h"
 
 namespace frazil::api {
 

@@ -2,8 +2,8 @@
 
 #include "code/abi/abi.h"
 #include "code/product/product_entry.h"
-#include "plan/fused.h"
-#include "plan/kernel_params.h"
+#include "plan/model/fused.h"
+#include "plan/model/kernel_params.h"
 
 namespace frazil::code {
 

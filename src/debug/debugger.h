@@ -12,7 +12,7 @@
 #include "debug/breakpoint.h"
 #include "debug/replacement.h"
 #include "debug/sites.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 namespace frazil::debug {
 

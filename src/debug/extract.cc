@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "ir/builder.h"
-#include "ir/copy_nodes.h"
-#include "ir/op.h"
+#include "ir/edit/builder.h"
+#include "ir/edit/copy_nodes.h"
+#include "ir/op/op.h"
 
 namespace frazil::debug {
 namespace {

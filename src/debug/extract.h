@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::debug {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "debug/extract.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::debug {
 namespace {

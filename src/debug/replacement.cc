@@ -2,11 +2,11 @@
 
 #include <cstring>
 
-#include "base/execution_limits.h"
-#include "ir/infer.h"
-#include "ir/op.h"
-#include "ir/opaque.h"
-#include "ir/patch.h"
+#include "base/limits/execution_limits.h"
+#include "ir/edit/patch.h"
+#include "ir/infer/infer.h"
+#include "ir/op/op.h"
+#include "ir/op/opaque.h"
 
 namespace frazil::debug {
 namespace {

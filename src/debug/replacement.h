@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::debug {

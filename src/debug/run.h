@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/mutex.h"
+#include "base/thread/mutex.h"
 #include "debug/debugger.h"
 
 namespace frazil::debug {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/model_info.h"
-#include "ir/op.h"
+#include "ir/graph/model_info.h"
+#include "ir/op/op.h"
 
 namespace frazil::debug {
 namespace {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/observer.h"
-#include "ir/graph.h"
-#include "ir/names.h"
+#include "exec/observe/observer.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/names.h"
 
 namespace frazil::debug {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "code/native/native.h"
 
 namespace frazil::jit {

@@ -6,7 +6,7 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include "base/cpu_features.h"
+#include "base/value/cpu_features.h"
 #include "jit/functions/library.h"
 
 namespace frazil::jit {

@@ -8,9 +8,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "base/elem.h"
-#include "base/error.h"
-#include "base/scalar_op.h"
+#include "base/value/elem.h"
+#include "base/value/error.h"
+#include "base/value/scalar_op.h"
 
 namespace frazil::jit {
 

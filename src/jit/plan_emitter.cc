@@ -9,7 +9,7 @@
 
 #include "jit/row_product.h"
 #include "jit/tile_emitter.h"
-#include "plan/dataflow.h"
+#include "plan/analyse/dataflow.h"
 
 namespace frazil::jit {
 

@@ -4,7 +4,7 @@
 
 #include <llvm/IR/Constants.h>
 
-#include "base/extents.h"
+#include "base/value/extents.h"
 #include "kernel/contract/float_gemm.h"
 
 namespace frazil::jit {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ir/axis.h"
-#include "ir/op.h"
+#include "ir/op/axis.h"
+#include "ir/op/op.h"
 #include "ref/machine_state.h"
 #include "ref/moves.h"
 

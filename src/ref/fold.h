@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "base/error.h"
-#include "ir/space.h"
+#include "base/value/error.h"
+#include "ir/op/space.h"
 #include "ref/points.h"
 #include "tensor/tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "ir/input_symbols.h"
+#include "ir/infer/input_symbols.h"
 #include "ref/symbols.h"
 
 namespace frazil::ref {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "ref/machine_state.h"
 
 namespace frazil::ref {

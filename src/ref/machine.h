@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/flow.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
+#include "ir/op/flow.h"
 #include "ref/node.h"
 #include "ref/ref.h"
 #include "ref/symbols.h"

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/poll_throttle.h"
-#include "ir/axis.h"
-#include "ops/move.h"
+#include "base/thread/poll_throttle.h"
+#include "ir/op/axis.h"
+#include "ops/core/move.h"
 #include "tensor/strided.h"
 
 namespace frazil::ref {

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "base/error.h"
-#include "base/execution_limits.h"
-#include "ir/space.h"
+#include "base/limits/execution_limits.h"
+#include "base/value/error.h"
+#include "ir/op/space.h"
 #include "tensor/tensor.h"
 
 // Moves of elements of any type.

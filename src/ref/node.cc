@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ir/builder.h"
-#include "ir/opaque.h"
+#include "ir/edit/builder.h"
+#include "ir/op/opaque.h"
 #include "ref/fold.h"
 #include "ref/machine.h"
 #include "ref/moves.h"

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "base/execution_limits.h"
-#include "ir/graph.h"
+#include "base/limits/execution_limits.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {

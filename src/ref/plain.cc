@@ -1,6 +1,6 @@
 #include "ref/plain.h"
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 
 namespace frazil::ref {
 namespace {

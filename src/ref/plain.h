@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "tensor/tensor.h"
 
 namespace frazil::ref {

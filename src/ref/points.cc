@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "ref/moves.h"
 
 namespace frazil::ref {

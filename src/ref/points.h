@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "base/error.h"
-#include "ir/space.h"
+#include "base/value/error.h"
+#include "ir/op/space.h"
 #include "ref/scalar_eval.h"
 #include "tensor/tensor.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/no_memory.h"
-#include "ir/rebuild.h"
+#include "base/limits/no_memory.h"
+#include "ir/edit/rebuild.h"
 #include "ref/inputs.h"
 #include "ref/machine.h"
 #include "ref/node.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/execution_limits.h"
-#include "base/float.h"
+#include "base/limits/execution_limits.h"
+#include "base/value/float.h"
 
 namespace frazil::ref {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "ir/scalar.h"
+#include "base/value/error.h"
+#include "ir/op/scalar.h"
 
 // Scalar programs on batches of points. A register holds one value per point in a compute type: bool, integers, float,
 // double, complex; for strings, pointers.

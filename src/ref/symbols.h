@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {

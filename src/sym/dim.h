@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil {
 

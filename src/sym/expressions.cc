@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
+#include "base/value/hash.h"
 #include "sym/interval.h"
 #include "sym/saturate.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <tuple>
 
-#include "base/hash.h"
+#include "base/value/hash.h"
 
 namespace frazil::sym {
 namespace {

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <string>
 
-#include "base/text.h"
+#include "base/value/text.h"
 #include "sym/dim.h"
 #include "sym/name.h"
 

@@ -6,12 +6,12 @@
 #include <new>
 #include <string>
 
-#include "base/execution_limits.h"
-#include "base/fill.h"
-#include "base/free_later.h"
-#include "base/io.h"
-#include "base/no_memory.h"
-#include "base/poll_throttle.h"
+#include "base/limits/execution_limits.h"
+#include "base/limits/free_later.h"
+#include "base/limits/no_memory.h"
+#include "base/os/io.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/fill.h"
 
 namespace frazil {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil {
 

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "base/free_later.h"
-#include "base/poll_throttle.h"
+#include "base/limits/free_later.h"
+#include "base/thread/poll_throttle.h"
 
 namespace frazil {
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/execution_limits.h"
+#include "base/limits/execution_limits.h"
 #include "tensor/tensor.h"
 
 namespace frazil {

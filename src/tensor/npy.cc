@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "base/io.h"
-#include "base/text.h"
+#include "base/os/io.h"
+#include "base/value/text.h"
 #include "tensor/strided.h"
 
 namespace frazil {

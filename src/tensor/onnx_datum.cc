@@ -1,6 +1,6 @@
 #include <new>
 
-#include "base/io.h"
+#include "base/os/io.h"
 #include "tensor/onnx_fields.h"
 #include "tensor/onnx_proto.h"
 

@@ -1,6 +1,6 @@
 #include "tensor/onnx_fields.h"
 
-#include "base/text.h"
+#include "base/value/text.h"
 
 namespace frazil::proto {
 

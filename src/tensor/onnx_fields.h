@@ -10,7 +10,7 @@
 #include <protozero/types.hpp>
 #include <protozero/varint.hpp>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 namespace frazil::proto {
 

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/execution_limits.h"
-#include "base/extents.h"
+#include "base/limits/execution_limits.h"
+#include "base/value/extents.h"
 #include "tensor/strided.h"
 
 namespace frazil {

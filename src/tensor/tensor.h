@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/elem.h"
-#include "base/error.h"
-#include "base/float.h"
+#include "base/value/elem.h"
+#include "base/value/error.h"
+#include "base/value/float.h"
 #include "tensor/buffer.h"
 
 namespace frazil {

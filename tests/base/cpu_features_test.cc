@@ -1,4 +1,4 @@
-#include "base/cpu_features.h"
+#include "base/value/cpu_features.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/float.h"
+#include "base/value/float.h"
 
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 // What the child of a fork() finds of locks and threads that its parent's other threads use.
-#include "base/fork.h"
+#include "base/thread/fork.h"
 
 #include <atomic>
 #include <chrono>
@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/free_later.h"
-#include "base/log.h"
-#include "base/mutex.h"
-#include "base/sanitizers.h"
+#include "base/limits/free_later.h"
+#include "base/os/log.h"
+#include "base/os/sanitizers.h"
+#include "base/thread/mutex.h"
 
 namespace frazil {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/free_later.h"
+#include "base/limits/free_later.h"
 
 #include <atomic>
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/execution_limits.h"
+#include "base/limits/execution_limits.h"
 
 namespace frazil {
 namespace {

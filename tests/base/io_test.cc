@@ -1,4 +1,4 @@
-#include "base/io.h"
+#include "base/os/io.h"
 
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "base/scheduler.h"
+#include "base/thread/scheduler.h"
 
 #include <atomic>
 #include <cfenv>
@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cores.h"
-#include "base/crew.h"
-#include "base/execution_limits.h"
-#include "base/float_control.h"
-#include "base/sanitizers.h"
+#include "base/limits/execution_limits.h"
+#include "base/os/sanitizers.h"
+#include "base/thread/cores.h"
+#include "base/thread/crew.h"
+#include "base/thread/float_control.h"
 
 // Run this under the thread sanitizer, too.
 namespace frazil::test {

@@ -1,5 +1,5 @@
 // The test vectors of FIPS 180 and of RFC 3174.
-#include "base/sha1.h"
+#include "base/value/sha1.h"
 
 #include <string>
 

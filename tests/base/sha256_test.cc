@@ -1,5 +1,5 @@
 // The test vectors of FIPS 180.
-#include "base/sha256.h"
+#include "base/value/sha256.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/value/text.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "code/entries.h"
-#include "exec/backend.h"
-#include "exec/compile_thread.h"
-#include "exec/native_compiler.h"
+#include "exec/native/backend.h"
+#include "exec/native/compile_thread.h"
+#include "exec/native/native_compiler.h"
 #include "random_program.h"
 #include "suite/workers.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "exec/backend.h"
-#include "exec/compile_thread.h"
+#include "exec/native/backend.h"
+#include "exec/native/compile_thread.h"
 
 // Run it under the thread sanitizer; soak.cc runs the same mix for any length of time.
 namespace frazil::test {

@@ -4,9 +4,9 @@
 
 #include "debug/reduce.h"
 #include "debug/ways.h"
-#include "ir/patch.h"
-#include "ops/elementwise_math.h"
-#include "ops/elementwise_nn.h"
+#include "ir/edit/patch.h"
+#include "ops/elementwise/math.h"
+#include "ops/elementwise/nn.h"
 
 // Two ways to run a graph are compared value by value; what fails is cut out of a graph.
 namespace frazil::test {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "debug/debugger.h"
-#include "ir/text.h"
-#include "ops/registry.h"
-#include "pass/passes.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
+#include "pass/engine/passes.h"
 
 namespace frazil::test {
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "error/refusal_rows.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 namespace frazil::test {
 namespace {

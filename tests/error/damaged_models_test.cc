@@ -4,7 +4,7 @@
 #include <set>
 
 #include "error/refusals.h"
-#include "ir/verify.h"
+#include "ir/graph/verify.h"
 #include "onnx/import_testing.h"
 
 namespace frazil::test {

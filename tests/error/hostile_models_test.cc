@@ -2,7 +2,7 @@
 // error.
 #include "onnx/hostile_models.h"
 
-#include "base/load_scope.h"
+#include "base/limits/load_scope.h"
 #include "error/refusals.h"
 #include "onnx/import_testing.h"
 

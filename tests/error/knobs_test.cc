@@ -1,4 +1,4 @@
-#include "base/knobs.h"
+#include "base/os/knobs.h"
 
 #include <chrono>
 #include <map>

@@ -3,10 +3,10 @@
 #include <future>
 #include <thread>
 
-#include "base/execution_limits.h"
+#include "base/limits/execution_limits.h"
 #include "error/endless.h"
 #include "error/refusals.h"
-#include "onnx/import.h"
+#include "onnx/import/import.h"
 #include "onnx/model_writer.h"
 
 // The behaviour at each limit, on every tier; docs/limits.md is the user's table.

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "error/refusals.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 #define LOW "-9223372036854775808"
 #define HIGH "9223372036854775807"

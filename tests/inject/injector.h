@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "inject/heap.h"
 
 // Runs a piece of work repeatedly, each time with another allocation failing.

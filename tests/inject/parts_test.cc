@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "inject/injector.h"
-#include "ir/patch.h"
-#include "ir/verify.h"
+#include "ir/edit/patch.h"
+#include "ir/graph/verify.h"
 #include "suite/subjects.h"
 #include "tensor/compare.h"
 #include "tensor/onnx_proto.h"

@@ -1,9 +1,9 @@
-#include "ir/copy_nodes.h"
+#include "ir/edit/copy_nodes.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 
 namespace frazil {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "tensor/compare.h"
 
 namespace frazil::test {

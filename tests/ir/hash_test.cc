@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "ir/text.h"
-#include "ops/elementwise_math.h"
-#include "ops/registry.h"
+#include "ir/edit/builder.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
+#include "ops/elementwise/math.h"
 
 namespace frazil {
 namespace {

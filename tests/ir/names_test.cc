@@ -1,12 +1,12 @@
-#include "ir/names.h"
+#include "ir/graph/names.h"
 
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 
 namespace frazil {
 namespace {

@@ -1,17 +1,17 @@
-#include "ir/patch.h"
+#include "ir/edit/patch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ir/verify.h"
-#include "ops/control.h"
-#include "ops/elementwise_logic.h"
-#include "ops/elementwise_math.h"
-#include "ops/elementwise_nn.h"
-#include "ops/norm.h"
-#include "ops/registry.h"
-#include "ops/view.h"
+#include "ir/graph/verify.h"
+#include "ir/text/text.h"
+#include "ops/control/control.h"
+#include "ops/core/registry.h"
+#include "ops/elementwise/logic.h"
+#include "ops/elementwise/math.h"
+#include "ops/elementwise/nn.h"
+#include "ops/nn/norm.h"
+#include "ops/view/view.h"
 
 namespace frazil {
 namespace {

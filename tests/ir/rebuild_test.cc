@@ -1,9 +1,9 @@
-#include "ir/rebuild.h"
+#include "ir/edit/rebuild.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace frazil::test {
 namespace {

@@ -1,15 +1,15 @@
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
+#include "ir/edit/builder.h"
 #include "ir/frz.h"
-#include "ir/verify.h"
-#include "ops/control.h"
-#include "ops/elementwise_math.h"
-#include "ops/elementwise_nn.h"
-#include "ops/registry.h"
+#include "ir/graph/verify.h"
+#include "ops/control/control.h"
+#include "ops/core/registry.h"
+#include "ops/elementwise/math.h"
+#include "ops/elementwise/nn.h"
 #include "paths.h"
 
 namespace frazil {

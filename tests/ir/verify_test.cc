@@ -1,12 +1,12 @@
-#include "ir/verify.h"
+#include "ir/graph/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ops/control.h"
-#include "ops/elementwise_nn.h"
-#include "ops/registry.h"
+#include "ir/text/text.h"
+#include "ops/control/control.h"
+#include "ops/core/registry.h"
+#include "ops/elementwise/nn.h"
 
 namespace frazil {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "kernel/contract/float_gemm.h"
 #include "kernel/half_testing.h"
 #include "kernel/random_values.h"

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/elem.h"
-#include "base/float.h"
+#include "base/value/elem.h"
+#include "base/value/float.h"
 #include "kernel/on_isa.h"
 #include "kernel/random_values.h"
 

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/execution_limits.h"
-#include "base/float.h"
+#include "base/limits/execution_limits.h"
+#include "base/value/float.h"
 #include "kernel/dims.h"
 
 namespace frazil::kernel {

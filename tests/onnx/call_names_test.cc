@@ -1,9 +1,9 @@
 // Names of values and nodes inside of inlined calls of model-local functions.
 #include "import_testing.h"
-#include "ir/names.h"
-#include "ir/op.h"
-#include "ir/patch.h"
-#include "ops/elementwise_math.h"
+#include "ir/edit/patch.h"
+#include "ir/graph/names.h"
+#include "ir/op/op.h"
+#include "ops/elementwise/math.h"
 
 namespace frazil::test {
 namespace {

@@ -1,11 +1,11 @@
 // Calls of model-local functions, which an import inlines, written as calls again.
 #include "import_testing.h"
-#include "ir/model_info.h"
-#include "ir/patch.h"
-#include "ir/text.h"
-#include "onnx/export.h"
-#include "onnx/wire.h"
-#include "ops/elementwise_math.h"
+#include "ir/edit/patch.h"
+#include "ir/graph/model_info.h"
+#include "ir/text/text.h"
+#include "onnx/export/export.h"
+#include "onnx/read/wire.h"
+#include "ops/elementwise/math.h"
 
 namespace frazil::test {
 namespace {

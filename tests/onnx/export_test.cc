@@ -1,5 +1,5 @@
 // Graphs written as ONNX models and read again. tests/suite/onnx_cases_test.cc does the same with ONNX's own cases.
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 #include "error/tool.h"
 #include "import_testing.h"
-#include "ir/builder.h"
-#include "ir/model_info.h"
-#include "ir/text.h"
-#include "ops/elementwise_math.h"
+#include "ir/edit/builder.h"
+#include "ir/graph/model_info.h"
+#include "ir/text/text.h"
+#include "ops/elementwise/math.h"
 
 namespace frazil::test {
 namespace {

@@ -1,5 +1,5 @@
 // Weights in other files.
-#include "onnx/external.h"
+#include "onnx/read/external.h"
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/sha1.h"
+#include "base/value/sha1.h"
 #include "import_testing.h"
 #include "paths.h"
 

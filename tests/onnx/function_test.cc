@@ -1,6 +1,6 @@
 // Model-local functions: the result of a call, and the calls that are refused.
 #include "import_testing.h"
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 #include "ref/ref.h"
 
 namespace frazil::test {

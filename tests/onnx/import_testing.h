@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "model_writer.h"
-#include "onnx/import.h"
-#include "ops/registry.h"
+#include "onnx/import/import.h"
+#include "ops/core/registry.h"
 
 namespace frazil::test {
 

@@ -1,8 +1,8 @@
 // Metadata of models.
 #include "import_testing.h"
-#include "ir/model_info.h"
-#include "ir/patch.h"
-#include "ir/rebuild.h"
+#include "ir/edit/patch.h"
+#include "ir/edit/rebuild.h"
+#include "ir/graph/model_info.h"
 
 namespace frazil::test {
 namespace {

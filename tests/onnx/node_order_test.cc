@@ -4,7 +4,7 @@
 #include <random>
 
 #include "import_testing.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ref/ref.h"
 
 namespace frazil::test {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "import_testing.h"
-#include "onnx/export_fields.h"
+#include "onnx/export/fields.h"
 #include "paths.h"
 #include "suite/tiers.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "import_testing.h"
-#include "onnx/upgrade.h"
+#include "onnx/upgrade/upgrade.h"
 #include "ref/ref.h"
 
 namespace frazil::test {

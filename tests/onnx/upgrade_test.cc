@@ -1,6 +1,6 @@
 // The conversion of older opsets.
 #include "import_testing.h"
-#include "ops/image_sample.h"
+#include "ops/image/sample.h"
 #include "ref/ref.h"
 
 namespace frazil::test {

@@ -1,6 +1,6 @@
 // A batched graph gives what a loop over its elements gives: one graph per form at least on every tier, and ONNX's own
 // cases.
-#include "pass/batch.h"
+#include "pass/batch/batch.h"
 
 #include <cstring>
 #include <map>
@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
-#include "base/float.h"
-#include "ir/op.h"
+#include "base/value/float.h"
+#include "ir/op/op.h"
 #include "suite/onnx_cases.h"
 #include "suite/tiers.h"
 

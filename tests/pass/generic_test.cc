@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "onnx/export.h"
-#include "onnx/import.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {

@@ -1,6 +1,6 @@
 #include <random>
 
-#include "pass/passes.h"
+#include "pass/engine/passes.h"
 #include "suite/tiers.h"
 
 // Graphs before and after the pass that chooses channels last. Weights are @w and their extents: @w32x16x3x3.

@@ -1,4 +1,4 @@
-#include "pass/passes.h"
+#include "pass/engine/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

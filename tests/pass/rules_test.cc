@@ -1,11 +1,11 @@
-#include "pass/rules.h"
+#include "pass/engine/rules.h"
 
 #include <cmath>
 #include <limits>
 #include <random>
 #include <set>
 
-#include "pass/passes.h"
+#include "pass/engine/passes.h"
 #include "suite/tiers.h"
 
 // Every rule of the algebra pass on random and on special values: the rewritten and the original graph give the same

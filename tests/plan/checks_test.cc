@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/make_plan.h"
+#include "plan/lower/make_plan.h"
 #include "suite/tiers.h"
 
 // What inference cannot decide is checked once in each run.

@@ -1,4 +1,4 @@
-#include "plan/fused.h"
+#include "plan/model/fused.h"
 
 #include <cmath>
 #include <cstring>

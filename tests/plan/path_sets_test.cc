@@ -1,4 +1,4 @@
-#include "plan/path_sets.h"
+#include "plan/analyse/path_sets.h"
 
 #include <gtest/gtest.h>
 

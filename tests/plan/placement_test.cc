@@ -1,4 +1,4 @@
-#include "plan/placement.h"
+#include "plan/analyse/placement.h"
 
 #include <gtest/gtest.h>
 

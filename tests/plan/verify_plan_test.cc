@@ -1,4 +1,4 @@
-#include "plan/verify_plan.h"
+#include "plan/model/verify_plan.h"
 
 #include <functional>
 #include <set>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan/dataflow.h"
+#include "plan/analyse/dataflow.h"
 #include "suite/simulated_device.h"
 #include "suite/tiers.h"
 

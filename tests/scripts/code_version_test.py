@@ -22,12 +22,12 @@ CASES = [
     ("the frame of plan code", "code/native/native_plan.h", r"(struct NativeFrame \{)", r"\1 int first = 0;", True),
     ("numbers of operations on extents", "sym/dim.h", r"\{ constant, add, sub,", "{ constant, sub, add,", True),
     ("the largest extent", "sym/dim.h", r"kMax =", "kMax = -1 +", True),
-    ("places of storages", "plan/plan.h", r"(enum class Place : std::uint8_t \{)", r"\1 nowhere,", True),
+    ("places of storages", "plan/model/plan.h", r"(enum class Place : std::uint8_t \{)", r"\1 nowhere,", True),
     ("a function that is written into code", "kernel/simd/math_lanes.h", r"$", "\n// other", True),
     ("the code generator", "jit/row_product.cc", r"$", "\n// other", True),
     ("how its functions are compiled", "jit/CMakeLists.txt", r"-O2", "-O1", True),
-    ("the interpreter", "exec/interpreter.cc", r"$", "\n// other", False),
-    ("an operator", "ops/norm.cc", r"$", "\n// other", False),
+    ("the interpreter", "exec/run/interpreter.cc", r"$", "\n// other", False),
+    ("an operator", "ops/nn/norm.cc", r"$", "\n// other", False),
 ]
 
 

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/control_group.h"
+#include "base/os/control_group.h"
 #include "server/folder.h"
 #include "server/http_test_client.h"
 

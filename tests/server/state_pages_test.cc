@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/sanitizers.h"
+#include "base/os/sanitizers.h"
 #include "error/tool.h"
 #include "server/growth.h"
 #include "server/redis.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/on_isa.h"
-#include "plan/plan.h"
+#include "plan/model/plan.h"
 #include "suite/tiers.h"
 
 // Attention: the kernel against the operator's body, and expansions of exporters with and without the pass.

@@ -1,5 +1,5 @@
 // The cache of generated code on disk: what is found, what is refused, several users at once.
-#include "exec/code_cache.h"
+#include "exec/native/code_cache.h"
 
 #include <chrono>
 #include <csignal>

@@ -1,11 +1,11 @@
-#include "ops/control.h"
+#include "ops/control/control.h"
 
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/elementwise_math.h"
+#include "ops/elementwise/math.h"
 #include "suite/ref_testing.h"
 #include "suite/tiers.h"
 

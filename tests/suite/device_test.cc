@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/inner_values.h"
+#include "exec/observe/inner_values.h"
 #include "ir/frz.h"
 #include "paths.h"
-#include "plan/verify_plan.h"
+#include "plan/model/verify_plan.h"
 #include "suite/simulated_device.h"
 #include "suite/tiers.h"
 

@@ -1,4 +1,4 @@
-#include "ops/fourier.h"
+#include "ops/signal/fourier.h"
 
 #include <cmath>
 #include <numbers>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/fourier_smooth.h"
+#include "ops/signal/fourier_smooth.h"
 
 // The fast transform compared with its definition.
 namespace frazil::ops {

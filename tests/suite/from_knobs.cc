@@ -1,7 +1,7 @@
 // The suite follows the environment: it uses the CPU features and the number of threads that the knobs say.
 #include <gtest/gtest.h>
 
-#include "base/knobs.h"
+#include "base/os/knobs.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tuning/tuning.h"
 #include "suite/share_steps.h"

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/float.h"
-#include "plan/plan.h"
+#include "base/value/float.h"
+#include "plan/model/plan.h"
 #include "suite/tiers.h"
 
 // Models of f16 and bf16 run on kernels, with the bits that their operators have one by one.

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/frz.h"
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "paths.h"
 #include "suite/tiers.h"
 

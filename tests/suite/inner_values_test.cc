@@ -1,4 +1,4 @@
-#include "exec/inner_values.h"
+#include "exec/observe/inner_values.h"
 
 #include <map>
 #include <set>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/plan.h"
+#include "plan/model/plan.h"
 #include "suite/tiers.h"
 
 // Every operator with a hand-written kernel, compared with its body on the reference executor.

@@ -13,9 +13,9 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include "base/knobs.h"
-#include "exec/backend.h"
-#include "exec/native_code.h"
+#include "base/os/knobs.h"
+#include "exec/native/backend.h"
+#include "exec/native/native_code.h"
 #include "kernel/simd/isa.h"
 #include "suite/tiers.h"
 

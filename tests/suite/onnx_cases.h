@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "exec/session.h"
-#include "onnx/import.h"
-#include "ops/registry.h"
+#include "exec/run/session.h"
+#include "onnx/import/import.h"
+#include "ops/core/registry.h"
 #include "paths.h"
 #include "suite/share_steps.h"
 #include "tensor/compare.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/io.h"
-#include "ir/text.h"
-#include "onnx/export.h"
+#include "base/os/io.h"
+#include "ir/text/text.h"
+#include "onnx/export/export.h"
 #include "suite/tiers.h"
 #include "wrap_model.h"
 

@@ -1,5 +1,5 @@
 // Packages: what they hold, what runs of them give, and which are refused.
-#include "exec/package.h"
+#include "exec/package/package.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Machine code of whole plans: guards that miss, limits inside of code, other extents, code that comes in mid-run.
-#include "exec/plan_code.h"
+#include "exec/native/plan_code.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "exec/code_maker.h"
-#include "exec/compile_thread.h"
-#include "exec/explain_tiers.h"
+#include "exec/native/code_maker.h"
+#include "exec/native/compile_thread.h"
+#include "exec/native/explain_tiers.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/plan.h"
+#include "plan/model/plan.h"
 #include "suite/tiers.h"
 
 // Quantised products run as one step, with exact sums and the bits of the reference executor.

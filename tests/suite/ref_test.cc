@@ -3,14 +3,14 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/contraction.h"
-#include "ops/elementwise_logic.h"
-#include "ops/elementwise_math.h"
-#include "ops/index.h"
-#include "ops/norm.h"
-#include "ops/recurrent.h"
-#include "ops/sequence.h"
-#include "ops/view.h"
+#include "ops/contraction/contraction.h"
+#include "ops/control/sequence.h"
+#include "ops/elementwise/logic.h"
+#include "ops/elementwise/math.h"
+#include "ops/index/index.h"
+#include "ops/nn/norm.h"
+#include "ops/nn/recurrent.h"
+#include "ops/view/view.h"
 #include "ref_testing.h"
 
 namespace frazil::test {

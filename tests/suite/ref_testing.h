@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/execution_limits.h"
-#include "ir/builder.h"
-#include "ops/control.h"
+#include "base/limits/execution_limits.h"
+#include "ir/edit/builder.h"
+#include "ops/control/control.h"
 #include "ref/ref.h"
 
 namespace frazil::test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 #include "suite/tiers.h"
 
 // A guard that misses in the middle of a request: another plan continues there.

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/execution_limits.h"
-#include "base/scheduler.h"
+#include "base/limits/execution_limits.h"
+#include "base/thread/scheduler.h"
 
 // Schedulers that tests give to sessions.
 namespace frazil::test {

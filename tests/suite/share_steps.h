@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/knobs.h"
-#include "base/scheduler.h"
-#include "exec/session.h"
+#include "base/os/knobs.h"
+#include "base/thread/scheduler.h"
+#include "exec/run/session.h"
 
 namespace frazil::test {
 

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #include "code/entries.h"
-#include "exec/device.h"
+#include "exec/device/device.h"
 
 namespace frazil::test {
 

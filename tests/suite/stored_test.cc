@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <map>
 
-#include "base/io.h"
-#include "exec/package.h"
+#include "base/os/io.h"
+#include "exec/package/package.h"
 #include "ir/frz.h"
-#include "onnx/export.h"
+#include "onnx/export/export.h"
 #include "suite/onnx_cases.h"
 #include "suite/tiers.h"
 

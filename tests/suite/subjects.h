@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx/import.h"
+#include "onnx/import/import.h"
 #include "onnx/model_writer.h"
 #include "paths.h"
 #include "suite/tiers.h"

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/knobs.h"
-#include "exec/backend.h"
-#include "exec/executable.h"
-#include "exec/session.h"
-#include "ir/text.h"
-#include "ops/registry.h"
+#include "base/os/knobs.h"
+#include "exec/native/backend.h"
+#include "exec/run/executable.h"
+#include "exec/run/session.h"
+#include "ir/text/text.h"
+#include "ops/core/registry.h"
 #include "suite/share_steps.h"
 #include "tensor/compare.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/compile_thread.h"
+#include "exec/native/compile_thread.h"
 #include "suite/schedulers.h"
 #include "suite/workers.h"
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "base/error.h"
+#include "base/value/error.h"
 
 // Equivalent models with their nodes in another place.
 namespace frazil::test {

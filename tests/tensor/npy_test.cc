@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/io.h"
+#include "base/os/io.h"
 #include "paths.h"
 
 namespace frazil {

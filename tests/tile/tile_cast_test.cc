@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "kernel/tile/tile.h"
 #include "tile_testing.h"
 

@@ -18,8 +18,8 @@
 namespace frazil::kernel {
 namespace {
 
-// An oracle that reads like base/scalar_op.h, one element at a time, in 128-bit integers or double (long double for
-// f64).
+// An oracle that reads like base/value/scalar_op.h, one element at a time, in 128-bit integers or double (long double
+// for f64).
 
 __extension__ using Big = __int128;
 

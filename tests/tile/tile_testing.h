@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 #include "kernel/on_isa.h"
 
 // What the tests of the tile functions share: element types, operands, comparison.

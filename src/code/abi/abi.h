@@ -8,8 +8,8 @@
 #include <new>
 #include <span>
 
-#include "base/error.h"
-#include "base/extents.h"
+#include "base/value/error.h"
+#include "base/value/extents.h"
 #include "code/weights/weight_store.h"
 #include "tensor/tensor.h"
 

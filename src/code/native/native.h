@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "code/tile/tile_code.h"
 
 // Machine code that is made at run time: what a code generator is asked for, and how the code is called. Plain data:
@@ -82,7 +82,7 @@ struct NativePlanRequest {
 /// has the version of generated code (code/code_version.cmake), so that only modules of the same sources are found.
 struct NativeModule {
   const char* version = nullptr;
-  /// A relocatable object for this machine, as the loader in exec/native_code.h takes it. Thread-safe.
+  /// A relocatable object for this machine, as the loader in exec/native/native_code.h takes it. Thread-safe.
   Result<std::string> (*compile)(const NativeRequest& request) = nullptr;
   /// The same: a NativeSteps.
   Result<std::string> (*compile_plan)(const NativePlanRequest& request) = nullptr;

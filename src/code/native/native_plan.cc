@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "code/tile/tile_state.h"
-#include "plan/dataflow.h"
+#include "plan/analyse/dataflow.h"
 
 namespace frazil::code {
 
@@ -202,7 +202,7 @@ class KeyWriter {
   }
   std::string take() { return std::move(key_); }
 
-  // The roles of a step's fields, see plan/step.h.
+  // The roles of a step's fields, see plan/model/step.h.
   void reads(std::string_view, const auto& slots) { one(slots); }
   void writes(std::string_view, const auto& slots) { one(slots); }
   void updates(std::string_view, const auto& slots) { one(slots); }

@@ -8,7 +8,7 @@
 
 #include "code/abi/abi.h"
 #include "code/native/native.h"
-#include "plan/plan.h"
+#include "plan/model/plan.h"
 
 // Machine code for the steps of a plan: what a code generator is asked for, and how the code is called.
 namespace frazil::code {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/product/contraction_space.h"
 #include "code/tile/elements.h"
 #include "kernel/tile/tile.h"

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/product/contraction_space.h"
 #include "code/tile/elements.h"
 #include "kernel/contract/gemm_kernel.h"

@@ -9,7 +9,7 @@
 #include "code/abi/abi.h"
 #include "code/tile/tile_state.h"
 #include "kernel/tile/tile.h"
-#include "plan/contraction.h"
+#include "plan/lower/contraction.h"
 
 // A space of params::Contraction in numbers; private to contraction_*.cc.
 namespace frazil::code {

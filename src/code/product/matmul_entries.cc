@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/entries.h"
 #include "code/product/batches.h"
 #include "code/product/product_entry.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/entries.h"
 #include "kernel/contract/float_gemm.h"
 #include "kernel/contract/nbits.h"

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "code/abi/abi.h"
-#include "plan/kernel_params.h"
+#include "plan/model/kernel_params.h"
 
 namespace frazil::code {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/entries.h"
 #include "kernel/move/copy.h"
 #include "kernel/move/edges.h"

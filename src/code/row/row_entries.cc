@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "code/entries.h"
 #include "kernel/row/reduce.h"
 #include "kernel/row/rows.h"

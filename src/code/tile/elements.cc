@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/float.h"
+#include "base/value/float.h"
 #include "kernel/tile/tile.h"
 
 namespace frazil::code {

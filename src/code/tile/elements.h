@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 
 // Runs of elements between memory, where they have any type and distance, and compute_elem() of that type, side by
 // side.

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "plan/fused.h"
+#include "plan/model/fused.h"
 
 namespace frazil::code {
 

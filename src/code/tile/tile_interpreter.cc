@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "code/tile/elements.h"
 #include "code/tile/tile_state.h"
 #include "kernel/row/rows.h"

@@ -5,10 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/execution_limits.h"
-#include "base/io.h"
-#include "base/mutex.h"
-#include "base/no_memory.h"
+#include "base/limits/execution_limits.h"
+#include "base/limits/no_memory.h"
+#include "base/os/io.h"
+#include "base/thread/mutex.h"
 
 namespace frazil::code {
 

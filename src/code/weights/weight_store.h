@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/elem.h"
-#include "base/error.h"
-#include "base/mutex.h"
+#include "base/thread/mutex.h"
+#include "base/value/elem.h"
+#include "base/value/error.h"
 #include "tensor/buffer.h"
 
 namespace frazil::code {

@@ -4,7 +4,7 @@
 #include "kernel/tuning/tuning.h"
 #include "kernel/window/conv.h"
 #include "kernel/window/pool.h"
-#include "plan/kernel_params.h"
+#include "plan/model/kernel_params.h"
 
 // Extents of convolutions and pools, as their entries read them from operands: images are [n, c, (h,) w], or
 // [n, (h,) w, c] with `channels_last`; 1-D images have h = 1.

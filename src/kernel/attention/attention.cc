@@ -4,8 +4,8 @@
 #include <cstring>
 #include <tuple>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "kernel/contract/float_gemm.h"
 #include "kernel/row/rows.simd.h"
 #include "kernel/simd/aligned.h"

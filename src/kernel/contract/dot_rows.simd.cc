@@ -1,6 +1,6 @@
 // Products of f32 of few rows with a B that lies as its columns: both are read as they lie, and summed along vectors.
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/product.simd.h"
 #include "kernel/contract/results.h"
 

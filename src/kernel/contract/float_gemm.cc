@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "kernel/contract/gemm_row.h"
 #include "kernel/contract/product.simd.h"
 #include "kernel/simd/aligned.h"

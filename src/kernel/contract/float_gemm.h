@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 #include "kernel/contract/gemm_kernel.h"
 #include "kernel/contract/product.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/gemm_i8.simd.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/block_walk.h"
 #include "kernel/contract/byte_elements.h"
 

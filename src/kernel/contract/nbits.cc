@@ -1,6 +1,6 @@
 #include "kernel/contract/nbits.h"
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/nbits.simd.h"
 #include "kernel/simd/isa.h"
 

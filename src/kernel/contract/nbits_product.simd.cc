@@ -3,7 +3,7 @@
 // its 32-bit lanes, which are eight apart, meet a vector of A that is arranged like them. What they sum is multiplied
 // by the scales of its lanes.
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/nbits.simd.h"
 #include "kernel/simd/math_lanes.h"
 

@@ -1,6 +1,6 @@
 // Packing of f32: panels of columns of B, panels of rows of A.
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/float_elements.h"
 #include "kernel/contract/product.simd.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "kernel/contract/product.simd.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 #include "kernel/contract/tile_callback.h"
 
 // Products of floats with a packed B, summed in f32: what find_gemm() gives for f32, f16 and bf16, and what

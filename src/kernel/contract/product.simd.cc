@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/block_walk.h"
 #include "kernel/contract/float_elements.h"
 #include "kernel/contract/gemm_row.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 
 namespace frazil::kernel {
 namespace {

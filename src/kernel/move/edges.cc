@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 
 namespace frazil::kernel {
 namespace {

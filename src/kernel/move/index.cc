@@ -5,9 +5,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/extents.h"
-#include "base/float.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
+#include "base/value/float.h"
 
 namespace frazil::kernel {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 
 namespace frazil::kernel {
 

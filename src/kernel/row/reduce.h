@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 
 namespace frazil::kernel {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 
 #define FRAZIL_INLINE [[gnu::always_inline]] inline
 

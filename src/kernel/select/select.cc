@@ -5,8 +5,8 @@
 #include <functional>
 #include <limits>
 
-#include "base/extents.h"
-#include "base/throttled_sort.h"
+#include "base/thread/throttled_sort.h"
+#include "base/value/extents.h"
 #include "kernel/select/select.simd.h"
 #include "kernel/simd/isa.h"
 

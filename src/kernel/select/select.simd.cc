@@ -1,6 +1,6 @@
 #include "kernel/select/select.simd.h"
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/simd/f32_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {

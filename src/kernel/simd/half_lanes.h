@@ -1,7 +1,7 @@
 #pragma once
 
 // Vectors of f16 and bf16 in memory, as vectors of f32 in registers. Private to translation units that are compiled for
-// one instruction set and define FRAZIL_ISA_NS. Rounding is that of base/float.h, bit for bit.
+// one instruction set and define FRAZIL_ISA_NS. Rounding is that of base/value/float.h, bit for bit.
 
 #include "kernel/simd/f32_lanes.h"
 

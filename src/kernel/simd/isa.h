@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/cpu_features.h"
+#include "base/value/cpu_features.h"
 
 namespace frazil::kernel {
 

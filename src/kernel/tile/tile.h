@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "base/elem.h"
-#include "base/scalar_op.h"
+#include "base/value/elem.h"
+#include "base/value/scalar_op.h"
 
 /// The scalar primitives on tiles: contiguous runs of elements, ideally at most 1024 of them, so that a chain of calls
 /// stays in L1. Any n (0 too) and any alignment of the element type is valid; nothing outside of [0, n) is accessed.
@@ -28,8 +28,8 @@ using TileFn = void (*)(void* out, const void* const* in, std::size_t n);
 ///   integers: neg, abs, sign, lnot, add, sub, mul, div, mod, fmod, pow, min, max, land, lor, lxor, shl, shr, lt, le,
 ///     eq, select;
 ///   floats: all but lnot, land, lor, lxor, shl, shr.
-/// In addition to base/scalar_op.h: a negative shift count counts as too large; shr of a signed type is arithmetic; a
-/// zero result of mod on floats has the divisor's sign.
+/// In addition to base/value/scalar_op.h: a negative shift count counts as too large; shr of a signed type is
+/// arithmetic; a zero result of mod on floats has the divisor's sign.
 TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask);
 
 /// in[0] holds n elements of `from`, out receives n of `to`; the same types as for tile_fn, and f16 and bf16 from and

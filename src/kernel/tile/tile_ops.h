@@ -1,7 +1,7 @@
 #pragma once
 
 // The scalar primitives as function objects: `run` on scalars, or on vectors where there is a type V. Total as
-// specified in base/scalar_op.h. Private to tile.simd.cc.
+// specified in base/value/scalar_op.h. Private to tile.simd.cc.
 
 #include "kernel/simd/math.h"
 

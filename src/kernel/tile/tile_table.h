@@ -7,8 +7,8 @@
 // gives R, vector_one<Op>() and vector_two<Op>() where it takes vectors, select<T>(), divide() for f32. What is not
 // defined for the type gives nullptr.
 
-#include "base/elem.h"
-#include "base/scalar_op.h"
+#include "base/value/elem.h"
+#include "base/value/scalar_op.h"
 #include "kernel/tile/tile_ops.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {

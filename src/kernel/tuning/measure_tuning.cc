@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "base/scalar_op.h"
-#include "base/scheduler.h"
+#include "base/thread/scheduler.h"
+#include "base/value/scalar_op.h"
 #include "kernel/contract/gemm_kernel.h"
 #include "kernel/row/rows.h"
 #include "kernel/simd/aligned.h"

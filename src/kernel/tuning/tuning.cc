@@ -5,8 +5,8 @@
 #include <list>
 #include <mutex>
 
-#include "base/extents.h"
-#include "base/mutex.h"
+#include "base/thread/mutex.h"
+#include "base/value/extents.h"
 #include "kernel/window/conv_nhwc.simd.h"
 
 namespace frazil::kernel {

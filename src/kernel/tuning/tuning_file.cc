@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "base/io.h"
-#include "base/log.h"
-#include "base/user_folder.h"
+#include "base/os/io.h"
+#include "base/os/log.h"
+#include "base/os/user_folder.h"
+#include "base/value/hash.h"
 
 namespace frazil::kernel {
 namespace {

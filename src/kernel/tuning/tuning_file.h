@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/value/error.h"
 #include "kernel/tuning/tuning.h"
 
 namespace frazil::kernel {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "kernel/contract/gemm_i8.h"
 #include "kernel/contract/gemm_i8.simd.h"
 #include "kernel/simd/isa.h"

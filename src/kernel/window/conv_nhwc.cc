@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/extents.h"
 #include "kernel/contract/product.h"
 #include "kernel/simd/aligned.h"
 #include "kernel/simd/isa.h"

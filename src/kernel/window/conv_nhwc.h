@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/elem.h"
+#include "base/value/elem.h"
 #include "kernel/contract/tile_callback.h"
 #include "kernel/window/conv.h"
 

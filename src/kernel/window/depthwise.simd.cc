@@ -4,7 +4,7 @@
 // once. Where windows reach outside of the image, outputs are computed one by one, through pointers. Each sum is a
 // chain of fma over the taps in order, however it is computed.
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/results.h"
 #include "kernel/window/conv_nhwc.simd.h"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/elem.h"
-#include "base/extents.h"
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
+#include "base/value/elem.h"
+#include "base/value/extents.h"
 #include "kernel/row/reduce.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tile/tile.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/extents.h"
+#include "base/value/extents.h"
 #include "kernel/contract/product.h"
 #include "kernel/simd/aligned.h"
 

@@ -5,7 +5,7 @@
 // outputs. Weights are transformed here, a panel of columns and some channels at a time: they are read as they were
 // packed, a quarter of what their transformed form takes.
 
-#include "base/poll_throttle.h"
+#include "base/thread/poll_throttle.h"
 #include "kernel/contract/results.h"
 #include "kernel/window/conv_nhwc.simd.h"
 

@@ -1,0 +1,98 @@
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/thread/crew.h"
+
+namespace frazil {
+namespace {
+
+/// Threads that sleep until they are to help a crew.
+class Threads {
+ public:
+  /// `count` of them, or those that the system gives.
+  explicit Threads(unsigned count) {
+    threads_.reserve(count);
+    try {
+      while (threads_.size() < count) threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      return;  // the scheduler has fewer workers then
+    }
+  }
+  ~Threads() {
+    {
+      const std::scoped_lock lock(mutex_);
+      end_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  unsigned count() const noexcept { return static_cast<unsigned>(threads_.size()); }
+
+  void come(unsigned count, Crew& crew) noexcept {
+    {
+      const std::scoped_lock lock(mutex_);
+      crew_ = &crew;
+      asked_ += count;
+    }
+    for (; count > 0; --count) wake_.notify_one();
+  }
+
+ private:
+  void run() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return asked_ > 0 || end_; });
+      if (end_) return;
+      --asked_;
+      Crew* const crew = crew_;
+      lock.unlock();
+      crew->help();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Crew* crew_ = nullptr;
+  unsigned asked_ = 0;
+  bool end_ = false;
+  std::vector<std::thread> threads_;
+};
+
+class PoolScheduler final : public CrewScheduler {
+ public:
+  explicit PoolScheduler(std::unique_ptr<Threads> threads)
+      : CrewScheduler(threads->count()), threads_(std::move(threads)) {}
+  ~PoolScheduler() override {
+    if (leak_lost_threads()) {
+      static_cast<void>(threads_.release());
+    } else {
+      crew_->dismiss();
+    }
+  }
+
+ private:
+  unsigned come(unsigned count) noexcept override {
+    threads_->come(count, *crew_);
+    return count;
+  }
+
+  std::unique_ptr<Threads> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_pool_scheduler(unsigned threads) {
+  auto helpers = std::make_unique<Threads>(threads - 1);
+  if (helpers->count() == 0) return std::make_unique<InlineScheduler>();
+  return std::make_unique<PoolScheduler>(std::move(helpers));
+}
+
+}  // namespace frazil

@@ -1,0 +1,115 @@
+#include "exec/native/backend.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "base/os/knobs.h"
+#include "base/os/log.h"
+#include "base/thread/mutex.h"
+#include "code_version.h"
+
+namespace frazil::exec {
+namespace {
+
+#define FRAZIL_TEXT_OF(name) #name
+#define FRAZIL_TEXT(name) FRAZIL_TEXT_OF(name)
+
+constexpr const char* kFile = "libfrazil_jit.so";
+constexpr const char* kSymbol = FRAZIL_TEXT(FRAZIL_NATIVE_MODULE);
+
+std::string named_file() { return knobs() ? knobs()->code_generator : std::string(); }
+
+/// Where the module may lie, the nearest place first.
+std::vector<std::string> places() {
+  if (!named_file().empty()) return {named_file()};
+  std::vector<std::filesystem::path> folders;
+  std::error_code none;
+  Dl_info self{};
+  if (::dladdr(reinterpret_cast<const void*>(&native_module), &self) != 0 && self.dli_fname != nullptr) {
+    folders.push_back(std::filesystem::absolute(self.dli_fname, none).parent_path());
+  }
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  if (!none) folders.push_back(program.parent_path());
+  std::vector<std::string> files;
+  for (const auto& folder : folders) {
+    for (const char* below : {"", "..", "../..", "frazil"}) files.push_back(folder / below / kFile);
+    files.push_back(folder / ".." / FRAZIL_LIBRARY_FOLDER / "frazil" / kFile);
+  }
+  files.push_back(std::filesystem::path(FRAZIL_MODULE_FOLDER) / kFile);
+  return files;
+}
+
+std::unexpected<Fault> not_found() {
+  if (!named_file().empty()) {
+    return fail(Code::unsupported, "FRAZIL_CODE_GENERATOR: there is no file {}", named_file());
+  }
+  return fail(Code::unsupported,
+              "the code generator {} is not beside the program or the library, not in {} and not where the dynamic "
+              "linker looks: set FRAZIL_CODE_GENERATOR to its path",
+              kFile, FRAZIL_MODULE_FOLDER);
+}
+
+Result<const code::NativeModule*> open_module(const std::string& file) {
+  void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return fail(Code::unsupported, "the code generator cannot be opened: {}", ::dlerror());
+  const auto* const module = static_cast<const code::NativeModule*>(::dlsym(handle, kSymbol));
+  if (module == nullptr) return fail(Code::unsupported, "{} belongs to another build of Frazil", file);
+  return module;
+}
+
+/// The first one of this build; what is wrong with the last one that is there, if none is.
+Result<const code::NativeModule*> find_module() {
+  Result<const code::NativeModule*> found = not_found();
+  std::error_code none;
+  for (const std::string& file : places()) {
+    if (!std::filesystem::exists(file, none)) continue;
+    found = open_module(file);
+    if (found) return found;
+  }
+  if (!named_file().empty()) return found;
+  auto by_name = open_module(kFile);  // by the program's RUNPATH, LD_LIBRARY_PATH and the system's folders
+  return by_name ? by_name : found;
+}
+
+Status allowed() {
+  if (knobs() && !knobs()->jit) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
+  if (!FRAZIL_JIT) return fail(Code::unsupported, "this build of Frazil has no code generator");
+  return {};
+}
+
+}  // namespace
+
+Result<const code::NativeModule*> native_module() {
+  FRAZIL_CHECK(allowed());
+  static Mutex mutex;
+  static std::optional<Result<const code::NativeModule*>> module;  // under the mutex
+  const std::scoped_lock lock(mutex);
+  if (!module) {
+    module = find_module();
+    if (!*module) logging::warn("fused kernels run without machine code: " + module->error().message);
+  }
+  return *module;
+}
+
+Status has_native_module() {
+  FRAZIL_CHECK(allowed());
+  std::error_code none;
+  for (const std::string& file : places()) {
+    if (std::filesystem::exists(file, none)) return {};
+  }
+  FRAZIL_CHECK(native_module());
+  return {};
+}
+
+std::string describe_native_module() {
+  const auto module = native_module();
+  if (!module) return "none: " + module.error().message;
+  Dl_info about{};
+  const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;
+  return fmt::format("{}, {}", (*module)->version, known ? about.dli_fname : kFile);
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,187 @@
+#include "exec/native/plan_code.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/os/log.h"
+#include "exec/memory/memory.h"
+#include "exec/native/code_maker.h"
+#include "kernel/simd/isa.h"
+
+namespace frazil::exec {
+namespace {
+
+constexpr const char* kStepsName = "frazil_steps";
+/// Nanoseconds between steps, with the same extents, that pay for code; what a step takes besides its work.
+constexpr double kPays = 2e6, kBetweenSteps = 500;
+/// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens
+/// of kilobytes.
+constexpr std::size_t kMostVersions = 8;
+/// Of a body that is written into the code; larger ones are launched, so that they can be shared and stopped.
+constexpr std::int64_t kMostElements = 8192;
+/// Instructions of all bodies together: what the code generator takes about a second for.
+constexpr std::size_t kMostInstructions = 4096;
+constexpr std::size_t kMostSteps = 4096;
+/// Extents for which the cache on disk is asked before their code pays.
+constexpr std::size_t kMostLooks = 16;
+
+}  // namespace
+
+std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const std::vector<bool>& bodies, Compiling when) {
+  const bool pays = std::ranges::any_of(plan.steps, [](const Step& s) { return s.as<step::Launch>() != nullptr; });
+  if (!pays || plan.steps.size() > kMostSteps) return nullptr;
+  return std::unique_ptr<PlanCodes>(new PlanCodes(plan, bodies, when));
+}
+
+PlanCodes::PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when)
+    : plan_(plan), when_(when), fixed_(code::fixed_registers(plan)) {
+  std::vector<bool> determining(plan.registers, false);
+  for (StepIndex i = 0; i < plan.steps.size(); ++i) {
+    if (!bodies[i]) continue;
+    for (const Reg r : code::extents_of(plan, *plan.steps[i].as<step::Launch>())) determining[r] = fixed_[r];
+  }
+  for (Reg r = 0; r < plan.registers; ++r) {
+    if (determining[r]) determining_.push_back(r);
+  }
+}
+
+PlanCodes::Extents PlanCodes::extents(std::span<const std::int64_t> regs) const {
+  Extents values;
+  for (const Reg r : determining_) values.push_back(regs[r]);
+  return values;
+}
+
+bool PlanCodes::is_fixed(const step::Launch& launch) const {
+  return std::ranges::all_of(code::extents_of(plan_, launch), [&](Reg r) { return fixed_[r]; });
+}
+
+std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> regs) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at == versions_.end()) return nullptr;
+  at->second.last_use = ++uses_;
+  return at->second.code;
+}
+
+PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps) {
+  const std::scoped_lock lock(mutex_);
+  const auto [at, first] = versions_.try_emplace(extents(regs));
+  Version& version = at->second;
+  version.last_use = ++uses_;
+  version.spent += std::min(nanoseconds, kBetweenSteps * static_cast<double>(steps));
+  const bool pays = when_ == Compiling::at_once || version.spent >= kPays;
+  Wish wish = pays && !std::exchange(version.asked, true) ? Wish::compile : Wish::nothing;
+  if (first && wish == Wish::nothing && looks_ < kMostLooks) ++looks_, wish = Wish::look;
+  if (first && versions_.size() > kMostVersions) drop_oldest();
+  return wish;
+}
+
+void PlanCodes::withdraw(std::span<const std::int64_t> regs) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at != versions_.end() && at->second.code == nullptr) versions_.erase(at);
+}
+
+/// Sessions that still use its code keep it until their next run.
+void PlanCodes::drop_oldest() {
+  const auto older = [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; };
+  versions_.erase(std::ranges::min_element(versions_, older));
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+code::NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
+                                        std::vector<std::optional<code::NativeBody>> bodies) const {
+  code::NativePlan native{.plan = &plan_, .bodies = std::move(bodies)};
+  native.guards.resize(plan_.steps.size());
+  native.capacity_step = Memory::kCapacityStep;
+  std::size_t instructions = 0;
+  for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
+    std::optional<code::NativeBody>& body = native.bodies[i];
+    if (!body) continue;
+    instructions += body->instructions();
+    if (body->elements() > kMostElements || instructions > kMostInstructions) {
+      body.reset();
+      continue;
+    }
+    native.scratch_bytes = std::max(native.scratch_bytes, body->scratch_bytes);
+    for (const Reg r : code::extents_of(plan_, *plan_.steps[i].as<step::Launch>())) {
+      if (!fixed_[r]) native.guards[i].push_back({r, regs[r]});
+    }
+  }
+  native.find_entries();
+  return native;
+}
+
+/// A version without code and without a reason was looked for and is not in the cache.
+PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) const {
+  auto made = std::make_shared<PlanCode>();
+  made->enters = native.enters;
+  made->scratch_bytes = native.scratch_bytes;
+  for (const auto& body : native.bodies) {
+    made->runs.push_back(body ? 1 : 0);
+    if (body && body->code != nullptr) made->bodies.push_back(body->code);
+  }
+  const std::string isa(name_of(kernel::features().isa));
+  const std::string key = "plan for " + isa + ": " + native.key();
+  if (wish == Wish::look) {
+    made->code = cached_code(key, kStepsName);
+    if (made->code == nullptr) return {};
+  } else {
+    auto code = make_code(key, kStepsName, [&](const code::NativeModule& module) {
+      return module.compile_plan({.isa = isa, .name = kStepsName, .plan = &native});
+    });
+    if (!code) return {.why_not = std::move(code).error().message};
+    made->code = std::move(code->code);
+    made->milliseconds = code->milliseconds;
+  }
+  made->run = made->code->entry<code::NativeSteps>();
+  return {.code = std::move(made)};
+}
+
+void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies,
+                        Wish wish) {
+  Version version = made(native_plan(regs, std::move(bodies)), wish);
+  if (version.code == nullptr && version.why_not.empty()) return;
+  logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
+                 version.why_not.empty() ? "" : ": no code, as " + version.why_not);
+  const std::scoped_lock lock(mutex_);
+  const auto at = versions_.find(extents(regs));
+  if (at == versions_.end() || at->second.code != nullptr) return;
+  at->second.asked = true;
+  at->second.code = std::move(version.code);
+  at->second.why_not = std::move(version.why_not);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+bool PlanCodes::runs(StepIndex i) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(versions_,
+                             [i](const auto& v) { return v.second.code != nullptr && v.second.code->runs[i] != 0; });
+}
+
+bool PlanCodes::contains(const code::TileCode& body) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(versions_, [&](const auto& v) {
+    return v.second.code != nullptr && std::ranges::find(v.second.code->bodies, &body) != v.second.code->bodies.end();
+  });
+}
+
+std::string PlanCodes::explain() const {
+  const std::scoped_lock lock(mutex_);
+  std::string text;
+  for (const auto& [extents, version] : versions_) {
+    std::string where;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      where += fmt::format("{}r{} = {}", i == 0 ? "" : ", ", determining_[i], extents[i]);
+    }
+    const auto& code = version.code;
+    text += code != nullptr
+                ? fmt::format("tier 2: {} bytes in {:.1f} ms: {} of {} steps with {}\n", code->code->bytes(),
+                              code->milliseconds, std::ranges::count(code->runs, 1), plan_.steps.size(), where)
+                : fmt::format("tier 1: {}: the plan with {}\n",
+                              version.why_not.empty() ? "not compiled yet" : version.why_not, where);
+  }
+  return text;
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "exec/memory/memory.h"
+#include "ir/op/opaque.h"
+
+namespace frazil::exec {
+
+/// Runs launch steps that are no kernels: operators' own run functions, nodes on the reference executor, and values
+/// that are packed only where they have padding.
+class HostSteps {
+ public:
+  HostSteps(Values& values, Memory& memory) : values_(values), memory_(memory) {}
+  Status run(const Step& step, const step::Launch& launch);
+
+ private:
+  friend class HostCall;
+  Status opaque(const Step& step, const step::Launch& launch);
+  Status reference(const Step& step, const step::Launch& launch);
+  Status pack(const step::Launch& launch);
+  /// A result of known extents for a slot: writes registers that the step itself defines, then gives memory.
+  Result<std::byte*> place_output(const step::Launch& launch, std::size_t k, std::span<const std::int64_t> sizes);
+  void put_output(const step::Launch& launch, std::size_t k, Datum value);
+
+  Values& values_;
+  Memory& memory_;
+  std::vector<std::int64_t> sizes_;  // of operands at hand, kept so that steps do not allocate
+};
+
+/// An Opaque operator's run on a session's memory: results go into slots, nothing is allocated once buffers have grown.
+class HostCall : public OpaqueCall {
+ public:
+  HostCall(HostSteps& host, const Node& node, const step::Launch& launch);
+
+  bool wants(std::size_t i) const override { return i < launch_.out.size() && launch_.out[i]; }
+  TensorView in(std::size_t i) const override;
+  Datum datum(std::size_t i) const override;
+  /// The fault of what could not be given to the operator.
+  const Status& status() const { return status_; }
+  Elem out_elem(std::size_t i) const override { return host_.values_.plan.slot(launch_.out[i]).elem; }
+  Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;
+  Status put(std::size_t i, Datum value) override;
+  Result<std::byte*> scratch(std::size_t bytes) override { return host_.memory_.scratch(bytes); }
+
+ protected:
+  bool given(std::size_t i) const override { return static_cast<bool>(launch_.in[i]); }
+
+ private:
+  HostSteps& host_;
+  const step::Launch& launch_;
+  mutable Status status_;
+};
+
+}  // namespace frazil::exec

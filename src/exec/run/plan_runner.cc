@@ -1,0 +1,117 @@
+#include "exec/run/plan_runner.h"
+
+#include <chrono>
+
+#include "base/os/log.h"
+#include "exec/native/native_compiler.h"
+#include "exec/run/transfer.h"
+
+namespace frazil::exec {
+
+PlanRunner::PlanRunner(std::shared_ptr<Executable> executable, RunContext& context)
+    : executable_(std::move(executable)),
+      context_(context),
+      values_(executable_->plan()),
+      memory_(context, values_, executable_->options().devices),
+      launcher_(context, *executable_, values_, memory_),
+      interpreter_(context, *executable_, values_, memory_, launcher_),
+      inner_values_(context, *executable_, values_, memory_, launcher_),
+      request_(context, values_, memory_) {}
+
+void PlanRunner::drop_memory() {
+  memory_.drop();
+  values_.reset();
+  request_.drop();
+  interpreter_.invalidate();
+  launcher_.invalidate_all();
+}
+
+/// Ends a request for the results that it carries, also where memory ends.
+class PlanRunner::Settle {
+ public:
+  explicit Settle(PlanRunner& runner) : runner_(runner) {}
+  ~Settle() {
+    if (runner_.memory_.devices().any()) runner_.memory_.devices().abandon();
+    runner_.request_.settle(failed_);
+  }
+  Settle(const Settle&) = delete;
+  Settle& operator=(const Settle&) = delete;
+  Outcome operator()(Outcome outcome) {
+    failed_ = !outcome || *outcome || runner_.context_.execution_limits.stopping();
+    return outcome;
+  }
+
+ private:
+  PlanRunner& runner_;
+  bool failed_ = true;
+};
+
+PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  Settle settle(*this);
+  const auto* const native = executable_->native().get();
+  if (native == nullptr || !native->has_missing()) return settle(run_plan(inputs, outputs));
+  const auto begin = std::chrono::steady_clock::now();
+  auto outcome = settle(run_plan(inputs, outputs));
+  executable_->spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+  return outcome;
+}
+
+void PlanRunner::look_for_code() {
+  const auto* const native = executable_->native().get();
+  if (native == nullptr || native->generation() == generation_) return;
+  generation_ = native->generation();
+  launcher_.invalidate_awaiting();
+}
+
+Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
+  if (context_.observer != nullptr || inner_values_.any()) FRAZIL_CHECK(inner_values_.begin());
+  look_for_code();
+  FRAZIL_CHECK(request_.bind_inputs(inputs));
+  FRAZIL_CHECK(interpreter_.evaluate(0));
+  FRAZIL_CHECK(request_.check_input_expressions());
+  memory_.begin();
+  launcher_.begin();
+  return request_.make_outputs(outputs);
+}
+
+PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
+  FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
+  if (exit) {
+    const auto& guard = *values_.plan.steps[exit->guard].as<step::Guard>();
+    return GuardMiss{guard.key, values_.regs[guard.predicate], exit->guard};
+  }
+  if (memory_.devices().any()) FRAZIL_CHECK(memory_.devices().finish());
+  FRAZIL_CHECK(request_.take_outputs(outputs));
+  if (context_.observer != nullptr) context_.observer->run_end();
+  return std::nullopt;
+}
+
+PlanRunner::Outcome PlanRunner::run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  FRAZIL_CHECK(begin(inputs, outputs));
+  return go_on(0, outputs);
+}
+
+Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const GuardMiss& miss,
+                                                          std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  auto* const other = dynamic_cast<PlanRunner*>(&before);
+  if (other == nullptr || memory_.devices().any() || other->memory_.devices().any()) return std::nullopt;
+  const std::pair key(&other->executable(), miss.guard);
+  auto it = resumes_.find(key);
+  if (it == resumes_.end()) {
+    it = resumes_.emplace(key, plan_resume(other->values_.plan, miss.guard, values_.plan)).first;
+    if (!it->second) logging::debug(2, "a guard that missed lets the request begin anew: {}", it->second.error());
+  }
+  if (!it->second) return std::nullopt;
+  Settle settle(*this);
+  const std::vector<Datum> held = outputs;  // what `before` made lies there
+  FRAZIL_CHECK(begin(inputs, outputs));
+  Transfer transfer(other->values_, values_, memory_, interpreter_);
+  FRAZIL_TRY(const bool done, transfer.run(*it->second));
+  if (!done) return std::nullopt;
+  ++context_.counters.resumed;
+  FRAZIL_TRY(auto next, settle(go_on(it->second->at, outputs)));
+  return Resumed{next};
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "exec/run/interpreter.h"
+#include "exec/run/request.h"
+#include "exec/run/runner.h"
+#include "plan/resume/resume.h"
+
+namespace frazil::exec {
+
+/// Runs the bytecode of a plan, on every tier but the reference executor.
+class PlanRunner : public Runner {
+ public:
+  PlanRunner(std::shared_ptr<Executable> executable, RunContext& context);
+
+  const Executable& executable() const override { return *executable_; }
+  Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override;
+  Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
+                                        std::vector<Datum>& outputs) override;
+  void drop_memory() override;
+  void let_go() override { request_.drop(); }
+
+ private:
+  class Settle;
+  using Outcome = Result<std::optional<GuardMiss>>;
+  Outcome run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Inputs and outputs, before the first step.
+  Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Steps from `from` on, and the results.
+  Outcome go_on(StepIndex from, std::vector<Datum>& outputs);
+
+  /// Where code was made since the last run, steps are to ask for it.
+  void look_for_code();
+
+  std::shared_ptr<Executable> executable_;
+  std::uint64_t generation_ = 0;  // of its compiler, when steps were prepared
+  RunContext& context_;
+  Values values_;
+  Memory memory_;
+  Launcher launcher_;
+  Interpreter interpreter_;
+  InnerValues inner_values_;
+  Request request_;
+  std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>>
+      resumes_;  // by the plan and guard before
+};
+
+}  // namespace frazil::exec

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/limits/execution_limits.h"
+#include "base/thread/scheduler.h"
+#include "exec/observe/observer.h"
+
+namespace frazil::exec {
+
+/// What a session did since it was opened.
+struct Counters {
+  std::uint64_t runs = 0;
+  std::uint64_t plans = 1;          ///< plans used; only a branch that changes a rank makes another
+  std::uint64_t resumed = 0;        ///< guards that missed where another plan went on
+  std::uint64_t restarted = 0;      ///< guards that missed where the request began anew
+  std::uint64_t shape_changes = 0;  ///< register groups recomputed
+  std::uint64_t prepared = 0;       ///< steps prepared
+  std::uint64_t iterations = 0;     ///< loop iterations
+  std::uint64_t entered = 0;        ///< times that code of a plan was entered
+  std::uint64_t missed = 0;         ///< of these, how often it was left at a launch whose guard did not hold
+  std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
+  std::uint64_t together = 0;       ///< of these, those that ran at the same time as the step before
+  std::uint64_t copies_in = 0;      ///< of storages to devices, weights aside
+  std::uint64_t copies_out = 0;     ///< of storages from devices
+  std::uint64_t device_steps = 0;   ///< kernel steps that devices ran
+};
+
+/// What the parts of a session share: limits, who watches, who helps. One per session, for all of its plans.
+struct RunContext {
+  Limits limits;
+  ExecutionLimits execution_limits;
+  Observer* observer = nullptr;
+  std::shared_ptr<Scheduler> scheduler;  ///< null: one thread
+  bool fast = true;                      ///< kernels of the numeric class "fast" may run
+  bool padded_results = false;           ///< results may have padding where that spares a copy
+  Counters counters;
+  std::uint64_t steps_left = 0;  ///< of this request
+};
+
+}  // namespace frazil::exec

@@ -1,0 +1,70 @@
+#include "exec/run/session.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/limits/no_memory.h"
+#include "base/os/io.h"
+
+namespace frazil::exec {
+
+Session::Session(std::shared_ptr<Executable> executable)
+    : executable_(std::move(executable)), specialisations_(executable_, context_) {}
+
+void Session::set_scheduler(std::shared_ptr<Scheduler> scheduler) {
+  if (scheduler != nullptr && scheduler->workers() < 2) scheduler = nullptr;
+  context_.scheduler = std::move(scheduler);
+  specialisations_.drop_memory();  // steps were prepared for other workers
+}
+
+/// Streams are numbered from here on. The seeds' first ones lie far apart, as a bijection scatters them over all 64-bit
+/// numbers (the finaliser of Steele, Lea and Flood's SplitMix, OOPSLA 2014); of seed 0 it is 0.
+void Session::set_seed(std::uint64_t seed) {
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9U;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebU;
+  context_.execution_limits.rewind_streams(seed ^ (seed >> 31));
+}
+
+void Session::trim() {
+  specialisations_.drop_memory();
+  release_free_memory();
+}
+
+Result<std::vector<Datum>> Session::run(std::span<const Datum> inputs) {
+  std::vector<Datum> outputs;
+  FRAZIL_CHECK(run(inputs, outputs));
+  return outputs;
+}
+
+namespace {
+
+void discharge(const Datum& value) {
+  if (value.is_tensor()) return value.tensor().buffer().discharge();
+  if (!value.is_sequence()) return;
+  value.sequence().charge.release();
+  std::ranges::for_each(value.sequence().items, discharge);
+}
+
+}  // namespace
+
+Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  ExecutionLimits& limits = context_.execution_limits;
+  ++context_.counters.runs;
+  limits.begin(context_.limits);
+  // begin() forgets what cancel() said before. Whoever sets *stop after this exchange cancels after begin(), as one of
+  // two exchanges sees the other.
+  if (stop_ != nullptr && stop_->exchange(false, std::memory_order_acq_rel)) limits.cancel();
+  const LimitsScope scope(&limits);
+  try {
+    const Status status = specialisations_.run(inputs, outputs);
+    specialisations_.let_go();
+    // An interrupted kernel leaves anything behind, so neither results nor errors count.
+    if (limits.stopping()) return limits.reason();
+    if (status) std::ranges::for_each(outputs, discharge);
+    return status;
+  } catch (const std::bad_alloc&) {
+    return no_memory_left();
+  }
+}
+
+}  // namespace frazil::exec

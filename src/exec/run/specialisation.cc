@@ -1,0 +1,134 @@
+#include "exec/run/specialisation.h"
+
+#include <unordered_map>
+
+#include "ir/edit/rebuild.h"
+
+namespace frazil::exec {
+namespace {
+
+constexpr int kMostRestarts = 8;
+
+/// Values of a graph's symbols that the inputs of a request decide.
+class InputNumbers {
+ public:
+  InputNumbers(const Graph& graph, std::span<const Datum> inputs) : graph_(graph) {
+    const auto& params = graph.main().params;
+    for (std::size_t i = 0; i < params.size() && i < inputs.size(); ++i) {
+      if (!inputs[i].is_tensor()) continue;
+      inputs_[params[i].id] = &inputs[i].tensor();
+      read_extents(graph.type(params[i]).shape, inputs[i].tensor());
+    }
+  }
+
+  /// Nullopt where it depends on more than inputs.
+  std::optional<std::int64_t> of(Dim d) {
+    std::vector<std::int64_t> symbols(graph_.scope().symbol_count(), 0);
+    for (const SymbolId s : graph_.scope().symbols_of(d)) {
+      const auto value = symbol(s);
+      if (!value) return std::nullopt;
+      symbols[s] = *value;
+    }
+    return graph_.scope().eval(d, symbols);
+  }
+
+ private:
+  void read_extents(const Shape& shape, const Tensor& tensor) {
+    for (std::size_t axis = 0; axis < shape.size() && axis < tensor.rank(); ++axis) {
+      if (const auto s = graph_.scope().as_symbol(shape[axis])) extents_[*s] = tensor.sizes()[axis];
+    }
+  }
+
+  std::optional<std::int64_t> symbol(SymbolId s) const {
+    if (const auto extent = extents_.find(s); extent != extents_.end()) return extent->second;
+    const auto origin = graph_.origin(s);
+    const auto input = origin ? inputs_.find(origin->value.id) : inputs_.end();
+    if (input == inputs_.end() || origin->index >= input->second->count()) return std::nullopt;
+    return input->second->integer_at(origin->index);
+  }
+
+  const Graph& graph_;
+  std::unordered_map<std::uint32_t, const Tensor*> inputs_;  // by value
+  std::unordered_map<SymbolId, std::int64_t> extents_;
+};
+
+/// The assumptions that inputs alone decide, and what they decide.
+std::map<AssumptionKey, std::int64_t> told_by_inputs(const Graph& graph, std::span<const Datum> inputs) {
+  InputNumbers numbers(graph, inputs);
+  std::map<AssumptionKey, std::int64_t> told;
+  for (const Assumption& a : graph.assumptions()) {
+    if (const auto value = numbers.of(a.predicate)) told[a.key] = *value;
+  }
+  return told;
+}
+
+}  // namespace
+
+Specialisations::Specialisations(std::shared_ptr<Executable> first, RunContext& context)
+    : context_(context),
+      first_(std::move(first)),
+      first_runner_(make_runner(first_, context)),
+      current_(first_runner_.get()) {}
+
+void Specialisations::drop_memory() {
+  first_runner_->drop_memory();
+  for (auto& [choices, runner] : others_) {
+    if (runner) runner->drop_memory();
+  }
+}
+
+void Specialisations::let_go() {
+  first_runner_->let_go();
+  for (auto& [choices, runner] : others_) {
+    if (runner) runner->let_go();
+  }
+}
+
+Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  const std::uint64_t streams = context_.execution_limits.streams();
+  context_.steps_left = context_.limits.steps;
+  FRAZIL_TRY(auto miss, current_->run(inputs, outputs));
+  for (int restarts = 0; miss;) {
+    Runner* const before = current_;
+    FRAZIL_TRY(current_, after(*before, *miss, inputs));
+    FRAZIL_TRY(const auto resumed, current_->resume(*before, *miss, inputs, outputs));
+    if (context_.limits.arena_bytes != Limits{}.arena_bytes) before->drop_memory();
+    if (resumed) {
+      miss = resumed->miss;
+      continue;
+    }
+    if (++restarts == kMostRestarts) {
+      FRAZIL_TRY(current_, open());
+    }
+    ++context_.counters.restarted;
+    context_.execution_limits.rewind_streams(streams);
+    FRAZIL_TRY(miss, current_->run(inputs, outputs));
+  }
+  return {};
+}
+
+Result<Runner*> Specialisations::open() { return runner(Choices{.by_key = {}, .none = true}); }
+
+Result<Runner*> Specialisations::after(const Runner& now, const GuardMiss& miss, std::span<const Datum> inputs) {
+  const Graph& graph = now.executable().graph();
+  Choices choices = choices_of(graph);
+  const auto assumed = choices.by_key.find(miss.key);
+  if (assumed == choices.by_key.end() || assumed->second == miss.value) return open();
+  for (const auto& [key, value] : told_by_inputs(graph, inputs)) choices.by_key[key] = value;
+  choices.by_key[miss.key] = miss.value;
+  const bool full = others_.size() >= Executable::kMostSpecialisations && !others_.contains(choices);
+  return full ? open() : runner(choices);
+}
+
+Result<Runner*> Specialisations::runner(const Choices& choices) {
+  if (choices == choices_of(first_->graph())) return first_runner_.get();
+  auto& runner = others_[choices];
+  if (!runner) {
+    FRAZIL_TRY(auto executable, first_->specialisation(choices));
+    runner = make_runner(std::move(executable), context_);
+    ++context_.counters.plans;
+  }
+  return runner.get();
+}
+
+}  // namespace frazil::exec

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include "exec/run/interpreter.h"
+#include "plan/resume/resume.h"
+
+namespace frazil::exec {
+
+/// Brings what a request has made in one plan to the values of another. What loops have collected is moved.
+class Transfer {
+ public:
+  Transfer(Values& from, Values& to, Memory& memory, Interpreter& interpreter)
+      : from_(from), to_(to), memory_(memory), interpreter_(interpreter) {}
+  /// False where the two plans disagree about an extent, or a guard misses on the way.
+  Result<bool> run(const Resume& resume);
+
+ private:
+  void forget(const Resume& resume);
+  Result<bool> act(std::span<const Resume::Action> actions);
+  Result<bool> act(const Resume::Run& run);
+  Result<bool> act(const Resume::CopySlot& copy);
+  Result<bool> act(const Resume::CopyRegister& copy);
+  Result<bool> act(const Resume::CopyAccumulator& copy);
+  Status make_room(const Slot& slot);
+
+  Values& from_;
+  Values& to_;
+  Memory& memory_;
+  Interpreter& interpreter_;
+};
+
+}  // namespace frazil::exec

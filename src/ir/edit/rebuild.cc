@@ -1,0 +1,321 @@
+#include "ir/edit/rebuild.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/limits/load_scope.h"
+#include "ir/infer/infer.h"
+#include "ir/op/space.h"
+
+namespace frazil {
+
+/// State of rewriting one block.
+struct RebuildFrame {
+  BlockId from;
+  BlockId to;
+  NodeId region_from, region_to;  ///< invalid for the main block
+  std::size_t block_index = 0;
+  std::size_t next = 0;
+  bool spliced = false, again = false;  ///< replaces region_from; entered again
+};
+
+/// Keeps stable ids and metadata.
+class Rebuilder {
+ public:
+  Rebuilder(const Graph& from, Rewriter& rewriter)
+      : from_(from), rewriter_(rewriter), write_(to_), map_(from.value_count()) {
+    to_.name = from.name;
+    to_.info = from.info;
+    write_.reserve(from);
+    write_->scope = from.scope();
+    write_->next_stable = from.next_stable();
+    write_->choices = from.choices();
+    for (const auto& [key, value] : choices_of(from).by_key) write_->choices.by_key[key] = value;
+  }
+  void choose(const Choices& choices) {
+    write_->choices = choices;
+    infers_all_ = true;
+  }
+
+  Result<Graph> run() {
+    rewriter_.begin(from_, [this](Value v) { return is_written(v) ? mapped(v) : Value{}; });
+    Builder main(to_);
+    for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
+      const Value v = from_.main().params[i];
+      Type type = rewriter_.input_type(from_, i, main);
+      const Tensor* const given = type == from_.type(v) ? from_.input_default(i) : nullptr;
+      map_[v.id] = main.input(from_.input_names()[i], std::move(type), given != nullptr ? *given : Tensor()).value;
+    }
+    stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
+    while (!stack_.empty()) {
+      RebuildFrame& f = stack_.back();
+      const auto& nodes = from_.block(f.from).nodes;
+      if (f.next < nodes.size()) {
+        FRAZIL_CHECK(copy(f, nodes[f.next++]));
+      } else {
+        FRAZIL_CHECK(end_block());
+      }
+    }
+    return std::move(to_);
+  }
+
+ private:
+  bool is_written(Value old) const { return old && (map_[old.id] || from_.constant(old) != nullptr); }
+
+  Value mapped(Value old) {
+    if (!old) return old;
+    if (!map_[old.id]) {
+      const Constant* c = from_.constant(old);
+      Builder main(to_);
+      map_[old.id] = main.constant(c->tensor, from_.value_name(old)).value;
+    }
+    return rewriter_.redirect(old, map_[old.id]);
+  }
+
+  std::vector<Value> mapped(std::span<const Value> old) {
+    std::vector<Value> now;
+    for (Value v : old) now.push_back(mapped(v));
+    return now;
+  }
+
+  static std::vector<bool> wanted(const Node& node) {
+    std::vector<bool> w;
+    for (Value v : node.out) w.push_back(static_cast<bool>(v));
+    return w;
+  }
+
+  void bind_outputs(const Node& old, std::span<const Value> now) {
+    for (std::size_t i = 0; i < old.out.size(); ++i) {
+      if (!old.out[i]) continue;
+      map_[old.out[i].id] = now[i];
+      const bool unnamed = now[i] && to_.value_name(now[i]).empty();
+      if (unnamed && rewriter_.keeps_elements(old.out[i])) write_.value(now[i]).name = from_.value_name(old.out[i]);
+    }
+  }
+
+  Status copy(RebuildFrame& f, NodeId id) {
+    FRAZIL_CHECK(check_load());
+    const Node& node = from_.node(id);
+    const bool pinned = assumes(id);
+    if (!pinned && rewriter_.drops(from_, id)) return {};
+    Builder builder(to_, f.to);
+    std::vector<Value> inputs = mapped(node.in);
+    if (!node.blocks.empty()) return region(f, id, std::move(inputs));
+    const Keys keys(write_, first_key(id));
+    const std::size_t first = to_.node_count();
+    const Builder::Mark before = builder.mark();
+    FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
+    if (replaced && pinned && !keeps_assumptions(id, first)) {
+      builder.rollback(before);
+      write_->next_key = first_key(id);
+      replaced.reset();
+    }
+    if (replaced) {
+      for (auto n = static_cast<std::uint32_t>(first); n < to_.node_count(); ++n) {
+        std::string& name = write_.node({n}).name;
+        if (name.empty()) name = node.name;
+      }
+      if (!f.again && !replaced->empty() && replaced->front()) {
+        const auto maker = to_.producer(replaced->front());
+        if (maker && maker->id >= first) write_.node(*maker).stable = node.stable;
+      }
+      bind_outputs(node, *replaced);
+      return {};
+    }
+    FRAZIL_TRY(const NodeId made, copy_node(id, builder, std::move(inputs)));
+    rewriter_.copied(to_, made);
+    if (!f.again) write_.node(made).stable = node.stable;
+    bind_outputs(node, to_.node(made).out);
+    return {};
+  }
+
+  Result<NodeId> copy_node(NodeId id, Builder& builder, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    if (infers_all_ || !rewriter_.keeps_types(id) || !infers_alike(id, inputs)) {
+      return builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
+    }
+    const NodeId made = write_.add_node(*node.op, std::move(inputs), node.attrs, builder.block(), node.name);
+    write_.add_results(made, wanted(node));
+    write_.set_like(made, from_, node);
+    write_.place(made);
+    return made;
+  }
+
+  /// Whether types, of other nodes too, hold only because of what this node assumes.
+  bool assumes(NodeId id) const {
+    return std::ranges::find(from_.assumptions(), id, &Assumption::node) != from_.assumptions().end();
+  }
+
+  AssumptionKey first_key(NodeId id) const {
+    const std::vector<Assumption> here = from_.assumptions_at(id);
+    return here.empty() ? AssumptionKey{from_.node(id).stable, 0} : here.front().key;
+  }
+
+  /// Whether the nodes from `first` on assume what a node of `from` does.
+  bool keeps_assumptions(NodeId id, std::size_t first) const {
+    return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
+      const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
+      return at != to_.assumptions().end() && at->node.id >= first && at->value == a.value;
+    });
+  }
+
+  /// Nodes that are made while it lives have the keys of a node of `from`.
+  class Keys {
+   public:
+    Keys(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
+    ~Keys() { to_->next_key.reset(); }
+    Keys(const Keys&) = delete;
+    Keys& operator=(const Keys&) = delete;
+
+   private:
+    GraphWriter to_;
+  };
+
+  /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
+  /// its own.
+  bool infers_alike(NodeId id, std::span<const Value> inputs) {
+    const Node& node = from_.node(id);
+    if (assumes(id)) return false;
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      if (!is_alike(node.in[i], inputs[i])) return false;
+    }
+    const auto settled = [this](Dim d) { return is_settled(d); };
+    for (const Value v : node.out) {
+      if (!v) continue;
+      const Type& type = from_.type(v);
+      const std::vector<Dim>* const known = from_.known_value(v);
+      if (!type.is_tensor() || !std::ranges::all_of(type.shape, settled)) return false;
+      if (known != nullptr && !std::ranges::all_of(*known, settled)) return false;
+    }
+    if (node.space && !all_dims(*node.space, settled)) return false;
+    if (node.views && !std::ranges::all_of(*node.views, [&](const ViewMap& m) { return all_dims(m, settled); })) {
+      return false;
+    }
+    return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
+  }
+
+  /// Types, elements that inference knows, and constants are the same.
+  bool is_alike(Value old, Value now) const {
+    if (!old || !now) return !old && !now;
+    const std::vector<Dim>*was = from_.known_value(old), *is = to_.known_value(now);
+    if (from_.type(old) != to_.type(now) || (was == nullptr) != (is == nullptr)) return false;
+    if (was != nullptr && *was != *is) return false;
+    const Constant *a = from_.constant(old), *b = to_.constant(now);
+    if (a == nullptr || b == nullptr) return a == b;
+    return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
+  }
+
+  /// False where a symbol is of a value, of which a copy has its own.
+  bool is_settled(Dim d) {
+    if (d.is_const()) return true;
+    const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
+    if (is_new) {
+      const Scope& scope = from_.scope();
+      at->second = std::ranges::none_of(scope.symbols_of(d), [&](SymbolId s) { return scope.is_unbacked(s); });
+    }
+    return at->second;
+  }
+
+  Status region(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
+    Builder builder(to_, f.to);
+    FRAZIL_TRY(const auto inlined, rewriter_.inlines(from_, id, builder, inputs));
+    if (inlined) return splice(f.to, id, *inlined, f.again);
+    return open(f, id, std::move(inputs));
+  }
+
+  /// Places the next part that replaces a region.
+  Status splice(BlockId to, NodeId id, const Rewriter::Inlined& inlined, bool again) {
+    if (!inlined.splice) {
+      bind_outputs(from_.node(id), inlined.outputs);
+      return {};
+    }
+    const BlockId from = from_.node(id).blocks[inlined.splice->block];
+    const auto& params = from_.block(from).params;
+    for (std::size_t k = 0; k < params.size(); ++k) map_[params[k].id] = inlined.splice->params[k];
+    stack_.push_back({from, to, id, {}, inlined.splice->block, 0, true, again});
+    return {};
+  }
+
+  Status open(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    std::vector<std::size_t> params;
+    for (BlockId b : node.blocks) params.push_back(from_.block(b).params.size());
+    Builder builder(to_, f.to);
+    FRAZIL_CHECK(rewriter_.open(from_, id, builder, [this](Value v) { return mapped(v); }, inputs));
+    FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
+    if (!f.again) write_.node(made).stable = node.stable;
+    enter(id, made, 0, f.again);
+    return {};
+  }
+
+  void enter(NodeId old, NodeId made, std::size_t index, bool again) {
+    const BlockId from = from_.node(old).blocks[index], to = to_.node(made).blocks[index];
+    const auto &params = from_.block(from).params, &now = to_.block(to).params;
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      map_[params[k].id] = now[k];
+      if (rewriter_.keeps_elements(params[k])) write_.value(now[k]).name = from_.value_name(params[k]);
+    }
+    stack_.push_back({from, to, old, made, index, 0, false, again});
+  }
+
+  Status end_block() {
+    const RebuildFrame f = stack_.back();
+    stack_.pop_back();
+    std::vector<Value> results = mapped(from_.block(f.from).results);
+    Builder inner(to_, f.to);
+    FRAZIL_CHECK(rewriter_.end(from_, f.from, inner, results));
+    if (!f.region_from) {
+      write_.block(Graph::kMain).results = std::move(results);
+      write_->output_names = from_.output_names();
+      return {};
+    }
+    const BlockId outer = stack_.back().to;
+    Builder builder(to_, outer);
+    if (f.spliced) {
+      FRAZIL_TRY(const auto inlined, rewriter_.spliced(from_, f.region_from, builder, results));
+      const bool same = inlined.splice && inlined.splice->block == f.block_index;
+      return splice(outer, f.region_from, inlined, f.again || same);
+    }
+    builder.yield(f.region_to, f.block_index, std::move(results));
+    const Node& node = from_.node(f.region_from);
+    if (f.block_index + 1 < node.blocks.size()) {
+      enter(f.region_from, f.region_to, f.block_index + 1, f.again);
+      return {};
+    }
+    FRAZIL_CHECK(builder.close(f.region_to, wanted(node)));
+    bind_outputs(node, to_.node(f.region_to).out);
+    return {};
+  }
+
+  const Graph& from_;
+  Rewriter& rewriter_;
+  Graph to_;
+  GraphWriter write_;
+  std::vector<Value> map_;
+  std::vector<RebuildFrame> stack_;
+  bool infers_all_ = false;                          // as types assume something else
+  std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
+};
+
+namespace {
+
+class Copier : public Rewriter {};
+
+}  // namespace
+
+Choices choices_of(const Graph& graph) {
+  Choices choices;
+  for (const Assumption& a : graph.assumptions()) choices.by_key[a.key] = a.value;
+  return choices;
+}
+
+Result<Graph> rebuild(const Graph& from, const Choices& choices) {
+  Copier copier;
+  Rebuilder rebuilder(from, copier);
+  rebuilder.choose(choices);
+  return rebuilder.run();
+}
+
+Result<Graph> rebuild(const Graph& from, Rewriter& rewriter) { return Rebuilder(from, rewriter).run(); }
+
+}  // namespace frazil

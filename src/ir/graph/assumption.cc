@@ -1,0 +1,87 @@
+#include "ir/graph/assumption.h"
+
+#include <algorithm>
+
+#include "ir/infer/infer.h"
+#include "ir/infer/inference.h"
+
+namespace frazil {
+
+InferringNode::InferringNode(Graph& graph, NodeId node) : graph_(graph), outermost_(!graph_->inferring) {
+  if (!outermost_) return;
+  const AssumptionKey own{graph.node(node).stable, 0};
+  graph_->inferring = GraphTables::Inferring{
+      .node = node,
+      .next = graph_->next_key.value_or(own),
+      .values = graph.value_count(),
+      .symbols = graph.scope().symbol_count(),
+  };
+}
+
+InferringNode::~InferringNode() {
+  if (!outermost_) return;
+  if (graph_->next_key) graph_->next_key = graph_->inferring->next;
+  graph_->inferring.reset();
+}
+
+bool InferringNode::is_open() const { return outermost_ && graph_->inferring->open; }
+
+namespace {
+
+bool is_in(const Graph& graph, BlockId block, BlockId outer) {
+  while (block != outer && block != Graph::kMain) block = graph.block(block).parent;
+  return block == outer;
+}
+
+}  // namespace
+
+const Assumption* InferCx::assumption_before(Dim d) const {
+  const auto& all = graph_.assumptions();
+  const auto at = std::ranges::find_if(all, [&](const Assumption& a) {
+    return a.predicate == d && a.node.id <= id_.id && is_in(graph_, node().parent, graph_.node(a.node).parent);
+  });
+  return at == all.end() ? nullptr : &*at;
+}
+
+/// Whether an expression reads a symbol of the body of the composite whose types are being inferred.
+bool InferCx::is_inner(Dim d) const {
+  const GraphTables::Inferring& inferring = *GraphWriter(graph_)->inferring;
+  if (inferring.node == id_) return false;
+  return std::ranges::any_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
+    if (s < inferring.symbols) return false;
+    const auto origin = graph_.origin(s);
+    return !origin || origin->value.id >= inferring.values;
+  });
+}
+
+std::optional<std::int64_t> InferCx::assume(Dim d, std::int64_t guess) {
+  if (const auto constant = scope().constant(d)) return constant;
+  if (const Assumption* const before = assumption_before(d)) return before->value;
+  const GraphWriter write(graph_);
+  if (!write->inferring) {  // a region
+    const InferringNode inferring(graph_, id_);
+    return assume(d, guess);
+  }
+  GraphTables::Inferring& inferring = *write->inferring;
+  const auto chosen = graph_.choices().by_key.find(inferring.next);
+  const bool is_chosen = chosen != graph_.choices().by_key.end();
+  if (is_inner(d) || (!is_chosen && graph_.choices().none)) {
+    inferring.open = true;
+    return std::nullopt;
+  }
+  const std::int64_t value = is_chosen ? chosen->second : guess;
+  write->assumptions.push_back({inferring.next, inferring.node, d, value});
+  ++inferring.next.number;
+  return value;
+}
+
+Result<std::int64_t> InferCx::assumed(Dim d, std::int64_t guess, std::string_view what) {
+  if (const auto value = assume(d, guess)) return *value;
+  return unsupported("{} must be known, it decides the number of axes", what);
+}
+
+Result<std::int64_t> InferCx::assumed_count(std::size_t i) {
+  return assumed(scope().product(shape(i)), 1, fmt::format("the length of input '{}'", port_name(i)));
+}
+
+}  // namespace frazil

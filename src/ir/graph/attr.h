@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/value/error.h"
+#include "tensor/tensor.h"
+
+namespace frazil {
+
+using Ints = std::vector<std::int64_t>;
+using Floats = std::vector<float>;
+using Strings = std::vector<std::string>;
+
+/// An attribute's value as seen by importers, printers and bindings.
+using AttrValue = std::variant<std::int64_t, float, std::string, Ints, Floats, Strings, Tensor>;
+enum class AttrKind : std::uint8_t {
+  integer,
+  real,
+  string,
+  integers,
+  reals,
+  strings,
+  tensor
+};  // in the order of AttrValue
+std::string_view name_of(AttrKind kind);
+
+/// One attribute of an operator: a member of its attribute struct, whose initialiser is the default. A std::optional
+/// member is an optional attribute without default.
+struct AttrField {
+  std::string_view name;
+  AttrKind kind;
+  bool required = false;  ///< no default: the node must set it
+  std::string_view doc;
+  bool (*set)(void* attrs, const AttrValue& value);  ///< false when the value has the wrong kind
+  std::optional<AttrValue> (*get)(const void* attrs);
+  int since = 0;  ///< the opset that introduced it, if the operator itself is older
+};
+
+/// Attributes of one operator: a plain struct and a table of its fields. Shared and immutable once in a node.
+struct AttrTable {
+  std::span<const AttrField> fields;
+  std::shared_ptr<void> (*make)() = nullptr;
+  std::shared_ptr<void> (*copy)(const void* attrs) = nullptr;
+  const AttrField* find(std::string_view name) const;
+};
+
+using Attrs = std::shared_ptr<const void>;
+
+/// Bitwise equality of two attribute values; tensors compare by elements.
+bool same(const AttrValue& a, const AttrValue& b);
+/// Equality over a table's fields.
+bool same(const AttrTable& table, const void* a, const void* b);
+
+namespace detail {
+
+// Non-template helpers in attr.cc: every file that calls an operator instantiates the templates below for each
+// attribute of its header.
+std::optional<AttrValue> integer_value(std::int64_t value);
+/// Takes ownership of `attrs`, also when it throws.
+std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*));
+
+template <class T>
+struct AttrTraits;
+template <class T>
+  requires(std::is_integral_v<T> || std::is_enum_v<T>)
+struct AttrTraits<T> {
+  static constexpr AttrKind kind = AttrKind::integer;
+  static bool set(T& m, const AttrValue& v) {
+    const auto* p = std::get_if<std::int64_t>(&v);
+    return p && (m = static_cast<T>(*p), true);
+  }
+  static std::optional<AttrValue> get(const T& m) { return integer_value(static_cast<std::int64_t>(m)); }
+};
+template <class T, AttrKind K>
+struct AttrTraitsBase {  // defined in attr.cc, for the types below
+  static constexpr AttrKind kind = K;
+  static bool set(T& m, const AttrValue& v);
+  static std::optional<AttrValue> get(const T& m);
+};
+template <>
+struct AttrTraits<float> : AttrTraitsBase<float, AttrKind::real> {};
+template <>
+struct AttrTraits<std::string> : AttrTraitsBase<std::string, AttrKind::string> {};
+template <>
+struct AttrTraits<Ints> : AttrTraitsBase<Ints, AttrKind::integers> {};
+template <>
+struct AttrTraits<Floats> : AttrTraitsBase<Floats, AttrKind::reals> {};
+template <>
+struct AttrTraits<Strings> : AttrTraitsBase<Strings, AttrKind::strings> {};
+template <>
+struct AttrTraits<Tensor> : AttrTraitsBase<Tensor, AttrKind::tensor> {};
+
+template <class T>
+struct OptionalOf {
+  using type = T;
+  static constexpr bool is = false;
+};
+template <class T>
+struct OptionalOf<std::optional<T>> {
+  using type = T;
+  static constexpr bool is = true;
+};
+
+template <class M>
+struct MemberOf;
+template <class C, class T>
+struct MemberOf<T C::*> {
+  using Class = C;
+  using Type = T;
+};
+
+template <auto M>
+bool set_member(void* p, const AttrValue& v) {
+  using F = MemberOf<decltype(M)>;
+  using O = OptionalOf<typename F::Type>;
+  typename F::Type& m = static_cast<typename F::Class*>(p)->*M;
+  if constexpr (O::is)
+    return AttrTraits<typename O::type>::set(m.emplace(), v);
+  else
+    return AttrTraits<typename F::Type>::set(m, v);
+}
+template <auto M>
+std::optional<AttrValue> get_member(const void* p) {
+  using F = MemberOf<decltype(M)>;
+  using O = OptionalOf<typename F::Type>;
+  const typename F::Type& m = static_cast<const typename F::Class*>(p)->*M;
+  if constexpr (O::is) {
+    if (!m) return std::nullopt;
+    return AttrTraits<typename O::type>::get(*m);
+  } else {
+    return AttrTraits<typename F::Type>::get(m);
+  }
+}
+
+}  // namespace detail
+
+/// A row of an attribute table: attr<&SoftmaxAttrs::axis>("axis", "the axis that sums to 1").
+template <auto M>
+constexpr AttrField attr(std::string_view name, std::string_view doc = {}, int since = 0) {
+  using T = typename detail::OptionalOf<typename detail::MemberOf<decltype(M)>::Type>::type;
+  return {name, detail::AttrTraits<T>::kind, false, doc, &detail::set_member<M>, &detail::get_member<M>, since};
+}
+template <auto M>
+constexpr AttrField required(std::string_view name, std::string_view doc = {}) {
+  AttrField f = attr<M>(name, doc);
+  f.required = true;
+  return f;
+}
+
+/// Operators without attributes.
+struct NoAttrs {
+  static constexpr std::span<const AttrField> fields{};
+};
+
+template <class A>
+std::shared_ptr<void> shared_attrs(A attrs) {
+  return detail::shared(new A(std::move(attrs)), [](void* p) { delete static_cast<A*>(p); });
+}
+
+template <class A>
+constexpr AttrTable attr_table() {
+  return {A::fields, [] { return shared_attrs(A{}); },
+          [](const void* p) { return shared_attrs(*static_cast<const A*>(p)); }};
+}
+
+}  // namespace frazil

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/value/elem.h"
+#include "sym/dim.h"
+
+namespace frazil {
+
+using Shape = std::vector<Dim>;
+
+/// The static type of a value: a tensor of an element type and a symbolic shape, or a sequence, optional or map. Layout
+/// and device belong to the plan.
+struct Type {
+  enum class Kind : std::uint8_t { tensor, sequence, optional, map };
+
+  Kind kind = Kind::tensor;
+  Elem elem = Elem::f32;  ///< tensor: the element type; map: the key type
+  bool ranked = true;     ///< tensor: false when the rank is unknown; `shape` is then empty
+  Shape shape;
+  std::shared_ptr<const Type> item;  ///< sequence, optional: the element; map: the value
+
+  static Type tensor(Elem elem, Shape shape = {}) { return {Kind::tensor, elem, true, std::move(shape), nullptr}; }
+  static Type unranked(Elem elem) { return {Kind::tensor, elem, false, {}, nullptr}; }
+  static Type sequence(Type item);
+  static Type optional(Type item);
+  static Type map(Elem key, Type value);
+
+  bool is_tensor() const { return kind == Kind::tensor; }
+  std::size_t rank() const { return shape.size(); }
+  /// True for a tensor whose extents are all known to be 1.
+  bool has_one_element() const;
+  /// Structural equality; dims compare as expressions.
+  bool operator==(const Type& other) const;
+};
+
+/// "f32[N,3]", "f32[...]" (unranked), "seq<f32[N]>", "opt<...>", "map<i64, ...>".
+std::string str(const Type& type, const Scope& scope);
+
+}  // namespace frazil

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/edit/graph_writer.h"
+#include "ir/graph/graph.h"
+#include "ir/op/op.h"
+
+namespace frazil {
+
+/// What a type rule finds for a node.
+struct Inferred {
+  struct Output {
+    std::optional<Type> type;
+    std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
+  };
+  std::vector<Output> outputs;
+  std::vector<Constraint> constraints;
+  std::shared_ptr<const Space> space;
+  std::shared_ptr<const std::vector<ViewMap>> views;
+  std::map<Value, Type> params;  ///< of bodies, that become more general
+};
+
+/// Context of a type rule: the node's inputs, and where the rule says what it finds. A rule makes symbols and
+/// assumptions, and writes nothing else of the graph. Inputs are numbered by the operator's ports; variadic inputs
+/// continue the count.
+class InferCx {
+ public:
+  InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) { found_.outputs.resize(this->node().out.size()); }
+
+  Scope& scope() { return GraphWriter(graph_)->scope; }
+  std::size_t input_count() const { return node().in.size(); }
+  std::size_t output_count() const { return node().out.size(); }
+  /// True when input i is given.
+  bool has(std::size_t i) const { return i < node().in.size() && static_cast<bool>(node().in[i]); }
+  /// True when output i is wanted.
+  bool wants(std::size_t i) const { return i < node().out.size() && static_cast<bool>(node().out[i]); }
+  const Type& type(std::size_t i) const { return graph_.type(node().in[i]); }
+  Elem elem(std::size_t i) const { return type(i).elem; }
+  /// Precondition: input i is a ranked tensor (checked before any form's rule is called).
+  const Shape& shape(std::size_t i) const { return type(i).shape; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  template <class A>
+  const A& attrs() const {
+    return *static_cast<const A*>(node().attrs.get());
+  }
+
+  /// The tensor when input i is a constant, else null.
+  const Tensor* constant(std::size_t i) const;
+  /// The known value of integer input i, else null.
+  const std::vector<Dim>* known_value(std::size_t i) const;
+  /// Elements of integer input i as Dims. Unknown elements become backed symbols, read at run time; this requires a
+  /// constant element count of at most 1024, else Code::unsupported; a symbolic count is assumed.
+  Result<std::vector<Dim>> ints(std::size_t i);
+  /// The same where an input of another length is an error: a symbolic length is checked instead of assumed.
+  Result<std::vector<Dim>> ints(std::size_t i, std::size_t count);
+  /// Like ints for a single element.
+  Result<Dim> int_scalar(std::size_t i);
+  /// `axis` made non-negative; an error that names the attribute unless it is in [-rank, rank).
+  Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
+
+  /// A new unbacked symbol for an extent of output `output` that is known once the node has run (NonZero).
+  Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
+  /// The name of the port of input i.
+  std::string_view port_name(std::size_t i) const;
+  /// Returns the constant that types assume for `d`, because ranks depend on it: by default `guess`. Nullopt where the
+  /// graph assumes nothing: the rule then returns an error, and the results have no rank.
+  std::optional<std::int64_t> assume(Dim d, std::int64_t guess);
+  /// The same; Code::unsupported with the name `what` instead of nullopt.
+  Result<std::int64_t> assumed(Dim d, std::int64_t guess, std::string_view what);
+  /// The number of elements of input i that types assume.
+  Result<std::int64_t> assumed_count(std::size_t i);
+  /// Requires a == b: an error when disproved, a run-time check when undecided. Returns the more precise of the two.
+  Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
+  /// Multidirectional broadcasting of two shapes; see docs/symbolic-shapes.md.
+  Result<Shape> broadcast(const Shape& a, const Shape& b);
+
+  /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces determine the type.
+  void out(std::size_t i, Type type);
+  /// Sets output i's known value.
+  void out_known_value(std::size_t i, std::vector<Dim> known);
+  void out_space(Space space);
+  void out_views(std::vector<ViewMap> views);
+  void add_constraints(std::vector<Constraint> constraints);
+
+  /// A Code::bad_model error, prefixed with the node's description.
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::bad_model, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::unsupported, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+  std::string type_str(std::size_t i) const { return str(type(i), graph_.scope()); }
+
+  const Graph& graph() const { return graph_; }
+  const Node& node() const { return graph_.node(id_); }
+  NodeId id() const { return id_; }
+  /// The type that the rule has found for output i; nullopt before it has, or where the output is not wanted.
+  const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
+  /// What the rule has found, once.
+  Inferred take() { return std::move(found_); }
+  /// Forgets what the rule has found, and its assumptions.
+  void forget();
+
+ protected:
+  /// The assumption about `d` that is checked before this node.
+  const Assumption* assumption_before(Dim d) const;
+  bool is_inner(Dim d) const;
+  Result<std::vector<Dim>> elements(std::size_t i, std::int64_t count);
+
+  Graph& graph_;
+  NodeId id_;
+  Inferred found_;
+};
+
+/// Context of a Region's rules.
+class RegionCx : public InferCx {
+ public:
+  using InferCx::InferCx;
+  const Block& block(std::size_t index) const { return graph_.block(node().blocks[index]); }
+  const Type& param_type(std::size_t block_index, std::size_t k) const {
+    return type_now(block(block_index).params[k]);
+  }
+  const Type& result_type(std::size_t block_index, std::size_t k) const {
+    return type_now(block(block_index).results[k]);
+  }
+  /// Makes param k of the block at least as general as `type`: dims that differ become unbacked symbols of that block.
+  /// Returns true when it changed; the bodies must then be inferred again. Differing kinds or element types are an
+  /// error.
+  Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
+  /// The most specific type that covers both: equal dims stay, others become unbacked symbols of the node's block.
+  Result<Type> join(const Type& a, const Type& b);
+  /// An unbacked symbol for an extent that control flow determines (trip counts, joined dims), in the node's block.
+  Dim flow_extent(std::size_t output, int axis);
+  /// The condition that types assume for an If without a choice.
+  std::int64_t first_condition() const { return graph_.choices().then_branch ? 1 : 0; }
+  /// Whether a param was widened; the caller of the rule then infers the bodies again.
+  bool widens() const { return !found_.params.empty(); }
+
+ private:
+  /// With what the rule has found.
+  const Type& type_now(Value v) const;
+};
+
+/// Infers the types of a node whose inputs are typed: checks the ports, applies the rule of its form, and writes what
+/// it finds. For a Region all bodies must have been inferred.
+Status infer_node(Graph& graph, NodeId node);
+
+/// The scalar program of an Elementwise or Contraction node: loads in compute types; for Elementwise, the result is
+/// cast to the compute type of the output.
+ScalarTape tape_of(const Graph& graph, NodeId id);
+/// The same while the type of the result is being inferred: it has element type `result`.
+ScalarTape tape_of(const Graph& graph, NodeId id, Elem result);
+
+}  // namespace frazil

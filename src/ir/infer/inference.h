@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ir/edit/graph_writer.h"
+#include "ir/infer/infer.h"
+
+// The parts of inference that Builder and the rules of forms share. Private to ir/.
+namespace frazil {
+
+/// Types the params of body `index` of a region by the operator's rule.
+Status type_params(Graph& graph, NodeId region, std::size_t index);
+/// Checks input counts and element types against the operator's ports.
+Status check_inputs(Graph& graph, NodeId node);
+/// Infers a region whose bodies are complete, and the bodies again while params widen. Not recursive.
+Status infer_region(Graph& graph, NodeId region);
+/// Finds the types of a composite: expands its body in `graph`, and takes it back.
+Status infer_composite(Graph& graph, InferCx& cx);
+
+/// Marks the node whose types are being inferred, as long as it lives. Nodes of a composite's body, which are inferred
+/// meanwhile, assume in its place.
+class InferringNode {
+ public:
+  InferringNode(Graph& graph, NodeId node);
+  ~InferringNode();
+  InferringNode(const InferringNode&) = delete;
+  InferringNode& operator=(const InferringNode&) = delete;
+  /// Whether the number of axes of its results depends on a number that the graph assumes nothing about.
+  bool is_open() const;
+
+ private:
+  GraphWriter graph_;
+  const bool outermost_;
+};
+
+}  // namespace frazil

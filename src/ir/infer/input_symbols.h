@@ -1,0 +1,11 @@
+#pragma once
+
+#include "ir/graph/graph.h"
+
+namespace frazil {
+
+/// Checks that the extents of a request determine the symbols of the input types: each symbol must be the whole extent
+/// of some axis of a tensor input. Code::unsupported names an input whose type reads another one.
+Status check_input_symbols(const Graph& graph);
+
+}  // namespace frazil

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/graph/attr.h"
+#include "ir/graph/type.h"
+#include "ir/op/flow.h"
+#include "ir/op/scalar.h"
+#include "ir/op/space.h"
+#include "tensor/datum.h"
+
+namespace frazil {
+
+class InferCx;
+class RegionCx;
+class CompositeCx;
+class OpaqueCall;
+struct Node;
+
+/// One input or output of an operator. Ports with the same `var` have the same element type.
+struct Port {
+  enum class Use : std::uint8_t { required, optional, variadic };
+  std::string_view name;
+  std::string_view var;  ///< "T"; an output's var is bound by the inputs, or its set has one type
+  ElemSet set = 0;       ///< accepted element types; 0: any value, tensor or not
+  Use use = Use::required;
+  bool any_rank = false;  ///< of an input: the type rule takes a tensor without a known rank
+};
+
+// ---- the six forms; consumers dispatch on the form, not on the operator ----
+
+/// One element of an operand of any type.
+struct ElementRef {
+  Elem elem;
+  const std::byte* data;
+  template <class T>
+  const T& as() const {
+    return *reinterpret_cast<const T*>(data);
+  }
+};
+/// Computes one output element from one element of each operand, for what a scalar program cannot express: comparing
+/// and moving strings. It does not create or parse them.
+using PlainBody = Status (*)(std::span<const ElementRef> operands, const void* attrs, Elem elem, std::byte* out);
+
+/// out[i] = body(in_0[i], in_1[i], ...) with broadcasting. The body sees operands in their compute type; the result is
+/// cast to the output's element type.
+struct Elementwise {
+  Sx (*body)(std::span<const Sx> operands, const void* attrs);
+  /// The output's element type when the ports do not determine it (Cast); else null.
+  Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
+  /// Checks the attributes; null when every combination is valid.
+  Status (*check)(const void* attrs) = nullptr;
+  /// Replaces the body when an operand or the output is a string; null when the body handles strings.
+  PlainBody plain = nullptr;
+  /// What is wrong with attributes for operands of these element types; null where nothing can be.
+  Status (*fits)(const void* attrs, std::span<const Elem> inputs) = nullptr;
+};
+
+/// A fold over an iteration space. The type rule is the space.
+struct Contraction {
+  Status (*space)(InferCx& cx, Space& space);
+  /// The contribution of one point, computed in the operands' compute types; absent operands are not passed.
+  Sx (*body)(std::span<const Sx> operands, const void* attrs);
+  /// Output element types when the ports do not determine them, else null. Sums use compute_elem of output 0.
+  Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
+};
+
+/// A rearrangement of elements without arithmetic. One map per output.
+struct View {
+  Status (*maps)(InferCx& cx, std::vector<ViewMap>& maps);
+};
+
+/// A body that calls other operators; the reference for any fast kernel.
+struct Composite {
+  void (*body)(CompositeCx& cx);
+  /// The element type of output 0 when the ports do not determine it and the operands' ranks are unknown; else null.
+  Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
+};
+
+/// A type rule and a reference kernel.
+struct Opaque {
+  Status (*types)(InferCx& cx);
+  Status (*run)(OpaqueCall& call);
+  std::string_view reason;  ///< why no other form fits; one line
+};
+
+/// Control flow over blocks.
+struct Region {
+  /// Types of the params of block `index`, before the body is known.
+  Result<std::vector<Type>> (*params)(RegionCx& cx, std::size_t index);
+  /// Output types once all bodies are known. May widen params (RegionCx::widen); the bodies are then inferred again.
+  Status (*types)(RegionCx& cx);
+  void (*lower)(const Node& node, const class Graph& graph, Flow& flow);
+  std::size_t blocks;                             ///< number of bodies
+  std::span<const std::string_view> block_attrs;  ///< the ONNX attributes that hold the bodies, in order
+};
+
+using Form = std::variant<Elementwise, Contraction, View, Composite, Opaque, Region>;
+std::string_view form_name(const Form& form);
+
+/// The opset that the implementation follows, and the oldest one in which a node in this form has the same meaning,
+/// possibly with fewer element types. Nodes of older opsets are upgraded at import.
+struct OpsetRange {
+  int newest = 1;
+  int oldest = 1;
+  constexpr OpsetRange(int only) : newest(only), oldest(only) {}  // NOLINT(google-explicit-constructor)
+  constexpr OpsetRange(int last, int first) : newest(last), oldest(first) {}
+};
+
+/// One operator: the only definition of its meaning. Identified by address.
+struct OpDef {
+  std::string_view name;
+  std::string_view domain;  ///< "" is ai.onnx
+  OpsetRange since = 1;
+  std::string_view doc;
+  AttrTable attrs;
+  std::span<const Port> inputs;
+  std::span<const Port> outputs;
+  Form form;
+  /// Results do not depend on operands and attributes alone: two nodes, or two runs of one, may differ.
+  bool stateful = false;
+};
+
+/// Makes attributes with their defaults.
+Attrs default_attrs(const OpDef& op);
+
+/// All operators, in definition order. Thread-safe after static initialisation.
+class OpRegistry {
+ public:
+  static OpRegistry& global();
+  /// Returns false, and ignores the operator, when one of the same domain and name exists.
+  bool add(const OpDef& op);
+  const OpDef* find(std::string_view domain, std::string_view name) const;
+  std::vector<const OpDef*> all() const;  ///< sorted by domain, name
+  /// Names within edit distance 2, for error messages.
+  std::vector<std::string_view> close_to(std::string_view name) const;
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, const OpDef*> ops_;  // by domain, name
+};
+
+struct OpRegistration {
+  explicit OpRegistration(const OpDef& op) { OpRegistry::global().add(op); }
+};
+
+// ---- element type sets ----
+namespace elems {
+constexpr ElemSet kBool = one(Elem::boolean);
+constexpr ElemSet kSigned = one(Elem::i8) | one(Elem::i16) | one(Elem::i32) | one(Elem::i64);
+constexpr ElemSet kUnsigned = one(Elem::u8) | one(Elem::u16) | one(Elem::u32) | one(Elem::u64);
+constexpr ElemSet kInt = kSigned | kUnsigned;
+constexpr ElemSet kIndex = one(Elem::i32) | one(Elem::i64);
+constexpr ElemSet kI64 = one(Elem::i64);
+constexpr ElemSet kF32 = one(Elem::f32);
+constexpr ElemSet kFloat = one(Elem::f16) | one(Elem::bf16) | one(Elem::f32) | one(Elem::f64);
+constexpr ElemSet kNumeric = kInt | kFloat;
+constexpr ElemSet kString = one(Elem::string);
+constexpr ElemSet kTensor = (ElemSet{1} << kElemCount) - 1;  ///< every element type
+}  // namespace elems
+
+}  // namespace frazil

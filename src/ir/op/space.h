@@ -1,0 +1,92 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/graph/type.h"
+#include "ir/op/scalar.h"
+
+namespace frazil {
+
+/// An affine index: a constant plus multiples of iteration axes.
+struct Ix {
+  Dim offset = 0;
+  std::vector<std::pair<int, Dim>> terms;  ///< (axis, factor)
+};
+
+/// How contributions are combined. `argmax`/`argmin` return Space::report at the extreme point (the first in iteration
+/// order, or the last with Space::last_wins). `only`: there is at most one contribution; without one the result is 0.
+enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
+
+/// The iteration space of a contraction:
+///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
+/// A point with a read outside its operand contributes nothing: that is what padding means.
+/// Axes iterate in the order they were added, the last fastest.
+struct Space {
+  struct Axis {
+    Dim extent;
+    bool reduced;
+  };
+  std::vector<Axis> axes;
+  std::vector<std::vector<Ix>> reads;  ///< one per operand; empty for an absent operand
+  std::vector<int> write;              ///< per output axis: a parallel axis, or -1 for a kept extent of 1
+  std::vector<Fold> folds;             ///< one per output
+  Ix report;                           ///< the value that argmax / argmin return
+  bool last_wins = false;
+
+  Ix parallel(Dim extent) { return push(extent, false); }
+  Ix reduced(Dim extent) { return push(extent, true); }
+
+ private:
+  Ix push(Dim extent, bool is_reduced) {
+    axes.push_back({extent, is_reduced});
+    return {0, {{static_cast<int>(axes.size()) - 1, Dim(1)}}};
+  }
+};
+
+/// What an index outside the operand's axis reads.
+enum class Edge : std::uint8_t {
+  none,     ///< indices are never outside
+  fill,     ///< gives the fill value
+  clamp,    ///< the nearest element
+  reflect,  ///< mirrored about the edge element
+  wrap,     ///< index modulo the extent
+};
+
+/// A view: the operand's element for each output index.
+struct ViewMap {
+  enum class Kind : std::uint8_t {
+    affine,   ///< operand index d = offset_d + step_d * output index [axis_d]
+    reshape,  ///< the same elements in row-major order
+    concat,   ///< operands [source, ...) concatenated along `axis`
+  };
+  struct AxisMap {
+    Dim offset = 0;
+    int axis = -1;  ///< output axis; -1: the index is `offset`
+    Dim step = 1;
+    Edge edge = Edge::none;
+  };
+  Kind kind = Kind::affine;
+  Shape shape;  ///< of the output
+  int source = 0;
+  std::vector<AxisMap> axes;  ///< affine: one per operand axis
+  int fill = -1;              ///< index of the (scalar) operand with the fill value; -1: zero
+  int axis = 0;               ///< concat
+};
+
+/// Whether `holds` is true of every Dim.
+bool all_dims(const Space& space, auto&& holds) {
+  const auto of_index = [&](const Ix& ix) {
+    return holds(ix.offset) && std::ranges::all_of(ix.terms, [&](const auto& term) { return holds(term.second); });
+  };
+  const auto of_read = [&](const std::vector<Ix>& read) { return std::ranges::all_of(read, of_index); };
+  return std::ranges::all_of(space.axes, [&](const Space::Axis& axis) { return holds(axis.extent); }) &&
+         std::ranges::all_of(space.reads, of_read) && of_index(space.report);
+}
+bool all_dims(const ViewMap& map, auto&& holds) {
+  const auto of_axis = [&](const ViewMap::AxisMap& a) { return holds(a.offset) && holds(a.step); };
+  return std::ranges::all_of(map.shape, holds) && std::ranges::all_of(map.axes, of_axis);
+}
+
+}  // namespace frazil

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread/mutex.h"
+#include "ir/graph/graph.h"
+#include "lazy/program/memo.h"
+#include "lazy/record/counted.h"
+#include "lazy/record/operation.h"
+
+namespace frazil::lazy {
+
+/// A graph that calls record as one node. Nodes own it, too. Immutable to its callers; thread-safe.
+class Function : public Counted {
+ public:
+  explicit Function(Graph graph);
+
+  const std::string& name() const { return graph_->name; }
+  const Graph& graph() const { return *graph_; }
+  const Operation& operation() const { return operation_; }
+  /// Equal arguments give equal results: nothing in it draws random numbers or keeps state.
+  bool pure() const { return pure_; }
+  Memo& memo() const { return memo_; }
+
+  /// The function in two: what depends on some arguments alone, and the rest.
+  struct Halves {
+    Owner<Function> early, late;
+    std::vector<std::uint32_t> late_arguments;  ///< of this function; the results of `early` come behind them
+  };
+  /// For a set of arguments (bit i: argument i), if there is enough in the early half; null otherwise. Made once.
+  const Halves* halves(std::uint32_t early_arguments) const;
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  Operation operation_;
+  bool pure_ = true;
+  mutable Memo memo_;
+  mutable Mutex mutex_;
+  mutable std::map<std::uint32_t, std::optional<Halves>> halves_;  // under the mutex
+};
+
+}  // namespace frazil::lazy

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread/mutex.h"
+#include "lazy/record/node.h"
+
+namespace frazil::lazy {
+
+/// What a function gave for rows of parameters, which it then gives again. Holds a bounded number of bytes, which all
+/// tables of a process share; what comes later is not kept. Thread-safe.
+class Memo {
+ public:
+  Memo() = default;
+  ~Memo();
+  Memo(const Memo&) = delete;
+  Memo& operator=(const Memo&) = delete;
+
+  /// Precondition: inputs are rows of parameters. Sets `outputs` to what is known; false when it is not.
+  bool recall(std::span<const Ref> inputs, std::span<Output> outputs) const;
+  /// Copies the results of a node that has run.
+  void keep(std::span<const Ref> inputs, std::span<const Output> outputs);
+
+ private:
+  struct Key {
+    std::vector<std::pair<const Held*, std::uint32_t>> rows;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashOf {
+    std::size_t operator()(const Key& key) const;
+  };
+  /// Rows of one result, of the same type, in pieces that do not move.
+  struct Column {
+    const KnownType* type = nullptr;
+    std::vector<HeldRef> pieces;
+  };
+  static constexpr std::uint32_t kPieceRows = 256, kUnknown = ~0U;
+
+  static Key key_of(std::span<const Ref> inputs);
+  std::uint32_t find(std::span<const Ref> inputs) const;
+  void insert(std::span<const Ref> inputs, std::uint32_t number);
+  bool make_room(std::span<const Output> outputs);
+
+  mutable Mutex mutex_;
+  HeldRef only_;                       // the parameter that single rows are of; the first one seen
+  std::vector<std::uint32_t> by_row_;  // numbers of its rows
+  std::unordered_map<Key, std::uint32_t, HashOf> by_key_;
+  std::vector<HeldRef> parameters_;  // which stay, as they are known by their addresses
+  std::vector<Column> columns_;
+  std::uint32_t count_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace frazil::lazy

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/thread/mutex.h"
+#include "exec/run/session.h"
+#include "lazy/record/known_type.h"
+
+namespace frazil::lazy {
+
+/// How the programs of a process run.
+struct RunOptions {
+  exec::Options options;
+  std::function<std::unique_ptr<exec::Session>(exec::Executable&)> open;  ///< a session of a program
+};
+/// Programs and sessions that are made from now on have them. Thread-safe.
+void set_run_options(RunOptions options);
+
+/// A graph made ready to run, on one set of inputs or on many at once. Thread-safe.
+class Program {
+ public:
+  explicit Program(std::shared_ptr<const Graph> graph)
+      : graph_(std::move(graph)), last_types_(graph_->main().results.size()) {}
+
+  const Graph& graph() const { return *graph_; }
+  std::size_t inputs() const { return graph_->main().params.size(); }
+  std::size_t outputs() const { return graph_->main().results.size(); }
+
+  /// Plans the graph, as the first run otherwise does.
+  Status ready();
+  /// Runs the graph once.
+  Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Runs the graph for each element of a batch: inputs of which `stacked` is set have the elements along a first axis,
+  /// and so have all results. Code::unsupported where the graph's results cannot be stacked.
+  Status run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Memory for the results of so many elements, as run() takes it, going by those of an earlier run.
+  std::vector<Datum> lent_results(std::size_t elements) const;
+  /// The types of an element's results.
+  void remember(std::span<const KnownType* const> types);
+  /// The passes that ran and the plan.
+  Result<std::string> explain();
+
+  /// Bytes of graphs and plans, estimated from their nodes.
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  /// Bytes that sessions keep between runs.
+  std::size_t session_bytes() const { return session_bytes_.load(std::memory_order_relaxed); }
+  /// Closes the sessions that are not running; the next run opens another.
+  void close_sessions();
+
+ private:
+  struct Form {
+    std::shared_ptr<exec::Executable> executable;
+    std::vector<std::unique_ptr<exec::Session>> free;  // sessions that nobody uses now
+    std::optional<Fault> fault;                        // it cannot be made
+  };
+  /// The form for `stacked`; none stacked: the graph itself.
+  Result<Form*> form(const std::vector<bool>& stacked);
+  Status make(const std::vector<bool>& stacked, Form& form) const;
+  /// A run that other threads and signals can cancel, also before it starts.
+  struct Running {
+    std::atomic<exec::Session*> session = nullptr;
+    std::atomic<bool> stop = false;
+  };
+  Status run_form(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs,
+                  Running& running);
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<std::atomic<const KnownType*>> last_types_;  // null: unknown
+  Mutex mutex_;                                            // of forms_
+  std::map<std::vector<bool>, Form> forms_;
+  std::atomic<std::size_t> bytes_ = 0, session_bytes_ = 0;
+};
+
+}  // namespace frazil::lazy

@@ -1,0 +1,126 @@
+#include "lazy/record/record.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "lazy/program/append.h"
+#include "lazy/program/function.h"
+#include "lazy/program/run.h"
+#include "lazy/record/infer.h"
+#include "lazy/record/trace.h"
+
+namespace frazil::lazy {
+namespace {
+
+constexpr std::uint32_t kDeepest = 1U << 14U;
+
+thread_local std::uint32_t next_sequence = 0;
+
+/// Greater than those of the inputs, which another thread may have recorded. Wraps around.
+std::uint32_t sequence_above(std::span<const Ref> inputs) {
+  for (const Ref& input : inputs) {
+    if (input.node == nullptr || !input.node->pending()) continue;
+    const auto ahead = static_cast<std::int32_t>(input.node->sequence - next_sequence);
+    if (ahead >= 0) next_sequence = input.node->sequence + 1;
+  }
+  return next_sequence++;
+}
+
+/// Runs the inputs of a node that would stand on too many pending ones.
+Status run_inputs(std::span<const Ref> inputs) {
+  std::vector<Ref> pending;
+  std::ranges::copy_if(inputs, std::back_inserter(pending),
+                       [](const Ref& input) { return input.node != nullptr && input.node->pending(); });
+  return run(pending);
+}
+
+std::uint32_t depth_above(std::span<const Ref> inputs) {
+  std::uint32_t depth = 0;
+  for (const Ref& input : inputs) {
+    if (input.node != nullptr && input.node->pending()) depth = std::max(depth, input.node->depth + 1);
+  }
+  return depth;
+}
+
+Result<Handle> record_node(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
+  std::uint32_t depth = depth_above(inputs);
+  if (depth > kDeepest) [[unlikely]] {
+    FRAZIL_CHECK(run_inputs(inputs));
+    depth = 0;
+  }
+  Handle handle(Ref{make_node(operation.outputs, inputs.size()), 0});
+  Node& node = *handle.node();
+  node.operation = &operation;
+  if (operation.function != nullptr) operation.function->keep();
+  node.place = place;
+  node.depth = depth;
+  node.sequence = sequence_above(inputs);
+  std::ranges::copy(inputs, node.in().begin());
+  for (const Ref& input : inputs) keep(input.node);
+  FRAZIL_CHECK(infer_types(node));
+  return handle;
+}
+
+/// A call whose arguments are all rows of parameters: what it gave before, or a node that is remembered.
+Result<Handle> recall(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
+  Handle known(Ref{make_node(operation.outputs, 0), 0});
+  if (operation.function->memo().recall(inputs, known.node()->out())) {
+    known.node()->kind = NodeKind::value;
+    count_recalled();
+    return known;
+  }
+  FRAZIL_TRY(Handle handle, record_node(operation, inputs, place));
+  handle.node()->memoised = true;
+  remember_later(handle);
+  return handle;
+}
+
+/// Bit i: argument i is a row of a parameter.
+std::uint32_t rows_among(std::span<const Ref> inputs) {
+  constexpr std::size_t kMost = 32;
+  if (inputs.size() > kMost) return 0;
+  std::uint32_t rows = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].node != nullptr && inputs[i].node->kind == NodeKind::table_row) rows |= 1U << i;
+  }
+  return rows;
+}
+
+/// The early half is recalled, and the late one recorded.
+Result<Handle> record_halves(const Function::Halves& halves, std::uint32_t rows, std::span<const Ref> inputs,
+                             const Place& place) {
+  std::vector<Ref> early, late;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if ((rows >> i & 1U) != 0) early.push_back(inputs[i]);
+  }
+  FRAZIL_TRY(const Handle first, recall(halves.early->operation(), early, place));
+  for (const std::uint32_t argument : halves.late_arguments) late.push_back(inputs[argument]);
+  for (std::uint32_t k = 0; k < first.node()->outputs; ++k) late.push_back({first.node(), k});
+  return record_node(halves.late->operation(), late, place);
+}
+
+Result<Handle> record_call(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
+  const std::uint32_t rows = rows_among(inputs);
+  const Function& function = *operation.function;
+  if (rows == 0 || !function.pure()) return record_node(operation, inputs, place);
+  if (static_cast<std::size_t>(std::popcount(rows)) == inputs.size()) return recall(operation, inputs, place);
+  if (const Function::Halves* const halves = function.halves(rows)) {
+    return record_halves(*halves, rows, inputs, place);
+  }
+  return record_node(operation, inputs, place);
+}
+
+}  // namespace
+
+Result<Handle> record(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
+  if (Trace* const trace = Trace::current()) return trace->record(operation, inputs, place);
+  const auto is_traced = [](const Ref& input) { return input.node != nullptr && input.node->kind == NodeKind::traced; };
+  if (std::ranges::any_of(inputs, is_traced)) [[unlikely]] {
+    return fail(Code::bad_input, "{}: a value of a traced function is used outside of it; return it instead",
+                describe(operation, place));
+  }
+  return operation.function != nullptr ? record_call(operation, inputs, place) : record_node(operation, inputs, place);
+}
+
+}  // namespace frazil::lazy

@@ -1,0 +1,99 @@
+#include "onnx/import/import.h"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "base/limits/no_memory.h"
+#include "base/os/log.h"
+#include "base/value/text.h"
+#include "onnx/import/importer.h"
+#include "onnx/read/external.h"
+
+namespace frazil {
+namespace {
+
+/// Escapes line breaks from the file: a fault is one line.
+Result<Graph> one_line(Result<Graph> result) {
+  if (!result) result.error().message = printable(result.error().message);
+  return result;
+}
+
+/// Runs part of an import and converts exceptions on malformed bytes or failed allocation to faults.
+template <class Work>
+Result<Graph> guarded(const Work& work) try {
+  return work();
+} catch (const protozero::exception&) {
+  return fail(Code::bad_model, "the model is damaged or cut short");
+} catch (const std::bad_alloc&) {
+  return no_memory_left();
+} catch (const std::exception& e) {
+  return fail(Code::internal, "while importing the model: {}", e.what());
+}
+
+Result<Graph> import_once(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options,
+                          bool& assumed) {
+  const GraphMemory memory;
+  return guarded([&] {
+    onnx::Importer importer(std::move(source), options, bytes.size());
+    Result<Graph> graph = importer.run(bytes);
+    assumed = importer.assumed();
+    if (graph) std::ranges::for_each(importer.warnings(), logging::warn);
+    return one_line(std::move(graph));
+  });
+}
+
+Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::Source& source,
+                                 const ImportOptions& options) {
+  bool assumed = false;
+  auto graph = import_once(bytes, source, options, assumed);
+  const auto tells_of_model = [](Code code) { return code == Code::bad_model || code == Code::unsupported; };
+  if (graph || !assumed || !tells_of_model(graph.error().code)) return graph;
+  // Branches of different ranks are typed assuming one branch; this one did not type-check.
+  ImportOptions other = options;
+  other.assume_branches = !options.assume_branches;
+  auto again = import_once(bytes, source, other, assumed);
+  return again ? std::move(again) : std::move(graph);
+}
+
+}  // namespace
+
+Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
+                                std::string_view model_dir, const ImportOptions& options) {
+  return guarded([&] {
+    const LoadScope scope(options.bounds(), "loading the model", bytes.size());
+    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies);
+    const onnx::Source source{.keep_alive = std::move(keep_alive),
+                              .external = [&files](const ExternalRef& ref) { return files.load(ref); },
+                              .max_name = options.limits.name_bytes};
+    return import_either_side(bytes, source, options);
+  });
+}
+
+Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  return guarded([&] {
+    const std::filesystem::path folder = std::filesystem::path(file->path()).parent_path();
+    const auto bytes = file->bytes();
+    return import_onnx_bytes(bytes, std::move(file), folder.empty() ? "." : folder.native(), options);
+  });
+}
+
+Result<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
+  return guarded([&]() -> Result<Graph> {
+    FRAZIL_TRY(auto file, MappedFile::open(path, options.copies));
+    return import_onnx(std::move(file), options);
+  });
+}
+
+ProtoKind proto_kind(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::sequence: return ProtoKind::sequence;
+    case Type::Kind::optional: return ProtoKind::optional;
+    case Type::Kind::map: return ProtoKind::map;
+    case Type::Kind::tensor: break;
+  }
+  return ProtoKind::tensor;
+}
+
+}  // namespace frazil

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "base/value/text.h"
+#include "ir/op/most_axes.h"
+#include "onnx/read/decode.h"
+
+namespace frazil::onnx {
+namespace {
+
+constexpr int kMaxTypeDepth = 32;
+
+struct Dimension {
+  std::optional<std::int64_t> value;
+  std::string_view param;
+};
+
+/// Texts that exporters write for an unknown extent.
+bool says_unknown(std::string_view param) { return param.empty() || param == "?" || param == "None" || param == "-1"; }
+
+class TypeReader {
+ public:
+  TypeReader(Builder& builder, std::string_view value, const Source& source)
+      : builder_(builder), value_(value), source_(source) {}
+
+  Result<Type> read(Bytes bytes, int depth) {
+    if (depth == kMaxTypeDepth) return fail(Code::limit, "its type nests deeper than {} levels", kMaxTypeDepth);
+    std::optional<Type> type;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      if (tag == 7 || tag == 8)
+        return fail(Code::unsupported, "{} values are not supported{}", tag == 7 ? "opaque" : "sparse",
+                    tag == 7 ? "" : ", only sparse constants and initializers");
+      if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return false;
+      FRAZIL_TRY(const Bytes inner, message_field(reader));
+      FRAZIL_TRY(type, tag == 1 ? tensor(inner, depth) : tag == 5 ? map(inner, depth) : container(inner, tag, depth));
+      return true;
+    }));
+    if (!type) return fail(Code::bad_model, "its type is not given");
+    return *type;
+  }
+
+ private:
+  static Result<Elem> elem(std::int64_t data_type) {
+    const auto found = elem_from_onnx(data_type);
+    if (found) return *found;
+    if (data_type == 0) return fail(Code::bad_model, "its element type is not given");
+    return fail(Code::unsupported, "unknown element type {}", data_type);
+  }
+
+  Result<Type> tensor(Bytes bytes, int depth) {
+    std::int64_t data_type = 0;
+    std::optional<Bytes> shape;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      if (tag == 1) return store(reader, data_type);
+      return tag == 2 ? store(reader, shape.emplace()) : Result<bool>(false);
+    }));
+    FRAZIL_TRY(const Elem e, elem(data_type));
+    if (!shape) return Type::unranked(e);
+    FRAZIL_TRY(const std::vector<Dimension> dims, dimensions(*shape));
+    if (depth > 0 && !std::ranges::all_of(dims, [](const Dimension& d) { return d.value.has_value(); })) {
+      return Type::unranked(e);
+    }
+    Shape extents;
+    for (const Dimension& d : dims) extents.push_back(extent(d, extents.size()));
+    return Type::tensor(e, std::move(extents));
+  }
+
+  Result<std::vector<Dimension>> dimensions(Bytes bytes) {
+    std::vector<Dimension> dims;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      if (tag != 1) return false;
+      FRAZIL_TRY(const Bytes dim, message_field(reader));
+      if (dims.size() == kMostAxes) return fail(Code::limit, "it has more than {} axes", kMostAxes);
+      FRAZIL_TRY(dims.emplace_back(), dimension(dim));
+      return true;
+    }));
+    return dims;
+  }
+
+  Result<Dimension> dimension(Bytes bytes) {
+    Dimension d;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      if (tag == 1) return store(reader, d.value.emplace());
+      return tag == 2 ? store(reader, d.param) : Result<bool>(false);
+    }));
+    if (d.value && *d.value < 0) d.value.reset();
+    if (d.value && *d.value > Dim::kMax) return fail(Code::bad_model, "its extent {} is too large", *d.value);
+    if (!is_utf8(d.param)) {
+      return fail(Code::bad_model, "the name of a dimension is not UTF-8: '{}'", proto::shown(d.param));
+    }
+    if (d.param.size() > source_.max_name) {
+      return fail(Code::limit, "the name of a dimension has {} bytes, at most {} are allowed", d.param.size(),
+                  source_.max_name);
+    }
+    return d;
+  }
+
+  Dim extent(const Dimension& d, std::size_t axis) {
+    if (d.value) return *d.value;
+    if (!says_unknown(d.param)) return symbol(own(d.param));
+    std::string name = fmt::format("{}.{}", value_, axis);
+    while (builder_.graph().scope().find_symbol(name)) name += "'";
+    return symbol(name);
+  }
+  Dim symbol(const std::string& name) {
+    const auto bounds = source_.bounds.find(name);
+    return builder_.dim(name, bounds == source_.bounds.end() ? Bounds{} : bounds->second);
+  }
+  /// Names like "?3" are reserved for unbacked symbols.
+  static std::string own(std::string_view param) {
+    return param.starts_with('?') ? fmt::format("dim{}", param) : std::string(param);
+  }
+
+  Result<Type> container(Bytes bytes, Tag kind, int depth) {
+    std::optional<Bytes> item;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      return tag == 1 ? store(reader, item.emplace()) : Result<bool>(false);
+    }));
+    if (!item) return fail(Code::bad_model, "the type of its items is not given");
+    FRAZIL_TRY(Type type, read(*item, depth + 1));
+    return kind == 4 ? Type::sequence(std::move(type)) : Type::optional(std::move(type));
+  }
+
+  Result<Type> map(Bytes bytes, int depth) {
+    std::int64_t key = 0;
+    std::optional<Bytes> value;
+    FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+      if (tag == 1) return store(reader, key);
+      return tag == 2 ? store(reader, value.emplace()) : Result<bool>(false);
+    }));
+    if (!value) return fail(Code::bad_model, "the type of its items is not given");
+    FRAZIL_TRY(const Elem key_elem, elem(key));
+    FRAZIL_TRY(Type type, read(*value, depth + 1));
+    return Type::map(key_elem, std::move(type));
+  }
+
+  Builder& builder_;
+  std::string_view value_;
+  const Source& source_;
+};
+
+}  // namespace
+
+Result<ValueInfo> read_value_info(Bytes bytes) {
+  ValueInfo info;
+  FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
+    if (tag == 1) return store(reader, info.name);
+    return tag == 2 ? store(reader, info.type.emplace()) : Result<bool>(false);
+  }));
+  return info;
+}
+
+Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source) {
+  return TypeReader(builder, value, source).read(bytes, 0);
+}
+
+}  // namespace frazil::onnx

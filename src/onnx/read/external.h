@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/os/descriptor.h"
+#include "base/os/io.h"
+#include "base/value/error.h"
+#include "tensor/onnx_proto.h"
+
+namespace frazil::onnx {
+
+/// External data of one model: regular files inside the model's folder only. Locations that are absolute, contain "..",
+/// or leave the folder through a link are refused. Each file is opened once, and the open file is checked and mapped.
+class ExternalFiles {
+ public:
+  /// Symbolic links: followed when they stay inside the folder, or never (the only choice without openat2).
+  enum class Links : std::uint8_t { inside, none };
+
+  /// An empty `folder` means that the model has none; every load is then an error. `copies`: as of MappedFile::open().
+  explicit ExternalFiles(std::string folder, Links links = Links::inside, std::string copies = {})
+      : folder_path_(std::move(folder)), copies_(std::move(copies)), links_(links) {}
+  /// The bytes of `ref`. Code::bad_model for an invalid location, range or checksum, Code::bad_input for an unreadable
+  /// file. The checksum of a file is computed once, and only when the model gives one.
+  Result<ExternalBytes> load(const ExternalRef& ref);
+
+ private:
+  struct File {
+    std::shared_ptr<const MappedFile> mapped;
+    std::string sha1;  ///< empty: not computed yet
+  };
+  Result<ExternalBytes> load_from(const ExternalRef& ref);
+  Result<Descriptor> open(const std::string& path);
+  Result<File> map(const std::string& path);
+  static Status check_sum(File& file, std::string_view expected);
+
+  std::string folder_path_, copies_;
+  Links links_;
+  Descriptor folder_;
+  std::map<std::string, File, std::less<>> files_;  ///< by path in the folder
+};
+
+}  // namespace frazil::onnx

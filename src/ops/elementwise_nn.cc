@@ -1,1 +1,0 @@
-#include "ops/elementwise_nn.h"

@@ -1,0 +1,440 @@
+// What each form becomes when some of its operands get the batch's axis.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/text/scalar_text.h"
+#include "ops/generic/generic.h"
+#include "ops/view/view.h"
+#include "pass/batch/site.h"
+#include "tensor/onnx_proto.h"
+
+namespace frazil::pass {
+namespace {
+
+using ops::GenericAttrs;
+using ops::GenericViewAttrs;
+
+bool all_ranked(const BatchSite& site) {
+  const auto ranked = [&](Value v) { return !v || (site.from.type(v).is_tensor() && site.from.type(v).ranked); };
+  return std::ranges::all_of(site.node.in, ranked) && std::ranges::all_of(site.node.out, ranked);
+}
+
+/// One node in place of output `k`; nullopt where it does not type.
+std::optional<Value> added(const BatchSite& site, const OpDef& op, std::vector<Value> in, Attrs attrs) {
+  const auto made = site.to.append(op, std::move(in), std::move(attrs), {true}, {});
+  return made ? std::optional(site.to.graph().node(*made).out[0]) : std::nullopt;
+}
+
+// ---- Elementwise: operands of fewer axes get axes of 1 behind the batch's ----
+
+Value widened(const BatchSite& site, std::size_t k, std::size_t rank) {
+  const std::size_t missing = rank - site.type(k).rank();
+  if (missing == 0) return site.in[k];
+  std::vector<std::int64_t> axes;
+  for (std::size_t a = 0; a < missing; ++a) axes.push_back(static_cast<std::int64_t>(a) + 1);
+  return ops::Unsqueeze(Expr{&site.to, site.in[k]}, site.to.ints(axes)).value;
+}
+
+Batched batch_form(const BatchSite& site, const Elementwise&) {
+  std::size_t rank = 0;
+  for (Value v : site.node.in) rank = std::max(rank, v ? site.from.type(v).rank() : 0);
+  std::vector<Value> in(site.in.begin(), site.in.end());
+  for (std::size_t k = 0; k < site.node.in.size(); ++k) {
+    if (site.varies(k)) in[k] = widened(site, k, rank);
+  }
+  const auto made = site.to.append(*site.node.op, std::move(in), site.node.attrs, site.wanted(), site.node.name);
+  if (!made) return std::nullopt;
+  return site.to.graph().node(*made).out;
+}
+
+// ---- Contraction: the batch is one more parallel axis ----
+
+std::string axis_name(int axis) { return fmt::format("a{}", axis); }
+
+/// Text of an index; nullopt where a number of it cannot be told.
+std::optional<std::string> index_text(const Ix& ix, OperandTexts& texts) {
+  const auto offset = texts.text(ix.offset);
+  if (!offset) return std::nullopt;
+  std::string text = ix.offset == Dim(0) && !ix.terms.empty() ? "" : fmt::format("{{{}}}", *offset);
+  for (const auto& [axis, factor] : ix.terms) {
+    const auto number = texts.text(factor);
+    if (!number) return std::nullopt;
+    if (!text.empty()) text += " + ";
+    text += factor == Dim(1) ? axis_name(axis) : fmt::format("{{{}}}*{}", *number, axis_name(axis));
+  }
+  return text;
+}
+
+std::optional<std::string> reads_text(const std::vector<Ix>& reads, bool varies, OperandTexts& texts) {
+  std::string all = varies ? "b" : "";
+  for (const Ix& ix : reads) {
+    const auto one = index_text(ix, texts);
+    if (!one) return std::nullopt;
+    all += (all.empty() ? "" : ", ") + *one;
+  }
+  return all;
+}
+
+class ContractionRule {
+ public:
+  ContractionRule(const BatchSite& site, const Space& space) : site_(site), space_(space), texts_(site) {}
+
+  Batched run() {
+    if (!describe()) return std::nullopt;
+    std::vector<Value> results(site_.node.out.size());
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (!site_.node.out[k]) continue;
+      const auto made = output(k);
+      if (!made) return std::nullopt;
+      results[k] = *made;
+    }
+    return results;
+  }
+
+ private:
+  /// All but the fold, which is each output's own.
+  bool describe() {
+    for (std::size_t k = 0; k < site_.node.in.size(); ++k) {
+      if (site_.node.in[k]) texts_.add(site_.node.in[k], site_.in[k]);
+    }
+    attrs_.space.push_back("b = " + texts_.batch());
+    for (std::size_t a = 0; a < space_.axes.size(); ++a) {
+      const auto extent = texts_.text(space_.axes[a].extent);
+      if (!extent) return false;
+      attrs_.space.push_back(fmt::format("{} = {}", axis_name(static_cast<int>(a)), *extent));
+      if (space_.axes[a].reduced) attrs_.reduce.push_back(axis_name(static_cast<int>(a)));
+    }
+    attrs_.write = "b";
+    for (int axis : space_.write) attrs_.write += axis < 0 ? ", _" : ", " + axis_name(axis);
+    attrs_.body = lines_of(tape_of(site_.from, site_.id));
+    if (!reads()) return false;
+    auto checks = texts_.checks();
+    if (checks) attrs_.checks = std::move(*checks);
+    attrs_.reads.resize(texts_.size(), "-");
+    return checks.has_value();
+  }
+
+  bool reads() {
+    for (std::size_t k = 0; k < site_.node.in.size(); ++k) {
+      if (!site_.node.in[k]) continue;
+      const bool read = k < space_.reads.size() && space_.reads[k].size() == site_.type(k).rank();
+      const auto text = read ? reads_text(space_.reads[k], site_.varies(k), texts_) : std::optional<std::string>("-");
+      if (!text) return false;
+      attrs_.reads.push_back(*text);
+    }
+    return true;
+  }
+
+  std::optional<Value> output(std::size_t k) {
+    GenericAttrs attrs = attrs_;
+    const Fold fold = space_.folds[k];
+    attrs.fold = ops::name_of(fold);
+    if (fold == Fold::argmax || fold == Fold::argmin) {
+      const auto report = index_text(space_.report, texts_);
+      if (!report) return std::nullopt;
+      attrs.report = *report;
+      attrs.last = space_.last_wins ? 1 : 0;
+    } else {
+      attrs.to = onnx_data_type(site_.from.type(site_.node.out[k]).elem);
+    }
+    attrs.reads.resize(texts_.size(), "-");
+    return added(site_, ops::Generic, texts_.values(), shared_attrs(std::move(attrs)));
+  }
+
+  const BatchSite& site_;
+  const Space& space_;
+  OperandTexts texts_;
+  GenericAttrs attrs_;
+};
+
+// ---- the same operator, where its space says that it does the same for each element ----
+
+/// `space` with the batch as its first axis.
+Space lifted(const BatchSite& site, Space space) {
+  const auto shift = [](Ix& ix) {
+    for (auto& term : ix.terms) ++term.first;
+  };
+  for (std::size_t k = 0; k < space.reads.size(); ++k) {
+    std::ranges::for_each(space.reads[k], shift);
+    if (k < site.node.in.size() && site.varies(k)) space.reads[k].insert(space.reads[k].begin(), Ix{0, {{0, Dim(1)}}});
+  }
+  shift(space.report);
+  for (int& axis : space.write) axis += axis < 0 ? 0 : 1;
+  space.write.insert(space.write.begin(), 0);
+  space.axes.insert(space.axes.begin(), {Dim(0), false});
+  return space;
+}
+
+/// Compares spaces of two graphs. The extent of axis `free` may be any.
+class SameSpace {
+ public:
+  SameSpace(const Scope& left, const Scope& right, std::size_t free) : left_(left), right_(right), free_(free) {}
+
+  bool operator()(const Space& a, const Space& b) const {
+    if (a.write != b.write || a.folds != b.folds || a.last_wins != b.last_wins || !same(a.report, b.report))
+      return false;
+    for (std::size_t k = 0; k < a.axes.size() && k < b.axes.size(); ++k) {
+      if (a.axes[k].reduced != b.axes[k].reduced) return false;
+      if (k != free_ && !same(a.axes[k].extent, b.axes[k].extent)) return false;
+    }
+    const auto reads = [&](const std::vector<Ix>& x, const std::vector<Ix>& y) {
+      return std::ranges::equal(x, y, [&](const Ix& i, const Ix& j) { return same(i, j); });
+    };
+    return a.axes.size() == b.axes.size() && std::ranges::equal(a.reads, b.reads, reads);
+  }
+
+ private:
+  bool same(Dim a, Dim b) const {
+    if (a.is_const() || b.is_const()) return a == b;
+    return left_.str(a) == right_.str(b);
+  }
+  bool same(const Ix& a, const Ix& b) const {
+    return same(a.offset, b.offset) && std::ranges::equal(a.terms, b.terms, [&](const auto& x, const auto& y) {
+             return x.first == y.first && same(x.second, y.second);
+           });
+  }
+  const Scope &left_, &right_;
+  std::size_t free_;
+};
+
+/// The node's operator on other operands, kept where its space is `want`, apart from the extent of axis `free`.
+std::optional<NodeId> kept_operator(const BatchSite& site, std::vector<Value> in, const Space& want, std::size_t free) {
+  const auto mark = site.to.mark();
+  const auto made = site.to.append(*site.node.op, std::move(in), site.node.attrs, site.wanted(), site.node.name);
+  if (!made) return std::nullopt;
+  const auto& space = site.to.graph().node(*made).space;
+  if (space && SameSpace(site.from.scope(), site.to.graph().scope(), free)(want, *space)) return *made;
+  site.to.rollback(mark);
+  return std::nullopt;
+}
+
+Batched as_leading_axis(const BatchSite& site, const Space& space) {
+  const auto made = kept_operator(site, {site.in.begin(), site.in.end()}, lifted(site, space), 0);
+  if (!made) return std::nullopt;
+  return site.to.graph().node(*made).out;
+}
+
+/// Where each operand reads `axis`, alone: -1 where it does not; nullopt where it reads it otherwise, or differs from
+/// the others in whether it varies and reads it.
+std::optional<std::vector<int>> places_of(const BatchSite& site, const Space& space, int axis) {
+  std::vector<int> places(site.node.in.size(), -1);
+  for (std::size_t k = 0; k < site.node.in.size(); ++k) {
+    if (!site.node.in[k]) continue;
+    for (std::size_t d = 0; k < space.reads.size() && d < space.reads[k].size(); ++d) {
+      const Ix& ix = space.reads[k][d];
+      const auto is_axis = [&](const auto& term) { return term.first == axis; };
+      if (std::ranges::none_of(ix.terms, is_axis)) continue;
+      const bool plain = ix.offset == Dim(0) && ix.terms.size() == 1 && ix.terms[0].second == Dim(1);
+      if (!plain || places[k] >= 0) return std::nullopt;
+      places[k] = static_cast<int>(d);
+    }
+    if (site.varies(k) != (places[k] >= 0)) return std::nullopt;
+  }
+  return places;
+}
+
+Ints moved(std::size_t rank, std::size_t from, std::size_t to) {
+  Ints perm;
+  for (std::size_t a = 0; a < rank; ++a) {
+    if (a != from) perm.push_back(static_cast<std::int64_t>(a));
+  }
+  perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(from));
+  return perm;
+}
+
+Expr transposed(Expr x, std::size_t from, std::size_t to) {
+  return from == to ? x : ops::Transpose({x}, {.perm = moved(x.type().rank(), from, to)});
+}
+
+/// y, whose axis `place` holds the batch and `inner` one after the other, with the batch in front.
+std::optional<Value> split_off(const BatchSite& site, Value y, std::size_t place, Value x, std::size_t axis) {
+  GenericViewAttrs attrs{.kind = "reshape"};
+  for (std::size_t d = 0; d < site.to.graph().type(y).rank(); ++d) {
+    if (d != place) {
+      attrs.shape.push_back(fmt::format("d0_{}", d));
+      continue;
+    }
+    attrs.shape.push_back("d1_0");
+    attrs.shape.push_back(fmt::format("d1_{}", axis));
+  }
+  const auto apart = added(site, ops::GenericView, {y, x}, shared_attrs(std::move(attrs)));
+  if (!apart) return std::nullopt;
+  const Expr front = transposed({&site.to, *apart}, place, 0);
+  return front ? std::optional(front.value) : std::nullopt;
+}
+
+/// The batch and a parallel axis that all varying operands have, and no other, as one axis.
+Batched merged_with(const BatchSite& site, const Space& space, int axis) {
+  const auto places = places_of(site, space, axis);
+  const auto written = std::ranges::find(space.write, axis);
+  const auto counts = [&](const auto& term) { return term.first == axis; };  // it would count through the batch
+  if (!places || written == space.write.end() || std::ranges::any_of(space.report.terms, counts)) return std::nullopt;
+  std::vector<Value> in(site.in.begin(), site.in.end());
+  std::size_t source = 0;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if ((*places)[k] < 0) continue;
+    source = k;
+    const Expr near = transposed({&site.to, in[k]}, 0, static_cast<std::size_t>((*places)[k]));
+    in[k] = ops::MergeAxes({near}, {.axis = (*places)[k]}).value;
+  }
+  const auto made = kept_operator(site, std::move(in), space, static_cast<std::size_t>(axis));
+  if (!made) return std::nullopt;
+  std::vector<Value> results(site.node.out.size());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Value y = site.to.graph().node(*made).out[k];
+    if (!y) continue;
+    const auto place = static_cast<std::size_t>(written - space.write.begin());
+    const auto inner = static_cast<std::size_t>((*places)[source]) + 1;
+    const auto apart = split_off(site, y, place, site.in[source], inner);
+    if (!apart) return std::nullopt;
+    results[k] = *apart;
+  }
+  return results;
+}
+
+Batched batch_form(const BatchSite& site, const Contraction&) {
+  const auto& space = site.node.space;
+  if (!space || !site.to.status()) return std::nullopt;
+  if (auto kept = as_leading_axis(site, *space)) return kept;
+  for (int axis = 0; axis < static_cast<int>(space->axes.size()); ++axis) {
+    if (space->axes[static_cast<std::size_t>(axis)].reduced) continue;
+    const auto mark = site.to.mark();
+    if (auto merged = merged_with(site, *space, axis)) return merged;
+    site.to.rollback(mark);
+  }
+  return ContractionRule(site, *space).run();
+}
+
+// ---- View: the same map behind the batch's axis ----
+
+class ViewRule {
+ public:
+  ViewRule(const BatchSite& site, const ViewMap& map) : site_(site), map_(map), texts_(site) {}
+
+  std::optional<Value> run() {
+    const auto source = static_cast<std::size_t>(map_.source);
+    if (map_.kind == ViewMap::Kind::concat) return concat(source);
+    const bool fill = map_.fill >= 0 && site_.node.in[static_cast<std::size_t>(map_.fill)];
+    if (!site_.varies(source) || (fill && site_.varies(static_cast<std::size_t>(map_.fill)))) return std::nullopt;
+    texts_.add(site_.node.in[source], site_.in[source]);
+    if (fill) {
+      attrs_.fill = 1;
+      texts_.add(site_.node.in[static_cast<std::size_t>(map_.fill)], site_.in[static_cast<std::size_t>(map_.fill)]);
+    }
+    const auto shape = texts_.texts(map_.shape);
+    if (!shape || !(map_.kind == ViewMap::Kind::reshape ? reshape() : affine())) return std::nullopt;
+    attrs_.shape = *shape;
+    attrs_.shape.insert(attrs_.shape.begin(), texts_.batch());
+    return finished();
+  }
+
+ private:
+  bool reshape() {
+    attrs_.kind = "reshape";
+    return true;
+  }
+
+  bool affine() {
+    attrs_.offsets = {"0"};
+    attrs_.axes = {0};
+    attrs_.steps = {"1"};
+    attrs_.edges = {"none"};
+    for (const auto& a : map_.axes) {
+      const auto offset = texts_.text(a.offset), step = texts_.text(a.step);
+      if (!offset || !step) return false;
+      attrs_.offsets.push_back(*offset);
+      attrs_.axes.push_back(a.axis < 0 ? -1 : a.axis + 1);
+      attrs_.steps.push_back(*step);
+      attrs_.edges.emplace_back(ops::name_of(a.edge));
+    }
+    return true;
+  }
+
+  std::optional<Value> concat(std::size_t source) {
+    attrs_.kind = "concat";
+    attrs_.axis = map_.axis + 1;
+    std::vector<Value> parts;
+    for (std::size_t k = source; k < site_.node.in.size(); ++k) {
+      if (site_.varies(k)) {
+        parts.push_back(site_.in[k]);
+        continue;
+      }
+      const auto all = repeated(site_.to, site_.in[k], site_.batch);
+      if (!all) return std::nullopt;
+      parts.push_back(*all);
+    }
+    return added(site_, ops::GenericView, std::move(parts), shared_attrs(std::move(attrs_)));
+  }
+
+  std::optional<Value> finished() {
+    auto checks = texts_.checks();
+    if (!checks) return std::nullopt;
+    attrs_.checks = std::move(*checks);
+    return added(site_, ops::GenericView, texts_.values(), shared_attrs(std::move(attrs_)));
+  }
+
+  const BatchSite& site_;
+  const ViewMap& map_;
+  OperandTexts texts_;
+  GenericViewAttrs attrs_;
+};
+
+Batched batch_form(const BatchSite& site, const View&) {
+  const auto& maps = site.node.views;
+  if (!maps) return std::nullopt;
+  std::vector<Value> results(site.node.out.size());
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (!site.node.out[k]) continue;
+    const auto made = ViewRule(site, (*maps)[k]).run();
+    if (!made) return std::nullopt;
+    results[k] = *made;
+  }
+  return results;
+}
+
+Batched batch_form(const BatchSite&, const Composite&) { return std::nullopt; }
+Batched batch_form(const BatchSite&, const Opaque&) { return std::nullopt; }
+Batched batch_form(const BatchSite&, const Region&) { return std::nullopt; }
+
+}  // namespace
+
+Batched batch_by_form(const BatchSite& site) {
+  if (site.node.op->stateful || !all_ranked(site)) return std::nullopt;
+  const auto mark = site.to.mark();
+  auto made = std::visit([&](const auto& form) { return batch_form(site, form); }, site.node.op->form);
+  if (made && site.to.status()) return made;
+  site.to.rollback(mark);
+  return std::nullopt;
+}
+
+Result<Value> batch_extents(const BatchSite& site, Value v) {
+  const Type& type = site.from.type(v);
+  OperandTexts texts(site);
+  for (std::size_t k = 0; k < site.node.in.size() && texts.size() == 0; ++k) {
+    if (site.node.in[k]) texts.add(site.node.in[k], site.in[k]);
+  }
+  auto values = texts.texts(*site.from.known_value(v));
+  if (!values) return fail(Code::unsupported, "{}: its extents cannot be told", site.from.describe(site.id));
+  ops::ExtentsAttrs attrs{.values = std::move(*values), .to = onnx_data_type(type.elem)};
+  for (Dim d : type.shape) attrs.sizes.push_back(d.value());
+  FRAZIL_TRY(const NodeId made,
+             site.to.append(ops::ExtentsOf, texts.values(), shared_attrs(std::move(attrs)), {true}, {}));
+  return site.to.graph().node(made).out[0];
+}
+
+Result<Value> repeated(Builder& to, Value v, Value batch) {
+  const Type type = to.graph().type(v);
+  if (!type.is_tensor() || !type.ranked) {
+    return fail(Code::unsupported, "{} cannot be repeated along a new axis", str(type, to.graph().scope()));
+  }
+  GenericViewAttrs attrs{.shape = {"d1_0"}};
+  for (std::size_t d = 0; d < type.rank(); ++d) {
+    attrs.shape.push_back(fmt::format("d0_{}", d));
+    attrs.axes.push_back(static_cast<std::int64_t>(d) + 1);
+  }
+  FRAZIL_TRY(const NodeId made, to.append(ops::GenericView, {v, batch}, shared_attrs(std::move(attrs)), {true}, {}));
+  return to.graph().node(made).out[0];
+}
+
+}  // namespace frazil::pass

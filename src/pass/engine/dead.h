@@ -1,0 +1,11 @@
+#pragma once
+
+#include "pass/engine/passes.h"
+
+namespace frazil::pass {
+
+/// Dead code elimination: removes nodes that no result of the graph or of a running body depends on. Executors would
+/// not run them either, so no error is lost.
+Result<std::optional<Graph>> remove_dead(const Graph& graph, const PassOptions& options, std::string& note);
+
+}  // namespace frazil::pass

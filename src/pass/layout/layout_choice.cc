@@ -1,0 +1,257 @@
+#include "pass/layout/layout_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <ranges>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace frazil::pass {
+namespace {
+
+constexpr std::int64_t kAssumedExtent = 64;  ///< of an extent that is not known
+
+/// The rules for an operator, in the order in which they are tried.
+std::span<const LayoutRule* const> rules_for(const OpDef& op) {
+  using Rules = std::vector<const LayoutRule*>;
+  static const auto by_op = [] {
+    std::unordered_map<const OpDef*, Rules> map;
+    for (const auto rules : {window_layout_rules(), fold_layout_rules(), move_layout_rules()}) {
+      for (const LayoutRule& rule : rules) {
+        if (rule.row.ops.empty()) map[nullptr].push_back(&rule);
+        for (const OpDef* each : rule.row.ops) map[each].push_back(&rule);
+      }
+    }
+    return map;
+  }();
+  const auto at = by_op.find(std::holds_alternative<Elementwise>(op.form) ? nullptr : &op);
+  return at != by_op.end() ? std::span<const LayoutRule* const>(at->second) : std::span<const LayoutRule* const>();
+}
+
+template <class F>
+void for_each_node(const Graph& graph, F&& visit) {
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    for (NodeId id : graph.block({b}).nodes) visit(id);
+  }
+}
+
+bool any_convolution(const Graph& graph) {
+  bool found = false;
+  for_each_node(graph, [&](NodeId id) {
+    const auto rules = rules_for(*graph.node(id).op);
+    found = found || std::ranges::any_of(rules, &LayoutRule::anchor);
+  });
+  return found;
+}
+
+std::uint32_t root(std::vector<std::uint32_t>& up, std::uint32_t i) {
+  while (up[i] != i) i = up[i] = up[up[i]];
+  return i;
+}
+
+}  // namespace
+
+LayoutChoice::LayoutChoice(const Graph& graph, const PassOptions& options)
+    : graph_(graph),
+      sizes_(graph.scope().symbol_count(), kAssumedExtent),
+      absorbed_(graph.node_count()),
+      by_node_(graph.node_count(), kNone),
+      maker_(graph.value_count(), kNone),
+      takers_(graph.value_count()),
+      plain_(graph.value_count()) {
+  if (!any_convolution(graph)) return;
+  find_units(options);
+  link();
+  start();
+  constexpr int kMostSweeps = 8;
+  for (int sweep = 0; sweep < kMostSweeps && improve(); ++sweep) continue;
+  drop_losses();
+  for (const Unit& unit : units_) {
+    for (NodeId id : unit.turn.absorbed) absorbed_[id.id] = unit.last;
+  }
+}
+
+bool LayoutChoice::any() const {
+  return std::ranges::any_of(units_, [](const Unit& unit) { return unit.last; });
+}
+
+const LayoutChoice::Unit* LayoutChoice::unit_of(NodeId id) const {
+  const std::uint32_t at = by_node_[id.id];
+  return at != kNone && units_[at].last ? &units_[at] : nullptr;
+}
+
+std::string LayoutChoice::str() const {
+  std::map<std::string_view, std::size_t> applied;
+  for (const Unit& unit : units_) {
+    if (unit.last) ++applied[unit.rule ? unit.rule->row.name : "regions' values"];
+  }
+  std::size_t turned = 0;
+  for (std::uint32_t v = 0; v < graph_.value_count(); ++v) turned += has_to_move({v});
+  std::string text;
+  for (const auto& [name, count] : applied) text += fmt::format("{} x{}, ", name, count);
+  return text + fmt::format("{} images turned", turned);
+}
+
+// ---- units ----
+
+void LayoutChoice::find_units(const PassOptions& options) {
+  const Uses uses(graph_);
+  for_each_node(graph_, [&](NodeId id) { add_units(id, uses, options); });
+  leave_absorbed();
+  for (std::uint32_t u = 0; u < units_.size(); ++u) {
+    if (units_[u].rule) by_node_[units_[u].node.id] = u;
+    units_[u].gain = gain(units_[u]);
+  }
+}
+
+void LayoutChoice::add_units(NodeId id, const Uses& uses, const PassOptions& options) {
+  const Node& node = graph_.node(id);
+  if (!node.blocks.empty()) {
+    for (Turn& turn : region_turns(graph_, node)) units_.push_back({id, nullptr, std::move(turn)});
+    return;
+  }
+  if (!node.constraints.empty()) return;
+  for (const LayoutRule* rule : rules_for(*node.op)) {
+    auto turn = rule->turn({graph_, id, node, uses, options});
+    if (!turn) continue;
+    units_.push_back({id, rule, std::move(*turn)});
+    return;
+  }
+}
+
+/// Nodes whose work another unit includes are no units.
+void LayoutChoice::leave_absorbed() {
+  for (const Unit& unit : units_) {
+    for (NodeId id : unit.turn.absorbed) absorbed_[id.id] = true;
+  }
+  std::erase_if(units_, [&](const Unit& unit) { return absorbed_[unit.node.id]; });
+}
+
+std::vector<Value> LayoutChoice::images(const Unit& unit) const {
+  std::vector<Value> all = unit.turn.takes;
+  all.insert(all.end(), unit.turn.gives.begin(), unit.turn.gives.end());
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+void LayoutChoice::link() {
+  for (std::uint32_t u = 0; u < units_.size(); ++u) {
+    for (Value v : units_[u].turn.takes) takers_[v.id].push_back(u);
+    for (Value v : units_[u].turn.gives) maker_[v.id] = u;
+  }
+  for_each_node(graph_, [&](NodeId id) { count_plain_uses(id); });
+  for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
+    const Block& block = graph_.block({b});
+    for (std::size_t k = 0; k < block.results.size(); ++k) {
+      const Value into = block.owner ? becomes(graph_, graph_.node(block.owner), k) : Value{};
+      if (block.results[k] && !(into && maker_[into.id] != kNone)) plain_[block.results[k].id] = true;
+    }
+  }
+}
+
+void LayoutChoice::count_plain_uses(NodeId id) {
+  const Node& node = graph_.node(id);
+  const auto is_known = [&](Value v) { return !v || graph_.known_value(v) != nullptr; };
+  if (absorbed_[id.id] || (node.blocks.empty() && std::ranges::all_of(node.out, is_known))) return;
+  const auto is_taken = [&](Value v) {
+    return std::ranges::any_of(takers_[v.id], [&](std::uint32_t u) { return units_[u].node == id; });
+  };
+  for (Value v : node.in) {
+    if (v && !is_taken(v)) plain_[v.id] = true;
+  }
+}
+
+// ---- what is won and lost ----
+
+double LayoutChoice::elements(Value v) const {
+  const Type& type = graph_.type(v);
+  if (graph_.constant(v) || turns_in_place(type)) return 0;
+  constexpr double kByteMove = 0.5;  // of what a move of four bytes takes
+  double count = byte_size(type.elem) == 1 ? kByteMove : 1;
+  for (Dim d : type.shape) {
+    count *= static_cast<double>(graph_.scope().eval(d, sizes_).value_or(kAssumedExtent));
+  }
+  return count;
+}
+
+double LayoutChoice::gain(const Unit& unit) const {
+  const Turn& turn = unit.turn;
+  return turn.gain == 0 ? 0 : turn.gain * elements(turn.gives.empty() ? turn.takes[0] : turn.gives[0]);
+}
+
+bool LayoutChoice::has_to_move(Value v) const {
+  const bool last = is_last(v);
+  const auto differs = [&](std::uint32_t u) { return units_[u].last != last; };
+  return (last && plain_[v.id]) || std::ranges::any_of(takers_[v.id], differs);
+}
+
+double LayoutChoice::moved_around(const Unit& unit) const {
+  double moved = 0;
+  for (Value v : images(unit)) moved += has_to_move(v) ? elements(v) : 0;
+  return moved;
+}
+
+// ---- the choice ----
+
+/// A number per unit that connected units share; with `of_last`, only units with channels last connect.
+std::vector<std::uint32_t> LayoutChoice::components(bool of_last) const {
+  std::vector<std::uint32_t> up(units_.size());
+  std::iota(up.begin(), up.end(), 0);
+  for (std::uint32_t v = 0; v < takers_.size(); ++v) {
+    std::uint32_t first = maker_[v];
+    for (std::uint32_t u : takers_[v]) {
+      if (of_last && !units_[u].last) continue;
+      if (first == kNone || (of_last && !units_[first].last)) first = u;
+      up[root(up, u)] = root(up, first);
+    }
+  }
+  for (std::uint32_t u = 0; u < up.size(); ++u) up[u] = root(up, u);
+  return up;
+}
+
+void LayoutChoice::start() {
+  const auto component = components(false);
+  std::vector<bool> anchored(units_.size());
+  for (std::uint32_t u = 0; u < units_.size(); ++u) {
+    if (units_[u].rule && units_[u].rule->anchor) anchored[component[u]] = true;
+  }
+  for (std::uint32_t u = 0; u < units_.size(); ++u) units_[u].last = anchored[component[u]];
+}
+
+/// Changes each unit for which that is better, from the last one on. False when none was.
+bool LayoutChoice::improve() {
+  bool changed = false;
+  for (Unit& unit : std::views::reverse(units_)) {
+    const double before = moved_around(unit) - (unit.last ? unit.gain : 0);
+    unit.last = !unit.last;
+    const double after = moved_around(unit) - (unit.last ? unit.gain : 0);
+    // Where it makes no difference, the image is turned behind an elementwise node: what follows may be fewer bytes.
+    const bool elementwise = unit.rule != nullptr && unit.rule->row.ops.empty();
+    const bool outside = std::ranges::none_of(unit.turn.takes, [&](Value v) { return is_last(v); });
+    const bool better = after < before || (after == before && !unit.last && elementwise && outside);
+    if (!better) unit.last = !unit.last;
+    changed = changed || better;
+  }
+  return changed;
+}
+
+/// Components whose convolutions save less than is moved around them work with channels second.
+void LayoutChoice::drop_losses() {
+  const auto component = components(true);
+  std::vector<double> net(units_.size());
+  for (std::uint32_t u = 0; u < units_.size(); ++u) net[component[u]] += units_[u].last ? units_[u].gain : 0;
+  for (std::uint32_t v = 0; v < takers_.size(); ++v) {
+    if (!has_to_move({v})) continue;
+    std::uint32_t payer = is_last({v}) ? maker_[v] : kNone;
+    for (std::uint32_t u : takers_[v]) {
+      if (payer == kNone && units_[u].last) payer = u;
+    }
+    net[component[payer]] -= elements({v});
+  }
+  for (std::uint32_t u = 0; u < units_.size(); ++u) units_[u].last = units_[u].last && net[component[u]] > 0;
+}
+
+}  // namespace frazil::pass

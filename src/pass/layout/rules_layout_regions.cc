@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "ops/control/control.h"
+#include "pass/layout/layout_rules.h"
+
+// Images that regions carry, or give from either branch.
+namespace frazil::pass {
+namespace {
+
+/// How many leading results of a body are not carried, and how many are.
+struct Carried {
+  std::size_t skipped = 0, count = 0;
+};
+Carried carried_by(const Graph& graph, const Node& loop) {
+  const std::size_t params = graph.block(loop.blocks[0]).params.size();
+  if (loop.op == &ops::Scan) {
+    return {0, params - static_cast<std::size_t>(loop.attributes<ops::ScanAttrs>().num_scan_inputs)};
+  }
+  return {1, params - 2};
+}
+
+bool is_loop(const Node& region) { return region.op == &ops::Loop || region.op == &ops::Scan; }
+
+/// Of one carried value: what it starts as and becomes; what the body and the nodes behind the loop see.
+Turn carried_turn(const Graph& graph, const Node& loop, std::size_t k) {
+  const std::size_t skipped = carried_by(graph, loop).skipped, at = loop.op == &ops::Scan ? k : k + 2;
+  const Block& body = graph.block(loop.blocks[0]);
+  Turn turn{.takes = {loop.in[at], body.results[k + skipped]}, .gives = {body.params[at]}, .absorbed = {}};
+  if (k < loop.out.size() && loop.out[k]) turn.gives.push_back(loop.out[k]);
+  return turn;
+}
+
+bool same_images(const Graph& graph, const Turn& turn) {
+  const auto fits = [&](Value v) {
+    return is_image(graph, v) && graph.type(v).rank() == graph.type(turn.gives[0]).rank();
+  };
+  return std::ranges::all_of(turn.takes, fits) && std::ranges::all_of(turn.gives, fits);
+}
+
+}  // namespace
+
+std::vector<Turn> region_turns(const Graph& graph, const Node& region) {
+  std::vector<Turn> turns;
+  if (is_loop(region)) {
+    for (std::size_t k = 0; k < carried_by(graph, region).count; ++k) turns.push_back(carried_turn(graph, region, k));
+  } else if (region.op == &ops::If) {
+    for (std::size_t k = 0; k < region.out.size(); ++k) {
+      Turn turn{.takes = {}, .gives = {region.out[k]}, .absorbed = {}};
+      for (BlockId b : region.blocks) turn.takes.push_back(graph.block(b).results[k]);
+      if (region.out[k]) turns.push_back(std::move(turn));
+    }
+  }
+  std::erase_if(turns, [&](const Turn& turn) { return !same_images(graph, turn); });
+  return turns;
+}
+
+Value becomes(const Graph& graph, const Node& region, std::size_t index) {
+  if (region.op == &ops::If) return region.out[index];
+  if (!is_loop(region)) return {};
+  const auto [skipped, count] = carried_by(graph, region);
+  if (index < skipped || index - skipped >= count) return {};
+  return carried_turn(graph, region, index - skipped).gives[0];
+}
+
+}  // namespace frazil::pass

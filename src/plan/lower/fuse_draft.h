@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/infer/infer.h"
+#include "plan/analyse/uses.h"
+#include "plan/lower/bind.h"
+#include "plan/lower/fuse.h"
+
+// What the two halves of fusion share: fuse.cc decides which nodes run together, fuse_write.cc writes their kernel.
+namespace frazil {
+
+/// A group while it grows.
+struct Draft {
+  std::vector<NodeId> members;
+  Shape domain;
+  bool rows = false;
+  NodeId product{};
+  std::size_t instructions = 0;
+  std::vector<Value> inputs;        ///< operands from outside, each once
+  const Draft* prologue = nullptr;  ///< makes the product's first operand
+  bool taken = false;               ///< is the prologue of another
+
+  bool has(NodeId n) const { return n && std::ranges::find(members, n) != members.end(); }
+};
+
+inline bool is_one(Dim d) { return d == Dim(1); }
+
+RowOp row_op(const Binding& binding);
+
+/// What fusion asks of the graph.
+struct FusionFacts {
+  const Graph& graph;
+  const Needs& needs;
+  ValueUses uses;
+  std::vector<std::optional<Binding>> bindings;         ///< per node
+  std::unordered_map<std::uint32_t, ScalarTape> tapes;  ///< per elementwise node
+
+  FusionFacts(const Graph& g, const Needs& n) : graph(g), needs(n), uses(g, n), bindings(g.node_count()) {}
+
+  const Shape& shape(Value v) const { return graph.type(v).shape; }
+  /// Operands of a node that the step reads: those of a fold do not include its axes.
+  std::vector<Value> operands(NodeId id) const;
+  /// Extents of other values are read from its result as soon as that is there.
+  bool feeds_extents(NodeId id) const;
+  bool is_made_by(const Draft& d, Value v) const;
+  /// True for a member's result that something outside of the draft uses.
+  bool is_output(const Draft& d, Value v) const;
+};
+
+/// The group of a draft that is complete.
+FusionGroup write_group(const FusionFacts& facts, const Draft& draft);
+
+}  // namespace frazil

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/graph/graph.h"
+#include "plan/analyse/needs.h"
+#include "plan/lower/registers.h"
+#include "plan/model/layout.h"
+#include "plan/model/plan.h"
+
+namespace frazil {
+
+/// True for values that are kept as a Datum: sequences, optionals, maps, strings, tensors of unknown rank.
+bool is_object(const Type& type);
+
+/// Writes the tables of a Plan: steps, slots, storages and registers. What lowers nodes and control flow writes through
+/// it, and asks it where values are.
+class PlanWriter {
+ public:
+  /// `plan` and `graph` outlive it. Registers are numbered when it is made: the symbols must exist.
+  PlanWriter(const Graph& graph, Scope& scope, const Needs& needs, Plan& plan);
+
+  // ---- steps ----
+  template <class T>
+  StepIndex emit(T body, NodeId node = {}) {
+    plan.steps.push_back({.body = std::move(body), .node = node, .members = {}});
+    return here() - 1;
+  }
+  StepIndex here() const { return static_cast<StepIndex>(plan.steps.size()); }
+  void eval(std::uint32_t group) { emit(step::Evaluate{group}); }
+  /// Evaluates the group that depends on the symbol, unless the last step does.
+  void eval_symbol(SymbolId symbol);
+  void copy(SlotId from, SlotId to, NodeId node);
+  /// A check that stands where the node does: a branch that is not taken may contradict its constraints.
+  void check(const Constraint& c, NodeId node);
+  /// Checks what types assume from this node on.
+  void guard(NodeId node);
+  /// Binds the symbols that are read from v, in a group of their own.
+  void after_definition(Value v);
+  /// Symbols of v's type that v itself binds := these registers.
+  void assign_extents(Value v, const std::vector<Reg>& dims);
+  /// The symbols among them, each with the register that gives it its number.
+  std::vector<step::Assign::Copy> own_extents(Value v, const std::vector<Reg>& dims) const;
+
+  // ---- storages and slots ----
+  std::uint32_t new_storage(Place place, std::uint32_t index = 0);
+  SlotId new_slot(Value v, const Type& type, std::uint32_t storage, Layout layout);
+  /// A slot with a storage of its own, sized by the type.
+  SlotId own_slot(Value v, const Type& type);
+  /// The same for another value of the slot's type and extents.
+  SlotId temp_like(SlotId slot);
+  /// Another view of the slot's storage.
+  SlotId view_slot(SlotId base, Value v, Layout layout);
+  void set_layout(SlotId slot, Layout layout);
+  /// The value's slot; constants get one when they are first asked for.
+  SlotId slot(Value v);
+  void set_slot(Value v, SlotId slot) { slot_of_[v.id] = slot; }
+  bool has_slot(Value v) const { return static_cast<bool>(slot_of_[v.id]); }
+  /// The slot itself where it is row-major, else a packed copy.
+  SlotId contiguous(SlotId slot, NodeId for_node);
+
+  const Layout& layout(SlotId s) const { return layouts_[s.id]; }
+  Storage& storage(SlotId s) { return plan.storages[plan.slot(s).storage]; }
+  /// True when the Dim depends on the inputs' extents only.
+  bool at_start(Dim d) const { return regs.group(d) == 0; }
+  Reg bytes_of(Elem elem, const Shape& shape);
+
+  const Graph& graph;
+  Scope& scope;
+  const Needs& needs;
+  Plan& plan;
+  Registers regs;
+  std::vector<bool> spaced;  ///< per storage: holds a value with a capacity along an axis
+
+ private:
+  std::vector<SlotId> slot_of_;  // per value
+  std::vector<Layout> layouts_;  // per slot
+};
+
+}  // namespace frazil

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "plan/model/plan.h"
+
+namespace frazil {
+
+/// Gives Dims registers. Symbols belong to the group that is current when they are bound; an expression belongs to the
+/// latest group of its symbols.
+class Registers {
+ public:
+  Registers(const Scope& scope, std::vector<RegGroup>& groups, std::uint32_t symbols);
+
+  /// A new group; symbols bound next belong to it.
+  std::uint32_t new_group();
+  void bind(SymbolId symbol, std::uint32_t group);
+  bool is_bound(SymbolId symbol) const { return symbol < group_of_.size() && group_of_[symbol] != kNone; }
+  /// A register for d. Precondition: its symbols are bound.
+  Reg reg(Dim d);
+  /// A register outside of all groups, written by steps.
+  Reg plain();
+  std::uint32_t group(Dim d) const;
+  /// Group whose change changes the register (0 for plain ones, which do not change shapes).
+  std::uint32_t group_of_reg(Reg r) const { return r < reg_group_.size() ? reg_group_[r] : 0; }
+  std::uint32_t count() const { return count_; }
+  /// A symbol that was read before it was bound: a bug of the planner.
+  std::optional<SymbolId> missing() const { return missing_; }
+
+ private:
+  void own(Reg r, std::uint32_t group);
+  const Scope& scope_;
+  std::vector<RegGroup>& groups_;
+  std::vector<DimRegisters> known_;      // per group
+  std::vector<std::uint32_t> group_of_;  // per symbol
+  std::vector<std::uint32_t> reg_group_;
+  std::unordered_map<std::uint64_t, Reg> cache_;
+  std::uint32_t count_;
+  std::optional<SymbolId> missing_;
+};
+
+}  // namespace frazil

@@ -1,0 +1,350 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/op/scalar.h"
+#include "ir/op/space.h"
+#include "kernel/attention/attention.h"
+#include "kernel/move/edges.h"
+#include "kernel/row/reduce.h"
+#include "plan/model/window.h"
+
+namespace frazil {
+
+/// Kernel families: which code serves a step. The alternatives of KernelParams, in their order.
+enum class Kernel : std::uint8_t {
+  reference,
+  opaque,
+  fused,
+  copy,
+  fill,
+  edges,
+  pack,
+  matmul,
+  matmul_nbits,
+  gemm,
+  conv,
+  conv_transpose,
+  max_pool,
+  average_pool,
+  global_pool,
+  reduce,
+  arg_reduce,
+  softmax,
+  layer_norm,
+  batch_norm,
+  lstm,
+  gru,
+  attention,
+  rotary,
+  contraction,
+};
+
+/// The parameters of each kernel family. Operands are those of the ONNX operator unless said otherwise. f32 unless said
+/// otherwise. `fields` names each parameter once: the printer, the hash of a plan and tests read it.
+namespace params {
+
+/// The reference executor runs the node: always right, never fast.
+struct Reference {
+  static constexpr std::string_view kName = "reference";
+  static void fields(auto&, auto&&) {}
+};
+
+/// The operator's own run function.
+struct Opaque {
+  static constexpr std::string_view kName = "opaque";
+  static void fields(auto&, auto&&) {}
+};
+
+/// The fused kernel that the step names.
+struct Fused {
+  static constexpr std::string_view kName = "fused";
+  static void fields(auto&, auto&&) {}
+};
+
+/// Operand 0 into the result, which may be a view of a larger value; any element type and strides.
+struct Copy {
+  static constexpr std::string_view kName = "copy";
+  static void fields(auto&, auto&&) {}
+};
+
+/// Operand 0, a scalar, into every element of the result; zero without operands. Any element type.
+struct Fill {
+  static constexpr std::string_view kName = "fill";
+  static void fields(auto&, auto&&) {}
+};
+
+/// A view that reads outside of its operand, per axis. Any element type.
+struct Edges {
+  static constexpr std::string_view kName = "edges";
+  std::vector<std::int64_t> offset;
+  std::vector<kernel::Outside> outside;
+  static void fields(auto& self, auto&& v) {
+    v("offset", self.offset);
+    v("outside", self.outside);
+  }
+};
+
+/// Operand 0 in row-major order without padding: a copy, or nothing where the run's value has no padding.
+struct Pack {
+  static constexpr std::string_view kName = "pack";
+  static void fields(auto&, auto&&) {}
+};
+
+/// MatMul of the element types that kernel::find_gemm() serves. A third operand is a row that is added or, with
+/// `zero_points`, operands 2 and 3 are those of MatMulInteger.
+struct MatMul {
+  static constexpr std::string_view kName = "matmul";
+  bool added = false;  ///< the last operand, of the result's extents, is added behind the row
+  float slope = 1;     ///< elements below 0 are multiplied by it at the end; 0: Relu
+  bool zero_points = false;
+  static void fields(auto& self, auto&& v) {
+    v("added", self.added);
+    v("slope", self.slope);
+    v("zero_points", self.zero_points);
+  }
+};
+
+/// A product with weights of few bits, in blocks that share a scale.
+struct MatMulNBits {
+  static constexpr std::string_view kName = "matmul_nbits";
+  std::int64_t k = 0, n = 0, bits = 4, block = 32;
+  static void fields(auto& self, auto&& v) {
+    v("k", self.k);
+    v("n", self.n);
+    v("bits", self.bits);
+    v("block", self.block);
+  }
+};
+
+struct Gemm {
+  static constexpr std::string_view kName = "gemm";
+  bool trans_a = false, trans_b = false;
+  float alpha = 1, beta = 1;
+  float slope = 1;  ///< as of MatMul
+  static void fields(auto& self, auto&& v) {
+    v("trans_a", self.trans_a);
+    v("trans_b", self.trans_b);
+    v("alpha", self.alpha);
+    v("beta", self.beta);
+    v("slope", self.slope);
+  }
+};
+
+/// 1-D and 2-D. With `half`, of 16-bit floats. With `zero_points`, of bytes: operands are those of ConvInteger, and the
+/// weight is a constant where channels are last.
+struct Conv {
+  static constexpr std::string_view kName = "conv";
+  std::int64_t groups = 1;
+  bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
+  bool zero_points = false;
+  // With channels_last, at the end and in this order:
+  bool scaled = false;   ///< multiplied by the f32 operand after its own, of one element per output channel
+  bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
+  bool added = false;    ///< as of MatMul
+  bool half = false;     ///< of 16-bit floats, with channels_last
+  float slope = 1;       ///< as of MatMul
+  Window window;
+  static void fields(auto& self, auto&& v) {
+    v("groups", self.groups);
+    v("channels_last", self.channels_last);
+    v("zero_points", self.zero_points);
+    v("scaled", self.scaled);
+    v("shifted", self.shifted);
+    v("added", self.added);
+    v("half", self.half);
+    v("slope", self.slope);
+    Window::fields(self.window, v);
+  }
+};
+
+/// 1-D and 2-D transposed convolution, with pads at the beginning from the window.
+struct ConvTranspose {
+  static constexpr std::string_view kName = "conv_transpose";
+  std::int64_t groups = 1;
+  Window window;
+  static void fields(auto& self, auto&& v) {
+    v("groups", self.groups);
+    Window::fields(self.window, v);
+  }
+};
+
+/// Of f32 or bytes.
+struct MaxPool {
+  static constexpr std::string_view kName = "max_pool";
+  bool channels_last = false;
+  Window window;
+  static void fields(auto& self, auto&& v) {
+    v("channels_last", self.channels_last);
+    Window::fields(self.window, v);
+  }
+};
+
+struct AveragePool {
+  static constexpr std::string_view kName = "average_pool";
+  bool count_padding = false;
+  bool channels_last = false;
+  Window window;
+  static void fields(auto& self, auto&& v) {
+    v("count_padding", self.count_padding);
+    v("channels_last", self.channels_last);
+    Window::fields(self.window, v);
+  }
+};
+
+struct GlobalPool {
+  static constexpr std::string_view kName = "global_pool";
+  bool maximum = false;  ///< else the average
+  static void fields(auto& self, auto&& v) { v("maximum", self.maximum); }
+};
+
+/// A fold of `count` axes from `axis` on; any element type that the kernel has.
+struct Reduce {
+  static constexpr std::string_view kName = "reduce";
+  kernel::Reduce fold = kernel::Reduce::sum;
+  std::int64_t axis = 0, count = 1;
+  static void fields(auto& self, auto&& v) {
+    v("fold", self.fold);
+    v("axis", self.axis);
+    v("count", self.count);
+  }
+};
+
+/// The position of an extreme element; any element type that the kernel has.
+struct ArgReduce {
+  static constexpr std::string_view kName = "arg_reduce";
+  kernel::Arg extreme = kernel::Arg::max;
+  bool last = false;  ///< among equals
+  std::int64_t axis = 0;
+  static void fields(auto& self, auto&& v) {
+    v("extreme", self.extreme);
+    v("last", self.last);
+    v("axis", self.axis);
+  }
+};
+
+/// Over the last axis.
+struct Softmax {
+  static constexpr std::string_view kName = "softmax";
+  bool log = false;
+  static void fields(auto& self, auto&& v) { v("log", self.log); }
+};
+
+/// Over the axes from `axis` on.
+struct LayerNorm {
+  static constexpr std::string_view kName = "layer_norm";
+  std::int64_t axis = 0;
+  float epsilon = 0;
+  static void fields(auto& self, auto&& v) {
+    v("axis", self.axis);
+    v("epsilon", self.epsilon);
+  }
+};
+
+struct BatchNorm {
+  static constexpr std::string_view kName = "batch_norm";
+  float epsilon = 0;
+  static void fields(auto& self, auto&& v) { v("epsilon", self.epsilon); }
+};
+
+enum class Direction : std::uint8_t { forward, reverse, both };
+
+struct Lstm {
+  static constexpr std::string_view kName = "lstm";
+  Direction direction = Direction::forward;
+  bool batch_first = false;
+  float clip = 0;  ///< 0: none
+  static void fields(auto& self, auto&& v) {
+    v("direction", self.direction);
+    v("batch_first", self.batch_first);
+    v("clip", self.clip);
+  }
+};
+
+struct Gru {
+  static constexpr std::string_view kName = "gru";
+  Direction direction = Direction::forward;
+  bool batch_first = false;
+  bool linear_before_reset = false;
+  float clip = 0;
+  static void fields(auto& self, auto&& v) {
+    v("direction", self.direction);
+    v("batch_first", self.batch_first);
+    v("linear_before_reset", self.linear_before_reset);
+    v("clip", self.clip);
+  }
+};
+
+/// Operands as of the operator Attend; any strides.
+struct Attention {
+  static constexpr std::string_view kName = "attention";
+  bool causal = false;
+  kernel::Attention::Undefined undefined = kernel::Attention::is_nan;
+  std::optional<float> scale;  ///< else 1 / sqrt(features)
+  bool bias_last = false;
+  float softcap = 0;  ///< 0: none
+  float hidden = 0;   ///< the score of a hidden key
+  static void fields(auto& self, auto&& v) {
+    v("causal", self.causal);
+    v("undefined", self.undefined);
+    v("scale", self.scale);
+    v("bias_last", self.bias_last);
+    v("softcap", self.softcap);
+    v("hidden", self.hidden);
+  }
+};
+
+/// Of the last axis: x * cos + (-second half, first half) * sin. Any strides.
+struct Rotary {
+  static constexpr std::string_view kName = "rotary";
+  bool half_tables = false;  ///< cos and sin have half of the features
+  static void fields(auto& self, auto&& v) { v("half_tables", self.half_tables); }
+};
+
+/// Folds over an iteration space (ir/op/space.h), of any strides and element types that tiles have. Numbers of the
+/// space come with the step, in its domain: the extents of the axes; then for each index that an operand is read with,
+/// and for what `report` tells, the offset and a factor for each axis that is named.
+struct Contraction {
+  static constexpr std::string_view kName = "contraction";
+  using Index = std::vector<std::int32_t>;  ///< the axes that it is made of
+  std::vector<bool> reduced;                ///< of each axis
+  std::vector<std::int32_t> write;          ///< for each axis of the results: an axis, or -1 for a kept extent of 1
+  std::vector<std::vector<Index>> reads;    ///< of each operand
+  Index report;
+  std::vector<Elem> from, to;  ///< element types of the operands and results; u8 for one that is absent
+  std::vector<Fold> folds;     ///< one per result, and for those that the node leaves out at the end
+  bool last_wins = false;
+  ScalarTape body;
+  static void fields(auto& self, auto&& v) {
+    v("reduced", self.reduced);
+    v("write", self.write);
+    v("reads", self.reads);
+    v("report", self.report);
+    v("from", self.from);
+    v("to", self.to);
+    v("folds", self.folds);
+    v("last_wins", self.last_wins);
+    v("body", self.body);
+  }
+};
+
+}  // namespace params
+
+using KernelParams =
+    std::variant<params::Reference, params::Opaque, params::Fused, params::Copy, params::Fill, params::Edges,
+                 params::Pack, params::MatMul, params::MatMulNBits, params::Gemm, params::Conv, params::ConvTranspose,
+                 params::MaxPool, params::AveragePool, params::GlobalPool, params::Reduce, params::ArgReduce,
+                 params::Softmax, params::LayerNorm, params::BatchNorm, params::Lstm, params::Gru, params::Attention,
+                 params::Rotary, params::Contraction>;
+
+inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.index()); }
+std::string_view name_of(Kernel kernel);
+/// "matmul slope=0": the name, and the parameters that differ from their default.
+std::string str(const KernelParams& params);
+
+}  // namespace frazil
