@@ -75,7 +75,7 @@ TEST(Verify, TypesThatAreNotInferredAreFound) {
   const Expr x = b.input("x", Type::tensor(Elem::f32, {4}));
   const Expr y = ops::Relu(x);
   b.output("y", y);
-  InferCx(graph, *graph.producer(y.value)).out(0, Type::tensor(Elem::f32, {5}));
+  GraphWriter(graph).set_type(y.value, Type::tensor(Elem::f32, {5}));
   EXPECT_TRUE(verify(graph, 1));
   const Status s = verify(graph, 2);
   ASSERT_FALSE(s);

@@ -126,9 +126,9 @@ std::vector<Choices> Executable::specialised() const {
 /// Bodies are compiled together; each takes milliseconds. What the cache has of them is looked for after the first run.
 /// Code of the plan, which pays earlier, has most of them in it.
 void Executable::spent(double nanoseconds) {
-  constexpr double kPays = 4e6;
+  constexpr double kEnough = 4e6;
   if (!native_->has_missing()) return;
-  const bool pays = spent_.fetch_add(nanoseconds) + nanoseconds >= kPays;
+  const bool pays = spent_.fetch_add(nanoseconds) + nanoseconds >= kEnough;
   const bool first = !looked_.exchange(true);
   if (!pays && !first) return;
   if (pays) spent_ = 0;

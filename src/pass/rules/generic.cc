@@ -81,7 +81,7 @@ bool has_own_extent(const Site& s, std::string_view axis, std::string_view name)
 }
 
 /// The names of the axes; nothing where an extent is not that of what is read.
-std::optional<Names> axes_of(const Site& s) {
+std::optional<Names> axis_names(const Site& s) {
   Names names;
   for (const std::string& axis : s.attrs<GenericAttrs>().space) {
     const Names name = names_of(std::string_view(axis).substr(0, axis.find('=')));
@@ -107,7 +107,7 @@ bool extents_agree(const Site& s, const Plain& p) {
 
 std::optional<Plain> plain_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
-  const auto axes = axes_of(s);
+  const auto axes = axis_names(s);
   if (!axes || !a.checks.empty() || a.fold.starts_with("arg")) return std::nullopt;
   Plain p{.written = names_of(a.write)};
   std::ranges::copy_if(p.written, std::back_inserter(p.order), [](const std::string& n) { return n != "_"; });
