@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the lengths of files and functions. With --report, prints the longest ones without failing."""
+"""Checks the lengths of files and functions, and the number of files in a folder. With --report, prints the longest
+ones, and the classes with most methods, without failing."""
 
 import collections
 import pathlib
@@ -9,6 +10,7 @@ import sys
 
 MAX_FILE = 800
 MAX_FUNCTION = 80
+MAX_IN_FOLDER = 45  # of src
 FOLDERS = ("src", "include", "server", "tool", "python")
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.
@@ -65,9 +67,39 @@ def functions(text):
             head += char
 
 
+CLASS = re.compile(r"\b(?:class|struct)\s+(?:FRAZIL_\w+\s+)?([\w:]+)(?:\s+final)?(?:\s*:[^;{]*)?$")
+# What a declaration of a method ends with, and what begins other declarations with parentheses.
+METHOD = re.compile(
+    r"^[^()=]*[\w~>\]=]\s*\(.*\)\s*(?:const|noexcept|override|final|&&?|->[^;]*|=\s*0|=\s*default|\s)*(?::.*)?$", re.S
+)
+OTHER = ("friend", "using", "typedef", "static_assert", "FRAZIL_")
+
+
+def methods(text):
+    """(class, methods) of each class with a body, without those of classes inside of it; accurate enough to compare."""
+    text = OPAQUE.sub(lambda m: " " + "\n" * m[0].count("\n"), text)
+    stack, head = [], ""  # of the bodies that are open: [class or None, its methods]
+    for char in text:
+        if char not in "{};":
+            head += char
+            continue
+        head = re.sub(r"^(?:\s*(?:public|protected|private)\s*:)+", "", head).strip()
+        inside = bool(stack) and stack[-1][0] is not None
+        if char != "}" and inside and METHOD.match(head) and not head.startswith(OTHER):
+            stack[-1][1] += 1
+        if char == "{":
+            name = CLASS.search(head) if not head.startswith("enum") else None
+            stack.append([name and name[1], 0])
+        elif char == "}" and stack:
+            closed = stack.pop()
+            if closed[0]:
+                yield tuple(closed)
+        head = ""
+
+
 def measure(root):
-    """Two lists: (lines, path) of the files, (lines, name, path, first line) of the functions."""
-    files, bodies = [], []
+    """Three lists: (lines, path) of files, (lines, name, path, first line) of functions, (methods, class, path)."""
+    files, bodies, classes = [], [], []
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".cc", ".inc"):
@@ -75,10 +107,11 @@ def measure(root):
                 where = path.relative_to(root)
                 files.append((text.count("\n"), where))
                 bodies += [(lines, name, where, start) for name, start, lines in functions(text)]
-    return files, bodies
+                classes += [(count, name, where) for name, count in methods(text)]
+    return files, bodies, classes
 
 
-def report(files, bodies):
+def report(files, bodies, classes):
     per_folder = collections.Counter()
     for lines, path in files:
         per_folder["/".join(path.parts[:2] if path.parts[0] == "src" else path.parts[:1])] += lines
@@ -91,12 +124,18 @@ def report(files, bodies):
     print("\nLongest functions")
     for lines, name, path, start in sorted(bodies, reverse=True)[:20]:
         print(f"{lines:8}  {name}  {path}:{start}")
+    print("\nClasses with most methods")
+    for count, name, path in sorted(classes, reverse=True)[:20]:
+        print(f"{count:8}  {name}  {path}")
     if bodies:
         print(f"\n{len(bodies)} functions, median {statistics.median(body[0] for body in bodies):g} lines")
 
 
 def check(files, bodies):
-    faults = [f"{path}:1: {lines} lines, over {MAX_FILE}" for lines, path in files if lines > MAX_FILE]
+    in_folder = collections.Counter(path.parent for _, path in files if path.parts[0] == "src")
+    full = [(folder, count) for folder, count in in_folder.items() if count > MAX_IN_FOLDER]
+    faults = [f"{folder}: {count} files, over {MAX_IN_FOLDER}" for folder, count in full]
+    faults += [f"{path}:1: {lines} lines, over {MAX_FILE}" for lines, path in files if lines > MAX_FILE]
     faults += [
         f"{path}:{start}: {name} has {lines} lines, over {MAX_FUNCTION}"
         for lines, name, path, start in bodies
@@ -107,9 +146,9 @@ def check(files, bodies):
 
 
 def main():
-    files, bodies = measure(pathlib.Path(__file__).resolve().parent.parent)
+    files, bodies, classes = measure(pathlib.Path(__file__).resolve().parent.parent)
     if sys.argv[1:] == ["--report"]:
-        return report(files, bodies)
+        return report(files, bodies, classes)
     return check(files, bodies)
 
 
