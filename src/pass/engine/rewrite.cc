@@ -21,19 +21,25 @@ class RuleIndex {
     }
   }
 
-  const Rule* fitting(const Site& site) const {
-    if (!is_plain(site)) return nullptr;
+  /// A rule that matches, and what it writes.
+  struct Match {
+    const Rule* rule;
+    Replacement write;
+  };
+  std::optional<Match> match(const Site& site) const {
+    if (!is_plain(site)) return std::nullopt;
     const bool checked = !site.node.constraints.empty();
     if (const auto at = by_op_.find(site.node.op); at != by_op_.end()) {
       for (const Rule* rule : at->second) {
-        if (checked <= rule->checks && rule->fits(site)) return rule;
+        if (checked > rule->checks) continue;
+        if (auto write = rule->match(site)) return Match{rule, std::move(write)};
       }
     }
-    if (checked || !std::holds_alternative<Elementwise>(site.node.op->form)) return nullptr;
+    if (checked || !std::holds_alternative<Elementwise>(site.node.op->form)) return std::nullopt;
     for (const Rule* rule : elementwise_) {
-      if (rule->fits(site)) return rule;
+      if (auto write = rule->match(site)) return Match{rule, std::move(write)};
     }
-    return nullptr;
+    return std::nullopt;
   }
 
  private:
@@ -57,19 +63,19 @@ class RuleRewriter : public Rewriter {
   Result<std::optional<std::vector<Value>>> rewrite(const Graph& from, NodeId id, Builder& to,
                                                     std::span<const Value> inputs) override {
     const Site site{from, from.node(id), to.graph(), inputs, uses_, to.block()};
-    const Rule* rule = rules_.fitting(site);
-    if (!rule) return std::nullopt;
+    const auto match = rules_.match(site);
+    if (!match) return std::nullopt;
     Builder builder(to.graph(), to.block());
     const Builder::Mark before = builder.mark();
-    const Expr made = rule->make(site, builder);
+    const Expr made = match->write(builder);
     if (!builder.status() || !made) {
       builder.rollback(before);
       return std::nullopt;
     }
     if (!agree(to.graph().type(made.value), from.type(site.node.out[0]))) {
-      return fail(Code::internal, "{}: rule '{}' gives another type", from.describe(id), rule->name);
+      return fail(Code::internal, "{}: rule '{}' gives another type", from.describe(id), match->rule->name);
     }
-    ++applied_[rule->name];
+    ++applied_[match->rule->name];
     return std::vector<Value>{made.value};
   }
 
@@ -93,7 +99,7 @@ bool any_fits(const Graph& graph, const RuleIndex& rules, const Uses& uses) {
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
     for (NodeId id : graph.block({b}).nodes) {
       const Node& node = graph.node(id);
-      if (node.blocks.empty() && rules.fitting({graph, node, graph, node.in, uses, node.parent})) return true;
+      if (node.blocks.empty() && rules.match({graph, node, graph, node.in, uses, node.parent})) return true;
     }
   }
   return false;

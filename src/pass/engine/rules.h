@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -61,14 +62,16 @@ struct Site {
 
 inline bool same_operands(const Site& s) { return s.in[0] == s.in[1]; }
 
+/// Writes what replaces a node; an absent or poisoned Expr where the rule does not apply after all. It lives no longer
+/// than the site that matched.
+using Replacement = std::function<Expr(Builder& to)>;
+
 struct Rule {
   std::string_view name;
   std::span<const OpDef* const> ops;  ///< of the node; empty: any elementwise one
   std::string_view what;              ///< "Pow(x, 2) -> Mul(x, x)"
   Numerics numerics = Numerics::exact;
-  bool (*fits)(const Site& site) = nullptr;
-  /// Called when the rule fits; returns a poisoned Expr when it does not apply after all.
-  Expr (*make)(const Site& site, Builder& to) = nullptr;
+  Replacement (*match)(const Site& site) = nullptr;  ///< empty: the pattern is not there
   bool checks =
       false;  ///< the replacement repeats the node's checks; other rules are tried on nodes without checks only
 };
@@ -76,6 +79,19 @@ struct Rule {
 /// The operators of a rule.
 template <const auto&... Op>
 inline constexpr std::array<const OpDef*, sizeof...(Op)> kOps{&Op...};
+/// A match by a condition.
+template <auto Fits, auto Make>
+Replacement when(const Site& site) {
+  if (!Fits(site)) return {};
+  return [&site](Builder& to) { return Make(site, to); };
+}
+/// A match by what `Find` finds: an optional or a pointer. `Make` gets it.
+template <auto Find, auto Make>
+Replacement found(const Site& site) {
+  auto pattern = Find(site);
+  if (!pattern) return {};
+  return [&site, pattern = std::move(pattern)](Builder& to) { return Make(site, *pattern, to); };
+}
 /// Replaces the node by operand I.
 template <std::size_t I>
 Expr keep(const Site& site, Builder& to) {

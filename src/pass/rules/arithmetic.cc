@@ -100,9 +100,7 @@ const Node* quotient_inside(const Site& s) {
   }
   return div;
 }
-bool holds_quotient(const Site& s) { return quotient_inside(s) != nullptr; }
-Expr apply_to_product(const Site& s, Builder& to) {
-  const Node& div = *quotient_inside(s);
+Expr apply_to_product(const Site& s, const Node& div, Builder& to) {
   const Expr x{&to, div.in[0]}, product = ops::Mul(x, to.constant(inverses(s.graph.constant(div.in[1])->tensor)));
   return s.node.op == &ops::Erf ? ops::Erf(product) : ops::Tanh(product);
 }
@@ -148,29 +146,31 @@ Expr root(const Site& s, Builder& to) { return ops::Sqrt(input(s, to, 0)); }
 
 using N = Numerics;
 constexpr Rule kArithmeticRules[] = {
-    {"mul_one", kOps<ops::Mul>, "x * 1 -> x", N::exact, right_is<1>, keep<0>},
-    {"one_mul", kOps<ops::Mul>, "1 * x -> x", N::exact, left_is<1>, keep<1>},
-    {"div_one", kOps<ops::Div>, "x / 1 -> x", N::exact, right_is<1>, keep<0>},
-    {"sub_zero", kOps<ops::Sub>, "x - 0 -> x", N::exact, right_is<0>, keep<0>},
-    {"add_zero", kOps<ops::Add>, "x + -0 -> x; for integers x + 0", N::exact, adds_zero_right, keep<0>},
-    {"zero_add", kOps<ops::Add>, "-0 + x -> x; for integers 0 + x", N::exact, adds_zero_left, keep<1>},
-    {"twice_undone", kOps<ops::Neg, ops::BitwiseNot>, "-(-x) -> x, ~~x -> x", N::exact, is_twice, without_both},
+    {"mul_one", kOps<ops::Mul>, "x * 1 -> x", N::exact, when<right_is<1>, keep<0>>},
+    {"one_mul", kOps<ops::Mul>, "1 * x -> x", N::exact, when<left_is<1>, keep<1>>},
+    {"div_one", kOps<ops::Div>, "x / 1 -> x", N::exact, when<right_is<1>, keep<0>>},
+    {"sub_zero", kOps<ops::Sub>, "x - 0 -> x", N::exact, when<right_is<0>, keep<0>>},
+    {"add_zero", kOps<ops::Add>, "x + -0 -> x; for integers x + 0", N::exact, when<adds_zero_right, keep<0>>},
+    {"zero_add", kOps<ops::Add>, "-0 + x -> x; for integers 0 + x", N::exact, when<adds_zero_left, keep<1>>},
+    {"twice_undone", kOps<ops::Neg, ops::BitwiseNot>, "-(-x) -> x, ~~x -> x", N::exact, when<is_twice, without_both>},
     {"twice_is_once", kOps<ops::Abs, ops::Floor, ops::Ceil, ops::Round, ops::Relu, ops::Sign>,
-     "f(f(x)) -> f(x) for Abs, Floor, Ceil, Round, Relu, Sign", N::exact, is_twice, keep<0>},
-    {"abs_neg", kOps<ops::Abs>, "|-x| -> |x|", N::exact, abs_of_neg, abs_of_inner},
-    {"extreme_same", kOps<ops::Min2, ops::Max2>, "min(x, x) -> x, max(x, x) -> x", N::exact, same_operands, keep<0>},
-    {"add_neg", kOps<ops::Add>, "x + (-y) -> x - y", N::exact, adds_negative, subtract},
-    {"neg_add", kOps<ops::Add>, "(-x) + y -> y - x", N::exact, adds_to_negative, subtract_from},
-    {"sub_neg", kOps<ops::Sub>, "x - (-y) -> x + y", N::exact, adds_negative, add},
+     "f(f(x)) -> f(x) for Abs, Floor, Ceil, Round, Relu, Sign", N::exact, when<is_twice, keep<0>>},
+    {"abs_neg", kOps<ops::Abs>, "|-x| -> |x|", N::exact, when<abs_of_neg, abs_of_inner>},
+    {"extreme_same", kOps<ops::Min2, ops::Max2>, "min(x, x) -> x, max(x, x) -> x", N::exact,
+     when<same_operands, keep<0>>},
+    {"add_neg", kOps<ops::Add>, "x + (-y) -> x - y", N::exact, when<adds_negative, subtract>},
+    {"neg_add", kOps<ops::Add>, "(-x) + y -> y - x", N::exact, when<adds_to_negative, subtract_from>},
+    {"sub_neg", kOps<ops::Sub>, "x - (-y) -> x + y", N::exact, when<adds_negative, add>},
     {"div_power_of_two", kOps<ops::Div>, "x / c -> x * (1 / c), where each 1 / c is exact", N::exact,
-     divides_by_powers_of_two, multiply_by_inverses},
-    {"inverse_inside", kOps<ops::Erf, ops::Tanh>, "f(x / c) -> f(x * (1 / c))", N::ulp, holds_quotient,
-     apply_to_product},
-    {"pow_one", kOps<ops::Pow>, "pow(x, 1) -> x", N::exact, power_is_one, keep<0>},
-    {"pow_two", kOps<ops::Pow>, "pow(x, 2) -> x * x", N::ulp, power_is<2>, square},
-    {"pow_three", kOps<ops::Pow>, "pow(x, 3) -> x * x * x", N::ulp, power_is<3>, cube},
-    {"pow_inverse", kOps<ops::Pow>, "pow(x, -1) -> 1 / x", N::ulp, power_is<-1>, reciprocal},
-    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is provably not negative", N::ulp, is_root, root},
+     when<divides_by_powers_of_two, multiply_by_inverses>},
+    {"inverse_inside", kOps<ops::Erf, ops::Tanh>, "f(x / c) -> f(x * (1 / c))", N::ulp,
+     found<quotient_inside, apply_to_product>},
+    {"pow_one", kOps<ops::Pow>, "pow(x, 1) -> x", N::exact, when<power_is_one, keep<0>>},
+    {"pow_two", kOps<ops::Pow>, "pow(x, 2) -> x * x", N::ulp, when<power_is<2>, square>},
+    {"pow_three", kOps<ops::Pow>, "pow(x, 3) -> x * x * x", N::ulp, when<power_is<3>, cube>},
+    {"pow_inverse", kOps<ops::Pow>, "pow(x, -1) -> 1 / x", N::ulp, when<power_is<-1>, reciprocal>},
+    {"pow_half", kOps<ops::Pow>, "pow(x, 1/2) -> sqrt(x), where x is provably not negative", N::ulp,
+     when<is_root, root>},
 };
 
 }  // namespace

@@ -272,8 +272,6 @@ std::optional<Pattern> pattern_at(const Site& s) {
   return AttentionFinder(s.graph, s.block, nullptr).find(s.in);
 }
 
-bool attends(const Site& s) { return pattern_at(s).has_value(); }
-
 Expr turned(Builder& to, const Turned& t) {
   const Expr base{&to, t.base};
   if (std::ranges::is_sorted(t.perm)) return base;
@@ -293,8 +291,7 @@ Expr mask_for(Builder& to, Value v, std::size_t rank) {
   return rank == 3 && x.type().rank() == 3 ? unsqueezed(to, x, 3) : x;
 }
 
-Expr attend(const Site& s, Builder& to) {
-  const Pattern p = *pattern_at(s);
+Expr attend(const Site&, const Pattern& p, Builder& to) {
   const std::size_t rank = p.q.perm.size();
   Expr q = turned(to, p.q);
   if (p.factor) q = ops::Mul(q, ops::Reshape({Expr{&to, p.factor}, to.ints({})}));
@@ -319,7 +316,7 @@ Expr attend(const Site& s, Builder& to) {
 
 constexpr Rule kAttentionRules[] = {
     {"attention", kOps<ops::MatMul>, "softmax(Q * Kt, with scale, soft cap and masks) * V -> Attend(Q, K, V)",
-     Numerics::reassociated, attends, attend, true},
+     Numerics::reassociated, found<pattern_at, attend>, true},
 };
 
 }  // namespace

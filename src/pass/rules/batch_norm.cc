@@ -39,14 +39,14 @@ Affine affine_of(const Site& s) {
 
 /// The convolution that produces x, when this node is its only user and its weights are constant and small.
 const Node* convolution(const Site& s) {
-  const Node* conv = s.maker(0, ops::Conv);
+  const Node* conv = has_constant_statistics(s) ? s.maker(0, ops::Conv) : nullptr;
   if (!conv || conv->parent != s.block || !s.uses.only_user(s.node.in[0])) return nullptr;
   return absorbs_channels(s.graph, *conv, static_cast<std::size_t>(s.constant(1)->count())) ? conv : nullptr;
 }
 
-bool follows_convolution(const Site& s) { return has_constant_statistics(s) && convolution(s) != nullptr; }
-
-Expr convolve(const Site& s, Builder& to) { return convolution_with(s.graph, *convolution(s), affine_of(s), to); }
+Expr convolve(const Site& s, const Node& conv, Builder& to) {
+  return convolution_with(s.graph, conv, affine_of(s), to);
+}
 
 // ---- without a convolution ----
 
@@ -68,10 +68,10 @@ using N = Numerics;
 constexpr Rule kBatchNormRules[] = {
     {"batch_norm_conv", kOps<ops::BatchNormalization>,
      "BatchNormalization(Conv(x, w, b)) with constants -> Conv(x, w', b'), where w has at most 512 KiB",
-     N::reassociated, follows_convolution, convolve},
+     N::reassociated, found<convolution, convolve>},
     {"batch_norm_affine", kOps<ops::BatchNormalization>,
-     "BatchNormalization with constant statistics -> x * a + b per channel", N::reassociated, has_constant_statistics,
-     scale_and_shift},
+     "BatchNormalization with constant statistics -> x * a + b per channel", N::reassociated,
+     when<has_constant_statistics, scale_and_shift>},
 };
 
 }  // namespace

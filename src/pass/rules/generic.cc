@@ -160,10 +160,10 @@ Strings body_of(const Site& s, const Plain& p) {
   return lines_of(*tape);
 }
 
-bool is_map(const Site& s) {
-  if (!s.attrs<GenericAttrs>().reduce.empty()) return false;
-  const auto p = plain_of(s);
-  return p && p->written == p->order;
+std::optional<Plain> map_of(const Site& s) {
+  if (!s.attrs<GenericAttrs>().reduce.empty()) return std::nullopt;
+  auto p = plain_of(s);
+  return p && p->written == p->order ? p : std::nullopt;
 }
 
 Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<std::int64_t> elem) {
@@ -172,7 +172,7 @@ Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<std::int64
   return ops::GenericMap(operands, {.body = body_of(s, p), .to = elem});
 }
 
-Expr make_map(const Site& s, Builder& to) { return mapped(s, to, *plain_of(s), s.attrs<GenericAttrs>().to); }
+Expr make_map(const Site& s, const Plain& p, Builder& to) { return mapped(s, to, p, s.attrs<GenericAttrs>().to); }
 
 const OpDef* reduction(const Site& s) {
   const std::string& fold = s.attrs<GenericAttrs>().fold;
@@ -182,10 +182,10 @@ const OpDef* reduction(const Site& s) {
 }
 
 /// Where one operand has all axes, what is folded is no larger than that.
-bool is_fold(const Site& s) {
-  if (s.attrs<GenericAttrs>().reduce.empty()) return false;
-  const auto p = plain_of(s);
-  return p && p->reads_all;
+std::optional<Plain> fold_of(const Site& s) {
+  if (s.attrs<GenericAttrs>().reduce.empty()) return std::nullopt;
+  auto p = plain_of(s);
+  return p && p->reads_all ? p : std::nullopt;
 }
 
 /// The folded axes stay as kept ones, behind the others.
@@ -196,8 +196,7 @@ bool keeps_in_place(const Plain& p) {
          static_cast<std::size_t>(std::ranges::count_if(p.written, kept)) == p.folded;
 }
 
-Expr make_fold(const Site& s, Builder& to) {
-  const Plain p = *plain_of(s);
+Expr make_fold(const Site& s, const Plain& p, Builder& to) {
   const Expr points = mapped(s, to, p, std::nullopt);
   if (!points) return points;
   std::vector<std::int64_t> axes, kept;
@@ -214,22 +213,22 @@ Expr make_fold(const Site& s, Builder& to) {
 }
 
 /// A sum of products of two operands of one type.
-bool is_product(const Site& s) {
+std::optional<Plain> product_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
-  if (a.reduce.empty() || a.fold != "sum" || s.node.in.size() < 2) return false;
-  const auto p = plain_of(s);
+  if (a.reduce.empty() || a.fold != "sum" || s.node.in.size() < 2) return std::nullopt;
+  auto p = plain_of(s);
   const auto tape = parse_tape(a.body);
-  if (!p || p->reads_all || p->at.size() != 2 || p->written.size() + p->folded != p->order.size()) return false;
+  if (!p || p->reads_all || p->at.size() != 2 || p->written.size() + p->folded != p->order.size()) return std::nullopt;
   const auto& code = tape->code;
   const bool product = code.size() == 3 && code[0].op == ScalarOp::load && code[1].op == ScalarOp::load &&
                        code[2].op == ScalarOp::mul && code[0].operand != code[1].operand;
   const Elem left = s.elem(p->at[0]), right = s.elem(p->at[1]);
-  return product && code[2].a != code[2].b && left == right && left == s.from.type(s.node.out[0]).elem &&
-         p->order.size() <= 26;
+  const bool fits = product && code[2].a != code[2].b && left == right && left == s.from.type(s.node.out[0]).elem &&
+                    p->order.size() <= 26;
+  return fits ? p : std::nullopt;
 }
 
-Expr make_product(const Site& s, Builder& to) {
-  const Plain p = *plain_of(s);
+Expr make_product(const Site& s, const Plain& p, Builder& to) {
   const auto letters = [&](const Names& names) {
     std::string text;
     for (const std::string& n : names) text += static_cast<char>('a' + place(p.order, n));
@@ -241,12 +240,12 @@ Expr make_product(const Site& s, Builder& to) {
 
 using N = Numerics;
 constexpr Rule kGenericRules[] = {
-    {"generic_map", kOps<ops::Generic>, "Generic without a fold, each index an axis -> GenericMap", N::exact, is_map,
-     make_map},
+    {"generic_map", kOps<ops::Generic>, "Generic without a fold, each index an axis -> GenericMap", N::exact,
+     found<map_of, make_map>},
     {"generic_fold", kOps<ops::Generic>, "Generic whose fold one operand covers -> GenericMap and a reduction",
-     N::reassociated, is_fold, make_fold},
+     N::reassociated, found<fold_of, make_fold>},
     {"generic_product", kOps<ops::Generic>, "Generic that sums products of two operands -> Einsum", N::reassociated,
-     is_product, make_product},
+     found<product_of, make_product>},
 };
 
 }  // namespace

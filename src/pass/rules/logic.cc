@@ -65,17 +65,17 @@ Expr before_casts(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Cas
 
 using N = Numerics;
 constexpr Rule kLogicRules[] = {
-    {"and_true", kOps<ops::And>, "x and true -> x", N::exact, beside<1, 1>, keep<0>},
-    {"true_and", kOps<ops::And>, "true and x -> x", N::exact, beside<1, 0>, keep<1>},
-    {"or_false", kOps<ops::Or, ops::Xor>, "x or false -> x, x xor false -> x", N::exact, beside<0, 1>, keep<0>},
-    {"false_or", kOps<ops::Or, ops::Xor>, "false or x -> x, false xor x -> x", N::exact, beside<0, 0>, keep<1>},
-    {"logic_same", kOps<ops::And, ops::Or>, "x and x -> x, x or x -> x", N::exact, same_operands, keep<0>},
-    {"not_not", kOps<ops::Not>, "not not x -> x", N::exact, is_not_of_not, without_nots},
-    {"where_true", kOps<ops::Where>, "where(true, x, y) -> x", N::exact, always_first, keep<1>},
-    {"where_false", kOps<ops::Where>, "where(false, x, y) -> y", N::exact, always_second, keep<2>},
-    {"where_same", kOps<ops::Where>, "where(c, x, x) -> x", N::exact, same_sides, keep<1>},
-    {"cast_same", kOps<ops::Cast>, "a cast to x's own type -> x", N::exact, casts_to_same, keep<0>},
-    {"cast_back", kOps<ops::Cast>, "a cast to a wider type and back -> x", N::exact, casts_back, before_casts},
+    {"and_true", kOps<ops::And>, "x and true -> x", N::exact, when<beside<1, 1>, keep<0>>},
+    {"true_and", kOps<ops::And>, "true and x -> x", N::exact, when<beside<1, 0>, keep<1>>},
+    {"or_false", kOps<ops::Or, ops::Xor>, "x or false -> x, x xor false -> x", N::exact, when<beside<0, 1>, keep<0>>},
+    {"false_or", kOps<ops::Or, ops::Xor>, "false or x -> x, false xor x -> x", N::exact, when<beside<0, 0>, keep<1>>},
+    {"logic_same", kOps<ops::And, ops::Or>, "x and x -> x, x or x -> x", N::exact, when<same_operands, keep<0>>},
+    {"not_not", kOps<ops::Not>, "not not x -> x", N::exact, when<is_not_of_not, without_nots>},
+    {"where_true", kOps<ops::Where>, "where(true, x, y) -> x", N::exact, when<always_first, keep<1>>},
+    {"where_false", kOps<ops::Where>, "where(false, x, y) -> y", N::exact, when<always_second, keep<2>>},
+    {"where_same", kOps<ops::Where>, "where(c, x, x) -> x", N::exact, when<same_sides, keep<1>>},
+    {"cast_same", kOps<ops::Cast>, "a cast to x's own type -> x", N::exact, when<casts_to_same, keep<0>>},
+    {"cast_back", kOps<ops::Cast>, "a cast to a wider type and back -> x", N::exact, when<casts_back, before_casts>},
 };
 
 }  // namespace

@@ -122,10 +122,7 @@ std::optional<Deviation> normalised(const Site& s) {
   }
   return std::nullopt;
 }
-bool normalises(const Site& s) { return normalised(s).has_value(); }
-
-Expr normalise(const Site& s, Builder& to) {
-  const Deviation d = *normalised(s);
+Expr normalise(const Site& s, const Deviation& d, Builder& to) {
   Sizes sizes;
   const Shape& shape = s.graph.type(d.of.x).shape;
   for (std::size_t i = d.of.axis; i < shape.size(); ++i) sizes.push_back(shape[i].value());
@@ -150,27 +147,22 @@ bool is_one(const Graph& graph, Value v) {
 }
 
 /// A norm without a shift whose only user is this node, and an operand with the norm's extents.
-Sides beside_norm(const Site& s) {
+std::optional<Sides> beside_norm(const Site& s) {
   const Sides sides = either(s, s.in, ops::LayerNormalization);
-  if (!sides.made || sides.made->out.size() != 1 || sides.made->in.size() != 2) return {};
+  if (!sides.made || sides.made->out.size() != 1 || sides.made->in.size() != 2) return std::nullopt;
   const bool alone = s.uses.only_user(s.node.in[sides.at]).has_value();
-  return alone && has_norm_extents(s.graph, *sides.made, sides.other) ? sides : Sides{};
+  return alone && has_norm_extents(s.graph, *sides.made, sides.other) ? std::optional(sides) : std::nullopt;
 }
 
-bool scales_norm(const Site& s) {
-  const Sides sides = beside_norm(s);
-  return sides.made && is_one(s.graph, sides.made->in[1]);
+std::optional<Sides> beside_plain_norm(const Site& s) {
+  const auto sides = beside_norm(s);
+  return sides && is_one(s.graph, sides->made->in[1]) ? sides : std::nullopt;
 }
-Expr scale_norm(const Site& s, Builder& to) {
-  const Sides sides = beside_norm(s);
-  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the rule has matched
+Expr scale_norm(const Site&, const Sides& sides, Builder& to) {
   return ops::LayerNormalization({Expr{&to, sides.made->in[0]}, Expr{&to, sides.other}},
                                  sides.made->attributes<ops::LayerNormAttrs>());
 }
-bool shifts_norm(const Site& s) { return beside_norm(s).made != nullptr; }
-Expr shift_norm(const Site& s, Builder& to) {
-  const Sides sides = beside_norm(s);
-  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the rule has matched
+Expr shift_norm(const Site&, const Sides& sides, Builder& to) {
   return ops::LayerNormalization({Expr{&to, sides.made->in[0]}, Expr{&to, sides.made->in[1]}, Expr{&to, sides.other}},
                                  sides.made->attributes<ops::LayerNormAttrs>());
 }
@@ -179,11 +171,11 @@ using N = Numerics;
 constexpr Rule kNormRules[] = {
     {"layer_norm", kOps<ops::Div, ops::Mul>,
      "d / sqrt(mean(d * d) + epsilon), where d = x - mean(x) over the last axes -> LayerNormalization", N::reassociated,
-     normalises, normalise},
+     found<normalised, normalise>},
     {"layer_norm_scale", kOps<ops::Mul>, "LayerNormalization(x) * scale -> LayerNormalization(x, scale)", N::exact,
-     scales_norm, scale_norm},
+     found<beside_plain_norm, scale_norm>},
     {"layer_norm_shift", kOps<ops::Add>, "LayerNormalization(x, scale) + b -> LayerNormalization(x, scale, b)",
-     N::exact, shifts_norm, shift_norm},
+     N::exact, found<beside_norm, shift_norm>},
 };
 
 }  // namespace

@@ -98,10 +98,10 @@ std::optional<Matrices> matrices(const Site& s, bool transposed) {
   return Matrices{*a, *b};
 }
 
-bool is_matmul(const Site& s) { return matrices(s, false).has_value(); }
+std::optional<Matrices> of_matmul(const Site& s) { return matrices(s, false); }
 
-Expr make_matmul(const Site& s, Builder& to) {
-  const auto [a, b] = *matrices(s, false);
+Expr make_matmul(const Site&, const Matrices& of, Builder& to) {
+  const auto& [a, b] = of;
   const Expr sum = ops::MatMulInteger(expr(to, a.q), expr(to, b.q), expr(to, a.zero), expr(to, b.zero));
   return scaled(sum, factors(to, a, b, 1, 0));
 }
@@ -113,15 +113,15 @@ bool is_addend(const Site& s, std::size_t i) {
   return std::ranges::equal(own, std::span(all).last(own.size()), [](Dim a, Dim b) { return a == Dim(1) || a == b; });
 }
 
-bool is_gemm(const Site& s) {
+std::optional<Matrices> of_gemm(const Site& s) {
   const auto& g = s.attrs<ops::GemmAttrs>();
-  if (g.transA != 0 || (s.has(2) && (g.beta != 1 || !is_addend(s, 2)))) return false;
-  return matrices(s, g.transB != 0).has_value();
+  if (g.transA != 0 || (s.has(2) && (g.beta != 1 || !is_addend(s, 2)))) return std::nullopt;
+  return matrices(s, g.transB != 0);
 }
 
-Expr make_gemm(const Site& s, Builder& to) {
+Expr make_gemm(const Site& s, const Matrices& of, Builder& to) {
   const auto& g = s.attrs<ops::GemmAttrs>();
-  const auto [a, b] = *matrices(s, g.transB != 0);
+  const auto& [a, b] = of;
   Expr w = expr(to, b.q);
   if (g.transB != 0) w = ops::Transpose({w}, {.perm = {1, 0}});
   const Expr sum = ops::MatMulInteger(expr(to, a.q), w, expr(to, a.zero), expr(to, b.zero));
@@ -133,6 +133,7 @@ Expr make_gemm(const Site& s, Builder& to) {
 
 std::optional<Matrices> images(const Site& s) {
   const std::size_t rank = s.type(0).rank();
+  if (s.has(2) && (s.elem(2) != Elem::f32 || s.type(2).rank() != 1)) return std::nullopt;
   if (rank < 3 || rank > 4 || s.type(1).rank() != rank) return std::nullopt;
   Dim terms(1);
   for (Dim d : std::span(s.type(1).shape).subspan(1)) {
@@ -143,13 +144,8 @@ std::optional<Matrices> images(const Site& s) {
   return x && w && fits_sum(terms) ? std::optional(Matrices{*x, *w}) : std::nullopt;
 }
 
-bool is_conv(const Site& s) {
-  const bool bias = s.has(2) && (s.elem(2) != Elem::f32 || s.type(2).rank() != 1);
-  return !bias && images(s).has_value();
-}
-
-Expr make_conv(const Site& s, Builder& to) {
-  const auto [x, w] = *images(s);
+Expr make_conv(const Site& s, const Matrices& of, Builder& to) {
+  const auto& [x, w] = of;
   const std::size_t behind = s.type(0).rank() - 2;
   const Expr sum =
       ops::ConvInteger({expr(to, x.q), expr(to, w.q), expr(to, x.zero), expr(to, w.zero)}, s.attrs<ops::ConvAttrs>());
@@ -198,9 +194,9 @@ std::uint8_t byte_of(const Graph& graph, Value zero) {
 }
 
 /// The same parameters as those of which the operand was dequantised: (x - z) * s / s is exact but for its rounding.
-bool requantises(const Site& s) {
+std::optional<Quantised> requantised(const Site& s) {
   const auto x = dequantised_whole(s);
-  if (!x) return false;
+  if (!x) return std::nullopt;
   const Node same{.op = s.node.op,
                   .in = {s.in.begin(), s.in.end()},
                   .out = {},
@@ -209,25 +205,25 @@ bool requantises(const Site& s) {
                   .name = {},
                   .constraints = {}};
   const auto y = of_whole(s.graph, same, s.attrs<ops::QuantizeAttrs>().block_size);
-  return y && x->scale == y->scale && byte_of(s.graph, x->zero) == byte_of(s.graph, y->zero) &&
-         s.graph.type(x->q).elem == s.from.type(s.node.out[0]).elem;
+  const bool same_numbers = y && x->scale == y->scale && byte_of(s.graph, x->zero) == byte_of(s.graph, y->zero) &&
+                            s.graph.type(x->q).elem == s.from.type(s.node.out[0]).elem;
+  return same_numbers ? x : std::nullopt;
 }
 
-Expr make_bytes(const Site& s, Builder& to) { return expr(to, dequantised_whole(s)->q); }
+Expr make_bytes(const Site&, const Quantised& x, Builder& to) { return expr(to, x.q); }
 
 /// Every window has a pixel.
-bool is_max_of_bytes(const Site& s) {
+std::optional<Quantised> bytes_of_windows(const Site& s) {
   const auto& a = s.attrs<ops::MaxPoolAttrs>();
   const auto is_one = [](std::int64_t d) { return d == 1; };
-  if (s.node.out.size() > 1 || a.ceil_mode != 0 || !std::ranges::all_of(a.dilations, is_one)) return false;
+  if (s.node.out.size() > 1 || a.ceil_mode != 0 || !std::ranges::all_of(a.dilations, is_one)) return std::nullopt;
   for (std::size_t i = 0; i < a.pads.size(); ++i) {
-    if (a.pads[i] < 0 || a.pads[i] >= a.kernel_shape[i % a.kernel_shape.size()]) return false;
+    if (a.pads[i] < 0 || a.pads[i] >= a.kernel_shape[i % a.kernel_shape.size()]) return std::nullopt;
   }
-  return dequantised_whole(s).has_value();
+  return dequantised_whole(s);
 }
 
-Expr make_max_of_bytes(const Site& s, Builder& to) {
-  const Quantised x = *dequantised_whole(s);
+Expr make_max_of_bytes(const Site& s, const Quantised& x, Builder& to) {
   const Node made = *s.maker(0, ops::DequantizeLinear);  // nodes move when others are added
   const Expr y = ops::MaxPool({expr(to, x.q)}, s.attrs<ops::MaxPoolAttrs>());
   return ops::DequantizeLinear({y, expr(to, made.in[1]), expr(to, x.zero)}, made.attributes<ops::DequantizeAttrs>());
@@ -237,19 +233,19 @@ using N = Numerics;
 constexpr Rule kQuantRules[] = {
     {"integer_matmul", kOps<ops::MatMul>,
      "MatMul(DequantizeLinear(a), DequantizeLinear(b)) of 8 bits -> MatMulInteger(a, b) * scales", N::reassociated,
-     is_matmul, make_matmul},
+     found<of_matmul, make_matmul>},
     {"integer_gemm", kOps<ops::Gemm>,
      "Gemm(DequantizeLinear(a), DequantizeLinear(b), c) of 8 bits -> MatMulInteger(a, b) * scales + c", N::reassociated,
-     is_gemm, make_gemm},
+     found<of_gemm, make_gemm>},
     {"integer_conv", kOps<ops::Conv>,
      "Conv(DequantizeLinear(x), DequantizeLinear(w), b) of 8 bits -> ConvInteger(x, w) * scales + b", N::reassociated,
-     is_conv, make_conv},
+     found<images, make_conv>},
     {"zero_points", kOps<ops::MatMulInteger, ops::ConvInteger>, "zero points that are zero -> none", N::exact,
-     has_zeros, make_without_zeros},
+     when<has_zeros, make_without_zeros>},
     {"requantised", kOps<ops::QuantizeLinear>, "QuantizeLinear(DequantizeLinear(x, s, z), s, z) of 8 bits -> x",
-     N::exact, requantises, make_bytes},
+     N::exact, found<requantised, make_bytes>},
     {"max_pool_bytes", kOps<ops::MaxPool>, "MaxPool(DequantizeLinear(x, s, z)) -> DequantizeLinear(MaxPool(x), s, z)",
-     N::exact, is_max_of_bytes, make_max_of_bytes},
+     N::exact, found<bytes_of_windows, make_max_of_bytes>},
 };
 
 }  // namespace

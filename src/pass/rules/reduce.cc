@@ -48,10 +48,10 @@ Expr reduce_in_turn(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kReduceRules[] = {
     {"reduce_extremes_apart", kOps<ops::ReduceMax, ops::ReduceMin>,
-     "max or min over non-adjacent axes -> one reduction per run of adjacent axes", N::exact, reduces_apart,
-     reduce_in_turn},
+     "max or min over non-adjacent axes -> one reduction per run of adjacent axes", N::exact,
+     when<reduces_apart, reduce_in_turn>},
     {"reduce_apart", kOps<ops::ReduceSum, ops::ReduceMean, ops::ReduceProd, ops::ReduceL1, ops::ReduceSumSquare>,
-     "as above, for sums and products", N::reassociated, reduces_apart, reduce_in_turn},
+     "as above, for sums and products", N::reassociated, when<reduces_apart, reduce_in_turn>},
 };
 
 }  // namespace

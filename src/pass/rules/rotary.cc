@@ -82,6 +82,7 @@ bool broadcasts(const Graph& graph, Value table, Value x) {
 }
 
 std::optional<Rotation> rotation(const Site& s) {
+  if (!s.uses.only_user(s.node.in[0]) || !s.uses.only_user(s.node.in[1])) return std::nullopt;
   for (std::size_t i = 0; i < 2; ++i) {
     const Node* turned = s.maker_here(s.in[i], ops::Mul);
     const Node* plain = s.maker_here(s.in[1 - i], ops::Mul);
@@ -97,19 +98,13 @@ std::optional<Rotation> rotation(const Site& s) {
   return std::nullopt;
 }
 
-bool rotates(const Site& s) {
-  const bool alone = s.uses.only_user(s.node.in[0]) && s.uses.only_user(s.node.in[1]);
-  return alone && rotation(s).has_value();
-}
-
-Expr rotate(const Site& s, Builder& to) {
-  const Rotation r = *rotation(s);
+Expr rotate(const Site&, const Rotation& r, Builder& to) {
   return ops::Rotate(Expr{&to, r.x}, Expr{&to, r.cosine}, Expr{&to, r.sine});
 }
 
 constexpr Rule kRotaryRules[] = {
     {"rotary", kOps<ops::Add>, "x * cos + concat(-second half of x, first half) * sin -> Rotate(x, cos, sin)",
-     Numerics::exact, rotates, rotate},
+     Numerics::exact, found<rotation, rotate>},
 };
 
 }  // namespace

@@ -75,15 +75,12 @@ std::optional<Pair> behind_convolution(const Site& s) {
       pair && absorbs_channels(s.graph, *pair->inner, static_cast<std::size_t>(pair->own.values->count()));
   return fits ? pair : std::nullopt;
 }
-bool scales_convolution(const Site& s) { return behind_convolution(s).has_value(); }
 
-Expr scale_convolution(const Site& s, Builder& to) {
-  const Pair pair = *behind_convolution(s);
+Expr scale_convolution(const Site& s, const Pair& pair, Builder& to) {
   const auto factor = floats(*pair.own.values);
   return convolution_with(s.graph, *pair.inner, {factor, std::vector<float>(factor.size())}, to);
 }
-Expr shift_convolution(const Site& s, Builder& to) {
-  const Pair pair = *behind_convolution(s);
+Expr shift_convolution(const Site& s, const Pair& pair, Builder& to) {
   const auto offset = floats(*pair.own.values);
   return convolution_with(s.graph, *pair.inner, {std::vector<float>(offset.size(), 1), offset}, to);
 }
@@ -100,17 +97,15 @@ Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
 }
 
 template <const auto& Inner>
-bool joins(const Site& s) {
+std::optional<Pair> behind(const Site& s) {
   const auto pair = pair_of(s, Inner);
-  return pair && same_channels(s, *pair, *pair->inner).values != nullptr;
+  return pair && same_channels(s, *pair, *pair->inner).values != nullptr ? pair : std::nullopt;
 }
 
 /// (x * a) * c, or (x + b) + c.
 template <const auto& Op, const auto& F>
-Expr join(const Site& s, Builder& to) {
-  const Pair pair = *pair_of(s, Op);
+Expr join(const Site& s, const Pair& pair, Builder& to) {
   const Channels inner = same_channels(s, pair, *pair.inner);
-  if (inner.values == nullptr) return {};
   auto both = joined(*inner.values, *pair.own.values, F);
   if (!both) return {};
   return Op(Expr{&to, pair.inner->in[inner.other]}, to.constant(std::move(*both)));
@@ -128,10 +123,8 @@ Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
 }
 
 /// (x + b) * c.
-Expr distribute(const Site& s, Builder& to) {
-  const Pair pair = *pair_of(s, ops::Add);
+Expr distribute(const Site& s, const Pair& pair, Builder& to) {
   const Channels inner = same_channels(s, pair, *pair.inner);
-  if (inner.values == nullptr) return {};
   auto offset = joined(*inner.values, *pair.own.values, kTimes);
   if (!offset) return {};
   const Expr scaled = scaled_by(s, pair, pair.inner->in[inner.other], to);  // reads constants before one is added
@@ -141,15 +134,15 @@ Expr distribute(const Site& s, Builder& to) {
 using N = Numerics;
 constexpr Rule kScaleRules[] = {
     {"conv_scale", kOps<ops::Mul>, "Conv(x, w, b) * c, constant per channel -> Conv(x, w * c, b * c), w as above",
-     N::reassociated, scales_convolution, scale_convolution},
+     N::reassociated, found<behind_convolution, scale_convolution>},
     {"conv_shift", kOps<ops::Add>, "Conv(x, w, b) + c, constant per channel -> Conv(x, w, b + c), w as above",
-     N::reassociated, scales_convolution, shift_convolution},
+     N::reassociated, found<behind_convolution, shift_convolution>},
     {"scale_scale", kOps<ops::Mul>, "(x * a) * c, constant per channel -> x * (a * c)", N::reassociated,
-     joins<ops::Mul>, join<ops::Mul, kTimes>},
+     found<behind<ops::Mul>, join<ops::Mul, kTimes>>},
     {"shift_shift", kOps<ops::Add>, "(x + b) + c, constant per channel -> x + (b + c)", N::reassociated,
-     joins<ops::Add>, join<ops::Add, kPlus>},
+     found<behind<ops::Add>, join<ops::Add, kPlus>>},
     {"scale_shift", kOps<ops::Mul>, "(x + b) * c, constant per channel -> x * c + b * c", N::reassociated,
-     joins<ops::Add>, distribute},
+     found<behind<ops::Add>, distribute>},
 };
 
 }  // namespace

@@ -90,21 +90,20 @@ Expr reshape_once(const Site& s, Builder& to) {
 
 using N = Numerics;
 constexpr Rule kViewRules[] = {
-    {"transpose_none", kOps<ops::Transpose>, "a transpose that permutes nothing -> x", N::exact, transposes_nothing,
-     keep<0>},
+    {"transpose_none", kOps<ops::Transpose>, "a transpose that permutes nothing -> x", N::exact,
+     when<transposes_nothing, keep<0>>},
     {"transpose_twice", kOps<ops::Transpose>, "a transpose of a transpose -> one transpose, or x", N::exact,
-     transposes_transpose, transpose_once},
+     when<transposes_transpose, transpose_once>},
     {"transpose_later",
      {},
      "f(transpose(x)) -> transpose(f(x)), where another transpose follows",
      N::exact,
-     delays_transpose,
-     transpose_later},
+     when<delays_transpose, transpose_later>},
     {"same_extents", kOps<ops::Reshape, ops::Expand, ops::Flatten, ops::Squeeze, ops::Unsqueeze, ops::Tile>,
-     "a reshape or broadcast to the extents of x -> x", N::exact, keeps_extents, keep<0>},
-    {"reshape_twice", kOps<ops::Reshape>, "reshape(reshape(x), s) -> reshape(x, s)", N::exact, reshapes_reshaped,
-     reshape_once},
-    {"concat_one", kOps<ops::Concat>, "concat(x) -> x", N::exact, has_one_operand, keep<0>},
+     "a reshape or broadcast to the extents of x -> x", N::exact, when<keeps_extents, keep<0>>},
+    {"reshape_twice", kOps<ops::Reshape>, "reshape(reshape(x), s) -> reshape(x, s)", N::exact,
+     when<reshapes_reshaped, reshape_once>},
+    {"concat_one", kOps<ops::Concat>, "concat(x) -> x", N::exact, when<has_one_operand, keep<0>>},
 };
 
 }  // namespace
