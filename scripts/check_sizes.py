@@ -68,7 +68,7 @@ def functions(text):
 
 
 CLASS = re.compile(r"\b(?:class|struct)\s+(?:FRAZIL_\w+\s+)?([\w:]+)(?:\s+final)?(?:\s*:[^;{]*)?$")
-# What a declaration of a method ends with, and what begins other declarations with parentheses.
+# The declaration of a method, and the beginnings of other declarations with parentheses.
 METHOD = re.compile(
     r"^[^()=]*[\w~>\]=]\s*\(.*\)\s*(?:const|noexcept|override|final|&&?|->[^;]*|=\s*0|=\s*default|\s)*(?::.*)?$", re.S
 )

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/edit/graph_writer.h"
 #include "ir/text/text.h"
 #include "ops/control/control.h"
 #include "ops/core/registry.h"
@@ -80,6 +81,26 @@ TEST(Verify, TypesThatAreNotInferredAreFound) {
   const Status s = verify(graph, 2);
   ASSERT_FALSE(s);
   EXPECT_THAT(s.error().message, HasSubstr("(Relu): result 0 is f32[5], but is inferred as f32[4]"));
+}
+
+TEST(Verify, SpacesAndMapsStayWithTheirNodes) {
+  link_operators();
+  auto graph = parse(R"(graph g(%x: f32[N, 4], %w: f32[4, 3]) {
+    %y = MatMul(%x, %w)
+    %z = Transpose(%y)
+    return z = %z
+  })");
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(verify(*graph, 1));
+  const NodeId product = graph->main().nodes[0], view = graph->main().nodes[1];
+  Graph without_space = *graph, without_maps = *graph;
+  GraphWriter(without_space).node(product).space.reset();
+  GraphWriter(without_maps).node(view).views.reset();
+  const Status s = verify(without_space, 1), v = verify(without_maps, 1);
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message, HasSubstr("(MatMul): it has no iteration space"));
+  ASSERT_FALSE(v);
+  EXPECT_THAT(v.error().message, HasSubstr("(Transpose): it has maps for 0 of 1 results"));
 }
 
 TEST(Verify, CopiesKeepDataDependentSymbols) {

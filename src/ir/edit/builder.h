@@ -66,7 +66,7 @@ class Builder {
   /// Choices for later assumptions; see Assumption.
   void choose(Choices choices);
   void name_value(Value v, std::string_view name);
-  /// For undoing a speculative build at the end of the block.
+  /// Marks the end of the block; rollback() returns to it after a speculative build.
   using Mark = GraphWriter::Mark;
   Mark mark() const;
   void rollback(const Mark& mark);

@@ -19,7 +19,7 @@ class NodeCopier {
   /// `to` stands for `from` from now on.
   void bind(Value from, Value to) { now_[from.id] = to; }
   bool is_bound(Value from) const { return now_.contains(from.id); }
-  /// What stands for a value. Anything but constants must be bound, copied or known to `outer`.
+  /// The value that stands for `from`. Anything but constants must be bound, copied or known to `outer`.
   Value now(Value from);
   std::vector<Value> now(const std::vector<Value>& from);
   /// The type of a value in the other graph, whose symbols have the same names; none where an extent is neither a

@@ -10,7 +10,7 @@ namespace frazil {
 struct Inferred;
 
 /// The one way to write the tables of a Graph. Private to ir/: others use Builder, Patch and rebuild(), which infer
-/// types and check. What it adds counts towards the limits of the load or the run.
+/// types and check. Additions count towards the limits of the load or the run.
 class GraphWriter {
  public:
   explicit GraphWriter(Graph& graph) : graph_(graph), tables_(graph.tables_) {}

@@ -102,6 +102,14 @@ class TableCheck {
     for (std::size_t i = 0; i < n.out.size(); ++i) {
       if (n.out[i]) FRAZIL_CHECK(define(n.out[i], {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)}));
     }
+    const bool ranked = std::ranges::any_of(n.out, [&](Value v) { return v && graph_.type(v).ranked; });
+    if (ranked && std::holds_alternative<Contraction>(n.op->form) && !n.space) {
+      return wrong("{}: it has no iteration space", where());
+    }
+    const std::size_t maps = n.views ? n.views->size() : 0;
+    if (ranked && std::holds_alternative<View>(n.op->form) && maps < n.out.size()) {
+      return wrong("{}: it has maps for {} of {} results", where(), maps, n.out.size());
+    }
     return {};
   }
 

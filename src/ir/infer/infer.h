@@ -13,7 +13,7 @@
 
 namespace frazil {
 
-/// What a type rule finds for a node.
+/// The types, values, constraints and maps that a type rule finds for a node.
 struct Inferred {
   struct Output {
     std::optional<Type> type;
@@ -104,7 +104,7 @@ class InferCx {
   NodeId id() const { return id_; }
   /// The type that the rule has found for output i; nullopt before it has, or where the output is not wanted.
   const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
-  /// What the rule has found, once.
+  /// Moves out what the rule has found.
   Inferred take() { return std::move(found_); }
   /// Forgets what the rule has found, and its assumptions.
   void forget();
@@ -141,11 +141,11 @@ class RegionCx : public InferCx {
   Dim flow_extent(std::size_t output, int axis);
   /// The condition that types assume for an If without a choice.
   std::int64_t first_condition() const { return graph_.choices().then_branch ? 1 : 0; }
-  /// Whether a param was widened; the caller of the rule then infers the bodies again.
+  /// Returns whether a param was widened; the caller of the rule then infers the bodies again.
   bool widens() const { return !found_.params.empty(); }
 
  private:
-  /// With what the rule has found.
+  /// The type of a param or result of a body, as the rule has widened it.
   const Type& type_now(Value v) const;
 };
 

@@ -75,7 +75,7 @@ struct ViewMap {
   int axis = 0;               ///< concat
 };
 
-/// Whether `holds` is true of every Dim.
+/// Returns whether `holds` is true of every Dim.
 bool all_dims(const Space& space, auto&& holds) {
   const auto of_index = [&](const Ix& ix) {
     return holds(ix.offset) && std::ranges::all_of(ix.terms, [&](const auto& term) { return holds(term.second); });
