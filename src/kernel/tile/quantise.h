@@ -7,6 +7,9 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
+/// Bytes, with as many lanes as F32v.
+using I8q = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
+
 /// round(x / scale) + zero within the limits of i8 or u8, 0 for NaN, with the bits of these operations one by one.
 template <bool kSigned>
 class Quantiser {
@@ -56,10 +59,9 @@ class Quantiser {
 #endif
     F32v y[N];
     run(x, y);
-    using Bytes = std::int8_t __attribute__((vector_size(kLanes<F32v>)));
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) {
-      const auto whole = __builtin_convertvector(__builtin_convertvector(y[v], I32v), Bytes);
+      const auto whole = __builtin_convertvector(__builtin_convertvector(y[v], I32v), I8q);
       store(static_cast<std::int8_t*>(to) + v * kLanes<F32v>, whole);
     }
   }
