@@ -120,13 +120,13 @@ TEST_P(NhwcTest, Tiles) {
   for (const ConvParams& p : nhwc_cases()) {
     for (const bool whole : {false, true}) {
       const NhwcConv conv{p, true};
-      struct Seen {
+      struct SeenTile {
         std::vector<int> at;
         int64_t cols;
         bool whole;
       } seen{std::vector<int>(at(p.batch * p.out_h * p.out_w * p.out_c)), p.out_c, whole};
       const TileCallback on_tile{[](void* context, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
-                                   auto& s = *static_cast<Seen*>(context);
+                                   auto& s = *static_cast<SeenTile*>(context);
                                    EXPECT_TRUE(!s.whole || (col0 == 0 && col1 == s.cols));
                                    for (int64_t r = row0; r < row1; ++r)
                                      for (int64_t c = col0; c < col1; ++c) ++s.at[at(r * s.cols + c)];
