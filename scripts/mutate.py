@@ -196,7 +196,7 @@ def one_by_one():
     by_folder = collections.defaultdict(list)
     for name in GROUPS:
         for path in sources_of(name):
-            by_folder[path.parent].append(path)
+            by_folder[next(f for f in path.parents if (f / "CMakeLists.txt").exists())].append(path)
     return "".join(
         f"cmake_language(DEFER CALL set_source_files_properties {' '.join(map(str, paths))}"
         f" DIRECTORY {folder} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\n"

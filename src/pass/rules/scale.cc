@@ -96,16 +96,22 @@ Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
   return same ? own : Channels{};
 }
 
+/// A node behind another one, and the channels of that.
+struct Nested {
+  Pair pair;
+  Channels inner;
+};
 template <const auto& Inner>
-std::optional<Pair> behind(const Site& s) {
+std::optional<Nested> behind(const Site& s) {
   const auto pair = pair_of(s, Inner);
-  return pair && same_channels(s, *pair, *pair->inner).values != nullptr ? pair : std::nullopt;
+  const Channels inner = pair ? same_channels(s, *pair, *pair->inner) : Channels{};
+  return inner.values != nullptr ? std::optional(Nested{*pair, inner}) : std::nullopt;
 }
 
 /// (x * a) * c, or (x + b) + c.
 template <const auto& Op, const auto& F>
-Expr join(const Site& s, const Pair& pair, Builder& to) {
-  const Channels inner = same_channels(s, pair, *pair.inner);
+Expr join(const Site&, const Nested& nested, Builder& to) {
+  const auto& [pair, inner] = nested;
   auto both = joined(*inner.values, *pair.own.values, F);
   if (!both) return {};
   return Op(Expr{&to, pair.inner->in[inner.other]}, to.constant(std::move(*both)));
@@ -123,8 +129,8 @@ Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
 }
 
 /// (x + b) * c.
-Expr distribute(const Site& s, const Pair& pair, Builder& to) {
-  const Channels inner = same_channels(s, pair, *pair.inner);
+Expr distribute(const Site& s, const Nested& nested, Builder& to) {
+  const auto& [pair, inner] = nested;
   auto offset = joined(*inner.values, *pair.own.values, kTimes);
   if (!offset) return {};
   const Expr scaled = scaled_by(s, pair, pair.inner->in[inner.other], to);  // reads constants before one is added
