@@ -36,11 +36,9 @@ class GraphWriter {
   /// The first `count` elements of an integer tensor as backed symbols, which are read at run time. `whole`: it has no
   /// more, and the symbols are its known value.
   std::vector<Dim> name_elements(Value value, std::int64_t count, bool whole) const;
-  /// Records that the unbacked symbols among the extents of `type` that have no origin are extents of `value`.
-  void adopt_symbols(Value value, const Type& type) const;
 
-  void set_type(Value value, Type type) const;
-  void set_known_value(Value value, std::vector<Dim> known) const;
+  /// Sets the type of a param, whose known value is forgotten.
+  void set_type(Value param, Type type) const;
   /// Writes what a type rule found for a node.
   void set(NodeId node, Inferred found) const;
   /// Gives a node what inference found for `like` of `from`, with as many results, in which no symbol is a value's own.
@@ -60,6 +58,8 @@ class GraphWriter {
  private:
   Value add_value(Type type, ValueDef def) const;
   Dim element_symbol(Value value, std::int64_t index) const;
+  /// Records that the unbacked symbols among the extents of `type` that have no origin are extents of `value`.
+  void adopt_symbols(Value value, const Type& type) const;
 
   Graph& graph_;
   GraphTables& tables_;
