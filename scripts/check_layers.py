@@ -61,8 +61,8 @@ def fault(layer, line):
 
 def declares_outside(layer, path, text):
     """True where a layer with a namespace of its own puts names into frazil; types of others may be declared there."""
-    entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
-    if entry or layer in (*VOCABULARY, PUBLIC):
+    is_entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
+    if is_entry or layer in (*VOCABULARY, PUBLIC):
         return False
     return any(not FORWARD.fullmatch(block[1]) for block in OUTER.finditer(text))
 

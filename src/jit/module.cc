@@ -4,7 +4,7 @@
 #include "code_version.h"
 #include "jit/compiler.h"
 
-/// What exec/native/backend.h looks up in this module.
+/// The symbol that exec/native/backend.h looks up in this module.
 extern "C" [[gnu::visibility("default")]] const frazil::code::NativeModule FRAZIL_NATIVE_MODULE;
 const frazil::code::NativeModule FRAZIL_NATIVE_MODULE{.version = "LLVM " LLVM_VERSION_STRING,
                                                       .compile = &frazil::jit::compile,

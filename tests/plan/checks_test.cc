@@ -6,7 +6,7 @@
 #include "plan/lower/make_plan.h"
 #include "suite/tiers.h"
 
-// What inference cannot decide is checked once in each run.
+// A condition that inference cannot decide is checked once in each run.
 namespace frazil::test {
 namespace {
 

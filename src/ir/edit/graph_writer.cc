@@ -88,8 +88,8 @@ std::vector<Dim> GraphWriter::name_elements(Value v, std::int64_t count, bool wh
   if (whole) {
     std::vector<Dim> dims;
     for (std::int64_t k = 0; k < count; ++k) dims.push_back(element_symbol(v, k));
-    // Without elements no known value would refer to v, and its producer would count as shape arithmetic that need not
-    // run.
+    // An empty known value refers to no element of v: the planner would take v's producer for shape arithmetic, and
+    // leave it out.
     if (!dims.empty()) value(v).known = dims;
     return dims;
   }

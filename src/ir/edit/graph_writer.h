@@ -41,7 +41,7 @@ class GraphWriter {
   void set_type(Value param, Type type) const;
   /// Writes what a type rule found for a node.
   void set(NodeId node, Inferred found) const;
-  /// Gives a node what inference found for `like` of `from`, with as many results, in which no symbol is a value's own.
+  /// Gives a node what inference found for node `like` of `from`, which has as many results and no symbol of its own.
   void set_like(NodeId node, const Graph& from, const Node& like) const;
   /// Makes room for a graph as large as `like`.
   void reserve(const Graph& like) const;

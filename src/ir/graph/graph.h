@@ -41,9 +41,8 @@ struct Node {
   std::string name;          ///< given by the user: ONNX node name or source line; may be empty
   std::uint32_t stable = 0;  ///< kept by patches and fusion; unique in the graph
   std::vector<Constraint> constraints;
-  std::shared_ptr<const Space> space;  ///< of a Contraction whose operands' ranks are known
-  std::shared_ptr<const std::vector<ViewMap>>
-      views;  ///< of a View whose operands' ranks are known: one for each output
+  std::shared_ptr<const Space> space;                 ///< of a Contraction of operands of known ranks
+  std::shared_ptr<const std::vector<ViewMap>> views;  ///< of a View of such operands: one for each output
 
   template <class A>
   const A& attributes() const {

@@ -15,6 +15,9 @@ ScalarTape tape_of(const Graph& graph, NodeId id, Elem result) {
   return rec.finish(std::get<Contraction>(node.op->form).body(operands, node.attrs.get()));
 }
 
-ScalarTape tape_of(const Graph& graph, NodeId id) { return tape_of(graph, id, graph.type(graph.node(id).out[0]).elem); }
+ScalarTape tape_of(const Graph& graph, NodeId id) {
+  const Value first = graph.node(id).out[0];  // absent where a contraction has other results alone
+  return tape_of(graph, id, first ? graph.type(first).elem : Elem::f32);
+}
 
 }  // namespace frazil

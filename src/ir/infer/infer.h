@@ -150,13 +150,13 @@ class RegionCx : public InferCx {
 };
 
 /// Infers the types of a node whose inputs are typed: checks the ports, applies the rule of its form, and writes what
-/// it finds. For a Region all bodies must have been inferred.
+/// it finds. Regions are inferred by their builder.
 Status infer_node(Graph& graph, NodeId node);
 
 /// The scalar program of an Elementwise or Contraction node: loads in compute types; for Elementwise, the result is
 /// cast to the compute type of the output.
 ScalarTape tape_of(const Graph& graph, NodeId id);
-/// The same while the type of the result is being inferred: it has element type `result`.
+/// The same while the type of the result is being inferred: an Elementwise result has element type `result`.
 ScalarTape tape_of(const Graph& graph, NodeId id, Elem result);
 
 }  // namespace frazil

@@ -28,8 +28,8 @@ using TileFn = void (*)(void* out, const void* const* in, std::size_t n);
 ///   integers: neg, abs, sign, lnot, add, sub, mul, div, mod, fmod, pow, min, max, land, lor, lxor, shl, shr, lt, le,
 ///     eq, select;
 ///   floats: all but lnot, land, lor, lxor, shl, shr.
-/// In addition to base/value/scalar_op.h: a negative shift count counts as too large; shr of a signed type is
-/// arithmetic; a zero result of mod on floats has the divisor's sign.
+/// In addition to base/value/scalar_op.h: a negative shift count is treated as one that is too large; shr of a signed
+/// type is arithmetic; a zero result of mod on floats has the divisor's sign.
 TileFn tile_fn(ScalarOp op, Elem elem, unsigned scalar_mask);
 
 /// in[0] holds n elements of `from`, out receives n of `to`; the same types as for tile_fn, and f16 and bf16 from and

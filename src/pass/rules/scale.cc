@@ -96,7 +96,7 @@ Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
   return same ? own : Channels{};
 }
 
-/// A node behind another one, and the channels of that.
+/// A node that reads another one, `pair.inner`, and the channels of that.
 struct Nested {
   Pair pair;
   Channels inner;

@@ -308,7 +308,7 @@ struct Rotary {
 
 /// Folds over an iteration space (ir/op/space.h), of any strides and element types that tiles have. Numbers of the
 /// space come with the step, in its domain: the extents of the axes; then for each index that an operand is read with,
-/// and for what `report` tells, the offset and a factor for each axis that is named.
+/// and for `report`, the offset and a factor for each axis that is named.
 struct Contraction {
   static constexpr std::string_view kName = "contraction";
   using Index = std::vector<std::int32_t>;  ///< the axes that it is made of
