@@ -130,7 +130,8 @@ bool overhead(const OverheadArguments& arguments) {
   if (arguments.wants("shapes")) json["unseen_shapes"] = unseen_shapes(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("stream")) json["stream"] = shape_stream(scratch_dir(), arguments.timing.rounds);
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
-  if (arguments.wants("edit")) json["edit"] = edited_graph(model_file(arguments.folder, "bert_base", false), 5);
+  if (arguments.wants("edit"))
+    json["edit"] = edited_graph(model_file(arguments.folder, "bert_base", false), arguments.timing.rounds);
   if (arguments.wants("live")) json["live"] = live_edits(model_file(arguments.folder, "bert_base", false), 9, 100);
   if (arguments.wants("live")) json["edits_under_load"] = edits_under_load(10000, 4);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());

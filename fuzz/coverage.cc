@@ -12,7 +12,7 @@ Coverage& Coverage::global() {
 }
 
 void Coverage::count(const Graph& graph, std::uint64_t Count::* what) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) ++(counts_[graph.node(NodeId{n}).op].*what);
+  for (const NodeId n : graph.nodes()) ++(counts_[graph.node(n).op].*what);
 }
 
 std::string Coverage::table() const {

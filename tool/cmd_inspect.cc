@@ -36,11 +36,9 @@ struct Contents {
 Contents contents_of(const Graph& graph) {
   Contents c;
   c.blocks = graph.block_count();
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (const NodeId id : graph.block(BlockId{b}).nodes) {
-      ++c.nodes;
-      ++c.operators[std::string(graph.node(id).op->name)];
-    }
+  for (const NodeId id : graph.nodes()) {
+    ++c.nodes;
+    ++c.operators[std::string(graph.node(id).op->name)];
   }
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
     if (const Constant* constant = graph.constant(Value{v})) {
@@ -81,14 +79,12 @@ Json json_of_notes(const Notes& notes) {
 /// Notes of nodes that still exist.
 Json node_notes(const Graph& graph) {
   Json json = Json::array();
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (const NodeId id : graph.block(BlockId{b}).nodes) {
-      const auto found = graph.info->nodes.find(graph.node(id).stable);
-      if (found == graph.info->nodes.end()) continue;
-      Json entry = json_of_notes(found->second);
-      entry["node"] = graph.node(id).name;
-      json.push_back(std::move(entry));
-    }
+  for (const NodeId id : graph.nodes()) {
+    const auto found = graph.info->nodes.find(graph.node(id).stable);
+    if (found == graph.info->nodes.end()) continue;
+    Json entry = json_of_notes(found->second);
+    entry["node"] = graph.node(id).name;
+    json.push_back(std::move(entry));
   }
   return json;
 }

@@ -150,7 +150,7 @@ std::string numerics_of(const OpDef& op) {
   if (!parts) return "its parts'";
   const Graph& graph = *parts ? **parts : *call;
   Numerics worst = Numerics::exact;
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) worst = std::max(worst, of_node(graph, NodeId{n}));
+  for (const NodeId n : graph.nodes()) worst = std::max(worst, of_node(graph, n));
   return std::string(name_of(worst));
 }
 

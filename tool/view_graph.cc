@@ -164,14 +164,12 @@ std::string node_id(NodeId node) { return fmt::format("n{}", node.id); }
 Json graph_json(const debug::Sites& sites) { return GraphWriter(sites).write(); }
 
 Origins::Origins(const Graph& graph) {
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (const NodeId id : graph.block(BlockId{b}).nodes) {
-      const Node& node = graph.node(id);
-      by_stable_.emplace(node.stable, id);
-      if (node.name.empty()) continue;
-      const auto [at, is_new] = by_name_.try_emplace(node.name, id);
-      if (!is_new) at->second.reset();
-    }
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    by_stable_.emplace(node.stable, id);
+    if (node.name.empty()) continue;
+    const auto [at, is_new] = by_name_.try_emplace(node.name, id);
+    if (!is_new) at->second.reset();
   }
 }
 

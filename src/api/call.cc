@@ -319,8 +319,8 @@ const Registry::Impl& Access::registry() { return *Registry::instance().impl_; }
 void register_call() { OpRegistry::global().add(definition()); }
 
 void check_calls(const Graph& graph) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    if (graph.node(NodeId{n}).op == &definition()) check_call(graph, NodeId{n});
+  for (const NodeId n : graph.nodes()) {
+    if (graph.node(n).op == &definition()) check_call(graph, n);
   }
 }
 

@@ -41,12 +41,13 @@ class NodesByKey {
  public:
   explicit NodesByKey(const Graph& graph) : graph_(graph) {
     std::unordered_map<std::string_view, int> uses;
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) ++uses[graph.node(NodeId{n}).name];
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-      const Node& node = graph.node(NodeId{n});
+    keys_.resize(graph.node_count());
+    for (const NodeId n : graph.nodes()) ++uses[graph.node(n).name];
+    for (const NodeId n : graph.nodes()) {
+      const Node& node = graph.node(n);
       const bool named = !node.name.empty() && uses[node.name] == 1;
-      keys_.push_back(named ? "=" + node.name : fmt::format("#{}", node.stable));
-      ids_.emplace(keys_.back(), NodeId{n});
+      keys_[n.id] = named ? "=" + node.name : fmt::format("#{}", node.stable);
+      ids_.emplace(keys_[n.id], n);
     }
   }
   const Graph& graph() const { return graph_; }
@@ -118,17 +119,16 @@ std::string diff(const Model& from, const Model& to) {
 std::string diff_dot(const Model& from, const Model& to) {
   const NodesByKey before(*Access::impl(from).graph), after(*Access::impl(to).graph);
   DotMarks marks;
-  for (std::uint32_t n = 0; n < after.graph().node_count(); ++n) {
-    const NodeId id{n};
+  for (const NodeId id : after.graph().nodes()) {
     const auto was = before.find(after.key(id));
     if (!was) {
-      marks.colors.emplace(n, "palegreen");
+      marks.colors.emplace(id.id, "palegreen");
     } else if (before.content(*was) != after.content(id)) {
-      marks.colors.emplace(n, "gold");
+      marks.colors.emplace(id.id, "gold");
     }
   }
-  for (std::uint32_t n = 0; n < before.graph().node_count(); ++n) {
-    if (!after.find(before.key(NodeId{n}))) marks.removed.push_back(title(before.graph().node(NodeId{n})));
+  for (const NodeId n : before.graph().nodes()) {
+    if (!after.find(before.key(n))) marks.removed.push_back(title(before.graph().node(n)));
   }
   return dot_of(after.graph(), marks);
 }

@@ -191,11 +191,9 @@ const std::vector<Port>& Model::outputs() const { return impl_->outputs; }
 std::vector<std::string> Model::operators() const {
   const Graph& graph = *impl_->graph;
   std::set<std::string> names;
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (const NodeId id : graph.block(BlockId{b}).nodes) {
-      const OpDef& op = *graph.node(id).op;
-      names.insert(op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name));
-    }
+  for (const NodeId id : graph.nodes()) {
+    const OpDef& op = *graph.node(id).op;
+    names.insert(op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name));
   }
   return {names.begin(), names.end()};
 }

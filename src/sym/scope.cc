@@ -95,6 +95,8 @@ std::optional<SymbolId> Scope::as_symbol(Dim d) const {
 }
 
 std::vector<SymbolId> Scope::symbols_of(Dim d) const {
+  if (d.is_const()) return {};
+  if (const auto symbol = as_symbol(d)) return {*symbol};
   std::vector<SymbolId> found;
   for (Dim x : impl_->reach(impl_->own(d)))
     if (const auto id = as_symbol(x)) found.push_back(*id);

@@ -68,8 +68,8 @@ TEST(PlanKeys, DifferWherePlansDo) {
       "graph g(%x: f32[N], %y: f32[M]) { %z = Concat(%y, %x) {axis = 0} return z = %z }",
       "graph g(%n: i64[], %x: f32[N]) { %y = Loop(%n, _, %x) body(%i, %on, %v) { %b = Exp(%v) yield %on, %b } "
       "return y = %y }",
-      "graph g(%n: i64[], %x: f32[N]) { %y = Loop(%n, _, %x) body(%i, %on, %v) { %b = Exp(%v) %c = Exp(%b) "
-      "%d = ReduceSum(%c) yield %on, %b } return y = %y }",
+      "graph g(%n: i64[], %x: f32[N]) { %y, %z = Loop(%n, _, %x) body(%i, %on, %v) { %b = Exp(%v) "
+      "%c = ReduceSum(%b) yield %on, %b, %c } return y = %y, z = %z }",
   };
   std::set<std::string> keys;
   for (const char* text : kGraphs) EXPECT_TRUE(keys.insert(key_of(text)).second) << text;

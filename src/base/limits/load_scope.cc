@@ -115,14 +115,8 @@ std::size_t GraphMemory::bytes() const noexcept {
   return current_scope == nullptr ? 0 : current_scope->counted() - std::min(before_, current_scope->counted());
 }
 
-std::size_t GraphMemory::keep() noexcept {
-  const std::size_t kept = bytes();
-  before_ += kept;
-  return kept;
-}
-
-void GraphMemory::release(std::size_t bytes) noexcept {
-  if (current_scope != nullptr) current_scope->release(bytes);
+GraphMemory::~GraphMemory() {
+  if (current_scope != nullptr) current_scope->release(bytes());
 }
 
 }  // namespace frazil

@@ -89,14 +89,12 @@ void count_graph_node(std::size_t bytes) noexcept;
 class GraphMemory {
  public:
   GraphMemory() noexcept;
-  ~GraphMemory() { release(bytes()); }
+  ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
-  /// What was made since then lives on.
-  std::size_t keep() noexcept;
-  /// A graph that was kept is freed.
-  static void release(std::size_t bytes) noexcept;
+  /// What was made so far lives on.
+  void keep() noexcept { before_ += bytes(); }
 
  private:
   std::size_t bytes() const noexcept;

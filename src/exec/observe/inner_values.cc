@@ -11,8 +11,8 @@ namespace {
 
 /// Output `output` of the node with this stable id.
 Value output_of(const Graph& graph, std::uint32_t stable, std::uint32_t output) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    const Node& node = graph.node(NodeId{n});
+  for (const NodeId n : graph.nodes()) {
+    const Node& node = graph.node(n);
     if (node.stable == stable && output < node.out.size()) return node.out[output];
   }
   return {};

@@ -54,7 +54,8 @@ NodeId GraphWriter::add_node(const OpDef& op, std::vector<Value> inputs, Attrs a
 void GraphWriter::add_body(NodeId region, std::size_t params) const {
   const BlockId body{static_cast<std::uint32_t>(tables_.blocks.size())};
   count_graph_bytes(sizeof(Block));
-  tables_.blocks.push_back({.parent = node(region).parent, .owner = region, .params = {}, .nodes = {}, .results = {}});
+  tables_.blocks.push_back(
+      {.parent = graph_.node(region).parent, .owner = region, .params = {}, .nodes = {}, .results = {}});
   for (std::size_t k = 0; k < params; ++k) {
     const Value v = add_value({}, {ValueDef::Kind::param, body.id, static_cast<std::uint32_t>(k)});
     block(body).params.push_back(v);
@@ -63,10 +64,10 @@ void GraphWriter::add_body(NodeId region, std::size_t params) const {
 }
 
 void GraphWriter::add_results(NodeId id, const std::vector<bool>& wanted) const {
+  std::vector<Value>& out = node(id).out;
+  out.resize(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    Value v;
-    if (wanted[i]) v = add_value({}, {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)});
-    node(id).out.push_back(v);
+    if (wanted[i]) out[i] = add_value({}, {ValueDef::Kind::node, id.id, static_cast<std::uint32_t>(i)});
   }
 }
 
@@ -147,11 +148,38 @@ void GraphWriter::set_like(NodeId id, const Graph& from, const Node& like) const
   n.views = like.views;
 }
 
-void GraphWriter::reserve(const Graph& like) const {
-  tables_.values.reserve(like.tables_.values.size());
-  tables_.nodes.reserve(like.tables_.nodes.size());
-  tables_.blocks.reserve(like.tables_.blocks.size());
-  tables_.constants.reserve(like.tables_.constants.size());
+void GraphWriter::remove(NodeId id) const {
+  std::vector<NodeId> work{id};
+  const auto unname = [this](Value v) {
+    if (v && !graph_.value_name(v).empty()) value(v).name.clear();
+  };
+  while (!work.empty()) {
+    const NodeId n = work.back();
+    work.pop_back();
+    std::erase_if(tables_.assumptions, [&](const Assumption& a) { return a.node == n; });
+    std::ranges::for_each(graph_.node(n).out, unname);
+    for (const BlockId b : graph_.node(n).blocks) {
+      std::ranges::for_each(block(b).params, unname);
+      work.insert(work.end(), block(b).nodes.begin(), block(b).nodes.end());
+      block(b).nodes.clear();
+      block(b).results.clear();
+    }
+  }
+}
+
+void GraphWriter::remove_unused_constants() const {
+  std::vector<bool> used(graph_.value_count());
+  const auto use = [&](Value v) {
+    if (v) used[v.id] = true;
+  };
+  for (const NodeId n : graph_.nodes()) std::ranges::for_each(graph_.node(n).in, use);
+  for (const Block& b : tables_.blocks) std::ranges::for_each(b.results, use);
+  for (std::uint32_t v = 0; v < used.size(); ++v) {
+    if (used[v] || graph_.constant({v}) == nullptr) continue;
+    tables_.constants.write(graph_.def({v}).owner).tensor = {};
+    value({v}).name.clear();
+    value({v}).known.reset();
+  }
 }
 
 void GraphWriter::forget(NodeId id) const {
@@ -180,10 +208,10 @@ void GraphWriter::rollback(BlockId b, const Mark& m) const {
     auto& nodes = block(b).nodes;
     while (!nodes.empty() && nodes.back().id >= m.nodes) nodes.pop_back();
   }
-  tables_.values.resize(m.values);
-  tables_.nodes.resize(m.nodes);
+  tables_.values.truncate(m.values);
+  tables_.nodes.truncate(m.nodes);
   tables_.blocks.resize(m.blocks);
-  tables_.constants.resize(m.constants);
+  tables_.constants.truncate(m.constants);
   std::erase_if(tables_.assumptions, [&](const Assumption& a) { return a.node.id >= m.nodes; });
   for (auto s = static_cast<SymbolId>(m.symbols); s < tables_.scope.symbol_count(); ++s) {
     if (const auto o = graph_.origin(s); o && o->value.id >= m.values) tables_.origins.erase(s);

@@ -16,9 +16,9 @@ class GraphWriter {
   explicit GraphWriter(Graph& graph) : graph_(graph), tables_(graph.tables_) {}
 
   GraphTables* operator->() const { return &tables_; }
-  Node& node(NodeId id) const { return tables_.nodes[id.id]; }
+  Node& node(NodeId id) const { return tables_.nodes.write(id.id); }
   Block& block(BlockId id) const { return tables_.blocks[id.id]; }
-  GraphTables::ValueRow& value(Value v) const { return tables_.values[v.id]; }
+  GraphTables::ValueRow& value(Value v) const { return tables_.values.write(v.id); }
 
   Value add_input(std::string_view name, Type type, Tensor default_value) const;
   Value add_constant(Tensor tensor, std::string_view name) const;
@@ -29,7 +29,11 @@ class GraphWriter {
   /// Gives a node its results, without types; `wanted[k]` false omits result k.
   void add_results(NodeId node, const std::vector<bool>& wanted) const;
   /// Puts a node at the end of its block.
-  void place(NodeId node) const { block(this->node(node).parent).nodes.push_back(node); }
+  void place(NodeId node) const { block(graph_.node(node).parent).nodes.push_back(node); }
+  /// Forgets the names and bodies of a node that no block lists any more, and its assumptions.
+  void remove(NodeId node) const;
+  /// Frees the constants that no node and no result uses.
+  void remove_unused_constants() const;
 
   /// An unbacked symbol that belongs to `block`.
   Dim unbacked(BlockId block, Bounds bounds = {}) const;
@@ -43,8 +47,6 @@ class GraphWriter {
   void set(NodeId node, Inferred found) const;
   /// Gives a node what inference found for node `like` of `from`, which has as many results and no symbol of its own.
   void set_like(NodeId node, const Graph& from, const Node& like) const;
-  /// Makes room for a graph as large as `like`.
-  void reserve(const Graph& like) const;
   /// Forgets what was found for a node that is inferred again.
   void forget(NodeId node) const;
 

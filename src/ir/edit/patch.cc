@@ -317,11 +317,14 @@ struct Uses {
 /// Infers the types of what was edited in place, and what follows from them.
 class EditCopier : public Rewriter {
  public:
-  explicit EditCopier(const std::unordered_set<std::uint32_t>& edited) : edited_(edited) {}
+  /// `moves`: nodes are in other blocks than those in which they were inferred.
+  EditCopier(const std::unordered_set<std::uint32_t>& edited, bool moves) : edited_(edited), moves_(moves) {}
+  bool keeps_rows() const override { return !moves_; }
   bool keeps_types(NodeId node) const override { return !edited_.contains(node.id); }
 
  private:
   const std::unordered_set<std::uint32_t>& edited_;
+  bool moves_;
 };
 
 /// Removes unused nodes and outputs; an error when one of them is used.
@@ -346,12 +349,15 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
   }
   for (const auto& [id, index] : outputs) {
     FRAZIL_CHECK(check(id, graph.node(id).out[index], index));
-    std::vector<Value>& out = GraphWriter(graph).node(id).out;
+    const GraphWriter write(graph);
+    std::vector<Value>& out = write.node(id).out;
+    if (out[index]) write.value(out[index]).name.clear();
     out[index] = {};
     if (std::ranges::none_of(out, [](Value v) { return static_cast<bool>(v); })) {
       return fail(Code::bad_model, "{} would have no output left", graph.describe(id));
     }
   }
+  for (const NodeId id : nodes) GraphWriter(graph).remove(id);
   return {};
 }
 
@@ -360,20 +366,21 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
 void Patch::State::redirect_uses() {
   InnerUses kept;
   for (const PatchSink& sink : sinks) kept.add(old, edit.block(edit.node(sink.region).blocks[sink.body]).results);
-  const auto redirect = [&](Value& v, auto user) {
+  const auto redirected = [&](Value v, auto user) {
     const auto it = replaced.find(v);
-    if (it == replaced.end() || kept.has(user, v)) return false;
-    v = it->second;
-    return true;
+    return it == replaced.end() || kept.has(user, v) ? v : it->second;
   };
-  for (std::uint32_t n = 0; n < old.node_count(); ++n) {
-    for (Value& v : GraphWriter(edit).node({n}).in) {
-      if (redirect(v, NodeId{n})) edited.insert(n);
+  for (const NodeId n : old.nodes()) {
+    for (std::size_t i = 0; i < edit.node(n).in.size(); ++i) {
+      const Value v = edit.node(n).in[i], now = redirected(v, n);
+      if (now == v) continue;
+      GraphWriter(edit).node(n).in[i] = now;
+      edited.insert(n.id);
     }
   }
   for (std::uint32_t b = 0; b < old.block_count(); ++b) {
     std::vector<Value>& results = GraphWriter(edit).block({b}).results;
-    for (Value& v : std::span(results).first(b == 0 ? old_results : results.size())) redirect(v, BlockId{b});
+    for (Value& v : std::span(results).first(b == 0 ? old_results : results.size())) v = redirected(v, BlockId{b});
   }
 }
 
@@ -417,7 +424,8 @@ Result<Graph> Patch::commit() && {
     for (const PatchSink& sink : s.sinks) FRAZIL_CHECK(sink_nodes(s.edit, sink));
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
-    EditCopier copier(s.edited);
+    const auto inside = [&](const PatchPlace& p) { return p.block != Graph::kMain; };
+    EditCopier copier(s.edited, !s.sinks.empty() || std::ranges::any_of(places, inside));
     FRAZIL_TRY(Graph made, rebuild(s.edit, copier));
     if (made.assumptions().empty()) return made;
     // Types may have relied on an assumption of a node that is elsewhere now.

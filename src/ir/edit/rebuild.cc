@@ -5,6 +5,7 @@
 
 #include "base/limits/load_scope.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/inference.h"
 #include "ir/op/space.h"
 
 namespace frazil {
@@ -12,21 +13,27 @@ namespace frazil {
 /// State of rewriting one block.
 struct RebuildFrame {
   BlockId from;
-  BlockId to;
+  BlockId to;                     ///< equal to `from` where nodes keep their rows
   NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
   bool spliced = false, again = false;  ///< replaces region_from; entered again
 };
 
-/// Keeps stable ids and metadata.
+/// Keeps stable ids and metadata. Nodes that nothing happens to keep their rows and handles; in a graph that is written
+/// from nothing, all nodes are copied: types may follow other assumptions, or other positions of nodes.
 class Rebuilder {
  public:
-  Rebuilder(const Graph& from, Rewriter& rewriter)
-      : from_(from), rewriter_(rewriter), write_(to_), map_(from.value_count()) {
+  enum class Rows : std::uint8_t { kept, copied };
+
+  Rebuilder(const Graph& from, Rewriter& rewriter, Rows rows)
+      : from_(from), rewriter_(rewriter), keeps_(rows == Rows::kept), write_(to_), map_(from.value_count()) {
+    if (keeps_) {
+      to_ = from;
+      return;
+    }
     to_.name = from.name;
     to_.info = from.info;
-    write_.reserve(from);
     write_->scope = from.scope();
     write_->next_stable = from.next_stable();
     write_->choices = from.choices();
@@ -39,14 +46,8 @@ class Rebuilder {
 
   Result<Graph> run() {
     rewriter_.begin(from_, [this](Value v) { return is_written(v) ? mapped(v) : Value{}; });
-    Builder main(to_);
-    for (std::size_t i = 0; i < from_.main().params.size(); ++i) {
-      const Value v = from_.main().params[i];
-      Type type = rewriter_.input_type(from_, i, main);
-      const Tensor* const given = type == from_.type(v) ? from_.input_default(i) : nullptr;
-      map_[v.id] = main.input(from_.input_names()[i], std::move(type), given != nullptr ? *given : Tensor()).value;
-    }
-    stack_.push_back({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
+    for (std::size_t i = 0; i < from_.main().params.size(); ++i) input(i);
+    push({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
     while (!stack_.empty()) {
       RebuildFrame& f = stack_.back();
       const auto& nodes = from_.block(f.from).nodes;
@@ -56,31 +57,58 @@ class Rebuilder {
         FRAZIL_CHECK(end_block());
       }
     }
+    if (keeps_) write_.remove_unused_constants();
     return std::move(to_);
   }
 
  private:
+  void input(std::size_t i) {
+    const Value v = from_.main().params[i];
+    Builder main(to_);
+    Type type = rewriter_.input_type(from_, i, main);
+    const bool same = type == from_.type(v);
+    if (!keeps_) {
+      const Tensor* const given = same ? from_.input_default(i) : nullptr;
+      map_[v.id] = main.input(from_.input_names()[i], std::move(type), given != nullptr ? *given : Tensor()).value;
+      return;
+    }
+    map_[v.id] = v;
+    if (same) return;
+    write_.set_type(v, std::move(type));
+    write_->input_defaults[i] = {};
+  }
+
+  /// True where nodes of the frame's block keep their rows.
+  bool keeps(const RebuildFrame& f) const { return keeps_ && f.from == f.to; }
+
+  void push(const RebuildFrame& f) {
+    if (keeps(f)) write_.block(f.to).nodes.clear();
+    stack_.push_back(f);
+  }
+
   bool is_written(Value old) const { return old && (map_[old.id] || from_.constant(old) != nullptr); }
 
   Value mapped(Value old) {
     if (!old) return old;
-    if (!map_[old.id]) {
+    if (!map_[old.id] && keeps_) {
+      map_[old.id] = old;
+    } else if (!map_[old.id]) {
       const Constant* c = from_.constant(old);
       Builder main(to_);
       map_[old.id] = main.constant(c->tensor, from_.value_name(old)).value;
     }
-    return rewriter_.redirect(old, map_[old.id]);
+    return map_[old.id];
   }
 
   std::vector<Value> mapped(std::span<const Value> old) {
-    std::vector<Value> now;
-    for (Value v : old) now.push_back(mapped(v));
+    std::vector<Value> now(old.size());
+    std::ranges::transform(old, now.begin(), [this](Value v) { return mapped(v); });
     return now;
   }
 
   static std::vector<bool> wanted(const Node& node) {
-    std::vector<bool> w;
-    for (Value v : node.out) w.push_back(static_cast<bool>(v));
+    std::vector<bool> w(node.out.size());
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<bool>(node.out[i]);
     return w;
   }
 
@@ -97,7 +125,10 @@ class Rebuilder {
     FRAZIL_CHECK(check_load());
     const Node& node = from_.node(id);
     const bool pinned = assumes(id);
-    if (!pinned && rewriter_.drops(from_, id)) return {};
+    if (!pinned && rewriter_.drops(from_, id)) {
+      if (keeps(f)) write_.remove(id);
+      return {};
+    }
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
     if (!node.blocks.empty()) return region(f, id, std::move(inputs));
@@ -120,6 +151,12 @@ class Rebuilder {
         if (maker && maker->id >= first) write_.node(*maker).stable = node.stable;
       }
       bind_outputs(node, *replaced);
+      if (keeps(f)) write_.remove(id);
+      return {};
+    }
+    if (keeps(f)) {
+      FRAZIL_CHECK(keep_node(id, std::move(inputs)));
+      rewriter_.copied(to_, id);
       return {};
     }
     FRAZIL_TRY(const NodeId made, copy_node(id, builder, std::move(inputs)));
@@ -127,6 +164,27 @@ class Rebuilder {
     if (!f.again) write_.node(made).stable = node.stable;
     bind_outputs(node, to_.node(made).out);
     return {};
+  }
+
+  /// A node in its row: it gets its new inputs, and types again where they may differ.
+  Status keep_node(NodeId id, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    const bool same = std::ranges::equal(inputs, node.in);
+    const bool alike = rewriter_.keeps_types(id) && (same ? all_alike(node.in, inputs) : infers_alike(id, inputs));
+    if (!same) write_.node(id).in = std::move(inputs);
+    if (!alike) FRAZIL_CHECK(infer_node(to_, id));
+    write_.place(id);
+    keep_values(node.out);
+    return {};
+  }
+
+  /// Values of the old graph that are values of the new one.
+  void keep_values(std::span<const Value> values) {
+    for (const Value v : values) {
+      if (!v) continue;
+      map_[v.id] = v;
+      if (!rewriter_.keeps_elements(v) && !to_.value_name(v).empty()) write_.value(v).name.clear();
+    }
   }
 
   Result<NodeId> copy_node(NodeId id, Builder& builder, std::vector<Value> inputs) {
@@ -175,10 +233,7 @@ class Rebuilder {
   /// its own.
   bool infers_alike(NodeId id, std::span<const Value> inputs) {
     const Node& node = from_.node(id);
-    if (assumes(id)) return false;
-    for (std::size_t i = 0; i < node.in.size(); ++i) {
-      if (!is_alike(node.in[i], inputs[i])) return false;
-    }
+    if (assumes(id) || !all_alike(node.in, inputs)) return false;
     const auto settled = [this](Dim d) { return is_settled(d); };
     for (const Value v : node.out) {
       if (!v) continue;
@@ -194,9 +249,14 @@ class Rebuilder {
     return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
   }
 
+  bool all_alike(std::span<const Value> old, std::span<const Value> now) const {
+    return std::ranges::equal(old, now, [this](Value a, Value b) { return is_alike(a, b); });
+  }
+
   /// Types, elements that inference knows, and constants are the same.
   bool is_alike(Value old, Value now) const {
     if (!old || !now) return !old && !now;
+    if (&from_.type(old) == &to_.type(now)) return true;  // one row
     const std::vector<Dim>*was = from_.known_value(old), *is = to_.known_value(now);
     if (from_.type(old) != to_.type(now) || (was == nullptr) != (is == nullptr)) return false;
     if (was != nullptr && *was != *is) return false;
@@ -219,7 +279,10 @@ class Rebuilder {
   Status region(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
     Builder builder(to_, f.to);
     FRAZIL_TRY(const auto inlined, rewriter_.inlines(from_, id, builder, inputs));
-    if (inlined) return splice(f.to, id, *inlined, f.again);
+    if (inlined) {
+      if (keeps(f)) write_.remove(id);
+      return splice(f.to, id, *inlined, f.again);
+    }
     return open(f, id, std::move(inputs));
   }
 
@@ -232,7 +295,7 @@ class Rebuilder {
     const BlockId from = from_.node(id).blocks[inlined.splice->block];
     const auto& params = from_.block(from).params;
     for (std::size_t k = 0; k < params.size(); ++k) map_[params[k].id] = inlined.splice->params[k];
-    stack_.push_back({from, to, id, {}, inlined.splice->block, 0, true, again});
+    push({from, to, id, {}, inlined.splice->block, 0, true, again});
     return {};
   }
 
@@ -242,20 +305,51 @@ class Rebuilder {
     for (BlockId b : node.blocks) params.push_back(from_.block(b).params.size());
     Builder builder(to_, f.to);
     FRAZIL_CHECK(rewriter_.open(from_, id, builder, [this](Value v) { return mapped(v); }, inputs));
+    if (keeps(f)) return reopen(id, std::move(inputs));
     FRAZIL_TRY(const NodeId made, builder.open(*node.op, std::move(inputs), node.attrs, params, node.name));
     if (!f.again) write_.node(made).stable = node.stable;
     enter(id, made, 0, f.again);
     return {};
   }
 
+  /// A region in its row: params of its bodies are typed again where inputs differ.
+  Status reopen(NodeId id, std::vector<Value> inputs) {
+    const Node& node = from_.node(id);
+    const bool alike = rewriter_.keeps_types(id) && all_alike(node.in, inputs);
+    while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+    if (!std::ranges::equal(inputs, node.in)) write_.node(id).in = std::move(inputs);
+    if (!alike) {
+      FRAZIL_CHECK(check_inputs(to_, id));
+      for (std::size_t k = 0; k < node.blocks.size(); ++k) FRAZIL_CHECK(type_params(to_, id, k));
+    }
+    enter(id, id, 0, false);
+    return {};
+  }
+
+  /// Ends a region in its row: its types are inferred again where inputs, params or results of bodies differ.
+  Status reclose(NodeId id) {
+    const Node& node = from_.node(id);
+    bool alike = rewriter_.keeps_types(id) && all_alike(node.in, to_.node(id).in);
+    for (const BlockId b : node.blocks) {
+      alike = alike && all_alike(from_.block(b).params, to_.block(b).params) &&
+              all_alike(from_.block(b).results, to_.block(b).results);
+    }
+    if (!alike) FRAZIL_CHECK(infer_region(to_, id));
+    write_.place(id);
+    keep_values(node.out);
+    return {};
+  }
+
   void enter(NodeId old, NodeId made, std::size_t index, bool again) {
     const BlockId from = from_.node(old).blocks[index], to = to_.node(made).blocks[index];
     const auto &params = from_.block(from).params, &now = to_.block(to).params;
-    for (std::size_t k = 0; k < params.size(); ++k) {
+    const bool kept = keeps_ && from == to;
+    if (kept) keep_values(params);
+    for (std::size_t k = 0; k < params.size() && !kept; ++k) {
       map_[params[k].id] = now[k];
       if (rewriter_.keeps_elements(params[k])) write_.value(now[k]).name = from_.value_name(params[k]);
     }
-    stack_.push_back({from, to, old, made, index, 0, false, again});
+    push({from, to, old, made, index, 0, false, again});
   }
 
   Status end_block() {
@@ -282,6 +376,7 @@ class Rebuilder {
       enter(f.region_from, f.region_to, f.block_index + 1, f.again);
       return {};
     }
+    if (keeps(f)) return reclose(f.region_to);
     FRAZIL_CHECK(builder.close(f.region_to, wanted(node)));
     bind_outputs(node, to_.node(f.region_to).out);
     return {};
@@ -289,6 +384,7 @@ class Rebuilder {
 
   const Graph& from_;
   Rewriter& rewriter_;
+  const bool keeps_;  // rows
   Graph to_;
   GraphWriter write_;
   std::vector<Value> map_;
@@ -311,11 +407,14 @@ Choices choices_of(const Graph& graph) {
 
 Result<Graph> rebuild(const Graph& from, const Choices& choices) {
   Copier copier;
-  Rebuilder rebuilder(from, copier);
+  Rebuilder rebuilder(from, copier, Rebuilder::Rows::copied);
   rebuilder.choose(choices);
   return rebuilder.run();
 }
 
-Result<Graph> rebuild(const Graph& from, Rewriter& rewriter) { return Rebuilder(from, rewriter).run(); }
+Result<Graph> rebuild(const Graph& from, Rewriter& rewriter) {
+  const bool keeps = from.assumptions().empty() && rewriter.keeps_rows();
+  return Rebuilder(from, rewriter, keeps ? Rebuilder::Rows::kept : Rebuilder::Rows::copied).run();
+}
 
 }  // namespace frazil

@@ -13,6 +13,8 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
+  /// False: the graph is written from nothing.
+  virtual bool keeps_rows() const { return true; }
   /// False: the types of a node are inferred again although its inputs have not changed.
   virtual bool keeps_types(NodeId) const { return true; }
   /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
@@ -63,11 +65,11 @@ class Rewriter {
   virtual void copied(const Graph& /*to*/, NodeId /*copy*/) {}
   /// False when the new value of `old` is not equal to it; then it does not take its name.
   virtual bool keeps_elements(Value /*old*/) { return true; }
-  /// The value to use wherever `old` (copied to `now`) is used; for Patch.
-  virtual Value redirect(Value, Value now) { return now; }
 };
 
-/// Rewrites `from` through `rewriter`, and infers again the types that may differ. Names and stable ids are kept; nodes
+/// Rewrites `from` through `rewriter`, and infers again the types that may differ. Takes time for what changes, and a
+/// short step for each other node, which keeps its handle (graphs whose types assume something are written from
+/// nothing, see Rewriter::keeps_rows). Names and stable ids are kept; nodes
 /// that replace a node take its name, and the producer of its first result takes its stable id. A node at which types
 /// assume something (Assumption) is not dropped, and only nodes that assume the same replace it. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);

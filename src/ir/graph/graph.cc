@@ -11,7 +11,9 @@ Graph::Graph() { tables_.blocks.emplace_back(); }
 
 const Constant* Graph::constant(Value v) const {
   const ValueDef& d = def(v);
-  return d.kind == ValueDef::Kind::constant ? &tables_.constants[d.owner] : nullptr;
+  if (d.kind != ValueDef::Kind::constant) return nullptr;
+  const Constant& c = tables_.constants[d.owner];
+  return c.tensor.defined() ? &c : nullptr;
 }
 
 std::optional<NodeId> Graph::producer(Value v) const {

@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/value/shared_rows.h"
 #include "ir/graph/assumption.h"
 #include "ir/graph/attr.h"
 #include "ir/graph/handles.h"
@@ -83,7 +85,15 @@ struct ExtentOrigin {
   int axis = 0;
 };
 
-/// The tables of a Graph, which a GraphWriter writes. Handles are indices into them.
+/// What a type rule finds for a result.
+struct ResultType {
+  std::optional<Type> type;
+  std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
+};
+
+/// The tables of a Graph, which a GraphWriter writes. Handles are indices into them. Rows of values, nodes, blocks and
+/// constants that a rewrite has removed stay, so that handles keep their meaning: no block lists such nodes, and such
+/// blocks are empty.
 struct GraphTables {
   struct ValueRow {
     Type type;
@@ -93,10 +103,10 @@ struct GraphTables {
     std::vector<Dim> read;  ///< symbols of its first elements, where their number is assumed
   };
   Scope scope;
-  std::vector<ValueRow> values;
-  std::vector<Node> nodes;
+  SharedRows<ValueRow> values;
+  SharedRows<Node> nodes;
   std::vector<Block> blocks;
-  std::vector<Constant> constants;
+  SharedRows<Constant> constants;
   std::vector<std::string> input_names, output_names;
   std::vector<Tensor> input_defaults;
   std::unordered_map<SymbolId, ElementOrigin> origins;
@@ -115,10 +125,12 @@ struct GraphTables {
   std::optional<Inferring> inferring;
   /// The key of the next assumption of nodes that take the place of another graph's node; nullopt: their own.
   std::optional<AssumptionKey> next_key;
+  /// The types of composites by what they depend on: their bodies are expanded once for each key.
+  std::unordered_map<std::string, std::vector<ResultType>> composite_types;
 };
 
-/// Typed SSA with nested blocks over one value table and one symbol table. Copyable. Builder, Patch and rebuild() write
-/// it. Thread-safe for reading once it is built.
+/// Typed SSA with nested blocks over one value table and one symbol table. Copies share what they do not change.
+/// Builder, Patch and rebuild() write it. Thread-safe for reading once it is built.
 class Graph {
  public:
   Graph();
@@ -129,6 +141,9 @@ class Graph {
 
   static constexpr BlockId kMain{0};
   const Scope& scope() const { return tables_.scope; }
+  /// The nodes of all blocks, block by block; blocks inside a block come after it.
+  auto nodes() const { return tables_.blocks | std::views::transform(&Block::nodes) | std::views::join; }
+  /// Upper bounds of handles; the tables also hold removed rows.
   std::size_t value_count() const { return tables_.values.size(); }
   std::size_t node_count() const { return tables_.nodes.size(); }
   std::size_t block_count() const { return tables_.blocks.size(); }

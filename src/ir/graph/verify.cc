@@ -142,6 +142,7 @@ class TableCheck {
 
 class InferringCopier : public Rewriter {
  public:
+  bool keeps_rows() const override { return false; }
   bool keeps_types(NodeId) const override { return false; }
 };
 

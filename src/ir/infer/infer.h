@@ -15,11 +15,7 @@ namespace frazil {
 
 /// The types, values, constraints and maps that a type rule finds for a node.
 struct Inferred {
-  struct Output {
-    std::optional<Type> type;
-    std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
-  };
-  std::vector<Output> outputs;
+  std::vector<ResultType> outputs;
   std::vector<Constraint> constraints;
   std::shared_ptr<const Space> space;
   std::shared_ptr<const std::vector<ViewMap>> views;
@@ -87,6 +83,8 @@ class InferCx {
   void out_space(Space space);
   void out_views(std::vector<ViewMap> views);
   void add_constraints(std::vector<Constraint> constraints);
+  /// Sets all outputs, one for each result.
+  void out(std::vector<ResultType> outputs) { found_.outputs = std::move(outputs); }
 
   /// A Code::bad_model error, prefixed with the node's description.
   template <class... A>
@@ -104,6 +102,8 @@ class InferCx {
   NodeId id() const { return id_; }
   /// The type that the rule has found for output i; nullopt before it has, or where the output is not wanted.
   const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
+  /// What the rule has found so far.
+  const Inferred& found() const { return found_; }
   /// Moves out what the rule has found.
   Inferred take() { return std::move(found_); }
   /// Forgets what the rule has found, and its assumptions.

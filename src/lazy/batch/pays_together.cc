@@ -18,7 +18,7 @@ class Estimate {
  public:
   explicit Estimate(const Graph& graph) : graph_(graph) {
     double all = 0;
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) all += weights(graph.node({n}));
+    for (const NodeId n : graph.nodes()) all += weights(graph.node(n));
     if (all > 0) per_byte_ = reading(all) / all;
   }
 

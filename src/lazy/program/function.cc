@@ -104,7 +104,7 @@ Function::Function(Graph graph) : graph_(std::make_shared<const Graph>(std::move
   operation_ = {.id = next_operation_id(),
                 .outputs = static_cast<std::uint32_t>(graph_->main().results.size()),
                 .function = this};
-  for (std::uint32_t n = 0; n < graph_->node_count(); ++n) pure_ = pure_ && !graph_->node(NodeId{n}).op->stateful;
+  for (const NodeId n : graph_->nodes()) pure_ = pure_ && !graph_->node(n).op->stateful;
 }
 
 const Function::Halves* Function::halves(std::uint32_t early_arguments) const {

@@ -48,18 +48,16 @@ Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, 
       if (newest) opsets[domain] = std::min(version, *newest);
     }
   }
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (const NodeId id : graph.block(BlockId{b}).nodes) {
-      const Node& node = graph.node(id);
-      const std::int64_t needed = needed_by(graph, node);
-      std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
-      if (opset >= needed) continue;
-      if (wanted && node.op->domain.empty()) {
-        return fail(Code::bad_input, "{}: it cannot be expressed in opset {}; it needs {}", graph.describe(id), *wanted,
-                    needed);
-      }
-      opset = needed;
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const std::int64_t needed = needed_by(graph, node);
+    std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
+    if (opset >= needed) continue;
+    if (wanted && node.op->domain.empty()) {
+      return fail(Code::bad_input, "{}: it cannot be expressed in opset {}; it needs {}", graph.describe(id), *wanted,
+                  needed);
     }
+    opset = needed;
   }
   return opsets;
 }

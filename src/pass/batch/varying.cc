@@ -13,7 +13,7 @@ Varying::Varying(const Graph& graph, std::span<const std::size_t> inputs)
   bool changed = !inputs.empty();
   while (changed) {  // once per level of nesting, and once more
     changed = false;
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) changed |= visit(NodeId{n});
+    for (const NodeId n : graph.nodes()) changed |= visit(n);
   }
 }
 

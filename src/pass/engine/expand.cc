@@ -28,10 +28,7 @@ class Expander : public Rewriter {
 };
 
 bool any_composite(const Graph& graph, const Expander& expander) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    if (expander.wants(graph, NodeId{n})) return true;
-  }
-  return false;
+  return std::ranges::any_of(graph.nodes(), [&](NodeId n) { return expander.wants(graph, n); });
 }
 
 }  // namespace

@@ -203,13 +203,10 @@ class Folder : public Rewriter {
 };
 
 bool any_may_fold(const Graph& graph) {
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (NodeId id : graph.block({b}).nodes) {
-      const Node& node = graph.node(id);
-      if (may_fold(graph, node, node.in) || may_join(graph, node, node.in)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    return may_fold(graph, node, node.in) || may_join(graph, node, node.in);
+  });
 }
 
 }  // namespace

@@ -105,7 +105,6 @@ std::span<const PassRow> pass_list() {
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs) {
   std::optional<Graph> now;
-  std::size_t bytes = 0;  // of `now`
   for (const PassRow& row : pass_list()) {
     if (row.run == nullptr || (row.pass && !options.passes.has(*row.pass))) continue;
     PassRun run{.name = row.name, .note = {}};
@@ -115,7 +114,7 @@ Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::ve
     run.time = std::chrono::steady_clock::now() - begin;
     if (next) {
       now = std::move(next);
-      GraphMemory::release(std::exchange(bytes, memory.keep()));
+      memory.keep();  // graphs share what they have in common
     }
     if (logging::enabled(3)) log(run, now ? *now : graph);
     if (runs) runs->push_back(std::move(run));

@@ -96,13 +96,10 @@ class RuleRewriter : public Rewriter {
 };
 
 bool any_fits(const Graph& graph, const RuleIndex& rules, const Uses& uses) {
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (NodeId id : graph.block({b}).nodes) {
-      const Node& node = graph.node(id);
-      if (node.blocks.empty() && rules.match({graph, node, graph, node.in, uses, node.parent})) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    return node.blocks.empty() && rules.match({graph, node, graph, node.in, uses, node.parent});
+  });
 }
 
 }  // namespace

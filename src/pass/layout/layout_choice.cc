@@ -30,20 +30,10 @@ std::span<const LayoutRule* const> rules_for(const OpDef& op) {
   return at != by_op.end() ? std::span<const LayoutRule* const>(at->second) : std::span<const LayoutRule* const>();
 }
 
-template <class F>
-void for_each_node(const Graph& graph, F&& visit) {
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (NodeId id : graph.block({b}).nodes) visit(id);
-  }
-}
-
 bool any_convolution(const Graph& graph) {
-  bool found = false;
-  for_each_node(graph, [&](NodeId id) {
-    const auto rules = rules_for(*graph.node(id).op);
-    found = found || std::ranges::any_of(rules, &LayoutRule::anchor);
+  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
+    return std::ranges::any_of(rules_for(*graph.node(id).op), &LayoutRule::anchor);
   });
-  return found;
 }
 
 std::uint32_t root(std::vector<std::uint32_t>& up, std::uint32_t i) {
@@ -98,7 +88,7 @@ std::string LayoutChoice::str() const {
 
 void LayoutChoice::find_units(const PassOptions& options) {
   const Uses uses(graph_);
-  for_each_node(graph_, [&](NodeId id) { add_units(id, uses, options); });
+  for (const NodeId id : graph_.nodes()) add_units(id, uses, options);
   leave_absorbed();
   for (std::uint32_t u = 0; u < units_.size(); ++u) {
     if (units_[u].rule) by_node_[units_[u].node.id] = u;
@@ -142,7 +132,7 @@ void LayoutChoice::link() {
     for (Value v : units_[u].turn.takes) takers_[v.id].push_back(u);
     for (Value v : units_[u].turn.gives) maker_[v.id] = u;
   }
-  for_each_node(graph_, [&](NodeId id) { count_plain_uses(id); });
+  for (const NodeId id : graph_.nodes()) count_plain_uses(id);
   for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
     const Block& block = graph_.block({b});
     for (std::size_t k = 0; k < block.results.size(); ++k) {

@@ -214,9 +214,8 @@ Result<std::optional<Graph>> count_iterations(const Graph& graph, const PassOpti
   if (graph.block_count() == 1) return std::nullopt;
   const CounterFinder finder(graph);
   std::unordered_map<std::uint32_t, CountedLoop> loops;
-  for (std::uint32_t b = 1; b < graph.block_count(); ++b) {
-    const NodeId region = graph.block({b}).owner;
-    if (auto found = finder.find(graph.node(region))) loops.emplace(region.id, std::move(*found));
+  for (const NodeId id : graph.nodes()) {
+    if (auto found = finder.find(graph.node(id))) loops.emplace(id.id, std::move(*found));
   }
   if (loops.empty()) return std::nullopt;
   note = fmt::format("{} loops counted", loops.size());

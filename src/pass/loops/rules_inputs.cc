@@ -11,8 +11,8 @@ namespace {
 class InputJoiner {
  public:
   explicit InputJoiner(const Graph& graph) : graph_(graph), uses_(graph.value_count()) {
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-      for (const Value v : graph.node(NodeId{n}).in) count(v);
+    for (const NodeId n : graph.nodes()) {
+      for (const Value v : graph.node(n).in) count(v);
     }
     for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
       for (const Value v : graph.block(BlockId{b}).results) count(v);

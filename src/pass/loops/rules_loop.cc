@@ -24,12 +24,11 @@ struct Projection {
 class Projections {
  public:
   explicit Projections(const Graph& graph) : graph_(graph), uses_(graph) {
-    for (std::uint32_t b = 1; b < graph.block_count(); ++b) {
-      const NodeId region = graph.block({b}).owner;
-      const Node& node = graph.node(region);
-      if (node.blocks.empty() || node.blocks[0] != BlockId{b} || node.out.empty()) continue;
-      if (node.op == &ops::Scan) of_scan(region, {b});
-      if (node.op == &ops::Loop && runs_over_all(node)) of_loop(region, {b});
+    for (const NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      if (node.blocks.empty() || node.out.empty()) continue;
+      if (node.op == &ops::Scan) of_scan(id, node.blocks[0]);
+      if (node.op == &ops::Loop && runs_over_all(node)) of_loop(id, node.blocks[0]);
     }
   }
   bool empty() const { return by_region_.empty(); }

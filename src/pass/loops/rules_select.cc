@@ -87,9 +87,8 @@ class Selector : public Rewriter {
 }  // namespace
 
 Result<std::optional<Graph>> select_sides(const Graph& graph, const PassOptions&, std::string& note) {
-  bool any = false;
-  for (std::uint32_t n = 0; n < graph.node_count() && !any; ++n) any = may_select(graph, graph.node({n}));
-  if (!any) return std::nullopt;
+  const auto selects = [&](NodeId n) { return may_select(graph, graph.node(n)); };
+  if (std::ranges::none_of(graph.nodes(), selects)) return std::nullopt;
   Selector selector;
   FRAZIL_TRY(Graph made, rebuild(graph, selector));
   note = fmt::format("{} Ifs replaced by Where", selector.selected());

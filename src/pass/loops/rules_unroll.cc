@@ -140,10 +140,8 @@ class Inliner : public Rewriter {
 };
 
 bool any_runs(const Graph& graph) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    if (!graph.node({n}).blocks.empty() && run_of(graph, {n})) return true;
-  }
-  return false;
+  const auto runs = [&](NodeId n) { return !graph.node(n).blocks.empty() && run_of(graph, n); };
+  return std::ranges::any_of(graph.nodes(), runs);
 }
 
 }  // namespace

@@ -326,14 +326,12 @@ std::span<const Rule> attention_rules() { return kAttentionRules; }
 std::string attention_rejections(const Graph& graph) {
   std::string text;
   const Uses uses(graph);
-  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
-    for (NodeId id : graph.block({b}).nodes) {
-      const Node& node = graph.node(id);
-      if (node.op != &ops::MatMul) continue;
-      AttentionFinder finder(graph, {b}, &uses);
-      if (finder.find(node.in) || finder.why().empty()) continue;
-      text += fmt::format("{}{} is not attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
-    }
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    if (node.op != &ops::MatMul) continue;
+    AttentionFinder finder(graph, node.parent, &uses);
+    if (finder.find(node.in) || finder.why().empty()) continue;
+    text += fmt::format("{}{} is not attention: {}", text.empty() ? "" : "; ", graph.describe(id), finder.why());
   }
   return text;
 }

@@ -121,7 +121,6 @@ void Needs::need(Value v) {
 }
 
 void Needs::need(Dim d) {
-  if (d.is_const()) return;
   for (SymbolId s : graph_.scope().symbols_of(d)) {
     if (s >= symbols_.size()) symbols_.resize(s + 1);
     if (symbols_[s]) continue;

@@ -31,7 +31,7 @@ class PlacementFinder {
         if (const auto s = graph.scope().as_symbol(d)) of_inputs_.insert(*s);
       }
     }
-    for (std::uint32_t n = 0; n < graph.node_count(); ++n) find_views(NodeId{n});
+    for (const NodeId n : graph.nodes()) find_views(n);
   }
 
   /// In the order of the flow: the first that takes a value has it.

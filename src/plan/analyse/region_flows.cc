@@ -48,12 +48,12 @@ std::optional<std::uint32_t> RegionFlow::output_of(std::uint32_t a) const {
 }
 
 RegionFlows::RegionFlows(const Graph& graph, Scope& scope, const Needs& needs) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    const Node& node = graph.node(NodeId{n});
+  for (const NodeId n : graph.nodes()) {
+    const Node& node = graph.node(n);
     const auto* form = std::get_if<Region>(&node.op->form);
-    if (form == nullptr || !needs.node(NodeId{n})) continue;
-    flows_.emplace(n, flow_of(graph, scope, node, *form));
-    regions_.push_back(NodeId{n});
+    if (form == nullptr || !needs.node(n)) continue;
+    flows_.emplace(n.id, flow_of(graph, scope, node, *form));
+    regions_.push_back(n);
   }
 }
 

@@ -65,9 +65,7 @@ class Fuser {
   }
 
   void run(bool enabled) {
-    for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
-      for (NodeId n : graph_.block(BlockId{b}).nodes) visit(n, enabled);
-    }
+    for (const NodeId n : graph_.nodes()) visit(n, enabled);
     for (Draft& d : drafts_) {
       if (enabled && d.product) take_prologue(d);
     }

@@ -11,9 +11,9 @@
 namespace frazil {
 
 Picks::Picks(const Graph& graph, Scope& scope, const Needs& needs) {
-  for (std::uint32_t n = 0; n < graph.node_count(); ++n) {
-    if (!needs.node(NodeId{n}) || !picked_axis(graph, NodeId{n})) continue;
-    picks_[n] = *scope.as_symbol(scope.unbacked({0, Dim::kMax}));
+  for (const NodeId n : graph.nodes()) {
+    if (!needs.node(n) || !picked_axis(graph, n)) continue;
+    picks_[n.id] = *scope.as_symbol(scope.unbacked({0, Dim::kMax}));
   }
 }
 
