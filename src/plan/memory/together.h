@@ -18,7 +18,7 @@ class StepsTogether {
 
   /// Returns the number of steps, from `first` on; 1 for a step that runs alone, 0 for one that is not a candidate.
   std::uint32_t count(StepIndex first) const;
-  /// Returns how many of these, from `first` on, take long enough to gain by it, as products do.
+  /// Returns how many of these steps, from `first` on, take long enough to gain, as products do.
   std::uint32_t heavy(StepIndex first) const;
 
  private:
@@ -26,7 +26,7 @@ class StepsTogether {
   bool touches(const std::vector<SlotId>& written, const std::vector<SlotId>& others) const;
 
   const Plan& plan_;
-  std::vector<std::uint32_t> memory_;  // per storage: equal where the bytes may be the same
+  std::vector<std::uint32_t> memory_;  // per storage: equal if the bytes may be the same
 };
 
 /// Sets Launch::together of all steps. Pools must be assigned.
