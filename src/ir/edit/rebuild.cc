@@ -9,17 +9,17 @@
 
 namespace frazil {
 
-/// State of rewriting one block.
+/// The state of rewriting one block.
 struct RebuildFrame {
   BlockId from;
   BlockId to;
   NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
-  bool spliced = false, again = false;  ///< replaces region_from; entered again
+  bool spliced = false, again = false;  ///< its nodes replace region_from; it is entered again
 };
 
-/// Keeps stable ids and metadata.
+/// Rewrites a graph. Keeps stable ids and metadata.
 class Rebuilder {
  public:
   Rebuilder(const Graph& from, Rewriter& rewriter)
@@ -141,7 +141,7 @@ class Rebuilder {
     return made;
   }
 
-  /// Whether types, of other nodes too, hold only because of what this node assumes.
+  /// Returns true if types, possibly of other nodes, hold only because of an assumption at this node.
   bool assumes(NodeId id) const {
     return std::ranges::find(from_.assumptions(), id, &Assumption::node) != from_.assumptions().end();
   }
@@ -151,7 +151,7 @@ class Rebuilder {
     return here.empty() ? AssumptionKey{from_.node(id).stable, 0} : here.front().key;
   }
 
-  /// Whether the nodes from `first` on assume what a node of `from` does.
+  /// Returns true if the nodes from `first` on make the same assumptions as a node of `from`.
   bool keeps_assumptions(NodeId id, std::size_t first) const {
     return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
       const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
@@ -159,7 +159,7 @@ class Rebuilder {
     });
   }
 
-  /// Nodes that are made while it lives have the keys of a node of `from`.
+  /// Gives nodes that are made during its lifetime the assumption keys of a node of `from`.
   class Keys {
    public:
     Keys(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
@@ -171,8 +171,8 @@ class Rebuilder {
     GraphWriter to_;
   };
 
-  /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
-  /// its own.
+  /// Returns true if inference would give a copy the types of the original: its inputs are alike, and it has no symbols
+  /// of its own.
   bool infers_alike(NodeId id, std::span<const Value> inputs) {
     const Node& node = from_.node(id);
     if (assumes(id)) return false;
@@ -194,7 +194,7 @@ class Rebuilder {
     return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
   }
 
-  /// Types, elements that inference knows, and constants are the same.
+  /// Returns true if types, elements that inference knows, and constants are the same.
   bool is_alike(Value old, Value now) const {
     if (!old || !now) return !old && !now;
     const std::vector<Dim>*was = from_.known_value(old), *is = to_.known_value(now);
@@ -205,7 +205,7 @@ class Rebuilder {
     return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
   }
 
-  /// False where a symbol is of a value, of which a copy has its own.
+  /// Returns false if d has an unbacked symbol: it belongs to a value, and a copy of that value has its own.
   bool is_settled(Dim d) {
     if (d.is_const()) return true;
     const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
@@ -293,7 +293,7 @@ class Rebuilder {
   GraphWriter write_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
-  bool infers_all_ = false;                          // as types assume something else
+  bool infers_all_ = false;                          // because types follow other choices
   std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
 };
 
