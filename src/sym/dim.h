@@ -35,7 +35,7 @@ class Dim {
   constexpr Dim(std::int64_t constant) : bits_(clamp(constant) * 2) {}
 
   constexpr bool is_const() const { return (bits_ & 1) == 0; }
-  /// Precondition: is_const().
+  /// Requires is_const().
   constexpr std::int64_t value() const { return bits_ >> 1; }
   constexpr bool operator==(const Dim&) const = default;
   constexpr std::uint64_t bits() const { return static_cast<std::uint64_t>(bits_); }
@@ -60,7 +60,7 @@ struct Bounds {
   bool operator==(const Bounds&) const = default;
 };
 
-enum class Proof : std::uint8_t { yes, no, maybe };  ///< maybe needs a run-time check
+enum class Proof : std::uint8_t { yes, no, maybe };  ///< maybe: a run-time check must decide
 
 /// A symbol's index in its Scope, dense from 0.
 using SymbolId = std::uint32_t;

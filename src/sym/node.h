@@ -42,7 +42,7 @@ struct Factors {
   std::size_t count = 0;
 
   std::span<const Dim> view() const { return {atoms.data(), count}; }
-  /// Graded lexicographic order.
+  /// Compares in graded lexicographic order.
   std::strong_ordering operator<=>(const Factors& other) const;
 };
 

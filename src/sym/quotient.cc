@@ -32,8 +32,8 @@ Dim Expressions::divide_by_const(Dim a, std::int64_t k) {
   return add(intern(q.whole), mul(rest, q.sign));
 }
 
-// Extracts multiples of k. Afterwards, coefficients are below k, 0 <= constant < k, there is no common divisor, and not
-// all coefficients are negative.
+// Extracts multiples of k. The rest has coefficients below k and 0 <= constant < k. It has no common divisor, and not
+// all of its coefficients are negative.
 void Expressions::reduce(Division& q) const {
   Poly multiple(floor_div(q.n.constant(), q.k));
   for (const Term& t : q.n.terms()) multiple.add_term(t.mono, t.coef / q.k);

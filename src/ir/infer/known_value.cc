@@ -25,7 +25,7 @@ std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
 
 bool saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }
 
-// Truth values as exact expressions that are 0 or 1.
+// Truth values are exact expressions that are 0 or 1.
 Dim truth_less(Scope& scope, Dim a, Dim b) {
   switch (scope.less(a, b)) {
     case Proof::yes: return 1;

@@ -15,9 +15,9 @@ struct Ix {
   std::vector<std::pair<int, Dim>> terms;  ///< (axis, factor)
 };
 
-/// How contributions are combined. `argmax` and `argmin` return Space::report at the extreme point: the first one in
-/// iteration order, or the last with Space::last_wins. `only` allows at most one contribution; without one, the result
-/// is 0.
+/// The way in which contributions are combined. `argmax` and `argmin` return Space::report at the extreme point: the
+/// first one in iteration order, or the last with Space::last_wins. `only` allows at most one contribution; without
+/// one, the result is 0.
 enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:

@@ -9,11 +9,12 @@ namespace frazil {
 /// The most steps that run at the same time.
 inline constexpr std::uint32_t kMostTogether = 8;
 
-/// Finds consecutive launch steps that may run at the same time. None of them writes memory that another one reads or
-/// writes or defines extents, kernels of the host run all of them, and their memory exists before the first one runs.
+/// Finds consecutive launch steps that may run at the same time. None of them defines extents
+/// or writes memory that another one reads or writes. Kernels of the host run all of them, and their memory exists
+/// before the first one runs.
 class StepsTogether {
  public:
-  /// The plan must not change while this is used. Pools count where they are assigned.
+  /// The plan must not change while this is used. Takes pools into account if they are assigned.
   explicit StepsTogether(const Plan& plan);
 
   /// Returns the number of steps, from `first` on; 1 for a step that runs alone, 0 for one that is not a candidate.

@@ -221,8 +221,8 @@ class PlanVerifier {
   const Plan& p_;
 };
 
-/// Checks that steps are prepared again when necessary, that storages live at the same time share no memory, and that
-/// steps which may run at the same time do not depend on each other.
+/// Checks that steps are prepared again when necessary, and that storages live at the same time share no memory. Also
+/// checks that steps which may run at the same time do not depend on each other.
 class UpkeepChecker {
  public:
   explicit UpkeepChecker(const Plan& plan) : p_(plan) {}
