@@ -115,7 +115,7 @@ std::optional<Dim> Expressions::last_quotient(const Poly& p, std::optional<Dim> 
   return last;
 }
 
-// p * atom, if all its terms occur in `within`.
+// Returns p * atom if all its terms occur in `within`; nullopt otherwise.
 std::optional<Poly> Expressions::product_within(const Poly& within, const Poly& p, Dim atom) const {
   Poly r;
   r.add_term(index_of(atom), p.constant());
@@ -130,7 +130,7 @@ std::optional<Poly> Expressions::product_within(const Poly& within, const Poly& 
   return r;
 }
 
-// The least or greatest value of n - d*floordiv(n, d).
+// Returns the smallest or greatest value of n - d*floordiv(n, d).
 Poly Expressions::extreme_remainder(Dim d, bool greatest) const {
   const Bounds b = bounds(d);
   if (b.min <= 0 && b.max >= 0) return Poly(greatest ? remainder(b).max : remainder(b).min);

@@ -124,7 +124,7 @@ Poly Expressions::product(const Poly& a, const Poly& b) {
   return r;
 }
 
-// Also counts as too large when the product has too many atoms.
+// Also sets too_large if the product has too many atoms.
 void Expressions::add_product(Poly& to, const Poly& p, std::uint32_t mono, std::int64_t coef) {
   if (coef == 0 || to.too_large()) return;
   const Factors by = nodes_.factors(mono);
@@ -137,7 +137,7 @@ void Expressions::add_product(Poly& to, const Poly& p, std::uint32_t mono, std::
   }
 }
 
-// A node that was not flattened stays as it is, so that the text of nested ones parses back to the same node.
+// A node that was not flattened stays as it is, so that the text of nested nodes parses back to the same node.
 std::vector<Dim> Expressions::flat_operands(Kind kind, Dim a) const {
   if (!is_kind(a, kind)) return {a};
   const auto operands = nodes_.operands(nodes_[a]);
@@ -187,7 +187,8 @@ std::vector<Dim> Expressions::reach(Dim d, const std::function<bool(Dim)>& skip)
     if (!x.is_const() && !(skip && skip(x))) open.push(index_of(x));
   };
   visit(d);
-  // Users have higher indices than operands, so a node is popped after all its users, and its duplicates are adjacent.
+  // Users have higher indices than operands. A node is thus popped after all its users, and its duplicates are
+  // adjacent.
   while (!open.empty()) {
     const Dim next = nodes_.dim(open.top());
     while (!open.empty() && open.top() == index_of(next)) open.pop();

@@ -17,11 +17,11 @@
 namespace frazil::sym {
 
 /// The symbols and expressions of a Scope, and the rules that keep them canonical:
-/// - an expression is an atom, a product of atoms or a sum; sums and products are expanded up to Poly::kMaxTerms terms
-///   and Factors::kMax atoms; larger ones become opaque atoms;
-/// - mod(a, b) is a - b * floordiv(a, b), the only division is floordiv, constant divisors are positive;
-/// - min and max are flat (up to a limit), sorted, and hold no two operands that bounds can order.
-/// Canonical forms depend on structure and bounds only, not on the order in which symbols or nodes were made.
+/// - An expression is an atom, a product of atoms or a sum. Sums and products are expanded up to Poly::kMaxTerms terms
+///   and Factors::kMax atoms; larger ones become opaque atoms.
+/// - mod(a, b) is a - b * floordiv(a, b). The only division is floordiv, and constant divisors are positive.
+/// - min and max are flat (up to a limit) and sorted. Bounds cannot order any two of their operands.
+/// Canonical forms depend only on structure and bounds, not on the order in which symbols or nodes were made.
 class Expressions {
  public:
   Dim symbol(std::string_view name, Bounds bounds);
@@ -38,9 +38,9 @@ class Expressions {
   Dim extremum(Kind kind, Dim a, Dim b);  ///< kind: min or max
 
   Bounds bounds(Dim d) const;
-  /// Bounds of a - b.
+  /// Returns the bounds of a - b.
   Bounds difference(Dim a, Dim b) const;
-  /// True when divisibility shows that a and b differ for all symbol values.
+  /// Returns true if divisibility shows that a and b differ for all symbol values.
   bool never_meet(Dim a, Dim b) const;
 
   const Nodes& nodes() const { return nodes_; }
@@ -48,12 +48,12 @@ class Expressions {
   bool is_kind(Dim d, Kind kind) const { return !d.is_const() && nodes_[d].kind == kind; }
   Poly poly(Dim d) const;
 
-  /// The operands of a node, monomials included, as Dims.
+  /// Returns the operands of a node as Dims, including monomials.
   std::vector<Dim> children(Dim d) const;
-  /// All non-constant sub-expressions of d, d included, operands first; those for which `skip` holds are left out
-  /// together with what only they use.
+  /// Returns all non-constant sub-expressions of d, including d, operands first. Leaves out those for which `skip`
+  /// returns true, together with what only they use.
   std::vector<Dim> reach(Dim d, const std::function<bool(Dim)>& skip = {}) const;
-  /// d rebuilt with its operands replaced by `with`.
+  /// Returns d rebuilt with its operands replaced by `with`.
   Dim rebuild(Dim d, const std::function<Dim(Dim)>& with);
 
  private:

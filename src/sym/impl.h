@@ -11,7 +11,7 @@
 namespace frazil {
 
 struct Scope::Impl : sym::Expressions {
-  /// Dim::bits of the extents that a broadcast extent combines, ascending; and the inverse.
+  /// Dim::bits of the extents that a broadcast extent combines, ascending. `broadcast_of` is the inverse map.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> parts_of_broadcast;
   std::map<std::vector<std::uint64_t>, Dim> broadcast_of;
 

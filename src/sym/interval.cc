@@ -23,7 +23,7 @@ std::int64_t corner_div(std::int64_t a, std::int64_t b) {
   return floor_div(a, b);
 }
 
-// Precondition: b is all positive or all negative.
+// Requires that b is all positive or all negative.
 Bounds div_one_sign(Bounds a, Bounds b) {
   const auto [lo, hi] = std::minmax(
       {corner_div(a.min, b.min), corner_div(a.min, b.max), corner_div(a.max, b.min), corner_div(a.max, b.max)});

@@ -6,8 +6,8 @@
 
 namespace frazil::sym {
 
-/// Interval arithmetic over the exact integers: min == kMin and max == kMax mean "no bound", and stay so whatever is
-/// added. An interval that holds an exact value therefore also holds that value saturated.
+/// Interval arithmetic over the exact integers. A min of kMin and a max of kMax mean "no bound", and remain so whatever
+/// is added. An interval that holds an exact value therefore also holds that value saturated.
 
 inline constexpr Bounds kUnbounded{Dim::kMin, Dim::kMax};
 
@@ -15,13 +15,13 @@ Bounds add(Bounds a, Bounds b);
 Bounds scale(Bounds a, std::int64_t k);
 Bounds mul(Bounds a, Bounds b);
 Bounds power(Bounds a, std::uint32_t exponent);
-/// Values for a divisor of 0 are excluded.
+/// Excludes the values for a divisor of 0.
 Bounds floordiv(Bounds a, Bounds b);
-/// a - b * floordiv(a, b) for any a.
+/// Returns the range of a - b * floordiv(a, b) for any a.
 Bounds remainder(Bounds b);
 Bounds min(Bounds a, Bounds b);
 Bounds max(Bounds a, Bounds b);
-/// The integers x with k * x in a; k > 0.
+/// Returns the integers x with k * x in a; k > 0.
 Bounds divide_inward(Bounds a, std::int64_t k);
 Bounds intersect(Bounds a, Bounds b);
 Bounds hull(Bounds a, Bounds b);

@@ -13,7 +13,7 @@ constexpr bool starts_name(char c) {
 
 constexpr bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
 
-/// The symbol name as written in expressions: plain, or in backquotes with the escapes \`, \\ and \xHH (control
+/// Returns the symbol name as written in expressions: plain, or in backquotes with the escapes \`, \\ and \xHH (control
 /// characters).
 std::string quoted_name(std::string_view name);
 

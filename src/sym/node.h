@@ -12,8 +12,9 @@
 
 namespace frazil::sym {
 
-/// `symbol` to `big_mul` are atoms. A product has 2 to Factors::kMax atoms; a sum refers to atoms and products.
-/// `big_add` and `big_mul` are sums and products too large for the canonical form: opaque, over two operands.
+/// The kind of a node. `symbol` to `big_mul` are atoms. A product has 2 to Factors::kMax atoms; a sum refers to atoms
+/// and products. `big_add` and `big_mul` are sums and products too large for the canonical form: opaque, with two
+/// operands.
 enum class Kind : std::uint8_t { symbol, floordiv, min, max, big_add, big_mul, product, sum };
 
 struct Node {
@@ -22,7 +23,7 @@ struct Node {
   std::uint32_t count;
   std::uint32_t depth;    ///< greater than that of all operands
   std::int64_t constant;  ///< of a sum
-  std::uint64_t hash;     ///< of the structure: equal in all Scopes, whatever the numbering
+  std::uint64_t hash;     ///< of the structure: equal in all Scopes, independent of numbering
   Bounds bounds;
 };
 
@@ -34,14 +35,14 @@ struct Draft {
   std::span<const Dim> operands = {};
 };
 
-/// The atoms of a monomial, ascending, with repetition; none for 1.
+/// The atoms of a monomial, ascending, with repetition. The monomial 1 has none.
 struct Factors {
   static constexpr std::size_t kMax = 8;
   std::array<Dim, kMax> atoms;
   std::size_t count = 0;
 
   std::span<const Dim> view() const { return {atoms.data(), count}; }
-  /// Graded lexicographic order.
+  /// Compares in graded lexicographic order.
   std::strong_ordering operator<=>(const Factors& other) const;
 };
 
@@ -63,7 +64,7 @@ class Nodes {
   std::span<const Dim> operands(const Node& n) const { return std::span(operands_).subspan(n.first, n.count); }
   void set_bounds(std::uint32_t index, Bounds bounds) { nodes_[index].bounds = bounds; }
 
-  /// `draft` must not point into this object.
+  /// The node of a draft. The draft passed to add() must not point into this object.
   struct Added {
     std::uint32_t index;
     bool is_new;  ///< the caller must set its bounds
@@ -73,20 +74,21 @@ class Nodes {
   std::uint32_t add_symbol(SymbolId id, std::uint64_t name_hash, Bounds bounds);
 
   Dim dim(std::uint32_t index) const { return Dim::expression(index, owner_); }
-  /// True when the Dim is of this Scope or of one it was copied from; used in debug builds.
+  /// Returns true if the Dim belongs to this Scope or to one from which it was copied. Debug builds use it.
   bool owns(Dim d) const;
 
   Factors factors(std::uint32_t mono) const;
   std::optional<std::uint32_t> find_monomial(const Factors& f) const;
   std::uint32_t degree(std::uint32_t mono) const;
-  /// A total order that is the same in all Scopes, whatever the numbering; operands come before their users.
+  /// Returns true if a comes before b in a total order that is the same in all Scopes. Operands come before their
+  /// users.
   bool before(Dim a, Dim b) const;
 
  private:
   std::uint64_t hash_of(const Draft& draft) const;
   std::uint64_t hash_of(Dim d) const;
   bool matches(const Node& n, const Draft& draft, std::uint64_t hash) const;
-  /// The slot that holds the draft's node, or the free slot to put it in.
+  /// Returns the slot that holds the draft's node, or the free slot in which to put it.
   std::size_t slot_of(const Draft& draft, std::uint64_t hash) const;
   std::uint32_t append(const Draft& draft, std::uint64_t hash);
   std::uint32_t depth_of(const Draft& draft) const;

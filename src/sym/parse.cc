@@ -13,8 +13,10 @@ constexpr int kMaxNesting = 200;
 constexpr std::size_t kShownText = 60;
 constexpr std::size_t kShownNext = 12;
 
-/// sum = product {("+" | "-") product}; product = factor {"*" factor}; factor = {"-"} (number | name | call | "(" sum
-/// ")").
+/// A recursive-descent parser for:
+///   sum = product {("+" | "-") product}
+///   product = factor {"*" factor}
+///   factor = {"-"} (number | name | call | "(" sum ")")
 class Parser {
  public:
   Parser(Scope& scope, std::string_view text) : scope_(scope), text_(text) {}
@@ -90,7 +92,7 @@ class Parser {
     return symbol(name);
   }
 
-  /// min and max take two or more operands, the others exactly two.
+  /// Parses the operands of a call: two or more for min and max, exactly two for the others.
   Result<Dim> call(Combine combine, bool many) {
     if (!take('(')) return expected("'('");
     FRAZIL_CHECK(enter());
@@ -121,7 +123,7 @@ class Parser {
     return symbol(name);
   }
 
-  /// At a backslash; leaves `at_` at the last character of the escape.
+  /// Reads an escape from its backslash. Leaves `at_` at the last character of the escape.
   Result<char> escape() {
     ++at_;
     if (peek_raw() == '`' || peek_raw() == '\\') return text_[at_];

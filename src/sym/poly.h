@@ -15,8 +15,8 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-/// A constant plus terms, ascending by monomial, without zero coefficients. A value type for intermediate results; its
-/// capacity is fixed, so that no operation allocates.
+/// A constant plus terms, ascending by monomial, without zero coefficients. This value type holds intermediate results.
+/// Its capacity is fixed, so no operation allocates.
 class Poly {
  public:
   static constexpr std::size_t kMaxTerms = 32;
@@ -31,22 +31,22 @@ class Poly {
   std::int64_t coef(std::uint32_t mono) const;
   bool is_const() const { return size_ == 0; }
   bool is_zero() const { return size_ == 0 && constant_ == 0; }
-  /// True for a single term and no constant.
+  /// Returns true for a single term and no constant.
   bool is_monomial() const { return size_ == 1 && constant_ == 0; }
   bool has_positive_coef() const;
 
-  /// A result needed more than kMaxTerms terms; the value is then invalid.
+  /// Returns true if a result needed more than kMaxTerms terms. The value is then invalid.
   bool too_large() const { return too_large_; }
   void set_too_large() { too_large_ = true; }
-  /// A coefficient was clamped, or the result is too large.
+  /// Returns true if a coefficient was clamped or the result is too large.
   bool inexact() const { return inexact_ || too_large_; }
 
   void add_term(std::uint32_t mono, std::int64_t coef);  ///< `mono` may be kUnit
   void add(const Poly& p, std::int64_t scale = 1);
   void scale(std::int64_t k);
-  /// The greatest common divisor of the terms' coefficients; 0 without terms.
+  /// Returns the greatest common divisor of the terms' coefficients; 0 without terms.
   std::int64_t content() const;
-  /// Divides by k > 0, which divides all coefficients of terms; the constant is rounded down.
+  /// Divides by k > 0, which must divide all coefficients of terms. Rounds the constant down.
   void divide(std::int64_t k);
 
  private:

@@ -19,12 +19,12 @@ namespace {
 // Shared sub-expressions are printed at each use, so a text can be exponentially longer than its expression.
 constexpr std::size_t kMaxText = std::size_t{1} << 20;
 
-/// An order that depends on names and structure only, so that all Scopes print an expression the same way.
+/// An order that depends only on names and structure, so that all Scopes print an expression the same way.
 class PrintOrder {
  public:
   explicit PrintOrder(const sym::Expressions& e) : e_(e) {}
 
-  /// Terms of high degree first, then by their factors.
+  /// Orders terms of high degree first, then by their factors.
   bool terms(const Term& a, const Term& b) const {
     const auto fa = sorted_factors(a.mono);
     const auto fb = sorted_factors(b.mono);
@@ -32,7 +32,7 @@ class PrintOrder {
     return std::ranges::lexicographical_compare(fa, fb, [&](Dim x, Dim y) { return operands(x, y); });
   }
 
-  /// Symbols by name first, constants last.
+  /// Orders symbols by name first, constants last.
   bool operands(Dim a, Dim b) const {
     if (a == b) return false;
     if (a.is_const() || b.is_const()) return !a.is_const();

@@ -32,9 +32,8 @@ Dim Expressions::divide_by_const(Dim a, std::int64_t k) {
   return add(intern(q.whole), mul(rest, q.sign));
 }
 
-// Extracts multiples of k, so that
-// coefficients
-// < k, 0 <= constant < k, no common divisor remains, and not all coefficients are negative.
+// Extracts multiples of k. The rest has coefficients below k and 0 <= constant < k. It has no common divisor, and not
+// all of its coefficients are negative.
 void Expressions::reduce(Division& q) const {
   Poly multiple(floor_div(q.n.constant(), q.k));
   for (const Term& t : q.n.terms()) multiple.add_term(t.mono, t.coef / q.k);
@@ -106,7 +105,7 @@ Dim Expressions::floordiv_atom(const Poly& n, const Poly& d) {
   return cons_dim({.kind = Kind::floordiv, .operands = operands});
 }
 
-/// The greatest term in graded lexicographic order.
+/// Returns the greatest term in graded lexicographic order.
 std::pair<std::uint32_t, std::int64_t> Expressions::leading(const Poly& p) const {
   std::pair<std::uint32_t, std::int64_t> best{kUnit, p.constant()};
   Factors best_factors;
@@ -177,7 +176,7 @@ Poly Expressions::divided_by(const Poly& p, const Factors& f) {
   return r;
 }
 
-/// The quotient, if bounds determine it. Precondition: d is never 0.
+/// Returns the quotient if bounds determine it. Requires that d is never 0.
 std::optional<std::int64_t> Expressions::small_quotient(const Poly& n, const Poly& d) const {
   const Bounds bn = bounds(n);
   const Bounds bd = bounds(d);

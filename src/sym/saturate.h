@@ -28,14 +28,14 @@ inline std::int64_t sat_mul(std::int64_t a, std::int64_t b) {
   return saturate(r);
 }
 
-/// Precondition: b != 0.
+/// Requires b != 0.
 inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   if (b == -1) return sat_sub(0, a);
   const std::int64_t r = a % b;
   return saturate(a / b - (r != 0 && (r < 0) != (b < 0)));
 }
 
-/// Precondition: b != 0.
+/// Requires b != 0.
 inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   if (b == -1) return 0;
   const std::int64_t r = a % b;

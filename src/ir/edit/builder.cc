@@ -113,7 +113,7 @@ Status Builder::close(NodeId region, const std::vector<bool>& wanted) {
 
 namespace {
 
-/// Integers saturate; NaN gives 0.
+/// Stores a number. Integers saturate; NaN gives 0.
 template <class T>
 void store(Tensor& t, double value) {
   if constexpr (std::is_integral_v<T>) {

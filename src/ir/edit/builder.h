@@ -14,8 +14,8 @@ namespace frazil {
 
 class Builder;
 
-/// A value during construction. Calling an operator on Exprs appends a node. A failed call returns a poisoned Expr:
-/// everything built on it is skipped, and Builder::status() holds the first error.
+/// A value under construction. Calling an operator on Exprs appends a node. A failed call returns a poisoned Expr:
+/// calls on it are skipped, and Builder::status() holds the first error.
 struct Expr {
   Builder* builder = nullptr;
   Value value;
@@ -30,13 +30,13 @@ class Builder {
 
   Graph& graph() { return graph_; }
   BlockId block() const { return block_; }
-  /// The first error since construction. Builders of region bodies report to their parent.
+  /// Returns the first error since construction.
   const Status& status() const { return status_; }
 
   /// Adds a graph input (main block only). Symbols in the type are looked up or created by name with dim().
   Expr input(std::string_view name, Type type, Tensor default_value = {});
   Dim dim(std::string_view name, Bounds bounds = {});
-  /// The graph's symbols and the expressions of them, for making more.
+  /// Returns the graph's symbols and expressions, to which more can be added.
   Scope& scope() { return GraphWriter(graph_)->scope; }
   Expr constant(Tensor tensor, std::string_view name = {});
   template <class T>
@@ -47,15 +47,15 @@ class Builder {
   void output(std::string_view name, Expr value);
   Expr absent() { return {this, {}}; }  ///< an omitted optional input
 
-  /// Appends a node. `outputs` has one entry per result; false: not wanted. Errors poison the results.
+  /// Appends a node with `outputs` results. An error poisons the results.
   std::vector<Expr> add(const OpDef& op, std::span<const Expr> inputs, Attrs attrs, std::size_t outputs = 1,
                         std::string_view name = {});
-  /// As add, on raw values, for importers; `wanted[k]` false omits output k.
+  /// Appends a node like add(), on raw values, for importers. Omits output k if `wanted[k]` is false.
   Result<NodeId> append(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<bool>& wanted,
                         std::string name);
 
-  /// Starts a region node: creates its blocks and types the params of the first. Fill each block through Builder(graph,
-  /// block), call open_block before block k > 0, then close.
+  /// Starts a region node: creates its blocks and types their params. `params` has the number of params of each block.
+  /// Fill each block through Builder(graph, block) and yield(), then call close().
   Result<NodeId> open(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const std::vector<std::size_t>& params,
                       std::string name);
   /// Ends block `index` of an open region with its results.
@@ -63,10 +63,10 @@ class Builder {
   /// Infers the region, repeatedly while params are widened, and appends it to this block.
   Status close(NodeId region, const std::vector<bool>& wanted);
 
-  /// Choices for later assumptions; see Assumption.
+  /// Sets the choices for later assumptions; see Assumption.
   void choose(Choices choices);
   void name_value(Value v, std::string_view name);
-  /// Marks the end of the block; rollback() returns to it after a speculative build.
+  /// The end of a block at some point. rollback() returns to it after a speculative build.
   using Mark = GraphWriter::Mark;
   Mark mark() const;
   void rollback(const Mark& mark);
@@ -96,7 +96,7 @@ class CompositeCx {
     return *static_cast<const A*>(attrs_);
   }
   std::size_t output_count() const { return outputs_; }
-  /// A scalar constant of element type `elem`; integers saturate, strings are empty.
+  /// Returns a scalar constant of element type `elem`. Integers saturate, strings are empty.
   Expr number(Elem elem, double value);
   Expr ints(std::initializer_list<std::int64_t> values) {
     return builder_.ints(std::span(values.begin(), values.size()));
@@ -127,7 +127,7 @@ class CompositeCx {
   Status status_;
 };
 
-/// Expands a composite at the end of `builder`'s block; returns its results, one per wanted output.
+/// Expands a composite at the end of `builder`'s block. Returns its results, one per wanted output.
 Result<std::vector<Value>> expand(Builder& builder, const OpDef& op, std::span<const Value> inputs, const void* attrs,
                                   std::size_t outputs);
 

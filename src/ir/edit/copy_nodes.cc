@@ -62,7 +62,7 @@ Status NodeCopier::copy(NodeId id, Builder& to, std::string_view name) {
   return {};
 }
 
-/// Copies a node; one with bodies is opened and put on the stack.
+/// Copies a node. A node with bodies is opened and pushed on the stack.
 Status NodeCopier::begin(NodeId id, Builder& to, std::string_view name, std::vector<Open>& open) {
   const Node& node = from_.node(id);
   const std::string given = name.empty() ? node.name : std::string(name);
@@ -79,7 +79,7 @@ Status NodeCopier::begin(NodeId id, Builder& to, std::string_view name, std::vec
   return {};
 }
 
-/// Binds the params of the body that comes next.
+/// Binds the params of the next body.
 void NodeCopier::enter(const Open& region) {
   const Block& body = from_.block(from_.node(region.from).blocks[region.index]);
   const BlockId block = to_.node(region.made).blocks[region.index];

@@ -9,23 +9,23 @@
 
 namespace frazil {
 
-/// Copies nodes of one graph, with their bodies, to the end of a block of another graph; types are inferred anew.
+/// Copies nodes of one graph, with their bodies, to the end of a block of another graph. Types are inferred again.
 class NodeCopier {
  public:
-  /// `outer`: what stands for values that are neither bound nor copied; without it, constants are copied.
+  /// `outer` maps values that are neither bound nor copied. Without it, constants are copied.
   NodeCopier(const Graph& from, Graph& to, std::function<Value(Value)> outer = {})
       : from_(from), to_(to), outer_(std::move(outer)) {}
 
-  /// `to` stands for `from` from now on.
+  /// Maps `from` to `to` for nodes that are copied later.
   void bind(Value from, Value to) { now_[from.id] = to; }
   bool is_bound(Value from) const { return now_.contains(from.id); }
-  /// The value that stands for `from`. Anything but constants must be bound, copied or known to `outer`.
+  /// Returns the value that `from` maps to. Values other than constants must be bound, copied or mapped by `outer`.
   Value now(Value from);
   std::vector<Value> now(const std::vector<Value>& from);
-  /// The type of a value in the other graph, whose symbols have the same names; none where an extent is neither a
-  /// number nor a symbol, or the value is no ranked tensor.
+  /// Returns the type of a value in the other graph, whose symbols have the same names. Returns nullopt if the value is
+  /// not a ranked tensor, or if an extent is neither a number nor a symbol.
   std::optional<Type> type_of(Value from, Builder& to) const;
-  /// Copies a node to the block of `to`, under its name or, where `name` is given, under that. Not recursive.
+  /// Copies a node to the block of `to`, under `name` if given, else under its own name. Not recursive.
   Status copy(NodeId id, Builder& to, std::string_view name = {});
 
  private:

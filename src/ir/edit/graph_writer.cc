@@ -89,8 +89,8 @@ std::vector<Dim> GraphWriter::name_elements(Value v, std::int64_t count, bool wh
   if (whole) {
     std::vector<Dim> dims;
     for (std::int64_t k = 0; k < count; ++k) dims.push_back(element_symbol(v, k));
-    // An empty known value refers to no element of v: the planner would take v's producer for shape arithmetic, and
-    // leave it out.
+    // An empty known value would refer to no element of v. The planner would then treat v's producer as shape
+    // arithmetic and omit it.
     if (!dims.empty()) value(v).known = dims;
     return dims;
   }
@@ -203,7 +203,7 @@ GraphWriter::Mark GraphWriter::mark(BlockId b) const {
 
 void GraphWriter::rollback(BlockId b, const Mark& m) const {
   block(b).nodes.resize(m.block_nodes);
-  while (b != Graph::kMain) {  // a rewriter may have added to the blocks around this one
+  while (b != Graph::kMain) {  // a rewriter may have added nodes to the enclosing blocks
     b = block(b).parent;
     auto& nodes = block(b).nodes;
     while (!nodes.empty() && nodes.back().id >= m.nodes) nodes.pop_back();

@@ -16,7 +16,7 @@
 
 namespace frazil {
 
-/// The edited copy: new nodes are at the end of its main block until commit() moves them to their places.
+/// The edited copy. New nodes are at the end of its main block until commit() moves them to their places.
 struct Patch::State {
   State(const Graph& graph, std::string patch_name)
       : old(graph),
@@ -34,7 +34,7 @@ struct Patch::State {
   std::map<Value, Value> replaced;
   std::map<Value, std::string> renamed;
   std::unordered_set<std::uint32_t> tapped;
-  std::unordered_set<std::uint32_t> edited;  ///< nodes of `old` with other inputs or attributes
+  std::unordered_set<std::uint32_t> edited;  ///< nodes of `old` whose inputs or attributes differ
   std::vector<NodeId> removed;
   std::vector<std::pair<NodeId, std::size_t>> dropped;
   std::vector<PatchSink> sinks;
@@ -85,7 +85,7 @@ const Status& Patch::status() const { return state_->status ? state_->builder.st
 
 namespace {
 
-/// Why `now` cannot replace `old`; empty when it can.
+/// Returns the reason why `now` cannot replace `old`; empty if it can.
 std::string disagreement(const Scope& scope, const Type& old, const Type& now) {
   const auto tell = [&](std::string_view what) {
     return fmt::format("{} cannot replace {}: {}", str(now, scope), str(old, scope), what);
@@ -213,13 +213,13 @@ class Placement {
     for (NodeId id : added) uses_.push_back(values_used(edit, id));
   }
 
-  /// Asks to place the nodes that make `with` where `old` is defined.
+  /// Requests that the nodes that make `with` are placed where `old` is defined.
   void wish(Value old, Value with) {
     const auto maker = maker_of(with);
     const auto place = places_.after(old);
     if (maker && place) want(*maker, *place);
   }
-  /// Asks to place the nodes that make `v`, a result of the graph, at the end.
+  /// Requests that the nodes that make `v`, a result of the graph, are placed at the end.
   void wish_end(Value v, std::size_t nodes) {
     if (const auto maker = maker_of(v)) want(*maker, {Graph::kMain, nodes});
   }
@@ -272,7 +272,7 @@ class Placement {
   std::span<const NodeId> added_;
   PatchPlaces places_;
   std::size_t old_values_;
-  std::unordered_map<std::uint32_t, std::size_t> number_;  // of new nodes, by id
+  std::unordered_map<std::uint32_t, std::size_t> number_;  // by id of a new node: its index in added_
   std::vector<std::vector<Value>> uses_;
   std::vector<std::optional<PatchPlace>> wish_;
   std::vector<PatchPlace> found_;
@@ -301,7 +301,7 @@ void insert(Graph& graph, const std::vector<NodeId>& added, const std::vector<Pa
   }
 }
 
-/// All uses of values in a graph.
+/// All values that a graph uses.
 struct Uses {
   const Graph& graph;
   std::unordered_set<std::uint32_t> values{};
@@ -314,7 +314,7 @@ struct Uses {
   Status leave(BlockId id) { return add(graph.block(id).results), Status{}; }
 };
 
-/// Infers the types of what was edited in place, and what follows from them.
+/// Infers the types of nodes that were edited in place, and the types that depend on them.
 class EditCopier : public Rewriter {
  public:
   /// `moves`: nodes are in other blocks than those in which they were inferred.
@@ -327,7 +327,7 @@ class EditCopier : public Rewriter {
   bool moves_;
 };
 
-/// Removes unused nodes and outputs; an error when one of them is used.
+/// Removes unused nodes and outputs. Returns an error if one of them is used.
 Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
                      std::span<const std::pair<NodeId, std::size_t>> outputs) {
   std::unordered_set<std::uint32_t> gone, blocks;
@@ -384,7 +384,7 @@ void Patch::State::redirect_uses() {
   }
 }
 
-/// New nodes without a name take the name of the node whose value they replace or help to replace.
+/// Passes names on. A new node without a name takes that of the node whose value it replaces or helps to replace.
 void Patch::State::pass_names_on() {
   const auto give = [&](Value v, const std::string& node_name) {
     const auto maker = v ? edit.producer(v) : std::nullopt;
@@ -428,7 +428,7 @@ Result<Graph> Patch::commit() && {
     EditCopier copier(s.edited, !s.sinks.empty() || std::ranges::any_of(places, inside));
     FRAZIL_TRY(Graph made, rebuild(s.edit, copier));
     if (made.assumptions().empty()) return made;
-    // Types may have relied on an assumption of a node that is elsewhere now.
+    // Types may rely on an assumption of a node that has moved.
     return rebuild(made, choices_of(made));
   };
   auto graph = apply();

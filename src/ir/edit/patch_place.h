@@ -15,27 +15,27 @@ struct PatchPlace {
   bool operator==(const PatchPlace&) const = default;
 };
 
-/// Values used inside of blocks, their own ones among them.
+/// Returns the values that blocks use, including their own.
 std::vector<Value> captures(const Graph& graph, std::span<const BlockId> blocks);
-/// Inputs of a node and what its blocks use.
+/// Returns the inputs of a node and the values that its blocks use.
 std::vector<Value> values_used(const Graph& graph, NodeId node);
 
-/// Determines the order of positions in a graph.
+/// The order of positions in a graph.
 class PatchPlaces {
  public:
   explicit PatchPlaces(const Graph& graph);
 
-  /// The first position at which v can be used; nullopt for constants, which can be used everywhere.
+  /// Returns the first position at which v can be used; nullopt for constants, which can be used everywhere.
   std::optional<PatchPlace> after(Value v) const;
-  /// True when a value defined at a is available at b.
+  /// Returns true if a value defined at a is available at b.
   bool dominates(PatchPlace a, PatchPlace b) const;
-  /// The later of two positions, one of which dominates the other; nullopt when neither does.
+  /// Returns the later of two positions, one of which dominates the other; nullopt if neither does.
   std::optional<PatchPlace> later(PatchPlace a, PatchPlace b) const;
-  /// The last position that dominates both.
+  /// Returns the last position that dominates both.
   PatchPlace common(PatchPlace a, PatchPlace b) const;
 
  private:
-  PatchPlace outer(PatchPlace p) const;  ///< before the node that owns p's block
+  PatchPlace outer(PatchPlace p) const;  ///< returns the position before the node that owns p's block
   std::size_t depth(BlockId block) const { return depths_[block.id]; }
   const Graph& graph_;
   std::vector<std::size_t> positions_;  // by node

@@ -73,7 +73,7 @@ class Sinker {
   }
 
  private:
-  /// Collects the uses of the body, and those of everything that stays for certain.
+  /// Collects the uses by the body, and the uses by everything that certainly stays.
   void find_uses() {
     const Node& region = graph_.node(sink_.region);
     add_all(inside_, captures(graph_, std::span(&inner_, 1)));
@@ -115,7 +115,7 @@ class Sinker {
                 use_of(*maker));
   }
 
-  /// The first use of a node's results that keeps it outside.
+  /// Returns the first use of a node's results that keeps it outside.
   std::string use_of(NodeId maker) const {
     const auto uses = [&](std::span<const Value> values) {
       return std::ranges::any_of(values, [&](Value v) { return v && graph_.producer(v) == maker; });
@@ -155,8 +155,8 @@ class Sinker {
   std::unordered_set<std::uint32_t> moved_;             // nodes
 };
 
-/// Orders the nodes beside a region so that each value is made before it is used; where that is so already, nothing
-/// moves.
+/// Orders the nodes next to a region so that each value is made before it is used. Moves nothing if they are already in
+/// order.
 class Sorter {
  public:
   Sorter(Graph& graph, NodeId region)

@@ -14,13 +14,14 @@ namespace frazil {
 struct PatchSink {
   NodeId region;
   std::size_t body = 0;
-  std::vector<Value> keep;  ///< nodes that make one of these stay
+  std::vector<Value> keep;  ///< nodes that make one of these values stay
 };
 
-/// Uses that one wrapped value has in the computation of another one: they are inside of the body, and stay.
+/// The uses of one wrapped value in the computation of another one. They move into the body, so they are not
+/// redirected.
 class InnerUses {
  public:
-  /// `outputs`: the values of one region, which the graph does not have yet.
+  /// Adds the uses for one region. `outputs` are the values that it will compute; `graph` does not have the region yet.
   void add(const Graph& graph, std::span<const Value> outputs);
   bool has(NodeId node, Value v) const { return nodes_.contains({node.id, v.id}); }
   bool has(BlockId block, Value v) const { return blocks_.contains({block.id, v.id}); }
@@ -30,10 +31,11 @@ class InnerUses {
   std::set<std::pair<std::uint32_t, std::uint32_t>> nodes_, blocks_;
 };
 
-/// Moves each node beside the region whose results are used in the body, or by nodes that move, and nowhere else. Nodes
-/// without any use do not count, and are removed where they use what moves. Nodes that use the region's results are
-/// moved after it. Code::bad_model where a node that makes a result of the body cannot move, or where the region
-/// depends on its own results.
+/// Moves nodes next to the region into the body if their results are used only there or by nodes that move. Nodes
+/// without any use do not count; they are removed if they use a value that moves. Nodes that use the region's results
+/// are moved after it.
+/// Returns Code::bad_model if a node that makes a result of the body cannot move, or if the region depends on its own
+/// results.
 Status sink_nodes(Graph& graph, const PatchSink& sink);
 
 }  // namespace frazil

@@ -10,18 +10,19 @@
 
 namespace frazil {
 
-/// State of rewriting one block.
+/// The state of rewriting one block.
 struct RebuildFrame {
   BlockId from;
   BlockId to;                     ///< equal to `from` where nodes keep their rows
   NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;
-  bool spliced = false, again = false;  ///< replaces region_from; entered again
+  bool spliced = false, again = false;  ///< its nodes replace region_from; it is entered again
 };
 
-/// Keeps stable ids and metadata. Nodes that nothing happens to keep their rows and handles; in a graph that is written
-/// from nothing, all nodes are copied: types may follow other assumptions, or other positions of nodes.
+/// Rewrites a graph. Keeps stable ids and metadata. With Rows::kept, a node that does not change keeps its row and its
+/// handle. With Rows::copied, all nodes are copied to an empty graph: for types that follow other assumptions, or for
+/// nodes at other positions.
 class Rebuilder {
  public:
   enum class Rows : std::uint8_t { kept, copied };
@@ -78,7 +79,7 @@ class Rebuilder {
     write_->input_defaults[i] = {};
   }
 
-  /// True where nodes of the frame's block keep their rows.
+  /// Returns true if nodes of the frame's block keep their rows.
   bool keeps(const RebuildFrame& f) const { return keeps_ && f.from == f.to; }
 
   void push(const RebuildFrame& f) {
@@ -166,7 +167,7 @@ class Rebuilder {
     return {};
   }
 
-  /// A node in its row: it gets its new inputs, and types again where they may differ.
+  /// Keeps a node in its row. Sets its new inputs and infers its types again if they may differ.
   Status keep_node(NodeId id, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
     const bool same = std::ranges::equal(inputs, node.in);
@@ -178,7 +179,7 @@ class Rebuilder {
     return {};
   }
 
-  /// Values of the old graph that are values of the new one.
+  /// Maps values to themselves.
   void keep_values(std::span<const Value> values) {
     for (const Value v : values) {
       if (!v) continue;
@@ -199,7 +200,7 @@ class Rebuilder {
     return made;
   }
 
-  /// Whether types, of other nodes too, hold only because of what this node assumes.
+  /// Returns true if types, possibly of other nodes, hold only because of an assumption at this node.
   bool assumes(NodeId id) const {
     return std::ranges::find(from_.assumptions(), id, &Assumption::node) != from_.assumptions().end();
   }
@@ -209,7 +210,7 @@ class Rebuilder {
     return here.empty() ? AssumptionKey{from_.node(id).stable, 0} : here.front().key;
   }
 
-  /// Whether the nodes from `first` on assume what a node of `from` does.
+  /// Returns true if the nodes from `first` on make the same assumptions as a node of `from`.
   bool keeps_assumptions(NodeId id, std::size_t first) const {
     return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
       const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
@@ -217,7 +218,7 @@ class Rebuilder {
     });
   }
 
-  /// Nodes that are made while it lives have the keys of a node of `from`.
+  /// Gives nodes that are made during its lifetime the assumption keys of a node of `from`.
   class Keys {
    public:
     Keys(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
@@ -229,8 +230,8 @@ class Rebuilder {
     GraphWriter to_;
   };
 
-  /// True where inference would give a copy the types of the original: its inputs are the original's, and no symbol is
-  /// its own.
+  /// Returns true if inference would give a copy the types of the original: its inputs are alike, and it has no symbols
+  /// of its own.
   bool infers_alike(NodeId id, std::span<const Value> inputs) {
     const Node& node = from_.node(id);
     if (assumes(id) || !all_alike(node.in, inputs)) return false;
@@ -253,7 +254,7 @@ class Rebuilder {
     return std::ranges::equal(old, now, [this](Value a, Value b) { return is_alike(a, b); });
   }
 
-  /// Types, elements that inference knows, and constants are the same.
+  /// Returns true if types, elements that inference knows, and constants are the same.
   bool is_alike(Value old, Value now) const {
     if (!old || !now) return !old && !now;
     if (&from_.type(old) == &to_.type(now)) return true;  // one row
@@ -265,7 +266,7 @@ class Rebuilder {
     return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
   }
 
-  /// False where a symbol is of a value, of which a copy has its own.
+  /// Returns false if d has an unbacked symbol: it belongs to a value, and a copy of that value has its own.
   bool is_settled(Dim d) {
     if (d.is_const()) return true;
     const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
@@ -312,7 +313,7 @@ class Rebuilder {
     return {};
   }
 
-  /// A region in its row: params of its bodies are typed again where inputs differ.
+  /// Keeps a region in its row and enters its first body. Types the params of the bodies again if inputs differ.
   Status reopen(NodeId id, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
     const bool alike = rewriter_.keeps_types(id) && all_alike(node.in, inputs);
@@ -326,7 +327,7 @@ class Rebuilder {
     return {};
   }
 
-  /// Ends a region in its row: its types are inferred again where inputs, params or results of bodies differ.
+  /// Ends a region that is kept in its row. Infers its types again if inputs, params or results of bodies differ.
   Status reclose(NodeId id) {
     const Node& node = from_.node(id);
     bool alike = rewriter_.keeps_types(id) && all_alike(node.in, to_.node(id).in);
@@ -389,7 +390,7 @@ class Rebuilder {
   GraphWriter write_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
-  bool infers_all_ = false;                          // as types assume something else
+  bool infers_all_ = false;                          // because types follow other choices
   std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
 };
 

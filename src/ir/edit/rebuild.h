@@ -13,14 +13,14 @@ namespace frazil {
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  /// False: the graph is written from nothing.
+  /// Returns false if all nodes must be copied to an empty graph.
   virtual bool keeps_rows() const { return true; }
-  /// False: the types of a node are inferred again although its inputs have not changed.
+  /// Returns false if the types of a node must be inferred again even if its inputs have not changed.
   virtual bool keeps_types(NodeId) const { return true; }
-  /// Called first. `now` maps a value of `from` to the new one, or to none before that is written; it may be called
-  /// until the rebuild ends.
+  /// Called first. `now` maps a value of `from` to the new one, or to none if the new one is not written yet. It may be
+  /// called until the rebuild ends.
   virtual void begin(const Graph& /*from*/, const std::function<Value(Value)>& /*now*/) {}
-  /// The new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
+  /// Returns the new type of input `index` of the graph. The input keeps its default only if the type is unchanged.
   virtual Type input_type(const Graph& from, std::size_t index, Builder& /*to*/) {
     return from.type(from.main().params[index]);
   }
@@ -28,7 +28,7 @@ class Rewriter {
   virtual Status end(const Graph& /*from*/, BlockId /*block*/, Builder& /*to*/, std::vector<Value>& /*results*/) {
     return {};
   }
-  /// True for a node that is omitted, with its blocks; its results must be unused.
+  /// Returns true for a node to omit, with its blocks. Its results must be unused.
   virtual bool drops(const Graph&, NodeId) { return false; }
   /// Called before region `node` is started in `outer`'s block. May add nodes there and change the region's inputs,
   /// from which the params of its blocks are typed. `now` maps a visible old value to the new one.
@@ -41,7 +41,8 @@ class Rewriter {
     std::size_t block = 0;
     std::vector<Value> params;
   };
-  /// Called for every region before `open`: nullopt keeps it; otherwise `splice`, if set, or `outputs` replace it.
+  /// The replacement of a region: `splice` if set, else `outputs`. inlines() is called for every region before open();
+  /// nullopt keeps the region.
   struct Inlined {
     std::optional<Splice> splice;
     std::vector<Value> outputs;
@@ -50,7 +51,7 @@ class Rewriter {
                                                  std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
-  /// Called after a spliced block with its results; returns the next splice for the same region, or its outputs.
+  /// Called after a spliced block with its results. Returns the next splice for the same region, or its outputs.
   virtual Result<Inlined> spliced(const Graph& /*from*/, NodeId /*node*/, Builder& /*to*/,
                                   std::span<const Value> /*results*/) {
     return Inlined{};
@@ -61,21 +62,22 @@ class Rewriter {
                                                             std::span<const Value> /*inputs*/) {
     return std::nullopt;
   }
-  /// Called for a node that `rewrite` left as it is, once its copy is there.
+  /// Called for a node that rewrite() did not replace, after it has been copied.
   virtual void copied(const Graph& /*to*/, NodeId /*copy*/) {}
-  /// False when the new value of `old` is not equal to it; then it does not take its name.
+  /// Returns false if the new value of `old` is not equal to it. The new value then does not take its name.
   virtual bool keeps_elements(Value /*old*/) { return true; }
 };
 
-/// Rewrites `from` through `rewriter`, and infers again the types that may differ. Takes time for what changes, and a
-/// short step for each other node, which keeps its handle (graphs whose types assume something are written from
-/// nothing, see Rewriter::keeps_rows). Names and stable ids are kept; nodes
-/// that replace a node take its name, and the producer of its first result takes its stable id. A node at which types
-/// assume something (Assumption) is not dropped, and only nodes that assume the same replace it. Not recursive.
+/// Rewrites `from` through `rewriter`, and infers again the types that may differ. The time depends on what changes: a
+/// node that does not change keeps its handle and costs some nanoseconds. If types of the graph assume something, or if
+/// the rewriter requires it, all nodes are copied.
+/// Names and stable ids are kept. Nodes that replace a node take its name, and the producer of its first result takes
+/// its stable id. A node on which types depend (Assumption) is not dropped. Only nodes with the same assumption replace
+/// it. Not recursive.
 Result<Graph> rebuild(const Graph& from, Rewriter& rewriter);
 /// Returns what the graph's types assume.
 Choices choices_of(const Graph& graph);
-/// The same graph with types that follow `choices`.
+/// Returns the same graph with types that follow `choices`.
 Result<Graph> rebuild(const Graph& from, const Choices& choices);
 
 }  // namespace frazil

@@ -43,7 +43,7 @@ const Assumption* InferCx::assumption_before(Dim d) const {
   return at == all.end() ? nullptr : &*at;
 }
 
-/// Whether an expression reads a symbol of the body of the composite whose types are being inferred.
+/// Returns true if an expression reads a symbol of the body of the composite whose types are being inferred.
 bool InferCx::is_inner(Dim d) const {
   const GraphTables::Inferring& inferring = *GraphWriter(graph_)->inferring;
   if (inferring.node == id_) return false;

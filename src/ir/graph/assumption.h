@@ -10,16 +10,17 @@
 
 namespace frazil {
 
-/// Names an assumption in all graphs that are made from one: the stable id of the node whose type rule needed it, and
-/// its number among that node's.
+/// The name of an assumption in all graphs that are made from one graph. It consists of the stable id of the node whose
+/// type rule made the assumption, and its number among that node's assumptions.
 struct AssumptionKey {
   std::uint32_t stable = 0, number = 0;
   auto operator<=>(const AssumptionKey&) const = default;
 };
 
-/// A number that decides the rank of a result and that only a run gives: the condition of an If whose branches have
-/// different ranks (0 or 1), the length of a shape, an extent that Squeeze may drop. Types hold only while `predicate`
-/// is `value`. Executors check this at the node and otherwise switch to another specialisation.
+/// A number that decides the rank of a result and is known only at run time. Examples are the condition of an If whose
+/// branches have different ranks (0 or 1), the length of a shape, or an extent that Squeeze may drop.
+/// Types hold only while `predicate` is `value`. Executors check this at the node and otherwise switch to another
+/// specialisation.
 struct Assumption {
   AssumptionKey key;
   NodeId node;  ///< where it is checked: before this node runs
@@ -27,12 +28,12 @@ struct Assumption {
   std::int64_t value = 1;
 };
 
-/// The values that types assume, by key. Other assumptions use a value that the type rule suggests. If `none` is
-/// set, types assume nothing else, and results whose rank would depend on it have no rank.
+/// The values that types assume, by key. Other assumptions use the value that the type rule suggests. If `none` is set,
+/// types assume only the values in `by_key`, and results whose rank depends on another number have no rank.
 struct Choices {
   std::map<AssumptionKey, std::int64_t> by_key;
   bool none = false;
-  bool then_branch = true;  ///< what other Ifs assume
+  bool then_branch = true;  ///< the branch that other Ifs assume
   auto operator<=>(const Choices&) const = default;
 };
 

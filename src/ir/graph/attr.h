@@ -20,7 +20,7 @@ using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
 
-/// An attribute's value as seen by importers, printers and bindings.
+/// The value of an attribute, as importers, printers and bindings see it.
 using AttrValue = std::variant<std::int64_t, float, std::string, Ints, Floats, Strings, Tensor>;
 enum class AttrKind : std::uint8_t {
   integer,
@@ -33,19 +33,20 @@ enum class AttrKind : std::uint8_t {
 };  // in the order of AttrValue
 std::string_view name_of(AttrKind kind);
 
-/// One attribute of an operator: a member of its attribute struct, whose initialiser is the default. A std::optional
-/// member is an optional attribute without default.
+/// One attribute of an operator: a member of its attribute struct. The member's initialiser is the default. A
+/// std::optional member is an optional attribute without a default.
 struct AttrField {
   std::string_view name;
   AttrKind kind;
   bool required = false;  ///< no default: the node must set it
   std::string_view doc;
-  bool (*set)(void* attrs, const AttrValue& value);  ///< false when the value has the wrong kind
+  bool (*set)(void* attrs, const AttrValue& value);  ///< returns false if the value has the wrong kind
   std::optional<AttrValue> (*get)(const void* attrs);
-  int since = 0;  ///< the opset that introduced it, if the operator itself is older
+  int since = 0;  ///< the opset that introduced it, if it is newer than the operator
 };
 
-/// Attributes of one operator: a plain struct and a table of its fields. Shared and immutable once in a node.
+/// The attributes of one operator: a plain struct and a table of its fields. Shared, and immutable once a node has
+/// them.
 struct AttrTable {
   std::span<const AttrField> fields;
   std::shared_ptr<void> (*make)() = nullptr;
@@ -55,17 +56,17 @@ struct AttrTable {
 
 using Attrs = std::shared_ptr<const void>;
 
-/// Bitwise equality of two attribute values; tensors compare by elements.
+/// Returns true if two attribute values have the same bits. Tensors compare by elements.
 bool same(const AttrValue& a, const AttrValue& b);
-/// Equality over a table's fields.
+/// Returns true if all fields of a table are the same.
 bool same(const AttrTable& table, const void* a, const void* b);
 
 namespace detail {
 
-// Non-template helpers in attr.cc: every file that calls an operator instantiates the templates below for each
-// attribute of its header.
+// Non-template helpers, defined in attr.cc. Every file that calls an operator instantiates the templates below for each
+// attribute in the operator's header.
 std::optional<AttrValue> integer_value(std::int64_t value);
-/// Takes ownership of `attrs`, also when it throws.
+/// Takes ownership of `attrs`, even if it throws.
 std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*));
 
 template <class T>
@@ -143,7 +144,7 @@ std::optional<AttrValue> get_member(const void* p) {
 
 }  // namespace detail
 
-/// A row of an attribute table: attr<&SoftmaxAttrs::axis>("axis", "the axis that sums to 1").
+/// Makes a row of an attribute table: attr<&SoftmaxAttrs::axis>("axis", "the axis that sums to 1").
 template <auto M>
 constexpr AttrField attr(std::string_view name, std::string_view doc = {}, int since = 0) {
   using T = typename detail::OptionalOf<typename detail::MemberOf<decltype(M)>::Type>::type;
@@ -156,7 +157,7 @@ constexpr AttrField required(std::string_view name, std::string_view doc = {}) {
   return f;
 }
 
-/// Operators without attributes.
+/// The attributes of an operator without attributes.
 struct NoAttrs {
   static constexpr std::span<const AttrField> fields{};
 };

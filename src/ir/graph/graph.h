@@ -43,8 +43,8 @@ struct Node {
   std::string name;          ///< given by the user: ONNX node name or source line; may be empty
   std::uint32_t stable = 0;  ///< kept by patches and fusion; unique in the graph
   std::vector<Constraint> constraints;
-  std::shared_ptr<const Space> space;                 ///< of a Contraction of operands of known ranks
-  std::shared_ptr<const std::vector<ViewMap>> views;  ///< of a View of such operands: one for each output
+  std::shared_ptr<const Space> space;                 ///< of a Contraction whose operands have known ranks
+  std::shared_ptr<const std::vector<ViewMap>> views;  ///< of a View whose operands have known ranks: one per output
 
   template <class A>
   const A& attributes() const {
@@ -52,7 +52,7 @@ struct Node {
   }
 };
 
-/// A region body or the graph itself: params, nodes in order, results. Outer values are used directly, without capture
+/// A region body or the graph itself: params, nodes in order, results. Nodes use outer values directly, without capture
 /// lists.
 struct Block {
   BlockId parent{};  ///< invalid for block 0
@@ -73,13 +73,13 @@ struct Constant {
   Tensor tensor;
 };
 
-/// The source of a backed symbol's value: element `index` of integer tensor `value`, read when it has been computed.
+/// The source of a backed symbol's value: element `index` of integer tensor `value`, read after the tensor is computed.
 struct ElementOrigin {
   Value value;
   std::int64_t index = 0;
 };
 
-/// The source of an unbacked symbol's value: extent `axis` of `value`, known when its node has run.
+/// The source of an unbacked symbol's value: extent `axis` of `value`, known after its node has run.
 struct ExtentOrigin {
   Value value;
   int axis = 0;
@@ -91,16 +91,15 @@ struct ResultType {
   std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
 };
 
-/// The tables of a Graph, which a GraphWriter writes. Handles are indices into them. Rows of values, nodes, blocks and
-/// constants that a rewrite has removed stay, so that handles keep their meaning: no block lists such nodes, and such
-/// blocks are empty.
+/// The tables of a Graph. A GraphWriter writes them. Handles are indices into them. Rows that a rewrite has removed stay,
+/// so that other handles keep their meaning. No block lists a removed node, and removed blocks are empty.
 struct GraphTables {
   struct ValueRow {
     Type type;
     std::string name;
     ValueDef def;
     std::optional<std::vector<Dim>> known;
-    std::vector<Dim> read;  ///< symbols of its first elements, where their number is assumed
+    std::vector<Dim> read;  ///< symbols of its first elements, if their number is assumed
   };
   Scope scope;
   SharedRows<ValueRow> values;
@@ -119,24 +118,24 @@ struct GraphTables {
   struct Inferring {
     NodeId node;
     AssumptionKey next;
-    std::size_t values = 0, symbols = 0;  ///< before it
-    bool open = false;                    ///< its rank depends on a number that the graph assumes nothing about
+    std::size_t values = 0, symbols = 0;  ///< table sizes before it
+    bool open = false;                    ///< its rank depends on a number about which the graph assumes nothing
   };
   std::optional<Inferring> inferring;
-  /// The key of the next assumption of nodes that take the place of another graph's node; nullopt: their own.
+  /// The key of the next assumption of nodes that replace another graph's node. Nullopt if nodes use their own keys.
   std::optional<AssumptionKey> next_key;
-  /// The types of composites by what they depend on: their bodies are expanded once for each key.
+  /// The types of composites by what they depend on. A body is expanded for its types once for each key.
   std::unordered_map<std::string, std::vector<ResultType>> composite_types;
 };
 
-/// Typed SSA with nested blocks over one value table and one symbol table. Copies share what they do not change.
-/// Builder, Patch and rebuild() write it. Thread-safe for reading once it is built.
+/// A graph in typed SSA form, with nested blocks over one value table and one symbol table. Copies share the rows that
+/// they do not change. Builder, Patch and rebuild() write it. Thread-safe for reading once it is built.
 class Graph {
  public:
   Graph();
 
   std::string name = "graph";
-  /// Shared by all graphs derived from an imported one; null when not imported.
+  /// Shared by all graphs derived from an imported one; null if not imported.
   std::shared_ptr<const ModelInfo> info;
 
   static constexpr BlockId kMain{0};
@@ -153,20 +152,20 @@ class Graph {
 
   const Type& type(Value v) const { return tables_.values[v.id].type; }
   const ValueDef& def(Value v) const { return tables_.values[v.id].def; }
-  /// The user's name for a value; may be empty.
+  /// Returns the user's name for a value; may be empty.
   const std::string& value_name(Value v) const { return tables_.values[v.id].name; }
   const Constant* constant(Value v) const;
   std::optional<NodeId> producer(Value v) const;
-  /// The block that defines v; nullopt for constants.
+  /// Returns the block that defines v; nullopt for constants.
   std::optional<BlockId> block_of(Value v) const;
-  /// The known value of an integer tensor: its elements as Dims in row-major order; null when inference does not know
-  /// it.
+  /// Returns the known value of an integer tensor: its elements as Dims in row-major order. Returns null if inference
+  /// does not know it.
   const std::vector<Dim>* known_value(Value v) const;
 
-  /// Names of the main block's params and results.
+  /// Returns the names of the main block's params and results.
   const std::vector<std::string>& input_names() const { return tables_.input_names; }
   const std::vector<std::string>& output_names() const { return tables_.output_names; }
-  /// The default of an optional input (an ONNX initializer that is also an input); null without one.
+  /// Returns the default of an optional input (an ONNX initializer that is also an input); null without one.
   const Tensor* input_default(std::size_t input) const;
 
   std::optional<ElementOrigin> origin(SymbolId symbol) const;
@@ -176,17 +175,17 @@ class Graph {
   std::uint32_t next_stable() const { return tables_.next_stable; }
   const Choices& choices() const { return tables_.choices; }
   const std::vector<Assumption>& assumptions() const { return tables_.assumptions; }
-  /// Those that are checked at a node, in order of their numbers.
+  /// Returns the assumptions that are checked at a node, in order of their numbers.
   std::vector<Assumption> assumptions_at(NodeId node) const;
-  /// The branch that the types of an If follow.
+  /// Returns the branch that the types of an If follow; nullopt if they follow none.
   std::optional<bool> assumed_branch(const Node& node) const;
-  /// True if types assume only what a choice says: other results whose rank depends on data have none.
+  /// Returns true if types assume only the values in choices(). Other results whose rank depends on data have no rank.
   bool assumes_nothing() const { return tables_.choices.none; }
 
-  /// "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
+  /// Returns a text such as "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;
 
-  /// Structural hash: independent of the numbering of values, of symbols and of names.
+  /// Returns a structural hash, independent of names and of the numbering of values and symbols.
   std::uint64_t hash() const;
 
  private:

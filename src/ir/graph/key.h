@@ -8,7 +8,7 @@
 
 namespace frazil {
 
-/// The bytes of a part of a graph, for tables in which it is found again: equal bytes mean equal parts.
+/// The bytes of a part of a graph, as a key for tables. Equal bytes mean equal parts.
 class Key {
  public:
   Key& add(std::uint64_t number);

@@ -26,7 +26,7 @@ struct ModelInfo {
   std::string producer, producer_version, domain;
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< by domain; ai.onnx is ""
   Notes model, graph;
-  std::map<std::string, Notes, std::less<>> values;  ///< of tensors, by the name in the file; main graph only
+  std::map<std::string, Notes, std::less<>> values;  ///< of tensors, by their name in the file; main graph only
   std::map<std::uint32_t, Notes> nodes;              ///< by Node::stable; the nodes may have been removed
   struct Quantization {
     std::string tensor;
@@ -43,9 +43,9 @@ struct ModelInfo {
   struct Call {
     using Names = std::vector<std::pair<std::string, std::string>>;
     std::string name;          ///< prefix of its nodes' and values' names, followed by '/'
-    std::size_t function = 0;  ///< in `functions`
+    std::size_t function = 0;  ///< index in `functions`
     std::uint32_t first = 0, last = 0;
-    Names inputs, outputs;  ///< names of a value in the graph and in the function
+    Names inputs, outputs;  ///< pairs of a value's names in the graph and in the function
     Notes notes;
   };
   std::vector<Function> functions;

@@ -23,14 +23,14 @@ std::optional<T> number(std::string_view text) {
 
 std::string label(const Node& node) { return node.name.empty() ? fmt::format("#{}", node.stable) : node.name; }
 
-/// "If_2.then_branch"
+/// Returns a label such as "If_2.then_branch".
 std::string label(const Graph& graph, BlockId body) {
   const Node& owner = graph.node(graph.block(body).owner);
   const auto index = static_cast<std::size_t>(std::ranges::find(owner.blocks, body) - owner.blocks.begin());
   return label(owner) + "." + std::string(std::get<Region>(owner.op->form).block_attrs[index]);
 }
 
-/// True if `path` names nodes or bodies around `block`, outermost first; it may leave some out.
+/// Returns true if `path` names nodes or bodies around `block`, outermost first. It may leave some out.
 bool is_inside(const Graph& graph, BlockId block, std::string_view path) {
   for (; graph.block(block).owner; block = graph.block(block).parent) {
     for (const std::string& part : {label(graph, block), label(graph.node(graph.block(block).owner))}) {
@@ -43,7 +43,7 @@ bool is_inside(const Graph& graph, BlockId block, std::string_view path) {
   return false;
 }
 
-/// Lists all that a graph defines.
+/// Visits all values and nodes that a graph defines.
 struct Collector {
   const Graph& graph;
   const std::function<void(Value)>& value;
@@ -219,7 +219,7 @@ Result<NodeId> Names::node(std::string_view name) const {
 
 namespace {
 
-/// `name`, then with more and more of what is around it, until `fits`; empty where nothing does.
+/// Prepends the names of enclosing bodies to `name` until `fits` returns true. Returns an empty name if nothing fits.
 template <class F>
 std::string with_path(const Graph& graph, BlockId block, std::string name, F&& fits) {
   while (!fits(name)) {

@@ -10,10 +10,10 @@
 
 namespace frazil {
 
-/// "relu:0", or "#7:0" for a node without a name; the value must be a result of a node.
+/// Returns "relu:0", or "#7:0" for a node without a name. The value must be a result of a node.
 std::string output_name(const Graph& graph, Value v);
 
-/// The values and nodes of a graph by every name under which texts, errors, profiles and debuggers show them.
+/// The values and nodes of a graph by every name under which texts, errors, profiles and debuggers show them:
 ///
 ///   y                             an output, a value, a node (its first result)
 ///   relu:1, #7:1                  result 1 of a node; #7 is a node without a name
@@ -25,7 +25,7 @@ std::string output_name(const Graph& graph, Value v);
 /// An output precedes a value of the same name, and a value precedes a node.
 class Names {
  public:
-  /// `graph` must outlive the object and stay as it is.
+  /// `graph` must outlive the object and must not change.
   explicit Names(const Graph& graph);
 
   /// The values and nodes of one name. Values precede nodes.
@@ -35,15 +35,15 @@ class Names {
     bool empty() const { return values.empty() && nodes.empty(); }
   };
   Found find(std::string_view name) const;
-  /// Code::bad_input where no value or several have the name; the message lists their unique names.
+  /// Returns Code::bad_input if no value or several values have the name. The message lists their unique names.
   Result<Value> value(std::string_view name) const;
-  /// The same; for the name of a value, the node that makes it.
+  /// Finds a node like value(). For the name of a value, returns the node that makes it.
   Result<NodeId> node(std::string_view name) const;
 
-  /// A name by which value() and node() find this one: its own where that is unique.
+  /// Returns a name by which value() or node() finds this one: its own name if that is unique.
   std::string of(Value v) const;
   std::string of(NodeId id) const;
-  /// True where no other value of the graph has the same own name.
+  /// Returns true if no other value of the graph has the same own name.
   bool is_unique(Value v) const { return values_.count(graph_.value_name(v)) == 1; }
 
  private:

@@ -19,7 +19,7 @@ struct Type {
 
   Kind kind = Kind::tensor;
   Elem elem = Elem::f32;  ///< tensor: the element type; map: the key type
-  bool ranked = true;     ///< tensor: false when the rank is unknown; `shape` is then empty
+  bool ranked = true;     ///< tensor: false if the rank is unknown; `shape` is then empty
   Shape shape;
   std::shared_ptr<const Type> item;  ///< sequence, optional: the element; map: the value
 
@@ -31,13 +31,13 @@ struct Type {
 
   bool is_tensor() const { return kind == Kind::tensor; }
   std::size_t rank() const { return shape.size(); }
-  /// True for a tensor whose extents are all known to be 1.
+  /// Returns true for a tensor whose extents are all known to be 1.
   bool has_one_element() const;
-  /// Structural equality; dims compare as expressions.
+  /// Compares structures. Dims compare as expressions.
   bool operator==(const Type& other) const;
 };
 
-/// "f32[N,3]", "f32[...]" (unranked), "seq<f32[N]>", "opt<...>", "map<i64, ...>".
+/// Returns a text: "f32[N,3]", "f32[...]" (unranked), "seq<f32[N]>", "opt<...>", "map<i64, ...>".
 std::string str(const Type& type, const Scope& scope);
 
 }  // namespace frazil

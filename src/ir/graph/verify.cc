@@ -25,7 +25,7 @@ Status unique(const std::vector<std::string>& names, std::string_view what) {
   return {};
 }
 
-/// Level 1, in the order of the text: a value is visible from its definition to the end of its block.
+/// Checks level 1, in the order of the text. A value is visible from its definition to the end of its block.
 class TableCheck {
  public:
   explicit TableCheck(const Graph& graph)
@@ -146,8 +146,8 @@ class InferringCopier : public Rewriter {
   bool keeps_types(NodeId) const override { return false; }
 };
 
-/// Level 2: compares a graph with its re-inferred copy; unbacked symbols get the same name where they occur at the same
-/// place.
+/// Checks level 2: compares a graph with its re-inferred copy. Unbacked symbols that occur at the same place get the
+/// same name.
 class TypeCheck {
  public:
   TypeCheck(const Graph& graph, const Graph& copy)
@@ -209,7 +209,7 @@ Status check_types(const Graph& graph) {
   return walk(graph, check);
 }
 
-/// The first line in which two texts differ.
+/// Returns the first line in which two texts differ, from each text.
 std::pair<std::string_view, std::string_view> first_difference(std::string_view a, std::string_view b) {
   const auto at = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   const auto line = [at](std::string_view text) {

@@ -13,7 +13,7 @@ class CompositeExit {
  public:
   CompositeExit(InferCx& cx, const GraphWriter::Mark& mark) : cx_(cx), mark_(mark) {}
 
-  /// True when d reads a symbol defined by an inner value.
+  /// Returns true if d reads a symbol that an inner value defines.
   bool leaks(Dim d) const {
     return std::ranges::any_of(cx_.scope().symbols_of(d), [&](SymbolId s) {
       if (s < mark_.symbols) return false;
@@ -37,7 +37,7 @@ class CompositeExit {
     if (known && std::ranges::none_of(*known, [&](Dim d) { return leaks(d); })) cx_.out_known_value(output, *known);
   }
 
-  /// The constraints of inner nodes that are expressible outside.
+  /// Returns the constraints of inner nodes that can be expressed outside.
   std::vector<Constraint> constraints() const {
     std::vector<Constraint> kept;
     for (std::size_t n = mark_.nodes; n < cx_.graph().node_count(); ++n) {
@@ -53,7 +53,7 @@ class CompositeExit {
   const GraphWriter::Mark& mark_;
 };
 
-/// An attribute may request an element type that the operator does not support.
+/// Checks the element type of an output: an attribute may request one that the operator does not support.
 Status check_output(InferCx& cx, std::size_t i, const Type& type) {
   const auto ports = cx.node().op->outputs;
   const Port& port = ports[std::min(i, ports.size() - 1)];
@@ -61,8 +61,8 @@ Status check_output(InferCx& cx, std::size_t i, const Type& type) {
   return cx.error("output '{}' cannot be {}", port.name, name_of(type.elem));
 }
 
-/// The key of what types of a composite depend on: operator, attributes, wanted results, and of each operand the type,
-/// the known value and the elements of a small constant. nullopt if an operand is no ranked tensor.
+/// Returns the key of what the types of a composite depend on: operator, attributes, wanted results, and of each operand
+/// the type, the known value and the elements of a small constant. Returns nullopt if an operand is not a ranked tensor.
 std::optional<std::string> key_of(const Graph& graph, const Node& node) {
   constexpr std::int64_t kFewElements = 64;  // larger constants are weights, which no extent depends on
   Key key;

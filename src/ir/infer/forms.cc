@@ -16,7 +16,7 @@ ScalarTape tape_of(const Graph& graph, NodeId id, Elem result) {
 }
 
 ScalarTape tape_of(const Graph& graph, NodeId id) {
-  const Value first = graph.node(id).out[0];  // absent where a contraction has other results alone
+  const Value first = graph.node(id).out[0];  // absent if only later results of a contraction are wanted
   return tape_of(graph, id, first ? graph.type(first).elem : Elem::f32);
 }
 

@@ -106,7 +106,7 @@ Elem output_elem(const OpDef& op, std::size_t i, const BoundElems& bound) {
   return Elem::f32;
 }
 
-/// Of the inputs that are given.
+/// Returns the element types of the inputs that are given.
 std::vector<Elem> input_elems(const InferCx& cx) {
   std::vector<Elem> in;
   for (std::size_t k = 0; k < cx.input_count(); ++k) {
@@ -121,7 +121,7 @@ Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const 
   return result(cx.node().attrs.get(), input_elems(cx));
 }
 
-/// True when the element type of output i follows from the ports and `result` alone.
+/// Returns true if the element type of output i follows from the ports and `result` alone.
 bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
                 const BoundElems& bound) {
   const Port& port = port_at(op.outputs, i);
@@ -138,7 +138,7 @@ bool has_unranked(const InferCx& cx) {
   return false;
 }
 
-/// True for operators on sequences and optionals, whose rules do not read ranks.
+/// Returns true for operators on sequences and optionals, whose rules do not read ranks.
 bool gives_any_value(const OpDef& op) {
   return std::ranges::any_of(op.outputs, [](const Port& p) { return p.set == 0; });
 }
@@ -204,7 +204,7 @@ class FormRule {
   }
 
  private:
-  Graph& graph_;  ///< in which the body of a composite is expanded for its types
+  Graph& graph_;  ///< the graph in which a composite's body is expanded to infer its types
   InferCx& cx_;
   const BoundElems& bound_;
 };
@@ -219,7 +219,7 @@ Status check_inputs(Graph& graph, NodeId node) {
 
 namespace {
 
-/// Negative pads and sizes may make an extent negative.
+/// Checks the ranks and extents of outputs. Negative pads and sizes may make an extent negative.
 Status check_extents(InferCx& cx) {
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
@@ -350,7 +350,7 @@ Result<Dim> InferCx::require_equal(Dim a, Dim b, std::string_view what) {
 
 namespace {
 
-/// One axis of broadcasting; nullopt when impossible.
+/// Broadcasts one axis. Returns nullopt if that is impossible.
 std::optional<Dim> broadcast_dim(Scope& scope, Dim a, Dim b) {
   if (a.is_const() && b.is_const() && a != b && a != Dim(1) && b != Dim(1)) return std::nullopt;
   return scope.broadcast(a, b);

@@ -19,12 +19,12 @@ struct Inferred {
   std::vector<Constraint> constraints;
   std::shared_ptr<const Space> space;
   std::shared_ptr<const std::vector<ViewMap>> views;
-  std::map<Value, Type> params;  ///< of bodies, that become more general
+  std::map<Value, Type> params;  ///< params of bodies that become more general
 };
 
-/// Context of a type rule: the node's inputs, and where the rule says what it finds. A rule makes symbols and
-/// assumptions, and writes nothing else of the graph. Inputs are numbered by the operator's ports; variadic inputs
-/// continue the count.
+/// The context of a type rule: the node's inputs, and functions that store what the rule finds. A rule makes symbols
+/// and assumptions, and writes nothing else to the graph.
+/// Inputs are numbered by the operator's ports; variadic inputs continue the count.
 class InferCx {
  public:
   InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) { found_.outputs.resize(this->node().out.size()); }
@@ -32,13 +32,13 @@ class InferCx {
   Scope& scope() { return GraphWriter(graph_)->scope; }
   std::size_t input_count() const { return node().in.size(); }
   std::size_t output_count() const { return node().out.size(); }
-  /// True when input i is given.
+  /// Returns true if input i is given.
   bool has(std::size_t i) const { return i < node().in.size() && static_cast<bool>(node().in[i]); }
-  /// True when output i is wanted.
+  /// Returns true if output i is wanted.
   bool wants(std::size_t i) const { return i < node().out.size() && static_cast<bool>(node().out[i]); }
   const Type& type(std::size_t i) const { return graph_.type(node().in[i]); }
   Elem elem(std::size_t i) const { return type(i).elem; }
-  /// Precondition: input i is a ranked tensor (checked before any form's rule is called).
+  /// Requires that input i is a ranked tensor, which is checked before any form's rule is called.
   const Shape& shape(std::size_t i) const { return type(i).shape; }
   std::size_t rank(std::size_t i) const { return shape(i).size(); }
   template <class A>
@@ -46,34 +46,36 @@ class InferCx {
     return *static_cast<const A*>(node().attrs.get());
   }
 
-  /// The tensor when input i is a constant, else null.
+  /// Returns the tensor if input i is a constant, else null.
   const Tensor* constant(std::size_t i) const;
-  /// The known value of integer input i, else null.
+  /// Returns the known value of integer input i, else null.
   const std::vector<Dim>* known_value(std::size_t i) const;
-  /// Elements of integer input i as Dims. Unknown elements become backed symbols, read at run time; this requires a
-  /// constant element count of at most 1024, else Code::unsupported; a symbolic count is assumed.
+  /// Returns the elements of integer input i as Dims. Unknown elements become backed symbols, read at run time. This
+  /// requires an element count of at most 1024, else Code::unsupported. A symbolic count is assumed.
   Result<std::vector<Dim>> ints(std::size_t i);
-  /// The same where an input of another length is an error: a symbolic length is checked instead of assumed.
+  /// Returns the elements of an input that must have `count` of them. A symbolic length is checked instead of assumed.
   Result<std::vector<Dim>> ints(std::size_t i, std::size_t count);
-  /// Like ints for a single element.
+  /// Returns the only element of integer input i.
   Result<Dim> int_scalar(std::size_t i);
-  /// `axis` made non-negative; an error that names the attribute unless it is in [-rank, rank).
+  /// Returns `axis` made non-negative. Returns an error that names the attribute unless it is in [-rank, rank).
   Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
 
-  /// A new unbacked symbol for an extent of output `output` that is known once the node has run (NonZero).
+  /// Returns a new unbacked symbol for an extent of output `output` that is known only after the node has run
+  /// (NonZero).
   Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
-  /// The name of the port of input i.
+  /// Returns the name of the port of input i.
   std::string_view port_name(std::size_t i) const;
-  /// Returns the constant that types assume for `d`, because ranks depend on it: by default `guess`. Nullopt where the
-  /// graph assumes nothing: the rule then returns an error, and the results have no rank.
+  /// Returns the constant that types assume for `d` because ranks depend on it; `guess` by default. Returns nullopt if
+  /// the graph assumes nothing. The rule then returns an error, and the results have no rank.
   std::optional<std::int64_t> assume(Dim d, std::int64_t guess);
-  /// The same; Code::unsupported with the name `what` instead of nullopt.
+  /// Calls assume(), but returns Code::unsupported with the name `what` instead of nullopt.
   Result<std::int64_t> assumed(Dim d, std::int64_t guess, std::string_view what);
-  /// The number of elements of input i that types assume.
+  /// Returns the number of elements of input i that types assume.
   Result<std::int64_t> assumed_count(std::size_t i);
-  /// Requires a == b: an error when disproved, a run-time check when undecided. Returns the more precise of the two.
+  /// Requires a == b: returns an error if this is disproved, and adds a run-time check if it is undecided. Without an
+  /// error, returns the more precise of the two.
   Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
-  /// Multidirectional broadcasting of two shapes; see docs/symbolic-shapes.md.
+  /// Broadcasts two shapes multidirectionally; see docs/symbolic-shapes.md.
   Result<Shape> broadcast(const Shape& a, const Shape& b);
 
   /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces determine the type.
@@ -86,7 +88,7 @@ class InferCx {
   /// Sets all outputs, one for each result.
   void out(std::vector<ResultType> outputs) { found_.outputs = std::move(outputs); }
 
-  /// A Code::bad_model error, prefixed with the node's description.
+  /// Returns a Code::bad_model error, prefixed with the node's description.
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
     return fail(Code::bad_model, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
@@ -100,17 +102,17 @@ class InferCx {
   const Graph& graph() const { return graph_; }
   const Node& node() const { return graph_.node(id_); }
   NodeId id() const { return id_; }
-  /// The type that the rule has found for output i; nullopt before it has, or where the output is not wanted.
+  /// Returns the type that the rule has found for output i; nullopt before that, and for outputs that are not wanted.
   const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
   /// What the rule has found so far.
   const Inferred& found() const { return found_; }
   /// Moves out what the rule has found.
   Inferred take() { return std::move(found_); }
-  /// Forgets what the rule has found, and its assumptions.
+  /// Discards what the rule has found, and its assumptions.
   void forget();
 
  protected:
-  /// The assumption about `d` that is checked before this node.
+  /// Returns the assumption about `d` that is checked before this node; null if there is none.
   const Assumption* assumption_before(Dim d) const;
   bool is_inner(Dim d) const;
   Result<std::vector<Dim>> elements(std::size_t i, std::int64_t count);
@@ -120,7 +122,7 @@ class InferCx {
   Inferred found_;
 };
 
-/// Context of a Region's rules.
+/// The context of a Region's rules.
 class RegionCx : public InferCx {
  public:
   using InferCx::InferCx;
@@ -131,32 +133,34 @@ class RegionCx : public InferCx {
   const Type& result_type(std::size_t block_index, std::size_t k) const {
     return type_now(block(block_index).results[k]);
   }
-  /// Makes param k of the block at least as general as `type`: dims that differ become unbacked symbols of that block.
-  /// Returns true when it changed; the bodies must then be inferred again. Differing kinds or element types are an
-  /// error.
+  /// Makes param k of the block at least as general as `type`: extents that differ become unbacked symbols of that
+  /// block. Returns true if the param changed; the bodies must then be inferred again. Differing kinds or element types
+  /// are an error.
   Result<bool> widen(std::size_t block_index, std::size_t k, const Type& type);
-  /// The most specific type that covers both: equal dims stay, others become unbacked symbols of the node's block.
+  /// Returns the most specific type that covers both. Equal extents stay; others become unbacked symbols of the node's
+  /// block.
   Result<Type> join(const Type& a, const Type& b);
-  /// An unbacked symbol for an extent that control flow determines (trip counts, joined dims), in the node's block.
+  /// Returns an unbacked symbol of the node's block for an extent that control flow determines (trip counts, joined
+  /// dims).
   Dim flow_extent(std::size_t output, int axis);
-  /// The condition that types assume for an If without a choice.
+  /// Returns the condition that types assume for an If without a choice.
   std::int64_t first_condition() const { return graph_.choices().then_branch ? 1 : 0; }
-  /// Returns whether a param was widened; the caller of the rule then infers the bodies again.
+  /// Returns true if a param was widened. The caller of the rule then infers the bodies again.
   bool widens() const { return !found_.params.empty(); }
 
  private:
-  /// The type of a param or result of a body, as the rule has widened it.
+  /// Returns the type of a param or result of a body, as widened by the rule.
   const Type& type_now(Value v) const;
 };
 
-/// Infers the types of a node whose inputs are typed: checks the ports, applies the rule of its form, and writes what
-/// it finds. Regions are inferred by their builder.
+/// Infers the types of a node whose inputs are typed. Checks the ports, applies the rule of the node's form, and writes
+/// what it finds. Regions are inferred by their builder.
 Status infer_node(Graph& graph, NodeId node);
 
-/// The scalar program of an Elementwise or Contraction node: loads in compute types; for Elementwise, the result is
-/// cast to the compute type of the output.
+/// Returns the scalar program of an Elementwise or Contraction node, with loads in compute types. The result of an
+/// Elementwise node is cast to the compute type of the output.
 ScalarTape tape_of(const Graph& graph, NodeId id);
-/// The same while the type of the result is being inferred: an Elementwise result has element type `result`.
+/// Returns the same while the type of the result is being inferred. An Elementwise result has element type `result`.
 ScalarTape tape_of(const Graph& graph, NodeId id, Elem result);
 
 }  // namespace frazil

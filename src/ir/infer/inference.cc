@@ -25,13 +25,14 @@ namespace {
 struct Frame {
   NodeId region;
   std::size_t block = 0, node = 0;
-  bool keep_params = false;  ///< params are typed already (first entry, or widened)
+  bool keep_params = false;  ///< params are already typed (first entry, or widened)
 };
 
-/// Symbols of a body are not valid outside it: an output extent that reads one becomes a new symbol of that output.
+/// Replaces output extents that read a symbol of a body by new symbols of that output: symbols of a body are not valid
+/// outside of it.
 void own_output_symbols(RegionCx& cx) {
   const Graph& graph = cx.graph();
-  // Blocks inside the region were made after its own, and no other later ones can be seen from it.
+  // Blocks inside the region have higher ids than its first one. No other block with a higher id is visible from it.
   const std::uint32_t first = cx.node().blocks[0].id;
   auto is_inner = [&](SymbolId s) { return graph.symbol_block(s).id >= first; };
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
@@ -50,13 +51,13 @@ void own_output_symbols(RegionCx& cx) {
 
 namespace {
 
-/// True when d is an unbacked symbol of `block`: it cannot be made more general.
+/// Returns true if d is an unbacked symbol of `block`, which cannot become more general.
 bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
   const auto symbol = graph.scope().as_symbol(d);
   return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
 }
 
-/// `type`, with the extents that made `wide` more general before; all of it where `wide` has no rank.
+/// Returns `type` with the extents that were widened in `wide`; all of `wide` if it has no rank.
 Type as_wide(const Graph& graph, Type type, const Type& wide, BlockId block) {
   if (type.kind != wide.kind || type.elem != wide.elem) return type;
   if (type.item) {
@@ -71,8 +72,8 @@ Type as_wide(const Graph& graph, Type type, const Type& wide, BlockId block) {
   return type;
 }
 
-/// Types the params of a region that is typed again. What was widened stays so: the types around the region have only
-/// become more general, and loops inside each other would otherwise be typed twice as often at each level.
+/// Types the params of a region that is inferred again. Widened params stay widened, since the types around the region
+/// have only become more general. Otherwise, nested loops would be typed twice as often at each level.
 Status retype_params(Graph& graph, NodeId region, std::size_t index) {
   const BlockId block = graph.node(region).blocks[index];
   const std::vector<Value>& params = graph.block(block).params;
@@ -135,8 +136,8 @@ Status infer_region(Graph& graph, NodeId region) {
 
 namespace {
 
-/// How two types are joined. Widening stops at the block's own symbols, which are as general as an extent can be; joins
-/// of two values have no such rule.
+/// Joins two types. Widening stops at the block's own symbols, which are as general as an extent can be. Joins of two
+/// values have no such rule.
 struct Merge {
   InferCx& cx;
   GraphWriter graph;
@@ -162,7 +163,7 @@ struct Merge {
   }
 
   Result<Type> type(const Type& a, const Type& b) {
-    // A value joins with an optional as an optional that holds it.
+    // A value and an optional join to an optional that holds the value.
     if (a.kind == Type::Kind::optional && b.kind != a.kind) return item(a, b);
     if (b.kind == Type::Kind::optional && a.kind != b.kind) {
       changed = true;

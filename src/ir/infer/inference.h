@@ -10,20 +10,20 @@ namespace frazil {
 Status type_params(Graph& graph, NodeId region, std::size_t index);
 /// Checks input counts and element types against the operator's ports.
 Status check_inputs(Graph& graph, NodeId node);
-/// Infers a region whose bodies are complete, and the bodies again while params widen. Not recursive.
+/// Infers a region whose bodies are complete. Infers the bodies again while params widen. Not recursive.
 Status infer_region(Graph& graph, NodeId region);
-/// Finds the types of a composite: expands its body in `graph`, and takes it back.
+/// Infers the types of a composite: expands its body in `graph`, then rolls it back.
 Status infer_composite(Graph& graph, InferCx& cx);
 
-/// Marks the node whose types are being inferred, as long as it lives. Nodes of a composite's body, which are inferred
-/// meanwhile, assume in its place.
+/// Marks a node as the one whose types are being inferred, during its lifetime. Nodes of a composite's body that are
+/// inferred meanwhile record their assumptions for that node.
 class InferringNode {
  public:
   InferringNode(Graph& graph, NodeId node);
   ~InferringNode();
   InferringNode(const InferringNode&) = delete;
   InferringNode& operator=(const InferringNode&) = delete;
-  /// Whether the number of axes of its results depends on a number that the graph assumes nothing about.
+  /// Returns true if the rank of the node's results depends on a number about which the graph assumes nothing.
   bool is_open() const;
 
  private:

@@ -10,7 +10,7 @@ using MaybeDim = std::optional<Dim>;
 
 bool follows(Elem e) { return e == Elem::i64 || e == Elem::i32 || e == Elem::boolean; }
 
-/// The extents as numbers when all are constant and the element count is small.
+/// Returns the extents as numbers if all are constant and the element count is small.
 std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
   std::vector<std::int64_t> sizes;
   std::int64_t count = 1;
@@ -25,7 +25,7 @@ std::optional<std::vector<std::int64_t>> small_sizes(const Shape& shape) {
 
 bool saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }
 
-// Truth values as exact expressions that are 0 or 1.
+// Truth values are exact expressions that are 0 or 1.
 Dim truth_less(Scope& scope, Dim a, Dim b) {
   switch (scope.less(a, b)) {
     case Proof::yes: return 1;
@@ -48,8 +48,8 @@ Dim truth_equal(Scope& scope, Dim a, Dim b) {
   return truth_not(scope, truth_nonzero(scope, scope.sub(a, b)));
 }
 
-/// Arithmetic on extents is exact: a tensor whose extents overflow could not be allocated. Values read from data are
-/// arbitrary, so they are only moved, not computed with.
+/// Returns true if d may be computed with. Arithmetic on extents is exact: a tensor whose extents overflow could not be
+/// allocated. Values read from data are arbitrary, so they are only moved.
 bool is_safe(const Scope& scope, Dim d) { return d.is_const() ? !saturated(d) : scope.bounds(d).min > Dim::kMin / 2; }
 
 MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
@@ -60,7 +60,7 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
   return remainder ? scope.mod(a, b) : scope.floordiv(a, b);
 }
 
-/// Extents stay below this when multiplied; larger products may wrap.
+/// Multiplies two Dims. Returns nullopt for a constant factor larger than extents are, since the product may wrap.
 MaybeDim multiply(Scope& scope, Dim a, Dim b) {
   constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
   const auto large = [](Dim d) { return d.is_const() && (d.value() > kMostFactor || d.value() < -kMostFactor); };
@@ -68,7 +68,7 @@ MaybeDim multiply(Scope& scope, Dim a, Dim b) {
   return scope.mul(a, b);
 }
 
-/// Evaluates one instruction on Dims; nullopt where the result is not known exactly.
+/// Evaluates one instruction on Dims. Returns nullopt if the result is not known exactly.
 MaybeDim eval(Scope& scope, const ScalarIns& ins, Elem operand, MaybeDim a, MaybeDim b, MaybeDim c) {
   if (ins.op == ScalarOp::constant) return is_float(ins.type) ? MaybeDim{} : Dim(ins.integer);
   if (ins.op == ScalarOp::select) {
@@ -131,7 +131,7 @@ bool fits_i32(Dim d) {
   return d.value() >= Limits::min() && d.value() <= Limits::max();
 }
 
-/// Evaluates the scalar program once; nullopt when a part is unknown.
+/// Evaluates the scalar program once. Returns nullopt if a part is unknown.
 MaybeDim eval_tape(Scope& scope, const ScalarTape& tape, std::span<const Dim> operands) {
   std::vector<MaybeDim> regs;
   for (const ScalarIns& ins : tape.code) {
@@ -180,7 +180,8 @@ std::optional<std::vector<Dim>> known_elementwise(InferCx& cx) {
 
 namespace {
 
-/// The operand position for an output index of an affine map with constant offsets and steps; -1: the fill value.
+/// Returns the operand position for an output index of an affine map with constant offsets and steps; -1 for the fill
+/// value.
 std::optional<std::int64_t> affine_position(const ViewMap& map, std::span<const std::int64_t> in,
                                             std::span<const std::int64_t> index) {
   std::int64_t flat = 0;
@@ -211,7 +212,7 @@ std::optional<std::vector<Dim>> known_affine(InferCx& cx, const ViewMap& map) {
   return result;
 }
 
-/// Along axis 0 of 1-D operands only, which is what shape arithmetic uses.
+/// Concatenates 1-D operands along axis 0 only, which is all that shape arithmetic uses.
 std::optional<std::vector<Dim>> known_concat(InferCx& cx, const ViewMap& map) {
   std::vector<Dim> result;
   if (map.shape.size() != 1) return std::nullopt;

@@ -7,15 +7,15 @@
 
 namespace frazil {
 
-/// Largest element count of an integer tensor whose known value is tracked.
+/// The largest element count of an integer tensor whose known value is tracked.
 inline constexpr std::int64_t kMaxKnownElements = 64;
 
-/// The known value of an Elementwise node's integer or bool output, when all operands are known and the result is
+/// Returns the known value of an Elementwise node's integer or bool output, if all operands are known and the result is
 /// exact.
 std::optional<std::vector<Dim>> known_elementwise(InferCx& cx);
-/// The known value of a view of integer operands with known values.
+/// Returns the known value of a view of integer operands with known values.
 std::optional<std::vector<Dim>> known_view(InferCx& cx, const ViewMap& map);
-/// The known value of a constant integer or bool tensor of at most 1024 elements.
+/// Returns the known value of a constant integer or bool tensor of at most 1024 elements.
 std::optional<std::vector<Dim>> known_constant(const Tensor& tensor);
 
 }  // namespace frazil

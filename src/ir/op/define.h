@@ -31,7 +31,7 @@ struct Ports {
 /// An operator object: its definition, callable on Exprs.
 template <class A>
 struct Op : OpDef {
-  /// One-output calls: Add(x, y), Softmax({x}, {.axis = 1}).
+  /// Calls with one output: Add(x, y), Softmax({x}, {.axis = 1}).
   template <class... E>
     requires(sizeof...(E) > 0 && (std::same_as<E, Expr> && ...))
   Expr operator()(E... e) const {
@@ -73,7 +73,7 @@ constexpr Op<A> elementwise(OpInfo info, Ports ports, F, Elem (*result)(const vo
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
            Elementwise{&detail::call_body<F, A, N>, result, check, plain}}};
 }
-/// An elementwise operator with string operands or results.
+/// Makes an elementwise operator with string operands or results.
 template <class A = NoAttrs>
 constexpr Op<A> plain_elementwise(OpInfo info, Ports ports, PlainBody plain) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
@@ -124,7 +124,7 @@ inline constexpr Ports compare{kPortAB<S>, kPortBool};
 
 }  // namespace frazil
 
-/// Registers an operator. In the library, whose headers of operators hundreds of sources include, only
+/// Registers an operator. Hundreds of library sources include the headers of operators, so in the library only
 /// ops/core/registry.cc registers them.
 #ifdef FRAZIL_LIBRARY
 #define FRAZIL_REGISTER_OP(NAME) static_assert(true)

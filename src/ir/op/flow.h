@@ -27,23 +27,23 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-/// One step of a region's control flow. Structured: branch .. [otherwise ..] join, loop .. again.
+/// One step of a region's control flow, which is structured: branch .. [otherwise ..] join, loop .. again.
 struct FlowOp {
   enum class Kind : std::uint8_t {
-    branch,  ///< continues when `a` (bool, one element) is true, else jumps to `otherwise`
+    branch,  ///< continues if `a` (bool, one element) is true, else jumps to `otherwise`
     otherwise,
     join,
     loop,          ///< head of a loop
     leave_unless,  ///< leaves the loop unless `a` is true
     leave_at,      ///< leaves the loop when counter `index` >= counter `limit`
-    again,         ///< back to the head
+    again,         ///< jumps back to the head
     count,         ///< counter `index` = `number`
     count_from,    ///< counter `index` = the i64 or i32 scalar in `a`
     count_dim,     ///< counter `index` = extent `dim`
     step,          ///< counter `index` += 1
-    set,           ///< variable := cell, for every pair at once
+    set,           ///< sets each variable to its cell, all pairs at the same time
     enter,         ///< runs `block` with `cells` bound to its params
-    slice,         ///< slice `index` = `a` at position counter `limit` of `axis`, the axis removed
+    slice,         ///< slice `index` = the part of `a` at position counter `limit` of `axis`, that axis removed
     gather,        ///< appends `a` to accumulator `index` along a new axis `axis`
     give,          ///< node output `index` = `a`
     expect,        ///< guard: `a` must equal `number` (0 or 1), else another specialisation of the graph runs
@@ -61,8 +61,8 @@ struct FlowOp {
   std::vector<std::pair<std::uint32_t, Cell>> pairs;
 };
 
-/// How a region node runs, as plain data: the reference executor interprets it, the planner turns it into jumps. Its
-/// member functions append steps.
+/// The control flow of a region node, as plain data. The reference executor interprets it; the planner turns it into
+/// jumps. Member functions append steps.
 struct Flow {
   std::vector<FlowOp> ops;
   std::uint32_t variables = 0, counters = 0, slices = 0, accumulators = 0;
@@ -95,7 +95,7 @@ struct Flow {
   }
 };
 
-/// The step that each one jumps to, where it does not fall through to the next.
+/// Returns for each step the step that it jumps to, if it does not fall through to the next.
 std::vector<std::size_t> flow_targets(const std::vector<FlowOp>& ops);
 
 }  // namespace frazil

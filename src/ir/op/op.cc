@@ -21,7 +21,7 @@ OpRegistry& OpRegistry::global() {
 
 namespace {
 
-/// Programs may register operators while others load models.
+/// Guards the registry: programs may register operators while other threads load models.
 Mutex& registry_mutex() {
   static Mutex mutex;
   return mutex;
@@ -49,7 +49,7 @@ std::vector<const OpDef*> OpRegistry::all() const {
 
 namespace {
 
-/// Levenshtein distance.
+/// Returns the Levenshtein distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -25,10 +25,10 @@ struct Node;
 struct Port {
   enum class Use : std::uint8_t { required, optional, variadic };
   std::string_view name;
-  std::string_view var;  ///< "T"; an output's var is bound by the inputs, or its set has one type
+  std::string_view var;  ///< such as "T"; an output's var is bound by the inputs, or its set has one type
   ElemSet set = 0;       ///< accepted element types; 0: any value, tensor or not
   Use use = Use::required;
-  bool any_rank = false;  ///< of an input: the type rule takes a tensor without a known rank
+  bool any_rank = false;  ///< input: the type rule accepts a tensor of unknown rank
 };
 
 // ---- the six forms; consumers dispatch on the form, not on the operator ----
@@ -42,30 +42,31 @@ struct ElementRef {
     return *reinterpret_cast<const T*>(data);
   }
 };
-/// Computes one output element from one element of each operand, for what a scalar program cannot express: comparing
-/// and moving strings. It does not create or parse them.
+/// Computes one output element from one element of each operand, for operations that a scalar program cannot express:
+/// comparing and moving strings. It does not create or parse strings.
 using PlainBody = Status (*)(std::span<const ElementRef> operands, const void* attrs, Elem elem, std::byte* out);
 
 /// out[i] = body(in_0[i], in_1[i], ...) with broadcasting. The body sees operands in their compute type; the result is
 /// cast to the output's element type.
 struct Elementwise {
   Sx (*body)(std::span<const Sx> operands, const void* attrs);
-  /// The output's element type when the ports do not determine it (Cast); else null.
+  /// Returns the output's element type if the ports do not determine it (Cast); otherwise null.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
-  /// Checks the attributes; null when every combination is valid.
+  /// Checks the attributes. Null if every combination is valid.
   Status (*check)(const void* attrs) = nullptr;
-  /// Replaces the body when an operand or the output is a string; null when the body handles strings.
+  /// Replaces the body if an operand or the output is a string. Null if the body handles strings.
   PlainBody plain = nullptr;
-  /// What is wrong with attributes for operands of these element types; null where nothing can be.
+  /// Checks the attributes for operands of these element types. Null if every combination is valid.
   Status (*fits)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
-/// A fold over an iteration space. The type rule is the space.
+/// A fold over an iteration space. The space is the type rule.
 struct Contraction {
   Status (*space)(InferCx& cx, Space& space);
-  /// The contribution of one point, computed in the operands' compute types; absent operands are not passed.
+  /// Computes the contribution of one point, in the operands' compute types. Absent operands are not passed.
   Sx (*body)(std::span<const Sx> operands, const void* attrs);
-  /// Output element types when the ports do not determine them, else null. Sums use compute_elem of output 0.
+  /// Returns output element types if the ports do not determine them; otherwise null. Sums use compute_elem of output
+  /// 0.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
@@ -74,10 +75,11 @@ struct View {
   Status (*maps)(InferCx& cx, std::vector<ViewMap>& maps);
 };
 
-/// A body that calls other operators; the reference for any fast kernel.
+/// A body that calls other operators. It is the reference for any fast kernel.
 struct Composite {
   void (*body)(CompositeCx& cx);
-  /// The element type of output 0 when the ports do not determine it and the operands' ranks are unknown; else null.
+  /// Returns the element type of output 0 if the ports do not determine it and the operands' ranks are unknown;
+  /// otherwise null.
   Elem (*result)(const void* attrs, std::span<const Elem> inputs) = nullptr;
 };
 
@@ -90,9 +92,10 @@ struct Opaque {
 
 /// Control flow over blocks.
 struct Region {
-  /// Types of the params of block `index`, before the body is known.
+  /// Returns the types of the params of block `index`, before the body is known.
   Result<std::vector<Type>> (*params)(RegionCx& cx, std::size_t index);
-  /// Output types once all bodies are known. May widen params (RegionCx::widen); the bodies are then inferred again.
+  /// Finds the output types after all bodies are known. May widen params (RegionCx::widen); the bodies are then
+  /// inferred again.
   Status (*types)(RegionCx& cx);
   void (*lower)(const Node& node, const class Graph& graph, Flow& flow);
   std::size_t blocks;                             ///< number of bodies
@@ -102,8 +105,8 @@ struct Region {
 using Form = std::variant<Elementwise, Contraction, View, Composite, Opaque, Region>;
 std::string_view form_name(const Form& form);
 
-/// The opset that the implementation follows, and the oldest one in which a node in this form has the same meaning,
-/// possibly with fewer element types. Nodes of older opsets are upgraded at import.
+/// The opsets of an implementation. It follows `newest`. `oldest` is the first one in which a node in this form has the
+/// same meaning, possibly with fewer element types. Nodes of older opsets are upgraded at import.
 struct OpsetRange {
   int newest = 1;
   int oldest = 1;
@@ -121,22 +124,22 @@ struct OpDef {
   std::span<const Port> inputs;
   std::span<const Port> outputs;
   Form form;
-  /// Results do not depend on operands and attributes alone: two nodes, or two runs of one, may differ.
+  /// True if results depend on more than operands and attributes: two nodes, or two runs of one node, may differ.
   bool stateful = false;
 };
 
-/// Makes attributes with their defaults.
+/// Returns attributes with their defaults.
 Attrs default_attrs(const OpDef& op);
 
-/// All operators, in definition order. Thread-safe after static initialisation.
+/// The registry of all operators, by domain and name. Thread-safe after static initialisation.
 class OpRegistry {
  public:
   static OpRegistry& global();
-  /// Returns false, and ignores the operator, when one of the same domain and name exists.
+  /// Returns false, and ignores the operator, if one of the same domain and name exists.
   bool add(const OpDef& op);
   const OpDef* find(std::string_view domain, std::string_view name) const;
   std::vector<const OpDef*> all() const;  ///< sorted by domain, name
-  /// Names within edit distance 2, for error messages.
+  /// Returns names within edit distance 2, for error messages.
   std::vector<std::string_view> close_to(std::string_view name) const;
 
  private:

@@ -20,16 +20,16 @@ struct TensorView {
   std::span<const T> as() const {
     return {reinterpret_cast<const T*>(data), static_cast<std::size_t>(count())};
   }
-  /// Element i of an i32 or i64 tensor.
+  /// Returns element i of an i32 or i64 tensor.
   std::int64_t integer(std::int64_t i) const {
     return elem == Elem::i32 ? reinterpret_cast<const std::int32_t*>(data)[i]
                              : reinterpret_cast<const std::int64_t*>(data)[i];
   }
 };
 
-/// One run of an Opaque operator; the same interface in every executor. The executor owns the memory: a kernel requests
-/// each output once and may then write it. Inputs are unchanged during the call. Error texts omit the node, which the
-/// executor adds.
+/// One run of an Opaque operator, with the same interface in every executor. The executor owns the memory: a kernel
+/// requests each output once and may then write it. Inputs are unchanged during the call. Error texts omit the node,
+/// which the executor adds.
 class OpaqueCall {
  public:
   virtual ~OpaqueCall() = default;
@@ -38,17 +38,18 @@ class OpaqueCall {
   std::size_t output_count() const { return outputs_; }
   bool has(std::size_t i) const { return i < inputs_ && given(i); }
   virtual bool wants(std::size_t i) const = 0;
-  /// Tensor input i, contiguous. Precondition: has(i) and it is a tensor.
+  /// Returns tensor input i, contiguous. Requires has(i) and that it is a tensor.
   virtual TensorView in(std::size_t i) const = 0;
-  /// Any input i as a value (sequence, optional, map, or tensor).
+  /// Returns any input i as a value (sequence, optional, map, or tensor).
   virtual Datum datum(std::size_t i) const = 0;
-  /// The inferred element type of output i.
+  /// Returns the inferred element type of output i.
   virtual Elem out_elem(std::size_t i) const = 0;
-  /// Memory for tensor output i with the given extents: uninitialised; strings are empty.
+  /// Returns memory for tensor output i with the given extents. It is uninitialised; strings are empty.
   virtual Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) = 0;
   /// Sets output i to a value that is not a plain tensor.
   virtual Status put(std::size_t i, Datum value) = 0;
-  /// Uninitialised scratch memory for this call, aligned to 64 bytes. Each call invalidates the previous memory.
+  /// Returns uninitialised scratch memory for this call, aligned to 64 bytes. Each call invalidates the previous
+  /// memory.
   virtual Result<std::byte*> scratch(std::size_t bytes) = 0;
   template <class A>
   const A& attrs() const {

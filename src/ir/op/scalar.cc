@@ -8,7 +8,7 @@
 namespace frazil {
 namespace {
 
-/// Visits the operands of `ins` in order.
+/// Calls f for each operand of `ins`, in order.
 template <class F>
 void for_operands(const ScalarIns& ins, F f) {
   const int n = arity(ins.op);
@@ -20,7 +20,7 @@ void for_operands(const ScalarIns& ins, F f) {
 }  // namespace
 
 Sx ScalarRecorder::intern(ScalarIns ins) {
-  ScalarIns key = ins;  // constants are told apart by their bits: 0 and -0 differ, and NaN equals nothing
+  ScalarIns key = ins;  // constants are distinguished by their bits: 0 and -0 differ, and NaN equals nothing
   key.integer ^= std::bit_cast<std::int64_t>(std::exchange(key.real, 0));
   auto [it, fresh] = known_.try_emplace(key, static_cast<std::uint32_t>(dag_.size()));
   if (fresh) dag_.push_back(ins);

@@ -22,8 +22,8 @@ struct ScalarIns {
   auto operator<=>(const ScalarIns&) const = default;
 };
 
-/// A scalar program: the meaning of an elementwise body as straight-line SSA over scalars, used by every consumer
-/// (reference, tile kernels, code generators, shape arithmetic). The last instruction is the result.
+/// A scalar program: the meaning of an elementwise body as straight-line SSA over scalars. Every consumer uses it:
+/// reference, tile kernels, code generators, shape arithmetic. The last instruction is the result.
 struct ScalarTape {
   std::vector<ScalarIns> code;
   bool operator==(const ScalarTape&) const = default;
@@ -39,15 +39,15 @@ struct Sx {
   Elem type() const;
 };
 
-/// Records a body as a hash-consed DAG and linearises it canonically (left-to-right post-order from the result), since
-/// C++ leaves the evaluation order of operands open.
+/// Records a body as a hash-consed DAG and linearises it canonically, in left-to-right post-order from the result. This
+/// is needed because C++ leaves the evaluation order of operands open.
 class ScalarRecorder {
  public:
   Sx load(std::uint32_t operand, Elem type);
   Sx constant(Elem type, double value);
   Sx constant_int(Elem type, std::int64_t value);
   Sx apply(ScalarOp op, Sx a);
-  Sx apply(ScalarOp op, Sx a, Sx b);  ///< precondition: same type
+  Sx apply(ScalarOp op, Sx a, Sx b);  ///< requires the same type
   Sx select(Sx condition, Sx a, Sx b);
   Sx cast(Sx a, Elem to);
   Elem type(std::uint32_t id) const { return dag_[id].type; }
@@ -60,7 +60,7 @@ class ScalarRecorder {
 };
 
 inline Elem Sx::type() const { return rec->type(id); }
-/// A constant of x's type.
+/// Returns a constant of the type of `like`.
 inline Sx lit(Sx like, double value) { return like.rec->constant(like.type(), value); }
 
 #define FRAZIL_SX_BINARY(symbol, op)                                                     \

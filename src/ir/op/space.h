@@ -15,14 +15,15 @@ struct Ix {
   std::vector<std::pair<int, Dim>> terms;  ///< (axis, factor)
 };
 
-/// How contributions are combined. `argmax`/`argmin` return Space::report at the extreme point (the first in iteration
-/// order, or the last with Space::last_wins). `only`: there is at most one contribution; without one the result is 0.
+/// The way in which contributions are combined. `argmax` and `argmin` return Space::report at the extreme point: the
+/// first one in iteration order, or the last with Space::last_wins. `only` allows at most one contribution; without
+/// one, the result is 0.
 enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
 
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
-/// A point with a read outside its operand contributes nothing: that is what padding means.
-/// Axes iterate in the order they were added, the last fastest.
+/// A point with a read outside of its operand contributes nothing, as padding requires.
+/// Axes iterate in the order in which they were added, the last fastest.
 struct Space {
   struct Axis {
     Dim extent;
@@ -45,7 +46,7 @@ struct Space {
   }
 };
 
-/// What an index outside the operand's axis reads.
+/// The element that an index outside of the operand's axis reads.
 enum class Edge : std::uint8_t {
   none,     ///< indices are never outside
   fill,     ///< gives the fill value
@@ -54,7 +55,7 @@ enum class Edge : std::uint8_t {
   wrap,     ///< index modulo the extent
 };
 
-/// A view: the operand's element for each output index.
+/// A view: a map from each output index to an element of the operand.
 struct ViewMap {
   enum class Kind : std::uint8_t {
     affine,   ///< operand index d = offset_d + step_d * output index [axis_d]
@@ -72,10 +73,10 @@ struct ViewMap {
   int source = 0;
   std::vector<AxisMap> axes;  ///< affine: one per operand axis
   int fill = -1;              ///< index of the (scalar) operand with the fill value; -1: zero
-  int axis = 0;               ///< concat
+  int axis = 0;               ///< concat: the output axis
 };
 
-/// Returns whether `holds` is true of every Dim.
+/// Returns true if `holds` is true of every Dim.
 bool all_dims(const Space& space, auto&& holds) {
   const auto of_index = [&](const Ix& ix) {
     return holds(ix.offset) && std::ranges::all_of(ix.terms, [&](const auto& term) { return holds(term.second); });

@@ -25,7 +25,7 @@ struct Output {
   std::size_t check = ~std::size_t{0};  ///< index of its type among the checks, if it has one
 };
 
-/// A block whose end has not been read; region and results are empty for the graph itself.
+/// A block whose end has not been read. `region` and `results` are empty for the graph itself.
 struct Open {
   NodeId region;
   BlockId block;
@@ -35,7 +35,7 @@ struct Open {
   std::vector<Output> results;
 };
 
-/// A written type, to be compared with the inferred one at the end.
+/// A written type, which is compared with the inferred one at the end.
 struct Check {
   Value value;
   std::size_t name, type;  ///< tokens
@@ -134,7 +134,7 @@ class Parser {
                 limits_.name_bytes);
   }
 
-  /// Numbers and names use separate key spaces.
+  /// Returns the key of a name. Numbers and names have separate key spaces.
   Result<std::string> key(std::size_t at) {
     std::size_t here = std::exchange(tokens_.at, at);
     auto name = read_bounded_name();
@@ -234,7 +234,7 @@ class Parser {
     return list;
   }
 
-  /// "%x" or "%x: type"; the type becomes a check.
+  /// Reads "%x" or "%x: type". The type becomes a check.
   Status named_type(std::size_t& check) {
     const std::size_t name = tokens_.at;
     if (tokens_.next().kind != Kind::value) {
@@ -274,7 +274,7 @@ class Parser {
     return bind(list, *made);
   }
 
-  /// "assume 2, 0": what the types of the next node assume.
+  /// Reads "assume 2, 0": the numbers that the types of the next node assume.
   Status assumed() {
     if (!tokens_.take("assume")) return {};
     std::uint32_t number = 0;
@@ -285,7 +285,7 @@ class Parser {
     return {};
   }
 
-  /// Checks what Builder takes as a precondition.
+  /// Checks what Builder requires.
   Status check_arity(const OpDef& op, std::size_t at, const std::vector<Value>& inputs,
                      const std::vector<Output>& list) const {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -412,7 +412,8 @@ class Parser {
 
   // ---- regions ----
 
-  /// Scans the blocks of a region for the number of params of each, and the node's name after them.
+  /// Scans the blocks of a region for the number of params of each. Returns the node's name, which follows them, in
+  /// `name`.
   Result<std::vector<std::size_t>> survey(const OpDef& op, std::string& name) {
     const std::size_t here = tokens_.at;
     std::vector<std::size_t> params;

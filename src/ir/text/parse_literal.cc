@@ -40,7 +40,7 @@ Status skip_element(Tokens& tokens) {
   return {};
 }
 
-/// The first token of each element of a possibly nested list in brackets.
+/// Returns the first token of each element of a possibly nested list in brackets.
 Result<std::vector<std::size_t>> read_list(Tokens& tokens) {
   std::vector<std::size_t> elements;
   const std::size_t close = tokens.peek().match;
@@ -148,7 +148,7 @@ constexpr int kMaxValueNesting = 16;
 
 Result<Datum> read_datum(Tokens& tokens, int depth = 0);
 
-/// The items between parentheses, each parsed by `item`.
+/// Reads the items between parentheses, each with `item`.
 template <class F>
 Status read_items(Tokens& tokens, int depth, F item) {
   if (depth == kMaxValueNesting)

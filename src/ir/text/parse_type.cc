@@ -16,7 +16,7 @@ bool is_fresh_name(std::string_view name) {
   return name.size() > 1 && name[0] == '?' && std::ranges::all_of(name.substr(1), sym::is_digit);
 }
 
-/// An empty text or a number.
+/// Reads an empty text or a number.
 bool read_limit(std::string_view text, std::int64_t& limit) {
   if (text.empty()) return true;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
@@ -63,7 +63,7 @@ Status TypeReader::read_bounds() {
 }
 
 void TypeReader::meet(std::string_view text, const Dim* expected) {
-  std::vector<std::pair<std::size_t, std::string>> unknown;  // shorter names first, which is the order of their numbers
+  std::vector<std::pair<std::size_t, std::string>> unknown;  // shorter names first: the order of their numbers
   rename_symbols(text, [&](std::string_view name) -> const std::string* {
     if (is_fresh_name(name) && !actual_.contains(std::string(name))) unknown.emplace_back(name.size(), name);
     return nullptr;

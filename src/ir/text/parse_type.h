@@ -18,11 +18,11 @@ class TypeReader {
 
   /// Parses "dim N in 1..64", after the word `dim`.
   Status read_bounds();
-  /// Parses the type at the current token; new symbols are matched with those of `expected`, if given.
+  /// Parses the type at the current token. New symbols are matched with those of `expected`, if given.
   Result<Type> read(const Type* expected);
   /// Skips a type.
   Status skip();
-  /// An error when the type at token `at` differs from the inferred one.
+  /// Returns an error if the type at token `at` differs from the inferred one.
   Status check(std::size_t at, std::string_view name, const Type& inferred);
 
  private:

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxIndent = 32;
 
 bool is_inline(const Tensor& t) { return t.count() <= kMaxInline; }
 
-/// Collects the names of constants shown as @name, so that generated ones do not collide with them.
+/// Collects the names of constants shown as @name, so that generated names do not collide with them.
 class WeightNames {
  public:
   explicit WeightNames(const Graph& graph) : graph_(graph) { (void)walk(graph, *this); }
@@ -167,7 +167,7 @@ class Printer {
     return same && is_inline(value) ? values_text(value) : tensor_text(value, {});
   }
 
-  /// Lines for input symbols whose bounds are not the default.
+  /// Returns lines for input symbols whose bounds are not the default.
   std::string bounds() {
     std::set<std::string> lines;
     for (Value v : graph_.main().params) {
@@ -209,7 +209,7 @@ class Printer {
     return it->second;
   }
 
-  /// An inline literal, or a weight with the requested or a generated name.
+  /// Returns an inline literal, or a weight with the requested or a generated name.
   std::string tensor_text(const Tensor& t, const std::string& wanted) {
     if (is_inline(t)) return literal(t);
     std::string name = wanted;

@@ -109,7 +109,7 @@ bool is_arithmetic(ScalarOp op) {
          op == ScalarOp::neg;
 }
 
-/// True when the primitive means something on operands of `elem`.
+/// Returns true if the primitive is defined on operands of `elem`.
 bool is_defined(ScalarOp op, Elem elem) {
   const bool bits = is_logic(op) || op == ScalarOp::lnot;
   if (op == ScalarOp::eq) return elem != Elem::string;

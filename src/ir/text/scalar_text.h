@@ -13,20 +13,21 @@ namespace frazil {
 
 std::optional<ScalarOp> scalar_op_from_name(std::string_view name);
 
-/// The instruction without its type: "add %0 %1".
+/// Returns the instruction without its type: "add %0 %1".
 std::string text_of(const ScalarIns& ins);
-/// Reads what text_of writes into `ins`, whose type is set; errors tell line and column of the text.
+/// Reads the output of text_of() into `ins`, whose type is set. Errors contain line and column of the text.
 Status read_scalar(Tokens& tokens, ScalarIns& ins);
-/// "%3": a position in a tape.
+/// Reads "%3", a position in a tape.
 Result<std::uint32_t> read_scalar_value(Tokens& tokens);
 
-/// Straight-line code from one instruction per string, `f32 add %0 %1`; errors name the instruction.
+/// Parses straight-line code with one instruction per string, such as `f32 add %0 %1`. Errors name the instruction.
 Result<ScalarTape> parse_tape(std::span<const std::string> instructions);
-/// What parse_tape reads.
+/// Returns the strings that parse_tape() reads.
 std::vector<std::string> lines_of(const ScalarTape& tape);
 
-/// Checks a tape from outside: every operand stands before its use, loads have the compute types of `operands`,
-/// instructions are defined for the types they are given. Code::bad_model names the instruction.
+/// Checks a tape from an external source. Every operand must come before its use, loads must have the compute types of
+/// `operands`, and instructions must be defined for their types. Otherwise returns Code::bad_model, naming the
+/// instruction.
 Status check(const ScalarTape& tape, std::span<const Elem> operands);
 
 }  // namespace frazil

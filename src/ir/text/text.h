@@ -12,10 +12,10 @@
 
 namespace frazil {
 
-/// Returns the tensor that the text names @name; an undefined tensor if there is none.
+/// A function that returns the tensor that the text names @name, or an undefined tensor if there is none.
 using WeightSource = std::function<Tensor(std::string_view name)>;
 
-/// A graph as text. Deterministic: equal structures with equal names give equal text, however values and unbacked
+/// Returns a graph as text. Equal structures with equal names give equal text, regardless of how values and unbacked
 /// symbols (?0, ?1, ...) are numbered. Constants of at most 16 elements are inline, others are @name.
 ///
 ///   dim N in 1..64
@@ -36,22 +36,23 @@ using WeightSource = std::function<Tensor(std::string_view name)>;
 /// assume nothing else.
 std::string print(const Graph& graph);
 
-/// The constants that print() shows as @name.
+/// Returns the constants that print() shows as @name.
 std::map<std::string, Tensor, std::less<>> weights_of(const Graph& graph);
 
-/// The names under which print() shows values: "%x", "%3", "@weight".
+/// Returns the names under which print() shows values: "%x", "%3", "@weight".
 std::vector<std::pair<Value, std::string>> value_texts(const Graph& graph);
 
-/// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred; types written for results and
-/// block params are optional and are checked. Errors are one line: "line 3, column 5: ...". Code::limit when the text
-/// is too long, nests types too deeply, or exceeds what the LoadScope of this thread allows.
+/// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred. Types written for results and
+/// block params are optional and are checked.
+/// Errors are one line: "line 3, column 5: ...". Returns Code::limit if the text is too long, nests types too deeply,
+/// or exceeds what the LoadScope of this thread allows.
 Result<Graph> parse(std::string_view text, const WeightSource& weights = {});
 
-/// "f32[2] [1, 2]": parses back to the same bits.
+/// Returns a text such as "f32[2] [1, 2]", which parses back to the same bits.
 std::string literal(const Tensor& tensor);
 Result<Tensor> parse_literal(std::string_view text);
 
-/// "%x = f32[2] [1, 2], s = seq(f32[] 1, f32[] 2), m = map(i64[] 3: f32[] 1), o = none": names with values.
+/// Names with values: "%x = f32[2] [1, 2], s = seq(f32[] 1, f32[] 2), m = map(i64[] 3: f32[] 1), o = none".
 using Bindings = std::vector<std::pair<std::string, Datum>>;
 Result<Bindings> parse_bindings(std::string_view text);
 

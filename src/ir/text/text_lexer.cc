@@ -85,7 +85,7 @@ class Lexer {
     return {};
   }
 
-  /// A name, keyword or number: a run of characters that may include the sign of an exponent.
+  /// Reads a name, keyword or number: a run of characters that may include the sign of an exponent.
   Status word() {
     std::size_t end = at_ + 1;
     const char first = peek() == '-' ? peek(1) : peek();

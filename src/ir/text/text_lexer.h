@@ -10,7 +10,7 @@
 
 namespace frazil {
 
-/// Characters of names, keywords and numbers.
+/// Returns true for characters of names, keywords and numbers.
 constexpr bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == '$' || c == '/' || c == '?';
@@ -26,7 +26,7 @@ struct Token {
 /// The tokens of a text and a read position. Brackets () [] {} are matched when the text is read. `;` starts a comment.
 class Tokens {
  public:
-  /// Code::limit for texts above 64 MiB.
+  /// Returns Code::limit for texts above 64 MiB.
   static Result<Tokens> read(std::string_view text);
 
   std::size_t at = 0;
@@ -38,18 +38,18 @@ class Tokens {
   bool is(std::string_view text, std::size_t ahead = 0) const;
   bool take(std::string_view text);
   Status expect(std::string_view text);
-  /// The text between two tokens, exclusive.
+  /// Returns the text between two tokens, exclusive.
   std::string_view between(const Token& open, const Token& close) const {
     return text_.substr(open.end, close.begin - open.end);
   }
   const Token& operator[](std::size_t i) const { return tokens_[i]; }
 
-  std::string where(std::size_t offset) const;  ///< "line 3, column 5: "
+  std::string where(std::size_t offset) const;  ///< returns "line 3, column 5: "
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(const Token& token, fmt::format_string<A...> format, A&&... args) const {
     return fail(Code::bad_model, "{}{}", where(token.begin), plain(fmt::format(format, std::forward<A>(args)...)));
   }
-  /// An error "expected ..., got ..." at the next token.
+  /// Returns an error "expected ..., got ..." at the next token.
   [[nodiscard]] std::unexpected<Fault> expected(std::string_view what) const;
 
  private:

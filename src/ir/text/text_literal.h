@@ -8,21 +8,21 @@
 
 namespace frazil {
 
-/// Elements in the text form. Floats parse back to the same bits: shortest round-trip form, inf, nan, or 0x and the
-/// bits for any other NaN.
+/// Appends an element in the text form. Floats parse back to the same bits: shortest round-trip form, inf, nan, or 0x
+/// and the bits for any other NaN.
 void append_element(std::string& out, Elem elem, const std::byte* from);
-/// Parses one element that is neither a string nor complex; returns false when the word does not fit the type.
+/// Parses one element that is neither a string nor complex. Returns false if the word does not fit the type.
 bool read_element(Elem elem, std::string_view word, std::byte* to);
 
-/// "[1, 2]", "[[1], [2]]", or "1" for a scalar: a tensor without its type.
+/// Returns a tensor without its type: "[1, 2]", "[[1], [2]]", or "1" for a scalar.
 std::string values_text(const Tensor& tensor);
 
-/// A quoted, JSON-like string on one line.
+/// Returns a quoted, JSON-like string on one line.
 std::string quoted(std::string_view text);
-/// The inverse of quoted(), for a token with its quotes; nullopt for an invalid escape.
+/// Returns the inverse of quoted() for a token with its quotes; nullopt for an invalid escape.
 std::optional<std::string> unquoted(std::string_view token);
 
-/// A name as written after % or @, or for the graph: plain or quoted.
+/// Returns a name as written after % or @, or for the graph: plain or quoted.
 std::string name_text(std::string_view name);
 
 }  // namespace frazil

@@ -7,7 +7,7 @@
 namespace frazil {
 namespace {
 
-/// The end of the name that starts at `from`; `from` if none does.
+/// Returns the end of the name that starts at `from`; `from` if none does.
 std::size_t name_end(std::string_view text, std::size_t from) {
   std::size_t to = from;
   if (text[from] == '`') {

@@ -13,11 +13,12 @@
 
 namespace frazil {
 
-/// `text` of a Dim with each symbol name replaced (quoted if necessary) by the result of `with`; null keeps the name.
+/// Returns `text` of a Dim with each symbol name replaced by the result of `with`, quoted if necessary. Null keeps the
+/// name.
 std::string rename_symbols(std::string_view text, const std::function<const std::string*(std::string_view name)>& with);
 
-/// Dims as text, with symbols named in order of first appearance: equal structures give equal text, however the symbols
-/// of their Scopes are numbered.
+/// Dims as text, with symbols named in order of first appearance. Equal structures give equal text, regardless of how
+/// the symbols of their Scopes are numbered.
 class DimText {
  public:
   enum class Rename : std::uint8_t {
@@ -28,10 +29,10 @@ class DimText {
 
   std::string str(Dim d);
   std::string str(const Type& type);
-  /// Symbols of d that are to be renamed and have no name yet, in an order independent of their numbers.
+  /// Returns the symbols of d that are to be renamed and have no name yet, in an order independent of their numbers.
   std::vector<SymbolId> unnamed(Dim d) const;
   void set_name(SymbolId symbol, std::string name);
-  /// Renamed symbols in the order in which they were named.
+  /// Returns renamed symbols in the order in which they were named.
   const std::vector<SymbolId>& named() const { return order_; }
   std::string name(SymbolId symbol) const;
 

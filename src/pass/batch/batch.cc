@@ -9,7 +9,7 @@
 namespace frazil::pass {
 namespace {
 
-/// Composites whose bodies the rules serve are replaced by them first.
+/// Expands composites whose bodies the rules of batching serve.
 class CompositeOpener : public Rewriter {
  public:
   CompositeOpener(const Graph& graph, const Varying& varying) : scratch_(graph), chosen_(graph.node_count()) {
@@ -31,9 +31,9 @@ class CompositeOpener : public Rewriter {
   }
 
  private:
-  /// True when no node of the body, nor of those of composites in it, needs a loop.
+  /// Returns true if no node of the body, nor of composites in it, needs a loop.
   bool is_served(NodeId id) {
-    const Node node = scratch_.node(id);  // a copy: the table grows
+    const Node node = scratch_.node(id);  // a copy: expand() grows the node table
     if (node.op->stateful) return false;
     Builder builder(scratch_, node.parent);
     const auto mark = builder.mark();
@@ -163,7 +163,7 @@ Status check_inputs(const Graph& graph, std::span<const std::size_t> inputs) {
   return {};
 }
 
-/// A name for the batch's extent that no symbol of the graph has.
+/// Returns a name for the batch's extent that no symbol of the graph has.
 std::string free_name(const Graph& graph, std::string_view axis) {
   std::string name(axis);
   while (graph.scope().find_symbol(name)) name += '_';

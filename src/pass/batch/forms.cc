@@ -1,4 +1,4 @@
-// What each form becomes when some of its operands get the batch's axis.
+// Batching by the form of a node: the new node if some of its operands have the batch's axis.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,13 +20,13 @@ bool all_ranked(const BatchSite& site) {
   return std::ranges::all_of(site.node.in, ranked) && std::ranges::all_of(site.node.out, ranked);
 }
 
-/// One node in place of output `k`; nullopt where it does not type.
+/// Appends a node with one output. Returns nullopt if its types do not agree.
 std::optional<Value> added(const BatchSite& site, const OpDef& op, std::vector<Value> in, Attrs attrs) {
   const auto made = site.to.append(op, std::move(in), std::move(attrs), {true}, {});
   return made ? std::optional(site.to.graph().node(*made).out[0]) : std::nullopt;
 }
 
-// ---- Elementwise: operands of fewer axes get axes of 1 behind the batch's ----
+// ---- Elementwise: operands of lower rank get axes of extent 1 after the batch's axis ----
 
 Value widened(const BatchSite& site, std::size_t k, std::size_t rank) {
   const std::size_t missing = rank - site.type(k).rank();
@@ -52,7 +52,7 @@ Batched batch_form(const BatchSite& site, const Elementwise&) {
 
 std::string axis_name(int axis) { return fmt::format("a{}", axis); }
 
-/// Text of an index; nullopt where a number of it cannot be told.
+/// Returns the text of an index; nullopt if one of its numbers cannot be expressed.
 std::optional<std::string> index_text(const Ix& ix, OperandTexts& texts) {
   const auto offset = texts.text(ix.offset);
   if (!offset) return std::nullopt;
@@ -93,7 +93,7 @@ class ContractionRule {
   }
 
  private:
-  /// All but the fold, which is each output's own.
+  /// Writes all attributes but the fold, which differs between outputs.
   bool describe() {
     for (std::size_t k = 0; k < site_.node.in.size(); ++k) {
       if (site_.node.in[k]) texts_.add(site_.node.in[k], site_.in[k]);
@@ -148,9 +148,9 @@ class ContractionRule {
   GenericAttrs attrs_;
 };
 
-// ---- the same operator, where its space says that it does the same for each element ----
+// ---- the same operator, if its space shows that it does the same for each element ----
 
-/// `space` with the batch as its first axis.
+/// Returns `space` with the batch as its first axis.
 Space lifted(const BatchSite& site, Space space) {
   const auto shift = [](Ix& ix) {
     for (auto& term : ix.terms) ++term.first;
@@ -166,7 +166,7 @@ Space lifted(const BatchSite& site, Space space) {
   return space;
 }
 
-/// Compares spaces of two graphs. The extent of axis `free` may be any.
+/// Compares spaces of two graphs, ignoring the extent of axis `free`.
 class SameSpace {
  public:
   SameSpace(const Scope& left, const Scope& right, std::size_t free) : left_(left), right_(right), free_(free) {}
@@ -198,7 +198,8 @@ class SameSpace {
   std::size_t free_;
 };
 
-/// The node's operator on other operands, kept where its space is `want`, apart from the extent of axis `free`.
+/// Appends the node's operator with other operands. Keeps it if its space is `want`, apart from the extent of axis
+/// `free`.
 std::optional<NodeId> kept_operator(const BatchSite& site, std::vector<Value> in, const Space& want, std::size_t free) {
   const auto mark = site.to.mark();
   const auto made = site.to.append(*site.node.op, std::move(in), site.node.attrs, site.wanted(), site.node.name);
@@ -215,8 +216,8 @@ Batched as_leading_axis(const BatchSite& site, const Space& space) {
   return site.to.graph().node(*made).out;
 }
 
-/// Where each operand reads `axis`, alone: -1 where it does not; nullopt where it reads it otherwise, or differs from
-/// the others in whether it varies and reads it.
+/// Returns for each operand the position at which it reads `axis` alone; -1 if it does not read it.
+/// Returns nullopt if an operand reads it in another way, or if the varying operands are not those that read it.
 std::optional<std::vector<int>> places_of(const BatchSite& site, const Space& space, int axis) {
   std::vector<int> places(site.node.in.size(), -1);
   for (std::size_t k = 0; k < site.node.in.size(); ++k) {
@@ -247,7 +248,7 @@ Expr transposed(Expr x, std::size_t from, std::size_t to) {
   return from == to ? x : ops::Transpose({x}, {.perm = moved(x.type().rank(), from, to)});
 }
 
-/// y, whose axis `place` holds the batch and `inner` one after the other, with the batch in front.
+/// Splits axis `place` of y, which holds the batch followed by axis `axis` of x, and moves the batch to the front.
 std::optional<Value> split_off(const BatchSite& site, Value y, std::size_t place, Value x, std::size_t axis) {
   GenericViewAttrs attrs{.kind = "reshape"};
   for (std::size_t d = 0; d < site.to.graph().type(y).rank(); ++d) {
@@ -264,11 +265,11 @@ std::optional<Value> split_off(const BatchSite& site, Value y, std::size_t place
   return front ? std::optional(front.value) : std::nullopt;
 }
 
-/// The batch and a parallel axis that all varying operands have, and no other, as one axis.
+/// Merges the batch and a parallel axis that all varying operands have, and no other operand, into one axis.
 Batched merged_with(const BatchSite& site, const Space& space, int axis) {
   const auto places = places_of(site, space, axis);
   const auto written = std::ranges::find(space.write, axis);
-  const auto counts = [&](const auto& term) { return term.first == axis; };  // it would count through the batch
+  const auto counts = [&](const auto& term) { return term.first == axis; };  // the report would count through the batch
   if (!places || written == space.write.end() || std::ranges::any_of(space.report.terms, counts)) return std::nullopt;
   std::vector<Value> in(site.in.begin(), site.in.end());
   std::size_t source = 0;
@@ -306,7 +307,7 @@ Batched batch_form(const BatchSite& site, const Contraction&) {
   return ContractionRule(site, *space).run();
 }
 
-// ---- View: the same map behind the batch's axis ----
+// ---- View: the same map, after the batch's axis ----
 
 class ViewRule {
  public:

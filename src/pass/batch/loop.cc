@@ -1,4 +1,4 @@
-// What no rule serves runs on one element after the other, in a Scan whose body holds the node.
+// Batches a node that no rule serves: a Scan whose body holds the node runs it on one element after the other.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace frazil::pass {
 namespace {
 
-/// The blocks of a node, and those inside of them.
+/// Returns the blocks of a node and the blocks inside them.
 std::set<BlockId> blocks_inside(const Graph& graph, NodeId id) {
   std::set<BlockId> all;
   std::vector<NodeId> work{id};
@@ -24,7 +24,7 @@ std::set<BlockId> blocks_inside(const Graph& graph, NodeId id) {
   return all;
 }
 
-/// The varying values from outside that a node and its blocks use, each once.
+/// Returns the varying values from outside that a node and its blocks use, each once.
 std::vector<Value> varying_uses(const BatchSite& site) {
   const auto inside = blocks_inside(site.from, site.id);
   std::vector<Value> used;
@@ -60,7 +60,7 @@ Result<std::vector<Value>> batch_by_loop(const BatchSite& site) {
   const std::vector<Value> used = varying_uses(site);
   std::vector<Value> scanned;
   for (Value v : used) scanned.push_back(site.now(v));
-  if (scanned.empty()) scanned.push_back(site.batch);  // it draws random numbers
+  if (scanned.empty()) scanned.push_back(site.batch);  // the node only draws random numbers
   const std::size_t count = scanned.size();
   auto attrs = shared_attrs(ops::ScanAttrs{.num_scan_inputs = static_cast<std::int64_t>(count)});
   FRAZIL_TRY(const NodeId loop, site.to.open(ops::Scan, std::move(scanned), std::move(attrs), {count}, {}));

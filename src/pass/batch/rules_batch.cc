@@ -1,4 +1,4 @@
-// Operators that serve a whole batch with their axis moved by one: no form says so of them.
+// Operators that process a whole batch if their axis is moved by one. No form expresses this.
 #include <algorithm>
 
 #include "ir/op/axis.h"
@@ -9,7 +9,8 @@
 namespace frazil::pass {
 namespace {
 
-/// Gather: of varying data the axis moves; varying indices leave the batch's axis where the indices' first one is.
+/// Batches a Gather. If the data vary, its axis moves by one. If the indices vary, the batch's axis ends up at the
+/// position of their first axis, and is moved to the front.
 Batched batch_gather(const BatchSite& site) {
   const bool data = site.varies(0), indices = site.varies(1);
   if (data == indices) return std::nullopt;
@@ -26,7 +27,7 @@ Batched batch_gather(const BatchSite& site) {
   return site.to.status() ? std::optional(std::vector{front.value}) : std::nullopt;
 }
 
-/// GatherElements of operands that both vary picks inside of each element.
+/// Batches a GatherElements whose operands both vary: it picks inside of each element.
 Batched batch_gather_elements(const BatchSite& site) {
   if (!site.varies(0) || !site.varies(1)) return std::nullopt;
   const std::size_t axis = from_front(site.node.attributes<ops::GatherAttrs>().axis, site.type(0).rank());

@@ -9,7 +9,7 @@
 #include "ir/edit/builder.h"
 #include "pass/batch/varying.h"
 
-// What the parts of the batching pass share.
+// Shared by the parts of the batching pass.
 namespace frazil::pass {
 
 /// A varying node while the batched graph is written.
@@ -32,20 +32,20 @@ struct BatchSite {
   }
 };
 
-/// The operands of a node whose maps are attributes, and texts of numbers over their extents.
+/// The operands of a node whose maps are attributes. Numbers become texts over the operands' extents.
 class OperandTexts {
  public:
   explicit OperandTexts(const BatchSite& site) : site_(site) {}
-  /// The position of the new value of `v`, which is one of `from`.
+  /// Adds the new value of `v`, a value of `from`. Returns its position.
   std::size_t add(Value v);
-  /// Adds a value of the new graph that stands for `v`.
+  /// Adds `now`, a value of the new graph, as the new value of `v`.
   void add(Value v, Value now);
-  /// Of a number of `from`; nullopt where it cannot be told from extents of values that are there. May add operands.
+  /// Returns the text of a number of `from`; nullopt if no extents of available values give it. May add operands.
   std::optional<std::string> text(Dim d);
   std::optional<std::vector<std::string>> texts(std::span<const Dim> dims);
-  /// The extent of the batch.
+  /// Returns the text of the batch's extent.
   std::string batch();
-  /// The node's own conditions, for an attribute `checks`.
+  /// Returns the node's own constraints as texts, for an attribute `checks`.
   std::optional<std::vector<std::string>> checks();
   std::vector<Value> values() const { return now_; }
   std::size_t size() const { return now_.size(); }
@@ -61,16 +61,16 @@ class OperandTexts {
 
 using Batched = std::optional<std::vector<Value>>;
 
-/// New values for the wanted outputs by the rule of the node's form, each with the batch's axis; nullopt where the rule
-/// does not serve the node.
+/// Batches a node by the rule of its form. Returns new values for the wanted outputs, each with the batch's axis;
+/// nullopt if the rule does not serve the node.
 Batched batch_by_form(const BatchSite& site);
-/// The node's operator serves the whole batch with other attributes, or other places of axes.
+/// Batches a node whose operator processes the whole batch with other attributes, or with axes at other positions.
 Batched batch_by_operator(const BatchSite& site);
-/// An output made of extents, without the batch's axis.
+/// Returns an output that is made of extents, without the batch's axis.
 Result<Value> batch_extents(const BatchSite& site, Value v);
-/// The node, with its blocks, for one element after the other.
+/// Batches a node, with its blocks, by running it on one element after the other.
 Result<std::vector<Value>> batch_by_loop(const BatchSite& site);
-/// v, which does not vary, once for each element.
+/// Repeats v, which does not vary, for each element.
 Result<Value> repeated(Builder& to, Value v, Value batch);
 
 }  // namespace frazil::pass

@@ -11,7 +11,7 @@ Varying::Varying(const Graph& graph, std::span<const std::size_t> inputs)
     : graph_(graph), values_(graph.value_count()), nodes_(graph.node_count()) {
   for (std::size_t i : inputs) values_[graph.main().params[i].id] = true;
   bool changed = !inputs.empty();
-  while (changed) {  // once per level of nesting, and once more
+  while (changed) {  // one iteration per level of nesting, and one more
     changed = false;
     for (const NodeId n : graph.nodes()) changed |= visit(n);
   }
@@ -24,7 +24,7 @@ bool Varying::reads_varying(const Node& node) const {
                              [&](BlockId b) { return std::ranges::any_of(graph_.block(b).results, varies); });
 }
 
-/// True when something is marked that was not.
+/// Marks a node and its outputs if they vary. Returns true if something new is marked.
 bool Varying::visit(NodeId id) {
   const Node& node = graph_.node(id);
   const bool before = nodes_[id.id];
@@ -82,7 +82,7 @@ std::optional<Varying::Source> Varying::first_extent(SymbolId symbol) const {
   return std::nullopt;
 }
 
-/// True of a value of the reader's block, or one around it, that the reader does not make itself.
+/// Returns true for a value of the reader's block, or of an enclosing one, that the reader does not make itself.
 bool Varying::is_visible(Value v, NodeId reader) const {
   if (graph_.producer(v) == reader) return false;
   const auto block = graph_.block_of(v);
@@ -93,7 +93,7 @@ bool Varying::is_visible(Value v, NodeId reader) const {
   return false;
 }
 
-/// True of integers or bools that are made of extents alone, which all elements share.
+/// Returns true for integers or bools that are made of extents alone, which all elements share.
 bool Varying::is_of_extents(Value v, NodeId maker) const {
   const auto* known = graph_.known_value(v);
   const Type& type = graph_.type(v);
@@ -103,9 +103,9 @@ bool Varying::is_of_extents(Value v, NodeId maker) const {
   return std::ranges::all_of(*known, [&](Dim d) { return can_tell(d, maker); });
 }
 
-/// True when batch_extents has a text for d.
+/// Returns true if batch_extents() has a text for d.
 bool Varying::can_tell(Dim d, NodeId maker) const {
-  if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // else a number cut off
+  if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // others are clipped
   const auto& in = graph_.node(maker).in;
   const auto first = std::ranges::find_if(in, [](Value v) { return static_cast<bool>(v); });
   const auto is_own = [&](Dim one) {

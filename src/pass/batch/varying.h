@@ -8,21 +8,22 @@
 
 namespace frazil::pass {
 
-/// Which values of a graph differ between the elements of a batch.
+/// The values of a graph that differ between the elements of a batch.
 class Varying {
  public:
   Varying(const Graph& graph, std::span<const std::size_t> inputs);
 
   bool value(Value v) const { return v && values_[v.id]; }
-  /// True of a node that reads a varying value, in its blocks too, or draws random numbers.
+  /// Returns true for a node that reads a varying value, also in its blocks, or that draws random numbers.
   bool node(NodeId n) const { return nodes_[n.id]; }
-  /// True of a varying region whose flow is the same for all elements, so that its blocks can be batched in place.
+  /// Returns true for a varying region whose flow is the same for all elements, so that its blocks can be batched in
+  /// place.
   bool in_place(NodeId region) const;
-  /// True when one of the blocks' results `k` varies.
+  /// Returns true if result `k` of one of the blocks varies.
   bool result(NodeId region, std::size_t k) const;
 
-  /// Where `reader` can read the number that a symbol stands for: an extent. Elements of values are not told: texts
-  /// take what they read for extents, and elements may be negative.
+  /// The extent from which `reader` can read the number that a symbol stands for. An element of a value is not a
+  /// source: texts treat the numbers that they read as extents, and elements may be negative.
   struct Source {
     Value value;
     std::int64_t axis = 0;

@@ -19,13 +19,13 @@ bool may_merge(const Graph& graph, const Node& node, std::span<const Value> in) 
   return std::ranges::all_of(in, [&](Value v) { return !v || !graph.type(v).is_tensor() || graph.type(v).ranked; });
 }
 
-/// The nodes visited so far in execution order that later nodes may duplicate: those of the current block and the
+/// The nodes that later nodes may duplicate, visited so far in execution order: those of the current block and of the
 /// blocks around it.
 class Seen {
  public:
   explicit Seen(const Graph& graph) : graph_(graph) {}
 
-  /// An earlier node with the same results as `node` of `block` on inputs `in`.
+  /// Returns an earlier node with the same results as `node` of `block` on inputs `in`; nullopt if there is none.
   std::optional<NodeId> find(const Node& node, std::span<const Value> in, BlockId block) {
     enter(block);
     const auto [first, last] = nodes_.equal_range(hash(node, in));
@@ -34,7 +34,7 @@ class Seen {
     }
     return std::nullopt;
   }
-  /// Precondition: the last call of find was with its block.
+  /// Adds a node. The last call of find() must have been with the node's block.
   void add(NodeId id) {
     const std::size_t key = hash(graph_.node(id), graph_.node(id).in);
     nodes_.emplace(key, id);
@@ -70,7 +70,7 @@ class Seen {
     }
   }
 
-  /// Equal small constants are treated as one value.
+  /// Returns one value for all small constants of equal content; other values as they are.
   Value canonical(Value v) {
     constexpr std::size_t kSmall = 256;
     const Constant* c = v ? graph_.constant(v) : nullptr;
@@ -139,7 +139,7 @@ class Merger : public Rewriter {
   int merged_ = 0;
 };
 
-/// Walks a graph until it finds a duplicate.
+/// Searches a graph for a duplicate.
 struct FindPair {
   const Graph& graph;
   Seen seen{graph};

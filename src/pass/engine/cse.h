@@ -4,7 +4,7 @@
 
 namespace frazil::pass {
 
-/// Common subexpression elimination: of nodes with equal operator, operands and attributes, the first visible one
+/// Eliminates common subexpressions. Of nodes with equal operator, operands and attributes, the first visible one
 /// replaces the others.
 Result<std::optional<Graph>> merge_equal(const Graph& graph, const PassOptions& options, std::string& note);
 

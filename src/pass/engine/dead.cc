@@ -5,7 +5,7 @@
 namespace frazil::pass {
 namespace {
 
-/// The nodes that results depend on, and those whose assumptions types rely on.
+/// The nodes on which results depend, and those whose assumptions types rely on.
 class Live {
  public:
   explicit Live(const Graph& graph) : graph_(graph), nodes_(graph.node_count()) {

@@ -11,16 +11,15 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1 << 20;  // bytes of the results of one node
-constexpr std::int64_t kFewBytes = 4096;      // results up to this size may be larger than the operands
-constexpr std::int64_t kMostPoints =
-    1 << 16;                                  // points computed by one node; about 10 ns each on the reference executor
-constexpr std::int64_t kAllPoints = 1 << 20;  // points computed by all nodes of a graph
+constexpr std::int64_t kMostBytes = 1 << 20;   // bytes of the results of one node
+constexpr std::int64_t kFewBytes = 4096;       // results up to this size may be larger than the operands
+constexpr std::int64_t kMostPoints = 1 << 16;  // points of one node; about 10 ns each on the reference executor
+constexpr std::int64_t kAllPoints = 1 << 20;   // points computed by all nodes of a graph
 constexpr std::int64_t kMostJoined = 1 << 22;  // elements of one Concat of constants and views of constants
-constexpr std::int64_t kAllJoined = 1 << 24;   // elements of all of them
-constexpr std::size_t kMostViews = 8;          // of one constant, one of the other
+constexpr std::int64_t kAllJoined = 1 << 24;   // elements of all such Concats
+constexpr std::size_t kMostViews = 8;          // in a chain on one constant
 
-/// Nodes whose operands are all constants of few elements.
+/// Returns true for nodes whose operands are all constants of few elements.
 bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
   if (!node.blocks.empty() || in.empty() || node.op->stateful) return false;
   std::int64_t elements = 0;
@@ -33,7 +32,7 @@ bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
   return elements <= kMostPoints;
 }
 
-/// With the text of strings.
+/// Returns the size of a tensor in bytes, including the text of strings.
 std::int64_t bytes_of(const Tensor& tensor) {
   std::size_t bytes = tensor.bytes();
   if (tensor.elem() == Elem::string) {
@@ -48,12 +47,12 @@ std::int64_t operand_bytes(const Graph& graph, std::span<const Value> in) {
   return bytes;
 }
 
-/// Returns whether the node is a view that joins any number of values.
+/// Returns true if the node is a view that joins any number of values.
 bool joins(const Node& node) {
   return std::holds_alternative<View>(node.op->form) && node.op->inputs.back().use == Port::Use::variadic;
 }
 
-/// The node that makes a view of one value; its other operands are constants.
+/// Returns the node that makes v, if it is a view of one value and its other operands are constants.
 std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
   const auto maker = graph.producer(v);
   if (!maker) return std::nullopt;
@@ -64,7 +63,7 @@ std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
   return one && fixed && !node.in.empty() ? maker : std::nullopt;
 }
 
-/// A constant, or views of one.
+/// Returns true for a constant, or a chain of views of one.
 bool leads_to_constant(const Graph& graph, Value v) {
   for (std::size_t views = 0; v && graph.constant(v) == nullptr; ++views) {
     const auto view = view_of_one(graph, v);
@@ -74,12 +73,12 @@ bool leads_to_constant(const Graph& graph, Value v) {
   return static_cast<bool>(v);
 }
 
-/// Nodes that join constants, or views of them.
+/// Returns true for nodes that join constants or views of them.
 bool may_join(const Graph& graph, const Node& node, std::span<const Value> in) {
   return joins(node) && std::ranges::all_of(in, [&](Value v) { return leads_to_constant(graph, v); });
 }
 
-/// The elements of a constant, or of views of one, which is added to `bases`.
+/// Returns the elements of a constant, or of views of one. Adds the constant to `bases`.
 std::optional<Tensor> elements_of(const Graph& graph, Value v, std::set<Value>& bases) {
   std::vector<NodeId> views;
   while (v && graph.constant(v) == nullptr) {
@@ -142,7 +141,7 @@ class Folder : public Rewriter {
     return std::move(*results);
   }
 
-  /// The result is not larger than the constants, which it may take the place of, and a run holds it in any case.
+  /// Folds a join. The result is not larger than the constants, which it may replace, and a run holds it in any case.
   std::optional<std::vector<Datum>> joined(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto count = work(graph, id);
     if (!count || *count > kMostJoined || joined_ + *count > kAllJoined) return std::nullopt;
@@ -172,7 +171,7 @@ class Folder : public Rewriter {
     return bytes <= kMostBytes && bytes <= std::max(kFewBytes, 2 * before);
   }
 
-  /// The approximate number of elements or products that the node computes; nullopt when it is unknown.
+  /// Returns the approximate number of elements or products that the node computes; nullopt if it is unknown.
   static std::optional<std::int64_t> work(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
     std::int64_t total = 1;
@@ -190,7 +189,8 @@ class Folder : public Rewriter {
       if (!type.is_tensor() || !type.ranked) return std::nullopt;
       std::int64_t count = 1;
       for (Dim d : type.shape) {
-        // Types that depend on such an extent would change with it: which axes are squeezed, which requests fail.
+        // Folding would replace this symbolic extent by a constant. Types that depend on it would change: which axes
+        // are squeezed, which requests fail.
         if (!d.is_const() || __builtin_mul_overflow(count, d.value(), &count)) return std::nullopt;
       }
       total = std::max(total, count);

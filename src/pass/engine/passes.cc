@@ -65,7 +65,7 @@ bool same_results(const Graph& before, const Graph& after) {
   return std::ranges::equal(before.main().results, after.main().results, agree);
 }
 
-/// The result of one pass, verified at the requested level; nullopt when the graph is unchanged.
+/// Runs one pass and verifies its result at the requested level. Returns nullopt if the graph is unchanged.
 Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, const PassOptions& options, PassRun& run) {
   auto result = row.run(graph, options, run.note);
   if (!result) {

@@ -16,13 +16,14 @@ namespace frazil::pass {
 struct PassOptions {
   PassSet passes;
   int verify = 0;  ///< level of FRAZIL_VERIFY at which the result of each pass is checked
-  /// Composites that are not expanded.
+  /// Returns true for composites that are not expanded.
   std::function<bool(const Graph&, NodeId)> keep;
-  /// Composites that have a kernel only where images are turned: kept until the pass `layout` has run.
+  /// Returns true for composites that have a kernel only with channels last. They are kept until the pass `layout` has
+  /// run.
   std::function<bool(const Graph&, NodeId)> keep_for_layout = {};
 };
 
-/// The outcome of one row of the list.
+/// The outcome of one row of the pass list.
 struct PassRun {
   std::string_view name;
   bool changed = false;
@@ -30,27 +31,27 @@ struct PassRun {
   std::string note;  ///< what the pass did, or why its result was discarded
 };
 
-/// Returns an equivalent graph, or nullopt when there is nothing to do; deciding that must take time linear in the
-/// nodes. `note` describes what was done.
+/// Returns an equivalent graph, or nullopt if there is nothing to do. That decision must take time linear in the nodes.
+/// `note` describes what was done.
 using PassFunction = Result<std::optional<Graph>> (*)(const Graph& graph, const PassOptions& options,
                                                       std::string& note);
 
 struct PassRow {
   std::optional<Pass> pass;  ///< nullopt: always runs
   std::string_view name;
-  PassFunction run;       ///< null: done by the planner
+  PassFunction run;       ///< null: the planner does it
   std::string_view what;  ///< one-line description
 };
 
-/// The graph passes in order. A pass may occur several times.
+/// Returns the graph passes in order. A pass may occur several times.
 std::span<const PassRow> pass_list();
 
-/// Runs the passes in order. When a pass makes a graph that does not type-check, it has exposed an error that the
-/// user's graph has only at run time: its result is discarded, so that the error is reported when the graph runs, if at
-/// all.
+/// Runs the passes in order.
+/// If a pass makes a graph that does not type-check, it has exposed an error that the user's graph has only at run
+/// time. The pass's result is discarded, so that the error is reported when the graph runs, if at all.
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, std::vector<PassRun>* runs = nullptr);
 
-/// A table with one line per pass that ran.
+/// Returns a table with one line per pass that ran.
 std::string str(std::span<const PassRun> runs);
 
 }  // namespace frazil::pass

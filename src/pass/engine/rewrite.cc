@@ -21,7 +21,7 @@ class RuleIndex {
     }
   }
 
-  /// A rule that matches, and what it writes.
+  /// A rule that matches, and its replacement.
   struct Match {
     const Rule* rule;
     Replacement write;
@@ -43,7 +43,7 @@ class RuleIndex {
   }
 
  private:
-  /// One result, operands of known ranks.
+  /// Returns true for a node with one result and operands of known ranks.
   static bool is_plain(const Site& site) {
     if (site.node.out.size() != 1) return false;
     for (Value v : site.in) {

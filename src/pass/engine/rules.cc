@@ -96,7 +96,7 @@ std::optional<std::int64_t> known(const Graph& graph, Value v) {
 
 namespace {
 
-/// Checks that computing a value has no effects. Where only extents are read, nodes do not run, but their checks do.
+/// Checks that computing a value has no effects. If only extents are read, nodes do not run, but their checks do.
 struct Harmless {
   const Graph& graph;
   Value beside;

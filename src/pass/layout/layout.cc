@@ -9,7 +9,8 @@
 namespace frazil::pass {
 namespace {
 
-/// A new value of an old one that is turned has no name: its elements lie elsewhere.
+/// Rewrites a graph by a choice of layouts. The new value of an image with channels last has no name, since its
+/// elements are in another order.
 class LayoutRewriter : public Rewriter {
  public:
   explicit LayoutRewriter(const LayoutChoice& choice) : choice_(choice) {}
@@ -65,7 +66,7 @@ class LayoutRewriter : public Rewriter {
     return made;
   }
 
-  /// The node on operands with channels second; nullopt when it has these already.
+  /// Copies a node with channels second in its operands. Returns nullopt if they already are.
   Result<std::optional<std::vector<Value>>> copy(const Node& node, Builder& to, std::span<const Value> inputs) {
     std::vector<Value> in;
     for (Value v : node.in) in.push_back(arranged(to.graph(), v, false));
@@ -77,14 +78,14 @@ class LayoutRewriter : public Rewriter {
     return to.graph().node(made).out;
   }
 
-  /// The new value of an old one, turned when necessary.
+  /// Returns the new value of an old one, transposed if necessary.
   Value arranged(Graph& graph, Value old, bool last) {
     if (!old) return old;
     const Value now = now_(old);
     return choice_.is_last(old) == last ? now : turned(graph, old, now, last);
   }
 
-  /// Turned in the block that has it, so that all uses share the result.
+  /// Transposes a value in the block that defines it, so that all uses share the result.
   Value turned(Graph& graph, Value old, Value now, bool last) {
     const auto [at, is_new] = turned_.try_emplace(now.id);
     if (!is_new) return at->second;
@@ -102,7 +103,7 @@ class LayoutRewriter : public Rewriter {
   const Graph* from_ = nullptr;
   std::function<Value(Value)> now_;
   std::string_view user_;                            ///< the name of the node whose operands are arranged
-  std::unordered_map<std::uint32_t, Value> turned_;  ///< by number of the new value
+  std::unordered_map<std::uint32_t, Value> turned_;  ///< by id of the new value
   Status failed_;
 };
 

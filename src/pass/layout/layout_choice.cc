@@ -11,9 +11,9 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kAssumedExtent = 64;  ///< of an extent that is not known
+constexpr std::int64_t kAssumedExtent = 64;  ///< assumed for an extent that is not known
 
-/// The rules for an operator, in the order in which they are tried.
+/// Returns the rules for an operator, in the order in which they are tried.
 std::span<const LayoutRule* const> rules_for(const OpDef& op) {
   using Rules = std::vector<const LayoutRule*>;
   static const auto by_op = [] {
@@ -111,7 +111,7 @@ void LayoutChoice::add_units(NodeId id, const Uses& uses, const PassOptions& opt
   }
 }
 
-/// Nodes whose work another unit includes are no units.
+/// Removes the units of nodes whose work another unit includes.
 void LayoutChoice::leave_absorbed() {
   for (const Unit& unit : units_) {
     for (NodeId id : unit.turn.absorbed) absorbed_[id.id] = true;
@@ -154,12 +154,12 @@ void LayoutChoice::count_plain_uses(NodeId id) {
   }
 }
 
-// ---- what is won and lost ----
+// ---- gains and costs ----
 
 double LayoutChoice::elements(Value v) const {
   const Type& type = graph_.type(v);
   if (graph_.constant(v) || turns_in_place(type)) return 0;
-  constexpr double kByteMove = 0.5;  // of what a move of four bytes takes
+  constexpr double kByteMove = 0.5;  // relative to a move of four bytes
   double count = byte_size(type.elem) == 1 ? kByteMove : 1;
   for (Dim d : type.shape) {
     count *= static_cast<double>(graph_.scope().eval(d, sizes_).value_or(kAssumedExtent));
@@ -186,7 +186,7 @@ double LayoutChoice::moved_around(const Unit& unit) const {
 
 // ---- the choice ----
 
-/// A number per unit that connected units share; with `of_last`, only units with channels last connect.
+/// Returns a number per unit that connected units share. With `of_last`, only units with channels last connect.
 std::vector<std::uint32_t> LayoutChoice::components(bool of_last) const {
   std::vector<std::uint32_t> up(units_.size());
   std::iota(up.begin(), up.end(), 0);
@@ -211,14 +211,14 @@ void LayoutChoice::start() {
   for (std::uint32_t u = 0; u < units_.size(); ++u) units_[u].last = anchored[component[u]];
 }
 
-/// Changes each unit for which that is better, from the last one on. False when none was.
+/// Changes each unit for which that is better, from the last one on. Returns false if none has changed.
 bool LayoutChoice::improve() {
   bool changed = false;
   for (Unit& unit : std::views::reverse(units_)) {
     const double before = moved_around(unit) - (unit.last ? unit.gain : 0);
     unit.last = !unit.last;
     const double after = moved_around(unit) - (unit.last ? unit.gain : 0);
-    // Where it makes no difference, the image is turned behind an elementwise node: what follows may be fewer bytes.
+    // In a tie, the image is transposed after an elementwise node, whose result may have fewer bytes.
     const bool elementwise = unit.rule != nullptr && unit.rule->row.ops.empty();
     const bool outside = std::ranges::none_of(unit.turn.takes, [&](Value v) { return is_last(v); });
     const bool better = after < before || (after == before && !unit.last && elementwise && outside);
@@ -228,7 +228,7 @@ bool LayoutChoice::improve() {
   return changed;
 }
 
-/// Components whose convolutions save less than is moved around them work with channels second.
+/// Returns components to channels second if their convolutions save less than the moves around them cost.
 void LayoutChoice::drop_losses() {
   const auto component = components(true);
   std::vector<double> net(units_.size());

@@ -6,12 +6,13 @@
 
 namespace frazil::pass {
 
-/// The nodes that work on images with channels last, and the values that are such images.
+/// Chooses the nodes that work on images with channels last, and the values that are such images.
 ///
 /// A node that has a rule, or a value that a region carries, is a unit. Units that share images form a component. An
-/// image has to be turned, once, where units with channels last meet other nodes. A component with a convolution starts
-/// with channels last; units at its rim leave it while that saves moves; it stays if its convolutions save more than
-/// the moves that remain cost.
+/// image must be transposed, once, where units with channels last meet other nodes.
+///
+/// A component with a convolution starts with channels last. Units at its border leave it while that saves moves. The
+/// component keeps channels last if its convolutions save more than the remaining moves cost.
 class LayoutChoice {
  public:
   LayoutChoice(const Graph& graph, const PassOptions& options);
@@ -20,15 +21,15 @@ class LayoutChoice {
     NodeId node;
     const LayoutRule* rule = nullptr;  ///< null: a value of a region
     Turn turn;
-    double gain = 0;  ///< in elements moved
+    double gain = 0;  ///< in moved elements
     bool last = false;
   };
   bool any() const;
-  /// The unit of a node, when it works with channels last and is not a region.
+  /// Returns the unit of a node, if it works with channels last and is not a region; else null.
   const Unit* unit_of(NodeId id) const;
   bool is_last(Value v) const { return maker_[v.id] != kNone && units_[maker_[v.id]].last; }
   bool is_absorbed(NodeId id) const { return absorbed_[id.id]; }
-  /// "last_conv x12, last_elementwise x30, 2 images turned".
+  /// Returns a text such as "last_conv x12, last_elementwise x30, 2 images turned".
   std::string str() const;
 
  private:
@@ -52,10 +53,10 @@ class LayoutChoice {
   std::vector<std::int64_t> sizes_;  ///< assumed, per symbol
   std::vector<Unit> units_;
   std::vector<bool> absorbed_;                      ///< per node
-  std::vector<std::uint32_t> by_node_;              ///< per node, of those that are no regions
-  std::vector<std::uint32_t> maker_;                ///< per value: the unit that gives it
-  std::vector<std::vector<std::uint32_t>> takers_;  ///< per value: the units that take it
-  std::vector<bool> plain_;                         ///< per value: used by what is no unit, or not as an image
+  std::vector<std::uint32_t> by_node_;              ///< per node without blocks: its unit
+  std::vector<std::uint32_t> maker_;                ///< per value: the unit that makes it
+  std::vector<std::vector<std::uint32_t>> takers_;  ///< per value: the units that read it
+  std::vector<bool> plain_;                         ///< per value: read by a node without a unit, or not as an image
 };
 
 }  // namespace frazil::pass

@@ -12,11 +12,11 @@
 // spatial...].
 namespace frazil::pass {
 
-/// What a node takes and gives with channels last.
+/// The images that a node reads and makes with channels last.
 struct Turn {
   std::vector<Value> takes, gives;
-  std::vector<NodeId> absorbed;  ///< nodes whose work it includes; nobody else uses what they give
-  double gain = 0;               ///< how many moves it saves per element of its image, in time
+  std::vector<NodeId> absorbed;  ///< nodes whose work it includes; nothing else uses their results
+  double gain = 0;               ///< moves that it saves per element of its image, in time
 };
 
 struct TurnQuery {
@@ -27,8 +27,8 @@ struct TurnQuery {
   const PassOptions& options;
 };
 
-/// A node that is built again with channels last. `last` and `second` give the new value of an old one, with its
-/// channels there.
+/// A node that is built again with channels last. `last` and `second` return the new value of an old one, with its
+/// channels at that position.
 struct TurnSite {
   const Graph& from;
   const Node& node;
@@ -44,43 +44,44 @@ struct TurnSite {
 
 struct LayoutRule {
   Rule row;  ///< its name, operators and text
-  /// Nothing when the node cannot work so. Not asked about nodes with checks.
+  /// Returns nullopt if the node cannot work with channels last. Not called for nodes with checks.
   std::optional<Turn> (*turn)(const TurnQuery& query);
-  /// One value per result of the node; poisoned Exprs on errors.
+  /// Returns one value per result of the node. Errors are in the builder's status.
   std::vector<Value> (*make)(const TurnSite& site);
-  bool anchor = false;  ///< a reason to work with channels last; others follow
+  bool anchor = false;  ///< a reason to work with channels last; other nodes follow
 };
 std::span<const LayoutRule> window_layout_rules();
 std::span<const LayoutRule> fold_layout_rules();
 std::span<const LayoutRule> move_layout_rules();
-/// The same as rules, for the table of all rules.
+/// Returns the rows of these rules, for the table of all rules.
 std::vector<const Rule*> layout_rules();
 
-/// The values that one result of a region consists of, and those that they become: a carried value, or what the
-/// branches give.
+/// Returns the images that a region carries, or that its branches give, as one Turn per result: the values that the
+/// result consists of, and those that they become.
 std::vector<Turn> region_turns(const Graph& graph, const Node& region);
-/// The value of a region's turns that result `index` of its blocks becomes.
+/// Returns the value of a region's turns that result `index` of its blocks becomes.
 Value becomes(const Graph& graph, const Node& region, std::size_t index);
 
-/// The type is that of an image: batch, channels, and at least one spatial axis.
+/// Returns true for an image: batch, channels, and at least one spatial axis.
 bool is_image(const Graph& graph, Value v);
-/// All elements remain in their places when the image is turned.
+/// Returns true if all elements keep their positions when the image is transposed.
 bool turns_in_place(const Type& type);
-/// The image x, turned by a node of this name.
+/// Returns image x, transposed by a node of this name.
 Expr channels_last(Expr x, std::string_view name = {});
 Expr channels_second(Expr x, std::string_view name = {});
-/// The place of an axis in an image with channels last.
+/// Returns the position of an axis in an image with channels last.
 std::int64_t last_axis_of(std::int64_t axis, std::size_t rank);
 Ints last_axes_of(std::span<const std::int64_t> axes, std::size_t rank);
-/// The axes of an image with channels second in the order in which one with channels last has them, and the other way.
+/// Returns the axes of an image with channels second in the order of one with channels last. second_order() is the
+/// inverse.
 Ints last_order(std::size_t rank);
 Ints second_order(std::size_t rank);
 
-/// The content of an integer operand when it is known: empty for none, nullopt when it is unknown.
+/// Returns the content of an integer operand: empty if it is absent, nullopt if it is unknown.
 std::optional<Ints> content(const Graph& graph, const Node& node, std::size_t input);
-/// A turn of an image operand to all results.
+/// Returns a turn from image operand 0 to all results.
 Turn image_to_image(const Node& node);
-/// All results of the node, made from the given operands.
+/// Appends the node again with the given operands. Returns all results.
 std::vector<Value> again(const TurnSite& site, std::vector<Expr> in, Attrs attrs);
 
 }  // namespace frazil::pass

@@ -6,7 +6,7 @@
 #include "ops/view/view.h"
 #include "pass/layout/layout_rules.h"
 
-// Images with channels last: their axes, and how they are turned.
+// Images with channels last: their axes, and how they are transposed.
 namespace frazil::pass {
 namespace {
 

@@ -11,7 +11,8 @@ namespace {
 
 // ---- elementwise ----
 
-/// An operand that is itself an image of the result's rank, and not a constant, which is turned once.
+/// Returns true for an operand that is itself an image of the result's rank. A constant does not count: it is
+/// transposed once.
 bool is_taken(const Graph& graph, Value v, std::size_t rank) {
   return graph.type(v).rank() == rank && graph.constant(v) == nullptr;
 }
@@ -28,7 +29,7 @@ std::optional<Turn> turn_elementwise(const TurnQuery& q) {
   return turn.takes.empty() ? std::nullopt : std::optional(std::move(turn));
 }
 
-/// x with as many axes as the image that it broadcasts to.
+/// Returns x with as many axes as the image that it broadcasts to.
 Expr lifted(Builder& to, Expr x, std::size_t rank) {
   const std::size_t missing = rank - x.type().rank();
   if (missing == 0) return x;
@@ -59,7 +60,7 @@ std::vector<Value> make_elementwise(const TurnSite& s) {
 
 // ---- reductions ----
 
-/// True when the axes that remain have the same order in both layouts.
+/// Returns true if the remaining axes have the same order in both layouts.
 bool remains_in_order(const Ints& reduced, std::size_t rank) {
   const auto is_reduced = [&](std::size_t axis) {
     return std::ranges::any_of(reduced, [&](std::int64_t a) { return from_front(a, rank) == axis; });

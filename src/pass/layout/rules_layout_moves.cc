@@ -19,7 +19,7 @@ Ints all_axes(std::size_t rank) {
   return axes;
 }
 
-/// The operands: the first is the image, others are as they were.
+/// Returns the operands: the image first, with channels last, then the others as they were.
 std::vector<Expr> with_image(const TurnSite& s) {
   std::vector<Expr> in{s.last(s.node.in[0])};
   for (Value v : std::span(s.node.in).subspan(1)) in.push_back(v ? s.second(v) : s.to.absent());
@@ -52,13 +52,13 @@ std::vector<Value> make_split(const TurnSite& s) {
   return again(s, with_image(s), shared_attrs(attrs));
 }
 
-/// The axes of a Slice or Pad, which `listed` may give.
+/// Returns the axes of a Slice or Pad; input `listed` may contain them.
 std::optional<Ints> axes_given(const Graph& graph, const Node& node, std::size_t listed, std::size_t count) {
   const bool given = listed < node.in.size() && node.in[listed];
   return given ? content(graph, node, listed) : std::optional(all_axes(count));
 }
 
-/// The number of axes that a Slice cuts.
+/// Returns the number of axes that a Slice cuts.
 std::optional<std::size_t> cut_axes(const Graph& graph, const Node& node) {
   const Shape& starts = graph.type(node.in[1]).shape;
   if (!graph.type(node.in[1]).ranked || starts.size() != 1 || !starts[0].is_const()) return std::nullopt;
@@ -121,7 +121,7 @@ Ints order_of(const Node& node, std::size_t rank) {
   return {axes.begin(), axes.end()};
 }
 
-/// Feeds of convolutions come from transposes, and what convolutions give goes into them.
+/// Chooses the images. Transposes often feed convolutions, and often read their results.
 Side side_of(const TurnQuery& q, const Ints& order) {
   if (order[0] == 0 && order[1] == 1) return Side::both;
   const NodeId user = q.uses.user[q.node.out[0].id];
@@ -129,7 +129,7 @@ Side side_of(const TurnQuery& q, const Ints& order) {
   return order == second_order(order.size()) && order.size() > 3 ? Side::result : Side::operand;
 }
 
-/// For axis i of the image with channels last, its place in `order`'s result.
+/// Returns the permutation that gives `order`'s result from the image with channels last.
 Ints order_from_last(const Ints& order) {
   const Ints last = last_order(order.size());
   Ints made;
@@ -178,14 +178,14 @@ const Node* only_maker(const TurnQuery& q, Value v, const OpDef& op, std::vector
   return &node;
 }
 
-/// True for [n, g, c, ...] -> [n, c, g, ...].
+/// Returns true for [n, g, c, ...] -> [n, c, g, ...].
 bool swaps_groups(const Node& transpose, std::size_t rank) {
   Ints swapped = all_axes(rank);
   std::swap(swapped[1], swapped[2]);
   return order_of(transpose, rank) == swapped;
 }
 
-/// The extents of x with its channels as two axes.
+/// Returns true if `split` has the extents of x with its channels as two axes.
 bool is_split(const Shape& x, const Shape& split) {
   if (split.size() != x.size() + 1 || x[0] != split[0] || !split[1].is_const() || !split[2].is_const()) return false;
   return std::ranges::equal(std::span(x).subspan(2), std::span(split).subspan(3));
@@ -217,7 +217,7 @@ std::vector<Value> make_shuffle(const TurnSite& s) {
 
 // ---- spatial axes as one ----
 
-/// True when only the spatial axes become one, or one becomes two.
+/// Returns true if only the spatial axes become one, or one becomes two.
 bool joins_space(const Shape& x, const Shape& y) {
   const bool ranks = (x.size() > 3 && y.size() == 3) || (x.size() == 3 && y.size() == 4);
   return ranks && x[0] == y[0] && x[1] == y[1] && (y.size() == 3 || y[2].is_const() || y[3].is_const());

@@ -3,11 +3,11 @@
 #include "ops/control/control.h"
 #include "pass/layout/layout_rules.h"
 
-// Images that regions carry, or give from either branch.
+// Images that regions carry, or that their branches give.
 namespace frazil::pass {
 namespace {
 
-/// How many leading results of a body are not carried, and how many are.
+/// The number of leading results of a body that are not carried, and of the carried results after them.
 struct Carried {
   std::size_t skipped = 0, count = 0;
 };
@@ -21,7 +21,8 @@ Carried carried_by(const Graph& graph, const Node& loop) {
 
 bool is_loop(const Node& region) { return region.op == &ops::Loop || region.op == &ops::Scan; }
 
-/// Of one carried value: what it starts as and becomes; what the body and the nodes behind the loop see.
+/// Returns the turn of one carried value. It takes the initial value and the body's result. It gives the body's param
+/// and the loop's result.
 Turn carried_turn(const Graph& graph, const Node& loop, std::size_t k) {
   const std::size_t skipped = carried_by(graph, loop).skipped, at = loop.op == &ops::Scan ? k : k + 2;
   const Block& body = graph.block(loop.blocks[0]);

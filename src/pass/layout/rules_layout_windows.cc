@@ -8,13 +8,13 @@
 #include "ops/view/view.h"
 #include "pass/layout/layout_rules.h"
 
-// Convolutions, pools and what normalises their results, on images with channels last.
+// Convolutions, pools and the normalisation of their results, on images with channels last.
 namespace frazil::pass {
 namespace {
 
 // ---- whether there is a kernel ----
 
-/// The type, in the order of `axes`, over symbols of another graph.
+/// Returns the type with its axes in the order of `axes`, over symbols of another graph.
 Type type_elsewhere(Builder& to, const Type& type, const Ints& axes) {
   Shape shape;
   for (std::int64_t axis : axes) {
@@ -34,7 +34,7 @@ Value operand_elsewhere(Builder& to, const TurnQuery& q, std::size_t i) {
   return to.input("in" + std::to_string(i), type_elsewhere(to, type, i == 0 ? last_order(axes.size()) : axes)).value;
 }
 
-/// True when a kernel serves `op` in place of the node.
+/// Returns true if a kernel serves `op` in place of the node.
 bool has_kernel(const TurnQuery& q, const OpDef& op) {
   if (!q.options.keep) return false;
   Graph other;
@@ -51,7 +51,7 @@ bool all_are(const Ints& values, std::int64_t number) {
   return std::ranges::all_of(values, [&](std::int64_t v) { return v == number; });
 }
 
-/// The weight when each pixel is a product with it.
+/// Returns the weight if each pixel is a product with it; else null.
 const Tensor* pixel_weight(const Graph& graph, const Node& node) {
   const auto& a = node.attributes<ops::ConvAttrs>();
   const Constant* c = graph.constant(node.in[1]);
@@ -60,8 +60,9 @@ const Tensor* pixel_weight(const Graph& graph, const Node& node) {
   return c->tensor.count() > 0 ? &c->tensor : nullptr;
 }
 
-/// How many moves of an element a convolution saves per element of its result: as many multiply-adds as a move takes
-/// for each, a fixed number where each channel has its own window, none where a pixel is a product in either layout.
+/// Returns how many moves of an element a convolution saves per element of its result.
+/// The number is proportional to the multiply-adds per element. It is fixed if each channel has its own window, and 0
+/// if a pixel is a product in either layout.
 double gain_of(const Type& weight) {
   constexpr double kProductsPerMove = 48, kGainPerChannelWindow = 2.5;
   double products = 1;
@@ -71,7 +72,7 @@ double gain_of(const Type& weight) {
   return one_pixel ? 0 : one_channel ? kGainPerChannelWindow : products / kProductsPerMove;
 }
 
-/// More for 16-bit floats, which have to be cast for the kernels of images with channels second.
+/// The additional gain for 16-bit floats, which must be cast for the kernels of images with channels second.
 constexpr double kGainOfHalves = 8;
 
 std::optional<Turn> turn_conv(const TurnQuery& q) {
@@ -100,7 +101,7 @@ Expr product_per_pixel(const TurnSite& s, const Tensor& weight) {
 }
 
 std::vector<Value> make_conv(const TurnSite& s) {
-  const bool f32 = s.from.type(s.node.in[0]).elem == Elem::f32;  // others would be rounded in front of the bias
+  const bool f32 = s.from.type(s.node.in[0]).elem == Elem::f32;  // others would be rounded before the bias is added
   if (const Tensor* weight = f32 ? pixel_weight(s.from, s.node) : nullptr) return {product_per_pixel(s, *weight).value};
   const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
   return {ops::ConvChannelsLast({x, weight, optional(s, 2)}, s.attrs<ops::ConvAttrs>()).value};
@@ -161,7 +162,7 @@ std::optional<Turn> turn_batch_norm(const TurnQuery& q) {
   return image_to_image(node);
 }
 
-/// The scale and the offset of each channel are computed first, from few values.
+/// Computes the scale and the offset of each channel first, from few values.
 std::vector<Value> make_batch_norm(const TurnSite& s) {
   const Elem elem = s.from.type(s.node.in[0]).elem;
   const auto in = [&](std::size_t i) { return ops::as_elem(s.second(s.node.in[i]), Elem::f32); };
@@ -177,7 +178,7 @@ std::optional<Turn> turn_squares(const TurnQuery& q) {
   return image_to_image(q.node);
 }
 
-/// The pixels as one axis, so that the channels are the second one again.
+/// Merges the pixels into one axis, so that the channels are the second axis again.
 std::vector<Value> make_squares(const TurnSite& s) {
   const Expr x = s.last(s.node.in[0]);
   const auto before = static_cast<std::int64_t>(s.from.type(s.node.in[0]).rank()) - 1;

@@ -8,14 +8,14 @@
 
 namespace frazil::pass {
 
-/// A graph some of whose inputs are several of another graph's, one after the other.
+/// A graph in which an input may replace several inputs of another graph, one after the other.
 struct JoinedInputs {
   Graph graph;
-  std::vector<std::vector<std::uint32_t>> from;  ///< by input: positions of the inputs that it has, in order
+  std::vector<std::vector<std::uint32_t>> from;  ///< per input: the positions of the inputs that it replaces, in order
 };
-/// Inputs that a graph only concatenates along their first axis become one: who has to gather them anyway lays them one
-/// behind the other.
-/// Nothing where there are none.
+/// Replaces inputs that a graph only concatenates along their first axis by one input. A caller that gathers these
+/// inputs anyway can place them one after the other.
+/// Returns nullopt if there are no such inputs.
 std::optional<JoinedInputs> join_inputs(const Graph& graph);
 
 }  // namespace frazil::pass

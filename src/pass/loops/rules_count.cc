@@ -26,11 +26,11 @@ struct Counter {
 
 struct CountedLoop {
   std::vector<Counter> counters;
-  NodeId condition;       ///< in the body: whether the loop continues
+  NodeId condition;       ///< in the body: decides whether the loop continues
   bool replaces = false;  ///< the counters also determine the initial condition
 };
 
-/// The trip count that exporters use for "no limit".
+/// Returns true for the trip count that exporters use for "no limit".
 bool is_endless(const Graph& graph, Value trips) {
   const Constant* c = graph.constant(trips);
   return c && c->tensor.as<std::int64_t>()[0] == std::numeric_limits<std::int64_t>::max();
@@ -41,7 +41,7 @@ bool is_scalar(const Graph& graph, Value v) {
   return type.is_tensor() && type.ranked && type.rank() == 0;
 }
 
-/// a < b.
+/// The condition a < b.
 struct Below {
   Value a, b;
 };
@@ -52,7 +52,7 @@ std::optional<Below> below(const Node& node) {
   return std::nullopt;
 }
 
-/// Calls f for each operand of the conjunction `v`; returns false when f does, or when v is not a conjunction.
+/// Calls f for each operand of the conjunction `v`. Returns false if f does, or if v is not a conjunction.
 template <class F>
 bool all_conditions(const Graph& graph, Value v, F f) {
   std::vector<Value> open{v};
@@ -109,7 +109,7 @@ class CounterFinder {
     return Counter{param, *first, limit};
   }
 
-  /// True when `next` is v + 1.
+  /// Returns true if `next` is v + 1.
   bool is_next(Value v, Value next) const {
     const auto id = graph_.producer(next);
     if (!id || graph_.node(*id).op != &ops::Add || !is_scalar(graph_, next)) return false;
@@ -119,7 +119,7 @@ class CounterFinder {
     return (in[0] == v && known(graph_, in[1]) == 1) || (in[1] == v && known(graph_, in[0]) == 1);
   }
 
-  /// v itself, or its value outside when the loop passes it on unchanged.
+  /// Returns v itself, or its value outside if the loop passes it on unchanged.
   Value outside(const Node& loop, Value v) const {
     const BlockId block = loop.blocks[0];
     if (graph_.block_of(v) != block) return v;
@@ -128,7 +128,7 @@ class CounterFinder {
     return at >= 2 && at < body.params.size() && body.results[at - 1] == v ? loop.in[at] : Value{};
   }
 
-  /// Whether the initial condition is that of the counters.
+  /// Finds out whether the initial condition is that of the counters.
   void find_beginning(const Node& loop, CountedLoop& found) const {
     if (!loop.in[1]) return;
     std::vector<Counter> counters = found.counters;
@@ -194,7 +194,7 @@ class CountWriter : public Rewriter {
   }
 
  private:
-  /// True for an operand that is a counter from 0 and can be replaced by the iteration number: same type, or an index.
+  /// Returns true for a counter from 0 that the iteration number can replace: it has the same type, or it is an index.
   static bool numbers_iterations(const Graph& from, const Node& node, std::size_t input, const CountedLoop& loop) {
     const Value v = node.in[input];
     if (!v) return false;

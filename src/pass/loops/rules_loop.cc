@@ -8,7 +8,7 @@
 #include "pass/engine/rules.h"
 #include "pass/loops/loops.h"
 
-// Computes products of per-iteration slices with a weight for all iterations at once.
+// Computes products of each iteration's slice with a weight for all iterations in one product.
 namespace frazil::pass {
 namespace {
 
@@ -62,7 +62,8 @@ class Projections {
     }
   }
 
-  /// Adds a product of `slice` that is computed in every iteration, costs no more for all at once, and cannot fail.
+  /// Adds a product of `slice` that is computed in every iteration, costs no more for all iterations together, and
+  /// cannot fail.
   void add(NodeId region, BlockId body, Projection p, Value slice) {
     const Node& product = graph_.node(p.product);
     if (product.op != &ops::MatMul || product.parent != body || !product.constraints.empty()) return;
@@ -73,7 +74,7 @@ class Projections {
     products_.emplace(p.product.id, true);
   }
 
-  /// A matrix whose product is not much larger than its operands.
+  /// Returns true for a matrix whose product is not much larger than its operands.
   bool is_matrix(Value v) const {
     constexpr std::int64_t kGrowth = 8;
     const Type& type = graph_.type(v);
@@ -82,14 +83,14 @@ class Projections {
   }
   bool is_outside(Value v, BlockId body) const { return v && graph_.block_of(v) != body; }
 
-  /// True when the loop's condition never ends it.
+  /// Returns true if the loop's condition never ends it.
   bool runs_over_all(const Node& loop) const {
     const Block& body = graph_.block(loop.blocks[0]);
     const bool begins = loop.in.size() < 2 || !loop.in[1] || known(graph_, loop.in[1]) == 1;
     const bool goes_on = body.results[0] == body.params[1] || known(graph_, body.results[0]) == 1;
     return !loop.in.empty() && loop.in[0] && begins && goes_on;
   }
-  /// True when the loop iterates over the rows of `source`.
+  /// Returns true if the loop iterates over the rows of `source`.
   bool counts(const Node& loop, Value source) const {
     const std::vector<Dim>* trips = graph_.known_value(loop.in[0]);
     const Type& type = graph_.type(source);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostMovedElements = 4096;
 
-/// True when the loop provably runs at least once.
+/// Returns true if the loop provably runs at least once.
 bool surely_runs(const Graph& graph, const Node& loop) {
   const auto content_is = [&](std::size_t i, auto holds) {
     const std::vector<Dim>* known = i < loop.in.size() && loop.in[i] ? graph.known_value(loop.in[i]) : nullptr;
@@ -23,7 +23,7 @@ bool surely_runs(const Graph& graph, const Node& loop) {
   return trips && (absent(1) || content_is(1, [](Dim d) { return d == Dim(1); }));
 }
 
-/// Cheap enough to compute when the loop does not run.
+/// Returns true if the node is cheap enough to compute even if the loop does not run.
 bool is_cheap_to_move(const Graph& graph, const Node& node) {
   if (std::holds_alternative<Contraction>(node.op->form)) return false;
   std::int64_t count = 1;
@@ -35,7 +35,7 @@ bool is_cheap_to_move(const Graph& graph, const Node& node) {
   return true;
 }
 
-/// A node with one result that depends on its operands only and cannot fail.
+/// Returns true for a node with one result that depends on its operands only and cannot fail.
 bool may_move(const Graph& graph, const Node& node) {
   const bool fits = std::holds_alternative<Elementwise>(node.op->form) ||
                     std::holds_alternative<Contraction>(node.op->form) || std::holds_alternative<View>(node.op->form);
@@ -54,7 +54,7 @@ bool may_move(const Graph& graph, const Node& node) {
 
 class Mover : public Rewriter {
  public:
-  /// The outermost block in which a node with inputs `in` can be placed instead of `block`.
+  /// Returns the outermost block in which a node with inputs `in` can be placed instead of `block`.
   static BlockId place(const Graph& graph, const Graph& from, const Node& node, std::span<const Value> in,
                        BlockId block) {
     while (block != Graph::kMain) {

@@ -24,7 +24,7 @@ bool is_few(const Type& type) {
   return true;
 }
 
-/// True for a node that may run when its results are not needed.
+/// Returns true for a node that may run even if its results are not needed.
 bool is_cheap_to_run(const Graph& graph, const Node& node) {
   return std::holds_alternative<Elementwise>(node.op->form) && node.constraints.empty() && node.out.size() == 1 &&
          is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !node.op->stateful;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMostTrips = 8;
 constexpr std::int64_t kMostUnrolledNodes = 32;  ///< nodes that the unrolled iterations may have in total
 
-/// The number of iterations, when it is known.
+/// Returns the number of iterations, if it is known.
 std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
   const auto given = [&](std::size_t i) { return i < loop.in.size() && loop.in[i]; };
   const auto count = given(0) ? known(graph, loop.in[0]) : std::numeric_limits<std::int64_t>::max();
@@ -31,7 +31,7 @@ std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
 
 std::size_t carried(const Node& loop) { return loop.in.size() > 2 ? loop.in.size() - 2 : 0; }
 
-/// The collected values can be joined by Concat.
+/// Returns true if the collected values can be joined by Concat.
 bool gathers_tensors(const Graph& graph, const Node& loop, std::int64_t trips) {
   const Block& body = graph.block(loop.blocks[0]);
   for (std::size_t i = carried(loop); i < loop.out.size(); ++i) {
@@ -53,7 +53,7 @@ bool is_small(const Graph& graph, const Node& loop, std::int64_t trips) {
          std::ranges::all_of(nodes, is_plain);
 }
 
-/// The block that runs, and how often.
+/// The block that runs, and how many times.
 struct Run {
   std::size_t block = 0;
   std::int64_t times = 0;

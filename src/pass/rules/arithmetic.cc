@@ -23,7 +23,7 @@ bool right_is(const Site& s) {
   return s.is(1, Number) && s.same_type(0);
 }
 
-/// The zero for which x + 0 gives x, also for x = -0.
+/// Returns the zero for which x + 0 gives x, even for x = -0.
 double neutral_zero(const Site& s) { return is_float(s.elem(0)) ? -0.0 : 0.0; }
 bool adds_zero_left(const Site& s) { return s.is(0, neutral_zero(s)) && s.same_type(1); }
 bool adds_zero_right(const Site& s) { return s.is(1, neutral_zero(s)) && s.same_type(0); }
@@ -46,7 +46,7 @@ Expr abs_of_inner(const Site& s, Builder& to) { return ops::Abs(Expr{&to, s.make
 
 // ---- division by powers of two ----
 
-/// True when 1 / x is exact and neither is denormal.
+/// Returns true if 1 / x is exact and neither is denormal.
 bool inverts_exactly(double x, Elem elem) {
   int exponent = 0;
   const int most = elem == Elem::f16 ? 14 : elem == Elem::f64 ? 1022 : 126;
@@ -87,7 +87,7 @@ Expr multiply_by_inverses(const Site& s, Builder& to) {
   return ops::Mul(input(s, to, 0), to.constant(inverses(*s.constant(1))));
 }
 
-/// A quotient as operand of a function whose relative error does not exceed that of its operand.
+/// Finds a quotient that is the operand of a function whose relative error does not exceed that of its operand.
 const Node* quotient_inside(const Site& s) {
   const Node* div = s.maker(0, ops::Div);
   const Constant* by = div && div->parent == s.block ? s.graph.constant(div->in[1]) : nullptr;
@@ -121,7 +121,8 @@ Expr square(const Site& s, Builder& to) { return ops::Mul(input(s, to, 0), input
 Expr cube(const Site& s, Builder& to) { return ops::Mul(square(s, to), input(s, to, 0)); }
 Expr reciprocal(const Site& s, Builder& to) { return ops::Reciprocal(input(s, to, 0)); }
 
-/// True when no element of v is negative or -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) is inf, unlike their square roots.
+/// Returns true if no element of v is negative or -0: pow(-0, 1/2) is 0 and pow(-inf, 1/2) is inf, unlike their square
+/// roots.
 bool is_positive(const Graph& graph, Value v, int depth = 4) {
   const auto id = graph.producer(v);
   if (!id || depth == 0) return false;

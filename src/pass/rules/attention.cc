@@ -38,7 +38,7 @@ struct Pattern {
   Value v, product;
   double scale = 1;
   double softcap = 0;
-  Value factor, divisor;  ///< scalars that scale the scores, when they are not constants
+  Value factor, divisor;  ///< scalars that scale the scores, if they are not constants
   std::array<Value, 2> bias{};
   Value keep;  ///< boolean mask
   bool keep_hides = false, biased_hidden = false;
@@ -63,7 +63,7 @@ class AttentionFinder {
     if (!masked(softmax->in[0], p, 0)) return std::nullopt;
     return shapes_agree(p, scores) ? std::optional(p) : std::nullopt;
   }
-  /// Why a candidate does not match; empty when there is no candidate.
+  /// Returns why a candidate does not match; empty if there is no candidate.
   std::string_view why() const { return why_; }
 
  private:
@@ -80,7 +80,7 @@ class AttentionFinder {
     const Node& node = graph_.node(*id);
     return node.op == &op && node.constraints.empty() && node.parent == block_ ? &node : nullptr;
   }
-  /// As maker, for a value with exactly `uses` uses, all in the pattern.
+  /// Returns made() for a value with exactly `uses` uses, all in the pattern.
   const Node* inner(Value v, const OpDef& op, std::uint32_t uses = 1) {
     const Node* node = made(v, op);
     if (!node) return nullptr;
@@ -114,7 +114,7 @@ class AttentionFinder {
     return softmax && is_last(softmax->attributes<ops::SoftmaxAttrs>().axis, v) ? softmax : nullptr;
   }
 
-  /// Matches scores with masks; p is unchanged when they do not match.
+  /// Matches scores with masks. On failure, p may have changed.
   bool masked(Value v, Pattern& p, int depth) {
     constexpr int kDeepest = 4;
     const Pattern before = p;
@@ -142,7 +142,8 @@ class AttentionFinder {
     }
     return scaled(v, p, 0);
   }
-  /// True for a mask that does not enlarge the scores v. The numbers of keys and values are checked in any case.
+  /// Returns true for a mask that does not enlarge the scores v. The numbers of keys and values are checked in any
+  /// case.
   bool may_mask(Value mask, Value v) const {
     const Shape &own = type(mask).shape, &all = type(v).shape;
     if (own.size() > all.size()) return false;
@@ -203,7 +204,7 @@ class AttentionFinder {
     p.k.swap_last();
     return true;
   }
-  /// The transpose of a product is the product of the transposes.
+  /// Swaps q and k: the transpose of a product is the product of the transposes.
   static bool transposed(Pattern& p) {
     std::swap(p.q, p.k);
     return true;
@@ -214,7 +215,7 @@ class AttentionFinder {
     for (std::size_t i = 0; i < type(v).rank(); ++i) t.perm.push_back(i);
     return t;
   }
-  /// Removes transposes and constant factors.
+  /// Returns v without transposes and constant factors. Multiplies `scale` by the factors.
   Turned peeled(Value v, double& scale) const {
     Turned t = whole(v);
     for (;;) {
@@ -265,7 +266,7 @@ class AttentionFinder {
   std::string_view why_;
 };
 
-/// The pattern in the new graph, if it also matches in `from`, for which uses are known.
+/// Returns the pattern in the new graph, if it also matches in `from`, for which uses are known.
 std::optional<Pattern> pattern_at(const Site& s) {
   if (s.in.size() != 2 || s.node.in.size() != 2) return std::nullopt;
   if (!AttentionFinder(s.from, s.node.parent, &s.uses).find(s.node.in)) return std::nullopt;

@@ -6,7 +6,7 @@
 
 namespace frazil::pass {
 
-/// Reports why products of probabilities with values were not recognised as attention; one reason per product.
+/// Returns the reasons why products of probabilities with values were not recognised as attention, one per product.
 std::string attention_rejections(const Graph& graph);
 
 }  // namespace frazil::pass

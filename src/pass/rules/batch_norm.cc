@@ -37,7 +37,8 @@ Affine affine_of(const Site& s) {
 
 // ---- into the convolution before it ----
 
-/// The convolution that produces x, when this node is its only user and its weights are constant and small.
+/// Returns the convolution that produces x, if this node is its only user and its weights are constant and small; else
+/// null.
 const Node* convolution(const Site& s) {
   const Node* conv = has_constant_statistics(s) ? s.maker(0, ops::Conv) : nullptr;
   if (!conv || conv->parent != s.block || !s.uses.only_user(s.node.in[0])) return nullptr;

@@ -15,15 +15,15 @@ struct Affine {
 };
 
 bool is_16_bit(Elem elem);
-/// The elements of f32, f16 or bf16, which may be unaligned.
+/// Returns the elements of a tensor of f32, f16 or bf16, which may be unaligned.
 std::vector<float> floats(const Tensor& t);
-/// True for a dense list of `count` such elements.
+/// Returns true for a dense list of `count` such elements.
 bool is_list(const Tensor* t, std::size_t count);
 
-/// True when a Conv gives `channels` channels by constants of f32, whose weight is small enough to be copied when a
-/// model is loaded.
+/// Returns true if a Conv makes `channels` channels with f32 constants, and its weight is small enough to be copied
+/// when a model is loaded.
 bool absorbs_channels(const Graph& graph, const Node& conv, std::size_t channels);
-/// The convolution with its results scaled and shifted. Precondition: absorbs_channels().
+/// Returns the convolution with its results scaled and shifted. Requires absorbs_channels().
 Expr convolution_with(const Graph& graph, const Node& conv, const Affine& affine, Builder& to);
 
 }  // namespace frazil::pass

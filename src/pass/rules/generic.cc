@@ -1,4 +1,4 @@
-// Spaces given by attributes become the operators that have kernels, where each index is one axis.
+// Turns spaces given by attributes into operators that have kernels, if each index is one axis.
 #include "ops/generic/generic.h"
 
 #include <algorithm>
@@ -35,17 +35,17 @@ std::size_t place(const Names& names, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
-/// A Generic each of whose indices is one axis.
+/// A Generic in which each index is one axis.
 struct Plain {
   Names order;                  ///< written axes, then folded ones
-  std::size_t folded = 0;       ///< how many are folded
-  Names written;                ///< as the result has them, kept ones "_"
-  std::vector<Names> reads;     ///< of the operands that are read
-  std::vector<std::size_t> at;  ///< which inputs these are
+  std::size_t folded = 0;       ///< number of folded axes
+  Names written;                ///< in the order of the result; kept ones are "_"
+  std::vector<Names> reads;     ///< per operand that is read
+  std::vector<std::size_t> at;  ///< per operand that is read: its input
   bool reads_all = false;       ///< one operand has all axes
 };
 
-/// The extent that "3" or "d0_1" says; nothing of another expression.
+/// Returns the extent for a text such as "3" or "d0_1"; nullopt for another expression.
 std::optional<Dim> simple_extent(const Site& s, std::string_view text) {
   std::int64_t numbers[2] = {0, 0};
   const char *at = text.data(), *const past = text.data() + text.size();
@@ -63,7 +63,7 @@ std::optional<Dim> simple_extent(const Site& s, std::string_view text) {
   return s.from.type(s.node.in[k]).shape[d];
 }
 
-/// True of an axis "i" or "i = d0_1" whose extent is that of an operand that is read with i alone.
+/// Returns true for an axis "i", or for "i = d0_1" if that is the extent of an operand axis that is read with i alone.
 bool has_own_extent(const Site& s, std::string_view axis, std::string_view name) {
   const auto& a = s.attrs<GenericAttrs>();
   const std::size_t equal = axis.find('=');
@@ -80,7 +80,7 @@ bool has_own_extent(const Site& s, std::string_view axis, std::string_view name)
   return false;
 }
 
-/// The names of the axes; nothing where an extent is not that of what is read.
+/// Returns the names of the axes; nullopt if an extent is not that of an operand that reads the axis.
 std::optional<Names> axis_names(const Site& s) {
   Names names;
   for (const std::string& axis : s.attrs<GenericAttrs>().space) {
@@ -91,7 +91,7 @@ std::optional<Names> axis_names(const Site& s) {
   return names;
 }
 
-/// What all operands have along each axis is the same, as far as inference knows.
+/// Returns true if inference knows that all operands have equal extents along each axis.
 bool extents_agree(const Site& s, const Plain& p) {
   std::vector<std::optional<Dim>> extents(p.order.size());
   for (std::size_t k = 0; k < p.reads.size(); ++k) {
@@ -129,7 +129,7 @@ std::optional<Plain> plain_of(const Site& s) {
   return extents_agree(s, p) ? std::optional(std::move(p)) : std::nullopt;
 }
 
-/// Operand k of p with its axes where broadcasting meets those of `order`.
+/// Returns operand k of p with its axes where broadcasting aligns them with those of `order`.
 Expr aligned(const Site& s, Builder& to, const Plain& p, std::size_t k) {
   Expr x{&to, s.in[p.at[k]]};
   Ints perm;
@@ -150,7 +150,7 @@ Expr aligned(const Site& s, Builder& to, const Plain& p, std::size_t k) {
   return missing.empty() ? x : ops::Unsqueeze(x, to.ints(missing));
 }
 
-/// The body with its loads counted among the operands that are read.
+/// Returns the body with its loads numbered among the operands that are read.
 Strings body_of(const Site& s, const Plain& p) {
   auto tape = parse_tape(s.attrs<GenericAttrs>().body);
   for (ScalarIns& ins : tape->code) {
@@ -181,14 +181,14 @@ const OpDef* reduction(const Site& s) {
   return fold == "max" || fold == "any" ? &ops::ReduceMax : &ops::ReduceMin;
 }
 
-/// Where one operand has all axes, what is folded is no larger than that.
+/// Matches a fold. One operand must have all axes, so that the points to fold need no more memory than that operand.
 std::optional<Plain> fold_of(const Site& s) {
   if (s.attrs<GenericAttrs>().reduce.empty()) return std::nullopt;
   auto p = plain_of(s);
   return p && p->reads_all ? p : std::nullopt;
 }
 
-/// The folded axes stay as kept ones, behind the others.
+/// Returns true if the folded axes are kept, after the others.
 bool keeps_in_place(const Plain& p) {
   const auto kept = [](const std::string& n) { return n == "_"; };
   const auto last = std::span(p.written).last(std::min(p.folded, p.written.size()));
@@ -212,7 +212,7 @@ Expr make_fold(const Site& s, const Plain& p, Builder& to) {
   return kept.empty() ? y : ops::Unsqueeze(y, to.ints(kept));
 }
 
-/// A sum of products of two operands of one type.
+/// Matches a sum of products of two operands of one type.
 std::optional<Plain> product_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
   if (a.reduce.empty() || a.fold != "sum" || s.node.in.size() < 2) return std::nullopt;

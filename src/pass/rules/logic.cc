@@ -37,7 +37,7 @@ constexpr ElemSet set(std::initializer_list<Elem> elems) {
   return all;
 }
 
-/// Element types that hold every value of `elem`.
+/// Returns the element types that hold every value of `elem`.
 ElemSet wider(Elem elem) {
   switch (elem) {
     case Elem::boolean: return elems::kInt | elems::kFloat;

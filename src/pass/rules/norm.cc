@@ -10,8 +10,8 @@
 #include "ops/elementwise/math.h"
 #include "pass/engine/rules.h"
 
-// Recovers normalisations for which there is a kernel. Three steps, so that each order of operands is one pattern: the
-// normalised value, then its scale, then its shift.
+// Recovers normalisations for which there is a kernel, in three steps: the normalised value, then its scale, then its
+// shift. Each order of operands is thus one pattern.
 namespace frazil::pass {
 namespace {
 
@@ -35,7 +35,7 @@ std::optional<double> number(const Graph& graph, Value v) {
   return c->tensor.number_at(0);
 }
 
-/// The first axis of a mean over the last axes that keeps them with extent 1.
+/// Returns the first axis of a mean over the last axes that keeps them with extent 1; nullopt for other means.
 std::optional<std::size_t> first_axis(const Graph& graph, const Node& mean) {
   const Constant* axes = mean.in.size() > 1 && mean.in[1] ? graph.constant(mean.in[1]) : nullptr;
   if (!axes || axes->tensor.count() == 0 || mean.attributes<ops::ReduceAttrs>().keepdims == 0) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::size_t> first_axis(const Graph& graph, const Node& mean) {
   return all[0];
 }
 
-/// x - mean(x).
+/// The pattern x - mean(x).
 struct Centred {
   Value x;
   std::size_t axis = 0;
@@ -62,7 +62,7 @@ std::optional<Centred> centred(const Site& s, Value v) {
   return axis ? std::optional(Centred{sub->in[0], *axis}) : std::nullopt;
 }
 
-/// The value that is squared: x * x or pow(x, 2).
+/// Returns the value that is squared, in x * x or pow(x, 2).
 Value squared(const Site& s, Value v) {
   if (const Node* mul = s.maker_here(v, ops::Mul)) return mul->in[0] == mul->in[1] ? mul->in[0] : Value{};
   const Node* pow = s.maker_here(v, ops::Pow);
@@ -89,7 +89,7 @@ std::optional<Deviation> deviation(const Site& s, Value v) {
   const Node* pow = s.maker_here(v, ops::Pow);
   return pow && number(s.graph, pow->in[1]) == 0.5 ? variance(s, pow->in[0]) : std::nullopt;
 }
-/// The reciprocal of a standard deviation.
+/// Matches the reciprocal of a standard deviation.
 std::optional<Deviation> inverse_deviation(const Site& s, Value v) {
   if (const Node* inverse = s.maker_here(v, ops::Reciprocal)) return deviation(s, inverse->in[0]);
   if (const Node* div = s.maker_here(v, ops::Div); div && number(s.graph, div->in[0]) == 1.0) {
@@ -106,7 +106,7 @@ bool is_served(const Graph& graph, const Centred& c, double epsilon) {
          std::ranges::all_of(rest, [](Dim d) { return d.is_const() && d.value() > 0 && d.value() < (1 << 20); });
 }
 
-/// The value that a quotient or product normalises.
+/// Matches a quotient or product that normalises a value.
 std::optional<Deviation> normalised(const Site& s) {
   const auto fits = [&](Value d, const std::optional<Deviation>& by) {
     const auto of = by ? centred(s, d) : std::nullopt;
@@ -133,7 +133,7 @@ Expr normalise(const Site& s, const Deviation& d, Builder& to) {
                                  {.axis = axis, .epsilon = static_cast<float>(d.epsilon)});
 }
 
-/// True when v has the extents that the norm is taken over.
+/// Returns true if v has the extents over which the norm is taken.
 bool has_norm_extents(const Graph& graph, const Node& norm, Value v) {
   const Shape &x = graph.type(norm.in[0]).shape, &own = graph.type(v).shape;
   const std::size_t first = from_front(norm.attributes<ops::LayerNormAttrs>().axis, x.size());
@@ -146,7 +146,7 @@ bool is_one(const Graph& graph, Value v) {
   return std::ranges::all_of(c->tensor.as<float>(), [](float x) { return x == 1; });
 }
 
-/// A norm without a shift whose only user is this node, and an operand with the norm's extents.
+/// Matches a norm without a shift whose only user is this node, and an operand with the norm's extents.
 std::optional<Sides> beside_norm(const Site& s) {
   const Sides sides = either(s, s.in, ops::LayerNormalization);
   if (!sides.made || sides.made->out.size() != 1 || sides.made->in.size() != 2) return std::nullopt;

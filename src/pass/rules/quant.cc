@@ -11,22 +11,23 @@
 #include "ops/view/view.h"
 #include "pass/engine/rules.h"
 
-// Products of dequantised numbers become products of integers: with real = (q - zero) * scale, scales leave the sum.
+// Turns products of dequantised numbers into products of integers. With real = (q - zero) * scale, scales leave the
+// sum.
 namespace frazil::pass {
 namespace {
 
-/// Most terms whose sum surely fits into 32 bits.
+/// The most terms whose sum surely fits into 32 bits.
 constexpr std::int64_t kMostTerms = INT32_MAX / (255 * 255);
 
-/// (q - zero) * scale.
+/// A quantised value: real = (q - zero) * scale.
 struct Quantised {
   Value q{}, zero{};
-  std::vector<float> scale;  ///< one, or one for each channel
+  std::vector<float> scale;  ///< one, or one per channel
 };
 
 bool is_byte(Elem e) { return e == Elem::u8 || e == Elem::i8; }
 
-/// The numbers of a constant that is a scalar or a list.
+/// Returns the numbers of a constant that is a scalar or a list; none for other values.
 std::vector<float> list_of(const Constant* c) {
   if (c == nullptr || c->tensor.elem() != Elem::f32 || c->tensor.rank() > 1 || !c->tensor.contiguous()) return {};
   std::vector<float> values(static_cast<std::size_t>(c->tensor.count()));
@@ -34,7 +35,7 @@ std::vector<float> list_of(const Constant* c) {
   return values;
 }
 
-/// True for no zero point, one, or one for each of `channels`.
+/// Returns true for no zero point, one, or one for each of `channels`.
 bool is_zero_point(const Graph& graph, Value zero, std::size_t channels) {
   const Constant* c = zero ? graph.constant(zero) : nullptr;
   if (c == nullptr) return !zero;
@@ -48,8 +49,8 @@ bool is_all_zero(const Constant* c) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// What input `i` is dequantised from, where the parameters are constants: of the whole, or of each index of axis
-/// `channels`, if given.
+/// Matches an input `i` that is dequantised by constant parameters: one for the whole value or, if `channels` is given,
+/// one for each index of that axis.
 std::optional<Quantised> quantised(const Site& s, std::size_t i, std::optional<std::size_t> channels) {
   const Node* made = s.maker(i, ops::DequantizeLinear);
   if (made == nullptr || s.elem(i) != Elem::f32) return std::nullopt;
@@ -67,7 +68,7 @@ std::optional<Quantised> quantised(const Site& s, std::size_t i, std::optional<s
   return x;
 }
 
-/// The factors of the sums, as a tensor of one element or with `behind` axes of extent 1 behind the channels.
+/// Returns the factors of the sums: a tensor of one element, or one with `behind` axes of extent 1 after the channels.
 Expr factors(Builder& to, const Quantised& x, const Quantised& w, float more, std::size_t behind) {
   std::vector<float> values = w.scale;
   for (float& f : values) f *= x.scale[0] * more;
@@ -106,7 +107,7 @@ Expr make_matmul(const Site&, const Matrices& of, Builder& to) {
   return scaled(sum, factors(to, a, b, 1, 0));
 }
 
-/// True for an addend whose extents are surely 1 or the result's.
+/// Returns true for an addend whose extents are surely 1 or the result's.
 bool is_addend(const Site& s, std::size_t i) {
   const Shape &own = s.type(i).shape, &all = s.from.type(s.node.out[0]).shape;
   if (s.elem(i) != Elem::f32 || own.size() > all.size()) return false;
@@ -160,7 +161,7 @@ Expr make_conv(const Site& s, const Matrices& of, Builder& to) {
 
 bool has_zero(const Site& s, std::size_t i) { return s.has(i) && is_all_zero(s.graph.constant(s.in[i])); }
 
-/// Not where the weight's is the only input whose rank tells what it belongs to.
+/// Matches zero points that are zero, if the node has no checks.
 bool has_zeros(const Site& s) { return (has_zero(s, 2) || has_zero(s, 3)) && s.node.constraints.empty(); }
 
 Expr make_without_zeros(const Site& s, Builder& to) {
@@ -173,7 +174,8 @@ Expr make_without_zeros(const Site& s, Builder& to) {
 
 // ---- values that stay bytes ----
 
-/// Scale and zero point of the whole of `node`'s operand, if they are constants that leave the order as it is.
+/// Returns scale and zero point of the whole of `node`'s operand, if they are constants that preserve the order of
+/// values.
 std::optional<Quantised> of_whole(const Graph& graph, const Node& node, std::int64_t block) {
   const auto list = list_of(graph.constant(node.in[1]));
   constexpr float kLeast = 1e-30F, kMost = 1e30F;
@@ -193,7 +195,8 @@ std::uint8_t byte_of(const Graph& graph, Value zero) {
   return zero ? static_cast<std::uint8_t>(*graph.constant(zero)->tensor.data()) : std::uint8_t{0};
 }
 
-/// The same parameters as those of which the operand was dequantised: (x - z) * s / s is exact but for its rounding.
+/// Matches a quantisation with the parameters of the operand's dequantisation: (x - z) * s / s is exact but for its
+/// rounding.
 std::optional<Quantised> requantised(const Site& s) {
   const auto x = dequantised_whole(s);
   if (!x) return std::nullopt;
@@ -212,7 +215,7 @@ std::optional<Quantised> requantised(const Site& s) {
 
 Expr make_bytes(const Site&, const Quantised& x, Builder& to) { return expr(to, x.q); }
 
-/// Every window has a pixel.
+/// Matches a pool in which every window has a pixel.
 std::optional<Quantised> bytes_of_windows(const Site& s) {
   const auto& a = s.attrs<ops::MaxPoolAttrs>();
   const auto is_one = [](std::int64_t d) { return d == 1; };
@@ -224,7 +227,7 @@ std::optional<Quantised> bytes_of_windows(const Site& s) {
 }
 
 Expr make_max_of_bytes(const Site& s, const Quantised& x, Builder& to) {
-  const Node made = *s.maker(0, ops::DequantizeLinear);  // nodes move when others are added
+  const Node made = *s.maker(0, ops::DequantizeLinear);  // a copy: adding nodes moves the node table
   const Expr y = ops::MaxPool({expr(to, x.q)}, s.attrs<ops::MaxPoolAttrs>());
   return ops::DequantizeLinear({y, expr(to, made.in[1]), expr(to, x.zero)}, made.attributes<ops::DequantizeAttrs>());
 }

@@ -8,7 +8,7 @@
 namespace frazil::pass {
 namespace {
 
-/// The node's reduced axes as runs of adjacent axes, when they are known and distinct.
+/// Returns the node's reduced axes as runs of adjacent axes, if they are known and distinct; else none.
 std::vector<Ints> reduced_runs(const Site& s) {
   const Tensor* axes = s.has(1) ? s.constant(1) : nullptr;
   if (axes == nullptr || !s.type(0).ranked) return {};
@@ -26,14 +26,14 @@ std::vector<Ints> reduced_runs(const Site& s) {
   return runs;
 }
 
-/// Integer means of means would round twice.
+/// Returns true for several runs of axes. Excludes integer means, since means of means would round twice.
 bool reduces_apart(const Site& s) {
   constexpr ElemSet kServed = one(Elem::f32) | one(Elem::f64) | one(Elem::i32) | one(Elem::i64);
   const bool whole = s.node.op != &ops::ReduceMean || is_float(s.elem(0));
   return whole && contains(kServed, s.elem(0)) && reduced_runs(s).size() > 1;
 }
 
-/// Starting with the last run, so that intermediate results are small and earlier axes keep their numbers.
+/// Reduces the last run first, so that intermediate results are small and earlier axes keep their numbers.
 Expr reduce_in_turn(const Site& s, Builder& to) {
   const std::vector<Ints> runs = reduced_runs(s);
   const bool sums_powers = s.node.op == &ops::ReduceL1 || s.node.op == &ops::ReduceSumSquare;

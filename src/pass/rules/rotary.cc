@@ -55,7 +55,7 @@ std::optional<Part> part_of(const Site& s, Value v) {
   return made ? split(s, *made, v) : std::nullopt;
 }
 
-/// The rotated value: concat(-second half, first half).
+/// Returns the value that v rotates: v is concat(-second half, first half).
 Value rotated(const Site& s, Value v) {
   const Node* concat = s.maker_here(v, ops::Concat);
   if (!concat || concat->in.size() != 2) return {};
@@ -73,7 +73,7 @@ struct Rotation {
   Value x, cosine, sine;
 };
 
-/// True for a table whose broadcasting does not change x's extents.
+/// Returns true for a table whose broadcasting does not change x's extents.
 bool broadcasts(const Graph& graph, Value table, Value x) {
   const Type &own = graph.type(table), &all = graph.type(x);
   if (own.elem != Elem::f32 || own.rank() > all.rank()) return false;

@@ -7,11 +7,12 @@
 #include "pass/engine/rules.h"
 #include "pass/rules/channels.h"
 
-// Scales and offsets of channels by constants: into the convolution before them, or joined with each other.
+// Constant scales and offsets of channels: absorbed into the convolution before them, or joined with each other.
 namespace frazil::pass {
 namespace {
 
-/// The operand of a binary node that has an element for each channel (axis 1), or null; the other one is `other`.
+/// The operand of a binary node that has one element per channel (axis 1), or null. `other` is the other operand's
+/// index.
 struct Channels {
   const Tensor* values = nullptr;
   std::size_t other = 0;
@@ -36,13 +37,13 @@ Channels channels_of(const Graph& graph, std::span<const Value> in, std::size_t 
   return {};
 }
 
-/// Of a node with two operands of f32, one of which is made by the other node looked for.
+/// A node with two f32 operands: its channels, and the node that makes its other operand.
 struct Pair {
   Channels own;
   const Node* inner = nullptr;
 };
 
-/// The node's channels, and what makes its other operand if nothing else uses that.
+/// Returns the node's channels, and the node that makes its other operand, if nothing else uses that operand.
 std::optional<Pair> pair_of(const Site& s, const OpDef& inner) {
   const Type& type = s.from.type(s.node.out[0]);
   if (!type.is_tensor() || !type.ranked || type.elem != Elem::f32) return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<Pair> pair_of(const Site& s, const OpDef& inner) {
   return Pair{own, made};
 }
 
-/// The product or sum of two constants of one shape; nothing where a number of it is not finite.
+/// Joins two constants of one shape by f. Returns nullopt if a number of the result is not finite.
 template <class F>
 std::optional<Tensor> joined(const Tensor& a, const Tensor& b, F f) {
   Tensor out = Tensor::make_or_throw(Elem::f32, a.sizes());
@@ -67,7 +68,7 @@ std::optional<Tensor> joined(const Tensor& a, const Tensor& b, F f) {
 constexpr auto kTimes = [](float a, float b) { return a * b; };
 constexpr auto kPlus = [](float a, float b) { return a + b; };
 
-// ---- behind a convolution ----
+// ---- after a convolution ----
 
 std::optional<Pair> behind_convolution(const Site& s) {
   const auto pair = pair_of(s, ops::Conv);
@@ -85,9 +86,9 @@ Expr shift_convolution(const Site& s, const Pair& pair, Builder& to) {
   return convolution_with(s.graph, *pair.inner, {std::vector<float>(offset.size(), 1), offset}, to);
 }
 
-// ---- behind each other ----
+// ---- after each other ----
 
-/// The channels of a node under the outer one, where they have the shape of the outer one's.
+/// Returns the channels of a node that feeds the outer one, if they have the shape of the outer one's.
 Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
   const std::size_t rank = s.type(pair.own.other).rank();
   const Channels own = channels_of(s.graph, inner.in, rank);
@@ -96,7 +97,7 @@ Channels same_channels(const Site& s, const Pair& pair, const Node& inner) {
   return same ? own : Channels{};
 }
 
-/// A node that reads another one, `pair.inner`, and the channels of that.
+/// A node that reads another one, `pair.inner`, and the channels of the inner one.
 struct Nested {
   Pair pair;
   Channels inner;
@@ -108,7 +109,7 @@ std::optional<Nested> behind(const Site& s) {
   return inner.values != nullptr ? std::optional(Nested{*pair, inner}) : std::nullopt;
 }
 
-/// (x * a) * c, or (x + b) + c.
+/// Writes x * (a * c) for (x * a) * c, or x + (b + c) for (x + b) + c.
 template <const auto& Op, const auto& F>
 Expr join(const Site&, const Nested& nested, Builder& to) {
   const auto& [pair, inner] = nested;
@@ -117,7 +118,7 @@ Expr join(const Site&, const Nested& nested, Builder& to) {
   return Op(Expr{&to, pair.inner->in[inner.other]}, to.constant(std::move(*both)));
 }
 
-/// x * c, where x may be y * a.
+/// Writes x * c, or y * (a * c) if x is y * a.
 Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
   const Node* scale = s.maker(x, ops::Mul);
   const Channels inner = scale != nullptr ? same_channels(s, pair, *scale) : Channels{};
@@ -128,7 +129,7 @@ Expr scaled_by(const Site& s, const Pair& pair, Value x, Builder& to) {
   return ops::Mul(Expr{&to, x}, to.constant(*pair.own.values));
 }
 
-/// (x + b) * c.
+/// Writes x * c + b * c for (x + b) * c.
 Expr distribute(const Site& s, const Nested& nested, Builder& to) {
   const auto& [pair, inner] = nested;
   auto offset = joined(*inner.values, *pair.own.values, kTimes);

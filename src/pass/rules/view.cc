@@ -30,7 +30,7 @@ Expr transpose_once(const Site& s, Builder& to) {
   return moves_nothing(both) ? x : transpose(x, both);
 }
 
-/// True when v passes through elementwise nodes of one operand, without other uses, to a transpose.
+/// Returns true if v passes through elementwise nodes of one operand, without other uses, to a transpose.
 bool meets_transpose(const Graph& graph, const Uses& uses, Value v) {
   constexpr int kFarthest = 64;
   for (int step = 0; step < kFarthest; ++step) {
@@ -66,7 +66,7 @@ bool keeps_extents(const Site& s) {
 }
 bool has_one_operand(const Site& s) { return s.in.size() == 1; }
 
-/// A shape without 0, which would copy an extent.
+/// Returns true for a shape without 0, which would copy an extent.
 bool is_plain_shape(const Site& s) {
   const Tensor* shape = s.constant(1);
   if (!shape) return false;
@@ -76,7 +76,7 @@ bool is_plain_shape(const Site& s) {
   return true;
 }
 
-/// A node that only changes the extents of x.
+/// Returns the node that makes operand 0, if it only changes extents; else null.
 const Node* reshaping(const Site& s) {
   for (const OpDef* op : kOps<ops::Reshape, ops::Flatten, ops::Squeeze, ops::Unsqueeze>) {
     if (const Node* made = s.maker(0, *op)) return made;

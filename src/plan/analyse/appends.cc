@@ -16,13 +16,13 @@ constexpr const char* kInBranch = "a branch makes it";
 constexpr const char* kKnownLate = "its extents are known only when the run has begun";
 constexpr const char* kTwice = "another output takes it";
 
-/// Where a Concat has `from` among its operands; nothing for other nodes.
+/// Returns the position of `from` among the operands of a Concat; nullopt for other nodes.
 std::optional<std::size_t> place_in_concat(const Graph& graph, const Needs& needs, NodeId id, Value from) {
   const Node& node = graph.node(id);
   if (!std::holds_alternative<View>(node.op->form) || !needs.node(id) || has_unranked_value(graph, id)) {
     return std::nullopt;
   }
-  // The first operand says whether it is one: views have no maps for text.
+  // Views of strings have no maps. `from` holds no strings, so the first operand, if of the same type, does not either.
   if (std::ranges::find(node.in, from) == node.in.end() || graph.type(node.in[0]).elem != graph.type(from).elem) {
     return std::nullopt;
   }
@@ -54,7 +54,7 @@ class AppendFinder {
     }
   }
 
-  /// What a loop carries: params that its variables feed, and the results that become them.
+  /// Tries the values that a loop carries: params that its variables feed, and the results that become these variables.
   void carried(NodeId region, const RegionFlow& flow) {
     for (const FlowOp& op : flow.flow.ops) {
       if (op.kind != FlowOp::Kind::set) continue;
@@ -66,7 +66,7 @@ class AppendFinder {
     }
   }
 
-  /// What requests may carry: results that begin with an input.
+  /// Tries the values that requests may carry: results whose producer reads a graph input.
   void requested() {
     std::unordered_set<std::uint32_t> inputs, seen;
     for (Value v : graph_.main().params) inputs.insert(v.id);
@@ -84,7 +84,7 @@ class AppendFinder {
   }
 
  private:
-  /// The node itself, and those that make the results of its blocks.
+  /// Returns the node itself and the nodes that make the results of its blocks.
   std::vector<NodeId> makers(NodeId made) const {
     std::vector<NodeId> list{made};
     for (const BlockId b : graph_.node(made).blocks) {

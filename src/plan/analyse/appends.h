@@ -10,32 +10,33 @@
 
 namespace frazil {
 
-/// A value that a Concat makes longer and that then stands for the older one: in a loop, or from one request to the
-/// next.
+/// A Concat that extends a value along an axis. Its result then replaces the value: in the next iteration of a loop, or
+/// as the input of the next request.
 struct Append {
   NodeId node;
   Value from, to;
   std::size_t axis = 0;
-  std::uint32_t input = ~0u, output = ~0u;  ///< from request to request: which input and output
-  SymbolId capacity = 0;                    ///< of both along the axis
-  SymbolId input_capacity = 0;              ///< what the input comes with
+  std::uint32_t input = ~0u, output = ~0u;  ///< across requests: the graph input and output; ~0 in a loop
+  SymbolId capacity = 0;                    ///< of both values along the axis
+  SymbolId input_capacity = 0;              ///< the capacity with which the input arrives
 
   bool by_request() const { return output != ~0u; }
 };
 
-/// Which Concats write only what is new, behind what is there. Decided from the graph alone, before steps are written.
+/// The Concats that write only new elements, after the existing ones. Found from the graph alone, before steps are
+/// written.
 class Appends {
  public:
-  /// A value that grows so as well, and why each Concat copies it.
+  /// A value that grows the same way but is copied by each Concat, and the reason.
   struct Copied {
     NodeId node;
     Value from;
     std::string_view why;
   };
 
-  /// `enabled` false: none.
+  /// Finds nothing if `enabled` is false.
   Appends(const Graph& graph, Scope& scope, const Needs& needs, const RegionFlows& flows, bool enabled);
-  /// The append whose older value is `from`; null if there is none.
+  /// Returns the append that extends `from`; null if there is none.
   const Append* of(Value from) const;
   const std::vector<Copied>& copied() const { return copied_; }
 

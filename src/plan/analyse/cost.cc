@@ -16,7 +16,7 @@ double operations(const ScalarTape& tape) {
   }));
 }
 
-/// How often a region's body runs; nullopt where only its run tells.
+/// Returns how often a region's body runs; nullopt if only the run determines it.
 std::optional<Dim> trips_of(const Flow& flow) {
   using Kind = FlowOp::Kind;
   const auto loop = std::ranges::find(flow.ops, Kind::loop, &FlowOp::kind);
@@ -61,7 +61,7 @@ std::vector<NodeId> members_of(const Step& step) {
   return step.node ? std::vector{step.node} : std::vector<NodeId>{};
 }
 
-/// Walks the forms on a copy of the graph, as their rules and bodies write into it.
+/// Walks the forms. Works on a copy of the graph, since their rules and bodies write to it.
 class CostReader {
  public:
   explicit CostReader(const Plan& plan) : graph_(*plan.graph), symbols_(graph_.scope().symbol_count()) {
@@ -73,7 +73,7 @@ class CostReader {
     Dim points;
   };
 
-  /// Operations of a node; false where they are not known.
+  /// Adds the operations of a node to `terms`. Returns false if they are not known.
   bool add(NodeId id, std::vector<Term>& terms) {
     std::vector<std::pair<NodeId, Dim>> open{{id, Dim(1)}};
     bool known = true;
@@ -91,7 +91,7 @@ class CostReader {
   }
 
   const Scope& scope() const { return graph_.scope(); }
-  /// Whether a session has all of the Dim's symbols.
+  /// Returns true if a session has registers for all symbols of the Dim.
   bool has(Dim d) const {
     if (d.is_const()) return true;
     return std::ranges::all_of(graph_.scope().symbols_of(d), [&](SymbolId s) { return s < symbols_; });
@@ -100,7 +100,7 @@ class CostReader {
  private:
   using Inner = std::vector<std::pair<NodeId, Dim>>;
 
-  /// Known as expressions, and not computed.
+  /// Returns true if the results are known as expressions, so that no step computes them.
   bool is_shape_arithmetic(NodeId id) const {
     return std::ranges::all_of(graph_.node(id).out, [&](Value v) { return !v || graph_.known_value(v) != nullptr; });
   }
@@ -144,7 +144,7 @@ class CostReader {
   bool visit(const Opaque&, NodeId, Dim, std::vector<Term>&, Inner&) { return false; }
 
   bool visit(const Composite&, NodeId id, Dim times, std::vector<Term>&, Inner& inner) {
-    const Node node = graph_.node(id);  // a copy: the table grows
+    const Node node = graph_.node(id);  // a copy: expand() grows the node table
     if (reads_text(id)) return false;
     const std::size_t before = graph_.block(node.parent).nodes.size();
     Builder builder(graph_, node.parent);
@@ -176,11 +176,11 @@ Costs::Costs(const Plan& plan) : plan_(plan), steps_(plan.steps.size()) {
   std::vector<std::vector<CostReader::Term>> found(plan.steps.size());
   for (std::size_t pc = 0; pc < plan.steps.size(); ++pc) {
     for (NodeId id : members_of(plan.steps[pc])) {
-      if (std::holds_alternative<Region>(plan.graph->node(id).op->form)) continue;  // its steps are there
+      if (std::holds_alternative<Region>(plan.graph->node(id).op->form)) continue;  // the steps of its blocks count
       steps_[pc].known &= reader.add(id, found[pc]);
     }
   }
-  // Only now are there all symbols, whose registers the first expression reserves.
+  // The first registers belong to symbols. The reader makes symbols, so their number is final only here.
   program_.registers = static_cast<std::uint32_t>(reader.scope().symbol_count());
   for (std::size_t pc = 0; pc < plan.steps.size(); ++pc) {
     for (const auto& [each, points] : found[pc]) {

@@ -8,28 +8,29 @@
 
 namespace frazil {
 
-/// What one run of a step takes, whoever runs it.
+/// The cost of one run of a step, on any device.
 struct Cost {
-  double flops = 0;         ///< scalar operations of any type; an exponential is one
-  double read = 0;          ///< bytes of the operands, each counted once and whole
+  double flops = 0;         ///< scalar operations of any type; an exponential counts as one
+  double read = 0;          ///< bytes of the operands, each counted once and in full
   double written = 0;       ///< bytes of the results
-  bool flops_known = true;  ///< false: it also does work that no form tells (Opaque)
+  bool flops_known = true;  ///< false: part of the work has no form from which to count it (Opaque)
 };
 
-/// The nodes that a step computes, in order. None for a step that only moves values.
+/// Returns the nodes that a step computes, in order; none for a step that only moves values.
 std::vector<NodeId> members_of(const Step& step);
 
-/// Costs of a plan's kernel steps, from the forms of their nodes: an elementwise body's instructions for each element
-/// of the result, a contraction's body and fold for each point of its space, a composite's body, nothing for views.
+/// The costs of a plan's kernel steps, from the forms of their nodes.
+/// An elementwise node counts its body's instructions for each element of the result. A contraction counts its body and
+/// fold for each point of its space. A composite counts its body, a view nothing.
 class Costs {
  public:
   explicit Costs(const Plan& plan);
-  /// Of step `pc`, with the registers of the session that has just run it.
+  /// Returns the cost of step `pc`. `registers` are those of the session that has just run it.
   Cost of(std::uint32_t pc, std::span<const std::int64_t> registers);
 
  private:
   friend class CostReader;
-  /// `each` operations at as many points as a Dim says, which a piece of the program evaluates.
+  /// `each` operations at a number of points, which the instructions [from, to) of the program compute.
   struct Term {
     double each;
     std::size_t from, to;

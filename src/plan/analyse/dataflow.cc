@@ -80,7 +80,7 @@ DefinedAt::Bits defined_by_request(const Plan& plan) {
   const auto storage = [&](std::uint32_t id) { bits[DefinedAt::storage_bit(plan, id)] = true; };
   for (const Accumulator& a : plan.accumulators) storage(a.storage);  // a Reset empties it
   for (std::uint32_t i = 0; i < plan.storages.size(); ++i) {
-    const Storage& s = plan.storages[i];  // what no iteration fills has no elements
+    const Storage& s = plan.storages[i];  // by_rows: a part that no iteration writes has no elements
     if (s.place == Place::constant || s.place == Place::input || s.by_rows) storage(i);
   }
   for (const Slot& slot : plan.slots) {
@@ -94,7 +94,7 @@ DefinedAt::Bits defined_by_request(const Plan& plan) {
 
 namespace {
 
-/// Takes what is not defined yet in front of a step.
+/// Adds what a step reads, unless it is defined before.
 struct TakeLive {
   const Plan& plan;
   const DefinedAt& defined;
@@ -108,7 +108,7 @@ struct TakeLive {
   }
 };
 
-/// The same for the extents of what the step writes, those aside that it defines itself.
+/// Adds the extents of what the step writes, except those that it defines itself.
 struct TakeExtents {
   TakeLive take;
   void reg(Reg) const {}

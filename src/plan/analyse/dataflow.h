@@ -7,11 +7,12 @@
 
 namespace frazil {
 
-/// The steps that may run next.
+/// Returns the steps that may run directly after `step`.
 std::vector<StepIndex> successors(const Plan& plan, StepIndex step);
 
-/// Calls `f.reg(r)` for each register that the step defines, `f.slot(s)` for each slot that it writes or updates, and
-/// `f.accumulator(a)` for each accumulator that it empties or adds to.
+/// A visitor that reports what a step defines. Calls `f.reg(r)` for each register that the step defines and `f.slot(s)`
+/// for each slot that it writes or updates. For each accumulator that it names, calls `f.accumulator(a)`, and `f.reg`
+/// for the registers of its count and extents.
 template <class F>
 struct StepDefinitions : FieldVisitor {
   const Plan& plan;
@@ -37,8 +38,8 @@ struct StepDefinitions : FieldVisitor {
   }
 };
 
-/// Calls `f.slot(s)` for each slot that the step reads or updates and `f.reg(r)` for each register that it reads, those
-/// of these slots' extents, strides and offsets among them.
+/// A visitor that reports what a step reads. Calls `f.slot(s)` for each slot that the step reads or updates. Calls
+/// `f.reg(r)` for each register that it reads, including the extents, strides and offsets of these slots.
 template <class F>
 struct StepUses : FieldVisitor {
   const Plan& plan;
@@ -83,13 +84,13 @@ void for_uses(const Plan& plan, const Step& step, F f) {
   for_fields(step, visitor);
 }
 
-/// Registers and storages as bits of one set: which are defined in front of each step, on every path that leads there
-/// from a first step.
+/// The registers and storages that are defined before each step, on every path from a first step. One set of bits per
+/// step holds both.
 class DefinedAt {
  public:
   using Bits = std::vector<bool>;
-  /// What is defined in front of step `from`. With `whole_only` a step that writes a part of a storage does not define
-  /// it.
+  /// Finds what is defined before each step reachable from `from`; before `from` itself, that is `initial`. With
+  /// `whole_only`, a step that writes part of a storage does not define it.
   DefinedAt(const Plan& plan, StepIndex from, Bits initial, bool whole_only = false);
 
   static Bits none(const Plan& plan) { return Bits(plan.registers + plan.storages.size(), false); }
@@ -108,10 +109,10 @@ class DefinedAt {
   Bits reached_;
 };
 
-/// What a request brings: the extents of inputs, weights, memory that is empty at first.
+/// Returns what is defined when a request starts: extents of inputs, inputs, weights, and storages that start empty.
 DefinedAt::Bits defined_by_request(const Plan& plan);
 
-/// What is read from one step on before it is written whole.
+/// The slots and registers that are read from a step on before they are written in full.
 struct Live {
   std::set<SlotId> slots;
   std::set<Reg> regs;

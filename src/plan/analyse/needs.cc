@@ -41,13 +41,13 @@ const std::vector<std::pair<SymbolId, std::uint32_t>>& Needs::bound_by(Value v) 
 bool Needs::is_known(const Graph& graph, Value v) {
   const auto* known = graph.known_value(v);
   if (!known || graph.def(v).kind != ValueDef::Kind::node) return false;
-  for (Dim d : graph.type(v).shape) {  // an empty tensor may still tell how many rows of nothing there are
+  for (Dim d : graph.type(v).shape) {  // an empty tensor may still define one of its own extents
     for (SymbolId s : graph.scope().symbols_of(d)) {
       if (const auto o = graph.extent_origin(s); o && o->value == v) return false;
     }
   }
   for (Dim d : *known) {
-    if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // a number cut off
+    if (d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin)) return false;  // clipped
     const auto symbols = graph.scope().symbols_of(d);
     if (std::ranges::any_of(symbols, [&](SymbolId s) { return graph.origin(s).has_value(); })) return false;
   }
@@ -64,7 +64,7 @@ Status Needs::run() {
   return {};
 }
 
-/// What results depend on beside the nodes that run. Blocks count once their region runs.
+/// Marks the nodes that results depend on, including those that need not run. Enters blocks only if their region runs.
 void Needs::reach() {
   seen_.assign(seen_.size(), false);
   std::vector<Value> work;
@@ -155,7 +155,7 @@ Status Needs::need_node(NodeId n) {
   return {};
 }
 
-/// Adds the predicates that are checked in some blocks and at their owner.
+/// Marks the predicates that are checked inside `blocks` or at `owner` as needed.
 void Needs::need_assumptions(std::span<const BlockId> blocks, NodeId owner) {
   for (const Assumption& a : graph_.assumptions()) {
     const bool inside = std::ranges::find(blocks, graph_.node(a.node).parent) != blocks.end();

@@ -9,24 +9,26 @@
 
 namespace frazil {
 
-/// True when the planner turns the map into views and copies; else a kernel reads all of the node's inputs.
+/// Returns true if the planner turns the map into views and copies. For other maps, a kernel reads all inputs of the
+/// node.
 bool is_direct(const ViewMap& map);
 
-/// Which values must exist as data when a graph runs, and which nodes must run. Shape arithmetic whose results are
-/// known as Dims needs neither.
+/// The values that must exist as data when a graph runs, and the nodes that must run. Shape arithmetic whose results
+/// are known as Dims needs neither.
 class Needs {
  public:
   static Result<Needs> of(const Graph& graph);
   bool value(Value v) const { return values_[v.id]; }
   bool node(NodeId n) const { return nodes_[n.id]; }
-  /// Nodes that results depend on, if only through known shape arithmetic: their constraints hold or the run fails.
+  /// Returns true for a node that results depend on, even if only through known shape arithmetic. Its constraints must
+  /// hold, or the run fails.
   bool reached(NodeId n) const { return reached_[n.id]; }
-  /// Maps of a needed View node.
+  /// Returns the maps of a needed View node.
   const std::vector<ViewMap>& views(NodeId n) const { return *graph_.node(n).views; }
-  /// Symbols read from elements of v: (symbol, element).
+  /// Returns the symbols that are read from elements of v, as pairs (symbol, element).
   const std::vector<std::pair<SymbolId, std::uint32_t>>& bound_by(Value v) const;
-  /// True when v's content is known without running its node. Not where a number of it is read from data: as an extent
-  /// that is held within Dim's range, which int64 exceeds.
+  /// Returns true if v's content is known without running its node. Returns false if an element depends on a number
+  /// read from data: such a symbol is clipped to the range of a Dim, which is smaller than int64.
   static bool is_known(const Graph& graph, Value v);
 
  private:

@@ -8,14 +8,15 @@
 
 namespace frazil {
 
-/// A set of bits that only grows along a path, on paths that part and meet: what is set where paths meet was set on
-/// both. A state is a place on a path and holds what was added since the one before it, so that a walk over all steps
-/// of a plan takes time and memory in proportion to what the steps add.
+/// A set of bits that only grows along a path. Paths split and meet; a bit is set at a meeting point if it was set on
+/// both paths.
+/// A state is a point on a path and stores the bits added since the previous state. A walk over all steps of a plan
+/// thus takes time and memory proportional to what the steps add.
 class PathSets {
  public:
   using State = std::uint32_t;
 
-  /// Begins with `initial`, one flag per bit.
+  /// Starts with `initial`, one flag per bit.
   explicit PathSets(std::vector<bool> initial) : bits_(std::move(initial)), marked_(bits_.size()), states_(1) {}
 
   bool has(std::size_t bit) const { return bits_[bit]; }
@@ -25,7 +26,7 @@ class PathSets {
     states_[now_].added.push_back(static_cast<std::uint32_t>(bit));
   }
 
-  /// The state here. What is set from now on is not part of it.
+  /// Returns the current state. Bits set later are not part of it.
   State here() {
     const State state = now_;
     follow(state);
@@ -37,7 +38,7 @@ class PathSets {
     for (State s = to; s != common; s = states_[s].before) put(s, true);
     follow(to);
   }
-  /// What both states have.
+  /// Returns a state with the bits that both states have.
   State meet(State a, State b) {
     const State common = common_of(a, b);
     if (a == common || b == common) return common;
@@ -50,7 +51,7 @@ class PathSets {
     states_.push_back({common, states_[common].depth + 1, std::move(both)});
     return static_cast<State>(states_.size() - 1);
   }
-  /// Whether all that `state` has is set here.
+  /// Returns true if all bits of `state` are set here.
   bool covers(State state) const {
     const State common = common_of(now_, state);
     for (State s = state; s != common; s = states_[s].before) {

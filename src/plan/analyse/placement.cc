@@ -34,7 +34,7 @@ class PlacementFinder {
     for (const NodeId n : graph.nodes()) find_views(n);
   }
 
-  /// In the order of the flow: the first that takes a value has it.
+  /// Places the results of a region in the order of its flow. The first place that takes a value keeps it.
   void region(NodeId id) {
     const RegionFlow& region = flows_.of(id);
     for (std::uint32_t a = 0; a < region.flow.accumulators; ++a) stacked(id, region, a);
@@ -55,7 +55,7 @@ class PlacementFinder {
   }
 
  private:
-  /// What a node's results are seen through as views: they stay where they are.
+  /// Marks the values that a node's results are views of. They keep their memory.
   void find_views(NodeId id) {
     if (!needs_.node(id)) return;
     const Node& node = graph_.node(id);
@@ -77,8 +77,8 @@ class PlacementFinder {
     return is_direct(map) && std::ranges::none_of(map.axes, [](const auto& a) { return a.edge == Edge::fill; });
   }
 
-  /// True for a result that steps write whole into memory of its own, which nothing reads in another way. `by_kernels`:
-  /// the steps are kernels that write where they are told.
+  /// Returns true for a result without views that steps write in full, into memory of its own. With `by_kernels`, the
+  /// steps must be kernels that write to a given location.
   bool is_owned(Value v, bool by_kernels) const {
     const auto made = graph_.producer(v);
     if (!made || viewed_[v.id] || is_object(graph_.type(v)) || Needs::is_known(graph_, v)) return false;
@@ -93,7 +93,7 @@ class PlacementFinder {
            (binding && binding->kernel() != Kernel::opaque && binding->kernel() != Kernel::reference);
   }
 
-  /// Of a view that copies: a Concat that appends nothing, a Pad, and what repeats or mirrors.
+  /// Returns true for a view that copies: a Concat that does not append, a Pad, or a map that repeats or mirrors.
   bool is_written_view(NodeId id, Value v, bool by_kernels) const {
     const Node& node = graph_.node(id);
     const ViewMap& map = needs_.views(id)[graph_.def(v).index];
@@ -103,10 +103,10 @@ class PlacementFinder {
     return append == nullptr || append->node != id;
   }
 
-  /// The reference executor may serve it; see NodeLowering::affine.
+  /// Returns true if the reference executor may serve the map; see NodeLowering::affine.
   static bool needs_reference(const ViewMap& map) { return !is_direct(map); }
 
-  /// An If's output that its branches write, or the one result that a region passes on.
+  /// Returns true for an output that several branches write. With `by_kernels`, kernels must write it in each of them.
   bool is_owned_output(NodeId id, Value v, bool by_kernels) const {
     const std::uint32_t k = graph_.def(v).index;
     if (flows_.of(id).gives[k] < 2) return false;
@@ -152,7 +152,7 @@ class PlacementFinder {
     }
   }
 
-  /// The part along `axis` of a result of extents `whole` has extents `part`, and no padding inside.
+  /// Returns true if the part along `axis` of a result of extents `whole` has extents `part` and contains no padding.
   bool fits_row(const Shape& whole, const Shape& part, std::int64_t axis) const {
     const Layout row = at_position(scope_, row_major(scope_, whole), from_front(axis, whole.size()), 0);
     return row.shape == part && is_row_major(scope_, row);
@@ -171,7 +171,7 @@ class PlacementFinder {
     }
   }
 
-  /// An extent that the region's flow sets once a branch has run.
+  /// Returns true for an extent that the region's flow sets after a branch has run.
   bool is_own_extent(NodeId region, Dim d) const {
     return !d.is_const() && std::ranges::any_of(scope_.symbols_of(d), [&](SymbolId s) {
       const auto origin = graph_.extent_origin(s);
@@ -179,7 +179,7 @@ class PlacementFinder {
     });
   }
 
-  /// At the back edge.
+  /// Places a value that a variable receives at the back edge.
   void carry(NodeId id, const RegionFlow& region, std::uint32_t variable, const Cell& cell) {
     const Value param = region.variable_params[variable];
     if (!param || appends_.of(param) != nullptr || is_object(graph_.type(param))) return;
@@ -204,7 +204,7 @@ Placements::Placements(const Graph& graph, Scope& scope, const Needs& needs, con
                        const RegionFlows& flows, const Appends& appends, bool rows_enabled)
     : of_(graph.value_count()) {
   PlacementFinder finder(graph, scope, needs, fusion, flows, appends, rows_enabled, *this);
-  // Inner regions first: what they take is asked for by outer ones.
+  // Inner regions first: outer ones query their placements.
   std::vector<std::uint32_t> depth(graph.block_count());
   for (std::uint32_t b = 1; b < depth.size(); ++b) depth[b] = depth[graph.block(BlockId{b}).parent.id] + 1;
   std::vector<NodeId> order = flows.regions();

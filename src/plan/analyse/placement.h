@@ -10,30 +10,33 @@
 
 namespace frazil {
 
-/// Where the result of a node is written, other than into memory of its own: where the region around it takes it.
+/// The memory that a node's result is written to: its own, or the place where the enclosing region needs the result.
 struct Placement {
   enum class Kind : std::uint8_t {
     own,      ///< memory of its own
-    joined,   ///< that of output `index` of `region`, which each branch of an If writes
+    joined,   ///< the memory of output `index` of `region`, which each branch of an If writes
     row,      ///< the next part of accumulator `index` of `region`
-    carried,  ///< its own, which then changes places with that of variable `index` of `region`
+    carried,  ///< its own memory, which is then swapped with that of variable `index` of `region`
   };
   Kind kind = Kind::own;
   NodeId region{};
   std::uint32_t index = 0;
 };
 
-/// Decides from the graph alone, before steps are written, which results are written where they are taken: nothing else
-/// sees them, they are whole, and their extents are provably those of the place. A value is taken once.
+/// The results that are written directly to the place where a region needs them. Decided from the graph alone, before
+/// steps are written.
+/// Such a result has no views, is written in full, and its extents provably equal those of the place. A value is placed
+/// at most once.
 class Placements {
  public:
   Placements(const Graph& graph, Scope& scope, const Needs& needs, const Fusion& fusion, const RegionFlows& flows,
              const Appends& appends, bool rows_enabled);
   const Placement& of(Value v) const { return of_[v.id]; }
-  /// True for an output that all iterations of the loop fill where it stays: its extents are known when the request
-  /// starts, so that its accumulator needs no memory.
+  /// Returns true for an output whose parts the loop's iterations write directly to their final place. Its extents are
+  /// known when the request starts, so its accumulator needs no memory.
   bool is_stacked(NodeId region, std::uint32_t accumulator) const;
-  /// "row of 'repeat' accumulator 0: %part", a line for each value that does not have memory of its own.
+  /// Returns a line such as "%part: row of accumulator 0 of node 'repeat' (Scan)" for each value without memory of its
+  /// own.
   std::string str(const Graph& graph) const;
 
  private:

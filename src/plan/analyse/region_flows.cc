@@ -7,7 +7,7 @@
 namespace frazil {
 namespace {
 
-/// The symbol of the counter that counts iterations from 0.
+/// Returns the symbol of the counter that counts iterations from 0.
 std::optional<SymbolId> iteration_counter(const RegionFlow& region) {
   const auto& ops = region.flow.ops;
   const auto step = std::ranges::find(ops, FlowOp::Kind::step, &FlowOp::kind);

@@ -10,20 +10,20 @@
 
 namespace frazil {
 
-/// How one needed region runs, with what several analyses ask of it.
+/// The flow of one needed region, with facts that several analyses use.
 struct RegionFlow {
   Flow flow;
   std::vector<SymbolId> counters;       ///< symbols made for the flow's counters
   std::vector<Value> variable_params;   ///< per variable: the block param that it feeds
-  std::vector<std::uint32_t> gives;     ///< per output of the node: how often it is given
-  std::optional<SymbolId> iteration{};  ///< the counter that starts at 0 and goes up by one in each iteration
+  std::vector<std::uint32_t> gives;     ///< per output of the node: how many times the flow gives it
+  std::optional<SymbolId> iteration{};  ///< the counter that starts at 0 and increases by one per iteration
 
-  /// The node's output that accumulator `a` becomes; nothing if it is not asked for.
+  /// Returns the node's output that accumulator `a` becomes; nullopt if the flow gives it to none.
   std::optional<std::uint32_t> output_of(std::uint32_t a) const;
 };
 
-/// The flows of all needed regions. Counters become symbols, so that what depends on them (slice offsets) is ordinary
-/// register arithmetic.
+/// The flows of all needed regions. Counters become symbols, so that values which depend on them, such as slice
+/// offsets, are ordinary register arithmetic.
 class RegionFlows {
  public:
   RegionFlows(const Graph& graph, Scope& scope, const Needs& needs);
@@ -35,11 +35,11 @@ class RegionFlows {
   std::vector<NodeId> regions_;  // by node number
 };
 
-/// True when `block` is `outer` or lies inside it.
+/// Returns true if `block` is `outer` or lies inside it.
 bool is_inside(const Graph& graph, BlockId block, BlockId outer);
-/// True when every symbol of d belongs to a block outside of all of the region's blocks.
+/// Returns true if every symbol of d belongs to a block outside of all blocks of the region.
 bool is_outside(const Graph& graph, NodeId region, Dim d);
-/// True for a result that its own block computes: cells of other kinds, params and captures are not.
+/// Returns true for a result that its own block computes, as opposed to params, captures and other kinds of cells.
 bool is_own_result(const Graph& graph, const Cell& cell);
 
 }  // namespace frazil

@@ -8,17 +8,17 @@
 
 namespace frazil {
 
-/// Who uses each value, as seen from the block that defines it.
+/// The users of each value, as seen from the block that defines it.
 class ValueUses {
  public:
   struct Use {
-    NodeId user;             ///< in the block of the value: for a use inside a region, the region; none: block results
+    NodeId user;  ///< a node in the value's block: for a use inside a region, that region; none: a block result
     std::uint32_t position;  ///< of the user in that block; ~0 for block results
   };
 
   ValueUses(const Graph& graph, const Needs& needs);
   const std::vector<Use>& of(Value v) const { return uses_[v.id]; }
-  /// Of a node in its block.
+  /// Returns the position of a node in its block.
   std::uint32_t position(NodeId n) const { return position_[n.id]; }
 
  private:

@@ -54,7 +54,7 @@ namespace {
 std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!all_plain(graph, node) || std::ranges::any_of(node.in, [](Value v) { return !v; })) return std::nullopt;
-  // Results of less than a byte wrap when they are stored; tiles store whole bytes.
+  // Elements narrower than a byte wrap when they are stored, but tiles store whole bytes.
   const Elem out = graph.type(node.out[0]).elem;
   if (is_int(out) && bit_width(out) < 8) return std::nullopt;
   if (!tile_serves(tape_of(graph, id), node.in.size())) return std::nullopt;
@@ -71,7 +71,7 @@ bool all_f32(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.in, f32) && std::ranges::all_of(node.out, f32);
 }
 
-/// Of 16-bit floats, all of the same type.
+/// Returns true if all operands and results have the same 16-bit float type.
 bool all_half(const Graph& graph, const Node& node) {
   const Elem elem = graph.type(node.in[0]).elem;
   const auto same = [&](Value v) { return !v || (graph.type(v).is_tensor() && graph.type(v).elem == elem); };
@@ -109,7 +109,7 @@ std::optional<Window> window_of(const ops::WindowAttrs& attrs, std::size_t rank)
 
 using Bound = std::optional<Binding>;
 
-/// Parameters with their window; nothing where the attributes do not fit a kernel.
+/// Returns a binding with `p` and its window; nullopt if the attributes do not fit a kernel.
 template <class P>
 Bound windowed(P p, const ops::WindowAttrs& attrs, std::size_t rank) {
   const auto w = window_of(attrs, rank);
@@ -122,7 +122,7 @@ Bound when_f32(const Graph& g, const Node& n, Binding b) { return all_f32(g, n) 
 
 std::size_t rank_of(const Graph& g, Value v) { return g.type(v).rank(); }
 
-/// The kernel for the element types of a product's operands and result; null if there is none.
+/// Returns the kernel for the element types of a product's operands and result; null if there is none.
 const kernel::GemmKernel* gemm_of(const Graph& g, const Node& n) {
   if (rank_of(g, n.in[0]) == 0 || rank_of(g, n.in[1]) == 0) return nullptr;
   return kernel::find_gemm(g.type(n.in[0]).elem, g.type(n.in[1]).elem, g.type(n.out[0]).elem);
@@ -134,7 +134,7 @@ Bound bind_matmul(const Graph& g, const Node& n) {
   return Binding{.params = params::MatMul{}, .strided = true, .epilogue = kernel->epilogue};
 }
 
-/// Zero points that are one number, or one for each row of a matrix A, column of B.
+/// Binds products whose zero points are scalars, or one per row of a matrix A or per column of a matrix B.
 Bound bind_matmul_integer(const Graph& g, const Node& n) {
   const auto* kernel = gemm_of(g, n);
   const auto is_simple = [&](std::size_t i) {
@@ -147,7 +147,8 @@ Bound bind_matmul_integer(const Graph& g, const Node& n) {
                 : std::nullopt;
 }
 
-/// Parameters are held against K and N when shapes are known; a scale or zero point of another type is widened.
+/// Binds products with an f32 operand A. The kernel checks the parameters' sizes against K and N once shapes are known.
+/// Parameters of other types have no kernel; the composite's body widens them.
 Bound bind_nbits_product(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::microsoft::MatMulNBitsAttrs>();
   const auto f32_or_bytes = [&](Value v) { return !v || is_f32(g, v) || g.type(v).elem == Elem::u8; };
@@ -163,8 +164,8 @@ Bound bind_gemm(const Graph& g, const Node& n) {
       .epilogue = true};
 }
 
-/// True for a convolution with channels last whose kernel takes an image of any strides, and whose other operands are
-/// constants, which are dense.
+/// Returns true for a channels-last convolution whose kernel accepts an image of any strides. Its other operands must
+/// be dense, which constants are.
 bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
   const Constant* weight = g.constant(n.in[1]);
   const bool loose_bias = n.in.size() > 2 && n.in[2] && g.constant(n.in[2]) == nullptr;
@@ -177,7 +178,7 @@ bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
   return kernel::nhwc_takes_strides(p);
 }
 
-/// Convolutions of 16-bit floats have a kernel with channels last, one group and constant weights.
+/// Returns true for a convolution of 16-bit floats that has a channels-last kernel: one group and constant weights.
 bool has_half_conv(const Graph& g, const Node& n) {
   return all_half(g, n) && n.attributes<ops::ConvAttrs>().group == 1 && g.constant(n.in[1]) != nullptr;
 }
@@ -196,7 +197,8 @@ Bound bind_conv(const Graph& g, const Node& n) {
   return bound;
 }
 
-/// Zero points that are one number, or one for each output channel.
+/// Binds convolutions whose zero points are a scalar for the image, and a scalar or one per output channel for the
+/// weights.
 Bound bind_conv_integer(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvAttrs>();
   const auto shape = [&](std::size_t i) { return i < n.in.size() && n.in[i] ? g.type(n.in[i]).shape : Shape{}; };
@@ -210,7 +212,7 @@ Bound bind_conv_integer(const Graph& g, const Node& n) {
   return bound;
 }
 
-/// Pads that the attributes give.
+/// Binds transposed convolutions with explicit pads.
 Bound bind_conv_transpose(const Graph& g, const Node& n) {
   const auto& a = n.attributes<ops::ConvTransposeAttrs>();
   if (!all_f32(g, n) || a.auto_pad != "NOTSET" || !a.output_shape.empty()) return std::nullopt;
@@ -239,7 +241,7 @@ Bound bind_global_pool(const Graph& g, const Node& n) {
   return rank_of(g, n.in[0]) > 2 ? when_f32(g, n, {.params = params::GlobalPool{.maximum = maximum}}) : std::nullopt;
 }
 
-/// The reduced axes when they are known and lie side by side: (first, count).
+/// Returns the reduced axes as (first, count), if they are known and adjacent.
 std::optional<std::pair<std::int64_t, std::int64_t>> reduced_run(const Graph& g, const Node& n) {
   const auto rank = static_cast<std::int64_t>(rank_of(g, n.in[0]));
   const bool listed = n.in.size() > 1 && n.in[1];
@@ -261,7 +263,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> reduced_run(const Graph& g,
   return std::pair<std::int64_t, std::int64_t>(axes[0], static_cast<std::int64_t>(axes.size()));
 }
 
-/// Folds of 16-bit floats along the last axis run in a fused kernel, which widens rows.
+/// Binds a fold. Folds of 16-bit floats are bound along the last axis only: they run in a fused kernel, which widens
+/// rows.
 template <kernel::Reduce R>
 Bound bind_reduce(const Graph& g, const Node& n) {
   const Elem elem = g.type(n.in[0]).elem;
@@ -291,8 +294,8 @@ Bound bind_softmax(const Graph& g, const Node& n) {
   return Binding{.params = params::Softmax{.log = Log}};
 }
 
-/// True when v surely has the extents of x from `axis` on: a parameter that broadcasts has no kernel. That each extent
-/// is x's or 1 is checked.
+/// Returns true if v provably has the extents of x from `axis` on. A parameter that broadcasts has no kernel. The
+/// node's constraints ensure that each extent is x's or 1, so an extent above 1 suffices as proof.
 bool covers(const Graph& g, Value v, Value x, std::int64_t axis) {
   const Shape &all = g.type(x).shape, &own = g.type(v).shape;
   const auto rest = std::span(all).subspan(static_cast<std::size_t>(axis));
@@ -318,7 +321,7 @@ Bound bind_batch_norm(const Graph& g, const Node& n) {
   return when_f32(g, n, {.params = params::BatchNorm{.epsilon = a.epsilon}});
 }
 
-/// Default activations only, as ONNX repeats them for each direction.
+/// Returns true if the activations are the defaults, which ONNX repeats for each direction.
 bool is_default(const Strings& names, std::initializer_list<std::string_view> defaults) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != *(defaults.begin() + i % defaults.size())) return false;
@@ -326,7 +329,7 @@ bool is_default(const Strings& names, std::initializer_list<std::string_view> de
   return true;
 }
 
-/// What the LSTM and GRU kernels have in common.
+/// Binds LSTM and GRU: the conditions and parameters that both kernels share.
 template <class P>
 Bound bind_recurrent(const Graph& g, const Node& n, const ops::RecurrentAttrs& a, P p) {
   for (std::size_t i = 0; i < n.in.size(); ++i) {
@@ -353,7 +356,8 @@ Bound bind_gru(const Graph& g, const Node& n) {
   return bind_recurrent(g, n, a, params::Gru{.linear_before_reset = a.linear_before_reset != 0});
 }
 
-/// True when each of v's extents, but for the last `free` ones, is 1 or surely that of `to`, from the last one on.
+/// Returns true if each extent of v, aligned at the last axis, is 1 or provably that of `to`. Ignores the last `free`
+/// axes.
 bool broadcasts(const Graph& g, Value v, std::span<const Dim> to, std::size_t free = 0) {
   const std::span<const Dim> own = g.type(v).shape;
   if (own.size() > to.size()) return false;
@@ -368,7 +372,7 @@ Bound bind_attend(const Graph& g, const Node& n) {
     if (i < n.in.size() && n.in[i] && !is_f32(g, n.in[i])) return std::nullopt;
   }
   const Shape &q = g.type(n.in[0]).shape, &k = g.type(n.in[1]).shape;
-  const std::array scores{q[0], q[1], q[2], k[2]};  // that a mask has as many keys as V is checked
+  const std::array scores{q[0], q[1], q[2], k[2]};  // a check of the node ensures that a mask has as many keys as V
   for (std::size_t i = 3; i < 5; ++i) {
     if (i < n.in.size() && n.in[i] && !broadcasts(g, n.in[i], scores, 1)) return std::nullopt;
   }
@@ -394,7 +398,8 @@ Bound bind_rotate(const Graph& g, const Node& n) {
   return Binding{.params = params::Rotary{.half_tables = half}, .strided = true};
 }
 
-/// Which kernel serves which operator when; first fit. The suite holds each kernel against the operator's own form.
+/// The kernels of operators. The first row whose `bind` accepts a node serves it. Tests compare each kernel with the
+/// operator's own form.
 struct Row {
   const OpDef* op;
   Kernel kernel;
@@ -478,7 +483,7 @@ bool has_unranked_value(const Graph& graph, NodeId id) {
 
 std::optional<Binding> bind(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  // The operator's rules have not seen such operands yet: the reference executor asks them when it has.
+  // Inference has not typed such operands. The reference executor applies the operator's rules once it has the values.
   if (has_unranked_value(graph, id)) return std::nullopt;
   if (all_plain(graph, node) && !defines_extents(graph, node)) {
     for (const Row& row : kRows) {

@@ -8,33 +8,37 @@
 
 namespace frazil {
 
-/// How a kernel serves a node.
+/// The kernel that serves a node, and its capabilities.
 struct Binding {
   KernelParams params = params::Reference{};
-  bool strided = false;   ///< takes operands of any strides
-  bool epilogue = false;  ///< a product whose kernel tells of each finished tile of its result
+  bool strided = false;   ///< accepts operands of any strides
+  bool epilogue = false;  ///< a product whose kernel calls back for each finished tile of its result
   bool in_place = false;  ///< an output may take the bytes of an operand of the same extents
   Kernel kernel() const { return kernel_of(params); }
 };
 
-/// The kernel that serves the node, for forms that need one; nullopt: a composite to expand, or the reference executor.
+/// Returns the kernel that serves the node, for forms that need one. Returns nullopt for a composite to expand and for
+/// nodes that the reference executor runs.
 std::optional<Binding> bind(const Graph& graph, NodeId id);
-/// True for a composite that has no kernel, but may have one with channels last.
+/// Returns true for a composite that has no kernel, but may have one with channels last.
 bool may_be_turned(const Graph& graph, NodeId id);
-/// The hand kernels that may serve nodes of the operator; which of them, and whether, depends on types and attributes.
+/// Returns the hand-written kernels that may serve nodes of the operator. Types and attributes decide which one does,
+/// if any.
 std::vector<Kernel> hand_kernels(const OpDef& op);
-/// True when an extent of a result is known only once the node has run, which hand kernels do not tell.
+/// Returns true if an extent of a result is known only after the node has run. Hand-written kernels do not report such
+/// extents.
 bool defines_extents(const Graph& graph, const Node& node);
-/// The axis of operand 0 from which the node takes the one position that operand 1, a scalar, names: such a result is a
-/// view whose offset is read while the graph runs.
+/// Returns the axis of operand 0 from which the node takes one position, named by operand 1, a scalar. The result is a
+/// view whose offset is read while the graph runs. Returns nullopt for other nodes.
 std::optional<std::size_t> picked_axis(const Graph& graph, NodeId id);
-/// True when all operands and results are tensors of a known rank whose elements have bytes of their own.
+/// Returns true if all operands and results are tensors of known rank whose elements are plain bytes (no strings or
+/// complex numbers).
 bool all_plain(const Graph& graph, const Node& node);
-/// f16 and bf16, which kernels widen to f32 and round to as they write.
+/// Returns true for f16 and bf16. Kernels widen them to f32 when they read and round when they write.
 constexpr bool is_half(Elem e) { return e == Elem::f16 || e == Elem::bf16; }
-/// True when every instruction of the scalar program has a tile primitive.
+/// Returns true if every instruction of the scalar program has a tile primitive.
 bool tile_serves(const ScalarTape& tape, std::size_t operands);
-/// True when the rank of an operand or a result is known only while the graph runs.
+/// Returns true if the rank of an operand or a result is known only while the graph runs.
 bool has_unranked_value(const Graph& graph, NodeId id);
 
 }  // namespace frazil

@@ -9,7 +9,7 @@
 namespace frazil {
 namespace {
 
-/// Elements that are stored in bytes of their own.
+/// Returns true if no element is narrower than a byte.
 bool has_whole_bytes(const Graph& graph, const Node& node) {
   const auto whole = [&](Value v) { return !v || bit_width(graph.type(v).elem) >= 8 || !is_int(graph.type(v).elem); };
   return std::ranges::all_of(node.in, whole) && std::ranges::all_of(node.out, whole);

@@ -8,20 +8,20 @@
 
 namespace frazil {
 
-/// A contraction for the kernel that serves any space.
+/// A contraction as parameters of the kernel that serves any space.
 struct BoundContraction {
   params::Contraction params;
   std::vector<Dim> domain;
 };
 
-/// What the kernel has room for.
+/// The limits of the kernel.
 inline constexpr std::size_t kMaxSpaceAxes = 12;  ///< of the space, and of an operand
 inline constexpr std::size_t kMaxSpaceOperands = 4;
 inline constexpr std::size_t kMaxSpaceFolds = 2;
 inline constexpr std::size_t kMaxSpaceInstructions = 24;
 
-/// Nothing for nodes that are no contraction, that tell extents only when they run, or whose types or sizes the kernel
-/// does not take.
+/// Binds a contraction to the kernel. Returns nullopt for other nodes, for extents that are known only at run time, and
+/// for types or sizes that the kernel does not accept.
 std::optional<BoundContraction> bind_contraction(const Graph& graph, NodeId id);
 
 }  // namespace frazil

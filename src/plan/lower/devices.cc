@@ -42,7 +42,7 @@ class DevicePlacer {
   using Copies = std::set<std::pair<std::uint32_t, DeviceId>>;
   struct OpenRegion {
     StepIndex begin, end;
-    Copies kept;  ///< of copies made in front of it: nothing in it writes the originals
+    Copies kept;  ///< copies made before it, whose originals no step in it writes
   };
 
   // ---- what may move ----
@@ -83,7 +83,7 @@ class DevicePlacer {
            std::ranges::all_of(launch.out, [&](SlotId s) { return !s || can_write(s); });
   }
 
-  /// Storages that somebody else than their only writer's device reads.
+  /// Finds storages that are read elsewhere than on the device of their only writer.
   void find_host_readers() {
     home_.assign(plan_.storages.size(), kHost);
     for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
@@ -143,7 +143,8 @@ class DevicePlacer {
     return it->second;
   }
 
-  /// A register of group 0, which knows the extents of inputs.
+  /// Returns a register with the byte size of an input. Adds it to group 0, which depends on the extents of inputs
+  /// only.
   Reg bytes_of(SlotId input) {
     auto& program = plan_.groups[0].program;
     const auto add = [&](DimProgram::Op op, Reg a, Reg b, std::int64_t number) {
@@ -176,7 +177,7 @@ class DevicePlacer {
     plan_.steps = std::move(steps_);
   }
 
-  /// Which copies are there on every path to step i.
+  /// Limits copies_ to those that exist on every path to step i.
   void enter(StepIndex i) {
     StepIndex left = i;
     for (; !open_.empty() && open_.back().end <= i; open_.pop_back()) {
@@ -251,13 +252,13 @@ class DevicePlacer {
   std::vector<LoopSpan>& loops_;
   std::vector<DeviceId> of_;                        // per step
   std::vector<std::uint32_t> writers_;              // per storage: how many steps write it
-  std::vector<SlotId> whole_;                       // per storage: a slot that is all of it
-  std::vector<DeviceId> home_;                      // per storage: whose step writes it
+  std::vector<SlotId> whole_;                       // per storage: a slot that covers it
+  std::vector<DeviceId> home_;                      // per storage: the device whose step writes it
   std::vector<bool> wanted_back_;                   // per storage
   std::vector<std::vector<StepIndex>> jumps_from_;  // per step
   std::map<std::pair<std::uint32_t, DeviceId>, std::uint32_t> twins_;
   std::map<std::pair<SlotId, DeviceId>, SlotId> slots_;
-  Copies copies_;  // that hold what the originals hold
+  Copies copies_;  // those that equal their originals
   std::vector<OpenRegion> open_;
   std::vector<Step> steps_;
   std::vector<StepIndex> at_;  // per old step

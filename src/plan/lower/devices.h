@@ -8,14 +8,15 @@
 
 namespace frazil {
 
-/// Says who runs a kernel step; kHost for one that no device can run.
+/// A function that returns the device to run a kernel step; kHost if no device can run it.
 using DevicePlacement = std::function<DeviceId(const Plan&, const Step&)>;
 
-/// Moves kernel steps of a lowered plan, before its memory is planned, to the devices that `placement` says. What they
-/// read gets a storage on the device: weights are there from the beginning, other storages are copied by a Transfer
-/// step in front of the first reader, and later readers share the copy until the original is written. What they make
-/// is copied back where the host reads it: results, conditions, extents. A step stays on the host where it writes a
-/// part of a storage, or one that other steps write too, or touches objects, growing buffers, and what loops swap.
+/// Moves kernel steps of a lowered plan to the devices that `placement` returns. Call it before memory is planned.
+/// A step's operands get a storage on the device. Weights are there from the beginning. Other storages are copied by a
+/// Transfer step before the first reader; later readers share the copy until the original is written.
+/// A result is copied back if the host reads it as a graph result, condition or extent.
+/// A step stays on the host if it writes part of a storage, or a storage that other steps write too. It also stays if
+/// it touches objects, growing buffers or storages that loops swap.
 void place_on_devices(Plan& plan, std::vector<LoopSpan>& loops, const DevicePlacement& placement);
 
 }  // namespace frazil

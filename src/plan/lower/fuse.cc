@@ -26,14 +26,14 @@ namespace {
 
 constexpr std::uint32_t kNoDraft = ~0u;
 constexpr std::int64_t kShortRow = 8;
-constexpr std::size_t kRounding = 2, kRoundings = 8;  ///< instructions that round a value, or those of a norm, too
-constexpr std::int64_t kNearWeight = std::int64_t{1} << 18;  ///< elements
+constexpr std::size_t kRounding = 2, kRoundings = 8;  ///< instructions that round a value; the same for a whole norm
+constexpr std::int64_t kNearWeight = std::int64_t{1} << 18;  ///< the most elements of a weight that stays in a cache
 constexpr std::int64_t kLongRow = 512;                       ///< above it call overhead is negligible
 
-/// How a node can take part in a group.
+/// The role of a node in a group.
 enum class Part : std::uint8_t { none, elementwise, row, product };
 
-/// True when a row of `domain` gives one element of `shape`.
+/// Returns true if each row of `domain` gives one element of `shape`.
 bool is_per_row(const Shape& shape, const Shape& domain) {
   if (domain.empty()) return false;
   const auto leading = std::span(domain).first(domain.size() - 1);
@@ -42,7 +42,7 @@ bool is_per_row(const Shape& shape, const Shape& domain) {
          std::ranges::equal(leading, std::span(shape).first(leading.size()));
 }
 
-/// The domain of both drafts together.
+/// Returns the domain of both drafts together; nullopt if they have none.
 std::optional<Shape> common_domain(const Draft& p, const Draft& d) {
   if (p.domain == d.domain) return d.domain;
   if (p.rows && !d.rows && is_per_row(d.domain, p.domain)) return p.domain;
@@ -50,7 +50,7 @@ std::optional<Shape> common_domain(const Draft& p, const Draft& d) {
   return std::nullopt;
 }
 
-/// A row operator alone takes many short rows in one call.
+/// Returns true for a single row operator on short rows: its own kernel takes many rows in one call.
 bool has_fast_kernel(const Draft& d) {
   return d.rows && d.members.size() == 1 && d.domain.back().is_const() && d.domain.back().value() < kLongRow;
 }
@@ -71,7 +71,7 @@ class Fuser {
     }
     for (const Draft& d : drafts_) finish(d);
     std::erase_if(fusion_.rejected_, [&](const Fusion::Rejected& r) {
-      return draft_of_[r.node.id] == draft_of_[r.producer.id];  // they met by way of others
+      return draft_of_[r.node.id] == draft_of_[r.producer.id];  // other nodes have joined them
     });
     fusion_.bindings_ = std::move(facts_.bindings);
   }
@@ -147,7 +147,7 @@ class Fuser {
     return changed;
   }
 
-  /// What was said of the same two before stands at the end of the list.
+  /// Adds a rejection, unless the pair has one. Rejections of one node are adjacent, at the end of the list.
   void reject(NodeId node, NodeId producer, FusionRejection why) {
     auto& all = fusion_.rejected_;
     for (auto r = all.rbegin(); r != all.rend() && r->node == node; ++r) {
@@ -176,8 +176,8 @@ class Fuser {
     return fits(p, d) ? std::nullopt : std::optional(FusionRejection::size);
   }
 
-  /// True for bytes that d widens, where it reads less than p would write for it: others read them, too, or they are
-  /// added to what is made later.
+  /// Returns true if the bytes v, which d widens, should stay a result of p: d then reads less than p would have to
+  /// write. This is so if other nodes read v too, or if d's result is added to a value that is computed later.
   bool stays_bytes(const Draft& p, const Draft& d, Value v) const {
     if (byte_size(graph_.type(v).elem) != 1 || !std::ranges::all_of(d.members, [&](NodeId m) { return is_wide(m); }))
       return false;
@@ -187,16 +187,17 @@ class Fuser {
 
   bool is_wide(NodeId n) const { return byte_size(graph_.type(graph_.node(n).out[0]).elem) > 1; }
 
-  /// True where the one thing that becomes of n's result meets an operand of the same extents that is made later.
+  /// Returns true if the only use of n's result combines it with an operand of the same extents that is computed later.
+  /// Follows chains of single uses.
   bool waits_for_other(NodeId n, const Shape& domain) const {
-    constexpr int kFarthest = 4;  // nodes that an operand passes on its way from bytes
+    constexpr int kFarthest = 4;  // the longest chain of single uses that is followed
     const std::uint32_t position = facts_.uses.position(n);
     for (int steps = 0; steps < kFarthest; ++steps) {
       const Value made = graph_.node(n).out[0];
       const auto& uses = facts_.uses.of(made);
       if (uses.size() != 1 || !uses[0].user) return false;
       n = uses[0].user;
-      const auto binding = bind(graph_, n);  // it was not visited yet
+      const auto binding = bind(graph_, n);  // users have not been visited yet
       if (!binding || binding->kernel() != Kernel::fused || !is_wide(n)) return false;
       for (Value other : facts_.operands(n)) {
         if (other == made || facts_.shape(other) != domain) continue;
@@ -212,7 +213,7 @@ class Fuser {
            std::ranges::any_of(facts_.operands(d.product), [&](Value v) { return facts_.is_made_by(p, v); });
   }
 
-  /// True when nothing else uses the results of p before the group runs.
+  /// Returns true if nothing else uses the results of p before the group runs.
   bool all_inside(const Draft& p, const Draft& d, std::uint32_t end) const {
     return std::ranges::all_of(p.members, [&](NodeId m) {
       return std::ranges::all_of(facts_.uses.of(graph_.node(m).out[0]), [&](const ValueUses::Use& u) {
@@ -230,7 +231,7 @@ class Fuser {
   }
 
   bool fits(const Draft& p, const Draft& d) const {
-    const std::size_t held = p.product || d.product ? 1 : 0;  // the product's result may be one more
+    const std::size_t held = p.product || d.product ? 1 : 0;  // the product's result may need a store of its own
     return p.instructions + d.instructions <= kMaxFusedInstructions && joint_inputs(p, d).size() <= kMaxFusedOperands &&
            output_count(p, d) + held <= kMaxFusedStores;
   }
@@ -259,8 +260,8 @@ class Fuser {
     std::ranges::sort(members, {}, [&](NodeId n) { return facts_.uses.position(n); });
   }
 
-  /// Where a product's weight stays in a cache while blocks of a few rows come by, what makes these rows need not go
-  /// through memory: it runs block by block.
+  /// Makes the draft that computes the product's first operand its prologue, if possible. The product's weight must be
+  /// small enough to stay in a cache. The prologue then makes a few rows at a time, which need not go through memory.
   void take_prologue(Draft& d) {
     const Node& n = graph_.node(d.product);
     const Binding& binding = *facts_.bindings[d.product.id];
@@ -276,7 +277,7 @@ class Fuser {
     d.prologue = &maker;
   }
 
-  /// All elements of v are the one result of `maker`, and its one use is by `user`.
+  /// Returns true if v is the only result of `maker` and covers its domain, and `user` is the only user of v.
   bool makes_only(const Draft& maker, Value v, NodeId user) const {
     const auto& uses = facts_.uses.of(v);
     const bool one_use = uses.size() == 1 && uses[0].user == user;
@@ -287,7 +288,8 @@ class Fuser {
     });
   }
 
-  /// A row operator or a product alone keeps its own kernel. Those of rows are of wide types.
+  /// Turns a draft into a group. A row operator or a product alone keeps its own kernel. Rows of 16-bit floats are an
+  /// exception, since the kernels of row operators accept wider types only.
   void finish(const Draft& d) {
     const bool narrow = !d.members.empty() && d.rows && is_half(graph_.type(graph_.node(d.members[0]).in[0]).elem);
     const bool alone = d.members.size() == 1 && (d.rows || d.product) && !narrow && d.prologue == nullptr;

@@ -11,33 +11,35 @@
 
 namespace frazil {
 
-/// Nodes of one block that run as one step, where the last of them stands.
+/// Nodes of one block that run as one step, at the position of the last of them.
 struct FusionGroup {
   std::vector<NodeId> members;  ///< in block order
   Shape domain;                 ///< all members work on it or on its rows
   std::vector<Value> inputs;    ///< the kernel's operands; an absent one is Value{}
-  std::vector<Value> outputs;   ///< the kernel's stores: what is used outside
+  std::vector<Value> outputs;   ///< the kernel's stores: results used outside of the group
   NodeId product{};             ///< the producer's node
-  Value tiles{};                ///< the producer's operand 0 where a prologue makes it
+  Value tiles{};                ///< the producer's operand 0, if a prologue computes it
   std::shared_ptr<const FusedKernel> kernel;
 };
 
-/// Why a node does not run in one step with the node that feeds it.
+/// The reason why a node does not run in one step with the node that feeds it.
 enum class FusionRejection : std::uint8_t {
-  domain,     ///< they do not work on provably the same extents
-  rounding,   ///< the value between them is rounded to a narrower type than it is computed in
-  order,      ///< something between them uses the result of the first one
-  size,       ///< together they have more operands or instructions than a step holds
-  products,   ///< a step holds one product, on whose result the others work
-  short_row,  ///< rows of so few elements do not pay
+  domain,     ///< their extents are not provably equal
+  rounding,   ///< the value between them is rounded to a type narrower than its compute type
+  order,      ///< a node between them uses the first one's result
+  size,       ///< together they exceed the operand or instruction limit of a step
+  products,   ///< a step holds one product and nodes that work on its result
+  short_row,  ///< rows are too short to gain
 };
 std::string_view text_of(FusionRejection why);
 
-/// Which nodes of a graph run together. Elementwise nodes over one domain share a step; so do folds, softmax and
-/// normalisation along its last axis, and one product or convolution whose result has that domain: the body runs on
-/// each tile of the result while that is in a cache, and the product's kernel itself adds a row and does Relu or
-/// LeakyRelu. What makes the first operand of a product with a small constant becomes its prologue where nothing else
-/// uses that operand. Every member's value is computed once, with the bits that it has by itself.
+/// The nodes of a graph that run together.
+/// Elementwise nodes over one domain share a step, also with folds, softmax and normalisation along its last axis.
+/// A step may hold one product or convolution whose result has that domain. The body runs on each tile of the result
+/// while the tile is in a cache. The product's kernel itself adds a row and applies Relu or LeakyRelu.
+/// The nodes that compute the first operand of a product with a small constant become its prologue, if nothing else
+/// uses that operand.
+/// Each member's value is computed once, with the same bits as without fusion.
 class Fusion {
  public:
   struct Rejected {
@@ -45,13 +47,13 @@ class Fusion {
     FusionRejection why;
   };
 
-  /// `enabled` false: each node that a fused kernel can serve is a group of its own.
+  /// With `enabled` false, each node that a fused kernel can serve is a group of its own.
   static Fusion of(const Graph& graph, const Needs& needs, bool enabled);
-  /// The group of the node; null if a kernel of its own serves it.
+  /// Returns the group of the node; null if the node is in no group, as when a kernel of its own serves it.
   const FusionGroup* group(NodeId n) const;
   const std::vector<FusionGroup>& groups() const { return groups_; }
   const std::vector<Rejected>& rejected() const { return rejected_; }
-  /// bind() of a needed node that is no View and no Region.
+  /// Returns bind() of a needed node that is neither a View nor a Region.
   const std::optional<Binding>& binding(NodeId n) const { return bindings_[n.id]; }
 
  private:

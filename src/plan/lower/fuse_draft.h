@@ -10,10 +10,10 @@
 #include "plan/lower/bind.h"
 #include "plan/lower/fuse.h"
 
-// What the two halves of fusion share: fuse.cc decides which nodes run together, fuse_write.cc writes their kernel.
+// Shared by both halves of fusion: fuse.cc decides which nodes run together, fuse_write.cc writes their kernel.
 namespace frazil {
 
-/// A group while it grows.
+/// A group under construction.
 struct Draft {
   std::vector<NodeId> members;
   Shape domain;
@@ -21,8 +21,8 @@ struct Draft {
   NodeId product{};
   std::size_t instructions = 0;
   std::vector<Value> inputs;        ///< operands from outside, each once
-  const Draft* prologue = nullptr;  ///< makes the product's first operand
-  bool taken = false;               ///< is the prologue of another
+  const Draft* prologue = nullptr;  ///< computes the product's first operand
+  bool taken = false;               ///< is the prologue of another draft
 
   bool has(NodeId n) const { return n && std::ranges::find(members, n) != members.end(); }
 };
@@ -31,7 +31,7 @@ inline bool is_one(Dim d) { return d == Dim(1); }
 
 RowOp row_op(const Binding& binding);
 
-/// What fusion asks of the graph.
+/// Facts about the graph that fusion needs.
 struct FusionFacts {
   const Graph& graph;
   const Needs& needs;
@@ -42,16 +42,16 @@ struct FusionFacts {
   FusionFacts(const Graph& g, const Needs& n) : graph(g), needs(n), uses(g, n), bindings(g.node_count()) {}
 
   const Shape& shape(Value v) const { return graph.type(v).shape; }
-  /// Operands of a node that the step reads: those of a fold do not include its axes.
+  /// Returns the operands of a node that the step reads; those of a fold do not include its axes.
   std::vector<Value> operands(NodeId id) const;
-  /// Extents of other values are read from its result as soon as that is there.
+  /// Returns true if extents of other values are read from the node's result as soon as it exists.
   bool feeds_extents(NodeId id) const;
   bool is_made_by(const Draft& d, Value v) const;
-  /// True for a member's result that something outside of the draft uses.
+  /// Returns true for a member's result that is used outside of the draft.
   bool is_output(const Draft& d, Value v) const;
 };
 
-/// The group of a draft that is complete.
+/// Returns the group of a complete draft.
 FusionGroup write_group(const FusionFacts& facts, const Draft& draft);
 
 }  // namespace frazil

@@ -47,7 +47,8 @@ bool FusionFacts::is_output(const Draft& d, Value v) const {
 
 namespace {
 
-/// s of max(x, s * x) with 0 < s < 1, 0 of max(x, 0), 1 of anything else.
+/// Returns the negative slope of an activation: s for max(x, s * x) with 0 < s < 1, 0 for max(x, 0), 1 for any other
+/// body.
 float slope_of(const ScalarTape& tape) {
   const auto& code = tape.code;
   if (code.back().op != ScalarOp::max || code[code.back().a].op != ScalarOp::load) return 1;
@@ -120,7 +121,7 @@ class GroupWriter {
     p.operands = {0, static_cast<std::uint32_t>(g_.inputs.size())};
   }
 
-  /// The product's kernel does the work of `member`, which alone uses its result.
+  /// Makes the product's kernel do the work of `member`, the only user of its result.
   void take(NodeId member) {
     hidden_.push_back(given_);
     given_ = graph_.node(member).out[0];
@@ -132,7 +133,8 @@ class GroupWriter {
     take_row(ScalarOp::add);
   }
 
-  /// The kernel does `op` with one element per column, where that is all that happens to its result.
+  /// Makes the kernel apply `op` with one element per column, if a node with `op` is the only user of its result.
+  /// Returns false otherwise.
   bool take_row(ScalarOp op) {
     const auto user = only_user(given_);
     if (!user || !is_with_row(op, *user, given_)) return false;
@@ -141,22 +143,22 @@ class GroupWriter {
     return true;
   }
 
-  /// The member that alone uses v.
+  /// Returns the elementwise member that is the only user of v.
   std::optional<NodeId> only_member(Value v) const {
     const auto& uses = facts_.uses.of(v);
     const bool alone = uses.size() == 1 && facts_.needs.bound_by(v).empty() && facts_.tapes.contains(uses[0].user.id);
     return alone && d_.has(uses[0].user) ? std::optional(uses[0].user) : std::nullopt;
   }
 
-  /// The member that alone uses v and gives its numbers in another type.
+  /// Returns the member that is the only user of v and casts it to `to`.
   std::optional<NodeId> only_cast(Value v, Elem to) const {
     const auto user = only_member(v);
     const bool cast = user && facts_.tapes.at(user->id).code.size() == 1;
     return cast && graph_.type(graph_.node(*user).out[0]).elem == to ? user : std::nullopt;
   }
 
-  /// What the kernel does with one element per column of f32: from 16-bit floats to f32, times a row, plus a row, and
-  /// back. It is one stage, as what lies between is of f32.
+  /// Makes the kernel scale and shift a result of 16-bit floats by rows of f32: cast to f32, multiply, add, cast back.
+  /// The four nodes are one stage, since the values between them are f32.
   bool take_half_norm() {
     const Elem elem = graph_.type(given_).elem;
     std::vector<NodeId> nodes;
@@ -182,10 +184,10 @@ class GroupWriter {
     return true;
   }
 
-  /// Its kernel does what follows in the product's own type.
+  /// Returns true if the product's kernel can apply later nodes to v in v's own type.
   bool has_epilogue(Value v) const { return graph_.type(v).elem == Elem::f32 || is_half(graph_.type(v).elem); }
 
-  /// The same for a sum with another tensor of the result's extents, unless it would have to be copied first.
+  /// Makes the kernel add another tensor with the result's extents, unless that tensor would have to be copied first.
   bool take_addend() {
     const auto user = only_user(given_);
     if (!user || !has_epilogue(given_) || !is_binary(ScalarOp::add, *user)) return false;
@@ -205,7 +207,7 @@ class GroupWriter {
     if (slope != 1) take(*user);
   }
 
-  /// The elementwise member that uses v, if it is the only user.
+  /// Returns the elementwise member that is the only user of v and keeps its type.
   std::optional<NodeId> only_user(Value v) const {
     const auto& uses = facts_.uses.of(v);
     if (uses.size() != 1 || !facts_.needs.bound_by(v).empty()) return std::nullopt;
@@ -232,7 +234,7 @@ class GroupWriter {
     return in[0] == v ? in[1] : in[0];
   }
 
-  /// Sums of bytes, which other types follow, with a weight that is packed once.
+  /// Returns true if the product's result need not be stored: sums of bytes with a weight that is packed once.
   bool may_pass() const {
     const Node& product = graph_.node(d_.product);
     const KernelParams& params = kernel_.producer->params;
@@ -245,8 +247,8 @@ class GroupWriter {
     return sums && kept && graph_.type(given_).elem == Elem::i32;
   }
 
-  /// Where the product's result goes: a store that is it or that may take its place, or else one more, unless it need
-  /// not be anywhere.
+  /// Chooses where the product's result goes: a store of that result, a store whose memory it may share, an additional
+  /// store, or nowhere.
   void place_product() {
     const std::uint32_t load = load_of(kernel_, kProduced);
     std::uint32_t& into = kernel_.producer->into;
@@ -314,7 +316,7 @@ class GroupWriter {
                         norm != nullptr ? norm->epsilon : 0, from);
   }
 
-  /// As the operator's definition has it, which rounds after each of its three steps.
+  /// Writes a normalisation of 16-bit floats as the operator defines it: rounded after each of its three steps.
   std::uint32_t half_norm(const std::vector<std::uint32_t>& in, float epsilon, Elem elem, Origin from) {
     from.exact = false;
     std::uint32_t y = builder_.row(RowOp::standardize, compute_elem(elem), in[0], 0, 0, epsilon, from);
@@ -337,7 +339,7 @@ class GroupWriter {
     return load(add_operand(v, access), v);
   }
 
-  /// One element of a constant becomes a part of the body.
+  /// Returns a constant of one element as an instruction of the body.
   std::optional<std::uint32_t> small_constant(Value v) {
     const Constant* c = graph_.constant(v);
     if (c == nullptr || c->tensor.count() != 1) return std::nullopt;
@@ -359,8 +361,8 @@ class GroupWriter {
   FusedKernel kernel_;
   BodyBuilder builder_;
   Value given_{};                                        // the result of the product's kernel
-  std::vector<Value> hidden_;                            // what only that kernel sees
-  std::unordered_map<std::uint32_t, std::uint32_t> at_;  // instructions of values
+  std::vector<Value> hidden_;                            // values that only that kernel sees
+  std::unordered_map<std::uint32_t, std::uint32_t> at_;  // per value: its instruction
 };
 
 }  // namespace

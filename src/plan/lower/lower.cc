@@ -37,7 +37,7 @@ Status Lowering::run() {
   return {};
 }
 
-/// One node, or one op of a flow. Regions inside each other take no native stack.
+/// Lowers one node, or one op of a flow. Nested regions do not use the native stack.
 Status Lowering::advance() {
   FRAZIL_CHECK(check_load());
   Frame& f = frames_.back();
@@ -112,7 +112,8 @@ void Lowering::define_input(std::size_t i) {
   plan_.input_dims.push_back(std::move(dims));
 }
 
-/// False for a view whose bytes are those of its storage only if a check holds: the storage is then not the result's.
+/// Returns false for a view that covers its storage only if a run-time check holds. Such a storage cannot be the
+/// result's.
 bool Lowering::fills_storage(SlotId slot) {
   if (plan_.slot(slot).object || w_.storage(slot).place != Place::arena) return true;
   return w_.bytes_of(plan_.slot(slot).elem, w_.layout(slot).shape) == w_.storage(slot).bytes;

@@ -12,21 +12,21 @@
 
 namespace frazil {
 
-/// Writes the steps of a plan: analyses first, then node by node. Memory (pools, in-place) is decided afterwards, in
+/// Writes the steps of a plan: analyses first, then node by node. Memory (pools, in-place reuse) is planned later, in
 /// plan/memory.
 class Lowering {
  public:
   Lowering(const Graph& graph, Scope& scope, const Needs& needs, const Fusion& fusion, PassSet passes, Plan& plan);
   Status run();
   const std::vector<LoopSpan>& loops() const { return flow_.loops(); }
-  /// What the passes that are part of it did.
+  /// Appends a record for each pass that is part of lowering.
   void report(std::vector<pass::PassRun>& ran) const;
   /// Writes the group of each symbol's register into `of`.
   void symbol_groups(std::vector<std::uint32_t>& of) const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// A block whose nodes are being lowered, or (block none) the innermost open flow.
+  /// A block whose nodes are being lowered, or the innermost open flow if `block` is none.
   struct Frame {
     BlockId block{};
     std::size_t next = 0;
@@ -55,7 +55,8 @@ class Lowering {
   std::vector<OpenFlow> open_;  // innermost last
 };
 
-/// Places, pools, lifetimes and in-place reuse of a lowered plan.
+/// Assigns pools, lifetimes and in-place reuse to the storages of a lowered plan. Moves results to the caller's tensors
+/// where possible.
 void plan_memory(Plan& plan, const std::vector<LoopSpan>& loops);
 
 }  // namespace frazil

@@ -70,7 +70,7 @@ OpenFlow FlowLowering::begin(NodeId id) {
   return flow;
 }
 
-/// Memory of outputs that branches write.
+/// Allocates the outputs that branches write.
 void FlowLowering::open_joined(const OpenFlow& flow) {
   for (const FlowOp& op : flow.region->flow.ops) {
     if (op.kind != FlowOp::Kind::give || op.a.kind != Cell::Kind::result) continue;
@@ -88,7 +88,7 @@ void FlowLowering::open_append(Value from) {
   if (append->by_request()) w_.regs.bind(append->input_capacity, 0);
 }
 
-/// One that may have another number of elements than one is checked where it is read.
+/// Returns the slot of a condition. Adds a check if its element count is not provably one.
 SlotId FlowLowering::condition(const OpenFlow& flow, const Cell& cell) {
   const SlotId slot = cells_.slot(flow, cell);
   const Dim count = w_.scope.product(w_.layout(slot).shape);
@@ -96,7 +96,7 @@ SlotId FlowLowering::condition(const OpenFlow& flow, const Cell& cell) {
   return w_.contiguous(slot, flow.node);
 }
 
-/// The steps of the block that was entered last end here.
+/// Ends the steps of the last entered block.
 void FlowLowering::leave_block(const OpenFlow& flow) {
   auto& blocks = planned(flow).blocks;
   if (!blocks.empty() && blocks.back().end == 0) blocks.back().end = w_.here();
@@ -245,8 +245,8 @@ void FlowLowering::give(const OpenFlow& flow, const FlowOp& op) {
   }
 }
 
-/// The output is another view of what the one cell holds. A variable is whole and may be given under extents of the
-/// node's own; a result keeps its layout.
+/// Makes the output a view of the storage of its only cell. A variable covers its storage and takes the output's
+/// extents; a result keeps its layout.
 void FlowLowering::give_once(const OpenFlow& flow, Value out, const FlowOp& op, SlotId from) {
   const Type& type = w_.graph.type(out);
   w_.assign_extents(out, w_.plan.slot(from).dims);

@@ -6,7 +6,7 @@
 
 namespace frazil {
 
-/// One loop's steps, for lifetimes.
+/// The first and last step of a loop, for lifetimes.
 struct LoopSpan {
   StepIndex head, end;
 };
@@ -16,28 +16,28 @@ struct OpenFlow {
   /// A branch or loop that is still open.
   struct Open {
     bool is_loop = false;
-    StepIndex step = 0;             ///< branch: the step to patch; loop: its head
-    std::vector<StepIndex> leaves;  ///< steps to point behind the loop
+    StepIndex step = 0;             ///< branch: the step whose target is not set yet; loop: its head
+    std::vector<StepIndex> leaves;  ///< steps that leave the loop, whose targets are set at its end
   };
 
   NodeId node;
-  std::uint32_t number = 0;  ///< of Plan::regions
+  std::uint32_t number = 0;  ///< index in Plan::regions
   const RegionFlow* region = nullptr;
   std::size_t next = 0;                     ///< the op to lower next
   std::vector<SlotId> variables;            ///< per variable
   std::vector<SlotId> slices;               ///< per slice
-  std::vector<std::uint32_t> accumulators;  ///< per accumulator: of the plan, kNone where `stacked` has a slot
+  std::vector<std::uint32_t> accumulators;  ///< per accumulator: index in the plan; kNone if `stacked` has a slot
   std::vector<SlotId> stacked;              ///< per accumulator: the result that iterations fill
   std::vector<Open> open;
 
   bool done() const { return next == region->flow.ops.size(); }
 };
 
-/// The value of a cell while a flow runs; see FlowLowering.
+/// Finds the slots and types of cells while a flow is lowered; see FlowLowering.
 class Cells {
  public:
   explicit Cells(PlanWriter& writer) : w_(writer) {}
-  /// Its slot; counters and truths get one.
+  /// Returns the cell's slot. Counters and truths get a new one.
   SlotId slot(const OpenFlow& flow, const Cell& cell);
   const Type& type(const OpenFlow& flow, const Cell& cell) const;
 
@@ -45,13 +45,14 @@ class Cells {
   PlanWriter& w_;
 };
 
-/// The variables of loops: what carried values are.
+/// Lowers the variables of loops, which hold the carried values.
 class LoopVariables {
  public:
   LoopVariables(PlanWriter& writer, NodeLowering& nodes, const Appends& appends, const Placements& placements,
                 Cells& cells)
       : w_(writer), nodes_(nodes), appends_(appends), placements_(placements), cells_(cells) {}
-  /// The first set of a loop's variables copies the initial values; the later one, at the back edge, ends an iteration.
+  /// Sets variables of a loop. The first call copies their initial values; the later one, at the back edge, ends an
+  /// iteration.
   void set(OpenFlow& flow, const FlowOp& op);
 
  private:
@@ -69,18 +70,18 @@ class LoopVariables {
   Cells& cells_;
 };
 
-/// Results that the iterations of a loop give part by part.
+/// Lowers results that the iterations of a loop make part by part.
 class LoopResults {
  public:
   LoopResults(PlanWriter& writer, NodeLowering& nodes, const Placements& placements, Cells& cells)
       : w_(writer), nodes_(nodes), placements_(placements), cells_(cells) {}
   void open(OpenFlow& flow);
-  /// At the beginning of an iteration: capacity for the parts that are written where they stay.
+  /// Reserves capacity, at the beginning of an iteration, for parts that are written directly to their place.
   void reserve(const OpenFlow& flow);
   void add_part(const OpenFlow& flow, const FlowOp& op);
-  /// The node's output `out` from accumulator `a`.
+  /// Defines the node's output `out` from accumulator `a`.
   void give(const OpenFlow& flow, Value out, std::uint32_t a);
-  /// Results that need no copy of each part, or no copy of the whole at the end.
+  /// Returns the number of results that need no copy of each part, or no copy of the whole at the end.
   std::size_t in_place() const { return in_place_; }
 
  private:
@@ -97,17 +98,18 @@ class LoopResults {
   std::size_t in_place_ = 0;
 };
 
-/// Turns the flow of a region into jumps. The caller lowers the blocks that it enters.
+/// Lowers the flow of a region to jumps. The caller lowers the blocks that the flow enters.
 class FlowLowering {
  public:
   FlowLowering(PlanWriter& writer, NodeLowering& nodes, const RegionFlows& flows, const Appends& appends,
                const Placements& placements);
 
   OpenFlow begin(NodeId id);
-  /// Lowers the next op; the block to lower before the one behind it, where the op enters one.
+  /// Lowers the next op. If the op enters a block, returns the block: the caller must lower it before the op that
+  /// follows.
   std::optional<BlockId> step(OpenFlow& flow);
   void end(OpenFlow& flow);
-  /// A value that Concats make longer gets its symbols before anything reads it.
+  /// Binds the capacities of a value that Concats extend. Call it before anything reads the value.
   void open_append(Value from);
   const std::vector<LoopSpan>& loops() const { return loops_; }
   std::size_t results_in_place() const { return results_.in_place(); }

@@ -4,7 +4,7 @@
 #include "ir/op/axis.h"
 #include "plan/lower/lower_flow.h"
 
-// What loops carry from iteration to iteration, and what they collect.
+// The values that loops carry from iteration to iteration, and the results that they collect.
 namespace frazil {
 
 // ---- variables ----
@@ -14,7 +14,7 @@ bool LoopVariables::is_variable(const OpenFlow& flow, SlotId slot) const {
                              [&](SlotId v) { return v && w_.plan.slot(v).storage == w_.plan.slot(slot).storage; });
 }
 
-/// An object with what the slot holds and the extents that it has now.
+/// Returns a new object with the slot's content and its current extents.
 SlotId LoopVariables::set_aside(SlotId slot, NodeId node) {
   const Slot of = w_.plan.slot(slot);
   const SlotId made = w_.new_slot(of.value, Type::tensor(of.elem, w_.layout(slot).shape), w_.new_storage(Place::object),
@@ -24,8 +24,8 @@ SlotId LoopVariables::set_aside(SlotId slot, NodeId node) {
   return made;
 }
 
-/// What a variable is given at the back edge, safe from what the others are given: extents change first, and a source
-/// may be a variable itself.
+/// Returns the source of a variable's value at the back edge, copied if other assignments could change it. All extents
+/// change first, and a source may itself be a variable.
 SlotId LoopVariables::next_source(const OpenFlow& flow, std::uint32_t variable, const Cell& cell, SlotId from) {
   if (w_.plan.slot(from).object) return is_variable(flow, from) ? set_aside(from, flow.node) : from;
   if (w_.plan.slot(flow.variables[variable]).object) return set_aside(from, flow.node);
@@ -38,7 +38,7 @@ SlotId LoopVariables::next_source(const OpenFlow& flow, std::uint32_t variable, 
   return packed;
 }
 
-/// All at once: the extents of one variable may be the old ones of another.
+/// Assigns the extents of all variables at the same time: one variable's new extents may be another's old ones.
 void LoopVariables::assign_extents(const OpenFlow& flow, const FlowOp& op, const std::vector<SlotId>& sources) {
   step::Assign extents;
   std::set<std::uint32_t> groups;
@@ -123,7 +123,7 @@ void LoopResults::open(OpenFlow& flow) {
   }
 }
 
-/// A result whose extents are known when the request starts needs no accumulator.
+/// Opens a result whose extents are known when the request starts. It needs no accumulator.
 void LoopResults::open_stacked(OpenFlow& flow, std::uint32_t a) {
   const Value out = w_.graph.node(flow.node).out[*flow.region->output_of(a)];
   const SlotId made = w_.own_slot(out, w_.graph.type(out));
@@ -144,7 +144,7 @@ const FlowOp& LoopResults::gather_of(const OpenFlow& flow, std::uint32_t a) cons
                                [&](const FlowOp& op) { return op.kind == FlowOp::Kind::gather && op.index == a; });
 }
 
-/// The accumulator learns its element's type from what is gathered, before the loop runs.
+/// Opens an accumulator. Its element type comes from the gathered cell, before the loop runs.
 void LoopResults::open_accumulator(OpenFlow& flow, std::uint32_t a) {
   const AccumulatorId id{static_cast<std::uint32_t>(w_.plan.accumulators.size())};
   flow.accumulators[a] = id.id;
@@ -169,7 +169,7 @@ void LoopResults::open_accumulator(OpenFlow& flow, std::uint32_t a) {
   }
 }
 
-/// True where the part is written into its place by the step that makes it.
+/// Returns true if the step that makes the part writes it directly to its place.
 bool LoopResults::is_row(const OpenFlow& flow, const FlowOp& gather) const {
   if (gather.a.kind != Cell::Kind::result) return false;
   const Placement& p = placements_.of(w_.graph.block(gather.a.block).results[gather.a.index]);
@@ -203,7 +203,8 @@ void LoopResults::add_part(const OpenFlow& flow, const FlowOp& op) {
   w_.emit(step::Append{.accumulator = id, .part = from, .in_place = in_place}, flow.node);
 }
 
-/// The accumulator's [count, element...] as a view with the gathered axis where the node wants it.
+/// Defines the output as a view of the accumulator's [count, element...], with the gathered axis where the node
+/// requires it.
 void LoopResults::give(const OpenFlow& flow, Value out, std::uint32_t a) {
   if (flow.stacked[a]) return w_.set_slot(out, flow.stacked[a]);
   const AccumulatorId id{flow.accumulators[a]};

@@ -111,7 +111,7 @@ void NodeLowering::bind_operands(step::Launch& launch, NodeId id, const Binding&
   }
 }
 
-/// Extents of results that only the run of the node tells: their symbols are bound in a group of their own.
+/// Binds the extents of results that are known only after the node has run. Their symbols form a group of their own.
 std::vector<step::OutputExtent> NodeLowering::bind_output_extents(const Node& n, std::uint32_t& group) {
   std::vector<step::OutputExtent> extents;
   for (std::uint32_t k = 0; k < n.out.size(); ++k) {
@@ -238,7 +238,8 @@ void NodeLowering::affine(NodeId id, const ViewMap& map, Value out) {
   w_.set_slot(out, w_.view_slot(base, out, std::move(layout)));
 }
 
-/// A step for a map with fixed offsets that only moves along the operand's own axes, and goes beyond them.
+/// Emits an Edges step if the map has fixed offsets, moves only along the operand's own axes, and reads beyond them.
+/// Returns false for other maps.
 bool NodeLowering::edges(NodeId id, const ViewMap& map, Value out) {
   if (map.shape.size() != map.axes.size() || map.axes.size() > kernel::kMaxEdgeRank) return false;
   params::Edges how;
@@ -256,8 +257,9 @@ bool NodeLowering::edges(NodeId id, const ViewMap& map, Value out) {
   return true;
 }
 
-/// Where a map only repeats axes as a whole: the operand with an axis of stride 0 before each of those, and the extents
-/// of these axes, which are the result's, cut in two. Nothing where the extents do not prove it or are too many.
+/// Splits a map that only repeats whole axes. Returns the operand's layout with an axis of stride 0 before each
+/// repeated axis, and the result's extents split the same way.
+/// Returns nullopt if the extents do not prove this, or if there are too many axes.
 std::optional<std::pair<Layout, Shape>> NodeLowering::repeated(const ViewMap& map, const Layout& from) {
   Layout parts{{}, {}, from.offset, false};
   if (map.shape.size() != map.axes.size()) return std::nullopt;
@@ -279,7 +281,7 @@ std::optional<std::pair<Layout, Shape>> NodeLowering::repeated(const ViewMap& ma
   return std::pair(std::move(parts), std::move(shape));
 }
 
-/// Fills the output, then copies the operand into its place. Negative padding crops.
+/// Fills the output, then copies the operand into it. Negative padding crops.
 void NodeLowering::pad(NodeId id, const ViewMap& map, Value out) {
   const Node& n = w_.graph.node(id);
   Scope& s = w_.scope;
@@ -327,7 +329,7 @@ void NodeLowering::grow(SlotId slot, Dim least, const Append& append, bool keep)
   w_.eval_symbol(append.capacity);
 }
 
-/// False for a Concat that is an ordinary one.
+/// Lowers a Concat that appends. Returns false for an ordinary one.
 bool NodeLowering::append(NodeId id, const ViewMap& map, Value out) {
   const Node& n = w_.graph.node(id);
   const Append* append = appends_.of(n.in[static_cast<std::size_t>(map.source)]);
@@ -371,7 +373,7 @@ bool NodeLowering::append(NodeId id, const ViewMap& map, Value out) {
   return true;
 }
 
-/// A view whose offset the run reads.
+/// Lowers to a view whose offset is read at run time.
 void NodeLowering::pick(NodeId id, std::size_t axis) {
   const Node& n = w_.graph.node(id);
   const SlotId base = w_.slot(n.in[0]);

@@ -14,7 +14,7 @@
 
 namespace frazil {
 
-/// The symbols of the positions that nodes pick; they must exist before registers are numbered.
+/// The symbols of the positions that nodes pick. They must exist before registers are numbered.
 class Picks {
  public:
   Picks(const Graph& graph, Scope& scope, const Needs& needs);
@@ -24,30 +24,30 @@ class Picks {
   std::unordered_map<std::uint32_t, SymbolId> picks_;
 };
 
-/// Turns nodes that are no regions into steps.
+/// Lowers nodes other than regions to steps.
 class NodeLowering {
  public:
   NodeLowering(PlanWriter& writer, const Fusion& fusion, const Appends& appends, const Placements& placements,
                const Picks& picks);
 
   Status lower(NodeId id);
-  /// A slot for a result that its node computes: where its placement says.
+  /// Returns a new slot for a result that its node computes, in the memory that its placement names.
   SlotId result_slot(Value v);
-  /// The memory that results placed into a region's output or accumulator are written to; set when the region is
-  /// opened.
+  /// Sets the memory of results that are placed in an output of a region; set_row() does so for an accumulator. Call
+  /// both when the region is opened.
   void set_joined(NodeId region, std::uint32_t output, SlotId slot) { joined_[{region.id, output}] = slot; }
   struct Row {
     std::uint32_t storage = kNone;
-    std::optional<Layout> stacked;  ///< the whole result; else parts lie one behind the other
+    std::optional<Layout> stacked;  ///< the whole result; else parts lie one after the other
     std::size_t axis = 0;
     bool reversed = false;
     Dim at = 0;  ///< the iteration's number
   };
   void set_row(NodeId region, std::uint32_t accumulator, Row row) { rows_[{region.id, accumulator}] = std::move(row); }
-  /// The layout of a part of extents `shape` in a row.
+  /// Returns the layout of a part of extents `shape` in a row.
   Layout row_layout(const Row& row, const Shape& shape);
   const Row* row_of(NodeId region, std::uint32_t accumulator) const;
-  /// A growing value's memory gets a capacity of at least `least`; with `keep` its elements stay.
+  /// Gives the memory of a growing value a capacity of at least `least`. With `keep`, its elements stay.
   void grow(SlotId slot, Dim least, const Append& append, bool keep);
 
  private:

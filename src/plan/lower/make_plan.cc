@@ -14,7 +14,7 @@
 namespace frazil {
 namespace {
 
-/// Registers whose change asks a step to be prepared again.
+/// Calls f(reg) for each register whose change requires that the step is prepared again.
 void for_shape_regs(const Plan& plan, const Step& step, auto f) {
   for_slots(step, [&](SlotId s) {
     for (Reg r : plan.slot(s).dims) f(r);

@@ -11,12 +11,13 @@ namespace frazil {
 
 struct PlanOptions {
   PassSet passes;
-  int verify = 0;                       ///< as FRAZIL_VERIFY
+  int verify = 0;                       ///< level, as of FRAZIL_VERIFY
   DevicePlacement placement = nullptr;  ///< null: the host runs everything
 };
 
-/// Runs the passes on a graph, appending what each did to `ran`, and lowers the result to a plan. Regions become jumps.
-/// Code::internal for a plan that `verify` refuses.
+/// Runs the passes on a graph and lowers the result to a plan. Appends to `ran` what each pass did. Regions become
+/// jumps.
+/// Returns Code::internal for a plan that verify() rejects.
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vector<pass::PassRun>& ran);
 
 }  // namespace frazil

@@ -120,7 +120,7 @@ Reg PlanWriter::bytes_of(Elem elem, const Shape& shape) {
 SlotId PlanWriter::own_slot(Value v, const Type& type) {
   if (is_object(type)) return new_slot(v, type, new_storage(Place::object), row_major(scope, type.shape));
   const Dim bytes = scope.mul(scope.product(type.shape), static_cast<std::int64_t>(byte_size(type.elem)));
-  // Zero bytes may have extents that only the run tells.
+  // A value of zero bytes may have extents that are known only at run time.
   const bool known = at_start(bytes) && std::ranges::all_of(type.shape, [&](Dim d) { return at_start(d); });
   const std::uint32_t made = new_storage(known ? Place::arena : Place::growing);
   plan.storages[made].bytes = regs.reg(bytes);
@@ -138,7 +138,7 @@ SlotId PlanWriter::view_slot(SlotId base, Value v, Layout layout) {
 
 SlotId PlanWriter::slot(Value v) {
   if (has_slot(v)) return slot_of_[v.id];
-  // Only constants come without a definition.
+  // Only constants have no definition before their first use.
   const Type& type = graph.type(v);
   const std::uint32_t made = new_storage(is_object(type) ? Place::object : Place::constant, v.id);
   return slot_of_[v.id] = new_slot(v, type, made, row_major(scope, type.shape));

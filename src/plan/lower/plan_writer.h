@@ -11,14 +11,14 @@
 
 namespace frazil {
 
-/// True for values that are kept as a Datum: sequences, optionals, maps, strings, tensors of unknown rank.
+/// Returns true for values that are kept as a Datum: sequences, optionals, maps, strings, and tensors of unknown rank.
 bool is_object(const Type& type);
 
-/// Writes the tables of a Plan: steps, slots, storages and registers. What lowers nodes and control flow writes through
-/// it, and asks it where values are.
+/// Writes the tables of a Plan: steps, slots, storages and registers. The lowering of nodes and of control flow writes
+/// through it and finds the slots of values in it.
 class PlanWriter {
  public:
-  /// `plan` and `graph` outlive it. Registers are numbered when it is made: the symbols must exist.
+  /// `plan` and `graph` must outlive it. The constructor numbers registers, so the symbols must exist.
   PlanWriter(const Graph& graph, Scope& scope, const Needs& needs, Plan& plan);
 
   // ---- steps ----
@@ -29,40 +29,40 @@ class PlanWriter {
   }
   StepIndex here() const { return static_cast<StepIndex>(plan.steps.size()); }
   void eval(std::uint32_t group) { emit(step::Evaluate{group}); }
-  /// Evaluates the group that depends on the symbol, unless the last step does.
+  /// Evaluates the group that depends on the symbol, unless the last step does so.
   void eval_symbol(SymbolId symbol);
   void copy(SlotId from, SlotId to, NodeId node);
-  /// A check that stands where the node does: a branch that is not taken may contradict its constraints.
+  /// Emits a check at the node's position: a branch that is not taken may contradict its constraints.
   void check(const Constraint& c, NodeId node);
-  /// Checks what types assume from this node on.
+  /// Emits guards for what types assume from this node on.
   void guard(NodeId node);
-  /// Binds the symbols that are read from v, in a group of their own.
+  /// Binds the symbols that are read from v's elements, in a group of their own.
   void after_definition(Value v);
-  /// Symbols of v's type that v itself binds := these registers.
+  /// Assigns these registers to the symbols of v's type that v itself binds.
   void assign_extents(Value v, const std::vector<Reg>& dims);
-  /// The symbols among them, each with the register that gives it its number.
+  /// Returns these symbols, each with the register that holds its number.
   std::vector<step::Assign::Copy> own_extents(Value v, const std::vector<Reg>& dims) const;
 
   // ---- storages and slots ----
   std::uint32_t new_storage(Place place, std::uint32_t index = 0);
   SlotId new_slot(Value v, const Type& type, std::uint32_t storage, Layout layout);
-  /// A slot with a storage of its own, sized by the type.
+  /// Returns a new slot with a storage of its own, sized by the type.
   SlotId own_slot(Value v, const Type& type);
-  /// The same for another value of the slot's type and extents.
+  /// Returns a new slot with a storage of its own, for another value of the same type and extents.
   SlotId temp_like(SlotId slot);
-  /// Another view of the slot's storage.
+  /// Returns a new slot that is another view of the storage of `base`.
   SlotId view_slot(SlotId base, Value v, Layout layout);
   void set_layout(SlotId slot, Layout layout);
-  /// The value's slot; constants get one when they are first asked for.
+  /// Returns the value's slot. Constants get one on their first use.
   SlotId slot(Value v);
   void set_slot(Value v, SlotId slot) { slot_of_[v.id] = slot; }
   bool has_slot(Value v) const { return static_cast<bool>(slot_of_[v.id]); }
-  /// The slot itself where it is row-major, else a packed copy.
+  /// Returns the slot itself if it is row-major, else a packed copy.
   SlotId contiguous(SlotId slot, NodeId for_node);
 
   const Layout& layout(SlotId s) const { return layouts_[s.id]; }
   Storage& storage(SlotId s) { return plan.storages[plan.slot(s).storage]; }
-  /// True when the Dim depends on the inputs' extents only.
+  /// Returns true if the Dim depends on the inputs' extents only.
   bool at_start(Dim d) const { return regs.group(d) == 0; }
   Reg bytes_of(Elem elem, const Shape& shape);
 

@@ -7,25 +7,26 @@
 
 namespace frazil {
 
-/// Gives Dims registers. Symbols belong to the group that is current when they are bound; an expression belongs to the
-/// latest group of its symbols.
+/// Assigns registers to Dims. A symbol belongs to the group in which it is bound, an expression to the latest group of
+/// its symbols.
 class Registers {
  public:
   Registers(const Scope& scope, std::vector<RegGroup>& groups, std::uint32_t symbols);
 
-  /// A new group; symbols bound next belong to it.
+  /// Adds an empty group and returns its number.
   std::uint32_t new_group();
   void bind(SymbolId symbol, std::uint32_t group);
   bool is_bound(SymbolId symbol) const { return symbol < group_of_.size() && group_of_[symbol] != kNone; }
-  /// A register for d. Precondition: its symbols are bound.
+  /// Returns a register for d. The symbols of d must be bound.
   Reg reg(Dim d);
-  /// A register outside of all groups, written by steps.
+  /// Returns a new register outside of all groups, which steps write.
   Reg plain();
   std::uint32_t group(Dim d) const;
-  /// Group whose change changes the register (0 for plain ones, which do not change shapes).
+  /// Returns the group whose change changes the register; 0 for plain ones, which do not change shapes.
   std::uint32_t group_of_reg(Reg r) const { return r < reg_group_.size() ? reg_group_[r] : 0; }
   std::uint32_t count() const { return count_; }
-  /// A symbol that was read before it was bound: a bug of the planner.
+  /// Returns a symbol that was read before it was bound, which is a bug of the planner. Returns nullopt if there is
+  /// none.
   std::optional<SymbolId> missing() const { return missing_; }
 
  private:

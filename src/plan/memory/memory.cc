@@ -7,7 +7,7 @@
 namespace frazil {
 namespace {
 
-/// A result that a step writes whole, and nothing swaps, is written straight into the caller's tensor.
+/// Places a result in the caller's tensor if a step writes it in full and nothing swaps it.
 void mark_outputs(Plan& plan) {
   for (std::uint32_t k = 0; k < plan.outputs.size(); ++k) {
     const Slot& s = plan.slot(plan.outputs[k]);
@@ -31,7 +31,7 @@ std::optional<AccumulatorId> accumulator_of(const Step& step) {
   return std::nullopt;
 }
 
-/// Swapped storages hold each other's bytes: all of one loop's live as long as the longest.
+/// Gives both storages of a swap the same lifetime, since each holds the other's bytes in turn.
 void extend_swapped(Plan& plan) {
   for (const Step& step : plan.steps) {
     const auto* swap = step.as<step::Swap>();
@@ -43,8 +43,8 @@ void extend_swapped(Plan& plan) {
   }
 }
 
-/// What is defined before a loop and used in it lives until the loop ends; so does what the loop swaps.
-/// Inner loops come first in the list, so that one sweep suffices.
+/// Extends lifetimes over loops. A storage defined before a loop and used in it lives until the loop ends. One that the
+/// loop swaps lives during the whole loop. Inner loops come first in the list, so one sweep is enough.
 void extend_over_loops(Plan& plan, const std::vector<LoopSpan>& loops) {
   for (const LoopSpan& loop : loops) {
     for (Storage& s : plan.storages) {
@@ -61,7 +61,7 @@ void extend_over_loops(Plan& plan, const std::vector<LoopSpan>& loops) {
   extend_swapped(plan);
 }
 
-/// Between which steps each storage is live.
+/// Finds the steps between which each storage is live.
 void find_lifetimes(Plan& plan, const std::vector<LoopSpan>& loops) {
   for (Storage& s : plan.storages) s.first = kNone;
   for (StepIndex i = 0; i < plan.steps.size(); ++i) {
@@ -76,8 +76,8 @@ void find_lifetimes(Plan& plan, const std::vector<LoopSpan>& loops) {
 
 // ---- in-place reuse ----
 
-/// Of a fused kernel, the result has an element where the operand has one, and the last instruction that reads the
-/// operand comes no later than the one that makes the result.
+/// Returns true if the result may overwrite the operand. In a fused kernel, the result must have the extents of the
+/// domain. No instruction after the one that makes the result may read the operand.
 bool read_before_written(const Plan& plan, const step::Launch& launch, std::size_t operand, std::size_t result) {
   if (launch.fused == kNone) return true;
   if (plan.slot(launch.out[result]).dims != launch.domain) return false;
@@ -92,8 +92,9 @@ bool reads_once(const Plan& plan, const step::Launch& launch, std::uint32_t stor
 
 }  // namespace
 
-/// The operand that dies where `id` is made, if the step allows writing over it: each element is read where it is
-/// written, so that elements must be as wide. A narrow result may have as many bytes as a wide operand it broadcasts.
+/// Returns the operand that dies in the step that makes `id`, if the step may overwrite it. Each element is read where
+/// it is written, so elements must have the same width. Equal byte counts are not enough: a narrow result may have as
+/// many bytes as a wide operand that broadcasts.
 std::optional<std::uint32_t> reused_operand(const Plan& plan, std::uint32_t id) {
   const Storage& s = plan.storages[id];
   const auto* launch = s.first < plan.steps.size() ? plan.steps[s.first].as<step::Launch>() : nullptr;
@@ -116,7 +117,7 @@ std::optional<std::uint32_t> reused_operand(const Plan& plan, std::uint32_t id) 
 
 namespace {
 
-/// Storages of the arena share a pool when one is dead before the other is made.
+/// Assigns pools. Storages of the arena share a pool if one is dead before the other is made.
 class Pools {
  public:
   explicit Pools(Plan& plan) : plan_(plan), ends_(plan.steps.size() + 1) {
@@ -163,9 +164,9 @@ class Pools {
   }
 
   Plan& plan_;
-  std::vector<StepIndex> ends_;       // per step: the first one that does not run at the same time
-  std::vector<StepIndex> free_from_;  // per pool: the first step at which it may be taken
-  std::vector<std::uint32_t> holds_;  // per pool: the storage that took it last
+  std::vector<StepIndex> ends_;       // per step: the first later one that does not run at the same time
+  std::vector<StepIndex> free_from_;  // per pool: the first step at which it may be reused
+  std::vector<std::uint32_t> holds_;  // per pool: the last storage that was assigned to it
 };
 
 }  // namespace

@@ -8,14 +8,14 @@
 namespace frazil {
 namespace {
 
-/// Memory that is there when the request starts.
+/// Returns true for memory that exists when the request starts.
 bool is_fixed(const Plan& plan, SlotId s) {
   const Storage& storage = plan.storage(s);
   return !plan.slot(s).object && (storage.place == Place::arena || storage.place == Place::constant ||
                                   storage.place == Place::input || storage.place == Place::output);
 }
 
-/// The session runs other kernels itself, on its own thread.
+/// Returns true for kernels with units. The session runs the other kernels itself, on its own thread.
 bool has_units(Kernel kernel) {
   return kernel != Kernel::reference && kernel != Kernel::opaque && kernel != Kernel::pack;
 }
@@ -47,7 +47,7 @@ bool is_heavy(const Plan& plan, StepIndex i) {
   }
 }
 
-/// Sets of storages, each named by one of them.
+/// Disjoint sets of storages; each set is named by one of its members.
 class Sets {
  public:
   explicit Sets(std::size_t count) : of_(count) { std::iota(of_.begin(), of_.end(), 0u); }
@@ -63,7 +63,7 @@ class Sets {
 
 }  // namespace
 
-/// Storages of one pool have the same bytes, and those that a loop swaps have each other's.
+/// Storages of one pool share bytes. Storages that a loop swaps hold each other's bytes.
 StepsTogether::StepsTogether(const Plan& plan) : plan_(plan), memory_(plan.storages.size()) {
   Sets sets(plan.storages.size());
   std::vector<std::uint32_t> first_of(plan.pools.size(), kNone);

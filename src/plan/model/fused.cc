@@ -60,7 +60,7 @@ std::uint32_t load_of(const FusedKernel& kernel, std::uint32_t k) {
 
 namespace {
 
-/// What verify() knows of an instruction: one element for each point of the domain, for each row, or one for all.
+/// The number of results of an instruction, as verify() infers it: one, one per row, or one per point of the domain.
 enum class Extent : std::uint8_t { one, row, all };
 
 class FusedVerifier {
@@ -81,7 +81,7 @@ class FusedVerifier {
   }
 
  private:
-  /// No two axes of a tensor follow the same axis of the domain, and the domain has them all.
+  /// Checks that the domain has each axis that a tensor follows, and that no two axes of a tensor follow the same one.
   Status access(std::string_view what, std::size_t i, const Access& a) const {
     for (std::size_t d = 0; d < a.axes.size(); ++d) {
       if (a.axes[d] == Access::kFixed) continue;
@@ -173,7 +173,7 @@ class FusedVerifier {
     return all || row ? Status{} : fail(Code::internal, "store {} does not cover the domain", i);
   }
 
-  /// The number of axes that count rows. These stand before the last axis and may have more than one element.
+  /// Returns the number of axes that count rows: those before the last axis that may have more than one element.
   std::size_t row_axes() const {
     if (k_.domain.empty()) return 0;
     const auto leading = std::span(k_.domain).first(k_.domain.size() - 1);
@@ -224,12 +224,12 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   if (conv != nullptr) slope = &conv->slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
     if (std::exchange(*slope, 1.F) != 1) continue;
-    if (conv != nullptr && conv->half && !conv->added) {  // one stage has two
+    if (conv != nullptr && conv->half && !conv->added) {  // this stage has two operands
       producer.operands.count -= 2;
       conv->scaled = conv->shifted = false;
       continue;
     }
-    --producer.operands.count;  // each other stage has one, the last stage the last one
+    --producer.operands.count;  // each other stage has one operand; the last stage has the last operand
     if (matmul != nullptr) matmul->added = false;
     if (conv != nullptr) (conv->added ? conv->added : conv->shifted ? conv->shifted : conv->scaled) = false;
   }
@@ -240,7 +240,7 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
 }
 
 std::uint32_t BodyBuilder::add(const ScalarIns& scalar, RowOp row, const Origin* origin) {
-  ScalarIns key = scalar;  // constants are told apart by their bits
+  ScalarIns key = scalar;  // constants are distinguished by their bits
   key.integer ^= std::bit_cast<std::int64_t>(std::exchange(key.real, 0));
   const auto [it, is_new] = known_.emplace(std::pair(key, row), static_cast<std::uint32_t>(body_.size()));
   if (is_new) body_.push_back({scalar, row, {}});
@@ -277,7 +277,7 @@ std::uint32_t BodyBuilder::rounded(std::uint32_t value, Elem elem) {
   return cast(cast(value, elem), compute_elem(elem));
 }
 
-/// True for a number that the type of 16-bit floats has.
+/// Returns true for a number that the 16-bit float type represents exactly.
 static bool is_exact(double number, Elem elem) {
   const auto x = static_cast<float>(number);
   return static_cast<double>(x) == number &&

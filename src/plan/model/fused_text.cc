@@ -21,8 +21,8 @@
 //     %2: f32 add %0 %1 from 3.0 exact
 //     out 0: f32 [d0, d1] = %2
 //   }
-// An axis `_` is fixed. An operand without axes in brackets is read by the producer alone. "(0..1)" are its operands;
-// a prologue stands behind them as "after (3..4) fused ...".
+// An axis `_` is fixed. An operand without brackets is read by the producer only. "(0..1)" are the producer's operands;
+// a prologue follows them as "after (3..4) fused ...".
 namespace frazil {
 namespace {
 
@@ -245,7 +245,7 @@ class FusedReader {
     return {};
   }
 
-  /// "(0..3)".
+  /// Reads a range such as "(0..3)".
   Result<OperandRange> range() {
     FRAZIL_CHECK(t_.expect("("));
     const std::string_view text = t_.peek_str();
@@ -371,7 +371,7 @@ class FusedReader {
   }
 
   Tokens& t_;
-  bool inside_ = false;  ///< a prologue
+  bool inside_ = false;  ///< a prologue is being read
 };
 
 }  // namespace

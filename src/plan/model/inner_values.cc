@@ -14,7 +14,7 @@ constexpr std::string_view kGone =
 constexpr std::string_view kPart = "its region reads it as a part of another value, or under another value's name";
 constexpr std::string_view kOnDevice = "a device computes it as a part of another step, and keeps it to itself";
 
-/// Extents of a value that a fused kernel computes: it has the domain's, or one element along an axis.
+/// Returns the extents of a value that a fused kernel computes: those of the domain, or kNoReg (1) along an axis.
 std::vector<Reg> dims_of(const Shape& shape, const Access& access, const std::vector<Reg>& domain) {
   std::vector<Reg> dims;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -41,7 +41,7 @@ InnerValueFinder::InnerValueFinder(const Plan& plan) : plan_(plan), defined_(pla
   find_ends();
 }
 
-/// Behind which step each node is done; one without steps, as a view, once its operands are there.
+/// Finds the step after which each node is done. A node without steps, such as a view, is done when its operands are.
 void InnerValueFinder::find_ends() {
   const Graph& graph = *plan_.graph;
   after_.assign(graph.node_count(), 0);
@@ -103,7 +103,7 @@ bool InnerValueFinder::stored(Value v, const Range& range, InnerValue& found) co
   return false;
 }
 
-/// The node `origin` as an instruction of the fused kernel of `step`, as what its producer does, or in its prologue.
+/// Finds `origin` in the fused kernel of `step`: as an instruction, as a stage of its producer, or in its prologue.
 bool InnerValueFinder::cut(const Origin& origin, StepIndex step, InnerValue& found) const {
   const auto& launch = *plan_.steps[step].as<step::Launch>();
   if (launch.device != kHost) return false;

@@ -11,21 +11,21 @@
 
 namespace frazil {
 
-/// How one value of a plan's graph is read while the plan runs.
+/// A way to read one value of a plan's graph while the plan runs.
 struct InnerValue {
-  /// It lies in a slot.
+  /// The value lies in a slot.
   struct Stored {
     SlotId slot;
   };
-  /// It exists inside a fused kernel only: `kernel` computes it from the operands of the step at `at`. Its first store
-  /// is the value; a second one, of the whole domain, is the producer's.
+  /// The value exists only inside a fused kernel. `kernel` computes it from the operands of the step at `at`. Its first
+  /// store is the value; a second store, over the whole domain, is the producer's result.
   struct Cut {
     std::shared_ptr<const FusedKernel> kernel;
     std::vector<SlotId> in;
     std::vector<Reg> domain;
-    std::vector<Reg> dims;  ///< of the value; kNoReg: 1
+    std::vector<Reg> dims;  ///< extents of the value; kNoReg: 1
   };
-  /// Shape arithmetic, which no step runs: Graph::known_value tells the elements.
+  /// Shape arithmetic that no step runs. Graph::known_value() returns the elements.
   struct Known {};
   /// The number of an iteration.
   struct Counter {
@@ -35,19 +35,19 @@ struct InnerValue {
   struct Weight {};
 
   Value value{};
-  /// It is there in front of this step, where the step before was one of [from, at) or `always` is set: jumps lead
-  /// there as well.
+  /// The value can be read before step `at` if the previous step was one of [from, at), or if `always` is set. The
+  /// condition is necessary because jumps may lead to `at`, too.
   StepIndex at = 0, from = 0;
   bool always = false;
   std::variant<Stored, Cut, Known, Counter, Weight> how = Weight{};
-  std::vector<Reg> iterations;  ///< of the loops around it, outermost first: a register that counts from 0
+  std::vector<Reg> iterations;  ///< of the loops around it, outermost first: each counts iterations from 0
 };
 
-/// Finds where the values of a plan's graph can be read. `plan` outlives it.
+/// Finds where the values of a plan's graph can be read. `plan` must outlive it.
 class InnerValueFinder {
  public:
   explicit InnerValueFinder(const Plan& plan);
-  /// Code::unsupported with the reason for a value that no step of the plan makes.
+  /// Returns Code::unsupported with the reason for a value that no step of the plan makes.
   Result<InnerValue> find(Value v) const;
 
  private:
@@ -73,7 +73,7 @@ class InnerValueFinder {
   std::unordered_map<std::uint32_t, Range> ranges_;               // per block
   std::unordered_map<std::uint32_t, std::vector<SlotId>> slots_;  // per value
   std::unordered_map<std::uint32_t, StepIndex> fused_step_;       // per node
-  std::vector<StepIndex> after_;                                  // per node: its last step is before this one
+  std::vector<StepIndex> after_;                                  // per node: the step after its last one
 };
 
 }  // namespace frazil

@@ -36,7 +36,7 @@ std::string text(const T& value) {
   }
 }
 
-/// Names and texts of a family's fields.
+/// Returns the names and texts of a family's fields.
 template <class P>
 std::vector<std::pair<std::string_view, std::string>> fields_of(const P& params) {
   std::vector<std::pair<std::string_view, std::string>> all;

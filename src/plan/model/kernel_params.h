@@ -16,7 +16,7 @@
 
 namespace frazil {
 
-/// Kernel families: which code serves a step. The alternatives of KernelParams, in their order.
+/// A kernel family: the code that serves a step. Enumerators are in the order of the alternatives of KernelParams.
 enum class Kernel : std::uint8_t {
   reference,
   opaque,
@@ -45,11 +45,12 @@ enum class Kernel : std::uint8_t {
   contraction,
 };
 
-/// The parameters of each kernel family. Operands are those of the ONNX operator unless said otherwise. f32 unless said
-/// otherwise. `fields` names each parameter once: the printer, the hash of a plan and tests read it.
+/// The parameters of each kernel family. Unless said otherwise, operands are those of the ONNX operator and elements
+/// are f32.
+/// `fields` visits each parameter with its name. The printer, the hash of a plan and tests use it.
 namespace params {
 
-/// The reference executor runs the node: always right, never fast.
+/// A run of the node by the reference executor: always right, never fast.
 struct Reference {
   static constexpr std::string_view kName = "reference";
   static void fields(auto&, auto&&) {}
@@ -67,19 +68,19 @@ struct Fused {
   static void fields(auto&, auto&&) {}
 };
 
-/// Operand 0 into the result, which may be a view of a larger value; any element type and strides.
+/// A copy of operand 0 to the result, which may be a view of a larger value. Any element type and strides.
 struct Copy {
   static constexpr std::string_view kName = "copy";
   static void fields(auto&, auto&&) {}
 };
 
-/// Operand 0, a scalar, into every element of the result; zero without operands. Any element type.
+/// A result filled with operand 0, a scalar; with zeros if there are no operands. Any element type.
 struct Fill {
   static constexpr std::string_view kName = "fill";
   static void fields(auto&, auto&&) {}
 };
 
-/// A view that reads outside of its operand, per axis. Any element type.
+/// A view that reads beyond its operand's ends, with an offset and a rule for each axis. Any element type.
 struct Edges {
   static constexpr std::string_view kName = "edges";
   std::vector<std::int64_t> offset;
@@ -90,18 +91,18 @@ struct Edges {
   }
 };
 
-/// Operand 0 in row-major order without padding: a copy, or nothing where the run's value has no padding.
+/// Operand 0 in row-major order without padding. Copies only if the value of the run has padding.
 struct Pack {
   static constexpr std::string_view kName = "pack";
   static void fields(auto&, auto&&) {}
 };
 
-/// MatMul of the element types that kernel::find_gemm() serves. A third operand is a row that is added or, with
-/// `zero_points`, operands 2 and 3 are those of MatMulInteger.
+/// MatMul of the element types that kernel::find_gemm() supports. With `zero_points`, operands 2 and 3 are those of
+/// MatMulInteger. Otherwise, a third operand is a row that is added.
 struct MatMul {
   static constexpr std::string_view kName = "matmul";
-  bool added = false;  ///< the last operand, of the result's extents, is added behind the row
-  float slope = 1;     ///< elements below 0 are multiplied by it at the end; 0: Relu
+  bool added = false;  ///< the last operand, with the result's extents, is added after the row
+  float slope = 1;     ///< negative slope: at the end, elements below 0 are multiplied by it; 0 is Relu
   bool zero_points = false;
   static void fields(auto& self, auto&& v) {
     v("added", self.added);
@@ -110,7 +111,7 @@ struct MatMul {
   }
 };
 
-/// A product with weights of few bits, in blocks that share a scale.
+/// A product with weights of few bits, quantised in blocks that share a scale.
 struct MatMulNBits {
   static constexpr std::string_view kName = "matmul_nbits";
   std::int64_t k = 0, n = 0, bits = 4, block = 32;
@@ -126,7 +127,7 @@ struct Gemm {
   static constexpr std::string_view kName = "gemm";
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
-  float slope = 1;  ///< as of MatMul
+  float slope = 1;  ///< as in MatMul
   static void fields(auto& self, auto&& v) {
     v("trans_a", self.trans_a);
     v("trans_b", self.trans_b);
@@ -136,19 +137,20 @@ struct Gemm {
   }
 };
 
-/// 1-D and 2-D. With `half`, of 16-bit floats. With `zero_points`, of bytes: operands are those of ConvInteger, and the
-/// weight is a constant where channels are last.
+/// 1-D and 2-D convolution. With `half`, elements are 16-bit floats.
+/// With `zero_points`, elements are bytes and operands are those of ConvInteger. The weight must then be a constant if
+/// channels are last.
 struct Conv {
   static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
-  // With channels_last, at the end and in this order:
-  bool scaled = false;   ///< multiplied by the f32 operand after its own, of one element per output channel
+  // Applied to the result in this order, only with channels_last:
+  bool scaled = false;   ///< multiplied by the f32 operand after the declared ones, one element per output channel
   bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
-  bool added = false;    ///< as of MatMul
-  bool half = false;     ///< of 16-bit floats, with channels_last
-  float slope = 1;       ///< as of MatMul
+  bool added = false;    ///< as in MatMul
+  bool half = false;     ///< 16-bit floats, with channels_last
+  float slope = 1;       ///< as in MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
@@ -163,7 +165,7 @@ struct Conv {
   }
 };
 
-/// 1-D and 2-D transposed convolution, with pads at the beginning from the window.
+/// 1-D and 2-D transposed convolution. It uses the window's pads at the beginning.
 struct ConvTranspose {
   static constexpr std::string_view kName = "conv_transpose";
   std::int64_t groups = 1;
@@ -174,7 +176,7 @@ struct ConvTranspose {
   }
 };
 
-/// Of f32 or bytes.
+/// Max pooling of f32 or bytes; with channels_last, also of 16-bit floats.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
   bool channels_last = false;
@@ -199,11 +201,11 @@ struct AveragePool {
 
 struct GlobalPool {
   static constexpr std::string_view kName = "global_pool";
-  bool maximum = false;  ///< else the average
+  bool maximum = false;  ///< else average
   static void fields(auto& self, auto&& v) { v("maximum", self.maximum); }
 };
 
-/// A fold of `count` axes from `axis` on; any element type that the kernel has.
+/// A fold of `count` axes from `axis` on, of any element type that the kernel supports.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
   kernel::Reduce fold = kernel::Reduce::sum;
@@ -215,11 +217,11 @@ struct Reduce {
   }
 };
 
-/// The position of an extreme element; any element type that the kernel has.
+/// The position of an extreme element, of any element type that the kernel supports.
 struct ArgReduce {
   static constexpr std::string_view kName = "arg_reduce";
   kernel::Arg extreme = kernel::Arg::max;
-  bool last = false;  ///< among equals
+  bool last = false;  ///< of equal elements, the last one
   std::int64_t axis = 0;
   static void fields(auto& self, auto&& v) {
     v("extreme", self.extreme);
@@ -228,14 +230,14 @@ struct ArgReduce {
   }
 };
 
-/// Over the last axis.
+/// Softmax over the last axis.
 struct Softmax {
   static constexpr std::string_view kName = "softmax";
   bool log = false;
   static void fields(auto& self, auto&& v) { v("log", self.log); }
 };
 
-/// Over the axes from `axis` on.
+/// Normalisation over the axes from `axis` on.
 struct LayerNorm {
   static constexpr std::string_view kName = "layer_norm";
   std::int64_t axis = 0;
@@ -280,15 +282,15 @@ struct Gru {
   }
 };
 
-/// Operands as of the operator Attend; any strides.
+/// Attention with the operands of the operator Attend, of any strides.
 struct Attention {
   static constexpr std::string_view kName = "attention";
   bool causal = false;
   kernel::Attention::Undefined undefined = kernel::Attention::is_nan;
-  std::optional<float> scale;  ///< else 1 / sqrt(features)
+  std::optional<float> scale;  ///< nullopt: 1 / sqrt(features)
   bool bias_last = false;
   float softcap = 0;  ///< 0: none
-  float hidden = 0;   ///< the score of a hidden key
+  float hidden = 0;   ///< the score of keys for which the mask is false
   static void fields(auto& self, auto&& v) {
     v("causal", self.causal);
     v("undefined", self.undefined);
@@ -299,25 +301,25 @@ struct Attention {
   }
 };
 
-/// Of the last axis: x * cos + (-second half, first half) * sin. Any strides.
+/// Rotary embedding of the last axis: x * cos + (-second half, first half) * sin. Any strides.
 struct Rotary {
   static constexpr std::string_view kName = "rotary";
   bool half_tables = false;  ///< cos and sin have half of the features
   static void fields(auto& self, auto&& v) { v("half_tables", self.half_tables); }
 };
 
-/// Folds over an iteration space (ir/op/space.h), of any strides and element types that tiles have. Numbers of the
-/// space come with the step, in its domain: the extents of the axes; then for each index that an operand is read with,
-/// and for `report`, the offset and a factor for each axis that is named.
+/// Folds over an iteration space (ir/op/space.h). Operands have any strides and any element type that tiles support.
+/// The step's domain holds the numbers of the space. The extents of the axes come first. Then follow, for each index of
+/// an operand and for `report`, the offset and one factor per axis of the index.
 struct Contraction {
   static constexpr std::string_view kName = "contraction";
-  using Index = std::vector<std::int32_t>;  ///< the axes that it is made of
-  std::vector<bool> reduced;                ///< of each axis
-  std::vector<std::int32_t> write;          ///< for each axis of the results: an axis, or -1 for a kept extent of 1
-  std::vector<std::vector<Index>> reads;    ///< of each operand
+  using Index = std::vector<std::int32_t>;  ///< the axes of its terms
+  std::vector<bool> reduced;                ///< per axis
+  std::vector<std::int32_t> write;          ///< per axis of the results: an axis, or -1 for a kept extent of 1
+  std::vector<std::vector<Index>> reads;    ///< per operand
   Index report;
   std::vector<Elem> from, to;  ///< element types of the operands and results; u8 for one that is absent
-  std::vector<Fold> folds;     ///< one per result, and for those that the node leaves out at the end
+  std::vector<Fold> folds;     ///< one per result; those of results that the node omits are last
   bool last_wins = false;
   ScalarTape body;
   static void fields(auto& self, auto&& v) {
@@ -344,7 +346,7 @@ using KernelParams =
 
 inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.index()); }
 std::string_view name_of(Kernel kernel);
-/// "matmul slope=0": the name, and the parameters that differ from their default.
+/// Returns the name and the parameters that differ from their defaults, such as "matmul slope=0".
 std::string str(const KernelParams& params);
 
 }  // namespace frazil

@@ -41,7 +41,7 @@ Layout at_position(Scope& scope, Layout layout, std::size_t axis, Dim at) {
 
 namespace {
 
-/// The fewest leading axes of both shapes that hold as many elements.
+/// Returns the smallest numbers of leading axes of both shapes that hold equally many elements.
 std::optional<std::pair<std::size_t, std::size_t>> equal_run(Scope& scope, std::span<const Dim> a,
                                                              std::span<const Dim> b) {
   for (std::size_t total = 1; total <= a.size() + b.size(); ++total) {

@@ -32,7 +32,7 @@ std::string reg_list(const std::vector<Reg>& regs) {
   return s;
 }
 
-/// A step's fields in their order: what it reads and its numbers, an arrow, what it writes and defines.
+/// Prints a step's fields in their order: what it reads and its numbers, an arrow, then what it writes and defines.
 class StepPrinter {
  public:
   void reads(std::string_view, const auto& slots) { list(" ", slots); }
@@ -46,7 +46,7 @@ class StepPrinter {
     if (!regs.empty()) out_ += fmt::format(" [{}]", reg_list(regs));
   }
   void defines(std::string_view name, Reg r) {
-    if (name != used_) out_ += fmt::format("{}r{}", arrow(), r);  // one that is read and written is named once
+    if (name != used_) out_ += fmt::format("{}r{}", arrow(), r);  // a register that is read and written is printed once
   }
   void target(std::string_view, StepIndex to) { out_ += fmt::format(" to {}", to); }
   void group(std::string_view, std::uint32_t g) { out_ += fmt::format(" g{}", g); }

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kNone = ~0u;
 /// A position in Plan::steps.
 using StepIndex = std::uint32_t;
 
-/// Who has memory and runs kernels: the host, or a device by its number, from 1 on.
+/// An owner of memory that runs kernels: the host, or a device by its number, from 1 on.
 enum class DeviceId : std::uint8_t {};
 inline constexpr DeviceId kHost{0};
 
@@ -33,9 +33,9 @@ struct AccumulatorId {
   auto operator<=>(const AccumulatorId&) const = default;
 };
 
-/// The kinds of steps. Each names its operands and their roles once, in `fields(self, v)`; the printer, the verifier,
-/// lifetimes, the linker and the resume analysis read that. `v` has one function per role, each taking the field's name
-/// and the field:
+/// The kinds of steps. Each kind lists its fields and their roles once, in `fields(self, v)`. The printer, the
+/// verifier, lifetimes, the linker and the resume analysis use this list.
+/// `v` has one function per role, which takes the field's name and the field:
 ///   reads, writes, updates   a SlotId (which may be absent) or a list of them; `updates` reads and writes
 ///   uses, defines            a Reg or a list of them
 ///   target                   a StepIndex to jump to
@@ -44,7 +44,7 @@ struct AccumulatorId {
 ///   value                    anything else: numbers, flags, parameters
 namespace step {
 
-/// Recomputes register group `group` where a source changed.
+/// Recomputes register group `group` if a source changed.
 struct Evaluate {
   static constexpr std::string_view kName = "eval";
   std::uint32_t group = 0;
@@ -61,13 +61,13 @@ struct OutputExtent {
 struct Launch {
   static constexpr std::string_view kName = "launch";
   KernelParams params;
-  std::vector<SlotId> in, out;        ///< an absent operand is SlotId{}
-  std::uint32_t fused = kNone;        ///< of params::Fused: which kernel of the plan
-  std::vector<Reg> domain;            ///< of params::Fused: its extents; of params::Contraction: the space's numbers
-  bool in_place = false;              ///< a result may take the bytes of an operand of the same extents
-  std::vector<OutputExtent> extents;  ///< that only the run tells
-  DeviceId device = kHost;            ///< who runs it; its operands and results lie there
-  std::uint32_t together = 1;  ///< steps, from this one on, that may run at the same time; see plan/memory/together.h
+  std::vector<SlotId> in, out;  ///< an absent operand is SlotId{}
+  std::uint32_t fused = kNone;  ///< of params::Fused: index in Plan::fused
+  std::vector<Reg> domain;      ///< of params::Fused: its extents; of params::Contraction: the numbers of the space
+  bool in_place = false;        ///< a result may take the bytes of an operand of the same extents
+  std::vector<OutputExtent> extents;  ///< those that are known only after the kernel has run
+  DeviceId device = kHost;            ///< runs it and holds its operands and results
+  std::uint32_t together = 1;         ///< steps from this one on that may run together; see plan/memory/together.h
   static void fields(auto& self, auto&& v) {
     v.value("params", self.params);
     v.fused("fused", self.fused);
@@ -82,7 +82,7 @@ struct Launch {
   Kernel kernel() const { return kernel_of(params); }
 };
 
-/// Copies the bytes of a storage into one of another device. Both slots are all of theirs.
+/// Copies the bytes of a storage to a storage of another device. Each slot covers its storage.
 struct Transfer {
   static constexpr std::string_view kName = "transfer";
   SlotId from, to;
@@ -92,8 +92,8 @@ struct Transfer {
   }
 };
 
-/// Registers := elements of a tensor of i64, i32 or bool, cut to the range of a Dim.
-/// Elements that a tensor of assumed length does not have are 0.
+/// Sets registers to elements of a tensor of i64, i32 or bool, clipped to the range of a Dim. Elements beyond the end
+/// of the tensor are 0.
 struct Bind {
   static constexpr std::string_view kName = "bind";
   struct Element {
@@ -101,7 +101,7 @@ struct Bind {
     std::uint32_t element = 0;
   };
   SlotId from;
-  Reg count = kNoReg;  ///< of the tensor's elements, if it is assumed
+  Reg count = kNoReg;  ///< of the tensor's elements; kNoReg if it is constant
   std::vector<Element> elements;
   static void fields(auto& self, auto&& v) {
     v.reads("from", self.from);
@@ -111,7 +111,7 @@ struct Bind {
   }
 };
 
-/// Registers := registers, all at once.
+/// Copies registers to registers, all at the same time.
 struct Assign {
   static constexpr std::string_view kName = "assign";
   struct Copy {
@@ -124,7 +124,7 @@ struct Assign {
   }
 };
 
-/// Register := number.
+/// Sets a register to a number.
 struct Set {
   static constexpr std::string_view kName = "set";
   Reg to = kNoReg;
@@ -135,7 +135,7 @@ struct Set {
   }
 };
 
-/// Register += number.
+/// Adds a number to a register.
 struct Add {
   static constexpr std::string_view kName = "add";
   Reg to = kNoReg;
@@ -147,7 +147,7 @@ struct Add {
   }
 };
 
-/// Register := the integer scalar in `from`.
+/// Sets a register to the integer scalar in `from`.
 struct Load {
   static constexpr std::string_view kName = "load";
   Reg to = kNoReg;
@@ -158,7 +158,8 @@ struct Load {
   }
 };
 
-/// Register := the integer scalar in `index` as a position of `extent`: from the end where negative, else an error.
+/// Sets a register to the integer scalar in `index`, a position along `extent`. A negative index counts from the end.
+/// An index outside of the extent is an error.
 struct Pick {
   static constexpr std::string_view kName = "pick";
   Reg to = kNoReg;
@@ -171,7 +172,7 @@ struct Pick {
   }
 };
 
-/// Elements of an integer tensor := registers.
+/// Sets the elements of an integer or bool tensor to registers.
 struct Store {
   static constexpr std::string_view kName = "store";
   SlotId to;
@@ -188,7 +189,7 @@ struct Jump {
   static void fields(auto& self, auto&& v) { v.target("target", self.target); }
 };
 
-/// To `target` unless `condition` is true.
+/// Jumps to `target` unless `condition` is true.
 struct Branch {
   static constexpr std::string_view kName = "branch";
   SlotId condition;
@@ -199,7 +200,7 @@ struct Branch {
   }
 };
 
-/// To `target` when register `counter` has reached register `limit`.
+/// Jumps to `target` when register `counter` has reached register `limit`.
 struct LeaveAt {
   static constexpr std::string_view kName = "leave_at";
   Reg counter = kNoReg, limit = kNoReg;
@@ -211,14 +212,14 @@ struct LeaveAt {
   }
 };
 
-/// Back edge: one iteration is done.
+/// The back edge of a loop: ends an iteration and jumps to `target`.
 struct Again {
   static constexpr std::string_view kName = "again";
   StepIndex target = kNone;
   static void fields(auto& self, auto&& v) { v.target("target", self.target); }
 };
 
-/// An object slot := what another slot holds.
+/// Sets an object slot to the content of another slot.
 struct Move {
   static constexpr std::string_view kName = "move";
   SlotId from, to;
@@ -228,7 +229,7 @@ struct Move {
   }
 };
 
-/// An object slot := the part of an object slot at position `at` of `axis`, that axis removed.
+/// Sets an object slot to the part of another one at position `at` of `axis`, with that axis removed.
 struct Slice {
   static constexpr std::string_view kName = "slice";
   SlotId from, to;
@@ -244,7 +245,7 @@ struct Slice {
   }
 };
 
-/// The storages of two slots change places.
+/// Swaps the storages of two slots.
 struct Swap {
   static constexpr std::string_view kName = "swap";
   SlotId source, variable;
@@ -254,8 +255,8 @@ struct Swap {
   }
 };
 
-/// Register `capacity` := a capacity along `axis` of slot `of` that holds `needed`. With `keep` its elements stay, and
-/// the capacity does where it is enough.
+/// Gives slot `of` a capacity along `axis` that holds `needed`, and sets register `capacity` to it. With `keep`, the
+/// elements stay, and so does a capacity that is large enough.
 struct Grow {
   static constexpr std::string_view kName = "grow";
   SlotId of;
@@ -272,7 +273,7 @@ struct Grow {
   }
 };
 
-/// The accumulator gets capacity for one more element of `bytes` bytes.
+/// Gives the accumulator capacity for one more element of `bytes` bytes.
 struct Reserve {
   static constexpr std::string_view kName = "reserve";
   AccumulatorId accumulator;
@@ -283,7 +284,7 @@ struct Reserve {
   }
 };
 
-/// The accumulator gets one more element, which is there already with `in_place`.
+/// Adds an element to the accumulator. With `in_place`, its bytes are already there.
 struct Append {
   static constexpr std::string_view kName = "append";
   AccumulatorId accumulator;
@@ -296,14 +297,14 @@ struct Append {
   }
 };
 
-/// The accumulator is emptied.
+/// Empties the accumulator.
 struct Reset {
   static constexpr std::string_view kName = "reset";
   AccumulatorId accumulator;
   static void fields(auto& self, auto&& v) { v.accumulator("accumulator", self.accumulator); }
 };
 
-/// An object slot := the objects in the accumulator, along `axis`.
+/// Sets an object slot to the objects in the accumulator, stacked along `axis`.
 struct Stack {
   static constexpr std::string_view kName = "stack";
   AccumulatorId accumulator;
@@ -318,11 +319,11 @@ struct Stack {
   }
 };
 
-/// Two registers must agree, or the run ends with the user's error of Plan::checks[`check`].
+/// Compares two registers. If they differ, the run ends with a user error that names Plan::texts[`what`].
 struct Check {
   static constexpr std::string_view kName = "check";
   Reg a = kNoReg, b = kNoReg;
-  std::uint32_t what = kNone;  ///< of Plan::texts
+  std::uint32_t what = kNone;  ///< index in Plan::texts
   static void fields(auto& self, auto&& v) {
     v.uses("a", self.a);
     v.uses("b", self.b);
@@ -330,8 +331,8 @@ struct Check {
   }
 };
 
-/// The types of this plan hold while `predicate` is `expected`; else another specialisation of the graph goes on from
-/// the guard of the same node.
+/// Continues if `predicate` is `expected`: only then do the types of this plan hold. Otherwise, another specialisation
+/// of the graph continues from the guard of the same node.
 struct Guard {
   static constexpr std::string_view kName = "guard";
   Reg predicate = kNoReg;
@@ -359,8 +360,8 @@ using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, Again, Jump, Set, A
 /// One instruction of a plan.
 struct Step {
   step::Body body = step::Halt{};
-  NodeId node{};                ///< the node that it computes; of a group: the last member
-  std::vector<NodeId> members;  ///< of a launch for several nodes: all, in order
+  NodeId node{};                ///< the node that it computes; for a group: the last member
+  std::vector<NodeId> members;  ///< of a launch for several nodes: all of them, in order
 
   template <class T>
   const T* as() const {
@@ -380,7 +381,7 @@ void for_fields(S& step, V&& visitor) {
   std::visit([&](auto& body) { body.fields(body, visitor); }, step.body);
 }
 
-/// A visitor whose functions do nothing; others override the roles that they want.
+/// A visitor whose functions do nothing. Derived visitors override the roles that they need.
 struct FieldVisitor {
   void reads(std::string_view, auto&) {}
   void writes(std::string_view, auto&) {}
@@ -409,7 +410,7 @@ struct SlotVisitor : FieldVisitor {
   void updates(std::string_view, const auto& x) { one(x); }
 };
 
-/// Calls f(SlotId) for each slot that the step names, absent ones aside.
+/// Calls f(SlotId) for each slot that the step names, except absent ones.
 template <class F>
 void for_slots(const Step& step, F f) {
   for_fields(step, SlotVisitor<F>(f));

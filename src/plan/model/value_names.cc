@@ -85,7 +85,8 @@ class ValueNaming {
     }
   }
 
-  /// Equal draws are different values. Expansion numbers the nodes that it makes anew; they keep the name.
+  /// Makes equal draws different values by counting them. Uses the node's name: expansion gives the nodes that it makes
+  /// new ids, but keeps names.
   void draw(Key& key, const Node& node) {
     key.add(node.name);
     key.add(draws_[numbers_.of(key)]++);
@@ -94,7 +95,7 @@ class ValueNaming {
   const Graph& graph_;
   KeyNumbers& numbers_;
   std::vector<std::uint64_t>& names_;
-  std::unordered_map<std::uint64_t, std::uint64_t> draws_;  // how many of one name so far
+  std::unordered_map<std::uint64_t, std::uint64_t> draws_;  // number of draws so far, per name
 };
 
 ValueNames::ValueNames(const Graph& graph, KeyNumbers& numbers)

@@ -16,7 +16,7 @@ std::unexpected<Fault> fault(fmt::format_string<A...> format, A&&... args) {
   return fail(Code::internal, "plan: {}", fmt::format(format, std::forward<A>(args)...));
 }
 
-/// Tables and steps: handles, types, devices.
+/// Checks tables and steps: handles, types, devices.
 class PlanVerifier {
  public:
   explicit PlanVerifier(const Plan& plan) : p_(plan) {}
@@ -81,7 +81,7 @@ class PlanVerifier {
 
   // ---- steps ----
 
-  /// Every handle of a step's fields.
+  /// Checks every handle in a step's fields.
   struct Handles : FieldVisitor {
     const PlanVerifier& v;
     Status status;
@@ -128,7 +128,7 @@ class PlanVerifier {
     return std::visit([&](const auto& body) { return types(body); }, p_.steps[i].body);
   }
 
-  /// A step reads and writes the memory of who runs it; a Transfer is between two.
+  /// Checks that a step reads and writes only memory of the device that runs it. A Transfer is between two devices.
   Status devices(const Step& step) const {
     if (const auto* t = step.as<step::Transfer>()) {
       const Storage &from = p_.storage(t->from), &to = p_.storage(t->to);
@@ -221,8 +221,8 @@ class PlanVerifier {
   const Plan& p_;
 };
 
-/// Steps are prepared again when they have to be, memory is not shared by what is live at the same time, and steps that
-/// may run at the same time do not depend on each other.
+/// Checks that steps are prepared again when necessary, and that storages live at the same time share no memory. Also
+/// checks that steps which may run at the same time do not depend on each other.
 class UpkeepChecker {
  public:
   explicit UpkeepChecker(const Plan& plan) : p_(plan) {}
@@ -234,7 +234,7 @@ class UpkeepChecker {
   }
 
  private:
-  /// A step is prepared again when a register changes that its extents or strides read.
+  /// Checks that a step is prepared again when a register of its extents or strides changes.
   Status dependents() const {
     std::vector<std::uint32_t> group_of(p_.registers, kNone);
     for (std::uint32_t g = 0; g < p_.groups.size(); ++g) {
@@ -263,8 +263,8 @@ class UpkeepChecker {
     return std::ranges::binary_search(p_.groups[group].dependents, i);
   }
 
-  /// Storages of one pool are live one after the other; one may begin where another ends, in a step that works in
-  /// place.
+  /// Checks that storages of one pool are live one after the other. One may begin where another ends, in a step that
+  /// works in place.
   Status pools() const {
     std::vector<std::vector<std::uint32_t>> members(p_.pools.size());
     for (std::uint32_t i = 0; i < p_.storages.size(); ++i) {
@@ -305,8 +305,8 @@ class UpkeepChecker {
   const Plan& p_;
 };
 
-/// Every register and storage is defined before it is read, on each path. A step that is jumped back to has been passed
-/// on the way: what was defined there still is.
+/// Checks that every register and storage is defined before it is read, on each path. A jump back leads to a step that
+/// has run before, so what was defined there still is.
 class DefinitionChecker {
  public:
   explicit DefinitionChecker(const Plan& plan)
@@ -327,7 +327,7 @@ class DefinitionChecker {
 
  private:
   static constexpr PathSets::State kNowhere = ~PathSets::State{0};
-  static constexpr PathSets::State kExpected = kNowhere - 1;  ///< of a step that is jumped back to and not reached yet
+  static constexpr PathSets::State kExpected = kNowhere - 1;  ///< the target of a backward jump, not reached yet
 
   struct SetBits {
     DefinitionChecker& c;
@@ -359,7 +359,7 @@ class DefinitionChecker {
     }
   }
 
-  /// Goes to what is defined in front of step i. False: no step leads there.
+  /// Restores what is defined before step i. Returns false if no step leads there.
   bool arrive(StepIndex i, bool falls_through) {
     if (arriving_[i] != kNowhere) {
       defined_.go(falls_through ? defined_.meet(defined_.here(), arriving_[i]) : arriving_[i]);
@@ -370,7 +370,7 @@ class DefinitionChecker {
     return true;
   }
 
-  /// Whether step i may be followed by the next one.
+  /// Records what is defined for the successors of step i. Returns true if the next step may follow it.
   Result<bool> leave(StepIndex i) {
     bool falls_through = false;
     for (const StepIndex next : successors(p_, i)) {

@@ -7,7 +7,7 @@
 namespace frazil {
 namespace {
 
-/// Both pads together, where the mode chooses them.
+/// Returns the sum of both pads, for modes that choose them.
 std::int64_t total_pad(const Window& w, int k, std::int64_t in, std::int64_t out, std::int64_t kernel_extent) {
   const std::int64_t steps = sym::sat_mul(out - 1, w.stride[k]), reach = sym::sat_mul(kernel_extent - 1, w.dilation[k]);
   return std::max<std::int64_t>(0, sym::sat_sub(sym::sat_add(sym::sat_add(steps, reach), 1), in));

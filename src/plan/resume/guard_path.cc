@@ -37,7 +37,7 @@ class PathFinder {
     path_.levels.push_back({block, static_cast<std::size_t>(std::ranges::find(nodes, node) - nodes.begin())});
   }
 
-  /// Steps [begin, end), none of which lies in a region around the guard.
+  /// Adds steps [begin, end), none of which lies in a region around the guard.
   void steps(StepIndex begin, StepIndex end) {
     while (begin < end) {
       const auto inner = std::ranges::find_if(
@@ -48,7 +48,8 @@ class PathFinder {
     }
   }
 
-  /// The steps from the beginning of a region to the block that the guard lies in.
+  /// Adds the steps from the beginning of a region to its block that contains the guard. Returns null if their order is
+  /// unknown.
   const PlannedRegion::Entry* enter(std::uint32_t r) {
     const PlannedRegion& region = p_.regions[r];
     const auto entry = std::ranges::find_if(

@@ -14,13 +14,13 @@
 namespace frazil {
 namespace {
 
-/// Calls `f` as for_definitions does, for all steps of an item.
+/// Calls `f` as for_definitions() does, for all steps of an item.
 template <class F>
 void for_item_definitions(const Plan& plan, const GuardPath::Item& item, F f) {
   for (StepIndex i = item.begin; i < item.end; ++i) for_definitions(plan, plan.steps[i], f);
 }
 
-/// What an item defines; a storage of which it writes a part is not whole.
+/// The definitions of an item. A storage of which it writes only a part is not in `whole`.
 struct Defined {
   std::set<Reg> regs;
   std::set<SlotId> slots;
@@ -43,8 +43,8 @@ struct Defined {
   };
 };
 
-/// Names of registers by what they hold: extents of inputs, symbols, capacities, and what is computed of them; 0 for
-/// others.
+/// Returns names of registers by what they hold: extents of inputs, symbols, capacities, and values computed from
+/// these. Other registers have name 0.
 std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& values) {
   std::vector<std::uint64_t> names(plan.registers, 0);
   for (SymbolId s = 0; s < plan.graph->scope().symbol_count(); ++s) names[s] = values.of_symbol(s).value_or(0);
@@ -71,8 +71,8 @@ std::vector<std::uint64_t> register_names(const Plan& plan, const ValueNames& va
   return names;
 }
 
-/// Calls f(reg) for what gives the extents of the variables of loops around a guard. Plans hold them at each guard:
-/// they are brought along even where nothing reads them from there on.
+/// Calls f(reg) for the registers that give the extents of variables of loops around a guard. Plans hold these at each
+/// guard, so they are copied even if nothing reads them later.
 void for_carried_registers(const Plan& plan, const GuardPath& path, auto f) {
   for (const std::uint32_t r : path.regions) {
     if (plan.regions[r].head == kNone) continue;
@@ -84,8 +84,8 @@ void for_carried_registers(const Plan& plan, const GuardPath& path, auto f) {
 
 // ---- what the old plan has ----
 
-/// Values and registers that a plan has when one of its guards misses, by name: those that it would have read itself
-/// from there on.
+/// The values and registers, by name, that a plan has when one of its guards fails. These are the ones that the plan
+/// itself would have read from there on.
 class Available {
  public:
   Available(const Plan& plan, const GuardPath& path, KeyNumbers& numbers)
@@ -116,7 +116,8 @@ class Available {
     return it == regs_.end() ? kNoReg : it->second;
   }
   bool has(Reg r) const { return live_.regs.contains(r); }
-  /// True for a slot of a loop around the guard that iterations hand on. A variable must be as the last one left it.
+  /// Returns true for a slot of a loop around the guard that iterations pass on. A variable must be as the last
+  /// iteration left it.
   bool has_carried(SlotId s, const PlannedRegion& loop, bool variable) const {
     const std::uint32_t storage = p_.slot(s).storage;
     return (!variable || last_write_[storage] <= loop.head) &&
@@ -124,7 +125,7 @@ class Available {
   }
 
  private:
-  /// Per storage and per node, the step behind the last one that writes it, or is its.
+  /// Finds the step after the last one that writes each storage, and after the last one of each node.
   void find_last_writes() {
     last_write_.assign(p_.storages.size(), 0);
     for (const GuardPath::Item& item : path_.items) {
@@ -138,7 +139,7 @@ class Available {
 
   bool is_all(SlotId s) const { return p_.slot(s).object || p_.slot(s).is_whole(); }
 
-  /// A view has no steps: it is there once the nodes in front of it have run.
+  /// Finds the step after which each node is done. A view has no steps: it is done when the nodes before it are.
   void find_done() {
     StepIndex last = 0;
     for (const GuardPath::Level& level : path_.levels) {
@@ -166,15 +167,15 @@ class Available {
   ValueNames names_;
   Live live_;
   std::vector<StepIndex> last_write_;                       // per storage
-  std::unordered_map<std::uint32_t, StepIndex> last_step_;  // per node: behind its last step
-  std::unordered_map<std::uint32_t, StepIndex> done_;       // per node that has run: behind the steps up to it
+  std::unordered_map<std::uint32_t, StepIndex> last_step_;  // per node: the step after its last one
+  std::unordered_map<std::uint32_t, StepIndex> done_;  // per node that has run: the step after the last one up to it
   std::unordered_map<std::uint64_t, SlotId> slots_;
   std::unordered_map<std::uint64_t, Reg> regs_;
 };
 
 // ---- what the new plan needs ----
 
-/// Goes from the guard backwards, and finds for everything needed where it comes from.
+/// Walks back from the guard and finds the source of everything that is needed.
 class ResumePlanner {
  public:
   ResumePlanner(const Plan& from, const GuardPath& old, const Plan& to, const GuardPath& path)
@@ -207,7 +208,7 @@ class ResumePlanner {
   }
 
  private:
-  /// Tells why the request cannot go on.
+  /// Stores the reason why the request cannot continue. Returns false.
   template <class... A>
   bool no(fmt::format_string<A...> format, A&&... args) {
     why_ = fmt::format(format, std::forward<A>(args)...);
@@ -236,7 +237,8 @@ class ResumePlanner {
     if (place != Place::constant && place != Place::input) needed_slots_.insert(s);
   }
 
-  /// What no step on the way defines is there from the beginning, or never read.
+  /// Checks what is still needed. It must not be defined by a step before the guard: it exists from the beginning, or
+  /// it is never read.
   bool nothing_left() {
     const DefinedAt defined(to_, 0, given_);
     if (!defined.reached(path_.guard)) return no("the guard is never reached");
@@ -251,7 +253,7 @@ class ResumePlanner {
     return true;
   }
 
-  /// Register groups of which a register was copied.
+  /// Finds the register groups of which a register was copied.
   void find_groups() {
     std::set<std::uint32_t> groups;
     for (const Resume::Action& action : resume_.actions) {
@@ -271,8 +273,8 @@ class ResumePlanner {
 
   // ---- steps ----
 
-  /// Steps that make something needed: it is copied, or they run. Some run always: what they check, or have memory for,
-  /// is the request's.
+  /// Copies what the steps define and is needed, or runs them. Check and Reserve steps always run: what they check, and
+  /// the memory that they reserve, belongs to the request.
   bool steps(const GuardPath::Item& item) {
     const Defined defined(to_, item);
     std::vector<SlotId> wanted;
@@ -285,7 +287,8 @@ class ResumePlanner {
     return (!always && copy(wanted, defined)) || run_steps(item, defined, wanted);
   }
 
-  /// Copies all that is needed from what an item defines; false, and nothing is done, where the old plan lacks some.
+  /// Copies all that is needed of what an item defines. Returns false, and does nothing, if the old plan lacks a part
+  /// of it.
   bool copy(const std::vector<SlotId>& wanted, const Defined& defined) {
     std::vector<Resume::Action> actions;
     std::set<Reg> needed = needed_regs_;
@@ -365,7 +368,7 @@ class ResumePlanner {
 
   // ---- loops ----
 
-  /// The head of a loop: what one iteration hands to the next comes from the old plan's loop.
+  /// Handles the head of a loop: what one iteration passes to the next comes from the old plan's loop.
   bool head(const GuardPath::Item& item, std::size_t position) {
     const PlannedRegion& loop = to_.regions[item.loop];
     const auto depth = std::ranges::find(path_.regions, item.loop) - path_.regions.begin();
@@ -410,7 +413,8 @@ class ResumePlanner {
     SlotId to{}, from{};
     bool variable = false;
   };
-  /// The slots, in both plans, of a loop's variable or of a result that its iterations fill, which lies in `storage`.
+  /// Returns the slots, in both plans, of the loop variable in `storage`, or of the result in `storage` that the loop's
+  /// iterations fill.
   Carried carried(const PlannedRegion& loop, const PlannedRegion& old, std::uint32_t storage) const {
     const auto pick = [&](const std::vector<SlotId>& to, const std::vector<SlotId>& from, bool variable) -> Carried {
       for (std::size_t i = 0; i < to.size(); ++i) {
@@ -458,7 +462,7 @@ class ResumePlanner {
   const GuardPath& path_;
   ValueNames names_;
   std::vector<std::uint64_t> reg_names_;
-  DefinedAt::Bits given_;  // before the first step
+  DefinedAt::Bits given_;  // defined before the first step
   std::set<Reg> needed_regs_;
   std::set<SlotId> needed_slots_;
   Resume resume_;

@@ -9,9 +9,9 @@
 
 namespace frazil {
 
-/// How a request that left one plan at a guard goes on in another plan of the same model.
+/// How a request that left one plan at a guard continues in another plan of the same model.
 struct Resume {
-  /// The steps [begin, end) of the new plan are run: what they make is not there.
+  /// Runs steps [begin, end) of the new plan, whose results do not exist yet.
   struct Run {
     StepIndex begin = 0, end = 0;
   };
@@ -26,16 +26,17 @@ struct Resume {
   };
   using Action = std::variant<Run, CopySlot, CopyRegister, CopyAccumulator>;
 
-  std::vector<Action> actions;        ///< in this order, once the inputs are bound
-  std::vector<std::uint32_t> groups;  ///< of the new plan: what was computed of their registers before is stale
-  StepIndex at = 0;                   ///< and it runs from here: its guard of the same node
+  std::vector<Action> actions;        ///< in this order, after the inputs are bound
+  std::vector<std::uint32_t> groups;  ///< of the new plan: groups whose registers, as computed so far, are out of date
+  StepIndex at = 0;                   ///< the step to continue at: the new plan's guard of the same node
 
-  /// One action a line; what is copied comes from the old plan.
+  /// Returns one action per line. Sources of copies belong to the old plan.
   std::string str() const;
 };
 
-/// How a request goes on in `to` after guard `guard` of `from` missed. What `to` reads from there on is copied where
-/// `from` has it, and computed again where it does not. Where that cannot be, the reason: the request then begins anew.
+/// Finds how a request continues in `to` after guard `guard` of `from` failed. Values that `to` reads from there on are
+/// copied if `from` has them, else computed again.
+/// Returns the reason if that is impossible; the request then starts again.
 std::expected<Resume, std::string> plan_resume(const Plan& from, StepIndex guard, const Plan& to);
 
 }  // namespace frazil
