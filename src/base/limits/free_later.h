@@ -10,9 +10,9 @@ namespace frazil {
 bool frees_later(std::size_t objects) noexcept;
 
 /// Calls `destroy(what)` on another thread, so that a run that ends or is cancelled does not wait for the release of
-/// millions of strings. `bytes` is the approximate memory of `what`. Calls destroy() immediately on this
-/// thread if the queue is full, would hold more than 256 MiB, or has no thread. The thread ends when its queue
-/// is empty. Thread-safe.
+/// millions of strings. `bytes` is the approximate memory of `what`. Calls destroy() immediately on this thread if
+/// the queue is full, would hold more than 256 MiB, or has no thread. The thread ends when its queue is empty.
+/// Thread-safe.
 void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept;
 
 /// Waits until everything queued has been freed. Returns false if the queue was empty.

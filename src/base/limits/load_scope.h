@@ -77,8 +77,8 @@ class LoadScope {
 
 /// Returns the fault with which the load or planning on this thread must end, if it must. Called for each node.
 Status check_load();
-/// Same, for a node that is typed again because the carried values of a loop were widened. Nested
-/// loops repeat it for each enclosing loop, so the number is limited.
+/// Same, for a node that is typed again because the carried values of a loop were widened. Nested loops repeat it for
+/// each enclosing loop, so the number is limited.
 Status check_retyping();
 /// Counts the memory of a part of a graph that was made.
 void count_graph_bytes(std::size_t bytes) noexcept;

@@ -37,8 +37,8 @@ class Scheduler {
   /// The calling thread's ExecutionLimits and FloatControl are current wherever body runs. Once the limits request a
   /// stop (ExecutionLimits::poll() before each range), the remaining ranges are skipped.
   ///
-  /// If the calling thread is inside a body, and the innermost one belongs to this scheduler, everything runs on that
-  /// thread, with the worker number of that body. That body's scratch memory thus stays its own.
+  /// A call from inside a body of this scheduler, as the thread's innermost body, runs entirely on that thread. It has
+  /// the worker number of that body, whose scratch memory thus stays its own.
   virtual void parallel_for(std::int64_t units, std::int64_t grain, Body body) = 0;
 };
 
