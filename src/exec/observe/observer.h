@@ -36,7 +36,7 @@ class Observer {
   /// and nodes of this plan. The registers are the session's: at each event they hold the current extents.
   virtual void run_begin(const Plan&, std::span<const std::int64_t> /*registers*/) {}
   virtual void run_end() {}
-  /// Called before and after a kernel step.
+  /// Called before and after a launch step.
   virtual void step_begin(const Step&, NodeId) {}
   virtual void step_end(const Step&, NodeId) {}
   /// Called at the branch of an If, with the side taken, and at the condition of a Loop, with whether it continues.
