@@ -48,7 +48,7 @@ bool set_sites(Breakpoint& to, std::string_view name, const Sites& sites) {
   return !to.sites.empty();
 }
 
-/// "NAME > 3": the condition behind the last space, or the last two.
+/// Parses a name and a condition, which begins at the last space ("x nan") or at the last but one ("x > 3").
 bool parse_condition(Breakpoint& to, std::string_view text, const Sites& sites) {
   const std::size_t last = text.rfind(' ');
   if (last == std::string_view::npos) return false;

@@ -10,18 +10,18 @@
 
 namespace frazil::debug {
 
-/// Where a run stops.
+/// A condition at which a run stops.
 struct Breakpoint {
   enum class When : std::uint8_t {
-    made,   ///< each time it is made
+    made,   ///< each time a value is made
     nan,    ///< an element is NaN
     inf,    ///< an element is infinite
     above,  ///< an element is greater than `bound`
     below,  ///< an element is less than `bound`
     shape,  ///< its extents are `shape`
-    guard,  ///< what a plan assumed does not hold, and the run goes on with another one; not of a value
+    guard,  ///< a guard of a plan missed and the run continues with another plan; independent of values
   };
-  std::uint32_t number = 0;        ///< from 1 on
+  std::uint32_t number = 0;        ///< numbered from 1
   std::string text;                ///< as parsed
   std::vector<std::size_t> sites;  ///< sorted; empty: all
   When when = When::made;
@@ -32,8 +32,8 @@ struct Breakpoint {
   bool holds(const Datum& value) const;
 };
 
-/// "NAME" of a value, a node or an operator; "nan", "inf", "guard"; "NAME nan", "NAME inf", "NAME > 3.5", "NAME < -1",
-/// "NAME shape 1x64". Code::bad_input for anything else. `number` is left 0.
+/// Parses "NAME" of a value, a node or an operator; "nan", "inf", "guard"; "NAME nan", "NAME inf", "NAME > 3.5",
+/// "NAME < -1", "NAME shape 1x64". Returns Code::bad_input for anything else. Leaves `number` 0.
 Result<Breakpoint> parse_breakpoint(std::string_view text, const Sites& sites);
 
 }  // namespace frazil::debug

@@ -45,7 +45,7 @@ class Recorder : public exec::Observer {
   bool full_ = false;
 };
 
-/// Results under their own names, where they are not among the values.
+/// Adds results under their own names, unless the values contain these.
 void add_results(const Graph& graph, std::vector<Datum> results, Recording& to) {
   for (std::size_t k = 0; k < results.size(); ++k) {
     const std::string& name = graph.output_names()[k];

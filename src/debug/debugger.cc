@@ -55,7 +55,7 @@ Stop Debugger::begin(Until until, std::optional<std::pair<std::size_t, std::uint
   return begin(until, target);
 }
 
-/// What has been kept is not wanted again, so that begin() calls itself once.
+/// Keeps the values that passes removed. Clears wanted_, so that begin() calls itself at most once.
 Status Debugger::keep_missing() {
   leave_run();
   for (const std::size_t site : std::exchange(wanted_, {})) replacement(site);
@@ -77,7 +77,7 @@ Replacement& Debugger::replacement(std::size_t site) {
 Stop Debugger::go(Until until) {
   stop_ = run_->go(until);
   const bool over = stop_.why == Stop::Why::ended || stop_.why == Stop::Why::failed;
-  if (over && wanted_.empty()) {  // else begin() still needs the run
+  if (over && wanted_.empty()) {  // otherwise begin() still needs the run
     results_ = std::move(run_->results());
     leave_run();
   }
@@ -109,7 +109,7 @@ std::optional<std::size_t> input_of(const Graph& graph, Value v) {
   return at == params.end() ? std::nullopt : std::optional<std::size_t>(at - params.begin());
 }
 
-/// The last time that a value is made, no later than in these iterations.
+/// An observer that keeps the last value made, up to the iterations `until`.
 class LastValue : public exec::Observer {
  public:
   LastValue(const exec::WatchedValue& wanted, const std::vector<std::int64_t>* until)

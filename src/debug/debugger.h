@@ -16,68 +16,69 @@
 
 namespace frazil::debug {
 
-/// How far a run goes on.
+/// The point to which a run continues.
 enum class Until : std::uint8_t {
-  next_value,  ///< to the next node, wherever it is
-  beside,      ///< to the next node that is not inside of what follows: over If, Loop, functions
-  inside,      ///< into the next If, Loop or function; no further than to the end of the one around
-  outside,     ///< out of the one around
+  next_value,  ///< to the next node, at any depth
+  beside,      ///< to the next node outside of the bodies that follow: steps over If, Loop and functions
+  inside,      ///< into the next If, Loop or function; at most to the end of the enclosing one
+  outside,     ///< out of the enclosing one
   breakpoint,  ///< to the next breakpoint, or to the end
 };
 
-/// Why a run has stopped.
+/// The reason why a run has stopped.
 struct Stop {
   enum class Why : std::uint8_t { step, breakpoint, ended, failed };
   Why why = Why::ended;
-  std::size_t site = 0;                  ///< step, breakpoint: what has just been made
-  std::vector<std::int64_t> iterations;  ///< of the loops around, outermost first; see exec::Observer::value
-  std::uint32_t breakpoint = 0;          ///< its number
-  Fault fault{};                         ///< of a run that failed
+  std::size_t site = 0;                  ///< step, breakpoint: the value that was just made
+  std::vector<std::int64_t> iterations;  ///< of the enclosing loops, outermost first; see exec::Observer::value
+  std::uint32_t breakpoint = 0;          ///< number of the breakpoint
+  Fault fault{};                         ///< failed: the error of the run
 };
 
-/// How graphs are run.
+/// The functions that prepare graphs and open sessions to run them.
 struct Ways {
   std::function<Result<std::shared_ptr<exec::Executable>>(std::shared_ptr<const Graph>)> make;
   std::function<std::unique_ptr<exec::Session>(exec::Executable&)> open;  ///< for each run, so that all are alike
 };
 
-/// Runs a graph as a session runs it, fused kernels and all, and stops it where values are made. A run stops behind the
-/// last of a node's outputs that it makes. Not thread-safe, except cancel(); the run itself has a thread of its own.
+/// A debugger: runs a graph as a session runs it, with fused kernels, and stops it where values are made. A run stops
+/// after the last output of a node that it makes. Not thread-safe, except cancel(). The run has its own thread.
 class Debugger {
  public:
-  /// Faults as Ways::make gives them.
+  /// Returns the faults of Ways::make.
   static Result<std::unique_ptr<Debugger>> make(std::shared_ptr<const Graph> graph, Ways ways);
   ~Debugger();
   Debugger(const Debugger&) = delete;
   Debugger& operator=(const Debugger&) = delete;
 
   const Sites& sites() const { return sites_; }
-  /// Begins a run, and leaves one that was stopped. What was set stays set in it.
+  /// Begins a run. Ends one that was stopped. Values that were set stay set.
   Stop run(std::vector<Datum> inputs, Until until);
-  /// Goes on. Precondition: in_run().
+  /// Continues the run. Precondition: in_run().
   Stop go(Until until);
-  /// A run has begun and not ended.
+  /// Returns true if a run has begun and not ended.
   bool in_run() const { return run_ != nullptr; }
-  /// Ends a run that go() waits for, soon, with Code::cancelled; from any thread.
+  /// Ends the run that go() waits for, soon, with Code::cancelled. Callable from any thread.
   void cancel() noexcept;
 
-  /// See parse_breakpoint. A value that passes remove is kept from the next run on, behind a node that hands it on.
+  /// Adds a breakpoint; see parse_breakpoint(). If passes remove a value that it names, later runs keep the value by a
+  /// node that forwards it.
   Result<std::uint32_t> add_breakpoint(std::string_view text);
-  /// False: there is none of this number.
+  /// Returns false if there is none with this number.
   bool remove_breakpoint(std::uint32_t number);
   const std::vector<Breakpoint>& breakpoints() const { return breakpoints_; }
 
-  /// The value as the run last made it, or as it was set; also after the run. A constant's. Code::bad_input for one
-  /// that has not been made; where a pass has removed it, the reference executor computes it as far as the run has
-  /// come.
+  /// Returns the value as the run last made it or as it was set, also after the run. Also returns constants and inputs.
+  /// If a pass has removed the value, the reference executor computes it up to the point that the run has reached.
+  /// Returns Code::bad_input for a value that has not been made.
   Result<Datum> value(std::string_view name);
-  /// Why nothing in the run makes it; empty: it is made, if the run comes to it.
+  /// Returns why nothing in the run makes the value. Empty if the run makes it once it gets there.
   const std::string& why_missing(std::size_t site) const { return missing_[site]; }
-  /// Puts `value` in the place of the last one that the run made under this name, and of an input. The run begins anew
-  /// with the same inputs, and stops where this value is made: what was computed with the old one is computed again.
-  /// Code::bad_input for another type than that of the old value, and for one that has not been made.
+  /// Replaces the last value that the run made under this name, or an input. The run begins again with the same inputs
+  /// and stops where this value is made, so that all later values are computed again. Returns Code::bad_input if the
+  /// type differs from that of the old value, and for a value that has not been made.
   Result<Stop> set(std::string_view name, Datum value);
-  /// Of a run that has ended.
+  /// Returns the results of a run that has ended.
   const std::vector<Datum>& results() const { return results_; }
 
  private:
@@ -95,16 +96,16 @@ class Debugger {
   std::shared_ptr<const Graph> graph_;
   const Ways ways_;
   const Sites sites_;
-  std::shared_ptr<const Graph> running_;          // with what was set
-  std::shared_ptr<exec::Executable> executable_;  // of running_
+  std::shared_ptr<const Graph> running_;          // graph_ with the values that were set
+  std::shared_ptr<exec::Executable> executable_;  // made from running_
   std::unique_ptr<Run> run_;
-  std::atomic<Run*> reachable_{nullptr};  // for cancel(), which takes no lock: a signal handler may call it
-  std::atomic<int> cancelling_{0};        // calls of cancel() that may use it
+  std::atomic<Run*> reachable_{nullptr};  // for cancel(), which takes no lock because a signal handler may call it
+  std::atomic<int> cancelling_{0};        // calls of cancel() that may use reachable_
   std::vector<Datum> inputs_, results_;
   std::vector<Breakpoint> breakpoints_;
   std::uint32_t next_number_ = 1;
   std::vector<std::string> missing_;  // per site
-  std::vector<std::size_t> wanted_;   // that breakpoints name, and that passes removed
+  std::vector<std::size_t> wanted_;   // values that breakpoints name and that passes removed
   struct Made {
     std::uint64_t count = 0;
     Datum last{};

@@ -29,11 +29,11 @@ class Extractor {
   }
 
  private:
-  /// Inputs come first: what is used, in bodies as well, and made elsewhere.
+  /// Adds the inputs before the nodes: values that the node or its bodies use and that are made elsewhere.
   Status add_inputs(NodeId id, const std::set<std::uint32_t>& nodes) {
     for (const Value v : from_.node(id).in) FRAZIL_CHECK(add_input(v, nodes));
     std::vector<BlockId> open(from_.node(id).blocks.rbegin(), from_.node(id).blocks.rend());
-    std::vector<BlockId> blocks;  // all inside the node, outer ones first
+    std::vector<BlockId> blocks;  // all blocks inside the node, outer ones first
     while (!open.empty()) {
       const Block& block = from_.block(open.back());
       blocks.push_back(open.back());

@@ -10,13 +10,14 @@
 
 namespace frazil::debug {
 
-/// A graph of these nodes alone, in their order, with the bodies of those that have some. Every other value that they
-/// use becomes an input: of the type of its value in `given`, or else of its type in the graph. `results` are outputs.
-/// Code::unsupported where a type cannot be told outside of its graph.
+/// The result of extract().
 struct Extracted {
   Graph graph;
-  std::vector<Value> inputs;  ///< of `from`, in the order of the inputs
+  std::vector<Value> inputs;  ///< values of `from`, in the order of the inputs
 };
+/// Makes a graph of these nodes alone, in their order, with their bodies. Every other value that they use becomes an
+/// input. Its type is that of its value in `given`, or else its type in the graph. `results` are outputs. Returns
+/// Code::unsupported for a type that has no meaning outside of its graph.
 Result<Extracted> extract(const Graph& from, const std::set<std::uint32_t>& nodes,
                           std::span<const std::pair<Value, Datum>> given, std::span<const Value> results);
 

@@ -10,7 +10,7 @@
 namespace frazil::debug {
 namespace {
 
-/// How a graph fails, and the first value that the failure is of.
+/// A failure of a graph, and the first value that it affects.
 struct Failure {
   std::string why, first;
   std::vector<std::int64_t> iterations;
@@ -52,7 +52,7 @@ class Reducer {
   }
 
  private:
-  /// Adds what makes the inputs of the part, until it fails.
+  /// Adds the producers of the part's inputs until the part fails.
   Result<Reduced> grow(NodeId last) {
     std::set<std::uint32_t> nodes{last.id};
     while (true) {
@@ -84,7 +84,7 @@ class Reducer {
     return reduced;
   }
 
-  /// False: there is nothing in front any more.
+  /// Adds the producers of the nodes' inputs. Returns false if there are none.
   bool widen(std::set<std::uint32_t>& nodes) const {
     std::set<std::uint32_t> more;
     for (const std::uint32_t n : nodes) {
@@ -98,7 +98,7 @@ class Reducer {
     return !more.empty();
   }
 
-  /// Those of the same iterations, or else the last ones.
+  /// Keeps values of the second way: those of the same iterations, or else the last ones.
   void keep_values(const Recording& want, const std::vector<std::int64_t>& iterations) {
     std::map<std::string_view, const Recording::Made*> chosen;
     const auto fits = [&](const Recording::Made& made) {
@@ -126,7 +126,7 @@ class Reducer {
   const TwoWays& ways_;
   const std::span<const Datum> inputs_;
   const Sites sites_;
-  std::vector<std::pair<Value, Datum>> values_;  // that the second way gives
+  std::vector<std::pair<Value, Datum>> values_;  // inputs, and values of the second way
 };
 
 }  // namespace

@@ -12,16 +12,16 @@
 
 namespace frazil::debug {
 
-/// What takes the place of a value, by the number of times that it has been made in a run, from 1 on. A run in progress
-/// counts; nothing else may touch it meanwhile.
+/// The values that replace a value, by the number of times that it has been made in a run, from 1 on. A run in progress
+/// counts in it; nothing else may access it meanwhile.
 struct Replacement {
-  std::string name;  ///< of what is handed on
+  std::string name;  ///< name of the forwarded value
   std::map<std::uint64_t, Datum> by_count;
   std::uint64_t count = 0;
 };
 
-/// The graph with a node behind each of these values that hands it on, or what replaces it. Such a node keeps the value
-/// out of fused kernels' reach.
+/// Returns the graph with a node after each of these values, which forwards the value or its replacement. Fused kernels
+/// cannot absorb a value with such a node.
 Result<Graph> with_replacements(const Graph& graph,
                                 std::span<const std::pair<Value, std::shared_ptr<Replacement>>> replacements);
 

@@ -18,7 +18,7 @@ Debugger::Run::Run(Debugger& of, std::optional<std::pair<std::size_t, std::uint6
 Debugger::Run::~Run() {
   if (generation_ != fork_generation()) {
     thread_.detach();
-    static_cast<void>(session_.release());  // as the thread of the parent's left it
+    static_cast<void>(session_.release());  // leaked: the parent's thread left it in the middle of a run
     return;
   }
   {
@@ -80,7 +80,7 @@ bool Debugger::Run::without(std::size_t index, std::string_view why) {
   return true;
 }
 
-/// By a breakpoint.
+/// Returns true if a breakpoint names the site.
 bool Debugger::Run::is_named(std::size_t index) const {
   return std::ranges::any_of(of_.breakpoints_, [&](const Breakpoint& b) { return !b.sites.empty() && b.is_of(index); });
 }
@@ -104,7 +104,7 @@ void Debugger::Run::record(std::size_t index, const Datum& value, std::span<cons
   made.iterations.assign(iterations.begin(), iterations.end());
 }
 
-/// True for the last output of its node that the run makes; parameters of bodies are no steps.
+/// Returns true for the last output of its node that the run makes. Parameters of bodies are not steps.
 bool Debugger::Run::ends_step(std::size_t index) const {
   const NodeId node = of_.sites_[index].node;
   if (!node) return false;

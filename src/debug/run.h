@@ -8,18 +8,19 @@
 
 namespace frazil::debug {
 
-/// One run on a thread of its own, which waits wherever the debugger wants it to stop. While it waits, and once it has
-/// ended, the debugger's thread may read and write what the run refers to.
+/// A run on its own thread, which waits where the debugger stops it. While it waits, and after it has ended, the
+/// debugger's thread may access the data that the run refers to.
 class Debugger::Run : public exec::Observer {
  public:
-  /// `target`: a site, and which time of those that it is made; the run stops there first, whatever else is wanted.
+  /// `target`: a site and a count. The run first stops when the site is made for that time, whatever other reasons to
+  /// stop there are.
   Run(Debugger& of, std::optional<std::pair<std::size_t, std::uint64_t>> target);
   /// Ends the run.
   ~Run() override;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// Lets it go on, and returns where it stops or ends.
+  /// Continues the run. Returns where it stops or ends.
   Stop go(Until until);
   void cancel() noexcept { session_->cancel(); }
   std::vector<Datum>& results() { return results_; }
@@ -45,16 +46,16 @@ class Debugger::Run : public exec::Observer {
   std::vector<Datum> results_;
   std::optional<std::pair<std::size_t, std::uint64_t>> target_;
   Until until_ = Until::next_value;
-  Path from_;               ///< around the place where the run stopped last
-  std::size_t plans_ = 0;   ///< that have begun
-  bool guard_ = false;      ///< one did not hold since the last value
-  bool abandoned_ = false;  ///< the run is to end
+  Path from_;               ///< the path of the last stop
+  std::size_t plans_ = 0;   ///< plans that have begun
+  bool guard_ = false;      ///< a guard missed since the last value
+  bool abandoned_ = false;  ///< the run must end
 
   Mutex mutex_;
   Condition changed_;
   enum class State : std::uint8_t { waits, runs, over } state_ = State::waits;
   Stop stop_;
-  const std::uint64_t generation_ = fork_generation();  ///< of the process that has the thread
+  const std::uint64_t generation_ = fork_generation();  ///< of the process that owns the thread
   std::thread thread_;
 };
 

@@ -8,7 +8,7 @@
 namespace frazil::debug {
 namespace {
 
-constexpr std::uint64_t kCall = std::uint64_t{1} << 32;  ///< marks a call in a path; else a block
+constexpr std::uint64_t kCall = std::uint64_t{1} << 32;  ///< marks a call in a path; other parts are blocks
 
 /// The inlined calls around nodes.
 class Calls {
@@ -23,7 +23,7 @@ class Calls {
       std::fill(innermost_.begin() + calls[c].first, innermost_.begin() + calls[c].last, c);
     }
   }
-  /// Adds those around a node that the path does not have yet.
+  /// Adds the calls around a node that the path does not contain yet.
   void add_to(Path& path, const Node& node) const {
     std::vector<std::uint64_t> inner;
     for (std::uint32_t c = node.stable < last_ ? innermost_[node.stable] : kNone; c != kNone; c = outer_[c]) {
@@ -47,7 +47,7 @@ bool is_inside(const Path& inner, const Path& outer) {
   return inner.size() > outer.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
 
-/// Depth first with an explicit stack: nesting depth is unbounded.
+/// A depth-first walk with an explicit stack, because nesting depth is unbounded.
 class Sites::Walk {
  public:
   explicit Walk(Sites& to) : to_(to), graph_(*to.graph_), calls_(graph_) {}
@@ -60,7 +60,7 @@ class Sites::Walk {
  private:
   struct Frame {
     BlockId block;
-    std::uint32_t path;  ///< of the block
+    std::uint32_t path;  ///< path of the block
     std::size_t next = 0, next_inner = 0;
   };
 

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = FlowOp::Kind;
 
-/// A value passed to a loop body; the body may keep it, so it counts against the memory limit.
+/// Makes a scalar for a loop body. The body may keep it, so it counts against the memory limit.
 template <class T>
 Result<Datum> scalar_of(T value) {
   FRAZIL_TRY(Tensor t, Tensor::make(elem_of<T>(), {}));
@@ -195,7 +195,7 @@ Result<Tensor> Machine::gathered(const RegionRun& run, std::uint32_t accumulator
   return parts.stack(op.axis, op.reversed);
 }
 
-/// Extents known outside the region are kept, others are 0.
+/// Returns the empty result of a loop without iterations. Extents known outside the region are kept; others are 0.
 Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t accumulator) {
   for (const FlowOp& op : run.program->flow.ops) {
     if (op.kind != Kind::gather || op.index != accumulator) continue;
@@ -213,7 +213,7 @@ Result<Tensor> Machine::nothing_gathered(const RegionRun& run, std::uint32_t acc
   return fail(Code::internal, "an accumulator without contents is read");
 }
 
-/// Whether all symbols of d belong to `block` or an enclosing block.
+/// Returns whether all symbols of `d` belong to `block` or an enclosing block.
 bool Machine::lives_at(Dim d, BlockId block) const {
   return std::ranges::all_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
     for (BlockId b = block; b; b = graph_.block(b).parent) {

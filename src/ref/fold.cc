@@ -23,7 +23,7 @@ void store_all(Elem from, Tensor& out, F value) {
   }
 }
 
-/// The accumulator type for sums of T: wrapping integers; more precision for f32.
+/// The accumulator type for sums of T: integers wrap, and f32 has more precision.
 template <class T>
 struct Wide {
   using type = T;
@@ -72,7 +72,7 @@ class SumFolder : public Folder {
   alignas(64) std::array<std::byte, kBatch * 16> cast_;
 };
 
-/// The identity of max (min).
+/// Returns the identity of max if `lowest` is set, otherwise that of min.
 template <class T>
 T extreme(bool lowest) {
   using L = std::numeric_limits<T>;

@@ -9,7 +9,7 @@
 
 namespace frazil::ref {
 
-/// Accumulates one output of a contraction.
+/// An accumulator for one output of a contraction.
 class Folder {
  public:
   virtual ~Folder() = default;
@@ -17,9 +17,9 @@ class Folder {
   /// Writes the folded values; outputs without points get the fold's identity.
   virtual void store(Tensor& out) const = 0;
 
-  /// `value`: the result type of the scalar program. sum and prod are computed in compute_elem(out.elem()), f32 in
-  /// double; the other folds on the values. argmax and argmin without points give 0 when the reduced axes are empty,
-  /// else -1; NaN is the extreme.
+  /// Makes a folder. `value` is the result type of the scalar program. sum and prod are computed in
+  /// compute_elem(out.elem()), f32 in double; the other folds work on the values. argmax and argmin without points give
+  /// 0 if the reduced axes are empty, otherwise -1. NaN is the extreme value.
   static Result<std::unique_ptr<Folder>> make(Fold fold, Elem value, const Tensor& out, bool last_wins, bool no_points);
 };
 

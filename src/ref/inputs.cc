@@ -19,7 +19,7 @@ class InputCheck {
     return fail(Code::bad_input, "input '{}' is missing: expected {}", name(i), str(type(i), graph_.scope()));
   }
 
-  /// Kind, element type, rank and constant extents; plain symbols are bound.
+  /// Checks kind, element type, rank and constant extents. Binds plain symbols.
   Status check(std::size_t i, const Datum& datum) {
     if (!fits(type(i), datum)) return expected(i, datum, "");
     if (!type(i).is_tensor()) return {};
@@ -32,7 +32,7 @@ class InputCheck {
     return {};
   }
 
-  /// Extents that are expressions of symbols.
+  /// Checks extents that are expressions of symbols.
   Status check_expressions(std::size_t i, const Datum& datum) {
     if (!datum.is_tensor()) return {};
     for (std::size_t d = 0; d < type(i).shape.size(); ++d) {

@@ -8,7 +8,7 @@
 
 namespace frazil::ref {
 
-/// The graph's inputs with defaults filled in, checked against their types. Code::bad_input names the input.
+/// Returns the graph's inputs with defaults filled in, checked against their types. Code::bad_input names the input.
 Result<std::vector<Datum>> bind_inputs(const Graph& graph, std::span<const Datum> inputs);
 
 }  // namespace frazil::ref

@@ -29,7 +29,8 @@ Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueLis
 
 Machine::~Machine() = default;
 
-/// Only values that are read in their own block alone are released: values used in nested blocks may be read again.
+/// Finds the last use of each value. Only values that are read in their own block alone are released, because values
+/// used in nested blocks may be read again.
 void Machine::find_last_uses() {
   constexpr std::uint32_t kNever = ~0u, kAlways = ~0u - 1;
   std::vector<std::uint32_t> last(graph_.value_count(), kNever);
@@ -114,8 +115,9 @@ Status Machine::step_block(Frame& frame) {
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
-/// A view of an empty value has the extents of its type. run_one would see numbers, and in the shape of a Reshape the
-/// number 0 copies an extent, where the type has a symbol that is 0 in this run.
+/// Returns the result of a view of an empty value, which has the extents of its type; nullopt for other nodes.
+/// run_one() sees numbers only. In the shape of a Reshape, the number 0 copies an extent, but the type has a symbol
+/// that is 0 in this run.
 Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
   const Node& node = graph_.node(id);
   if (!std::holds_alternative<View>(node.op->form) || node.out.size() != 1) return std::nullopt;

@@ -15,17 +15,17 @@
 
 namespace frazil::ref {
 
-/// Interprets a graph: nodes in order, regions on an explicit stack, so that nesting is not limited by the native
-/// stack.
+/// An interpreter of a graph. It runs nodes in order. Regions run on an explicit stack, so that the native stack does
+/// not limit nesting.
 class Machine {
  public:
   /// `listener` may be null.
   Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener = nullptr);
   ~Machine();
 
-  /// Returns the main block's results. `params` are its checked params.
+  /// Runs the graph and returns the main block's results. `params` are the main block's checked parameters.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
-  /// The true value of an assumption, at which a run has failed.
+  /// An assumption that did not hold, so that a run failed: its key and its actual value.
   struct Missed {
     AssumptionKey key;
     std::int64_t value = 0;

@@ -25,8 +25,8 @@ Result<Sizes> numbers(const Shape& shape) {
 
 std::int64_t modulo(std::int64_t a, std::int64_t n) { return (a % n + n) % n; }
 
-/// The position that index `i` into an axis of `size` elements reads; kFill for the fill value, nullopt when it is
-/// invalid.
+/// Returns the position that index `i` into an axis of `size` elements reads: kFill for the fill value, nullopt if the
+/// index is invalid.
 std::optional<std::int64_t> at_edge(Edge edge, std::int64_t i, std::int64_t size) {
   if (i >= 0 && i < size) return i;
   if (edge == Edge::fill) return kFill;
@@ -57,7 +57,7 @@ Status add_axis(Table& table, const ViewMap::AxisMap& map, std::int64_t size, st
   return {};
 }
 
-/// One table per output axis, and one with a single entry for constant indices.
+/// Returns one table per output axis, and one with a single entry for constant indices.
 Result<std::vector<Table>> offset_tables(const ViewMap& map, const Sizes& sizes, const Tensor& from) {
   std::vector<Table> tables;
   for (const std::int64_t size : sizes) tables.emplace_back(static_cast<std::size_t>(size));
@@ -73,7 +73,7 @@ Result<std::vector<Table>> offset_tables(const ViewMap& map, const Sizes& sizes,
   return tables;
 }
 
-/// The fill value as a tensor of one element.
+/// Returns the fill value as a tensor of one element.
 Result<Tensor> fill_value(const ViewMap& map, std::span<const Tensor> inputs, Elem elem) {
   const auto k = static_cast<std::size_t>(map.fill);
   if (map.fill >= 0 && k < inputs.size() && inputs[k].defined()) {

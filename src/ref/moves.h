@@ -9,32 +9,32 @@
 #include "ir/op/space.h"
 #include "tensor/tensor.h"
 
-// Moves of elements of any type.
+// Operations that move elements of any type.
 namespace frazil::ref {
 
-/// The value of a constant expression; an internal error for another.
+/// Returns the value of a constant expression; Code::internal for any other.
 Result<std::int64_t> number(Dim d);
 
-/// The tensor when it is contiguous and aligned, else a copy.
+/// Returns the tensor if it is contiguous and aligned, otherwise a copy.
 Result<Tensor> ready(const Tensor& tensor);
 /// Copies elements [from, from + count) of `src` to [to, to + count) of `dst`; both are contiguous and of one type.
 void copy_elements(const Tensor& src, std::int64_t from, Tensor& dst, std::int64_t to, std::int64_t count);
 
-/// Applies the map to contiguous inputs; an absent input is undefined. Precondition: dims are constant, else
-/// Code::internal.
+/// Applies the map to contiguous inputs. An absent input is an undefined tensor. Returns Code::internal if a dim is not
+/// constant.
 Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs);
 
-/// Slice number `at` of one axis, with the axis removed. A negative axis counts from the end; with `reversed`, so does
-/// `at`.
+/// Returns slice number `at` along one axis, with the axis removed. A negative axis counts from the end; with
+/// `reversed`, so does `at`.
 Result<Tensor> slice(const Tensor& tensor, std::int64_t axis, std::int64_t at, bool reversed);
 
-/// Collects a scan output, one tensor per iteration. The list counts against the memory limit.
+/// A list that collects a scan output, one tensor per iteration. The list counts against the memory limit.
 class Gathered {
  public:
   bool empty() const { return parts_.empty(); }
-  /// Code::bad_input when the extents differ from the previous part's.
+  /// Adds a part. Returns Code::bad_input if its extents differ from those of the first part.
   Status add(const Tensor& part);
-  /// The parts stacked along a new axis of the result. Precondition: there is at least one.
+  /// Returns the parts stacked along a new axis of the result. Precondition: there is at least one part.
   Result<Tensor> stack(std::int64_t axis, bool reversed) const;
 
  private:

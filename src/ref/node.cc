@@ -18,15 +18,15 @@ namespace {
 using Inputs = std::span<const std::optional<Datum>>;
 using Outputs = std::vector<Datum>;
 
-/// Whether a tensor of these extents may be of the type, as far as its constant extents tell. Dim::kMax stands for all
-/// that are as large.
+/// Returns whether a tensor of these extents may have the type. Compares constant extents only; Dim::kMax stands for
+/// all larger extents.
 bool agrees(const Type& type, std::span<const std::int64_t> sizes) {
   if (!type.is_tensor() || !type.ranked) return true;
   return std::ranges::equal(type.shape, sizes,
                             [](Dim d, std::int64_t n) { return !d.is_const() || d.value() == std::min(n, Dim::kMax); });
 }
 
-/// Memory and arguments of an Opaque operator.
+/// The memory and the arguments of an Opaque operator.
 class RefCall : public OpaqueCall {
  public:
   RefCall(const Graph& graph, const Node& node, Inputs inputs) : graph_(graph), node_(node), given_(inputs) {
@@ -75,7 +75,7 @@ class RefCall : public OpaqueCall {
   Buffer scratch_;
 };
 
-/// A copy of the type for another graph: constant extents are kept, others become symbols.
+/// Returns a copy of the type for another graph. Constant extents are kept; others become symbols.
 Type foreign_type(const Type& type, Builder& builder, int& symbols) {
   Type copy = type;
   for (Dim& d : copy.shape) {
@@ -85,7 +85,7 @@ Type foreign_type(const Type& type, Builder& builder, int& symbols) {
   return copy;
 }
 
-/// One node in its own graph whose tensors are constants, so that type rules see numbers.
+/// One node in its own graph. Its tensors are constants, so that type rules see numbers.
 class Single {
  public:
   Single(const Graph& from, NodeId id, Inputs inputs) : from_(from), source_(from.node(id)) {
@@ -150,7 +150,7 @@ class Single {
     return {};
   }
 
-  /// The operands present, in order, as the scalar program's loads number them.
+  /// Returns the operands that are present, in the order in which the scalar program's loads number them.
   std::vector<Tensor> tensors() const {
     std::vector<Tensor> given;
     for (const auto& datum : inputs_) {
@@ -268,7 +268,8 @@ class Single {
   std::vector<Datum> params_;
 };
 
-/// Adds the user's name of the node. A type rule that accepted the graph can refuse only the inputs here.
+/// Adds the user's name of the node to a fault. The type rule has accepted the graph, so a fault of the rule is one of
+/// the inputs here.
 std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
   const Node& node = graph.node(id);
   const std::string context = graph.describe(id) + ": ", alone = fmt::format("node #0 ({}): ", node.op->name);

@@ -10,7 +10,7 @@
 
 namespace frazil::ref {
 
-/// Implements run_node of ref.h; the current thread's ExecutionLimits must be `execution_limits`.
+/// Implements run_node() of ref.h. `execution_limits` must be the current thread's ExecutionLimits.
 Result<std::vector<Datum>> run_one(const Graph& graph, NodeId node, std::span<const std::optional<Datum>> inputs,
                                    ExecutionLimits& execution_limits);
 

@@ -5,7 +5,7 @@
 namespace frazil::ref {
 namespace {
 
-/// The stride of an operand per output axis, in bytes.
+/// Returns the strides of an operand per output axis, in bytes.
 Sizes byte_steps(const Tensor& operand, std::span<const std::int64_t> sizes) {
   Sizes steps(sizes.size(), 0);
   const Sizes strides = contiguous_strides(operand.sizes());

@@ -7,7 +7,7 @@
 
 namespace frazil::ref {
 
-/// Computes `out` by an Elementwise form's plain body, which must exist; contiguous operands are read with
+/// Computes `out` by the plain body of an Elementwise form, which must exist. Reads contiguous operands with
 /// broadcasting.
 Status run_plain(const Elementwise& form, std::span<const Tensor> operands, const void* attrs, Tensor& out);
 

@@ -9,7 +9,7 @@
 namespace frazil::ref {
 namespace {
 
-/// An affine index in numbers, over the loops in execution order.
+/// An affine index with constant factors, over the loops in execution order.
 struct Line {
   std::int64_t base = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> terms;  // (loop, factor)
@@ -51,7 +51,7 @@ void clip(Interval& run, std::int64_t at, std::int64_t slope, std::int64_t size)
 
 struct Read {
   const Tensor* tensor;
-  std::byte* reg;  // null: only tests whether a point contributes
+  std::byte* reg;  // null: the read only decides whether a point contributes
   std::vector<Line> axes;
   Line place;
   std::int64_t now = 0;

@@ -20,21 +20,21 @@ struct Batch {
   const std::int64_t* report = nullptr;  ///< Space::report of each point
 };
 
-/// One operand of the scalar program; `data` is contiguous. `reads` is empty for a scalar.
+/// One operand of the scalar program. `data` is contiguous; `reads` is empty for a scalar.
 struct Operand {
   Tensor data;
   std::vector<Ix> reads;
 };
 
-/// The space of an Elementwise node: one parallel axis per output axis, operands read with broadcasting.
+/// Returns the space of an Elementwise node: one parallel axis per output axis. Operands are read with broadcasting.
 Space broadcast_space(std::span<const std::int64_t> sizes);
 std::vector<Ix> broadcast_reads(std::span<const std::int64_t> operand, std::span<const std::int64_t> sizes);
-/// Extents of the outputs.
+/// Returns the extents of the outputs.
 Result<Sizes> output_sizes(const Space& space);
 
-/// Evaluates the scalar program at each point of the space whose reads are inside the operands, and passes on the
-/// values in batches: parallel axes outside, reduced axes inside, each in the order in which they were added.
-/// Precondition: all dims are constant, else Code::internal.
+/// Evaluates the scalar program at each point of the space whose reads are inside the operands. Passes the values to
+/// `sink` in batches. Parallel axes are the outer loops, reduced axes the inner ones, each in the order in which they
+/// were added. Returns Code::internal if a dim is not constant.
 Status for_points(const Space& space, std::span<const Operand> operands, TapeRun& tape,
                   const std::function<void(const Batch&)>& sink);
 

@@ -14,7 +14,7 @@ namespace frazil {
 
 namespace {
 
-/// The current thread's ExecutionLimits; makes default limits current when there are none.
+/// The current thread's ExecutionLimits. Makes default limits current if there are none.
 class Here {
  public:
   Here() : execution_limits_(ExecutionLimits::current()) {
@@ -30,14 +30,15 @@ class Here {
   std::optional<LimitsScope> scope_;
 };
 
-/// An interrupted kernel may leave invalid data, so its errors are ignored.
+/// Returns the reason of a stop instead of the result. An interrupted kernel may leave invalid data, so its errors are
+/// ignored.
 template <class T>
 Result<T> unless_stopped(Result<T> result, ExecutionLimits& execution_limits) {
   if (execution_limits.stopping()) return execution_limits.reason();
   return result;
 }
 
-/// One run of a graph whose types hold for it, or what they should have assumed.
+/// The outcome of one run of a graph: its results, or the assumption that did not hold.
 struct Attempt {
   Result<std::vector<Datum>> results;
   std::optional<ref::Machine::Missed> missed;
@@ -52,8 +53,8 @@ Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimi
   return {std::move(results), machine.missed()};
 }
 
-/// Looks for what types should assume, where no types hold for all runs; `why` is the fault. The listener sees
-/// the last run alone.
+/// Searches for assumptions that hold for these inputs; needed if no types of the graph hold for all runs. Returns
+/// `why` if it finds none. The listener sees only the last run.
 Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits,
                                           ValueListener* listener, const Fault& why) {
   constexpr int kMostAttempts = 64;

@@ -9,21 +9,21 @@
 
 namespace frazil {
 
-/// Receives the values of a run, each as soon as it is computed.
+/// A listener that receives each value of a run as soon as it is computed.
 class ValueListener {
  public:
   virtual ~ValueListener() = default;
-  /// Called first: the graph that runs. Its values are reported, except constants.
+  /// Called first, with the graph that runs. Its values are reported, except constants.
   virtual void begin(const Graph& graph) = 0;
-  /// `iterations`: numbers of the loops around v, from 0 on, outermost first.
+  /// Called for each value. `iterations` are the iteration numbers of the loops around v, from 0 on, outermost first.
   virtual void defined(Value v, const Datum& value, std::span<const std::int64_t> iterations) = 0;
 };
 
-/// Runs the graph on the reference executor: slow and simple; tests compare the other executors with it. Inputs are in
-/// graph order; an empty Datum, an undefined tensor or a missing last one selects the input's default. Code::bad_input
-/// names an input that does not fit its type; a named symbol must have the same extent everywhere. Each result is
-/// checked against its inferred type and known value; a difference is Code::internal. Limited by the current thread's
-/// ExecutionLimits, or else by the default Limits; steps are nodes and iterations. `listener` may be null.
+/// Runs the graph on the reference executor. It is slow and simple; tests compare the other executors with it. Inputs
+/// are in graph order; an empty Datum, an undefined tensor or a missing trailing input selects the input's default.
+/// Code::bad_input names an input that does not fit its type. A named symbol must have the same extent everywhere. Each
+/// result is checked against its inferred type and known value; a difference is Code::internal. The current thread's
+/// ExecutionLimits apply, or else the default Limits. Steps are nodes and iterations. `listener` may be null.
 Result<std::vector<Datum>> run_reference(const Graph& graph, std::span<const Datum> inputs,
                                          ValueListener* listener = nullptr);
 

@@ -137,9 +137,9 @@ RealFn real_function(ScalarOp op) {
   }
 }
 
-// ---- one instruction on a batch; false when it is not defined for the type ----
+// ---- one instruction on a batch; false if it is not defined for the type ----
 
-/// Registers of one instruction.
+/// The registers of one instruction.
 struct Slots {
   std::byte* r;
   const std::byte *a, *b, *c;

@@ -11,13 +11,13 @@
 #include "ir/op/scalar.h"
 
 // Scalar programs on batches of points. A register holds one value per point in a compute type: bool, integers, float,
-// double, complex; for strings, pointers.
+// double, complex. For strings it holds pointers.
 namespace frazil::ref {
 
 inline constexpr std::size_t kBatch = 256;
 using Text = const std::string*;
 
-/// Calls f.operator()<T>() with the register type of a compute type; returns false for small floats and sub-byte
+/// Calls f.operator()<T>() with the register type of a compute type. Returns false for small floats and sub-byte
 /// integers.
 template <class F>
 bool with_register_type(Elem elem, F&& f) {
@@ -44,13 +44,13 @@ bool with_register_type(Elem elem, F&& f) {
 /// `at`.
 void load_elements(Elem elem, const std::byte* data, std::int64_t offset, std::int64_t step, std::size_t n,
                    std::byte* reg, std::size_t at);
-/// Writes `n` register values of compute_elem(elem) to elements [offset, offset + n). Small floats round to nearest
-/// even and do not saturate (the body of Cast clamps if needed); sub-byte integers wrap.
+/// Writes `n` register values of compute_elem(elem) to elements [offset, offset + n). Small floats are rounded to
+/// nearest even and not saturated (the body of Cast clamps if needed). Sub-byte integers wrap.
 void store_elements(Elem elem, std::byte* data, std::int64_t offset, const std::byte* reg, std::size_t n);
-/// Casts between compute types; returns false when there is no such cast.
+/// Casts between compute types. Returns false if the cast is not defined.
 bool cast_elements(Elem from, Elem to, const std::byte* in, std::byte* out, std::size_t n);
 
-/// The larger (smaller) of a and b; NaN if either is NaN.
+/// Return the larger (smaller) of a and b; NaN if either is NaN.
 template <class T>
 T larger(T a, T b) {
   return a != a || a > b ? a : b;
@@ -63,10 +63,10 @@ T smaller(T a, T b) {
 /// A scalar program and its registers.
 class TapeRun {
  public:
-  /// Code::unsupported when an instruction is not defined for its type.
+  /// Returns Code::unsupported if an instruction is not defined for its type.
   static Result<TapeRun> make(ScalarTape tape);
 
-  /// The register of operand k; null when the program does not read it.
+  /// Returns the register of operand k; null if the program does not read it.
   std::byte* operand(std::size_t k);
   /// Computes the first n <= kBatch points.
   void run(std::size_t n);

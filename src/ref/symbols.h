@@ -11,7 +11,7 @@
 
 namespace frazil::ref {
 
-/// The values of a graph's symbols during a run; each is read from its source value as soon as that is computed. A loop
+/// The values of a graph's symbols during a run. Each is read from its source value as soon as that is computed. A loop
 /// rebinds the symbols of its body in every iteration.
 class SymbolTable {
  public:
@@ -24,7 +24,7 @@ class SymbolTable {
     nothing,  ///< x / 0 has no value
     zero,     ///< x / 0 is 0, as in plans: constraints report where that is wrong
   };
-  /// nullopt when a symbol is unknown or the expression has no value.
+  /// Returns nullopt if a symbol is unknown or the expression has no value.
   std::optional<std::int64_t> eval(Dim d, ByZero quotient = ByZero::nothing);
 
  private:
@@ -48,14 +48,14 @@ class SymbolTable {
   std::unordered_map<std::uint64_t, Code> codes_;  // by Dim::bits
 };
 
-/// "f32[2,3]", "a sequence of 3", "an empty optional".
+/// Returns text such as "f32[2,3]", "a sequence of 3" or "an empty optional".
 std::string describe(const Datum& datum);
-/// How the datum differs from the inferred type or known value of v; nullopt when it fits. Symbols with source v must
-/// have been learned.
+/// Returns how the datum differs from the inferred type or known value of v; nullopt if it fits. Call learn() for v
+/// first.
 std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum);
-/// Whether the datum has the type's kind, element types and rank; extents are not compared.
+/// Returns whether the datum has the type's kind, element types and rank. Does not compare extents.
 bool has_kind(const Type& type, const Datum& datum);
-/// has_kind, and all constant extents agree, including those of items.
+/// Returns whether has_kind() holds and all constant extents agree, including those of items.
 bool fits(const Type& type, const Datum& datum);
 
 }  // namespace frazil::ref

@@ -15,7 +15,7 @@ namespace {
 
 using Finding = std::optional<std::string>;
 
-/// Counts the differences between two tensors of one type, in row-major order.
+/// The differences between two tensors of one type, counted in row-major order.
 struct Tally {
   std::int64_t count = 0;
   std::int64_t first = 0;

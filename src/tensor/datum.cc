@@ -15,13 +15,13 @@ void destroy(void* what) noexcept {
   delete static_cast<T*>(what);
 }
 
-/// Frees items until the run has to stop.
+/// Frees items until the run must stop.
 template <class T>
 void shrink(std::vector<T>& items) noexcept {
   for (PollThrottle throttle; !items.empty() && !throttle.stop(64);) items.pop_back();
 }
 
-/// A shared_ptr whose last owner may leave the items to be freed later.
+/// Makes a shared_ptr whose last owner may leave the items to another thread to be freed.
 template <class T>
 std::shared_ptr<const T> shared(T value) {
   const auto release = [](T* held) noexcept {

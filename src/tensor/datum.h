@@ -12,12 +12,12 @@ namespace frazil {
 
 class Datum;
 
-/// A sequence value: shared, immutable once shared.
+/// A sequence value. Immutable once it is shared.
 struct Sequence {
   std::vector<Datum> items;
   mutable MemoryCharge charge{};  ///< for the items themselves; tensors are charged separately
 };
-/// A map value: keys are strings or integers, in insertion order.
+/// A map value. Keys are strings or integers, in insertion order.
 struct MapValue {
   std::vector<std::pair<Tensor, Datum>> items;
   mutable MemoryCharge charge{};  ///< for the entries themselves, as in Sequence
@@ -44,12 +44,13 @@ class Datum {
   std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const MapValue>> v_;
 };
 
-/// Makes a sequence that counts against the current thread's ExecutionLimits; Code::limit when its items would exceed
-/// the memory limit.
+/// Makes a sequence that counts against the current thread's ExecutionLimits. Returns Code::limit if its items would
+/// exceed the memory limit.
 Result<Datum> make_sequence(std::vector<Datum> items);
-/// Destroys items that will not become a sequence; many of them are destroyed on another thread.
+/// Destroys items that will not become a sequence. If the run is stopping, many of them are destroyed on another
+/// thread.
 void free_items(std::vector<Datum> items) noexcept;
-/// As make_sequence, for a map.
+/// Same as make_sequence(), for a map.
 Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items);
 
 }  // namespace frazil

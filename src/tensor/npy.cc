@@ -24,7 +24,7 @@ struct Header {
   Sizes shape;
 };
 
-/// Parses the Python dict literal of an .npy header.
+/// A parser of the Python dict literal in an .npy header.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -217,8 +217,8 @@ Result<Tensor> from_fortran(const Tensor& tensor, Sizes sizes) {
   return Tensor(tensor.elem(), std::move(sizes), std::move(strides), tensor.buffer(), 0).packed();
 }
 
-/// Without elements, extents are checked against the widest element type, so that the tensor can be written as another
-/// type.
+/// Returns the number of bytes of the array's data; an error if fewer are available. If the array has no elements,
+/// checks extents against the widest element type, so that the tensor can be written as another type.
 Result<std::size_t> data_bytes(const Dtype& type, const Sizes& shape, std::size_t available) {
   constexpr std::size_t kWidest = 16;
   const bool empty = std::ranges::find(shape, 0) != shape.end();

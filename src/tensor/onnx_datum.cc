@@ -10,7 +10,7 @@ namespace {
 using proto::Reader;
 using proto::Wire;
 
-/// Decodes nested messages; every member throws protozero's exceptions on malformed bytes.
+/// A decoder of nested messages. Every member throws protozero's exceptions on malformed bytes.
 class DatumReader {
  public:
   explicit DatumReader(std::shared_ptr<const void> keep_alive) : keep_alive_(std::move(keep_alive)) {}
@@ -40,7 +40,7 @@ class DatumReader {
     }
   }
 
-  /// Reads the value of a SequenceProto or OptionalProto; their field numbers are the same.
+  /// Reads the value of a SequenceProto or OptionalProto, which have the same field numbers.
   Result<Datum> content(Reader& reader) {
     FRAZIL_CHECK(proto::expect_wire(reader, Wire::length_delimited));
     FRAZIL_TRY(const ProtoKind kind, content_kind(reader.tag()));

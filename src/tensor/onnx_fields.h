@@ -17,7 +17,7 @@ namespace frazil::proto {
 using Tag = protozero::pbf_tag_type;
 using Wire = protozero::pbf_wire_type;
 
-/// The number of levels to which sequences and optionals may nest.
+/// The most levels to which sequences and optionals may nest.
 inline constexpr int kMaxDepth = 64;
 
 /// Field numbers of onnx.proto.
@@ -56,15 +56,15 @@ enum OptionalField : Tag {
 };
 enum MapField : Tag { kMapName = 1, kKeyType = 2, kKeys = 3, kStringKeys = 4, kMapContent = 5 };
 
-/// Iterates over the fields of a message. Replaces protozero's reader, which takes lengths modulo 2^32; handles
-/// messages of any size. Throws protozero::exception on malformed bytes.
+/// An iterator over the fields of a message. It replaces protozero's reader, which takes lengths modulo 2^32, and
+/// handles messages of any size. Throws protozero::exception on malformed bytes.
 class Reader {
  public:
   Reader() = default;
   explicit Reader(std::span<const std::byte> bytes)
       : at_(reinterpret_cast<const char*>(bytes.data())), end_(at_ + bytes.size()) {}
 
-  /// Advances to the next field; the current one must have been read or skipped.
+  /// Advances to the next field. The current one must have been read or skipped.
   bool next();
   /// Advances to the next field with this tag, skipping others.
   bool next(Tag tag);
@@ -72,12 +72,12 @@ class Reader {
   Wire wire() const { return wire_; }
 
   std::uint64_t varint() { return protozero::decode_varint(&at_, end_); }
-  std::string_view text();  ///< of a length-delimited field
+  std::string_view text();  ///< text of a length-delimited field
   std::span<const std::byte> bytes() {
     const std::string_view t = text();
     return {reinterpret_cast<const std::byte*>(t.data()), t.size()};
   }
-  /// A fixed-size value as little-endian bytes.
+  /// Returns a fixed-size value as little-endian bytes.
   std::span<const std::byte> fixed(std::size_t width);
   void skip();
 
@@ -93,10 +93,10 @@ inline std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A name from a file, escaped and shortened for a one-line message.
+/// Returns a name from a file, escaped and shortened for a one-line message.
 std::string shown(std::string_view name);
 
-/// Code::bad_model when the current field has another wire type.
+/// Returns Code::bad_model if the current field has another wire type.
 Status expect_wire(const Reader& reader, Wire type);
 
 /// Calls fn(std::uint64_t) for each value of the current field of varints, packed or not.

@@ -36,7 +36,7 @@ constexpr bool kLittle = std::endian::native == std::endian::little;
 
 bool is_sub_byte(Elem elem) { return bit_width(elem) < 8; }
 
-/// TensorProto.DataLocation.
+/// Values of TensorProto.DataLocation.
 constexpr std::int64_t kInMessage = 0;
 constexpr std::int64_t kInFile = 1;
 
@@ -60,7 +60,7 @@ Status number_of(std::string_view key, std::string_view text, std::uint64_t& out
   return fail(Code::bad_model, "external data: '{}' is not a number: '{}'", key, proto::shown(text));
 }
 
-/// Unknown keys are annotations of the program that wrote the file and are ignored.
+/// Stores one entry of external data. Unknown keys are annotations of the program that wrote the file and are ignored.
 Status keep_external(std::string_view key, std::string_view value, Parts& parts) {
   const auto once = [&](bool& has) -> Status {
     if (has) return fail(Code::bad_model, "external data: '{}' is given twice", key);
@@ -152,7 +152,7 @@ Status scan(std::span<const std::byte> bytes, Parts& parts) {
   return {};
 }
 
-/// Runs `body`, which reads fields of a TensorProto, and prefixes its faults with the tensor's name.
+/// Runs `body`, which reads fields of a TensorProto. Prefixes its faults with the tensor's name.
 template <class Body>
 auto guarded(Parts& parts, Body body) -> decltype(body()) {
   std::optional<Fault> fault;
@@ -169,7 +169,7 @@ auto guarded(Parts& parts, Body body) -> decltype(body()) {
   return within(context, std::move(*fault));
 }
 
-/// Bytes of the tensor's raw_data, in which sub-byte types are packed.
+/// Returns the bytes of the tensor's raw_data, in which sub-byte types are packed.
 std::size_t stored_bytes(Elem elem, std::size_t count) {
   return is_sub_byte(elem) ? (count * static_cast<std::size_t>(bit_width(elem)) + 7) / 8 : count * byte_size(elem);
 }
@@ -245,7 +245,7 @@ Result<Tensor> from_external(Parts& parts, const ExternalLoader* loader) {
   return from_raw(parts, data.bytes, std::move(data.keep_alive));
 }
 
-/// The field that stores typed data of an element type.
+/// Returns the field that stores typed data of an element type.
 proto::TensorField typed_field(Elem elem) {
   switch (elem) {
     case Elem::f32:
@@ -260,7 +260,7 @@ proto::TensorField typed_field(Elem elem) {
   }
 }
 
-/// Converts integers of one field to elements of `width` bytes; a value may be signed or unsigned.
+/// A converter of one field's integers to elements of `width` bytes. A value may be signed or unsigned.
 class IntegerSink {
  public:
   IntegerSink(std::byte* out, std::size_t width) : out_(out), width_(width) {}
@@ -278,7 +278,7 @@ class IntegerSink {
     }
     out_ += width_;
   }
-  /// The first value that does not fit.
+  /// Returns the first value that does not fit.
   std::optional<std::int64_t> bad() const { return bad_; }
 
  private:

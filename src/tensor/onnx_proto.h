@@ -14,7 +14,7 @@
 
 namespace frazil {
 
-/// ONNX's TensorProto.DataType numbers; nullopt for 0 (undefined) and unknown ones.
+/// Returns the element type of a TensorProto.DataType number; nullopt for 0 (undefined) and unknown numbers.
 std::optional<Elem> elem_from_onnx(std::int64_t data_type);
 int onnx_data_type(Elem elem);
 
@@ -29,7 +29,7 @@ struct ExternalBytes {
   std::span<const std::byte> bytes;  ///< exactly ExternalRef::length
   std::shared_ptr<const void> keep_alive;
 };
-/// Resolves external data and decides which files may be read.
+/// A function that resolves external data and decides which files may be read.
 using ExternalLoader = std::function<Result<ExternalBytes>(const ExternalRef&)>;
 
 /// The header of a TensorProto: everything but its data. `name` points into the given bytes.
@@ -41,26 +41,24 @@ struct TensorHeader {
 };
 Result<TensorHeader> tensor_header(std::span<const std::byte> bytes);
 
-/// Decodes an ONNX TensorProto of any data type, from raw, typed (packed or not) or external data. Sub-byte types are
-/// unpacked to one byte per element; bools are normalised to 0 and 1. Code::bad_model, naming the tensor, for malformed
-/// messages. The memory used is bounded by the message's size.
+/// Decodes an ONNX TensorProto of any data type, from raw, typed (packed or not) or external data. Unpacks sub-byte
+/// types to one byte per element and normalises bools to 0 and 1. Returns Code::bad_model, naming the tensor, for
+/// malformed messages. The memory used is bounded by the message's size.
 ///
-/// With `keep_alive`, raw and external data are borrowed in place where the element type is stored as in memory: not
-/// string, bool or sub-byte. protobuf does not align data: on x86-64 and AArch64, data of at least kBorrowUnaligned
-/// bytes
-/// are borrowed even when they are not aligned for their element type. Tensor::aligned() may then be false, and readers
-/// must use unaligned loads. Smaller unaligned data are copied, and all of them where FRAZIL_COPY_UNALIGNED is defined
-/// or
-/// a sanitizer is active.
+/// With `keep_alive`, raw and external data are borrowed in place if the element type is stored as in memory: not
+/// string, bool or sub-byte. protobuf does not align data. On x86-64 and AArch64, data of at least kBorrowUnaligned
+/// bytes are borrowed even if they are not aligned for their element type. Tensor::aligned() may then be false, and
+/// readers must use unaligned loads. Smaller unaligned data are copied. All unaligned data are copied if
+/// FRAZIL_COPY_UNALIGNED is defined, as in builds with sanitizers.
 Result<Tensor> tensor_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr,
                                  const ExternalLoader* external = nullptr);
 inline constexpr std::size_t kBorrowUnaligned = 4096;
 
-/// The message type in a file; the bytes do not identify it.
+/// The message type of a file. The bytes do not identify it.
 enum class ProtoKind : std::uint8_t { tensor, sequence, optional, map };
 
-/// Decode SequenceProto, OptionalProto (an empty one gives an empty Datum, others their value) and MapProto. Data are
-/// borrowed as in tensor_from_proto. Code::unsupported for sparse tensors.
+/// Decode SequenceProto, OptionalProto and MapProto. An empty OptionalProto gives an empty Datum, others give their
+/// value. Data are borrowed as in tensor_from_proto(). Sparse tensors give Code::unsupported.
 Result<Datum> sequence_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr);
 Result<Datum> optional_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr);
 Result<Datum> map_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr);
@@ -70,7 +68,7 @@ Result<Datum> datum_from_proto(ProtoKind kind, std::span<const std::byte> bytes,
 /// Reads a file with one such message, as in ONNX test data. Errors name the file.
 Result<Datum> read_pb(const std::string& path, ProtoKind kind);
 
-/// Encode as raw_data, or string_data for strings. The items of a sequence must be of one kind.
+/// Encode as raw_data, or as string_data for strings. The items of a sequence must be of one kind.
 Result<std::string> tensor_to_proto(const Tensor& tensor, std::string_view name = {});
 Result<std::string> sequence_to_proto(const Sequence& sequence, std::string_view name = {});
 Result<std::string> datum_to_proto(ProtoKind kind, const Datum& datum, std::string_view name = {});

@@ -43,7 +43,8 @@ ProtoKind kind_of(const Datum& datum) {
   return datum.is_map() ? ProtoKind::map : ProtoKind::optional;
 }
 
-/// SequenceProto.DataType and OptionalProto.DataType use the same numbers; the value's field number is 2 higher.
+/// Returns the number of a kind in SequenceProto.DataType and OptionalProto.DataType. The value's field number is 2
+/// higher.
 int content_type(ProtoKind kind) {
   switch (kind) {
     case ProtoKind::tensor: return 1;

@@ -167,7 +167,7 @@ void Tensor::charge_text() const {
   std::size_t bytes = 0;
   PollThrottle throttle;
   for (const std::string& text : as<std::string>()) {
-    if (throttle.stop(4)) break;  // callers print the first differences only
+    if (throttle.stop(4)) break;  // the run has stopped
     bytes += text.size();
   }
   buffer_.charge(bytes);

@@ -21,19 +21,20 @@ namespace frazil {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Product of the extents. The caller guarantees that it fits (Tensor::make checks).
+/// Returns the product of the extents. Precondition: it fits (Tensor::make() checks that).
 std::int64_t element_count(std::span<const std::int64_t> sizes);
-/// The size in bytes, checked: Code::bad_input for a negative extent, Code::limit when it exceeds `max_bytes`. A tensor
-/// without elements has 0 bytes, but the product of its non-zero extents must fit, as in NumPy: offsets and loops may
-/// use it.
+/// Returns the size in bytes. Returns Code::bad_input for a negative extent, and Code::limit if the size exceeds
+/// `max_bytes`. A tensor without elements has 0 bytes. The product of its non-zero extents must still fit, as in NumPy,
+/// because offsets and loops may use it.
 Result<std::size_t> byte_count(Elem elem, std::span<const std::int64_t> sizes,
                                std::size_t max_bytes = std::size_t{1} << 47);
-/// Row-major strides in elements; an extent of 0 counts as 1.
+/// Returns row-major strides in elements. An extent of 0 is taken as 1.
 Sizes contiguous_strides(std::span<const std::int64_t> sizes);
-/// "f32[2,3]".
+/// Returns text such as "f32[2,3]".
 std::string type_str(Elem elem, std::span<const std::int64_t> sizes);
 
-/// Maps a C++ type to its Elem: bool, integers, Half, BFloat16, float, double, std::complex of both, std::string.
+/// Maps a C++ type to its Elem: bool, integers, Half, BFloat16, float, double, std::complex of float and double,
+/// std::string.
 template <class T>
 constexpr Elem elem_of();
 
@@ -42,18 +43,19 @@ constexpr Elem elem_of();
 class Tensor {
  public:
   Tensor() = default;
-  /// An uninitialised contiguous tensor; strings are empty.
+  /// Makes an uninitialised contiguous tensor. Strings are empty.
   static Result<Tensor> make(Elem elem, Sizes sizes);
-  /// A view: `offset` and strides in elements. The caller guarantees that the view lies inside the buffer.
+  /// Makes a view. `strides` are in elements. The view must lie inside the buffer.
   Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes);
-  /// Charges the text of a new string tensor, filled through assign_text, to the limit that its buffer counts against.
-  /// No effect on other tensors and on shared ones.
+  /// Charges the text of a new string tensor, filled through assign_text(), to the limit that its buffer counts
+  /// against. No effect on other tensors and on shared ones.
   void charge_text() const;
-  /// A contiguous tensor over given bytes; Code::bad_input when the buffer is too small.
+  /// Makes a contiguous tensor over given bytes. Returns Code::bad_input if the buffer is too small.
   static Result<Tensor> over(Elem elem, Sizes sizes, Buffer buffer, std::size_t offset_bytes = 0);
-  /// As make(), for internal constants that count against no limit. Throws std::bad_alloc.
+  /// Same as make(), for internal constants that count against no limit. Throws std::bad_alloc or std::length_error.
   static Tensor make_or_throw(Elem elem, Sizes sizes);
-  /// From values, for tests and small constants; memory as in make_or_throw(). Throws when their count does not match.
+  /// Makes a tensor from values, for tests and small constants. Memory as in make_or_throw(). Throws if the count of
+  /// values does not match.
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
   template <class T>
@@ -69,15 +71,17 @@ class Tensor {
   std::int64_t count() const { return element_count(sizes_); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem_); }
   bool contiguous() const;
-  /// Whether data() is aligned for elem(). False only for tensors borrowed from a file (see tensor_from_proto).
+  /// Returns whether data() is aligned for elem(). False only for tensors borrowed from a file (see
+  /// tensor_from_proto()).
   bool aligned() const;
   const Buffer& buffer() const { return buffer_; }
 
   const std::byte* data() const { return buffer_.data() + offset_; }
   std::byte* mutable_data() { return buffer_.data() + offset_; }
 
-  /// Precondition (checked in debug): T matches elem() in kind of storage and the tensor is contiguous. Element types
-  /// without a C++ type are read as std::uint8_t (8-bit floats, f4e2m1, u4, u2) or std::int8_t (i4, i2).
+  /// Returns the elements. Precondition (checked in debug builds): T matches elem() in kind of storage and the tensor
+  /// is contiguous. Element types without a C++ type are read as std::uint8_t (8-bit floats, f4e2m1, u4, u2) or
+  /// std::int8_t (i4, i2).
   template <class T>
   std::span<const T> as() const {
     assert(stores<T>() && contiguous());
@@ -89,19 +93,19 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
   }
 
-  /// This tensor when it is contiguous, else a packed copy.
+  /// Returns this tensor if it is contiguous, otherwise a packed copy.
   Result<Tensor> packed() const;
-  /// The same elements with other extents (equal count, contiguous); shares the buffer.
+  /// Returns the same elements with other extents. Shares the buffer. Precondition: equal count, contiguous.
   Tensor reshaped(Sizes sizes) const;
-  /// "f32[2,3]".
+  /// Returns text such as "f32[2,3]".
   std::string type_str() const { return frazil::type_str(elem_, sizes_); }
-  /// One line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat when abbreviated: "[1, 2, 3, ... 9]".
+  /// Returns one line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat if abbreviated: "[1, 2, 3, ... 9]".
   std::string summary(std::size_t limit = 6) const;
-  /// Element i (row-major) converted to double or int64 from any numeric type. Complex numbers give their real part. To
-  /// integer, floats are truncated and saturated, NaN gives 0, u64 wraps. Strings give NaN and 0.
+  /// Returns element i (row-major) as double or int64, from any numeric type. Complex numbers give their real part. In
+  /// conversion to integer, floats are truncated and saturated, NaN gives 0, u64 wraps. Strings give NaN and 0.
   double number_at(std::int64_t i) const;
   std::int64_t integer_at(std::int64_t i) const;
-  /// Bit equality of type, sizes and elements (NaN equals itself).
+  /// Returns whether type, sizes and elements are bit-equal (NaN equals itself).
   bool identical(const Tensor& other) const;
 
  private:

@@ -22,7 +22,7 @@ Result<MemoryCharge> MemoryCharge::make(std::size_t bytes) {
   MemoryCharge charge;
   if (current_limits == nullptr) return charge;
   const auto& meter = current_limits->meter();
-  // Values queued to be freed still count: wait for them and try again.
+  // Values queued for release still count, so wait for them and try again.
   if (!meter->charge(bytes) && !(wait_until_freed() && meter->charge(bytes))) {
     return fail(Code::limit, "{} more bytes would exceed the memory limit of {} bytes; {} are in use", bytes,
                 meter->limit(), meter->used());

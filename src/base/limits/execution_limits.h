@@ -12,12 +12,12 @@
 
 namespace frazil {
 
-/// Bytes in use against a limit. Thread-safe.
+/// The bytes in use, and a limit for them. Thread-safe.
 class MemoryMeter {
  public:
-  /// False, and nothing is charged, when the limit would be passed.
+  /// Charges `bytes`. Returns false and charges nothing if the limit would be exceeded.
   bool charge(std::size_t bytes) noexcept;
-  /// Charges whatever the limit is.
+  /// Charges `bytes` regardless of the limit.
   void add(std::size_t bytes) noexcept { used_.fetch_add(bytes, std::memory_order_relaxed); }
   void release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
@@ -28,22 +28,22 @@ class MemoryMeter {
   std::atomic<std::size_t> used_{0}, limit_{SIZE_MAX};
 };
 
-/// Bytes charged to a meter for as long as this lives.
+/// Bytes charged to a meter for the lifetime of this object.
 class MemoryCharge {
  public:
   MemoryCharge() = default;
-  /// On the meter of the current thread's ExecutionLimits; without one nothing is charged. Code::limit, in the words "N
-  /// more bytes would pass ...", when the limit would be passed.
+  /// Charges the meter of the current thread's ExecutionLimits. Without one, charges nothing. Returns Code::limit, with
+  /// the message "N more bytes would exceed ...", if the limit would be exceeded.
   static Result<MemoryCharge> make(std::size_t bytes);
   MemoryCharge(MemoryCharge&& other) noexcept;
   MemoryCharge& operator=(MemoryCharge&& other) noexcept;
   ~MemoryCharge() { release(); }
 
-  /// Charges more; Code::limit as above.
+  /// Charges more bytes. Returns Code::limit as make() does.
   Status grow(std::size_t bytes);
-  /// Charges more, whether or not the limit allows it.
+  /// Charges more bytes regardless of the limit.
   void add(std::size_t bytes) noexcept;
-  /// Ends the charge; safe from any thread.
+  /// Ends the charge. Callable from any thread.
   void release() noexcept;
 
  private:
@@ -51,9 +51,9 @@ class MemoryCharge {
   std::atomic<std::size_t> bytes_{0};
 };
 
-/// Holds the runs of one session, or one load, to its limits. One run at a time; cancel() from any thread. All threads
-/// that work for the run may call stopping(), poll() and count_text() and charge the meter at once; the rest is for the
-/// session's own thread, which also tells the reason once the others are done.
+/// The limits of the runs of one session, or of one load. One run at a time; cancel() is callable from any thread. All
+/// threads that work for the run may concurrently call stopping(), poll() and count_text() and charge the meter. All
+/// else is for the session's own thread, which calls reason() after the other threads have finished.
 class ExecutionLimits {
  public:
   ExecutionLimits() : meter_(std::make_shared<MemoryMeter>()) {}
@@ -61,47 +61,47 @@ class ExecutionLimits {
   ExecutionLimits(const ExecutionLimits&) = delete;
   ExecutionLimits& operator=(const ExecutionLimits&) = delete;
 
-  /// A run begins: steps and time count from here, an earlier cancel() is forgotten. One that begins inside of another,
-  /// on a thread that is held to that one's limits, also stops when that one has to.
+  /// Begins a run. Steps and time count from here, and earlier calls of cancel() are forgotten. A run that begins
+  /// inside another one, on a thread under that one's limits, also stops when the other must stop.
   void begin(const Limits& limits);
   /// Makes the run in progress stop.
   void cancel() noexcept { stop_.store(Stop::cancelled, std::memory_order_relaxed); }
 
-  /// Whether the run has to stop, as far as is known.
+  /// Returns whether the run must stop, without checking the clock.
   bool stopping() const noexcept { return stop_.load(std::memory_order_relaxed) != Stop::none; }
-  /// The same after a look at the clock.
+  /// Same, but checks the clock first.
   bool poll() noexcept;
-  /// Counts text that a string of a tensor under construction is going to hold. False: the memory limit would be
-  /// passed, the string stays empty and the run stops.
+  /// Counts text that a string of a tensor under construction will hold. Returns false and stops the run if the memory
+  /// limit would be exceeded; the string then stays empty.
   bool count_text(std::size_t bytes) noexcept;
-  /// The tensors under construction are done, and what they hold is charged to the meter.
+  /// Resets the counted text: the tensors under construction are complete, and their text is charged to the meter.
   void text_charged() noexcept { text_.store(0, std::memory_order_relaxed); }
-  /// Why the run has to stop: Code::cancelled, or Code::limit. The first cause that any thread met counts, but cancel()
-  /// always does.
+  /// Returns why the run must stop: Code::cancelled or Code::limit. The first cause that any thread met is kept, but
+  /// cancel() overrides it.
   std::unexpected<Fault> reason() const;
-  /// Takes one step.
+  /// Uses up one step. Returns the fault if the run must stop.
   Status spend();
 
-  /// The number of a stream of random numbers that nothing before has drawn from.
+  /// Returns the number of a stream of random numbers that was not used before.
   std::uint64_t next_stream() noexcept { return streams_++; }
-  /// How many streams were drawn from.
+  /// Returns how many streams were used.
   std::uint64_t streams() const noexcept { return streams_; }
-  /// The next stream is number `streams`: what drew from those behind it is done again, or a session begins there.
+  /// Sets the number of the next stream, to repeat draws from later streams or to begin a session.
   void rewind_streams(std::uint64_t streams) noexcept { streams_ = streams; }
 
   const Limits& limits() const noexcept { return limits_; }
   const std::shared_ptr<MemoryMeter>& meter() const noexcept { return meter_; }
 
-  /// The limits that apply to the current thread; null: none.
+  /// Returns the limits that apply to the current thread; null if there are none.
   static ExecutionLimits* current() noexcept;
 
  private:
   enum class Stop : std::uint8_t { none, cancelled, late, too_much_text, outer };
-  /// The first cause counts, but for cancel(), which always does.
+  /// Stops the run. The first cause is kept, but cancel() overrides it.
   void stop(Stop cause) noexcept;
 
   Limits limits_;
-  ExecutionLimits* outer_ = nullptr;  ///< of the run around this one; valid until this one ends
+  ExecutionLimits* outer_ = nullptr;  ///< limits of the enclosing run; valid until this run ends
   std::shared_ptr<MemoryMeter> meter_;
   std::atomic<Stop> stop_{Stop::none};
   std::atomic<std::size_t> text_ = 0;
@@ -110,7 +110,7 @@ class ExecutionLimits {
   std::chrono::steady_clock::time_point deadline_{};
 };
 
-/// While it lives, what its thread does is held to `execution_limits`; null lifts the limits.
+/// A scope in which `execution_limits` apply to its thread. Null lifts the limits.
 class LimitsScope {
  public:
   explicit LimitsScope(ExecutionLimits* execution_limits) noexcept;
@@ -122,8 +122,8 @@ class LimitsScope {
   ExecutionLimits* before_;
 };
 
-/// to = from, for a string of a tensor under construction. Text is counted here because the memory of a string is not
-/// that of its tensor.
+/// Assigns `from` to `to`, a string of a tensor under construction. Counts the text, because the memory of a string is
+/// not part of the memory of its tensor.
 void assign_text(std::string& to, const std::string& from);
 
 }  // namespace frazil

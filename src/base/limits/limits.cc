@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-/// The number in a control-group file; kUnlimited for "max" and for a missing file.
+/// Returns the number in a control-group file; kUnlimited for "max" and for a missing file.
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? value : kUnlimited;
 }
 
-/// Lines of /proc/self/cgroup read "0::/group" in version 2, "5:memory:/group" in version 1.
+/// Returns the lowest memory limit of this process's control groups. Version 2 names no controllers.
 std::uint64_t group_limit() {
   std::uint64_t least = kUnlimited;
   const auto limit_in = [](const char* file) {

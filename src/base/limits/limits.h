@@ -6,11 +6,11 @@
 
 namespace frazil {
 
-/// The default memory limit in bytes: four fifths of the machine's memory, or of the control group's limit (version 1
-/// or 2) where that is lower.
+/// Returns the default memory limit in bytes: four fifths of the machine's memory, or of the control group's limit
+/// (version 1 or 2) if that is lower.
 std::uint64_t usual_memory_limit();
 
-/// Limits of one run; exceeding one ends the run with Code::limit.
+/// Limits of one run. Exceeding one ends the run with Code::limit.
 struct Limits {
   std::uint64_t memory_bytes = usual_memory_limit();       ///< bytes of values held at a time
   std::uint64_t arena_bytes = ~std::uint64_t{0};           ///< bytes of values kept between runs
@@ -19,7 +19,7 @@ struct Limits {
   std::optional<std::chrono::steady_clock::duration> time;  ///< since the start of the run
 };
 
-/// Limits of loading one model; exceeding one ends the load with Code::limit.
+/// Limits of loading one model. Exceeding one ends the load with Code::limit.
 struct LoadLimits {
   std::uint64_t memory_bytes = usual_memory_limit();  ///< tensor data copied out of the file; mapped data do not count
   std::uint64_t tensor_elements = std::uint64_t{1} << 36;  ///< per tensor

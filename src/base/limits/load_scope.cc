@@ -8,9 +8,11 @@ namespace {
 
 thread_local LoadScope* current_scope = nullptr;
 
-constexpr std::size_t kAnyGraph = std::size_t{64} << 20;  ///< bytes that the graph of the smallest file may take
+constexpr std::size_t kAnyGraph = std::size_t{64}
+                                  << 20;  ///< bytes that every graph may take, however small its source is
 constexpr std::size_t kPerSourceByte = 1024;
-constexpr std::size_t kUncharged = std::size_t{1} << 20;  ///< small graphs pass memory limits meant for tensors
+constexpr std::size_t kUncharged =
+    std::size_t{1} << 20;  ///< bytes that are not charged, so that small graphs fit memory limits meant for tensors
 constexpr std::uint64_t kAnyRetypings = std::uint64_t{1} << 14;
 constexpr std::uint64_t kRetypingsPerNode = 8;
 

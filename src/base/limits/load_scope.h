@@ -11,28 +11,28 @@
 
 namespace frazil {
 
-/// What bounds a load, and then the planning of the model.
+/// The bounds of a load, and then of planning the model.
 struct LoadBounds {
   LoadLimits limits;
-  std::optional<std::chrono::steady_clock::duration> time;  ///< of the load; the same again of planning
-  std::stop_token stop;                                     ///< a request to it ends both with Code::cancelled
+  std::optional<std::chrono::steady_clock::duration> time;  ///< for the load, and again for planning
+  std::stop_token stop;                                     ///< a stop request ends both with Code::cancelled
 };
 
-/// Holds one load, or the planning of one model, on its thread to `bounds`, while it lives. Inside of a run it also
-/// ends when the run has to.
+/// A scope in which `bounds` apply to one load, or to the planning of one model, on its thread. Inside a run it also
+/// ends when the run must stop.
 ///
-/// Besides the memory limit, a graph may take at most 64 MiB and 1,024 bytes for each byte of its source: functions
-/// are copied into each of their calls, so a small file can stand for a very large graph.
+/// In addition to the memory limit, a graph may take at most 64 MiB and 1,024 bytes for each byte of its source.
+/// Functions are copied into each of their calls, so a small file can stand for a very large graph.
 class LoadScope {
  public:
-  /// `what` begins the messages of faults, as in "loading the model"; it must outlive the scope. `source_bytes`: of the
-  /// file, or about those that a file of the graph would have.
+  /// `what` begins the messages of faults, as in "loading the model"; it must outlive the scope. `source_bytes` is the
+  /// size of the file, or the approximate size that a file of the graph would have.
   LoadScope(const LoadBounds& bounds, std::string_view what, std::size_t source_bytes);
   ~LoadScope();
   LoadScope(const LoadScope&) = delete;
   LoadScope& operator=(const LoadScope&) = delete;
 
-  /// The innermost one of this thread; null: none.
+  /// Returns the innermost scope of this thread; null if there is none.
   static LoadScope* current() noexcept;
 
   const LoadLimits& limits() const noexcept { return bounds_.limits; }
@@ -42,7 +42,7 @@ class LoadScope {
   void count_node() noexcept { ++nodes_; }
   void release(std::size_t bytes) noexcept;
   std::size_t counted() const noexcept { return counted_; }
-  /// What was done so far, with what scopes inside of it did: nodes that were looked at, and the most bytes of graphs.
+  /// The work done so far, including that of scopes inside it: nodes visited, and the most bytes of graphs.
   struct Work {
     std::uint64_t nodes = 0;
     std::size_t bytes = 0;
@@ -63,7 +63,7 @@ class LoadScope {
   ExecutionLimits limits_;
   const LimitsScope scope_;
   std::size_t counted_ = 0, charged_ = 0;  ///< bytes of graphs
-  std::uint64_t nodes_ = 0;                ///< that were made
+  std::uint64_t nodes_ = 0;                ///< nodes made
   std::uint64_t retyped_ = 0;
   Work work_;
   struct Cancel {
@@ -73,19 +73,19 @@ class LoadScope {
   const std::stop_callback<Cancel> on_stop_;
 };
 
-// These do nothing on a thread that neither loads nor plans.
+// These functions do nothing on a thread that neither loads nor plans.
 
-/// The fault with which the load or the planning on this thread has to end, if it has to. Called for each node.
+/// Returns the fault with which the load or planning on this thread must end, if it must. Called for each node.
 Status check_load();
-/// The same, for a node that is typed again because the carried values of a loop were widened. Loops inside each other
-/// type theirs as often as there are loops around them, so the number is limited.
+/// Same, for a node that is typed again because the carried values of a loop were widened. Nested loops repeat it for
+/// each enclosing loop, so the number is limited.
 Status check_retyping();
-/// A part of a graph was made that takes so much memory.
+/// Counts the memory of a part of a graph that was made.
 void count_graph_bytes(std::size_t bytes) noexcept;
-/// The part is a node.
+/// Same, for a part that is a node.
 void count_graph_node(std::size_t bytes) noexcept;
 
-/// The memory of graphs made while it lives, which ends with it, or is kept.
+/// The memory of graphs made during its lifetime. The destructor releases it unless it is kept.
 class GraphMemory {
  public:
   GraphMemory() noexcept;
@@ -93,7 +93,7 @@ class GraphMemory {
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
-  /// What was made so far lives on.
+  /// Keeps what has been counted so far when the object is destroyed.
   void keep() noexcept { before_ += bytes(); }
 
  private:

@@ -4,11 +4,11 @@
 #include <fstream>
 #include <string>
 
-// What the control groups of this process (cgroups of version 1 or 2) allow it.
+// The limits of this process's control groups (cgroups of version 1 or 2).
 namespace frazil {
 
-/// Calls visit(controllers, group) for each group that this process is in; version 2 names no controllers. Lines of
-/// /proc/self/cgroup read "0::/group" in version 2, "5:memory:/group" in version 1.
+/// Calls visit(controllers, group) for each control group of this process. Version 2 names no controllers. Lines of
+/// /proc/self/cgroup read "0::/group" in version 2 and "5:memory:/group" in version 1.
 template <class Visit>
 void for_each_control_group(const Visit& visit) {
   std::ifstream groups("/proc/self/cgroup");
@@ -19,7 +19,7 @@ void for_each_control_group(const Visit& visit) {
   }
 }
 
-/// The least of what `read` gives for the folders on the way from a group up to the root.
+/// Returns the smallest result of `read` for the folders from a group up to the root.
 template <class Read>
 auto strictest_on_the_way(const std::string& root, std::string group, const Read& read) {
   for (auto least = read(root + group);;) {

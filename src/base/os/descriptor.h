@@ -6,7 +6,7 @@
 
 namespace frazil {
 
-/// Owns a file descriptor and closes it in the destructor; -1 means none.
+/// An owned file descriptor, which the destructor closes. -1 means none.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -19,7 +19,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Closes the file. Returns false when pending writes could not be stored.
+  /// Closes the file. Returns false if pending writes could not be stored.
   bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 
  private:

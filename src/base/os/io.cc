@@ -87,7 +87,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 
 namespace {
 
-/// The files mapped at present, by address.
+/// The files that are mapped, by address.
 struct Mappings {
   Mutex mutex;
   std::map<const std::byte*, std::size_t> sizes;
@@ -113,7 +113,7 @@ Mappings& mappings() {
 
 namespace {
 
-/// An open file in the folder that has no name.
+/// Opens a new file in the folder that has no name.
 Result<Descriptor> nameless_file(const std::string& folder) {
   std::string path = folder + "/frazil-XXXXXX";
   Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
@@ -136,7 +136,7 @@ bool is_same_content(const struct stat& a, const struct stat& b) {
   return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
 }
 
-/// `info` is the file's before the call.
+/// Copies the file to a nameless file in `folder`. `info` is the file's status before the call.
 Result<Descriptor> private_copy(const Descriptor& file, const std::string& path, const struct stat& info,
                                 const std::string& folder) {
   FRAZIL_TRY(Descriptor copy, nameless_file(folder));
@@ -151,7 +151,7 @@ Result<Descriptor> private_copy(const Descriptor& file, const std::string& path,
 
 }  // namespace
 
-/// Everything that may fail to allocate happens before the mapping, or once the object owns it.
+/// Allocates everything before the mapping, or after the object owns it, so that failures leak nothing.
 Result<std::shared_ptr<const MappedFile>> MappedFile::map(const Descriptor& file, const std::string& path,
                                                           const std::string& copies) {
   struct stat info{};

@@ -27,7 +27,7 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-/// One line at a time.
+/// Writes one line at a time.
 void put(spdlog::level::level_enum level, std::string_view message) noexcept {
   static Mutex mutex;
   const std::scoped_lock lock(mutex);

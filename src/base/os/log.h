@@ -7,17 +7,17 @@
 
 namespace frazil::logging {
 
-/// Sets how much is logged: a level of FRAZIL_DEBUG, which is the level at the start. Thread-safe.
+/// Sets the log level, a value of FRAZIL_DEBUG, which gives the initial level. Thread-safe.
 void set_level(int level);
-/// True when messages of `level` (1..6) are wanted. One relaxed load.
+/// Returns true if messages of `level` (1..6) are logged. Costs one relaxed load.
 bool enabled(int level);
 
-/// One message to stderr. Thread-safe, never throws.
+/// Writes one message to stderr. Thread-safe, never throws.
 void write(int level, std::string_view message) noexcept;
-/// Said at every level.
+/// Writes a warning at every level.
 void warn(std::string_view message) noexcept;
 
-/// Formats and writes where `level` is enabled.
+/// Formats and writes a message if `level` is enabled.
 template <class... A>
 void debug(int level, fmt::format_string<A...> format, A&&... args) {
   if (enabled(level)) write(level, fmt::format(format, std::forward<A>(args)...));

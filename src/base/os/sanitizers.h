@@ -1,7 +1,7 @@
 #pragma once
 
-/// FRAZIL_ASAN and FRAZIL_TSAN are 1 in code that is compiled for the address or the thread sanitizer, else 0. GCC
-/// defines a macro for each; Clang 19 has them as features.
+/// FRAZIL_ASAN and FRAZIL_TSAN are 1 in code compiled with the address or the thread sanitizer, otherwise 0. GCC
+/// defines a macro for each; Clang 19 reports them as features.
 
 #if defined(__has_feature)
 #define FRAZIL_HAS_FEATURE(x) __has_feature(x)

@@ -4,8 +4,8 @@
 
 namespace frazil {
 
-/// The user's folder for what Frazil can make again: $XDG_CACHE_HOME/frazil, or ~/.cache/frazil. Empty where the
-/// environment names neither; it need not exist.
+/// Returns the user's folder for files that Frazil can make again: $XDG_CACHE_HOME/frazil, or ~/.cache/frazil. Returns
+/// an empty path if the environment names neither. The folder need not exist.
 std::string user_cache_folder();
 
 }  // namespace frazil

@@ -15,14 +15,14 @@ namespace {
 
 constexpr double kAll = 1e9;
 
-/// Of a folder of version 2, where cpu.max reads "QUOTA PERIOD" or "max PERIOD".
+/// Returns the cores of a version 2 folder, where cpu.max reads "QUOTA PERIOD" or "max PERIOD".
 double quota(const std::string& folder) {
   std::ifstream file(folder + "/cpu.max");
   double time = 0, period = 0;
   return file >> time >> period && time > 0 && period > 0 ? time / period : kAll;
 }
 
-/// Of a folder of version 1, where a quota of -1 is none.
+/// Returns the cores of a version 1 folder, where a quota of -1 means none.
 double old_quota(const std::string& folder) {
   std::ifstream file(folder + "/cpu.cfs_quota_us"), length(folder + "/cpu.cfs_period_us");
   double time = 0, period = 0;
@@ -40,7 +40,7 @@ double group_cores() {
   return least;
 }
 
-/// The mask of a machine may be longer than cpu_set_t; then the system's count has to do.
+/// Returns the cores of the affinity mask, or the system's count if the mask is longer than cpu_set_t.
 double affinity_cores() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);

@@ -14,7 +14,7 @@
 namespace frazil {
 namespace {
 
-/// How long a helper without a call, and a caller that waits for helpers, stay awake.
+/// The time that a helper without a call, and a caller that waits for helpers, stay awake.
 constexpr std::chrono::microseconds kAwake{100};
 
 void relax() noexcept {
@@ -25,10 +25,10 @@ void relax() noexcept {
 #endif
 }
 
-/// False: `done` did not become true in kAwake.
+/// Polls `done` for the time kAwake. Returns whether it has become true.
 template <class Done>
 bool watch(const Done& done) noexcept {
-  constexpr int kLooksPerTime = 32;  // reading the clock takes as long as several looks
+  constexpr int kLooksPerTime = 32;  // reading the clock takes as long as several polls
   const auto end = std::chrono::steady_clock::now() + kAwake;
   do {
     for (int i = 0; i < kLooksPerTime; ++i) {
@@ -59,7 +59,7 @@ class BodyScope {
 
 bool must_stop(ExecutionLimits* limits) noexcept { return limits != nullptr && limits->poll(); }
 
-/// Everything on the calling thread.
+/// Runs everything on the calling thread.
 void run_alone(std::int64_t units, std::int64_t grain, Scheduler::Body body, unsigned worker) {
   ExecutionLimits* const limits = ExecutionLimits::current();
   for (std::int64_t begin = 0, end = 0; begin < units && !must_stop(limits); begin = end) {
@@ -70,12 +70,12 @@ void run_alone(std::int64_t units, std::int64_t grain, Scheduler::Body body, uns
 
 }  // namespace
 
-/// Lies with its caller. Each worker begins with the same part of the ranges in every call, and then helps with the
-/// others' parts: steps that work on the same rows find them in their core's cache.
+/// A call, on its caller's stack. Each worker begins with the same part of the ranges in every call, and then helps
+/// with the other parts. Steps that work on the same rows thus find them in their core's cache.
 struct Crew::Call {
   static constexpr unsigned kMostParts = 16;
   struct alignas(64) Part {
-    std::atomic<std::int64_t> next = 0;  // range; may run past the end
+    std::atomic<std::int64_t> next = 0;  // the next range; may exceed `end`
     std::int64_t end = 0;
     bool has_ranges() const noexcept { return next.load(std::memory_order_relaxed) < end; }
   };
@@ -86,8 +86,8 @@ struct Crew::Call {
   ExecutionLimits* limits = ExecutionLimits::current();
   FloatControl control = FloatControl::current();
   Call* behind = nullptr;
-  bool caller_sleeps = false;                    // under the crew's mutex
-  alignas(64) std::atomic<unsigned> inside = 0;  // helpers; changes under the crew's mutex
+  bool caller_sleeps = false;                    // guarded by the crew's mutex
+  alignas(64) std::atomic<unsigned> inside = 0;  // helpers inside; changes under the crew's mutex
   unsigned part_count;
   std::array<Part, kMostParts> parts;
 
@@ -104,7 +104,7 @@ struct Crew::Call {
     }
   }
 
-  /// The first range of a part; `ranges` may be as large as its type allows.
+  /// Returns the first range of a part. `ranges` may be as large as its type allows.
   std::int64_t begin_of(unsigned part) const noexcept {
     const std::int64_t n = part_count, whole = ranges / n, rest = ranges % n;
     return part * whole + std::min<std::int64_t>(part, rest);
@@ -112,7 +112,7 @@ struct Crew::Call {
   bool has_ranges() const noexcept {
     return std::any_of(parts.begin(), parts.begin() + part_count, [](const Part& p) { return p.has_ranges(); });
   }
-  /// How many more helpers would find a range beside the caller's and those inside; `most` at most.
+  /// Returns how many more helpers would find a range, in addition to the caller and those inside. At most `most`.
   std::int64_t places_for(std::int64_t most) const noexcept {
     std::int64_t left = -1;
     for (unsigned i = 0; i < part_count; ++i) {
@@ -126,7 +126,7 @@ struct Crew::Call {
       if (!work_on(parts[(worker + i) % part_count], worker)) return stop();
     }
   }
-  /// False once the limits ask to stop.
+  /// Works on one part. Returns false once the limits request a stop.
   bool work_on(Part& part, unsigned worker) noexcept {
     while (part.has_ranges()) {
       const std::int64_t range = part.next.fetch_add(1, std::memory_order_relaxed);
@@ -146,7 +146,7 @@ Crew::Crew(unsigned helpers) : helpers_(helpers) {
   for (unsigned number = helpers; number > 0; --number) free_numbers_.push_back(number);
 }
 
-/// How many helpers have to be asked to come.
+/// Opens a call. Returns how many more helpers must be asked to come.
 unsigned Crew::open(Call& call) noexcept {
   const std::scoped_lock lock(mutex_);
   call.behind = calls_;
@@ -159,7 +159,7 @@ unsigned Crew::open(Call& call) noexcept {
   return missing;
 }
 
-/// Nobody joins any more; those inside are waited for.
+/// Closes a call for further helpers, and waits for those inside.
 void Crew::close(Call& call) noexcept {
   std::unique_lock lock(mutex_);
   Call** at = &calls_;
@@ -174,7 +174,7 @@ void Crew::close(Call& call) noexcept {
   left_.wait(lock, empty);
 }
 
-/// The call is gone once nobody is inside.
+/// Leaves a call, which may be destroyed as soon as no helper is inside.
 void Crew::leave(Call& call) noexcept {
   const unsigned others = call.inside.load(std::memory_order_relaxed) - 1;
   const bool wake = others == 0 && call.caller_sleeps;
@@ -205,7 +205,7 @@ Crew::Call* Crew::find_call() noexcept {
   return best;
 }
 
-/// False: there was none for a while.
+/// Waits for a call. Returns false if there was none for a while.
 bool Crew::wait_for_call(std::unique_lock<std::mutex>& lock) {
   const unsigned seen = opened_.load(std::memory_order_relaxed);
   const auto more = [&] { return opened_.load(std::memory_order_acquire) != seen || dismissed_.load(); };

@@ -9,13 +9,13 @@
 
 namespace frazil {
 
-/// How the current thread's floating-point instructions work: rounding, flushing of subnormal numbers, masked traps.
-/// Not the flags that they leave. Where the processor is neither x86 nor AArch64: the rounding alone.
+/// The control state of the current thread's floating-point unit: rounding, flushing of subnormal numbers, masked
+/// traps. It excludes the exception flags. On processors other than x86 and AArch64 it is the rounding mode alone.
 class FloatControl {
  public:
-  /// The current thread's.
+  /// Returns the current thread's state.
   static FloatControl current() noexcept { return FloatControl(read() & kControl); }
-  /// Makes it the current thread's. Its flags stay.
+  /// Makes this the current thread's state. The exception flags stay.
   void apply() const noexcept {
     const Word now = read();
     if ((now & kControl) != word_) write((now & ~kControl) | word_);
@@ -25,7 +25,7 @@ class FloatControl {
  private:
 #if defined(__SSE__)
   using Word = std::uint32_t;
-  static constexpr Word kControl = 0xffc0;  // the six bits below are flags
+  static constexpr Word kControl = 0xffc0;  // the lower six bits are flags
   static Word read() noexcept { return _mm_getcsr(); }
   static void write(Word word) noexcept { _mm_setcsr(word); }
 #elif defined(__aarch64__)
@@ -49,7 +49,7 @@ class FloatControl {
   Word word_;
 };
 
-/// While it lives, its thread works under `control`; then as before.
+/// A scope in which its thread uses `control`. The destructor restores the earlier state.
 class FloatControlScope {
  public:
   explicit FloatControlScope(FloatControl control) noexcept { control.apply(); }

@@ -16,23 +16,23 @@ namespace {
 constexpr std::chrono::seconds kMostWait{10};
 constexpr unsigned kStripes = 64;
 
-/// Threads with scopes, counted in several places, so that they do not share a line.
+/// Counts of threads inside scopes, spread over several cache lines to avoid sharing one.
 struct alignas(64) Stripe {
   std::atomic<unsigned> threads = 0;
 };
 constinit std::array<Stripe, kStripes> stripes;
 constinit std::atomic<bool> forking = false;
 constinit std::atomic<bool> forked_whole = true;
-constinit bool in_time = true;  // the fork() at hand has waited for all scopes; under one_fork
+constinit bool in_time = true;  // the current fork() has waited for all scopes; guarded by one_fork
 constinit std::atomic<std::uint64_t> generation = 0;
-constinit std::mutex one_fork;  // at a time
+constinit std::mutex one_fork;  // serialises forks
 
 constexpr std::size_t kMostHandlers = 16;
 constinit std::array<std::atomic<void (*)() noexcept>, kMostHandlers> handlers;
 constinit std::atomic<std::size_t> handler_count = 0;
 
 constinit std::atomic<unsigned> next_stripe = 0;
-/// Of this thread. The model spares each lock a call.
+/// Nesting depth of this thread's scopes. The TLS model saves a call per lock.
 [[gnu::tls_model("initial-exec")]] constinit thread_local unsigned depth = 0;
 [[gnu::tls_model("initial-exec")]] constinit thread_local Stripe* own_stripe = nullptr;
 
@@ -51,7 +51,7 @@ bool others_are_outside() noexcept {
 void before() noexcept {
   one_fork.lock();
   if (depth > 0) stripe().threads.fetch_sub(1);
-  ++depth;  // this thread's scopes do not wait
+  ++depth;  // scopes of this thread must not wait
   forking.store(true);
   const auto end = std::chrono::steady_clock::now() + kMostWait;
   in_time = others_are_outside();
@@ -69,7 +69,8 @@ void go_on() noexcept {
   one_fork.unlock();
 }
 
-/// Counts of threads that are not there are forgotten; some may have been about to wait for the fork.
+/// Resets the counts, because the threads inside other scopes do not exist in the child. Some may have been about to
+/// wait for the fork.
 void in_child() noexcept {
   if (!in_time) forked_whole.store(false);
   for (Stripe& s : stripes) s.threads.store(0);
@@ -80,8 +81,9 @@ void in_child() noexcept {
   }
 }
 
-/// With the first scope, outside of it: glibc lets nobody register while another thread forks. The code generator has a
-/// copy of this, which must not register while it is opened, as that is inside of a scope.
+/// Registers the fork handlers. Called before the first scope and outside of it, because glibc blocks registration
+/// while another thread forks. The code generator has a copy of this function, which must not register while it is
+/// opened, because that happens inside a scope.
 void watch_forks() noexcept {
   static const int registered = ::pthread_atfork(before, go_on, in_child);
   static_cast<void>(registered);

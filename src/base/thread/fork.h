@@ -2,15 +2,15 @@
 
 #include <cstdint>
 
-// What keeps the child of a fork() whole. The child has the memory of its parent and of all threads only the one that
-// forks: what another thread was changing stays half changed, and what it had locked stays locked.
+// Consistency in the child of a fork(). The child has the memory of its parent, but only the thread that forks. Data
+// that another thread was changing stays half changed, and its locks stay locked.
 namespace frazil {
 
-/// A part of the program that no other thread's fork() may cut in two: fork() waits until it has ended, and new ones
-/// wait for the fork(). A lock of a Mutex is one. Scopes of one thread may lie inside each other. A thread that forks
-/// inside of a scope goes on inside of it in the child.
+/// A scope that no other thread's fork() may interrupt. fork() waits until the scope has ended, and new scopes wait for
+/// the fork(). A lock of a Mutex is such a scope. Scopes of one thread may nest. A thread that forks inside a scope
+/// continues inside it in the child.
 ///
-/// fork() waits for 10 seconds at most. If a scope of another thread lasts longer, forks_whole() is false in the child.
+/// fork() waits for at most 10 seconds. If a scope of another thread lasts longer, forks_whole() is false in the child.
 class NoFork {
  public:
   NoFork() noexcept { enter(); }
@@ -24,14 +24,14 @@ class NoFork {
   static void leave() noexcept;
 };
 
-/// Has `handler` called in the child of each fork() from now on, in the order of registration. Handlers lie in the
-/// library, and there are at most 16. Thread-safe.
+/// Registers `handler` to be called in the child of each later fork(), in order of registration. Handlers must be
+/// functions of the library. There are at most 16. Thread-safe.
 void in_child_of_fork(void (*handler)() noexcept) noexcept;
 
-/// Counts the forks between the program's first process and this one.
+/// Returns the number of forks between the program's first process and this one.
 std::uint64_t fork_generation() noexcept;
 
-/// False where a fork() between the program's first process and this one did not wait long enough.
+/// Returns false if a fork() between the program's first process and this one did not wait long enough.
 bool forks_whole() noexcept;
 
 }  // namespace frazil

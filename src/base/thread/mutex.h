@@ -11,9 +11,9 @@
 
 namespace frazil {
 
-/// A mutex that the child of a fork() finds as the thread that forks has it: locked by nobody else, and what it guards
-/// is whole (see NoFork). After a fork() that did not wait long enough, a lock that is never given back ends the child
-/// with a message instead of stopping it.
+/// A mutex that stays usable in the child of a fork(): no other thread holds it there, and the data that it guards is
+/// consistent (see NoFork). If a fork() did not wait long enough, a lock that is never released ends the child with a
+/// message instead of blocking it.
 class Mutex {
  public:
   constexpr Mutex() noexcept = default;
@@ -40,8 +40,8 @@ class Mutex {
   std::mutex mutex_;
 };
 
-/// A condition variable for Mutex. It keeps nothing of the threads that wait, so that the child of a fork() can use and
-/// destroy it.
+/// A condition variable for Mutex. It stores nothing about the waiting threads, so that the child of a fork() can use
+/// and destroy it.
 class Condition {
  public:
   using Lock = std::unique_lock<Mutex>;
@@ -52,9 +52,9 @@ class Condition {
   void wait(Lock& lock, std::predicate auto done) {
     while (!done()) wait(lock);
   }
-  /// Returns after `time` at the latest.
+  /// Waits for at most `time`.
   void wait_for(Lock& lock, std::chrono::nanoseconds time) { wait_for_signal(lock, time); }
-  /// Returns done().
+  /// Waits for done(), for at most `time`. Returns done().
   bool wait_for(Lock& lock, std::chrono::nanoseconds time, std::predicate auto done) {
     const auto end = std::chrono::steady_clock::now() + time;
     while (!done()) {
@@ -68,7 +68,7 @@ class Condition {
  private:
   void wait_for_signal(Lock& lock, std::optional<std::chrono::nanoseconds> time);
   std::atomic<std::uint32_t> signals_ = 0;
-  std::atomic<std::uint32_t> waiting_ = 0;  // too many in the child of a fork()
+  std::atomic<std::uint32_t> waiting_ = 0;  // may be too large in the child of a fork()
 };
 
 }  // namespace frazil

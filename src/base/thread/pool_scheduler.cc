@@ -10,16 +10,16 @@
 namespace frazil {
 namespace {
 
-/// Threads that sleep until they are to help a crew.
+/// Threads that sleep until they must help a crew.
 class Threads {
  public:
-  /// `count` of them, or those that the system gives.
+  /// Starts `count` threads, or as many as the system allows.
   explicit Threads(unsigned count) {
     threads_.reserve(count);
     try {
       while (threads_.size() < count) threads_.emplace_back([this] { run(); });
     } catch (const std::system_error&) {
-      return;  // the scheduler has fewer workers then
+      return;  // the scheduler then has fewer workers
     }
   }
   ~Threads() {

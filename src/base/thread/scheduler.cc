@@ -18,10 +18,10 @@ namespace {
 
 std::atomic<bool> lost = false;
 
-/// Never destroyed: sessions may be, later.
+/// Never destroyed, because sessions may be destroyed later.
 struct Registry {
   Mutex mutex;
-  std::map<unsigned, std::weak_ptr<Scheduler>> schedulers;  ///< by the threads asked for
+  std::map<unsigned, std::weak_ptr<Scheduler>> schedulers;  ///< by the requested number of threads
   bool watches_forks = false;
 
   static Registry& get() {

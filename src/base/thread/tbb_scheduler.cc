@@ -19,11 +19,11 @@ unsigned threads_allowed() {
   return static_cast<unsigned>(global_control::active_value(global_control::max_allowed_parallelism));
 }
 
-/// Lets oneTBB have more threads than cores where `threads` asks for that. A lower limit of the application's stands,
-/// as of all limits the lowest counts; of this process's own there is only one, the highest.
+/// Allows oneTBB more threads than cores if `threads` requires that. A lower limit of the application still applies,
+/// because the lowest of all limits does. This process sets only one limit, the highest that was requested.
 void allow(unsigned threads) {
   static std::mutex mutex;
-  static auto& own = *new std::unique_ptr<global_control>;  // never destroyed: oneTBB may go first
+  static auto& own = *new std::unique_ptr<global_control>;  // never destroyed: oneTBB may end first
   const std::scoped_lock lock(mutex);
   if (threads_allowed() >= threads) return;
   own.reset();
@@ -43,12 +43,12 @@ class TbbScheduler final : public CrewScheduler {
   }
 
  private:
-  /// A task that oneTBB begins after the scheduler has gone finds the crew dismissed.
+  /// Enqueues tasks. A task that oneTBB begins after the scheduler is destroyed finds the crew dismissed.
   unsigned come(unsigned count) noexcept override {
     unsigned begun = 0;
     try {
       for (; begun < count; ++begun) arena_->enqueue([crew = crew_] { crew->help(); });
-    } catch (...) {  // no memory, or no threads: there are fewer helpers then
+    } catch (...) {  // no memory or no threads: there are fewer helpers
     }
     return begun;
   }

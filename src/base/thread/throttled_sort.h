@@ -5,7 +5,7 @@
 namespace frazil {
 
 /// Calls sort(throttled), where throttled(less) wraps the comparison `less` so that it polls for cancellation. Returns
-/// false when the run has to stop; the order is then unspecified.
+/// false if the run must stop; the order is then unspecified.
 template <class Sort>
 bool sort_unless_stopped(Sort sort) {
   struct Stopped {};

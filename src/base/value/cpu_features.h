@@ -10,14 +10,14 @@
 
 namespace frazil {
 
-/// Vector sets for which kernels are compiled: base for any machine; on x86-64 avx2, which means AVX2, FMA and F16C,
-/// and avx512, which adds AVX-512 F, BW, DQ and VL; on AArch64 neon, which every such machine has.
+/// Vector sets for which kernels are compiled. `base` runs on any machine. On x86-64, `avx2` means AVX2, FMA and F16C,
+/// and `avx512` adds AVX-512 F, BW, DQ and VL. `neon` runs on every AArch64 machine.
 enum class Isa : std::uint8_t { base, avx2, avx512, neon };
 
 std::string_view name_of(Isa isa);
 std::optional<Isa> isa_from_name(std::string_view name);
 
-/// Floats of a vector.
+/// Returns the number of floats in a vector.
 constexpr int lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : isa == Isa::avx2 ? 8 : 4; }
 
 /// CPU features that kernels may use: a vector set and extensions of it. Aligned so that its atomic is lock-free.
@@ -26,9 +26,10 @@ struct alignas(4) CpuFeatures {
   bool byte_dot = false;  ///< sums of four products of bytes: AVX-512 VNNI, or Arm's dot products
   bool bf16_dot = false;  ///< sums of two products of bf16: AVX-512 BF16
 
-  /// The vector set with all its extensions.
+  /// Returns the vector set with all its extensions.
   static CpuFeatures all_of(Isa isa);
-  /// The features that `machine` has too: no extensions of other vector sets. `machine` if it lacks the vector set.
+  /// Returns the features that `machine` has too, without extensions of other vector sets. Returns `machine` if it
+  /// lacks the vector set.
   CpuFeatures clamped_to(const CpuFeatures& machine) const;
 
   bool operator==(const CpuFeatures&) const = default;
@@ -43,10 +44,10 @@ struct CpuExtension {
 std::span<const CpuExtension> cpu_extensions();
 
 inline constexpr std::string_view kCpuFeaturesForm = "base, avx2, avx512[-vnni][-bf16] or neon[-dotprod]";
-/// Parses a vector set and the extensions that are left out of it, each after a minus: "avx512-vnni-bf16". A bare name
-/// means all extensions. The text is valid on any machine. The error describes the expected text.
+/// Parses a vector set and the extensions to leave out, each after a minus: "avx512-vnni-bf16". A bare name means all
+/// extensions. The text is valid on any machine. The error describes the expected text.
 Result<CpuFeatures> parse_cpu_features(std::string_view text);
-/// The text that parse_cpu_features() reads back to the same features.
+/// Returns the text that parse_cpu_features() reads back to the same features.
 std::string str(const CpuFeatures& features);
 
 }  // namespace frazil

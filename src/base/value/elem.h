@@ -39,13 +39,13 @@ enum class Elem : std::uint8_t {
 };
 inline constexpr int kElemCount = 26;
 
-/// The name in the text form: "bool", "f32", "i64", "f8e4m3fn", ...
+/// Returns the name in the text form: "bool", "f32", "i64", "f8e4m3fn", ...
 std::string_view name_of(Elem e);
 std::optional<Elem> elem_from_name(std::string_view name);
 
-/// Bytes per element in memory; sizeof(std::string) for string.
+/// Returns the bytes per element in memory; sizeof(std::string) for string.
 std::size_t byte_size(Elem e);
-/// 2 and 4 for the sub-byte types, else 8 * byte_size.
+/// Returns 2 or 4 for the sub-byte types, otherwise 8 * byte_size().
 int bit_width(Elem e);
 
 constexpr bool is_signed_int(Elem e) { return (e >= Elem::i8 && e <= Elem::i64) || e == Elem::i4 || e == Elem::i2; }
@@ -57,7 +57,7 @@ constexpr bool is_small_float(Elem e) {
 constexpr bool is_float(Elem e) { return e == Elem::f32 || e == Elem::f64 || is_small_float(e); }
 constexpr bool is_complex(Elem e) { return e == Elem::c64 || e == Elem::c128; }
 
-/// The type in which arithmetic on e happens: f32 for the small floats, i8 / u8 for sub-byte integers, else e.
+/// Returns the type of arithmetic on e: f32 for the small floats, i8 or u8 for sub-byte integers, otherwise e.
 constexpr Elem compute_elem(Elem e) {
   if (is_small_float(e)) return Elem::f32;
   if (e == Elem::i4 || e == Elem::i2) return Elem::i8;

@@ -23,8 +23,8 @@ enum class Code : std::uint8_t {
 
 std::string_view name_of(Code code);
 
-/// An error as a value. `message` is one line that names what is at fault: "node 'If_12' (If), input 'cond': expected
-/// bool[], got float[1,2]".
+/// An error as a value. `message` is one line that names the object at fault: "node 'If_12' (If), input 'cond':
+/// expected bool[], got float[1,2]".
 struct Fault {
   Code code = Code::internal;
   std::string message;

@@ -6,7 +6,7 @@
 // Arithmetic on extents.
 namespace frazil {
 
-/// 1 of none, and 0 where one is 0, whatever the others are; else it wraps past 64 bits.
+/// Returns the product of the extents: 1 if there are none, 0 if one is 0. Otherwise it wraps at 64 bits.
 constexpr std::int64_t product(std::span<const std::int64_t> extents) {
   std::uint64_t count = 1;
   for (const std::int64_t extent : extents) {
@@ -16,10 +16,10 @@ constexpr std::int64_t product(std::span<const std::int64_t> extents) {
   return static_cast<std::int64_t>(count);
 }
 
-/// a / b, rounded up; b > 0.
+/// Returns a / b, rounded up. Precondition: b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
-/// The least multiple of `unit` > 0 that is not below x.
+/// Returns the smallest multiple of `unit` that is at least x. Precondition: unit > 0.
 constexpr std::int64_t round_up(std::int64_t x, std::int64_t unit) { return ceil_div(x, unit) * unit; }
 
 }  // namespace frazil

@@ -5,10 +5,9 @@
 
 namespace frazil {
 
-/// Whether FRAZIL_FILL is set.
+/// Returns whether FRAZIL_FILL is set.
 bool fills_unwritten();
-/// Fills memory that must be written before it is read with the byte of FRAZIL_FILL. Leaves it as it is where the knob
-/// is not set.
+/// Fills memory that must be written before it is read with the byte of FRAZIL_FILL. Does nothing if that is not set.
 void fill_unwritten(std::span<std::byte> bytes);
 
 }  // namespace frazil

@@ -9,8 +9,8 @@
 namespace frazil {
 namespace {
 
-/// A one-byte float as bits: sign, `exponent_bits`, `mantissa_bits`. The largest finite code is `max`; what lies
-/// beyond it becomes `overflow`. FNUZ formats have one zero, and their only NaN is the code of -0.
+/// The bits of a one-byte float format: sign, `exponent_bits`, `mantissa_bits`. The largest finite code is `max`;
+/// larger values become `overflow`. FNUZ formats have one zero, and their only NaN is the code of -0.
 struct Format {
   int exponent_bits;
   int mantissa_bits;
@@ -123,10 +123,10 @@ struct Unaligned {
   using Type [[gnu::aligned(1), gnu::may_alias]] = T;
 };
 
-/// Elements converted per block: loops of constant length are vectorised at -O2.
+/// Elements converted per block. Loops of constant length are vectorised at -O2.
 constexpr std::size_t kBlock = 64;
 
-/// dst[i] = convert(src[i]); the arrays do not overlap.
+/// Sets dst[i] = convert(src[i]). The arrays must not overlap.
 template <class From, class To, class Convert>
 void convert_all(const void* from, void* to, std::size_t count, Convert convert) {
   const auto* __restrict src = static_cast<const typename Unaligned<From>::Type*>(from);

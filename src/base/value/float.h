@@ -8,13 +8,13 @@
 
 namespace frazil {
 
-/// `condition ? a : b` without a branch, so that loops over the conversions below vectorise.
+/// Returns `condition ? a : b` without a branch, so that loops over the conversions below vectorise.
 constexpr std::uint32_t select_bits(bool condition, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return (a & mask) | (b & ~mask);
 }
 
-/// IEEE binary16 to binary32: exact; a signalling NaN becomes quiet, as hardware does.
+/// Converts IEEE binary16 to binary32 exactly. A signalling NaN becomes quiet, as in hardware.
 constexpr float half_to_float(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t magnitude = bits & 0x7fffu;
@@ -26,7 +26,7 @@ constexpr float half_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(sign | select_bits(magnitude >= 0x7c00u, special, finite));
 }
 
-/// Round to nearest even; NaN stays NaN (quiet, its upper payload kept).
+/// Rounds to nearest even. NaN becomes a quiet NaN with the upper bits of its payload.
 constexpr std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
@@ -42,7 +42,7 @@ constexpr float bfloat16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// Round to nearest even; NaN stays NaN (quiet, its upper payload kept).
+/// Rounds to nearest even. NaN becomes a quiet NaN with the upper bits of its payload.
 constexpr std::uint16_t float_to_bfloat16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -80,22 +80,22 @@ struct BFloat16 {
 
 static_assert(sizeof(Half) == 2 && sizeof(BFloat16) == 2);
 
-/// double to float by rounding to odd: narrowing the result further to a small float then rounds only once.
+/// Converts double to float by rounding to odd. Narrowing the result to a small float then rounds only once.
 float narrow_to_odd(double value);
 
-/// How a value between two powers of two becomes f8e8m0 (ONNX Cast's round_mode).
+/// The rounding of a value between two powers of two to f8e8m0 (ONNX Cast's round_mode).
 enum class ScaleRound : std::uint8_t { up, down, nearest };
 
-/// The one-byte floats f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0 and f4e2m1 (its code in the low 4 bits).
+/// Converts a one-byte float: f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0 or f4e2m1 (its code in the low 4 bits).
 /// Precondition: `elem` is one of them.
 float small_to_float(Elem elem, std::uint8_t bits);
 
-/// ONNX Cast: round to nearest even. `saturate`: finite values and infinities beyond the largest magnitude become that
-/// magnitude; otherwise infinity where the format has one, else NaN. f4e2m1 has neither and always saturates.
-/// f8e8m0 has no sign: `scale_round` applies.
+/// Converts as ONNX Cast does, rounding to nearest even. With `saturate`, finite values and infinities beyond the
+/// largest magnitude become that magnitude. Otherwise they become infinity if the format has one, else NaN. f4e2m1 has
+/// neither and always saturates. f8e8m0 has no sign; `scale_round` applies to it.
 std::uint8_t float_to_small(Elem elem, float value, bool saturate = true, ScaleRound scale_round = ScaleRound::up);
 
-/// Bulk conversions; precondition: is_small_float(elem). No alignment is needed.
+/// Convert arrays. Precondition: is_small_float(elem). No alignment is needed.
 void to_f32(Elem elem, const void* src, float* dst, std::size_t count);
 void from_f32(Elem elem, const float* src, void* dst, std::size_t count, bool saturate = true,
               ScaleRound scale_round = ScaleRound::up);

@@ -7,7 +7,7 @@
 
 namespace frazil {
 
-/// Order-sensitive 64-bit hash builder; equal inputs give equal values on every machine.
+/// A builder of order-sensitive 64-bit hashes. Equal inputs give equal values on every machine of the same byte order.
 class Hasher {
  public:
   Hasher& add(std::uint64_t v) {
@@ -24,7 +24,7 @@ class Hasher {
   std::uint64_t state_ = 0x243f6a8885a308d3ull;
 };
 
-/// The hash of tables whose keys are lists of numbers.
+/// The hash function of tables whose keys are lists of numbers.
 struct HashOfWords {
   std::size_t operator()(std::span<const std::uint64_t> key) const {
     Hasher hasher;

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 16> kNames{"recover",   "batch_norm", "de
                                                   "attention", "algebra",    "cse",    "layout", "count",  "hoist",
                                                   "motion",    "fuse",       "append", "stack"};
 
-/// Applies one word of the list; returns false when it is invalid.
+/// Applies one word of the list. Returns false if it is invalid.
 bool apply(PassSet& set, std::string_view word) {
   if (word == "all" || word == "none") {
     set = word == "all" ? PassSet{} : PassSet::none();

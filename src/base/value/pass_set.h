@@ -9,7 +9,7 @@
 
 namespace frazil {
 
-/// The passes of a graph, planner passes included; pass/engine/passes.cc describes each.
+/// The passes of a graph, including planner passes. pass/engine/passes.cc describes each.
 enum class Pass : std::uint8_t {
   recover,
   batch_norm,
@@ -45,7 +45,7 @@ struct PassSet {
 /// Parses "all", "none", "-NAME" and "+NAME", separated by commas and applied in order. The error describes the
 /// expected text.
 Result<PassSet> parse_pass_set(std::string_view text);
-/// The text that parse_pass_set reads back to the same set.
+/// Returns the text that parse_pass_set() reads back to the same set.
 std::string str(PassSet set);
 
 }  // namespace frazil

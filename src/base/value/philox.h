@@ -5,8 +5,9 @@
 
 namespace frazil {
 
-/// Philox4x32-10: four random words for each 128-bit counter under a 64-bit key. Stateless: any part of a stream can be
-/// generated on its own. Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
+/// Returns four random words for each 128-bit counter under a 64-bit key (Philox4x32-10). Stateless: any part of a
+/// stream can be generated on its own. Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2,
+/// 3", SC 2011.
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
   auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {

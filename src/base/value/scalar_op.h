@@ -5,7 +5,7 @@
 
 namespace frazil {
 
-/// The scalar primitives of which every elementwise body is made. X(name, arity, result):
+/// The scalar primitives from which elementwise bodies are made. X(name, arity, result):
 /// result `same` = type of the operands, `truth` = bool. Operands of one instruction share a type, except `select`
 /// (bool, T, T). Every primitive is total:
 ///   integer add/sub/mul/neg/abs wrap; integer div truncates and gives 0 for x/0 (and wraps for min/-1);

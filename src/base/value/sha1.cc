@@ -22,7 +22,7 @@ std::uint32_t big_endian(const std::byte* at) {
   return std::endian::native == std::endian::little ? std::byteswap(value) : value;
 }
 
-/// The message schedule of a block, computed as its rounds need it: only the last 16 words are kept.
+/// The message schedule of a block. Each word is computed when its round needs it; only the last 16 words are kept.
 class Schedule {
  public:
   explicit Schedule(const std::byte* block) {
@@ -57,7 +57,7 @@ void add_block(State& state, const std::byte* block) {
   state = {state.a + s.a, state.b + s.b, state.c + s.c, state.d + s.d, state.e + s.e};
 }
 
-/// Appends the padding: the bytes after the last whole block, a one bit, zeros, and the length in bits.
+/// Adds the end of the message: the bytes after the last whole block, a one bit, zeros, and the length in bits.
 void add_end(State& state, std::span<const std::byte> rest, std::uint64_t size) {
   std::array<std::byte, 2 * kBlockBytes> end{};
   if (!rest.empty()) std::memcpy(end.data(), rest.data(), rest.size());

@@ -6,8 +6,8 @@
 
 namespace frazil {
 
-/// The SHA-1 digest (FIPS 180) in lower-case hex. ONNX uses it for checksums of external data; it detects damage, not
-/// tampering.
+/// Returns the SHA-1 digest (FIPS 180) in lower-case hex. ONNX uses it for checksums of external data. It detects
+/// damage, not tampering.
 std::string sha1(std::span<const std::byte> bytes);
 
 }  // namespace frazil

@@ -11,7 +11,7 @@ namespace {
 
 EVP_MD_CTX* context_of(void* context) { return static_cast<EVP_MD_CTX*>(context); }
 
-/// libcrypto fails here only for want of memory.
+/// Throws std::bad_alloc on failure, because libcrypto fails here only if memory is exhausted.
 void require(int done) {
   if (done != 1) throw std::bad_alloc();
 }

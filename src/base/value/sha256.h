@@ -9,15 +9,15 @@
 
 namespace frazil {
 
-/// The SHA-256 digest (FIPS 180-4) of parts that are added one by one. Equal digests may stand for equal content.
-/// Throws std::bad_alloc.
+/// The SHA-256 digest (FIPS 180-4) of parts that are added one by one. Content with equal digests may be treated as
+/// equal. Throws std::bad_alloc.
 class Sha256 {
  public:
   using Sum = std::array<unsigned char, 32>;
 
   Sha256();
   void add(std::span<const std::byte> bytes);
-  /// Adds the text with its length, so that different parts never make equal bytes.
+  /// Adds the length of the text and the text, so that different parts never make equal bytes.
   void add_text(std::string_view text);
   /// Returns the digest. No part may be added afterwards.
   Sum sum();
@@ -26,7 +26,7 @@ class Sha256 {
   std::unique_ptr<void, void (*)(void*)> context_;
 };
 
-/// Has libcrypto register its cleanup at exit, if it has not. Handlers that are registered afterwards run before that.
+/// Makes libcrypto register its cleanup at exit, if it has not. Exit handlers that are registered later run before it.
 void prepare_sha256();
 
 /// Returns the digest in lower-case hex, 64 digits.

@@ -9,21 +9,21 @@ namespace frazil {
 
 bool is_utf8(std::string_view text);
 
-/// Decodes the UTF-8 code point at byte `at` and advances `at` past it; nullopt, with `at` unchanged, when the bytes
-/// are invalid.
+/// Decodes the UTF-8 code point at byte `at` and advances `at` past it. Returns nullopt, with `at` unchanged, if the
+/// bytes are invalid.
 std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at);
-/// Appends a code point in UTF-8, or U+FFFD when `code` is not one.
+/// Appends a code point in UTF-8; U+FFFD if `code` is not a code point.
 void append_utf8(std::string& out, char32_t code);
 
-/// The text without blanks (space, \t, \n, \r, \f, \v) at its ends.
+/// Returns the text without blanks (space, \t, \n, \r, \f, \v) at its ends.
 std::string_view trimmed(std::string_view text);
 
-/// The decimal number that is the whole text, with a "-" where it is negative; nullopt for anything else.
+/// Parses a decimal number that is the whole text, with a "-" if it is negative. Returns nullopt for anything else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// The text on one line: control characters and invalid UTF-8 are escaped as \n, \t or \xHH.
+/// Returns the text on one line. Control characters and invalid UTF-8 are escaped as \n, \t or \xHH.
 std::string printable(std::string_view text);
-/// As above, of the whole code points among the first `most` bytes; "..." follows when some were cut off.
+/// Same, for the whole code points among the first `most` bytes. Appends "..." if some were cut off.
 std::string printable(std::string_view text, std::size_t most);
 
 }  // namespace frazil

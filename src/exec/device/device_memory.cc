@@ -30,7 +30,7 @@ Status DeviceMemory::ensure(Used& used, Memory& memory, std::size_t bytes) {
   return {};
 }
 
-/// Offsets of the device's pools, and how much they take together.
+/// Computes the offsets of the device's pools. Returns their total size in bytes.
 std::size_t DeviceMemory::offset_pools(DeviceId id) {
   std::size_t total = 0;
   for (std::size_t p = 0; p < plan_.pools.size(); ++p) {

@@ -8,8 +8,8 @@
 
 namespace frazil::exec {
 
-/// What a session has on the devices of one plan: an arena, weights and scratch on each. It puts their addresses into
-/// Values, copies, and launches.
+/// The memory of a session on the devices of one plan: an arena, weights and scratch on each. Writes device addresses
+/// into Values, copies, and launches.
 class DeviceMemory {
  public:
   DeviceMemory(RunContext& context, Values& values, const Devices& devices);
@@ -17,25 +17,25 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// True when a step of the plan runs on a device.
+  /// Returns true if a storage of the plan is on a device.
   bool any() const { return !used_.empty(); }
-  /// For new extents: a place for all pools of each device's arena; weights are brought there once.
+  /// Lays out each device's arena for new extents. Copies the weights to the device at the first call.
   Status lay_out();
-  /// Returns when the copy is done, so that the host may use its memory again.
+  /// Copies a storage between host and device. Returns when the copy is complete.
   Status transfer(const Step& step, const step::Transfer& transfer);
-  /// A dense copy of a slot that a device has.
+  /// Returns a dense copy of a slot whose storage is on a device.
   Result<Tensor> read(SlotId s);
-  /// Scratch memory of at least so many bytes.
+  /// Returns scratch memory of at least `bytes` bytes on the device.
   Result<std::byte*> scratch(DeviceId device, std::size_t bytes);
-  /// Puts a kernel step into its device's queue. The session's fault slot and limits are set here.
+  /// Enqueues a kernel step. Sets the scratch memory, fault slot and limits of `call`.
   void launch(const Step& step, DeviceId device, DeviceCall call);
-  /// Waits until `device` has done everything.
+  /// Waits until `device` has completed all operations of this session.
   void wait(DeviceId device);
-  /// The same for all, and the fault that a kernel has reported.
+  /// Waits for all devices. Returns the fault that a kernel has reported.
   Status finish();
-  /// Waits, forgets faults. Never fails.
+  /// Waits for all devices and discards faults. Never fails.
   void abandon() noexcept;
-  /// Gives everything back.
+  /// Releases all device memory.
   void drop() noexcept;
 
  private:
@@ -48,8 +48,8 @@ class DeviceMemory {
     Device* device;
     Memory arena, scratch;
     std::vector<Memory> weights;
-    Device::Event last = 0;      ///< of this session
-    const Step* step = nullptr;  ///< that was launched last
+    Device::Event last = 0;      ///< the session's last operation
+    const Step* step = nullptr;  ///< the step launched last
   };
 
   Used& of(DeviceId id);

@@ -99,7 +99,7 @@ void Memory::begin() {
   for (const Growing& g : growing_) fill_unwritten({g.buffer.data(), g.buffer.size()});
 }
 
-/// What was there is freed first, so that a limit on memory has to allow for the larger one alone.
+/// Frees the old block first, so that only the larger one counts against a memory limit.
 Result<std::byte*> Memory::larger_scratch(std::size_t bytes) {
   FRAZIL_CHECK(check_kept("scratch memory", scratch_.size(), bytes));
   scratch_ = Buffer();
@@ -172,7 +172,7 @@ std::size_t bytes_for(const AxisRows& rows, std::size_t capacity) {
 
 namespace {
 
-/// The first `rows` of each block, from blocks of one capacity into those of another.
+/// Copies the used rows of each block between buffers of different capacities.
 void move_rows(std::byte* to, std::size_t to_capacity, const std::byte* from, std::size_t from_capacity,
                const AxisRows& rows) {
   PollThrottle throttle;
@@ -184,7 +184,7 @@ void move_rows(std::byte* to, std::size_t to_capacity, const std::byte* from, st
 
 }  // namespace
 
-/// Of a loop's variable. What it holds is moved only when its capacity is used up, which then doubles.
+/// Grows a loop's variable. Moves its contents only when its capacity is used up; the capacity then doubles.
 Status Memory::grow(const step::Grow& step) {
   const Slot& slot = plan_.slot(step.of);
   Growing& g = growing_[slot.storage];

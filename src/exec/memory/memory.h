@@ -12,21 +12,21 @@
 
 namespace frazil::exec {
 
-/// The memory that a session keeps for one plan: arena, growing buffers, scratch. It puts addresses into Values.
+/// The memory that a session keeps for one plan: arena, growing buffers and scratch. Writes its addresses into Values.
 class Memory {
  public:
   Memory(RunContext& context, Values& values, const Devices& devices);
 
-  /// For new extents: sizes and places of all pools of the arena.
+  /// Lays out all pools of the arena for new extents.
   Status lay_out_arena();
-  /// Before a run: storages that loops swapped go back to their place. Fills all memory if FRAZIL_FILL is set.
+  /// Prepares a run. Restores the addresses of storages that loops swapped, and fills all memory if FRAZIL_FILL is set.
   void begin();
-  /// A growing storage of at least so many bytes; with `keep` what it holds stays.
+  /// Gives a growing storage at least `bytes` bytes. Keeps its contents if `keep` is set.
   Status ensure(std::uint32_t storage, std::size_t bytes, bool keep = false);
-  /// The same with no room for more, for what another plan has made room for: plans that take turns would else double
-  /// theirs each time.
+  /// Same as ensure() with `keep`, but without spare capacity. Values that come from another plan use it: if two plans
+  /// alternate, spare capacity would double at each change.
   Status ensure_as_much(std::uint32_t storage, std::size_t bytes);
-  /// The growing results of a step, as large as their extents say.
+  /// Makes the growing results of a step as large as their extents require.
   Status ensure_results(const std::vector<SlotId>& slots);
   Status grow(const step::Grow& step);
   Status reserve(const step::Reserve& step);
@@ -34,21 +34,23 @@ class Memory {
     std::swap(values_.base[a], values_.base[b]);
     if (plan_.storages[a].place == Place::growing) std::swap(growing_[a], growing_[b]);
   }
-  /// Where the arena has the storage, whatever loops or views made of it.
+  /// Returns the storage's own place in the arena. Values::base may hold another address after a swap or an elided
+  /// copy.
   std::byte* arena_address(std::uint32_t storage) const;
-  /// Scratch memory of at least so many bytes, until the next call. Each use asks for it: where a call is refused, the
-  /// memory of earlier ones is gone as well.
+  /// Returns scratch memory of at least `bytes` bytes, valid until the next call. Call it before each use: a call that
+  /// fails may have freed the earlier memory.
   Result<std::byte*> scratch(std::size_t bytes) {
     if (bytes <= scratch_.size()) [[likely]]
       return scratch_.data();
     return larger_scratch(bytes);
   }
-  /// Code::limit for a value of so many bytes that passes a limit.
+  /// Returns Code::limit if a value of `bytes` bytes exceeds a limit.
   Status check_size(std::uint32_t storage, std::size_t bytes) const;
-  /// Gives everything back.
+  /// Releases all memory.
   void drop();
   DeviceMemory& devices() { return devices_; }
-  /// The capacity of growing storage 0, in bytes, as a std::size_t; that of the next lies kCapacityStep bytes behind.
+  /// Returns the address of the capacity of storage 0, a std::size_t in bytes. The capacity of storage i is i *
+  /// kCapacityStep bytes further.
   const std::byte* capacities() const {
     return growing_.empty() ? nullptr : reinterpret_cast<const std::byte*>(&growing_[0].capacity);
   }
@@ -60,9 +62,10 @@ class Memory {
     std::size_t capacity = 0;
   };
   Result<std::byte*> larger_scratch(std::size_t bytes);
-  /// A growing storage of `wanted` bytes, of which `bytes` are needed.
+  /// Reallocates a growing storage to `wanted` bytes, of which `bytes` are needed.
   Status grow(std::uint32_t storage, std::size_t bytes, std::size_t wanted, bool keep);
-  /// Of memory that stays with the session: `before` bytes of it become `after`.
+  /// Checks the arena limit for a change of the memory that the session keeps: `before` bytes of it become `after`
+  /// bytes.
   Status check_kept(std::string_view what, std::size_t before, std::size_t after) const;
 
   RunContext& context_;
@@ -74,15 +77,16 @@ class Memory {
   std::size_t growing_bytes_ = 0;
   std::vector<std::uint32_t> swapped_;  // storages of the arena
   DeviceMemory devices_;
-  Sizes sizes_;  // of the value at hand, kept so that steps do not allocate
+  Sizes sizes_;  // extents of the current value, kept so that steps do not allocate
 };
 
-constexpr std::size_t kFewestRows = 16;  ///< that a value has a capacity for once it has grown
+constexpr std::size_t kFewestRows = 16;  ///< smallest capacity, in rows, of a value that has grown
 
-/// Bytes of all blocks for so many rows; SIZE_MAX where that is no number.
+/// Returns the bytes of all blocks with `capacity` rows each; SIZE_MAX on overflow.
 std::size_t bytes_for(const AxisRows& rows, std::size_t capacity);
 
-/// `make` with twice the rows, or with what is needed where a limit does not allow that.
+/// Calls `make` with twice the needed rows. Calls it with exactly `needed` rows if a limit or lack of memory prevents
+/// that. Sets `capacity` to the rows of the last call.
 template <class Make>
 auto with_spare(std::size_t needed, std::size_t& capacity, Make make) -> decltype(make(needed)) {
   capacity = std::max(needed > SIZE_MAX / 2 ? needed : 2 * needed, kFewestRows);

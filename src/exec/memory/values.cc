@@ -87,7 +87,8 @@ bool Values::holds(const Datum& value, const Slot& slot) const {
 
 namespace {
 
-/// Memory of the caller for a result of any extents comes as a tensor of bytes. Empty where it does not fit.
+/// Returns the memory that the caller lends for a result of any extents, as a u8 tensor. Returns an empty buffer if the
+/// result does not fit.
 Buffer lent_memory(const Datum& value, Elem elem, const Sizes& sizes) {
   if (!value.is_tensor() || elem == Elem::string) return {};
   const Tensor& t = value.tensor();

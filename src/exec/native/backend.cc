@@ -22,7 +22,7 @@ constexpr const char* kSymbol = FRAZIL_TEXT(FRAZIL_NATIVE_MODULE);
 
 std::string named_file() { return knobs() ? knobs()->code_generator : std::string(); }
 
-/// Where the module may lie, the nearest place first.
+/// Returns the paths at which the module may be, nearest first.
 std::vector<std::string> places() {
   if (!named_file().empty()) return {named_file()};
   std::vector<std::filesystem::path> folders;
@@ -60,7 +60,7 @@ Result<const code::NativeModule*> open_module(const std::string& file) {
   return module;
 }
 
-/// The first one of this build; what is wrong with the last one that is there, if none is.
+/// Returns the first module of this build. If there is none, returns the error of the last file that exists.
 Result<const code::NativeModule*> find_module() {
   Result<const code::NativeModule*> found = not_found();
   std::error_code none;
@@ -85,7 +85,7 @@ Status allowed() {
 Result<const code::NativeModule*> native_module() {
   FRAZIL_CHECK(allowed());
   static Mutex mutex;
-  static std::optional<Result<const code::NativeModule*>> module;  // under the mutex
+  static std::optional<Result<const code::NativeModule*>> module;  // guarded by the mutex
   const std::scoped_lock lock(mutex);
   if (!module) {
     module = find_module();

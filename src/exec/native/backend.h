@@ -6,16 +6,16 @@
 
 namespace frazil::exec {
 
-/// The code generator of this build, opened on the first call: libfrazil_jit.so, the file that FRAZIL_CODE_GENERATOR
-/// names; else beside the program or the library, in the folder of installed libraries, or where the dynamic linker
-/// looks. Code::unsupported, saying why, if there is none or it belongs to another build. The first such call of a
-/// build that has a code generator logs a warning. Thread-safe. The module stays open.
+/// Opens the code generator of this build, libfrazil_jit.so, on the first call. If FRAZIL_CODE_GENERATOR is set, opens
+/// only that file. Otherwise looks beside the program or the library, in the folder of installed libraries, and where
+/// the dynamic linker looks. Returns Code::unsupported with the reason if there is none or it belongs to another build.
+/// The first such call of a build that has a code generator logs a warning. Thread-safe. The module stays open.
 Result<const code::NativeModule*> native_module();
 
-/// As native_module(), without opening a file that is there.
+/// Checks for the code generator as native_module() does, but does not open a file that exists.
 Status has_native_module();
 
-/// "LLVM 19.1.7, /usr/lib/frazil/libfrazil_jit.so", or "none: " and why.
+/// Returns "LLVM 19.1.7, /usr/lib/frazil/libfrazil_jit.so", or "none: " and the reason.
 std::string describe_native_module();
 
 }  // namespace frazil::exec

@@ -34,7 +34,7 @@ fs::path chosen_folder() {
 
 std::string digest(std::string_view text) { return sha256(std::as_bytes(std::span(text))); }
 
-/// The digest of all that follows, the key's length, the key and the object.
+/// Returns the content of an entry: the digest of the rest, the key's length, the key and the object.
 std::string packed(std::string_view key, std::string_view object) {
   std::string body = fmt::format("{:016x}", key.size());
   body.append(key).append(object);
@@ -54,7 +54,7 @@ std::optional<std::string> unpacked(std::string_view file, std::string_view key)
 std::string_view code_version() { return FRAZIL_CODE_VERSION; }
 
 CodeCache& CodeCache::instance() {
-  static CodeCache& cache = *new CodeCache(chosen_folder());  // used by the thread that compiles until the very end
+  static CodeCache& cache = *new CodeCache(chosen_folder());  // used by the compile thread until the process ends
   return cache;
 }
 
@@ -67,7 +67,7 @@ CodeCache::CodeCache(fs::path folder, std::string_view version) : folder_(std::m
   }
 }
 
-/// Code that somebody else could have put there would run as this user.
+/// Returns true if only this user can write to the folder. Code that another user put there would run as this user.
 bool CodeCache::is_private() const {
   struct stat about{};
   return ::stat(folder_.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&

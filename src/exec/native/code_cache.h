@@ -11,27 +11,29 @@
 
 namespace frazil::exec {
 
-/// Changes with everything that generated code depends on besides its key: the sources of the code generator and of all
-/// that these include. See code/code_version.cmake.
+/// Returns a version that changes with everything that generated code depends on besides its key: the sources of the
+/// code generator and all files that they include. See code/code_version.cmake.
 std::string_view code_version();
 
-/// Objects of generated code on disk, found by what they were generated from. Several processes may use one folder at
-/// once. An entry that is cut off, changed or of another build counts as absent and is deleted. All members are
-/// thread-safe and never fail: without the cache code is generated again.
+/// A cache of generated code on disk, keyed by the input of the code generator. Several processes may use one folder at
+/// the same time. A truncated or changed entry is treated as absent and deleted; entries of other builds are not found.
+/// Members never fail: on a miss, code is generated again. Thread-safe, except turn_off().
 class CodeCache {
  public:
-  /// The one that FRAZIL_CODE_CACHE names: off, a folder, or by default "code" in the user's folder.
+  /// Returns the cache that FRAZIL_CODE_CACHE selects: "off", a folder, or by default "code" in the user's cache
+  /// folder.
   static CodeCache& instance();
-  /// Off where `folder` is empty. It is made on the first store, for this user alone; one that others may write to is
-  /// not used. `version`: entries of other versions are absent.
+  /// Turns the cache off if `folder` is empty. The folder is created on the first store, for this user alone. A folder
+  /// that others may write to is not used. Entries of another `version` are absent.
   explicit CodeCache(std::filesystem::path folder, std::string_view version = code_version());
 
-  /// The object stored under exactly this key by the same build of the code generator.
+  /// Returns the object that the same build of the code generator stored under exactly this key.
   std::optional<std::string> load(std::string_view key);
-  /// Stores it; then deletes the entries that were used longest ago until all take kMostBytes at most.
+  /// Stores the object. After each kMostBytes / 16 bytes stored, deletes the least recently used entries until at most
+  /// kMostBytes remain.
   void store(std::string_view key, std::string_view object);
 
-  /// For a process that measures what compiling takes. Not thread-safe.
+  /// Turns the cache off, for a process that measures compile times. Not thread-safe.
   void turn_off() { folder_.clear(); }
   bool is_on() const { return !folder_.empty(); }
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
@@ -44,7 +46,7 @@ class CodeCache {
   std::filesystem::path folder_;
   std::string version_;
   Mutex mutex_;
-  std::uintmax_t stored_ = 0;  // bytes since evict() last looked
+  std::uintmax_t stored_ = 0;  // bytes since the last evict()
 };
 
 }  // namespace frazil::exec

@@ -92,7 +92,7 @@ std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::strin
 Result<MadeCode> make_code(const std::string& key, std::string_view name,
                            const std::function<Result<std::string>(const code::NativeModule&)>& generate) {
   if (forbidden()) return fail(Code::unsupported, "FRAZIL_JIT is off, so that no code may be generated");
-  const NoFork whole;  // the code generator has locks of its own
+  const NoFork whole;  // the code generator has its own locks
   constexpr std::size_t kShown = 80;
   CodeEvent event{
       .what = key.substr(0, kShown), .begin = std::chrono::steady_clock::now(), .thread = std::this_thread::get_id()};

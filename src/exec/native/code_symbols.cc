@@ -10,7 +10,7 @@
 #include "base/os/knobs.h"
 #include "base/thread/mutex.h"
 
-// Names and layout as "JIT Compilation Interface" of GDB's manual has them.
+// Names and layout follow "JIT Compilation Interface" in GDB's manual.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): gdb looks for these
 struct jit_code_entry {
@@ -43,7 +43,7 @@ void tell_gdb(Action action, jit_code_entry* entry) {
   __jit_debug_descriptor.action_flag = kNothing;
 }
 
-/// An object that gdb knows.
+/// An object registered with gdb.
 class Registration {
  public:
   explicit Registration(std::span<const std::byte> object) : object_(object.begin(), object.end()) {

@@ -14,8 +14,8 @@ namespace frazil::exec {
 
 namespace {
 
-/// Stops the thread before anything is destroyed that exists now, and before libcrypto's cleanup: the thread computes
-/// digests. The code generator's own objects are never destroyed.
+/// Registers an exit handler that stops the thread. It runs before the objects that exist now are destroyed, and before
+/// libcrypto's cleanup, because the thread computes digests. The code generator's own objects are never destroyed.
 void stop_at_exit() {
   prepare_sha256();
   (void)std::atexit([] { CompileThread::instance().stop(); });
@@ -23,12 +23,13 @@ void stop_at_exit() {
 
 }  // namespace
 
-/// Never destroyed: what it uses may not die before it.
+/// The instance is never destroyed, so that it does not depend on the order of static destruction.
 CompileThread& CompileThread::instance() {
   static CompileThread& thread = *[] {
     auto* const made = new CompileThread;
     only_.store(made);
-    in_child_of_fork([] noexcept { new (&only_.load()->thread_) std::thread; });  // the parent's cannot be joined here
+    in_child_of_fork(
+        [] noexcept { new (&only_.load()->thread_) std::thread; });  // the parent's thread cannot be joined here
     return made;
   }();
   return thread;
@@ -73,7 +74,8 @@ bool CompileThread::busy() const {
 }
 
 void CompileThread::work() {
-  // About a quarter of a core that requests keep busy: at the lowest priority, code would never arrive there.
+  // At this niceness the thread gets about a quarter of a core that requests keep busy. At the lowest priority it would
+  // get nothing there.
   constexpr int kNice = 5;
   if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice) != 0) {
     logging::debug(2, "the thread that compiles keeps its priority");
@@ -89,7 +91,7 @@ void CompileThread::work() {
       const NoFork whole;
       lock.unlock();
       job();
-      job = nullptr;  // what it held is freed here
+      job = nullptr;  // frees the job's captures
       lock.lock();
       busy_ = false;
     }

@@ -10,23 +10,23 @@
 
 namespace frazil::exec {
 
-/// The one thread of the process that compiles while sessions run. It starts with the first job, has a
-/// lower priority than requests, and ends with the process, which waits for the job at hand. A fork() waits for it,
-/// too; the child has the jobs that wait and starts a thread of its own. All members are thread-safe.
+/// The process's only thread that compiles while sessions run. It starts with the first job and has a lower priority
+/// than requests. At exit, the process waits for the current job. fork() waits for it too; the child inherits the
+/// waiting jobs and starts its own thread. All members are thread-safe.
 class CompileThread {
  public:
   static CompileThread& instance();
 
-  /// Runs `job` later; false, and nothing happens, while kMostJobs wait. A job does not throw.
+  /// Enqueues `job`. Returns false without any effect while kMostJobs jobs wait, and after stop(). A job must not
+  /// throw.
   bool post(std::function<void()> job);
-  /// Forgets the jobs that wait and takes no more; returns when the one at hand has ended. A program that ends calls it
-  /// by itself, at exit.
+  /// Drops the waiting jobs and accepts no more. Returns when the current job has ended. Runs automatically at exit.
   void stop();
-  /// Whether a job runs. A program may then leave by _exit() instead of waiting.
+  /// Returns whether a job runs. If one does, a program may leave by _exit() instead of waiting.
   bool busy() const;
-  /// Returns when no job waits or runs.
+  /// Waits until no job waits or runs.
   void wait_until_idle();
-  /// True for a job that is to end early, between two pieces of work.
+  /// Returns true after stop(). A job checks it between two pieces of work, to end early.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
   static constexpr std::size_t kMostJobs = 64;

@@ -27,7 +27,7 @@ void* address_of(F* function) {
   return reinterpret_cast<void*>(function);
 }
 
-/// All that generated code may call.
+/// Returns the function that generated code may call by this name; null if there is none.
 const Function* find_function(std::string_view name) {
 #define FRAZIL_MATH(name)                                               \
   Function{#name, address_of(static_cast<double (*)(double)>(&std::name))}, \
@@ -80,7 +80,7 @@ std::unexpected<Fault> damaged(std::string_view what) {
 #if defined(__x86_64__)
 constexpr std::uint16_t kMachine = EM_X86_64;
 constexpr std::size_t kStubBytes = 16;
-/// jmp *2(%rip), padding, the address.
+/// Writes `jmp *2(%rip)`, padding and the target's address.
 void write_stub(std::byte* at, const void* target) {
   constexpr unsigned char kJump[8] = {0xff, 0x25, 0x02, 0x00, 0x00, 0x00, 0x66, 0x90};
   std::memcpy(at, kJump, sizeof kJump);
@@ -88,22 +88,22 @@ void write_stub(std::byte* at, const void* target) {
   std::memcpy(at + sizeof kJump, &address, sizeof address);
 }
 #else
-constexpr std::uint16_t kMachine = EM_NONE;  // of other machines there are no objects yet
+constexpr std::uint16_t kMachine = EM_NONE;  // there are no objects for other machines
 constexpr std::size_t kStubBytes = 16;
 void write_stub(std::byte*, const void*) {}
 #endif
 
-/// Lays an object out in memory. Reads nothing outside of it, whatever it holds.
+/// A loader that lays an ELF object out in memory. Never reads outside the object, even if it is damaged.
 class ObjectLoader {
  public:
   explicit ObjectLoader(std::span<const std::byte> object) : object_(object) {}
 
   Status read();
-  /// Bytes of memory that it takes.
+  /// Returns the bytes of memory that the object needs.
   std::size_t bytes() const { return bytes_; }
   Status place(std::byte* memory);
   Result<void*> find(std::string_view name, std::byte* memory) const;
-  /// The object, its sections at the addresses that they have in memory.
+  /// Returns the object with its sections' addresses set to those in memory.
   std::vector<std::byte> at_its_place(const std::byte* memory) const;
 
  private:
@@ -127,9 +127,9 @@ class ObjectLoader {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
   std::span<const std::byte> object_;
   std::vector<Elf64_Shdr> sections_;
-  std::vector<std::size_t> offset_;  // per section that is loaded
+  std::vector<std::size_t> offset_;  // per section; SIZE_MAX if it is not loaded
   Elf64_Shdr symbols_{}, strings_{};
-  std::vector<std::pair<std::string_view, std::size_t>> stubs_;  // and where they lie
+  std::vector<std::pair<std::string_view, std::size_t>> stubs_;  // name and offset
   std::size_t first_stub_ = 0, most_stubs_ = 0, bytes_ = 0;
 };
 
@@ -154,7 +154,7 @@ Status ObjectLoader::read() {
   return lay_out();
 }
 
-/// Sections one after the other, then stubs for what lies too far away to be called directly.
+/// Places the sections one after another, then stubs for functions that are too far away for a direct call.
 Status ObjectLoader::lay_out() {
   offset_.assign(sections_.size(), SIZE_MAX);
   std::size_t end = 0, calls = 0;

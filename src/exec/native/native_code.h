@@ -9,12 +9,13 @@
 
 namespace frazil::exec {
 
-/// Machine code in memory of its own. Its pages are written before they can be run, and never after. Immutable.
+/// Machine code in its own memory. Its pages are written before they become executable, and never after. Immutable.
 class NativeCode {
  public:
-  /// Loads the relocatable ELF object of this machine's architecture and finds function `name` in it. What the object
-  /// does not define must be one of the functions that generated code may call (the C library's mathematics and what
-  /// kernels export for it). Code::bad_input for an object that is damaged or of another kind, Code::out_of_memory.
+  /// Loads a relocatable ELF object of this machine's architecture and finds function `name` in it. Undefined symbols
+  /// must name functions that generated code may call: the C library's mathematics and memory functions, and
+  /// stop_requested(). Returns Code::bad_input for an object that is damaged or of another kind, and
+  /// Code::out_of_memory.
   static Result<std::shared_ptr<const NativeCode>> load(std::span<const std::byte> object, std::string_view name);
 
   NativeCode(const NativeCode&) = delete;
@@ -25,14 +26,14 @@ class NativeCode {
   Function entry() const {
     return reinterpret_cast<Function>(entry_);
   }
-  /// Of the pages that it takes.
+  /// Returns the size of the code's pages.
   std::size_t bytes() const { return bytes_; }
   const void* begin() const { return memory_; }
 
  private:
   NativeCode(void* memory, std::size_t bytes, void* entry) : memory_(memory), bytes_(bytes), entry_(entry) {}
 
-  std::shared_ptr<void> symbols_;  // what a debugger knows of it
+  std::shared_ptr<void> symbols_;  // the registration with a debugger
   void* memory_;
   std::size_t bytes_;
   void* entry_;

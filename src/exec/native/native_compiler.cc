@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kLoopName = "frazil_loop";
 
-/// What is compiled in this process.
+/// The code compiled in this process.
 class Shared {
  public:
   std::shared_ptr<const NativeCompiler::Made> find(const std::string& key) {
@@ -72,7 +72,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const code::Til
   return made;
 }
 
-/// What is there without a code generator: what another executable has, or the cache on disk.
+/// Returns code that needs no code generator: from another executable or the cache on disk. Null if there is none.
 std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const code::TileCode& code,
                                                                   const code::LoopForm& form) const {
   const LimitsScope nobody(nullptr);

@@ -18,11 +18,11 @@ namespace frazil::exec {
 
 /// When machine code is made.
 enum class Compiling : std::uint8_t {
-  at_once,  ///< where it is asked for, by who asks
-  later,    ///< by the thread that compiles, once the time spent without it pays for it
+  at_once,  ///< on the first use, by the thread that needs it
+  later,    ///< by the compile thread, once enough time was spent without it
 };
 
-/// Compiles the tile programs of one executable. Equal programs of all executables of the process share their code
+/// A compiler for the tile programs of one executable. All executables of the process share the code of equal programs
 /// while one of them lives. Thread-safe.
 class NativeCompiler : public code::NativeSource {
  public:
@@ -30,22 +30,22 @@ class NativeCompiler : public code::NativeSource {
 
   code::NativeLoop find(const code::TileCode& code, const code::LoopForm& form) override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
-  /// Whether find() was asked for code that compile_missing() has not yet made.
+  /// Returns whether find() was called for code that compile_missing() has not yet made.
   bool has_missing() const { return missing_.load(std::memory_order_relaxed); }
-  /// Takes what other executables or the cache have of it; changes the generation where there was some. Precondition of
-  /// both: the tile programs live.
+  /// Takes missing code from other executables or from the cache. Changes the generation if it found any. Precondition
+  /// of this and compile_missing(): the tile programs are alive.
   void find_missing();
-  /// Makes it, and then changes the generation. Leaves out what is `needless` when it comes to it; what is missing
-  /// again behind that is made.
+  /// Makes the missing code, then changes the generation. Skips a `needless` program the first time; makes it if a
+  /// later call finds it missing again.
   void compile_missing(const std::function<bool(const code::TileCode&)>& needless);
-  /// Why no form of it has code so far; empty where one has.
+  /// Returns why no form of the program has code; empty if one has.
   std::string why_not(const code::TileCode& code) const;
-  /// A line for each form that was asked for: its code, or why there is none.
+  /// Describes each form that was requested, one line each: its code, or why there is none.
   std::string explain() const;
 
   struct Made {
     std::shared_ptr<const NativeCode> code;
-    std::string why_not;  ///< where there is none
+    std::string why_not;  ///< if there is no code
     double milliseconds = 0;
   };
 
@@ -60,8 +60,8 @@ class NativeCompiler : public code::NativeSource {
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> missing_{false};
   mutable Mutex mutex_;
-  std::map<Place, std::shared_ptr<const Made>> made_;  // null: not yet
-  std::set<Place> left_out_;                           // of the thread that compiles
+  std::map<Place, std::shared_ptr<const Made>> made_;  // null: not yet made
+  std::set<Place> left_out_;                           // used by the compile thread only
 };
 
 }  // namespace frazil::exec

@@ -12,17 +12,18 @@ namespace frazil::exec {
 namespace {
 
 constexpr const char* kStepsName = "frazil_steps";
-/// Nanoseconds between steps, with the same extents, that pay for code; what a step takes besides its work.
+/// kPays: nanoseconds between steps, at the same extents, that pay for code. kBetweenSteps: nanoseconds that a step
+/// takes besides its work.
 constexpr double kPays = 2e6, kBetweenSteps = 500;
-/// Codes that a plan has at once, with extents that wait for theirs. Each takes tens of milliseconds to make and tens
-/// of kilobytes.
+/// Most versions that a plan has: codes, and extents that wait for theirs. A code takes tens of milliseconds to make
+/// and tens of kilobytes of memory.
 constexpr std::size_t kMostVersions = 8;
-/// Of a body that is written into the code; larger ones are launched, so that they can be shared and stopped.
+/// Most elements of an inlined body. Larger bodies are launched, so that they can be shared and stopped.
 constexpr std::int64_t kMostElements = 8192;
-/// Instructions of all bodies together: what the code generator takes about a second for.
+/// Most instructions of all bodies together. The code generator takes about a second for them.
 constexpr std::size_t kMostInstructions = 4096;
 constexpr std::size_t kMostSteps = 4096;
-/// Extents for which the cache on disk is asked before their code pays.
+/// Most sets of extents for which the cache on disk is searched before their code pays.
 constexpr std::size_t kMostLooks = 16;
 
 }  // namespace
@@ -82,7 +83,7 @@ void PlanCodes::withdraw(std::span<const std::int64_t> regs) {
   if (at != versions_.end() && at->second.code == nullptr) versions_.erase(at);
 }
 
-/// Sessions that still use its code keep it until their next run.
+/// Drops the least recently used version. Sessions that use its code keep it until their next run.
 void PlanCodes::drop_oldest() {
   const auto older = [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; };
   versions_.erase(std::ranges::min_element(versions_, older));
@@ -112,7 +113,7 @@ code::NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
   return native;
 }
 
-/// A version without code and without a reason was looked for and is not in the cache.
+/// Returns a version without code and without a reason if the search of the cache found nothing.
 PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) const {
   auto made = std::make_shared<PlanCode>();
   made->enters = native.enters;

@@ -21,56 +21,57 @@ namespace frazil::exec {
 struct PlanCode {
   std::shared_ptr<const NativeCode> code;
   code::NativeSteps run = nullptr;
-  std::vector<std::uint8_t> enters;           ///< per step: the code can be entered there
-  std::vector<std::uint8_t> runs;             ///< per step: a launch that the code runs
-  std::vector<const code::TileCode*> bodies;  ///< that are written into the code
+  std::vector<std::uint8_t> enters;           ///< per step: whether the code can be entered there
+  std::vector<std::uint8_t> runs;             ///< per step: whether it is a launch that the code runs
+  std::vector<const code::TileCode*> bodies;  ///< tile programs inlined into the code
   std::size_t scratch_bytes = 0;
-  double milliseconds = 0;  ///< that it took to make it
+  double milliseconds = 0;  ///< time that it took to make the code
 };
 
-/// The codes of one plan, for the extents that were often seen. Thread-safe.
+/// The codes of one plan, for extents that were seen often. Thread-safe.
 class PlanCodes {
  public:
-  /// Null where no code would pay: the plan launches nothing, or has very many steps. `bodies`: per step, whether it is
-  /// a launch that may be written into the code.
+  /// Returns null if no code would pay: the plan launches nothing, or has too many steps. `bodies`: per step, whether
+  /// it is a launch whose body may be inlined into the code.
   static std::unique_ptr<PlanCodes> make(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
 
-  /// Changes with every code that comes or goes.
+  /// Returns a number that changes whenever a code is added or dropped.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  /// The code for the extents in these registers; null where there is none.
+  /// Returns the code for the extents in these registers; null if there is none.
   std::shared_ptr<const PlanCode> find(std::span<const std::int64_t> regs);
-  /// What the caller is to do next.
+  /// The next action of the caller.
   enum class Wish : std::uint8_t {
     nothing,
-    look,     ///< call compile(), which is to look into the cache on disk alone
+    look,     ///< call compile(), which then only searches the cache on disk
     compile,  ///< call compile()
   };
-  /// So much time was spent in so many steps with the extents in these registers without code. Each wish is
-  /// returned once for extents.
+  /// Records the time and the steps of a run without code, at the extents in these registers. Returns each wish once
+  /// per set of extents.
   Wish wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps);
-  /// The caller could not do what was wished: it may be wished again.
+  /// Reports that the caller could not fulfil a wish, so that it may be returned again.
   void withdraw(std::span<const std::int64_t> regs);
   Compiling when() const { return when_; }
-  /// Makes the code for the extents in these registers, with these bodies per step, or with Wish::look finds it.
+  /// Makes the code for the extents in these registers, with these bodies per step. With Wish::look it only searches
+  /// the cache.
   void compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies, Wish wish);
-  /// Whether the extents of a launch are known when a run starts.
+  /// Returns whether the extents of a launch are known when a run starts.
   bool is_fixed(const step::Launch& launch) const;
 
-  /// Whether a code runs launch step `i`.
+  /// Returns whether any code runs launch step `i`.
   bool runs(StepIndex i) const;
-  /// Whether a code has the body in it.
+  /// Returns whether any code contains the body.
   bool contains(const code::TileCode& body) const;
-  /// A line for each set of extents.
+  /// Describes each set of extents, one line each.
   std::string explain() const;
 
  private:
   using Extents = std::vector<std::int64_t>;
   struct Version {
-    std::shared_ptr<const PlanCode> code;  ///< null: none can be made
+    std::shared_ptr<const PlanCode> code;  ///< null if there is none, or not yet
     std::string why_not;
     std::uint64_t last_use = 0;
     double spent = 0;    ///< nanoseconds without code
-    bool asked = false;  ///< wants() has been true
+    bool asked = false;  ///< a code was wished for or made
   };
 
   PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
@@ -83,12 +84,12 @@ class PlanCodes {
   const Plan& plan_;
   const Compiling when_;
   std::vector<bool> fixed_;       // per register
-  std::vector<Reg> determining_;  // those of them on which codes depend
+  std::vector<Reg> determining_;  // the fixed registers that codes depend on
   std::atomic<std::uint64_t> generation_{1};
   mutable Mutex mutex_;
   std::map<Extents, Version> versions_;
   std::uint64_t uses_ = 0;
-  std::size_t looks_ = 0;  // into the cache
+  std::size_t looks_ = 0;  // searches of the cache
 };
 
 }  // namespace frazil::exec

@@ -9,7 +9,7 @@
 namespace frazil::exec {
 namespace {
 
-/// Output `output` of the node with this stable id.
+/// Returns output `output` of the node with this stable id.
 Value output_of(const Graph& graph, std::uint32_t stable, std::uint32_t output) {
   for (const NodeId n : graph.nodes()) {
     const Node& node = graph.node(n);
@@ -20,7 +20,7 @@ Value output_of(const Graph& graph, std::uint32_t stable, std::uint32_t output) 
 
 bool is_used(const Graph& graph, Value v) { return graph.constant(v) != nullptr || graph.block_of(v).has_value(); }
 
-/// All values that the graph has under this name; unrolling leaves several.
+/// Returns all values that the graph has under this name. Unrolling leaves several.
 std::vector<Value> values_of(const Graph& graph, const WatchedValue& watched) {
   std::vector<Value> values;
   if (watched.name.empty()) {
@@ -33,14 +33,14 @@ std::vector<Value> values_of(const Graph& graph, const WatchedValue& watched) {
   return values;
 }
 
-/// The same value where it is a result of both graphs.
+/// Returns the result of `to` at the position at which `v` is a result of `from`; an empty Value if it is none.
 Value same_result(const Graph& from, Value v, const Graph& to) {
   const auto& results = from.main().results;
   const auto at = std::ranges::find(results, v);
   return at == results.end() ? Value{} : to.main().results[static_cast<std::size_t>(at - results.begin())];
 }
 
-/// True for a value in the branch of an If that the graph's types leave out.
+/// Returns true for a value in the branch of an If that the graph's types exclude.
 bool is_in_other_branch(const Graph& graph, Value v) {
   const auto block = graph.block_of(v);
   for (BlockId b = block.value_or(Graph::kMain); graph.block(b).owner; b = graph.block(b).parent) {
@@ -197,7 +197,7 @@ Result<Datum> InnerValues::known(Value v) const {
 
 namespace {
 
-/// The operands and results of a kernel that is run beside the plan.
+/// The operands and results of a kernel that runs outside the plan.
 struct SideCall {
   std::vector<Sizes> memory;
   std::vector<code::OperandShape> shapes;
@@ -221,7 +221,7 @@ Result<Buffer> zeros(std::size_t bytes) {
 
 }  // namespace
 
-/// All of it on this thread: units do not depend on who runs them.
+/// Runs the kernel on this thread alone. Its units do not depend on the thread that runs them.
 Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const code::KernelEntry& entry) const {
   Sizes domain, sizes;
   for (Reg r : cut.domain) domain.push_back(values_.regs[r]);

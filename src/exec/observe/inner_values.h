@@ -11,26 +11,27 @@
 
 namespace frazil::exec {
 
-/// Hands the values that an observer watches to it while one plan runs.
+/// The inner values of one plan that an observer watches. Passes them to the observer during a run.
 class InnerValues {
  public:
   InnerValues(RunContext& context, const Executable& executable, const Values& values, Memory& memory,
               const Launcher& launcher);
 
-  /// Before a run: finds what the observer watches now. Code::unsupported for a value that nothing makes, unless the
-  /// observer goes without.
+  /// Finds the values that the observer watches; called before a run. Returns Code::unsupported for a value that the
+  /// plan does not make, unless Observer::without() accepts that.
   Status begin();
-  /// True when there is anything to hand out while steps run.
+  /// Returns true if there are values to pass on while steps run.
   bool any() const { return !points_.empty(); }
-  /// In front of step `at`, behind step `before`; kNone: the run begins there.
+  /// Passes on the values that are complete before step `at`. `before` is the step that ran last; kNone at the start of
+  /// a run.
   Status show(StepIndex at, StepIndex before) { return has_point_[at] ? show_all(at, before) : Status{}; }
 
  private:
   struct Watch {
-    std::size_t index = 0;  ///< of Observer::watched()
+    std::size_t index = 0;  ///< index in Observer::watched()
     InnerValue where;
-    std::optional<std::int64_t> copy;                  ///< which one of those that unrolling made
-    std::shared_ptr<const code::KernelEntry> entry{};  ///< of a cut kernel
+    std::optional<std::int64_t> copy;                  ///< the copy's number, if unrolling made several
+    std::shared_ptr<const code::KernelEntry> entry{};  ///< for InnerValue::Cut
   };
 
   Status find_all();
@@ -47,13 +48,13 @@ class InnerValues {
   Memory& memory_;
   const Launcher& launcher_;
   std::optional<InnerValueFinder> finder_;
-  std::vector<WatchedValue> watched_;  // that points_ are for
+  std::vector<WatchedValue> watched_;  // the values that points_ was made for
   std::map<StepIndex, std::vector<Watch>> points_;
   std::vector<bool> has_point_;  // per step
   std::vector<std::pair<std::size_t, std::string>> missing_;
 };
 
-/// The same for a run of the reference executor.
+/// The watched values of a run of the reference executor.
 class ReferenceValues : public ValueListener {
  public:
   ReferenceValues(Observer& observer) : observer_(observer) {}
@@ -62,7 +63,7 @@ class ReferenceValues : public ValueListener {
 
  private:
   Observer& observer_;
-  std::multimap<std::uint32_t, std::size_t> watched_;  // by value
+  std::multimap<std::uint32_t, std::size_t> watched_;  // value id to index in Observer::watched()
 };
 
 }  // namespace frazil::exec

@@ -13,10 +13,10 @@
 
 namespace frazil::exec {
 
-/// A value of a model as all specialisations know it.
+/// A value of a model, identified in the same way for all specialisations.
 struct WatchedValue {
-  std::string name;            ///< the value's; empty: it has none, and is known by its node
-  std::uint32_t node = kNone;  ///< by its stable id
+  std::string name;            ///< empty for a value without a unique name, which `node` and `output` identify
+  std::uint32_t node = kNone;  ///< stable id
   std::uint32_t output = 0;
   bool operator==(const WatchedValue&) const = default;
 };
@@ -26,37 +26,39 @@ WatchedValue watched_value(const Names& names, const Graph& graph, Value v);
 Result<WatchedValue> find_value(const Names& names, const Graph& graph, std::string_view name);
 Result<WatchedValue> find_value(const Graph& graph, std::string_view name);
 
-/// Sees what a session does, in order, on the session's thread. Costs one test per step when none is set. The reference
-/// executor tells of values only.
-/// Node ids are of the plan's graph; Node::stable and Node::name lead back to the user's graph.
+/// An observer of a session's events, called in order on the session's thread. Without an observer the cost is one test
+/// per step. The reference executor reports values only. Node ids are of the plan's graph; Node::stable and Node::name
+/// lead to the user's graph.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Events that follow name steps and nodes of this plan, until the next one: a run whose guard misses goes on with
-  /// another plan, in the middle. The registers are the session's: extents as they are at each event.
+  /// Called when a run begins, and when it continues with another plan after a guard missed. Later events name steps
+  /// and nodes of this plan. The registers are the session's: at each event they hold the current extents.
   virtual void run_begin(const Plan&, std::span<const std::int64_t> /*registers*/) {}
   virtual void run_end() {}
-  /// Before and after a kernel step.
+  /// Called before and after a launch step.
   virtual void step_begin(const Step&, NodeId) {}
   virtual void step_end(const Step&, NodeId) {}
-  /// A branch of an If: which side was taken. The condition of a Loop: whether it goes on.
+  /// Called at the branch of an If, with the side taken, and at the condition of a Loop, with whether it continues.
   virtual void branch(const Step&, NodeId, bool) {}
-  /// One iteration of a loop ended.
+  /// Called at the end of each loop iteration.
   virtual void iteration(const Step&, NodeId) {}
-  /// A loop ended because its count was reached.
+  /// Called when a loop ends because it has reached its count.
   virtual void count_reached(const Step&, NodeId) {}
-  /// A register group was recomputed: shapes changed.
+  /// Called when shapes have changed and a register group was recomputed.
   virtual void shapes_changed(std::uint32_t) {}
 
-  /// The values that `value` gets, asked before each run. What is spanned stays as it is while the run lasts.
+  /// Returns the values that value() receives; called before each run. The span must stay valid and unchanged during
+  /// the run.
   virtual std::span<const WatchedValue> watched() const { return {}; }
-  /// Value `index` of watched(), as soon as it is there; each time a loop makes it. `iterations` are the numbers of the
-  /// loops around it, from 0 on, outermost first: of those that run as loops. What no loop needs to make again is told
-  /// without that loop; copies that unrolling made are numbered in the order in which they stand, which comes first.
-  /// A value that fused kernels keep to themselves has the bits with which they compute it. The Datum may be kept.
+  /// Receives value `index` of watched() as soon as it is computed, once for each loop iteration that computes it.
+  /// `iterations` are the iteration numbers of the enclosing loops that run as loops, from 0, outermost first. A value
+  /// that does not change in a loop is reported without that loop's number. If unrolling made several copies, the
+  /// copy's number in graph order comes first. A value inside a fused kernel has the bits with which the kernel
+  /// computes. The Datum may be kept.
   virtual void value(std::size_t /*index*/, const Datum&, std::span<const std::int64_t> /*iterations*/) {}
-  /// Nothing in the plan that is about to run makes value `index`, although the graph has it. False ends the run with
-  /// Code::unsupported.
+  /// Called if nothing in the plan that is about to run makes value `index`, although the graph has it. If it returns
+  /// false, the run ends with Code::unsupported.
   virtual bool without(std::size_t /*index*/, std::string_view /*why*/) { return false; }
 };
 

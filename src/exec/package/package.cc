@@ -24,8 +24,8 @@
 // The layout: kMagic, the length of the index as 16 hexadecimal digits, the index's digest, the index, then the parts,
 // each at a multiple of kPartAlignment. The index is JSON: {"version", "isa", "shapes", "choices", "graph": part,
 // "weights": [{"name", "elem", "dims", "at": part}], "forms": [{"weight", "offset", "bytes", "format": json_of(), "at":
-// part}], "code": [{"key": digest, "at": part}]}, where a part is [offset, bytes] from the first part on. Weights are
-// not part of a digest: reading them all would cost what mapping saves.
+// part}], "code": [{"key": digest, "at": part}]}. A part is [offset, bytes], counted from the first part. Weights have
+// no digest: reading them all would cost as much as mapping saves.
 
 namespace frazil::exec {
 namespace {
@@ -51,13 +51,13 @@ Result<Graph> graph_of(std::string_view text, const Weights& weights) {
   });
 }
 
-/// Zeros from the end of so many bytes to where a part may begin.
+/// Returns the zeros between the end of `bytes` bytes and the next multiple of kPartAlignment.
 Bytes padding_behind(std::size_t bytes) {
   static const std::vector<std::byte> kZeros(kPartAlignment);
   return Bytes(kZeros).first(round_to_part(bytes) - bytes);
 }
 
-/// {"kind": its name, and its fields}.
+/// Returns {"kind": its name, and its fields}.
 Json json_of(const code::PackFormat& format) {
   return std::visit(
       [](const auto& f) {
@@ -74,7 +74,7 @@ Json json_of(const code::PackFormat& format) {
       format);
 }
 
-/// Returns the format that json_of() wrote; nothing for other text.
+/// Returns the format that json_of() wrote; nullopt for any other text.
 std::optional<code::PackFormat> format_of(const Json& json) {
   std::optional<code::PackFormat> format;
   const auto read = [&]<class F>(F f) {
@@ -98,7 +98,7 @@ std::optional<code::PackFormat> format_of(const Json& json) {
 
 // ---- writing ----
 
-/// Collects parts, which lie in memory until the file is written.
+/// The parts of a file. Their bytes must stay valid until the file is written.
 class Parts {
  public:
   Json add(Bytes bytes) {
@@ -134,7 +134,7 @@ Json weights_json(const Weights& weights, Parts& parts, Json& forms) {
   return list;
 }
 
-/// A list of [none, [node, number, value]...].
+/// Returns a list of [none, [node, number, value]...].
 Json choices_json(const std::vector<Choices>& all) {
   Json list = Json::array();
   for (const Choices& choices : all) {
@@ -202,9 +202,11 @@ std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
   return fail(Code::bad_input, "{}: the package is damaged: {}", path, what);
 }
 
-/// What lives as long as the graph: the mapped file, the packed forms in it, and which plans to make at once.
+/// The state that lives as long as the graph: the mapped file, the packed forms in it, and the choices to plan for on
+/// loading.
 struct Held {
-  ModelInfo info;  ///< Graph::info of the package's graph and of all that are derived from it, which identifies them
+  ModelInfo
+      info;  ///< Graph::info of the package's graph and of all graphs derived from it; its address identifies them
   std::shared_ptr<const MappedFile> file;
   std::vector<std::shared_ptr<const code::PackedWeight>> forms;
   std::vector<Choices> choices;
@@ -222,7 +224,7 @@ class OpenPackages {
     std::erase_if(held_, [](const auto& h) { return h.expired(); });
     held_.push_back(held);
   }
-  /// Of the package that the graph was read from or derived from.
+  /// Returns the choices of the package that the graph was read from or derived from.
   std::optional<std::vector<Choices>> choices_of(const Graph& graph) {
     const std::scoped_lock lock(mutex_);
     for (const auto& one : held_) {

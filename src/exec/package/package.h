@@ -15,35 +15,34 @@ namespace frazil::exec {
 
 class Executable;
 
-/// A packed artefact, *.frzc: a graph that the passes have seen, its weights, their packed forms for this machine's
-/// kernels, and the generated code that runs of it used. One file, which is mapped and not copied.
+/// A packed artefact, *.frzc: a graph after the passes, its weights, their packed forms for this machine's kernels, and
+/// the generated code that its runs used. It is one file, which is mapped instead of copied.
 struct Package {
   Graph graph;
-  std::vector<std::string> shapes;  ///< for which it was compiled, as its maker wrote them
+  std::vector<std::string> shapes;  ///< the shapes that it was compiled for, as its author wrote them
 };
 
-/// True for the first bytes of a package.
+/// Returns true if a file with these first bytes is a package.
 bool is_package(std::string_view first_bytes);
 
-/// The graph that a package of this model holds: what the passes made of it or, where types assume something, the graph
-/// before them, as passes rely on what is assumed. Runs for a package are runs of this graph, with
-/// passes_of_package(), so that what they need is found again.
+/// Returns the graph that a package of this model holds: the graph after the passes. If types assume something, returns
+/// the graph before the passes, because passes rely on assumptions. The runs that produce a package run this graph with
+/// passes_of_package(); a run of the opened package then finds their code and packed weights.
 Result<Graph> graph_of_package(const Executable& model);
-/// Writes what an executable of such a graph has after its runs; the file is replaced atomically. Code::unsupported for
-/// a graph that the text form cannot hold.
+/// Writes what an executable of such a graph has after its runs. Replaces the file atomically. Returns
+/// Code::unsupported for a graph that the text form cannot hold.
 Status write_package(const std::string& path, const Executable& executable, const std::vector<std::string>& shapes);
 
-/// Opens a package, which holds machine code: only one from somebody who is trusted. Its graph, with its packed weights
-/// and its code known to this process while the graph lives. Code::bad_input for a file that is cut off or damaged,
-/// Code::unsupported, with what to do, for one that was made by another version or for instructions that this machine
-/// does not have.
-/// `copies`: as of MappedFile::open().
+/// Opens a package. It holds machine code, so open only packages from a trusted source. Its packed weights are known to
+/// this process while the graph lives, its code until the process ends. Returns Code::bad_input for a truncated or
+/// damaged file. Returns Code::unsupported, with advice, for a package of another version or for another instruction
+/// set. `copies`: as in MappedFile::open().
 Result<Package> open_package(const std::string& path, const std::string& copies = {});
 
-/// The branches for which runs of the packaged graph had plans of their own. Returns nullopt for a graph that was not
-/// read from a package or derived from one that was, so that it still needs the passes.
+/// Returns the choices for which runs of the packaged graph had their own plans. Returns nullopt for a graph that was
+/// not read from a package nor derived from one; such a graph still needs the passes.
 std::optional<std::vector<Choices>> packaged_choices(const Graph& graph);
-/// The passes that a package's graph still needs: those of the planner or, where types assume something, all.
+/// Returns the passes that a package's graph still needs: those of the planner, or all if types assume something.
 PassSet passes_of_package(const Graph& graph);
 
 }  // namespace frazil::exec

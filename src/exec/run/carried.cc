@@ -18,7 +18,7 @@ CarriedResults::CarriedResults(RunContext& context, Values& values, Memory& memo
   }
 }
 
-/// Takes the capacity behind what `old` holds, unless it is taken.
+/// Claims the capacity after the contents of `old`. Returns false if there is none or another result has claimed it.
 bool CarriedResults::claim(Handed& handed, const Tensor& old, const AxisRows& rows, std::size_t axis) {
   const Buffer& buffer = old.buffer();
   const std::size_t block = buffer.block_bytes();

@@ -8,24 +8,26 @@
 
 namespace frazil::exec {
 
-/// Results that append to an input: requests carry them, and each continues the memory of the one before where it can.
+/// Results that append to an input. Requests carry such a result to the next run, which continues its memory if
+/// possible.
 class CarriedResults {
  public:
   CarriedResults(RunContext& context, Values& values, Memory& memory, const std::vector<Tensor>& inputs);
 
-  /// The append whose older value is input `i`, and the one whose result is output `k`, of Plan::appends; kNone.
+  /// Return the index in Plan::appends of the append whose older value is input `i`, or whose result is output `k`;
+  /// kNone if there is none.
   std::uint32_t of_input(std::size_t i) const { return of_input_[i]; }
   std::uint32_t of_output(std::size_t k) const { return of_output_[k]; }
-  /// Makes `in` the tensor of an append's result. Where its input is a result of a run before, has a capacity, and no
-  /// other result has taken it, it is the same memory, and the input goes on to be what it was.
+  /// Makes `in` the tensor of an append's result. Reuses the input's memory if it comes from an earlier run, has spare
+  /// capacity, and no other result has claimed that. The input keeps its value.
   Status make(std::uint32_t index, Datum& in);
-  /// At the end of a run. After a failure what it took may be taken again.
+  /// Ends a run. After a failure, the capacity that the run claimed may be claimed again.
   void settle(bool failed);
 
  private:
   struct Handed {
-    std::weak_ptr<const void> last{};  ///< the memory that the run before gave out
-    Buffer claimed{};                  ///< where this run writes behind what is there: these bytes of each block
+    std::weak_ptr<const void> last{};  ///< the memory that the previous run returned
+    Buffer claimed{};  ///< the memory whose capacity this run claims: bytes `from` to `to` of each block
     std::size_t from = 0, to = 0;
   };
   bool claim(Handed& handed, const Tensor& old, const AxisRows& rows, std::size_t axis);

@@ -53,14 +53,14 @@ Result<std::shared_ptr<Executable>> Executable::make(std::shared_ptr<const Graph
   const auto choices = packaged_choices(*graph);
   FRAZIL_TRY(auto made, planned(std::move(graph), options, choices.has_value()));
   if (options.reference) return made;
-  // Of a graph that was edited since some may be impossible: a run that needs one says why.
+  // If the graph was edited after packaging, some choices may be impossible. A run that needs one reports the error.
   for (const Choices& c : choices.value_or(std::vector<Choices>())) (void)made->specialisation(c);
   return made;
 } catch (const std::bad_alloc&) {
   return no_memory_left();
 }
 
-/// `packaged`: the graph has been through the passes.
+/// Plans a graph. `packaged`: the graph has already been through the passes.
 Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Graph> graph, Options options,
                                                         bool packaged) {
   auto exe = std::make_shared<Executable>();
@@ -93,7 +93,7 @@ Result<std::shared_ptr<Executable>> Executable::planned(std::shared_ptr<const Gr
 
 std::unique_ptr<Session> Executable::open() { return std::make_unique<Session>(shared_from_this()); }
 
-/// What all sessions share is not charged to the limits of any, but the planning ends when the run has to.
+/// Memory that all sessions share is not charged to the limits of one run, but planning ends when the run must end.
 Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& choices) try {
   LoadBounds bounds;
   if (const auto* run = ExecutionLimits::current()) bounds.limits.memory_bytes = run->limits().memory_bytes;
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Executable>> Executable::specialisation(const Choices& ch
   const Choices& used = full ? nothing : choices;
   if (const auto it = specialisations_.find(used); it != specialisations_.end()) return it->second;
   auto graph = rebuild(*graph_, used);
-  if (!graph) {  // a request has chosen it
+  if (!graph) {  // a request made this choice, so its inputs are at fault
     if (graph.error().code == Code::bad_model) graph.error().code = Code::bad_input;
     return std::unexpected(std::move(graph).error());
   }
@@ -123,8 +123,8 @@ std::vector<Choices> Executable::specialised() const {
   return all;
 }
 
-/// Bodies are compiled together; each takes milliseconds. What the cache has of them is looked for after the first run.
-/// Code of the plan, which pays earlier, has most of them in it.
+/// Compiles missing bodies together, because each takes milliseconds. The first run only requests a search of the
+/// cache. Leaves out bodies that the code of the plan contains: that code pays earlier.
 void Executable::spent(double nanoseconds) {
   constexpr double kEnough = 4e6;
   if (!native_->has_missing()) return;
@@ -161,7 +161,7 @@ void Executable::swap_entry(StepIndex step, std::shared_ptr<const code::KernelEn
 
 namespace {
 
-/// The fields of a step that the interpreter needs at once.
+/// Copies the fields of a step that the interpreter reads into its Op.
 struct OpFields {
   const Plan& plan;
   Op& op;

@@ -13,7 +13,7 @@ Status HostSteps::run(const Step& step, const step::Launch& launch) {
   Status s = launch.kernel() == Kernel::opaque ? opaque(step, launch) : reference(step, launch);
   if (s) return {};
   Fault fault = std::move(s).error();
-  if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was fine, so its inputs are not
+  if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was valid, so its inputs are at fault
   const std::string name = values_.plan.graph->describe(step.node);
   if (fault.message.starts_with(name)) return std::unexpected(std::move(fault));
   return within(name + ": ", std::move(fault));
@@ -58,7 +58,8 @@ Status HostSteps::reference(const Step& step, const step::Launch& launch) {
   return {};
 }
 
-/// A value that requests carry has padding only when they do. Inputs and results stay where they are while a run lasts.
+/// Packs a value that requests carry if it has padding. A dense value is aliased instead of copied. Aliasing is safe
+/// because inputs and results stay in place during a run.
 Status HostSteps::pack(const step::Launch& launch) {
   const Slot &from = values_.plan.slot(launch.in[0]), &to = values_.plan.slot(launch.out[0]);
   Sizes sizes, strides;
@@ -88,7 +89,8 @@ Result<std::byte*> HostSteps::place_output(const step::Launch& launch, std::size
   }
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     const std::int64_t planned = values_.regs[slot.dims[axis]];
-    if (std::min(planned, Dim::kMax) == std::min(sizes[axis], Dim::kMax)) continue;  // the limit refuses all above
+    if (std::min(planned, Dim::kMax) == std::min(sizes[axis], Dim::kMax))
+      continue;  // larger values are refused by the size limit
     return fail(Code::internal, "output {} has the extent {} along axis {}, planned {}", k, sizes[axis], axis, planned);
   }
   FRAZIL_TRY(const std::size_t bytes, byte_count(slot.elem, sizes));
@@ -133,7 +135,7 @@ TensorView HostCall::in(std::size_t i) const {
   return {slot.elem, {sizes, slot.dims.size()}, values.pointer(launch_.in[i])};
 }
 
-/// Whoever asks for a value may keep it in a sequence.
+/// Returns a copy, because the operator may keep the value in a sequence.
 Datum HostCall::datum(std::size_t i) const {
   auto value = host_.values_.owned(launch_.in[i]);
   if (value) return std::move(*value);

@@ -5,8 +5,8 @@
 
 namespace frazil::exec {
 
-/// Runs launch steps that are no kernels: operators' own run functions, nodes on the reference executor, and values
-/// that are packed only where they have padding.
+/// Runs launch steps that are not kernels: operators' own run functions, nodes on the reference executor, and packing
+/// of values that may have padding.
 class HostSteps {
  public:
   HostSteps(Values& values, Memory& memory) : values_(values), memory_(memory) {}
@@ -17,16 +17,17 @@ class HostSteps {
   Status opaque(const Step& step, const step::Launch& launch);
   Status reference(const Step& step, const step::Launch& launch);
   Status pack(const step::Launch& launch);
-  /// A result of known extents for a slot: writes registers that the step itself defines, then gives memory.
+  /// Returns memory for a result of known extents. First writes the registers that the step itself defines.
   Result<std::byte*> place_output(const step::Launch& launch, std::size_t k, std::span<const std::int64_t> sizes);
   void put_output(const step::Launch& launch, std::size_t k, Datum value);
 
   Values& values_;
   Memory& memory_;
-  std::vector<std::int64_t> sizes_;  // of operands at hand, kept so that steps do not allocate
+  std::vector<std::int64_t> sizes_;  // extents of the current operands, kept so that steps do not allocate
 };
 
-/// An Opaque operator's run on a session's memory: results go into slots, nothing is allocated once buffers have grown.
+/// The call of an Opaque operator on a session's memory. Results go into slots; nothing is allocated once buffers have
+/// grown.
 class HostCall : public OpaqueCall {
  public:
   HostCall(HostSteps& host, const Node& node, const step::Launch& launch);
@@ -34,7 +35,7 @@ class HostCall : public OpaqueCall {
   bool wants(std::size_t i) const override { return i < launch_.out.size() && launch_.out[i]; }
   TensorView in(std::size_t i) const override;
   Datum datum(std::size_t i) const override;
-  /// The fault of what could not be given to the operator.
+  /// Returns the fault of an input that could not be passed to the operator.
   const Status& status() const { return status_; }
   Elem out_elem(std::size_t i) const override { return host_.values_.plan.slot(launch_.out[i]).elem; }
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;

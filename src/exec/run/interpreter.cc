@@ -9,7 +9,7 @@
 namespace frazil::exec {
 namespace {
 constexpr std::uint64_t kStepsBetweenPolls = 1024;
-constexpr std::uint32_t kRoundsBetweenLooks = 64;  ///< rounds of a loop until code is looked for again
+constexpr std::uint32_t kRoundsBetweenLooks = 64;  ///< loop iterations until code is searched for again
 }  // namespace
 
 Interpreter::Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory,
@@ -61,7 +61,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
   return outcome;
 }
 
-/// Takes up the code for the extents of this run.
+/// Finds the code for the extents of this run.
 void Interpreter::find_code() {
   if (const std::uint64_t swaps = executable_.swaps(); swaps != swaps_) {
     swaps_ = swaps;
@@ -73,11 +73,12 @@ void Interpreter::find_code() {
     generation_ = generation;
     found_at_ = context_.counters.shape_changes;
     asked_ = false;
-    if (code_ != nullptr && !memory_.scratch(code_->scratch_bytes)) code_ = nullptr;  // the limits leave too little
+    if (code_ != nullptr && !memory_.scratch(code_->scratch_bytes))
+      code_ = nullptr;  // the limits leave too little memory
   }
 }
 
-/// Asks for code where the time without it pays for it, and takes up what has come meanwhile.
+/// Requests code if the time without it pays for it. Also finds code that was made meanwhile.
 void Interpreter::time_passed(std::uint64_t left) {
   const auto now = std::chrono::steady_clock::now();
   const double nanoseconds = std::chrono::duration<double, std::nano>(now - std::exchange(since_, now)).count();
@@ -89,7 +90,7 @@ void Interpreter::time_passed(std::uint64_t left) {
   if (codes_->generation() != generation_) find_code();
 }
 
-/// Has code made for the extents at hand, from what is prepared for them.
+/// Requests code for the current extents, from the bodies prepared for them.
 void Interpreter::make_code(PlanCodes::Wish wish) {
   asked_ = wish == PlanCodes::Wish::compile;
   std::vector<std::optional<code::NativeBody>> bodies(plan_.steps.size());
@@ -105,9 +106,9 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
   if (!posted) codes_->withdraw(values_.regs);
 }
 
-/// Runs steps from `pc` on; sets it to the first one that it leaves to the interpreter.
+/// Runs machine code from step `pc` on. Sets `pc` to the first step that the code leaves to the interpreter.
 inline Status Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
-  // So that limits are looked at from time to time.
+  // Bounded, so that limits are checked from time to time.
   const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
   auto scratch = memory_.scratch(std::max(code_->scratch_bytes, launcher_.scratch_of_calls()));
   if (!scratch) return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
@@ -126,7 +127,7 @@ inline Status Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   return {};
 }
 
-/// What the code recomputed: launches that depend on it are prepared again.
+/// Marks the launches that depend on groups recomputed by the code as unprepared.
 void Interpreter::take_over_groups() {
   context_.counters.shape_changes += frame_.groups_recomputed;
   found_at_ += frame_.groups_recomputed;  // none of these determines which code runs
@@ -143,14 +144,14 @@ inline bool Interpreter::branch(StepIndex pc) {
   return taken;
 }
 
-/// Returns how many of the `planned` next steps may run at the same time: one under an observer, at most those in front
-/// of the end of what is run, and those that the limit on steps leaves.
+/// Returns how many of the `planned` next steps may run at the same time. Under an observer that is one. Otherwise the
+/// end of the range and the limit on steps bound it.
 inline std::uint32_t Interpreter::most_together(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const {
   if (planned == 1 || context_.observer != nullptr) return 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({planned, to_end, left}));
 }
 
-/// The one loop that runs everything.
+/// The main loop.
 template <Interpreter::Until until>
 Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, StepIndex end,
                                                                 [[maybe_unused]] InnerValues* watched) {
@@ -274,7 +275,8 @@ Status Interpreter::evaluate(std::uint32_t index) {
   if (!stale) return {};
   known_[index] = 0;
   ++context_.counters.shape_changes;
-  group.program.run(values_.regs, 0, group.program.code.size());  // x / 0 is 0; checks tell where that is wrong
+  group.program.run(values_.regs, 0,
+                    group.program.code.size());  // x / 0 is 0; check steps report where that is an error
   for (StepIndex s : group.dependents) launcher_.invalidate(s);
   if (index == 0) FRAZIL_CHECK(memory_.lay_out_arena());
   known_[index] = 1;
@@ -403,7 +405,7 @@ Status Interpreter::run_stack(const Step& step, const step::Stack& stack) {
   const auto nothing = [&] {
     Sizes sizes;
     values_.sizes_of(out, sizes);
-    if (sizes.empty()) sizes.push_back(0);  // of unknown rank
+    if (sizes.empty()) sizes.push_back(0);  // the rank is unknown
     return Tensor::make(out.elem, std::move(sizes));
   };
   Result<Tensor> whole = gathered.empty() ? nothing() : gathered.stack(stack.axis, stack.reversed);

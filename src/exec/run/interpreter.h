@@ -11,30 +11,31 @@
 
 namespace frazil::exec {
 
-/// Runs the bytecode of a plan: the program counter, and the steps that neither compute nor need memory of their own.
+/// The interpreter of a plan's bytecode. Holds the program counter, and runs the steps that neither compute nor need
+/// memory of their own.
 class Interpreter {
  public:
   Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory, Launcher& launcher);
 
-  /// Where a run ends; `watched`: with values handed out on the way.
+  /// The place where a run ends. `halt_watched` also passes on watched values.
   enum class Until : std::uint8_t { halt, step, halt_watched };
-  /// Why a run ended before its Halt, without a fault.
+  /// The reason why a run ended before its Halt without a fault.
   struct Exit {
-    StepIndex guard = 0;  ///< the Guard that missed; nothing behind it has run
+    StepIndex guard = 0;  ///< the Guard that missed; no later step has run
   };
-  /// Runs from step `from` until Halt (nothing) or a guard misses.
+  /// Runs from step `from` until Halt, and returns nullopt, or until a guard misses.
   Result<std::optional<Exit>> run(StepIndex from);
-  /// Runs from step `from` until it comes to step `end`, or a guard misses.
+  /// Runs from step `from` until it reaches step `end` or a guard misses.
   Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<Until::step>(from, end, nullptr); }
-  /// As run(from), handing out what somebody watches.
+  /// Same as run(from), but also passes on watched values.
   Result<std::optional<Exit>> run(StepIndex from, InnerValues& watched) {
     return run_steps<Until::halt_watched>(from, kNone, &watched);
   }
-  /// Recomputes a register group whose sources changed, and has what depends on it prepared again.
+  /// Recomputes a register group if its sources have changed. Marks the launches that depend on it as unprepared.
   Status evaluate(std::uint32_t index);
-  /// Registers of the group, or what they are computed from, were changed from outside.
+  /// Marks a group as stale because its registers or their sources were changed from outside.
   void forget(std::uint32_t group);
-  /// All groups are stale.
+  /// Marks all groups as stale.
   void invalidate();
 
  private:
@@ -70,22 +71,22 @@ class Interpreter {
   Memory& memory_;
   Launcher& launcher_;
   const Plan& plan_;
-  std::vector<std::int64_t> seen_;        // of one group after the other: the sources' values it was computed from
+  std::vector<std::int64_t> seen_;        // all groups, concatenated: the sources' values that they were computed from
   std::vector<std::size_t> seen_begin_;   // per group
-  std::vector<std::uint8_t> known_;       // per group: computed at least once
-  std::vector<std::uint8_t> recomputed_;  // per group: by machine code
+  std::vector<std::uint8_t> known_;       // per group: it was computed from seen_
+  std::vector<std::uint8_t> recomputed_;  // per group: machine code has recomputed it
   Executable& executable_;
   PlanCodes* const codes_;
-  std::uint64_t swaps_ = 0;                        // of entries, when launches were offered to the code
-  std::uint64_t generation_ = 0;                   // of codes_, when code_ was found
-  std::uint64_t found_at_ = 0;                     // shape changes then
-  bool asked_ = false;                             // for code, which may come
-  std::chrono::steady_clock::time_point since_{};  // time without code counts from here
-  std::uint64_t left_since_ = 0;                   // steps that were left then
-  std::uint32_t rounds_ = 0;                       // of loops, without code
+  std::uint64_t swaps_ = 0;                        // Executable::swaps() when launches were last offered to the code
+  std::uint64_t generation_ = 0;                   // generation of codes_ when code_ was found
+  std::uint64_t found_at_ = 0;                     // shape changes when code_ was found
+  bool asked_ = false;                             // code was requested and may come
+  std::chrono::steady_clock::time_point since_{};  // start of the time that counts as time without code
+  std::uint64_t left_since_ = 0;                   // steps left at since_
+  std::uint32_t rounds_ = 0;                       // loop iterations without code
   std::shared_ptr<const PlanCode> code_;
   code::NativeFrame frame_;
-  std::vector<std::int64_t> moving_;  // of an Assign
+  std::vector<std::int64_t> moving_;  // values of an Assign
 };
 
 }  // namespace frazil::exec

@@ -9,10 +9,10 @@ namespace frazil::exec {
 namespace {
 
 constexpr std::int64_t kRangesPerWorker = 4;
-/// Of the work that pays for waking a thread, what pays for one that is awake.
+/// Work that pays if a thread is already awake, as a share of the work that pays for waking one.
 constexpr double kIdleShare = 0.25;
 
-/// Kernels count offsets and rows with the extents beside a 0, too.
+/// Checks an empty operand's other extents for overflow: kernels compute offsets and rows from them too.
 Status check_empty(const code::OperandShape& shape) {
   if (!shape.given || !shape.empty()) return {};
   auto bytes = byte_count(shape.elem, shape.dims);
@@ -79,7 +79,7 @@ inline void Launcher::run(const Prepared& p, std::uint16_t inputs, std::byte* sc
   p.run(call, {0, scratch}, 0, p.units);
 }
 
-/// Each worker has the same part of every step, as it has of steps that run alone.
+/// Cuts steps into ranges. Each worker gets the same part of every step, as it does of steps that run alone.
 void Launcher::cut_together(StepIndex pc, std::uint32_t count) {
   const std::int64_t workers = context_.scheduler->workers();
   ranges_.clear();
@@ -87,7 +87,7 @@ void Launcher::cut_together(StepIndex pc, std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
       const Prepared& p = prepared_[pc + k];
       const std::int64_t grain = p.grain != 0 ? p.grain : p.units, ranges = ceil_div(p.units, grain);
-      // One that is not cut goes to the worker of its number.
+      // A step that is not cut goes to the worker of its number.
       const std::int64_t first = ranges == 1 ? (k % workers == w ? 0 : 1) : w * ranges / workers;
       const std::int64_t past = ranges == 1 ? 1 : (w + 1) * ranges / workers;
       for (std::int64_t r = first; r < past; ++r) ranges_.push_back({k, r * grain, std::min(p.units, (r + 1) * grain)});
@@ -95,14 +95,15 @@ void Launcher::cut_together(StepIndex pc, std::uint32_t count) {
   }
 }
 
-/// Bytes that each worker has of scratch memory while steps run at the same time.
+/// Returns the bytes of scratch memory for each worker while steps run at the same time.
 std::size_t Launcher::scratch_of(StepIndex pc, std::uint32_t count) const {
   std::size_t bytes = 0;
   for (std::uint32_t k = 0; k < count; ++k) bytes = std::max(bytes, prepared_[pc + k].scratch);
   return bytes;
 }
 
-/// Nothing has run, and 1 is returned, where the limits leave too little scratch memory.
+/// Runs `count` prepared steps at the same time. Returns 1 and runs nothing if the limits leave too little scratch
+/// memory.
 Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) {
   const std::size_t scratch_bytes = scratch_of(pc, count);
   const auto scratch = memory_.scratch(context_.scheduler->workers() * scratch_bytes);
@@ -127,8 +128,8 @@ Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) 
   return count;
 }
 
-/// Returns how many steps from `pc` on, which is prepared, are ready to run at the same time; 1 where that does not
-/// pay. A step that cannot be prepared runs alone, and fails then.
+/// Returns how many steps from `pc` on are ready to run at the same time, or 1 if that does not pay. Step `pc` is
+/// already prepared. A step that cannot be prepared runs alone later, and fails then.
 std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
   double nanoseconds = 0;
   std::uint32_t count = 0;
@@ -222,7 +223,7 @@ Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
   return {};
 }
 
-/// Extents and strides of all operands, one after the other in shape_memory_.
+/// Reads the extents and strides of all operands into shape_memory_, one after another.
 Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
   const bool host = executable_.launch(static_cast<StepIndex>(&step - plan_.steps.data())).first_step == nullptr;
   std::size_t needed = launch.domain.size();
@@ -241,7 +242,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
     std::int64_t *const dims = shape_memory_.data() + at, *const strides = dims + rank;
     at += 2 * rank;
     for (std::size_t i = 0; i < rank; ++i) dims[i] = values_.regs[slot.dims[i]];
-    std::uint64_t stride = 1;  // of an empty tensor it may wrap, and is not used
+    std::uint64_t stride = 1;  // may wrap for an empty tensor, which does not use it
     for (std::size_t i = rank; i-- > 0;) {
       strides[i] = slot.strides.empty() ? static_cast<std::int64_t>(stride) : values_.regs[slot.strides[i]];
       stride *= static_cast<std::uint64_t>(dims[i]);
@@ -250,7 +251,7 @@ Status Launcher::read_shapes(const Step& step, const step::Launch& launch) {
   };
   for (SlotId s : launch.in) shapes_.push_back(read(s));
   for (SlotId s : launch.out) {
-    if (!host) shapes_.push_back(read(s));  // the host's results tell their own extents
+    if (!host) shapes_.push_back(read(s));  // host steps determine the extents of their results
   }
   for (const auto* list : {&launch.in, &launch.out}) {
     for (SlotId s : *list) {
@@ -276,7 +277,7 @@ std::optional<code::NativeBody> Launcher::body(StepIndex pc, bool prepared_only)
   return code.first_step != &entry->step || shares_better(code, p) ? std::nullopt : std::move(body);
 }
 
-/// Whether the step is worth running at the same time as others, where there are threads for it.
+/// Returns whether the step is worth running at the same time as others if there are threads.
 bool Launcher::shares_better(const LaunchCode& code, const Prepared& p) {
   constexpr double kAlone = 3e3;
   return code.grouped && p.nanoseconds > kAlone;
@@ -288,7 +289,8 @@ code::WeightRef Launcher::weight_of(SlotId s) const {
   return {&tensor.buffer(), {tensor.data(), tensor.bytes()}, plan_.slot(s).offset != kNoReg};
 }
 
-/// The state of a step's first entry lies with those of the others; of one that came later it has memory of its own.
+/// Returns the memory of the step's state. The first entries of all steps share one block; an entry that replaced one
+/// has its own memory.
 std::byte* Launcher::state_of(StepIndex pc, const code::CompiledStep& compiled) {
   Prepared& p = prepared_[pc];
   if (p.step == &compiled) return p.state;
@@ -324,7 +326,7 @@ Status Launcher::prepare(StepIndex pc, const code::CompiledStep& compiled) {
   if (Status s = compiled.prepare(cx, compiled.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());
   }
-  // Extents beside a 0 may be anything: loops over them would take for ever.
+  // Extents next to a 0 may be anything, so loops over them could take very long.
   const bool empty = std::ranges::all_of(cx.out, [](const code::OperandShape& o) { return !o.given || o.empty(); });
   share(cx, p);
   p.awaits_code = cx.awaits_code;
@@ -339,8 +341,8 @@ Status Launcher::prepare(StepIndex pc, const code::CompiledStep& compiled) {
   return {};
 }
 
-/// Only what is short and runs alone: between calls nobody looks at limits or for other threads. Code into which a
-/// product is written reads the state that the step's first entry has.
+/// Offers the step to generated code if it is short and runs alone: between calls, nothing checks limits or idle
+/// threads. Code with an inlined product reads the state of the step's first entry, so other entries are not offered.
 void Launcher::offer_call(StepIndex pc) {
   constexpr double kShort = 20e3;
   const Prepared& p = prepared_[pc];
@@ -360,7 +362,7 @@ Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {
   return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
 }
 
-/// Units are shared where their work pays for it. How they are grouped changes nothing in the results.
+/// Decides how units are shared, if their work pays for it. The grouping does not change the results.
 void Launcher::share(const code::Prepare& cx, Prepared& p) const {
   p.units = cx.units;
   p.last_units = cx.last_units;
@@ -375,13 +377,13 @@ void Launcher::share(const code::Prepare& cx, Prepared& p) const {
   if (p.grain != 0) p.last_grain = grain(cx.last_units, 1, cx.last_nanoseconds);
 }
 
-/// Units of a range; 0: all are run here.
+/// Returns the units in a range; 0 if this thread runs all of them.
 std::int64_t Launcher::grain(std::int64_t units, std::int64_t fewest, double nanoseconds) const {
   const kernel::Tuning& tuning = kernel::tuning();
   if (units < 2 || nanoseconds < kIdleShare * kernel::shared_from(tuning)) return 0;
   const auto workers = static_cast<std::int64_t>(context_.scheduler->workers());
   const std::int64_t ranges = workers * kRangesPerWorker;
-  if (fewest > 1 && units < fewest * ranges) {  // what each range sets up is dear: one a worker
+  if (fewest > 1 && units < fewest * ranges) {  // the setup of a range is expensive: one range for each worker
     return std::max(fewest, ceil_div(units, workers));
   }
   const double part = kernel::shared_part(tuning) / nanoseconds;

@@ -14,55 +14,59 @@
 
 namespace frazil::exec {
 
-/// Runs launch steps: prepares their entries for new extents, and runs these here or on the scheduler's workers.
+/// Runs launch steps: prepares their entries for new extents, then runs them on this thread or on the scheduler's
+/// workers.
 class Launcher {
  public:
   Launcher(RunContext& context, const Executable& executable, Values& values, Memory& memory);
 
-  /// Forgets what a run that was stopped has found wrong. Called before the first step that a request runs here.
+  /// Discards the faults of a stopped run. Called before the first step of a request.
   void begin();
-  /// Runs step `pc`, and where that pays the next ones at the same time, `most` steps in all at most: what the caller
-  /// allows of step::Launch::together. Returns how many steps have run. The error is that of the first step that fails.
+  /// Runs step `pc`. If it pays, also runs the next steps at the same time, at most `most` steps in all. The caller
+  /// computes `most` from step::Launch::together. Returns the number of steps run. The error is that of the first step
+  /// that fails.
   Result<std::uint32_t> launch(StepIndex pc, std::uint32_t most);
-  /// Extents that the step depends on have changed.
+  /// Marks the step as unprepared, because extents that it depends on have changed.
   void invalidate(StepIndex pc) {
     prepared_[pc].ready = Ready::no;
     if (!calls_.empty()) calls_[pc].run = nullptr;
   }
   void invalidate_all();
-  /// There is machine code that was missing.
+  /// Marks the steps that wait for machine code as unprepared, because missing code was made.
   void invalidate_awaiting();
-  /// The fused body that the step is, at the extents that registers have now; nothing where it is none.
+  /// Returns the step's fused body at the current extents; nullopt if it has none. With `prepared_only` it does not
+  /// prepare the step.
   std::optional<code::NativeBody> body(StepIndex pc, bool prepared_only);
-  /// What a launch that generated code called has found wrong.
+  /// Returns the fault of a launch that generated code called.
   Status fault_of_call(StepIndex pc) { return report(pc, faults_[0]); }
-  /// For generated code: launches that it may call, the scratch memory that these need, and where their operands go.
+  /// These serve generated code: the launches that it may call, the bytes of scratch memory that they need, and the
+  /// array for their operands.
   code::NativeCall* calls() { return calls_.empty() ? nullptr : calls_.data(); }
   std::size_t scratch_of_calls() const { return scratch_of_calls_; }
   std::byte** pointers() { return pointers_.data(); }
-  /// The weight that the slot is or is a part of; nothing where it is another value.
+  /// Returns the weight that the slot is or is a part of; an empty reference for any other value.
   code::WeightRef weight_of(SlotId s) const;
 
  private:
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
-  /// A step as this session has prepared it.
+  /// The state of a step as this session has prepared it.
   struct Prepared {
     const code::CompiledStep* step = nullptr;
     void (*run)(const code::Call&, const code::Worker&, std::int64_t, std::int64_t) = nullptr;  ///< KernelEntry::run
     std::byte* state = nullptr;
     Ready ready = Ready::no;
-    std::size_t scratch = 0;        ///< bytes that each worker has
-    std::size_t scratch_bytes = 0;  ///< that all workers have
+    std::size_t scratch = 0;        ///< bytes for each worker
+    std::size_t scratch_bytes = 0;  ///< bytes for all workers
     std::int64_t units = 1;
-    std::int64_t grain = 0;       ///< units at a time for a worker; 0: the session's thread runs all
+    std::int64_t grain = 0;       ///< units in a range; 0: the session's thread runs all
     bool awaits_code = false;     ///< Prepare::awaits_code
-    bool if_idle = false;         ///< only while another thread is awake
+    bool if_idle = false;         ///< shared only if another thread is awake
     double nanoseconds = 0;       ///< Prepare::nanoseconds
     std::int64_t last_units = 0;  ///< Prepare::last_units
-    std::int64_t last_grain = 0;  ///< of these at a time
+    std::int64_t last_grain = 0;  ///< last units in a range
   };
 
-  /// Units of one of the steps that run at the same time.
+  /// A range of units of one of the steps that run at the same time.
   struct Range {
     std::uint32_t step;
     std::int64_t begin, end;
@@ -99,16 +103,16 @@ class Launcher {
   const Plan& plan_;
   HostSteps host_;
   std::vector<Prepared> prepared_;       // per step
-  std::vector<code::NativeCall> calls_;  // per step, where the plan has or may get code
+  std::vector<code::NativeCall> calls_;  // per step, if the plan has or may get code
   std::size_t scratch_of_calls_ = 0;
   std::vector<std::byte> state_memory_;
   std::byte* states_ = nullptr;
-  std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that came later
+  std::map<StepIndex, std::unique_ptr<std::byte[]>> swapped_states_;  // of entries that replaced the first one
   std::vector<std::byte*> pointers_;                                  // of steps that run at the same time
   std::vector<std::int64_t> shape_memory_;
   std::vector<code::OperandShape> shapes_;
   std::vector<code::WeightRef> weights_;
-  std::array<code::FaultSlot, kMostTogether> faults_;  // the first one of a step that runs alone
+  std::array<code::FaultSlot, kMostTogether> faults_;  // a step that runs alone uses element 0
   std::vector<Range> ranges_;
 };
 

@@ -26,7 +26,7 @@ void PlanRunner::drop_memory() {
   launcher_.invalidate_all();
 }
 
-/// Ends a request for the results that it carries, also where memory ends.
+/// A scope that settles the results carried by a request when it ends, also after std::bad_alloc.
 class PlanRunner::Settle {
  public:
   explicit Settle(PlanRunner& runner) : runner_(runner) {}
@@ -104,7 +104,7 @@ Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const 
   }
   if (!it->second) return std::nullopt;
   Settle settle(*this);
-  const std::vector<Datum> held = outputs;  // what `before` made lies there
+  const std::vector<Datum> held = outputs;  // the results that `before` made lie in it
   FRAZIL_CHECK(begin(inputs, outputs));
   Transfer transfer(other->values_, values_, memory_, interpreter_);
   FRAZIL_TRY(const bool done, transfer.run(*it->second));

@@ -12,7 +12,7 @@
 
 namespace frazil::exec {
 
-/// Runs the bytecode of a plan, on every tier but the reference executor.
+/// A runner that executes the bytecode of a plan. Serves every tier but the reference executor.
 class PlanRunner : public Runner {
  public:
   PlanRunner(std::shared_ptr<Executable> executable, RunContext& context);
@@ -28,16 +28,16 @@ class PlanRunner : public Runner {
   class Settle;
   using Outcome = Result<std::optional<GuardMiss>>;
   Outcome run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
-  /// Inputs and outputs, before the first step.
+  /// Binds inputs and makes outputs, before the first step.
   Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
-  /// Steps from `from` on, and the results.
+  /// Runs the steps from `from` on and takes the results.
   Outcome go_on(StepIndex from, std::vector<Datum>& outputs);
 
-  /// Where code was made since the last run, steps are to ask for it.
+  /// Marks steps that wait for machine code as unprepared if code was made since the last run.
   void look_for_code();
 
   std::shared_ptr<Executable> executable_;
-  std::uint64_t generation_ = 0;  // of its compiler, when steps were prepared
+  std::uint64_t generation_ = 0;  // generation of the compiler when steps were prepared
   RunContext& context_;
   Values values_;
   Memory memory_;
@@ -46,7 +46,7 @@ class PlanRunner : public Runner {
   InnerValues inner_values_;
   Request request_;
   std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>>
-      resumes_;  // by the plan and guard before
+      resumes_;  // by the earlier plan and its guard
 };
 
 }  // namespace frazil::exec

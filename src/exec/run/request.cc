@@ -20,7 +20,7 @@ void Request::drop() {
   }
   for (const SlotId s : plan_.outputs) {
     const Value of = plan_.slot(s).value;
-    const bool constant = of && plan_.graph->constant(of) != nullptr;  // of the plan, not of a request
+    const bool constant = of && plan_.graph->constant(of) != nullptr;  // belongs to the plan, not to a request
     if (plan_.storage(s).place == Place::object && !constant) values_.object(s) = Datum();
   }
 }

@@ -10,19 +10,20 @@
 
 namespace frazil::exec {
 
-/// What a request brings and takes away: inputs are checked against their types and their extents become registers;
-/// results are made and handed out.
+/// The inputs and outputs of a request. Checks inputs against their types, turns their extents into registers, and
+/// makes and returns results.
 class Request {
  public:
   Request(RunContext& context, Values& values, Memory& memory);
 
-  /// Inputs in graph order; an empty Datum takes the input's default.
+  /// Binds the inputs, in graph order. An empty Datum takes the input's default.
   Status bind_inputs(std::span<const Datum> inputs);
-  /// Extents declared as expressions of other extents (2*N beside N); once these are evaluated.
+  /// Checks extents that are declared as expressions of other extents (2*N beside N). Called after these were
+  /// evaluated.
   Status check_input_expressions() const;
-  /// Results whose extents are known are written in place.
+  /// Makes the outputs whose extents are known. Steps write them in place.
   Status make_outputs(std::vector<Datum>& outputs);
-  /// The others are copied out.
+  /// Copies the other outputs.
   Status take_outputs(std::vector<Datum>& outputs);
   void settle(bool failed) { carried_.settle(failed); }
   /// Forgets the inputs and results of the last request.
@@ -34,13 +35,13 @@ class Request {
   Status bind_dims(std::size_t i, const Tensor& tensor);
   Status bind_symbol(std::size_t i, std::size_t axis, const Tensor& tensor);
   Status input_error(std::size_t i, std::string what) const;
-  /// True for an output whose tensor is its storage.
+  /// Returns true for an output whose tensor is its own storage.
   bool in_place(std::size_t k) const;
 
   Values& values_;
   const Plan& plan_;
-  std::vector<Tensor> inputs_;       // per input: keeps the caller's (or a packed) tensor
-  std::vector<std::uint8_t> bound_;  // per symbol: by an input of this request
+  std::vector<Tensor> inputs_;       // per input: keeps the caller's or a packed tensor alive
+  std::vector<std::uint8_t> bound_;  // per symbol: an input of this request binds it
   CarriedResults carried_;
 };
 

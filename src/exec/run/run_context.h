@@ -9,25 +9,25 @@
 
 namespace frazil::exec {
 
-/// What a session did since it was opened.
+/// Counters of a session since it was opened.
 struct Counters {
   std::uint64_t runs = 0;
-  std::uint64_t plans = 1;          ///< plans used; only a branch that changes a rank makes another
-  std::uint64_t resumed = 0;        ///< guards that missed where another plan went on
-  std::uint64_t restarted = 0;      ///< guards that missed where the request began anew
+  std::uint64_t plans = 1;          ///< plans used; another is made only if a branch changes a rank
+  std::uint64_t resumed = 0;        ///< guard misses after which another plan continued
+  std::uint64_t restarted = 0;      ///< guard misses after which the request started again
   std::uint64_t shape_changes = 0;  ///< register groups recomputed
   std::uint64_t prepared = 0;       ///< steps prepared
   std::uint64_t iterations = 0;     ///< loop iterations
-  std::uint64_t entered = 0;        ///< times that code of a plan was entered
-  std::uint64_t missed = 0;         ///< of these, how often it was left at a launch whose guard did not hold
+  std::uint64_t entered = 0;        ///< entries into the code of a plan
+  std::uint64_t missed = 0;         ///< of these, exits at a launch whose guard did not hold
   std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
   std::uint64_t together = 0;       ///< of these, those that ran at the same time as the step before
-  std::uint64_t copies_in = 0;      ///< of storages to devices, weights aside
-  std::uint64_t copies_out = 0;     ///< of storages from devices
+  std::uint64_t copies_in = 0;      ///< storages copied to devices, without weights
+  std::uint64_t copies_out = 0;     ///< storages copied from devices
   std::uint64_t device_steps = 0;   ///< kernel steps that devices ran
 };
 
-/// What the parts of a session share: limits, who watches, who helps. One per session, for all of its plans.
+/// The state that all parts of a session share: limits, observer, scheduler. One per session, for all of its plans.
 struct RunContext {
   Limits limits;
   ExecutionLimits execution_limits;

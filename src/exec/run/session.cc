@@ -17,8 +17,8 @@ void Session::set_scheduler(std::shared_ptr<Scheduler> scheduler) {
   specialisations_.drop_memory();  // steps were prepared for other workers
 }
 
-/// Streams are numbered from here on. The seeds' first ones lie far apart, as a bijection scatters them over all 64-bit
-/// numbers (the finaliser of Steele, Lea and Flood's SplitMix, OOPSLA 2014); of seed 0 it is 0.
+/// Numbers the streams from here on. The first streams of different seeds lie far apart: a bijection scatters them over
+/// all 64-bit numbers (the finaliser of Steele, Lea and Flood's SplitMix, OOPSLA 2014). It maps seed 0 to 0.
 void Session::set_seed(std::uint64_t seed) {
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9U;
   seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebU;
@@ -51,14 +51,14 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   ExecutionLimits& limits = context_.execution_limits;
   ++context_.counters.runs;
   limits.begin(context_.limits);
-  // begin() forgets what cancel() said before. Whoever sets *stop after this exchange cancels after begin(), as one of
-  // two exchanges sees the other.
+  // begin() forgets earlier calls of cancel(). A thread that sets *stop after this exchange calls cancel() after
+  // begin(), because one of the two exchanges sees the other.
   if (stop_ != nullptr && stop_->exchange(false, std::memory_order_acq_rel)) limits.cancel();
   const LimitsScope scope(&limits);
   try {
     const Status status = specialisations_.run(inputs, outputs);
     specialisations_.let_go();
-    // An interrupted kernel leaves anything behind, so neither results nor errors count.
+    // An interrupted kernel leaves undefined data, so neither results nor errors are valid.
     if (limits.stopping()) return limits.reason();
     if (status) std::ranges::for_each(outputs, discharge);
     return status;

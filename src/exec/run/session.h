@@ -11,44 +11,45 @@
 
 namespace frazil::exec {
 
-/// One thread's way to run an Executable: memory, registers, loop state. Not thread-safe; cheap to open.
+/// The state of one thread that runs an Executable: memory, registers, loop state. Not thread-safe; cheap to open.
 class Session {
  public:
   explicit Session(std::shared_ptr<Executable> executable);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Runs the graph. Inputs in graph order; an empty Datum takes the input's default. Results in graph order, in
-  /// tensors of their own, which count against no limit any more. After an error the session is usable again. Past a
-  /// limit Code::limit, cancelled Code::cancelled, without memory Code::out_of_memory. Never throws.
+  /// Runs the graph. Inputs and results are in graph order; an empty Datum takes the input's default. Each result has
+  /// its own memory, which counts against no limit. Returns Code::limit beyond a limit, Code::cancelled if cancelled,
+  /// Code::out_of_memory without memory. After an error the session can be used again. Never throws.
   Result<std::vector<Datum>> run(std::span<const Datum> inputs);
-  /// The same into `outputs`, which is resized; tensors that are not shared are reused.
+  /// Same, into `outputs`, which is resized. Reuses tensors that are not shared.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
 
   void set_limits(const Limits& limits) { context_.limits = limits; }
-  /// Who shares the work of large steps; null: the session's thread does all. Results have the same bits.
+  /// Sets the scheduler that shares the work of large steps; null: the session's thread does all. Results have the same
+  /// bits either way.
   void set_scheduler(std::shared_ptr<Scheduler> scheduler);
-  /// Before the first run: where the streams begin that random operators without a seed of their own draw from.
-  /// Sessions of one seed draw the same numbers; 0 unless set.
+  /// Sets the seed of the streams for random operators that have no seed attribute. Call it before the first run.
+  /// Sessions with the same seed draw the same numbers. The default is 0.
   void set_seed(std::uint64_t seed);
-  /// Lets run() give results with padding, where that spares a copy: a result that appends to an input, once requests
-  /// have carried it, has a capacity for more. Without this results are dense.
+  /// Allows run() to return results with padding if that spares a copy. A result that appends to an input then gets
+  /// spare capacity once requests have carried it. Otherwise results are dense.
   void allow_padding(bool allow) { context_.padded_results = allow; }
-  /// Before the first run: without kernels of the numeric class "fast", whose sums are less exact.
+  /// Excludes kernels of the numeric class "fast", whose sums are less exact. Call it before the first run.
   void set_strict(bool strict) { context_.fast = !strict; }
-  /// Between runs: gives the memory back that stays from run to run, of all specialisations. The next run takes it
-  /// anew.
+  /// Releases the memory that stays from run to run, of all specialisations. Call it between runs; the next run
+  /// allocates it again.
   void trim();
   void set_observer(Observer* observer) { context_.observer = observer; }
-  /// Makes a run in progress end with Code::cancelled soon; from any thread. The next run starts clean.
+  /// Ends a run in progress soon, with Code::cancelled. Callable from any thread. The next run is not affected.
   void cancel() noexcept { context_.execution_limits.cancel(); }
-  /// A run that begins while `*stop` is set is cancelled, and takes it back; null: none is. Who exchanges it for true,
-  /// with acquire and release, and then calls cancel() ends a run whether or not it has begun. `stop` outlives the
-  /// session.
+  /// Sets a flag that cancels runs; null: none. A run that begins while `*stop` is set is cancelled and clears the
+  /// flag. To stop a run in any state, exchange `*stop` for true with acquire and release, then call cancel(). `stop`
+  /// must outlive the session.
   void set_stop(std::atomic<bool>* stop) { stop_ = stop; }
   const Counters& counters() const { return context_.counters; }
   const Executable& executable() const { return *executable_; }
-  /// Bytes that count against the memory limit now: arena, growing buffers, scratch, sequences.
+  /// Returns the bytes that count against the memory limit at present: arena, growing buffers, scratch, sequences.
   std::size_t held_bytes() const { return context_.execution_limits.meter()->used(); }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace frazil::exec {
 
-/// Bodies come first; the code of plans, of which they are parts, pays in a later round.
+/// Bodies are compiled first. The code of plans, which contains bodies, pays in a later round.
 Status settle(const std::function<Status()>& run) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 3;

@@ -6,8 +6,8 @@
 
 namespace frazil::exec {
 
-/// Calls `run` until the code has been made that pays for what it runs: before a measurement. Returns the first error
-/// of `run`.
+/// Calls `run` until all code that pays for it has been made. Used before a measurement. Returns the first error of
+/// `run`.
 Status settle(const std::function<Status()>& run);
 
 }  // namespace frazil::exec

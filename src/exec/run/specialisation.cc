@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostRestarts = 8;
 
-/// Values of a graph's symbols that the inputs of a request decide.
+/// The values of a graph's symbols that the inputs of a request decide.
 class InputNumbers {
  public:
   InputNumbers(const Graph& graph, std::span<const Datum> inputs) : graph_(graph) {
@@ -21,7 +21,7 @@ class InputNumbers {
     }
   }
 
-  /// Nullopt where it depends on more than inputs.
+  /// Returns nullopt if `d` depends on more than inputs.
   std::optional<std::int64_t> of(Dim d) {
     std::vector<std::int64_t> symbols(graph_.scope().symbol_count(), 0);
     for (const SymbolId s : graph_.scope().symbols_of(d)) {
@@ -52,7 +52,7 @@ class InputNumbers {
   std::unordered_map<SymbolId, std::int64_t> extents_;
 };
 
-/// The assumptions that inputs alone decide, and what they decide.
+/// Returns the assumptions that inputs alone decide, with their values.
 std::map<AssumptionKey, std::int64_t> told_by_inputs(const Graph& graph, std::span<const Datum> inputs) {
   InputNumbers numbers(graph, inputs);
   std::map<AssumptionKey, std::int64_t> told;

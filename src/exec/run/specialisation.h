@@ -7,33 +7,32 @@
 
 namespace frazil::exec {
 
-/// The plans of one session's graph. Types assume numbers that decide ranks (Assumption); where a guard misses, the
-/// plan for what holds takes over: at the guard or, where that cannot be, from the beginning of the request. A request
-/// that begins again too often, or would need one plan too many, ends in a plan that assumes nothing, which has no
-/// guards.
+/// The plans of one session's graph. Types assume numbers that decide ranks (Assumption). If a guard misses, the plan
+/// for the actual value takes over, at the guard or from the beginning of the request. A request that begins again too
+/// often, or would need one plan too many, ends in a plan that assumes nothing and has no guards.
 class Specialisations {
  public:
   Specialisations(std::shared_ptr<Executable> first, RunContext& context);
 
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   void drop_memory();
-  /// After a run.
+  /// Releases inputs and results after a run.
   void let_go();
 
  private:
-  /// Returns the runner whose types assume the value that missed, the values that inputs decide, and else those of
-  /// `now`.
+  /// Returns the runner for the plan to use after a miss. Its types assume the value that missed, the values that
+  /// inputs decide, and otherwise those of `now`.
   Result<Runner*> after(const Runner& now, const GuardMiss& miss, std::span<const Datum> inputs);
-  /// The runner of a plan that assumes nothing.
+  /// Returns the runner of a plan that assumes nothing.
   Result<Runner*> open();
-  /// The runner whose types follow `choices`.
+  /// Returns the runner whose types follow `choices`.
   Result<Runner*> runner(const Choices& choices);
 
   RunContext& context_;
   std::shared_ptr<Executable> first_;
   std::unique_ptr<Runner> first_runner_;
-  std::map<Choices, std::unique_ptr<Runner>> others_;  // null: it could not be made
-  Runner* current_;                                    ///< the one that served last
+  std::map<Choices, std::unique_ptr<Runner>> others_;  // null if it could not be made
+  Runner* current_;                                    ///< the one used last
 };
 
 }  // namespace frazil::exec

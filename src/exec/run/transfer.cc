@@ -9,7 +9,8 @@
 namespace frazil::exec {
 
 Result<bool> Transfer::run(const Resume& resume) {
-  // Before, as steps that run on the way were prepared for other extents; after, also when only some were copied.
+  // Before, because steps that run on the way were prepared for other extents. After, even if only some values were
+  // copied.
   forget(resume);
   Result<bool> done = act(resume.actions);
   forget(resume);

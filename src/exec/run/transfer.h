@@ -7,12 +7,13 @@
 
 namespace frazil::exec {
 
-/// Brings what a request has made in one plan to the values of another. What loops have collected is moved.
+/// Transfers the values that a request has made in one plan to another plan. Objects that loops have collected are
+/// moved.
 class Transfer {
  public:
   Transfer(Values& from, Values& to, Memory& memory, Interpreter& interpreter)
       : from_(from), to_(to), memory_(memory), interpreter_(interpreter) {}
-  /// False where the two plans disagree about an extent, or a guard misses on the way.
+  /// Returns false if the two plans disagree about an extent, or a guard misses on the way.
   Result<bool> run(const Resume& resume);
 
  private:

@@ -91,8 +91,8 @@ struct ResultType {
   std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
 };
 
-/// The tables of a Graph. A GraphWriter writes them. Handles are indices into them. Rows that a rewrite has removed stay,
-/// so that other handles keep their meaning. No block lists a removed node, and removed blocks are empty.
+/// The tables of a Graph. A GraphWriter writes them. Handles are indices into them. Rows that a rewrite has removed
+/// stay, so that other handles keep their meaning. No block lists a removed node, and removed blocks are empty.
 struct GraphTables {
   struct ValueRow {
     Type type;

@@ -10,7 +10,7 @@
 namespace frazil::lazy {
 namespace {
 
-/// This thread's, which batches use again.
+/// Returns the thread's stacks of this size, which batches reuse.
 Stacks& stacks_of(std::size_t bytes) {
   thread_local std::map<std::size_t, Stacks> stacks;
   return stacks.try_emplace(bytes, bytes).first->second;
@@ -39,7 +39,7 @@ void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body)
   counts_.recalled += recalled() - recalled_before;
 }
 
-/// Begins an instance; one that ends without waiting leaves no trace.
+/// Starts an instance. Drops it if it ends without waiting.
 void Batch::start(std::size_t number, const std::function<void(std::size_t)>& body) {
   auto instance = std::make_unique<Instance>();
   instance->number = number;
@@ -47,7 +47,7 @@ void Batch::start(std::size_t number, const std::function<void(std::size_t)>& bo
   if (go_on(*instance)) running_.push_back(std::move(instance));
 }
 
-/// False when the instance has ended.
+/// Resumes an instance. Returns false if it has ended.
 bool Batch::go_on(Instance& instance) {
   Instances* const outer = Instances::exchange(this);
   now_ = &instance;

@@ -22,7 +22,7 @@ namespace {
 
 namespace context = boost::context;
 
-/// Which exceptions the code of a stack handles at present: libstdc++ keeps that per thread.
+/// The exceptions that the code of a stack handles. libstdc++ stores them per thread.
 struct Exceptions {
   void* caught = nullptr;
   unsigned uncaught = 0;
@@ -35,7 +35,7 @@ struct Exceptions {
   }
 };
 
-/// What sanitizers keep of a stack.
+/// The data that sanitizers keep for a stack.
 struct Announced {
   void* fake_stack = nullptr;
   const void* bottom = nullptr;
@@ -53,7 +53,7 @@ void leave([[maybe_unused]] Announced& here, [[maybe_unused]] const Announced& t
 #endif
 }
 
-/// `from`: where the switch came from; its stack becomes known.
+/// Finishes a switch. Stores the bounds of the stack that it came from in `from`.
 void arrive([[maybe_unused]] const Announced& here, [[maybe_unused]] Announced* from) {
 #if FRAZIL_ASAN
   __sanitizer_finish_switch_fiber(here.fake_stack, from == nullptr ? nullptr : &from->bottom,
@@ -70,7 +70,7 @@ struct Stacks::Impl {
   }
   context::stack_context take() {
     if (free.empty()) {
-      free.reserve(++made);  // giving a stack back allocates nothing
+      free.reserve(++made);  // so that returning a stack does not allocate
       return allocator.allocate();
     }
     const context::stack_context stack = free.back();
@@ -88,7 +88,7 @@ Stacks::~Stacks() = default;
 
 namespace {
 
-/// Gives the stack back to its pool.
+/// A stack allocator that returns stacks to their pool.
 struct Pooled {
   std::vector<context::stack_context>* free;
   void deallocate(context::stack_context& stack) { free->push_back(stack); }
@@ -101,7 +101,7 @@ struct Fiber::Impl {
   context::fiber inside, outside;
   Announced here, resumer;
   Exceptions exceptions;
-  Fiber* outer = nullptr;  // that resumed this one
+  Fiber* outer = nullptr;  // the fiber that resumed this one
   bool ended = false;
 };
 

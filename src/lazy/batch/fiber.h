@@ -6,7 +6,7 @@
 
 namespace frazil::lazy {
 
-/// Stacks that fibers of a thread use one after another; some are kept when nobody uses them.
+/// A pool of stacks for the fibers of a thread. Keeps some unused stacks for reuse.
 class Stacks {
  public:
   explicit Stacks(std::size_t bytes);
@@ -20,12 +20,13 @@ class Stacks {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A function that can be left before its end and gone on with later, on the thread that began it. Sanitizers are told.
+/// A function that can suspend itself and is resumed later on the same thread. Reports its stack switches to
+/// sanitizers.
 class Fiber {
  public:
-  /// `body` must not throw. Throws std::bad_alloc without memory for a stack.
+  /// `body` must not throw. Throws std::bad_alloc if there is no memory for a stack.
   Fiber(Stacks& stacks, std::function<void()> body);
-  /// Precondition: it has ended, or has not begun.
+  /// Precondition: the function has ended or has not begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -33,9 +34,9 @@ class Fiber {
   /// Runs until the function suspends or ends.
   void resume();
   bool ended() const;
-  /// The fiber that runs; null outside of fibers.
+  /// Returns the running fiber; null outside of fibers.
   static Fiber* current();
-  /// Leaves the current fiber until it is resumed.
+  /// Suspends the current fiber until it is resumed.
   static void suspend();
 
  private:

@@ -21,7 +21,7 @@ Result<Datum> read_value(const Handle& handle) {
   return datum_of(handle.output());
 }
 
-/// The one element of a condition or a count.
+/// Returns the only element of a condition or a count.
 Result<std::int64_t> single(const Handle& handle, std::string_view what) {
   FRAZIL_TRY(const Datum datum, read_value(handle));
   if (!datum.is_tensor() || datum.tensor().count() != 1) {
@@ -96,7 +96,7 @@ Status GraphRun::step(Frame& frame, const FlowOp& op, std::size_t target, std::s
       return {};
     case Kind::join:
     case Kind::loop:
-    case Kind::expect: return {};  // nothing here depends on which side types assume
+    case Kind::expect: return {};  // nothing here depends on assumed branches
     case Kind::count: frame.counters[op.index] = op.number; return {};
     case Kind::step: ++frame.counters[op.index]; return {};
     case Kind::count_from: {
@@ -192,7 +192,7 @@ Result<std::int64_t> GraphRun::integer(Frame& frame, const Cell& cell) {
   return single(handle, "count");
 }
 
-/// From the extents of the values that are there.
+/// Evaluates an extent from the extents of the values computed so far.
 Result<std::int64_t> GraphRun::extent(Dim dim) {
   if (dim.is_const()) return dim.value();
   std::vector<std::int64_t> symbols(graph_.scope().symbol_count(), 0);

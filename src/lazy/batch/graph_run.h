@@ -15,7 +15,7 @@ class GraphRun {
   Result<std::vector<Handle>> run(std::span<const Handle> inputs);
 
  private:
-  /// The state of a region that runs.
+  /// The state of a running region.
   struct Frame {
     NodeId node;
     const Flow* flow = nullptr;

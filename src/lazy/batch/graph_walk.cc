@@ -11,7 +11,7 @@
 namespace frazil::lazy {
 namespace {
 
-/// Who uses each value: nodes with their bodies, and results of blocks.
+/// Returns the users of each value: nodes of all blocks, and results of blocks.
 GraphWalk::Users users_of(const Graph& graph) {
   constexpr std::uint32_t kResult = ~0U;
   GraphWalk::Users users(graph.value_count());
@@ -61,7 +61,7 @@ void GraphWalk::cut(BlockId block, const Users& users) {
   end_piece(std::move(open), users, pieces);
 }
 
-/// Finds what the nodes need from outside, and what is needed from them there.
+/// Ends a piece. Finds the values that its nodes need from outside, and the results that are used outside.
 void GraphWalk::end_piece(Piece piece, const Users& users, std::vector<Piece>& pieces) {
   if (piece.nodes.empty()) return;
   const std::set<NodeId> inside(piece.nodes.begin(), piece.nodes.end());

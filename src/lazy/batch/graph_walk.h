@@ -11,31 +11,31 @@
 
 namespace frazil::lazy {
 
-/// A graph as code for batches: what lies between its control flow are functions that it calls, and branches and loops
-/// read values and go on accordingly. So requests that take other branches, or iterate differently, share the runs of
-/// what they have in common. Thread-safe.
+/// A graph prepared for batches. The nodes between its regions become functions that it calls; branches and loops read
+/// values and continue accordingly. Requests that take different branches or iterate differently share the runs of
+/// their common parts. Thread-safe.
 class GraphWalk {
  public:
-  using Users = std::vector<std::vector<std::uint32_t>>;  ///< by value: nodes; ~0: a block's result
+  using Users = std::vector<std::vector<std::uint32_t>>;  ///< per value: ids of nodes; ~0: a result of a block
 
   explicit GraphWalk(std::shared_ptr<const Graph> graph);
 
   const Graph& graph() const { return *graph_; }
-  /// Calls the graph with these inputs, one per input of the graph. In an instance of a batch, or anywhere.
+  /// Calls the graph with one value per input. May be called in an instance of a batch or outside.
   Result<std::vector<Handle>> run(std::span<const Handle> inputs) const;
 
  private:
   friend class GraphRun;
-  /// Nodes between regions, or one region.
+  /// The nodes between two regions, or one region.
   struct Piece {
-    NodeId region;  ///< invalid: nodes
+    NodeId region;  ///< invalid if the piece has nodes
     std::vector<NodeId> nodes;
     std::vector<Value> inputs, outputs;
     std::unique_ptr<TracedFunction> function;
   };
   struct Program {
     Flow flow;
-    std::vector<std::size_t> target;  ///< of each step that does not fall through
+    std::vector<std::size_t> target;  ///< of each step: where it jumps to
   };
 
   void cut(BlockId block, const Users& users);
@@ -44,8 +44,8 @@ class GraphWalk {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::vector<Piece>> pieces_;       // by block
-  std::vector<std::unique_ptr<Program>> flows_;  // by node; null: no region
-  std::vector<Handle> constants_;                // by value; none: no constant
+  std::vector<std::unique_ptr<Program>> flows_;  // by node; null if it is not a region
+  std::vector<Handle> constants_;                // by value; empty if it is not a constant
 };
 
 }  // namespace frazil::lazy

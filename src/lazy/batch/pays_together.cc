@@ -8,11 +8,11 @@
 namespace frazil::lazy {
 namespace {
 
-// Nanoseconds, fitted to what bench/lazy/model_bench measured.
-constexpr double kRequest = 800;  ///< what a request takes more, whatever the graph
-constexpr double kPiece = 600;    ///< a call of what lies between regions, or a region
-constexpr double kRound = 100;    ///< another round of a loop
-constexpr double kRounds = 8;     ///< that loops are taken to have
+// Nanoseconds, fitted to measurements of bench/lazy/model_bench.
+constexpr double kRequest = 800;  ///< additional cost of a request, for any graph
+constexpr double kPiece = 600;    ///< cost of a call of the nodes between regions, or of a region
+constexpr double kRound = 100;    ///< cost of one loop iteration
+constexpr double kRounds = 8;     ///< assumed number of loop iterations
 
 class Estimate {
  public:
@@ -22,7 +22,7 @@ class Estimate {
     if (all > 0) per_byte_ = reading(all) / all;
   }
 
-  /// Nanoseconds that a request saves in a block, less those that it takes more.
+  /// Returns the nanoseconds that a request saves in a block, minus its additional cost.
   double of(BlockId block) const {
     double saved = 0;
     bool in_piece = false;
@@ -37,7 +37,7 @@ class Estimate {
   }
 
  private:
-  /// One block is a loop's, several are those of a choice, of which a request runs one.
+  /// Estimates a region. A single block is the body of a loop; several are branches, of which a request runs one.
   double of_region(const frazil::Node& node) const {
     double sum = 0;
     for (const BlockId block : node.blocks) sum += of(block);
@@ -47,7 +47,7 @@ class Estimate {
 
   double of_node(const frazil::Node& node) const { return weights(node) * per_byte_; }
 
-  /// Nanoseconds that a product of one row takes more than a row of a large one.
+  /// Returns by how many nanoseconds a product of one row is slower than one row of a large product.
   static double reading(double bytes) {
     const kernel::Tuning& t = kernel::tuning();
     const auto elements = static_cast<std::int64_t>(bytes / sizeof(float));
@@ -57,7 +57,7 @@ class Estimate {
     return rows(1) - rows(kTogether) / static_cast<double>(kTogether);
   }
 
-  /// Bytes of weights, of a product of so few rows that it is bound by reading them.
+  /// Returns the bytes of weights of a product with so few rows that reading the weights bounds it; 0 for other nodes.
   double weights(const frazil::Node& node) const {
     constexpr double kFewRows = 8;
     if (!std::holds_alternative<Contraction>(node.op->form) || rows(node.out[0]) >= kFewRows) return 0;
@@ -69,7 +69,7 @@ class Estimate {
     return bytes;
   }
 
-  /// Rows of a result; an unknown extent is taken as 1.
+  /// Returns the rows of a result. An unknown extent is taken as 1.
   double rows(Value v) const {
     const Type& type = graph_.type(v);
     if (!type.ranked || type.shape.empty()) return 1;

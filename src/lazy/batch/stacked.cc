@@ -16,7 +16,7 @@ bool differs(const Column& column) {
   return false;
 }
 
-/// True where the values lie one after the other already.
+/// Returns true if the values already lie one after another in memory.
 bool adjoin(const Column& column) {
   const auto& values = column.values;
   if (column.parts != 1 || values[0]->row == Output::kWhole) return false;
@@ -26,7 +26,7 @@ bool adjoin(const Column& column) {
   return true;
 }
 
-/// Of one instance.
+/// Returns the sizes of one instance's input.
 Sizes sizes_of(const Column& column) {
   Sizes sizes = column.values[0]->type->sizes;
   for (std::size_t i = 1; i < column.parts; ++i) sizes[0] += column.values[i]->type->sizes[0];
@@ -48,15 +48,15 @@ Tensor view_of(const Column& column) {
   return {first.type->elem, std::move(sizes), std::move(strides), buffer, offset};
 }
 
-constexpr std::size_t kAhead = 3;  // values, of one that is fetched
+constexpr std::size_t kAhead = 3;  // values between the one that is copied and the one that is prefetched
 
-/// The first lines of a value, behind which the processor goes on by itself.
+/// Prefetches the first cache lines of a value. The hardware prefetcher continues after these.
 void fetch(const Output& output) {
   constexpr std::size_t kLine = 64, kLines = 4;
   for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(output.data() + line * kLine);
 }
 
-/// The first `count` values, copied one after the other.
+/// Copies the first `count` values one after another.
 Result<Tensor> gather(const Column& column, std::size_t count, Sizes sizes) {
   const Elem elem = column.values[0]->type->elem;
   FRAZIL_TRY(Tensor gathered, spare_tensor(elem, std::move(sizes)));
@@ -75,7 +75,7 @@ Result<Tensor> gather(const Column& column, std::size_t count, Sizes sizes) {
   return gathered;
 }
 
-/// The input for all instances, stacked where it differs.
+/// Returns the input for all instances, stacked if it differs between them.
 Result<Datum> input_of(const Column& column, bool stacked, GatheredColumns& gathered) {
   if (!stacked && column.parts == 1) return datum_of(*column.values[0]);
   if (!stacked) return gather(column, column.parts, sizes_of(column));

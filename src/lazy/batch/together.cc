@@ -18,9 +18,9 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // of a piece that runs as one program
+constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // the largest piece that runs as one program
 
-/// One of the places where the work of a program was recorded: what it starts from there, and what it gives.
+/// A place where the work of a program was recorded: its leaves and results there.
 struct Site {
   std::span<const Ref> leaves, results;
 };
@@ -53,7 +53,8 @@ Status run_sites(const Found& found, std::span<const Site> sites, GatheredColumn
   return {};
 }
 
-/// Together; where that fails, one by one, so that only those fail that have to. `failed` gets their positions.
+/// Runs all sites together. If that fails, runs them one by one, so that only sites at fault fail. Passes their
+/// positions to `failed`.
 void run_all(const Found& found, std::span<const Site> sites, GatheredColumns& gathered, BatchCounts& counts,
              const std::function<void(std::size_t, Fault)>& failed) {
   ++counts.runs;
@@ -68,7 +69,7 @@ void run_all(const Found& found, std::span<const Site> sites, GatheredColumns& g
 
 // ---- whole pieces ----
 
-/// All pending nodes below some values, users before their inputs' inputs.
+/// All pending nodes below some values, in breadth-first order.
 class Below {
  public:
   void add(std::span<const Ref> wanted) {
@@ -91,7 +92,7 @@ class Below {
   std::vector<Node*> nodes_;
 };
 
-/// Nodes that run one by one, and the pieces of work without a program that they belong to.
+/// Nodes that run one by one, and the pieces of work to which they belong, which have no program.
 struct Rest {
   struct Unmade {
     std::uint64_t structure;
@@ -111,13 +112,13 @@ bool is_there(const Wanted& wanted) {
   return std::ranges::none_of(wanted.values, [](const Ref& r) { return r.node->pending(); });
 }
 
-/// Instances that wait for the same piece of work, and what it is in each.
+/// Instances that wait for the same piece of work, and the cone of each.
 struct Piece {
   std::vector<Wanted*> instances;
   std::vector<const Cone*> cones;
 };
 
-/// Cones that a thread uses again, with the memory that they have.
+/// Cones that a thread reuses, together with their memory.
 class SpareCones {
  public:
   static std::unique_ptr<Cone> take() {
@@ -142,7 +143,7 @@ class SpareCones {
   }
 };
 
-/// What instances wait for, as far as it is small.
+/// The small pieces of work that instances wait for.
 class Pieces {
  public:
   Pieces() = default;
@@ -150,7 +151,7 @@ class Pieces {
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
 
-  /// False where it is not.
+  /// Adds the values of an instance. Returns false if their cone is too large.
   bool add(Wanted& wanted) {
     Cone& cone = *cones_.emplace_back(SpareCones::take());
     if (!collect(wanted.values, kMostWhole, cone)) return false;
@@ -165,14 +166,14 @@ class Pieces {
     return true;
   }
 
-  /// Runs the pieces that have a program. Adds what instances of the others wait for to `rest`. Returns the wanted
-  /// values of which an earlier piece has computed a part: they must be added again.
+  /// Runs the pieces that have a program. Adds the wanted values of the others to `rest`. Returns the wanted values of
+  /// which an earlier piece has computed a part; they must be added again.
   std::vector<Wanted*> run(BatchCounts& counts, Rest& rest) {
     std::vector<Wanted*> again;
     for (const Piece& piece : pieces_) {
       Piece whole;
       for (std::size_t i = 0; i < piece.cones.size(); ++i) {
-        // Users first: what a node that has run was computed from may be gone.
+        // Checks users first: the inputs of a node that has run may be freed.
         if (std::ranges::all_of(piece.cones[i]->nodes | std::views::reverse, &Node::pending)) {
           whole.instances.push_back(piece.instances[i]);
           whole.cones.push_back(piece.cones[i]);
@@ -208,12 +209,12 @@ class Pieces {
 
   std::vector<std::unique_ptr<Cone>> cones_;
   std::deque<Piece> pieces_;
-  std::vector<Handle> kept_;  // others may let go of results while a program runs
+  std::vector<Handle> kept_;  // so that results are not freed while a program runs
 };
 
 // ---- node by node ----
 
-/// Nodes that one run serves.
+/// Nodes that one run computes.
 struct Group {
   Node* first;
   std::vector<Node*> nodes;
@@ -231,7 +232,7 @@ bool same_input(const Ref& a, const Ref& b) {
          std::equal(x.data(), x.data() + x.type->bytes, y.data());
 }
 
-/// Whether inputs repeat in the same places.
+/// Returns whether both nodes repeat inputs at the same positions.
 bool same_pattern(Node& a, Node& b) {
   for (std::size_t i = 1; i < a.inputs; ++i) {
     for (std::size_t k = 0; k < i; ++k) {
@@ -251,8 +252,7 @@ bool fits(Node& a, Node& b) {
 
 using Level = std::vector<Node*>;
 
-/// Nodes by depth. Nodes that stand on the same ones are in the same order, so that the columns which their groups
-/// gather are equal.
+/// Groups nodes by depth. Nodes with the same inputs keep the same order, so that their groups gather equal columns.
 std::vector<Level> by_depth(std::span<Node* const> nodes) {
   std::vector<Level> levels;
   if (nodes.empty()) return levels;
@@ -266,10 +266,10 @@ class NodeByNode {
  public:
   explicit NodeByNode(BatchCounts& counts) : counts_(counts) {}
 
-  /// Each node's pending inputs are among the nodes.
+  /// Runs the nodes. Each node's pending inputs must be among them.
   void run(std::span<Node* const> nodes) {
     const std::vector<Level> levels = by_depth(nodes);
-    // What others of a level let go of must stay until its group has run.
+    // Keeps the nodes of a level alive until their groups have run, even if other nodes release them.
     std::vector<std::vector<Handle>> kept(levels.size());
     for (std::size_t i = 0; i < levels.size(); ++i) {
       for (Node* const node : levels[i]) kept[i].emplace_back(Ref{node, 0});
@@ -286,7 +286,7 @@ class NodeByNode {
   static std::deque<Group> groups_of(const Level& level) {
     std::deque<Group> groups;
     for (Node* const node : level) {
-      // Nothing that it needs has failed.
+      // An input that is still pending has failed.
       const bool ready =
           std::ranges::none_of(node->in(), [](const Ref& in) { return in.node != nullptr && in.node->pending(); });
       if (!ready) continue;
@@ -312,7 +312,8 @@ class NodeByNode {
     });
   }
 
-  /// Leaves and results of `cone_`, which is the group's first node, in each of its nodes.
+  /// Finds the leaves and results of each node of the group. They correspond to those of `cone_`, the group's first
+  /// node.
   void find_sites(const Group& group) {
     std::vector<std::size_t> inputs;
     for (const Ref& leaf : cone_.leaves) {
@@ -338,13 +339,13 @@ class NodeByNode {
 
   BatchCounts& counts_;
   Cone cone_;
-  std::vector<Ref> refs_;     // of sites_
-  std::vector<Site> sites_;   // of the group that runs
-  GatheredColumns gathered_;  // by groups of the level
+  std::vector<Ref> refs_;     // the memory of sites_
+  std::vector<Site> sites_;   // of the running group
+  GatheredColumns gathered_;  // of the current level
   std::optional<Fault> fault_;
 };
 
-/// Runs what is small and has a program in pieces, until nothing that several of them have in common is left. Adds the
+/// Runs the small pieces that have a program, until no piece has a part in common with a piece that has run. Adds the
 /// others to `rest`.
 void run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts, Rest& rest) {
   while (!wanted.empty()) {
@@ -356,7 +357,7 @@ void run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts, Rest& rest) {
   }
 }
 
-/// Runs the rest, and counts its time as that of its pieces.
+/// Runs the rest node by node. Divides the time among the pieces without a program.
 std::optional<Fault> run_rest(const Rest& rest, BatchCounts& counts) {
   const auto begin = std::chrono::steady_clock::now();
   NodeByNode nodes(counts);

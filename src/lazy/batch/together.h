@@ -9,21 +9,21 @@
 
 namespace frazil::lazy {
 
-/// What one instance waits for, and what came of it.
+/// The values that one instance waits for, and the outcome.
 struct Wanted {
   std::span<const Ref> values;
   Status status = {};
 };
 
-/// Makes all of these values there. What is equal in several instances runs once, on stacked inputs: whole pieces of
-/// recorded work where instances wait for the same one, and otherwise node by node, in order of depth.
+/// Computes all of these values. Equal work of several instances is one run, on stacked inputs. Instances that wait for
+/// the same piece of work run it as a whole; the rest runs node by node, in order of depth.
 void run_together(std::span<Wanted> wanted, BatchCounts& counts);
 
-/// Runs nodes one by one, in order of depth; equal operations on equal types are one run. Each pending input of a node
-/// is among the nodes.
+/// Runs nodes one by one, in order of depth. Equal operations on equal types are one run. Each pending input of a node
+/// must be among the nodes.
 Status run_nodes(std::span<Node* const> nodes, BatchCounts& counts);
 
-/// Runs the calls that go to tables of functions, each kind at once.
+/// Runs the calls whose results go to tables of functions. Calls of the same kind run together.
 Status run_remembered(BatchCounts& counts);
 
 }  // namespace frazil::lazy

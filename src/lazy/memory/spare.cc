@@ -9,12 +9,12 @@ namespace frazil::lazy {
 namespace {
 
 constexpr std::size_t kSmallest = 16U << 10U;  // bytes; the heap serves smaller ones well
-constexpr std::size_t kMostKept = 64U << 20U;  // bytes of a thread
+constexpr std::size_t kMostKept = 64U << 20U;  // bytes per thread
 constexpr std::size_t kBufferClasses = 28, kMostEach = 256;
 
-thread_local bool spare_has_ended = false;  // values in static storage are let go of after what the thread has spare
+thread_local bool spare_has_ended = false;  // static objects may be destroyed after the thread's spare memory
 
-/// Buffers by the power of two of their size.
+/// Free buffers by the power of two of their size.
 struct Spare {
   std::array<std::vector<Buffer>, kBufferClasses> by_class;
   std::size_t bytes = 0;
@@ -25,14 +25,14 @@ struct Spare {
   Spare& operator=(const Spare&) = delete;
 };
 
-/// Null once it has ended.
+/// Returns the thread's spare memory; null after its destruction.
 Spare* spare() {
   if (spare_has_ended) return nullptr;
   thread_local Spare spare;
   return &spare;
 }
 
-/// The class whose buffers have at least so many bytes; none for sizes that are not kept.
+/// Returns the class whose buffers have at least `bytes` bytes; kBufferClasses for sizes that are not kept.
 std::size_t class_of(std::size_t bytes) {
   if (bytes < kSmallest || bytes > kMostKept) return kBufferClasses;
   return static_cast<std::size_t>(std::bit_width(bytes - 1));

@@ -14,7 +14,7 @@ NodeKind leaf_kind(const Node& node) {
   return node.kind == NodeKind::parameter || node.kind == NodeKind::literal ? node.kind : NodeKind::value;
 }
 
-/// Writes the key of a cone whose nodes are in order.
+/// A writer of the key of a cone. The nodes of the cone must be in order.
 class KeyWriter {
  public:
   explicit KeyWriter(Cone& cone) : cone_(cone) {}
@@ -43,7 +43,7 @@ class KeyWriter {
     cone_.leaves.push_back(input);
     const Output& output = input.node->out()[input.output];
     const auto kind = static_cast<std::uint64_t>(leaf_kind(*input.node));
-    if (output.type == nullptr) return cone_.key.push_back(kLeaf | kind << 8U | 0xffU);  // no tensor
+    if (output.type == nullptr) return cone_.key.push_back(kLeaf | kind << 8U | 0xffU);  // not a tensor
     cone_.key.push_back(kLeaf | kind << 8U | static_cast<std::uint64_t>(output.type->elem) << 16U |
                         output.type->sizes.size() << 32U);
     if (input.node->kind == NodeKind::parameter) {
@@ -75,7 +75,7 @@ void add_node(Node& node, Cone& cone) {
   cone.nodes.push_back(&node);
 }
 
-/// Walks from the wanted values to their inputs, without recursion.
+/// Visits the pending nodes below the wanted values, without recursion. Returns false if there are more than `most`.
 bool order(std::span<const Ref> wanted, const ConeSize& most, std::uint32_t mark, Cone& cone) {
   std::size_t calls = 0;
   struct Visit {
@@ -106,7 +106,7 @@ bool order(std::span<const Ref> wanted, const ConeSize& most, std::uint32_t mark
   return true;
 }
 
-/// Counts who uses each node inside of the cone; one that others hold, too, is a result.
+/// Counts the uses of each node inside the cone. A node with more references than that is a result.
 void find_results(std::span<const Ref> wanted, Cone& cone) {
   for (const Ref& each : wanted) {
     if (each.node->pending() && std::ranges::find(cone.results, each) == cone.results.end())
@@ -156,7 +156,7 @@ bool has_large_results(std::span<Node* const> nodes) {
 }
 
 std::uint32_t next_mark() {
-  constexpr std::uint32_t kAtOnce = 1U << 10U;  // a thread takes so many
+  constexpr std::uint32_t kAtOnce = 1U << 10U;  // numbers that a thread reserves at a time
   static std::atomic<std::uint32_t> untaken = 1;
   thread_local std::uint32_t next = 0, end = 0;
   if (next == end) {

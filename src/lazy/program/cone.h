@@ -8,37 +8,38 @@
 
 namespace frazil::lazy {
 
-/// What must run for some values: pending nodes, and the values that they start from.
+/// The work that some values need: pending nodes, and the computed values that these start from.
 struct Cone {
   std::vector<Node*> nodes;  ///< inputs before their users
-  std::vector<Ref> leaves;   ///< values that are there, in order of first use
-  std::vector<Ref> results;  ///< those that were asked for first, then others that are used outside of the cone
-  /// Two cones with equal keys are one program: operations, how they are joined, element types and ranks of leaves,
-  /// which of their extents are 0, 1 or equal, all extents of literals, and which parameters they are.
+  std::vector<Ref> leaves;   ///< computed values, in order of first use
+  std::vector<Ref> results;  ///< the wanted values first, then others that are used outside of the cone
+  /// Cones with equal keys share one program. The key contains the operations and their connections, and the element
+  /// types and ranks of leaves. It contains which of their extents are 0, 1 or equal, all extents of literals, and the
+  /// identity of parameters.
   std::vector<std::uint64_t> key;
   std::vector<std::uint64_t> literals;  ///< elements of the leaves that are literals
 
   void clear();
 };
 
-/// How large a cone may be.
+/// The largest size of a cone to collect.
 struct ConeSize {
   std::size_t nodes;
-  std::size_t calls = ~std::size_t{0};  ///< of functions, among the nodes
+  std::size_t calls = ~std::size_t{0};  ///< calls of functions, among the nodes
 };
 
-/// Collects the cone of `wanted`. False, with an incomplete cone, where it is larger than `most`.
+/// Collects the cone of `wanted`. Returns false, with an incomplete cone, if it is larger than `most`.
 bool collect(std::span<const Ref> wanted, const ConeSize& most, Cone& cone);
 
-/// A part of what is pending: `nodes` in order, of which each input is there or comes from a node before. Results are
-/// those that others use.
+/// Collects the cone of a part of the pending nodes. Each input of `nodes` must be computed or come from an earlier one
+/// of them. Results are the values that other nodes or handles use.
 void collect_part(std::span<Node* const> nodes, Cone& cone);
 
-/// Whether the results of the nodes, as far as their types are known, take 64 MiB or more: a program, which plans its
-/// memory, then holds fewer of them at a time than a run node by node.
+/// Returns whether the results of the nodes whose types are known take 64 MiB or more. If so, a program holds fewer of
+/// them at a time than a run node by node, because it plans its memory.
 bool has_large_results(std::span<Node* const> nodes);
 
-/// A number that no walk of any thread has marked nodes with.
+/// Returns a number with which no walk of any thread has marked nodes yet.
 std::uint32_t next_mark();
 
 }  // namespace frazil::lazy

@@ -8,7 +8,7 @@
 namespace frazil::lazy {
 namespace {
 
-/// Splits a graph by what depends on some of its inputs alone.
+/// Splits a graph into the nodes that depend on some of its inputs alone, and the others.
 class Splitter {
  public:
   Splitter(const Graph& graph, std::uint32_t early) : graph_(graph), early_(graph.value_count(), true) {
@@ -46,7 +46,7 @@ class Splitter {
     worth_it_ = worth_it_ || (early && heavy);
   }
 
-  /// A value that nodes of the early half give to the late one.
+  /// Adds a value that the early half passes to the late half.
   void cross(Value v) {
     if (!v || !early_[v.id] || !graph_.producer(v)) return;
     if (std::ranges::find(crossing_, v) == crossing_.end()) crossing_.push_back(v);
@@ -58,7 +58,8 @@ class Splitter {
            });
   }
 
-  /// A function of some nodes: of the inputs that they use, for the late half also of what crosses.
+  /// Makes a function of some nodes. The early half takes all early arguments; the late half takes the arguments that
+  /// it uses, then the crossing values.
   std::optional<Owner<Function>> half(const std::vector<NodeId>& nodes, const std::vector<Value>& results, bool late,
                                       std::vector<std::uint32_t>& arguments) const {
     Graph graph;
@@ -72,7 +73,7 @@ class Splitter {
     };
     const auto& params = graph_.main().params;
     for (std::uint32_t i = 0; i < params.size(); ++i) {
-      // All early arguments stay arguments of the early half, so that callers need not know which of them it uses.
+      // Callers need not know which early arguments the early half uses.
       const bool wanted = late ? used(params[i], nodes, results) : early_[params[i].id];
       if (!wanted) continue;
       arguments.push_back(i);
@@ -92,7 +93,7 @@ class Splitter {
   }
 
   const Graph& graph_;
-  std::vector<bool> early_;  // by value; constants are
+  std::vector<bool> early_;  // by value; true for constants
   std::vector<NodeId> early_nodes_, late_nodes_;
   std::vector<Value> crossing_;
   bool worth_it_ = false;
@@ -113,7 +114,7 @@ const Function::Halves* Function::halves(std::uint32_t early_arguments) const {
     const std::scoped_lock lock(mutex_);
     if (const auto at = halves_.find(early_arguments); at != halves_.end()) return known(at);
   }
-  // Without the mutex: types may be asked of functions of the user.
+  // The mutex is free here, because type rules may call functions of the user.
   std::optional<Halves> split;
   if (pure_) split = Splitter(*graph_, early_arguments).split();
   const std::scoped_lock lock(mutex_);

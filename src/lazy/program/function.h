@@ -16,7 +16,7 @@
 
 namespace frazil::lazy {
 
-/// A graph that calls record as one node. Nodes own it, too. Immutable to its callers; thread-safe.
+/// A graph whose calls are recorded as one node. Nodes share its ownership. Immutable to its callers; thread-safe.
 class Function : public Counted {
  public:
   explicit Function(Graph graph);
@@ -24,16 +24,17 @@ class Function : public Counted {
   const std::string& name() const { return graph_->name; }
   const Graph& graph() const { return *graph_; }
   const Operation& operation() const { return operation_; }
-  /// Equal arguments give equal results: nothing in it draws random numbers or keeps state.
+  /// Returns true if equal arguments give equal results: no node draws random numbers or keeps state.
   bool pure() const { return pure_; }
   Memo& memo() const { return memo_; }
 
-  /// The function in two: what depends on some arguments alone, and the rest.
+  /// The function in two halves: the part that depends on some arguments alone, and the rest.
   struct Halves {
     Owner<Function> early, late;
-    std::vector<std::uint32_t> late_arguments;  ///< of this function; the results of `early` come behind them
+    std::vector<std::uint32_t> late_arguments;  ///< that `late` takes before the results of `early`
   };
-  /// For a set of arguments (bit i: argument i), if there is enough in the early half; null otherwise. Made once.
+  /// Splits the function for a set of arguments (bit i: argument i). Returns null if the early half has no expensive
+  /// operator. Computed once per set.
   const Halves* halves(std::uint32_t early_arguments) const;
 
  private:
@@ -42,7 +43,7 @@ class Function : public Counted {
   bool pure_ = true;
   mutable Memo memo_;
   mutable Mutex mutex_;
-  mutable std::map<std::uint32_t, std::optional<Halves>> halves_;  // under the mutex
+  mutable std::map<std::uint32_t, std::optional<Halves>> halves_;  // guarded by the mutex
 };
 
 }  // namespace frazil::lazy

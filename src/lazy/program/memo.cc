@@ -9,7 +9,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1ULL << 30U;  // of all tables
+constexpr std::uint64_t kMostBytes = 1ULL << 30U;  // for all tables
 
 std::atomic<std::uint64_t> bytes_held = 0;
 
@@ -68,7 +68,8 @@ void Memo::insert(std::span<const Ref> inputs, std::uint32_t number) {
   by_key_.emplace(key_of(inputs), number);
 }
 
-/// A place for one more row of each result; false where memory is used up or a type is another one than before.
+/// Makes room for one more row of each result. Returns false if memory is used up or a type differs from that of
+/// earlier rows.
 bool Memo::make_room(std::span<const Output> outputs) {
   if (columns_.empty()) columns_.resize(outputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -84,7 +85,7 @@ bool Memo::make_room(std::span<const Output> outputs) {
     sizes.insert(sizes.end(), column.type->sizes.begin(), column.type->sizes.end());
     auto tensor = Tensor::make(column.type->elem, std::move(sizes));
     if (!tensor) return false;
-    column.pieces.resize(count_ / kPieceRows);  // of an attempt that failed for another column
+    column.pieces.resize(count_ / kPieceRows);  // removes the piece of an attempt that failed for another column
     column.pieces.emplace_back(new Held)->datum = std::move(*tensor);
     bytes_held += bytes;
     bytes_ += bytes;

@@ -11,8 +11,8 @@
 
 namespace frazil::lazy {
 
-/// What a function gave for rows of parameters, which it then gives again. Holds a bounded number of bytes, which all
-/// tables of a process share; what comes later is not kept. Thread-safe.
+/// A table of a function's results for rows of parameters. All tables of a process share a bounded number of bytes;
+/// once these are used up, new results are not kept. Thread-safe.
 class Memo {
  public:
   Memo() = default;
@@ -20,7 +20,7 @@ class Memo {
   Memo(const Memo&) = delete;
   Memo& operator=(const Memo&) = delete;
 
-  /// Precondition: inputs are rows of parameters. Sets `outputs` to what is known; false when it is not.
+  /// Sets `outputs` to the known results. Returns false if there are none. Precondition: inputs are rows of parameters.
   bool recall(std::span<const Ref> inputs, std::span<Output> outputs) const;
   /// Copies the results of a node that has run.
   void keep(std::span<const Ref> inputs, std::span<const Output> outputs);
@@ -46,10 +46,10 @@ class Memo {
   bool make_room(std::span<const Output> outputs);
 
   mutable Mutex mutex_;
-  HeldRef only_;                       // the parameter that single rows are of; the first one seen
-  std::vector<std::uint32_t> by_row_;  // numbers of its rows
+  HeldRef only_;                       // the first parameter that was seen as a single argument
+  std::vector<std::uint32_t> by_row_;  // per row of only_: number of its results
   std::unordered_map<Key, std::uint32_t, HashOf> by_key_;
-  std::vector<HeldRef> parameters_;  // which stay, as they are known by their addresses
+  std::vector<HeldRef> parameters_;  // kept alive, because keys contain their addresses
   std::vector<Column> columns_;
   std::uint32_t count_ = 0;
   std::uint64_t bytes_ = 0;

@@ -16,15 +16,15 @@
 
 namespace frazil::lazy {
 
-/// How the programs of a process run.
+/// Options for running the programs of a process.
 struct RunOptions {
   exec::Options options;
-  std::function<std::unique_ptr<exec::Session>(exec::Executable&)> open;  ///< a session of a program
+  std::function<std::unique_ptr<exec::Session>(exec::Executable&)> open;  ///< opens a session of a program
 };
-/// Programs and sessions that are made from now on have them. Thread-safe.
+/// Sets the options of programs and sessions that are made afterwards. Thread-safe.
 void set_run_options(RunOptions options);
 
-/// A graph made ready to run, on one set of inputs or on many at once. Thread-safe.
+/// A graph made ready to run, on one set of inputs or on a batch. Thread-safe.
 class Program {
  public:
   explicit Program(std::shared_ptr<const Graph> graph)
@@ -34,37 +34,38 @@ class Program {
   std::size_t inputs() const { return graph_->main().params.size(); }
   std::size_t outputs() const { return graph_->main().results.size(); }
 
-  /// Plans the graph, as the first run otherwise does.
+  /// Plans the graph. Otherwise the first run does that.
   Status ready();
   /// Runs the graph once.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
-  /// Runs the graph for each element of a batch: inputs of which `stacked` is set have the elements along a first axis,
-  /// and so have all results. Code::unsupported where the graph's results cannot be stacked.
+  /// Runs the graph for each element of a batch. Inputs whose `stacked` is set have the elements along a first axis,
+  /// and so do all results. Returns Code::unsupported if the graph's results cannot be stacked.
   Status run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs);
-  /// Memory for the results of so many elements, as run() takes it, going by those of an earlier run.
+  /// Returns memory for the results of `elements` elements, in the form that run() takes. Its size follows from an
+  /// earlier run.
   std::vector<Datum> lent_results(std::size_t elements) const;
-  /// The types of an element's results.
+  /// Stores the types of one element's results.
   void remember(std::span<const KnownType* const> types);
-  /// The passes that ran and the plan.
+  /// Describes the passes that ran and the plan.
   Result<std::string> explain();
 
-  /// Bytes of graphs and plans, estimated from their nodes.
+  /// Returns the bytes of graphs and plans, estimated from their nodes.
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  /// Bytes that sessions keep between runs.
+  /// Returns the bytes that sessions keep between runs.
   std::size_t session_bytes() const { return session_bytes_.load(std::memory_order_relaxed); }
-  /// Closes the sessions that are not running; the next run opens another.
+  /// Closes the idle sessions. The next run opens a new one.
   void close_sessions();
 
  private:
   struct Form {
     std::shared_ptr<exec::Executable> executable;
-    std::vector<std::unique_ptr<exec::Session>> free;  // sessions that nobody uses now
-    std::optional<Fault> fault;                        // it cannot be made
+    std::vector<std::unique_ptr<exec::Session>> free;  // idle sessions
+    std::optional<Fault> fault;                        // set if the form cannot be made
   };
-  /// The form for `stacked`; none stacked: the graph itself.
+  /// Returns the form for `stacked`. If nothing is stacked, it is the graph itself.
   Result<Form*> form(const std::vector<bool>& stacked);
   Status make(const std::vector<bool>& stacked, Form& form) const;
-  /// A run that other threads and signals can cancel, also before it starts.
+  /// A run that other threads and signal handlers can cancel, even before it starts.
   struct Running {
     std::atomic<exec::Session*> session = nullptr;
     std::atomic<bool> stop = false;
@@ -74,7 +75,7 @@ class Program {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::atomic<const KnownType*>> last_types_;  // null: unknown
-  Mutex mutex_;                                            // of forms_
+  Mutex mutex_;                                            // guards forms_
   std::map<std::vector<bool>, Form> forms_;
   std::atomic<std::size_t> bytes_ = 0, session_bytes_ = 0;
 };

@@ -16,7 +16,7 @@
 namespace frazil::lazy {
 namespace {
 
-/// Writes the graph of a cone.
+/// A writer of the graph of a cone.
 class GraphWriter {
  public:
   GraphWriter(const Cone& cone, bool literals_fixed, Found& found)
@@ -24,7 +24,7 @@ class GraphWriter {
 
   Result<Graph> write() {
     for (std::size_t i = 0; i < cone_.leaves.size(); ++i) FRAZIL_CHECK(leaf(static_cast<std::uint32_t>(i)));
-    // Numbers of an earlier walk: nodes that several cones have may have others by now.
+    // Other cones may share these nodes, and their walks number the nodes differently.
     for (std::uint32_t i = 0; i < cone_.nodes.size(); ++i) cone_.nodes[i]->number = i;
     for (Node* const node : cone_.nodes) FRAZIL_CHECK(add(*node));
     for (std::size_t k = 0; k < cone_.results.size(); ++k) {
@@ -86,8 +86,8 @@ struct Structure {
   static constexpr std::size_t kMostFixed = 4;
   std::vector<std::pair<Key, std::shared_ptr<const Found>>> fixed;  // by the elements of literals
   std::shared_ptr<const Found> general;                             // literals are inputs
-  bool needs_literals = false;                                      // there is no general program
-  std::list<Key>::iterator place;                                   // among those used lately
+  bool needs_literals = false;                                      // a general program cannot be made
+  std::list<Key>::iterator place;                                   // in Programs::recent_
 
   template <class F>
   void each_program(F&& visit) const {
@@ -96,23 +96,23 @@ struct Structure {
   }
 };
 
-/// The form that literals of a cone have in a program.
+/// The form of a cone's literals in a program.
 enum class Literals : std::uint8_t {
-  few,     ///< as constants, beside other programs of the structure
-  inputs,  ///< as inputs
-  own,     ///< as constants, in a structure of its own: the program with inputs cannot be made
+  few,     ///< constants, in one of several programs of the structure
+  inputs,  ///< inputs
+  own,     ///< constants, in a structure of its own, because the program with inputs cannot be made
 };
 
-/// The structure of a cone with its literals.
+/// Returns the key of a cone's structure together with its literals.
 Key own_key(const Cone& cone) {
   Key key = cone.key;
-  key.push_back(~std::uint64_t{0});  // follows no key of a cone
+  key.push_back(~std::uint64_t{0});  // a separator: no cone's key continues with it
   key.insert(key.end(), cone.literals.begin(), cone.literals.end());
   return key;
 }
 
-/// The time of runs without a program, by structure. Two structures that share a place, or a hash, only get their
-/// program earlier or later. Thread-safe.
+/// The time of runs without a program, by structure. If two structures share a slot or a hash, their programs are only
+/// made earlier or later. Thread-safe.
 class Trials {
  public:
   std::chrono::nanoseconds time(std::uint64_t structure) {
@@ -140,8 +140,8 @@ class Trials {
   std::vector<Trial> trials_ = std::vector<Trial>(kMost);
 };
 
-/// How long a program takes to make, by the nodes of its graph: 60 us and 20 us a node on the machine of
-/// docs/measurements.md.
+/// Estimates how long making a program takes, from the nodes of its graph: 60 us, and 20 us per node. Measured on the
+/// machine of docs/measurements.md.
 std::chrono::nanoseconds time_to_make(const Cone& cone) {
   constexpr std::chrono::microseconds kProgram(60), kNode(20);
   std::size_t nodes = 0;
@@ -172,7 +172,7 @@ class Programs {
         const std::uint64_t structure = HashOfWords{}(literals == Literals::own ? own_key(cone) : cone.key);
         if (!pays(cone, structure)) return Sought{nullptr, structure};
       }
-      // The mutex is free here, as type rules may call functions of the user.
+      // The mutex is free here, because type rules may call functions of the user.
       auto made = make(cone, literals != Literals::inputs);
       if (made) {
         ++made_;
@@ -201,8 +201,8 @@ class Programs {
 
  private:
   static constexpr std::size_t kMost = 4096;
-  static constexpr std::size_t kLately = 16;                     // structures that keep their sessions
-  static constexpr std::size_t kMostSessionBytes = 256U << 20U;  // of all others
+  static constexpr std::size_t kLately = 16;  // the most recent structures, which keep their sessions
+  static constexpr std::size_t kMostSessionBytes = 256U << 20U;  // of all sessions
 
   bool pays(const Cone& cone, std::uint64_t structure) {
     return cone.nodes.size() == 1 || has_large_results(cone.nodes) || trials_.time(structure) >= time_to_make(cone);
@@ -222,7 +222,7 @@ class Programs {
     return nullptr;
   }
 
-  /// The program that there is; null: none, and how the one to make has literals.
+  /// Returns the existing program. Otherwise returns null and sets the form of literals in the program to make.
   std::shared_ptr<const Found> recall(const Cone& cone, Literals& literals) {
     const std::scoped_lock lock(mutex_);
     const Structure* structure = used(cone.key);
@@ -272,7 +272,7 @@ class Programs {
     return counts;
   }
 
-  /// Closes sessions and forgets programs, those used least lately first, until what is kept is within its bounds.
+  /// Closes sessions and drops programs, least recently used first, until all bounds hold.
   void bound() {
     made_since_bounded_ = 0;
     const std::size_t most = knobs() ? knobs()->lazy_bytes : Knobs{}.lazy_bytes;
@@ -312,7 +312,7 @@ class Programs {
 
   Mutex mutex_;
   std::unordered_map<Key, Structure, HashOfWords> structures_;
-  std::list<Key> recent_;  // the one used last first
+  std::list<Key> recent_;  // most recently used first
   std::size_t made_since_bounded_ = 0;
   std::atomic<std::uint64_t> made_ = 0, found_ = 0, without_ = 0;
   Trials trials_;

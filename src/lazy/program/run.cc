@@ -22,14 +22,15 @@ thread_local std::vector<Handle> waiting_calls;
 thread_local std::uint64_t recalled_calls = 0;
 thread_local Instances* current_instances = nullptr;
 
-constexpr std::size_t kMostTogether = 256;  // nodes of one program
+constexpr std::size_t kMostTogether = 256;  // most nodes of one program
 constexpr std::size_t kMostNodes = 1U << 20U;
 
 bool are_there(std::span<const Ref> wanted) {
   return std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
 }
 
-/// Functions that the program calls, and other threads, may let go of results; the first one is asked for, and stays.
+/// Keeps all results but the first alive: functions that the program calls, and other threads, may release them. The
+/// first result is wanted by the caller, which keeps it.
 std::vector<Handle> hold_others(std::span<const Ref> results) {
   std::vector<Handle> kept;
   for (const Ref& result : results.subspan(results.empty() ? 0 : 1)) kept.emplace_back(result);
@@ -74,14 +75,15 @@ Status run_cone(const Cone& cone) {
   return sought.program ? run_program(*sought.program, cone) : run_without_program(cone, sought.structure);
 }
 
-/// Whether many nodes are independent of each other, so that equal ones are few runs, and their results are small.
+/// Returns whether many nodes are independent of each other and their results are small. Equal ones of them then share
+/// a run.
 bool is_wide(std::span<Node* const> nodes) {
   constexpr std::size_t kWide = 4;
   const auto [first, last] = std::ranges::minmax(nodes, {}, &Node::depth);
   return nodes.size() / (last->depth - first->depth + 1) >= kWide && !has_large_results(nodes);
 }
 
-/// Many nodes, in parts that programs come back to: a part ends where a line of the user's loop begins again.
+/// Runs many nodes in parts that later programs repeat. A part ends where a line of the user's loop comes again.
 Status run_in_parts(const std::vector<Node*>& nodes) {
   Cone cone;
   std::set<std::tuple<const char*, std::uint32_t, std::uint32_t>> seen;
@@ -118,7 +120,7 @@ std::uint64_t recalled() { return recalled_calls; }
 
 Status run(std::span<const Ref> wanted) {
   if (are_there(wanted)) return {};
-  // What a graph is being recorded on stays with the instance that records it.
+  // While a graph is recorded, its instance computes values itself.
   if (current_instances != nullptr && Trace::current() == nullptr) return current_instances->await(wanted);
   BatchCounts counts;
   FRAZIL_CHECK(run_remembered(counts));

@@ -7,31 +7,32 @@
 
 namespace frazil::lazy {
 
-/// Makes the values there: runs what they depend on, and nothing else; of what runs, the values that the program still
-/// holds are kept. In an instance of a batch (lazy/batch/batch.h), waits until the batch has run them.
+/// Computes the values. Runs only the nodes that they depend on, and keeps the results that the user's program still
+/// holds. In an instance of a batch (lazy/batch/batch.h), waits until the batch has computed them.
 Status run(std::span<const Ref> wanted);
 inline Status run(const Ref& wanted) { return run(std::span(&wanted, 1)); }
 
-/// Instances of a batch have a thread in common: one that needs values waits until all do.
+/// The instances of a batch, which share a thread. An instance that needs values waits until all instances wait.
 class Instances {
  public:
   virtual ~Instances() = default;
-  /// Returns when the values are there, or with the fault of what could not be computed.
+  /// Waits until the values are computed. Returns the fault if one of them could not be computed.
   virtual Status await(std::span<const Ref> wanted) = 0;
-  /// Those of which one runs on this thread; null: none.
+  /// Returns the instances of which one runs on this thread; null if there are none.
   static Instances* current();
-  /// Makes them the current ones; returns those before.
+  /// Makes `with` the current instances. Returns the former ones.
   static Instances* exchange(Instances* with);
 };
 
-/// A call whose results go to its function's table: it runs before the next run, with all others of its kind.
+/// Adds a call whose results go to its function's table. It runs before the next run, together with all others of its
+/// kind.
 void remember_later(const Handle& call);
-/// The calls of this thread that wait for that.
+/// Returns the calls that this thread has added, and removes them.
 std::vector<Handle> take_remembered();
 
-/// A call was answered from a table.
+/// Counts a call whose results came from a table.
 void count_recalled();
-/// How often that was so on this thread.
+/// Returns the number of these calls on this thread.
 std::uint64_t recalled();
 
 }  // namespace frazil::lazy

@@ -4,21 +4,21 @@
 
 namespace frazil::lazy {
 
-/// What an interpreter does that has one lock for all of its threads: that lock guards recorded values, and other
-/// threads have it while programs run.
+/// Hooks of an interpreter with one lock for all of its threads. The lock guards recorded values. Other threads may
+/// hold it while programs run.
 struct Around {
-  /// Whether the calling thread has the lock.
+  /// Returns whether the calling thread holds the lock.
   bool (*locked)();
-  /// Calls `work` without the lock. Until it returns, `cancel` makes it end soon, on any thread and in signal handlers.
-  /// May throw once it has the lock again.
+  /// Calls `work` without the lock. Until it returns, `cancel` makes it end soon; any thread and signal handlers may
+  /// call `cancel`. May throw after it has the lock again.
   void (*unlocked)(const std::function<void()>& work, const std::function<void()>& cancel);
 };
-/// For the process, before anything runs.
+/// Sets the hooks of the process. Call it before anything runs.
 void set_around(const Around& around);
 
-/// Whether this thread has the lock of an interpreter.
+/// Returns whether this thread holds the lock of an interpreter.
 bool locked();
-/// Calls `work`, without the lock if this thread has it.
+/// Calls `work`. Releases the interpreter's lock meanwhile if this thread holds it.
 void unlocked(const std::function<void()>& work, const std::function<void()>& cancel);
 
 }  // namespace frazil::lazy

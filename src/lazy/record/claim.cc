@@ -12,10 +12,10 @@
 namespace frazil::lazy {
 namespace {
 
-std::vector<const Claim*> claims;  // the interpreter's lock guards it
+std::vector<const Claim*> claims;  // guarded by the interpreter's lock
 Mutex claims_mutex;
 Condition ended;
-std::uint64_t ends = 0;  // under claims_mutex
+std::uint64_t ends = 0;  // guarded by claims_mutex
 
 std::uint64_t count_ends() {
   const std::scoped_lock lock(claims_mutex);
@@ -23,7 +23,7 @@ std::uint64_t count_ends() {
 }
 
 void wait_for_end(std::uint64_t seen) {
-  constexpr auto kLook = std::chrono::milliseconds(20);  // how often for a signal, whose handler cannot notify
+  constexpr auto kLook = std::chrono::milliseconds(20);  // interval to poll for signals, whose handlers cannot notify
   std::atomic<bool> cancelled = false;
   const auto wait = [&] {
     std::unique_lock lock(claims_mutex);
@@ -32,7 +32,8 @@ void wait_for_end(std::uint64_t seen) {
   unlocked(wait, [&] { cancelled = true; });
 }
 
-/// Marks what is pending below some values. True, and not all of it, where it comes upon another mark.
+/// Marks the pending nodes below some values. Returns true, without marking all of them, if it reaches the mark
+/// `other`.
 bool mark_below(std::span<const Ref> wanted, std::uint32_t mark, std::uint32_t other) {
   std::vector<Node*> stack;
   bool met = false;
@@ -71,7 +72,7 @@ Status Claim::take(std::vector<Ref> wanted) {
     }
     wait_for_end(count_ends());
   }
-  // The child of a fork() does not have the threads that other claims wait for.
+  // The child of a fork() lacks the threads that own the other claims.
   static const bool watches = [] {
     in_child_of_fork([] noexcept {
       std::erase_if(claims, [](const Claim* claim) { return claim->thread_ != std::this_thread::get_id(); });

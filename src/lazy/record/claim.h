@@ -9,8 +9,8 @@
 
 namespace frazil::lazy {
 
-/// Threads of an interpreter (lazy/record/around.h) may share recorded values: while a claim lives, others wait before
-/// they run what its values depend on. Costs nothing elsewhere.
+/// A claim on recorded values that threads of an interpreter (lazy/record/around.h) may share. While it lives, other
+/// threads wait before they run anything that its values depend on. It costs nothing without an interpreter.
 class Claim {
  public:
   Claim() = default;
@@ -18,8 +18,8 @@ class Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  /// Waits until no other claim overlaps. Code::bad_input where the other one is of this thread: a program would need
-  /// itself.
+  /// Waits until no other claim overlaps. Returns Code::bad_input if the other claim belongs to this thread: a program
+  /// would depend on itself.
   Status take(std::vector<Ref> wanted);
 
  private:

@@ -13,14 +13,14 @@ class Counted {
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   void keep() const { owners_.fetch_add(1, std::memory_order_relaxed); }
-  /// True for the last owner, who deletes the object.
+  /// Returns true for the last owner, which must delete the object.
   bool let_go() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
   mutable std::atomic<std::uint32_t> owners_ = 0;
 };
 
-/// One of an object's owners. Thread-safe as std::shared_ptr is, and half its size.
+/// A reference that owns an object together with others. Thread-safe like std::shared_ptr, at half its size.
 template <class T>
 class Owner {
  public:

@@ -8,7 +8,7 @@
 
 namespace frazil::lazy {
 
-/// Which extents of recorded types are the same: 0 and 1 are themselves, equal ones share a number from 2 on.
+/// The classes of equal extents in recorded types. 0 and 1 are their own classes; other extents are numbered from 2 on.
 class Extents {
  public:
   std::uint64_t class_of(std::int64_t extent) {
@@ -18,7 +18,7 @@ class Extents {
     if (at == seen_.end()) seen_.push_back(extent);
     return number + kFirst;
   }
-  /// The extent in a graph: itself, or its class's symbol.
+  /// Returns the extent in a graph: a constant for 0 and 1, otherwise the symbol of its class.
   Dim dim_of(std::int64_t extent, Builder& builder) {
     if (extent < kFirst) return extent;
     return builder.dim(fmt::format("n{}", class_of(extent) - kFirst), {.min = kFirst});

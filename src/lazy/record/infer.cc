@@ -13,15 +13,15 @@ namespace {
 
 using Types = std::vector<const KnownType*>;
 
-/// The last types of an operation, which most calls have again.
+/// The last types of an operation. Most calls have the same again.
 struct Last {
   static constexpr std::size_t kMost = 6;
-  std::array<const KnownType*, kMost> types{};  // of inputs, then of results
+  std::array<const KnownType*, kMost> types{};  // inputs, then results
   std::uint8_t inputs = 0, outputs = 0;
   bool set = false;
 };
 
-/// What a thread has found.
+/// The cache of a thread.
 struct Memory {
   static constexpr std::size_t kMost = 1U << 13U, kMostOperations = 1U << 16U;
   std::vector<Last> last;
@@ -39,7 +39,8 @@ const KnownType* type_of(const Ref& input) {
   return input.node == nullptr ? nullptr : input.node->out()[input.output].type;
 }
 
-/// True where all inputs have a type and none is a value that results may depend on.
+/// Returns true if all inputs have a type, none is a literal, on whose value results may depend, and the types fit into
+/// Last.
 bool is_plain(Node& node) {
   return node.inputs + node.outputs <= Last::kMost &&
          std::ranges::all_of(node.in(), [](const Ref& i) { return type_of(i) != nullptr && !is_literal(i); });
@@ -62,7 +63,7 @@ void remember(Last& last, Node& node) {
   last.set = true;
 }
 
-/// Operation, types, and the elements of literals.
+/// Returns the operation, the types, and the elements of literals.
 std::vector<std::uint64_t> key_of(Node& node) {
   std::vector<std::uint64_t> key{node.operation->id};
   for (const Ref& input : node.in()) {

@@ -6,9 +6,8 @@
 
 namespace frazil::lazy {
 
-/// Sets the types of a pending node's results from those of its inputs, as far as they are known before it runs; a
-/// type that is known already stays. The fault of inputs that do not fit names the user's line. Remembers, per thread,
-/// what it found.
+/// Sets the types of a pending node's results if all types of its inputs are known. A result whose type is known only
+/// after the run gets null. The fault of inputs that do not fit names the user's line. Caches its results per thread.
 Status infer_types(Node& node);
 
 }  // namespace frazil::lazy

@@ -32,7 +32,7 @@ struct Less {
 
 const KnownType* known_type(Elem elem, std::span<const std::int64_t> sizes) {
   static Mutex mutex;
-  static std::set<KnownType, Less> types;  // addresses stay
+  static std::set<KnownType, Less> types;  // addresses are stable
   const std::scoped_lock lock(mutex);
   const auto at = types.find(View{elem, sizes});
   if (at != types.end()) return &*at;

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t kUnit = 64, kNodeClasses = 8;  // pooled sizes: multiples of kUnit
 
-thread_local bool pool_has_ended = false;  // the thread's pool: values in static storage are let go of behind it
+thread_local bool pool_has_ended = false;  // objects in static storage may be destroyed after the thread's pool
 
 /// Freed nodes of a thread, by size.
 struct Pool {
   std::array<std::vector<void*>, kNodeClasses> free;
   Pool() {
-    for (auto& list : free) list.reserve(kMostFree);  // freeing allocates nothing
+    for (auto& list : free) list.reserve(kMostFree);  // so that freeing does not allocate
   }
   ~Pool() {
     pool_has_ended = true;
@@ -28,7 +28,7 @@ struct Pool {
   static constexpr std::size_t kMostFree = 1U << 14U;  // per size
 };
 
-/// Null once it has ended.
+/// Returns the thread's pool; null after its destruction.
 Pool* pool() {
   if (pool_has_ended) return nullptr;
   thread_local Pool pool;
@@ -73,7 +73,7 @@ Node* make_node(std::size_t outputs, std::size_t inputs) {
   return node;
 }
 
-// A long chain of nodes is let go of without recursion: what has no reference left waits in a list.
+// Frees a long chain of nodes without recursion: nodes without references wait in a list.
 void free_node(Node* node) noexcept {
   thread_local Node* waiting = nullptr;
   thread_local bool busy = false;

@@ -11,17 +11,17 @@
 #include "lazy/record/operation.h"
 #include "tensor/datum.h"
 
-// Recorded values. A node and what it depends on belong to one thread at a time; only parameters are shared.
+// Recorded values. A node and the nodes that it depends on belong to one thread at a time; only parameters are shared.
 namespace frazil::lazy {
 
-/// Where the user's program recorded a node. `file` outlives the program's use of it.
+/// The place where the user's program recorded a node. `file` must outlive all uses.
 struct Place {
   const char* file = nullptr;  ///< null: unknown
   std::uint32_t line = 0;
   bool operator==(const Place&) const = default;
 };
 
-/// What the user gave or a run made: a value, or the values of many nodes, stacked along a first axis.
+/// A value that the user gave or a run made, or the values of many nodes, stacked along a first axis.
 struct Held : Counted {
   Held() = default;
   ~Held() {
@@ -35,7 +35,7 @@ using HeldRef = Owner<Held>;
 
 struct Node;
 
-/// One result of a node; does not own it.
+/// A result of a node. Does not own the node.
 struct Ref {
   Node* node = nullptr;  ///< null: an omitted optional input
   std::uint32_t output = 0;
@@ -45,39 +45,39 @@ struct Ref {
 struct Output {
   static constexpr std::uint32_t kWhole = ~0U;
 
-  const KnownType* type = nullptr;  ///< null: known once it has run, or no tensor
-  HeldRef block;                    ///< none: it has not run
-  std::uint32_t row = kWhole;       ///< in a block of stacked values, which then has `type` for each
-  Value traced;                     ///< of a traced node
+  const KnownType* type = nullptr;  ///< null: unknown until it has run, or not a tensor
+  HeldRef block;                    ///< null: it has not run
+  std::uint32_t row = kWhole;       ///< row in a block of stacked values, each of type `type`
+  Value traced;                     ///< value in the graph, for a traced node
 
-  /// The elements of a tensor that is there.
+  /// Returns the elements of a computed tensor.
   const std::byte* data() const { return block->datum.tensor().data() + (row == kWhole ? 0 : row * type->bytes); }
 };
 
 enum class NodeKind : std::uint8_t {
   pending,    ///< recorded, not run
-  value,      ///< given by the user, or it has run
-  parameter,  ///< a value that never changes: a constant of what is compiled
-  literal,    ///< a small value that the program's text gives: a constant as long as few are seen in its place
+  value,      ///< given by the user, or computed
+  parameter,  ///< a value that never changes: a constant in compiled programs
+  literal,  ///< a small value from the program's text: a constant as long as few different values are seen in its place
   table_row,  ///< a row of a parameter
-  traced,     ///< a value of a graph that is recorded
+  traced,     ///< a value of a graph that is being recorded
 };
 
 struct Node {
   std::uint32_t refs = 0;
-  std::uint32_t sequence = 0;  ///< grows from record to record of a thread, and wraps around
-  std::uint32_t depth = 0;     ///< of pending nodes below it
+  std::uint32_t sequence = 0;  ///< increases from record to record of a thread, and wraps around
+  std::uint32_t depth = 0;     ///< length of the longest chain of pending nodes below it
   std::uint16_t inputs = 0, outputs = 0;
   NodeKind kind = NodeKind::pending;
   std::uint8_t size_class = 0;
   bool memoised = false;  ///< its results go to its function's table
   const Operation* operation = nullptr;
   Place place;
-  // Scratch of one walk.
+  // Scratch data of one walk.
   std::uint32_t mark = 0, number = 0, uses = 0;
   union {
-    std::uint64_t trace = 0;  ///< of kind traced: the number of the recording that it belongs to
-    Node* next_free;          ///< of a node that nothing refers to
+    std::uint64_t trace = 0;  ///< kind traced: the number of its recording
+    Node* next_free;          ///< a freed node: the next one in the list
   };
 
   bool pending() const { return kind == NodeKind::pending; }
@@ -86,14 +86,14 @@ struct Node {
   std::span<Ref> in() { return {reinterpret_cast<Ref*>(reinterpret_cast<Output*>(this + 1) + outputs), inputs}; }
 };
 
-/// Precondition: the reference is not null.
+/// Returns the output of a reference. Precondition: the reference is not null.
 inline const Output& output_of(const Ref& ref) { return ref.node->out()[ref.output]; }
 
-/// A node without inputs set; refs is 0.
+/// Makes a node with unset inputs and no references.
 Node* make_node(std::size_t outputs, std::size_t inputs);
-/// Called when nothing refers to the node any more; lets go of what it refers to.
+/// Frees a node without references. Releases the nodes that it refers to.
 void free_node(Node* node) noexcept;
-/// The node has run: it needs its inputs no more.
+/// Releases the inputs of a node that has run.
 void release_inputs(Node& node) noexcept;
 
 inline void keep(Node* node) {
@@ -111,7 +111,7 @@ inline void let_go(Node* node) noexcept {
   if (last) free_node(node);
 }
 
-/// A result of a node that is kept.
+/// A result of a node; keeps the node alive.
 class Handle {
  public:
   Handle() = default;
@@ -133,11 +133,11 @@ class Handle {
   Ref ref_;
 };
 
-/// A value that is there.
+/// Makes a node with a computed value.
 Handle of_datum(Datum datum, NodeKind kind = NodeKind::value);
-/// Row `index` of the first axis of a parameter. Precondition: it has that many.
+/// Makes a node for row `index` of a parameter, along its first axis. Precondition: the row exists.
 Handle of_row(const Handle& parameter, std::int64_t index);
-/// The value of a result that has run. Rows share the memory of their block.
+/// Returns the value of a computed result. Rows share the memory of their block.
 Datum datum_of(const Output& output);
 
 }  // namespace frazil::lazy

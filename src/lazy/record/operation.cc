@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostOperations = 1U << 16U;
 
-/// Operations by operator; few of one operator differ in attributes.
+/// Operations by operator. An operator is used with few different attributes.
 struct Table {
   Mutex mutex;
   std::deque<Operation> all;

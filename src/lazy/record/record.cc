@@ -17,7 +17,7 @@ constexpr std::uint32_t kDeepest = 1U << 14U;
 
 thread_local std::uint32_t next_sequence = 0;
 
-/// Greater than those of the inputs, which another thread may have recorded. Wraps around.
+/// Returns a number greater than those of the inputs, which another thread may have recorded. Wraps around.
 std::uint32_t sequence_above(std::span<const Ref> inputs) {
   for (const Ref& input : inputs) {
     if (input.node == nullptr || !input.node->pending()) continue;
@@ -27,7 +27,7 @@ std::uint32_t sequence_above(std::span<const Ref> inputs) {
   return next_sequence++;
 }
 
-/// Runs the inputs of a node that would stand on too many pending ones.
+/// Runs the inputs of a node that would end too long a chain of pending nodes.
 Status run_inputs(std::span<const Ref> inputs) {
   std::vector<Ref> pending;
   std::ranges::copy_if(inputs, std::back_inserter(pending),
@@ -62,7 +62,8 @@ Result<Handle> record_node(const Operation& operation, std::span<const Ref> inpu
   return handle;
 }
 
-/// A call whose arguments are all rows of parameters: what it gave before, or a node that is remembered.
+/// Records a call whose arguments are all rows of parameters. Returns known results, or a node whose results will be
+/// kept.
 Result<Handle> recall(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
   Handle known(Ref{make_node(operation.outputs, 0), 0});
   if (operation.function->memo().recall(inputs, known.node()->out())) {
@@ -76,7 +77,7 @@ Result<Handle> recall(const Operation& operation, std::span<const Ref> inputs, c
   return handle;
 }
 
-/// Bit i: argument i is a row of a parameter.
+/// Returns the set of arguments that are rows of a parameter (bit i: argument i).
 std::uint32_t rows_among(std::span<const Ref> inputs) {
   constexpr std::size_t kMost = 32;
   if (inputs.size() > kMost) return 0;
@@ -87,7 +88,7 @@ std::uint32_t rows_among(std::span<const Ref> inputs) {
   return rows;
 }
 
-/// The early half is recalled, and the late one recorded.
+/// Recalls the early half and records the late half.
 Result<Handle> record_halves(const Function::Halves& halves, std::uint32_t rows, std::span<const Ref> inputs,
                              const Place& place) {
   std::vector<Ref> early, late;

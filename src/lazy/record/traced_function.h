@@ -16,19 +16,19 @@
 
 namespace frazil::lazy {
 
-/// Code that becomes a graph when it is first called with arguments of some element types and ranks: extents are
-/// symbols, equal ones the same symbol; 0 and 1 are themselves. Thread-safe.
+/// Code that becomes a graph when it is first called with arguments of some element types and ranks. Extents are
+/// symbols, the same symbol for equal extents; 0 and 1 are constants. Thread-safe.
 class TracedFunction {
  public:
-  /// Gets traced arguments (lazy/record/trace.h) and returns results. May throw.
+  /// Takes traced arguments (lazy/record/trace.h) and returns results. May throw.
   using Body = std::function<Result<std::vector<Handle>>(std::span<const Handle>)>;
   TracedFunction(std::string name, Body body) : name_(std::move(name)), body_(std::move(body)) {}
 
   const std::string& name() const { return name_; }
-  /// The graph for arguments like these. Code::bad_input for omitted ones, Code::unsupported for those that are no
-  /// tensors. An argument whose type is not known runs.
+  /// Returns the graph for arguments like these. Runs an argument whose type is unknown. Returns Code::bad_input for
+  /// omitted arguments and Code::unsupported for arguments that are not tensors.
   Result<const Function*> graph_for(std::span<const Ref> arguments);
-  /// Names of the graph's inputs and results by position; without a function x0, x1, ... and y0, y1, ...
+  /// Names of the graph's inputs and results, by position. The default is x0, x1, ... and y0, y1, ...
   struct Names {
     std::function<std::string(std::size_t)> input, output;
   };
@@ -36,7 +36,7 @@ class TracedFunction {
 
  private:
   using Signature = std::vector<std::uint64_t>;
-  /// The graph for arguments of these types, which most calls have again.
+  /// The graph for arguments of these types. Most calls have the same again.
   struct Last {
     static constexpr std::size_t kMost = 8;
     std::array<const KnownType*, kMost> types{};
@@ -50,8 +50,8 @@ class TracedFunction {
   const std::string name_;
   const Body body_;
   Mutex mutex_;
-  std::map<Signature, Owner<Function>> graphs_;  // under the mutex
-  std::deque<Last> lasts_;                       // under the mutex; each stays as it is
+  std::map<Signature, Owner<Function>> graphs_;  // guarded by the mutex
+  std::deque<Last> lasts_;                       // guarded by the mutex; elements do not change
   std::atomic<const Last*> last_ = nullptr;
 };
 
