@@ -1,4 +1,4 @@
-"""Files of weights: safetensors, and PyTorch's zip files, which are read without running what is pickled in them."""
+"""Files of weights: safetensors, and PyTorch's zip files, which are read without executing pickled code."""
 
 from __future__ import annotations
 

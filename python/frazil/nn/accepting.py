@@ -20,7 +20,7 @@ FIRST = {
 
 
 def accepting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with arrays, Parameters and tensors of PyTorch among the arguments as Terms."""
+    """Returns the function, with arrays, Parameters and tensors of PyTorch among the arguments as Terms."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +62,7 @@ def open_functions(names: dict[str, Any]) -> None:
 
 
 def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with a parameter `inplace`, which changes its input where that is true."""
+    """Returns a function with a parameter `inplace`, which changes its input where that is true."""
     place = list(inspect.signature(function).parameters).index("inplace")
 
     @functools.wraps(function)

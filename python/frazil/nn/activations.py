@@ -14,7 +14,7 @@ from .module import Module, Parameter
 
 
 def _module(name: str, function: Callable[..., Any], doc: str, **parameters: Any) -> type[Module]:
-    """A class whose constructor has these parameters with their defaults, and hands them to the function."""
+    """Returns a class whose constructor has these parameters with their defaults, and hands them to the function."""
     P = inspect.Parameter
     fields = [P(field, P.POSITIONAL_OR_KEYWORD, default=default) for field, default in parameters.items()]
     signature = inspect.Signature([P("self", P.POSITIONAL_ONLY), *fields])
@@ -138,7 +138,7 @@ ARRAYS = ("weight", "pos_weight")
 
 
 def _loss(name: str, function: Callable[..., Any]) -> type[Module]:
-    """A class whose constructor has the function's options, and whose call has its inputs."""
+    """Returns a class whose constructor has the function's options, and whose call has its inputs."""
     given = list(inspect.signature(function).parameters.values())
     options = [p for p in given if p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     signature = inspect.Signature(options)

@@ -18,7 +18,7 @@ from .module import Module, Parameter
 
 
 def _added(mask: Term | None, dtype: Any) -> Term | None:
-    """A mask of PyTorch's modules as numbers to add: True, a key to leave out, is minus infinity."""
+    """Returns a mask of PyTorch's modules as numbers to add: True, a key to leave out, is minus infinity."""
     if mask is None or mask.dtype != "bool":
         return mask
     return mask.graph.Where(mask, mask.graph.constant(-math.inf, dtype), mask.graph.constant(0, dtype))

@@ -50,7 +50,7 @@ def embedding_bag(
 
 
 def _bags_of(input: Term, offsets: Term, last: bool) -> tuple[Term, Any]:
-    """The bag of each index, and the number of bags."""
+    """Returns the bag of each index, and the number of bags."""
     starts = ops.cast(offsets, "int64")
     places = ops.arange_of(input)
     if last:

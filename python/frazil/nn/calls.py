@@ -94,12 +94,12 @@ def refusing(module: Module) -> Iterator[None]:
 
 
 def refuse_argument(made: Any) -> None:
-    """The owner of an argument, which is a Tensor of the caller."""
+    """Returns the owner of an argument, which is a Tensor of the caller."""
     raise NeedsValues("forward changes an argument in place")
 
 
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
-    """The model of forward() with arguments in which a Spec stands for an input. Warns of side effects."""
+    """Returns the model of forward() with arguments in which a Spec stands for an input. Warns of side effects."""
     with told(f"forward of {type(module).__name__}", _watch(module)):
         return _recorded(module, args, kwargs, options, True)
 
@@ -129,7 +129,7 @@ def _recorded(
 
 
 def _leaf(value: Any) -> Any:
-    """An array of an argument; numbers and texts as they are."""
+    """Returns an array of an argument; numbers and texts as they are."""
     if value is None or isinstance(value, (bool, int, float, str, numpy.ndarray)):
         return value
     if hasattr(value, "dtype") or hasattr(value, "__dlpack__"):
@@ -163,7 +163,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def current(module: Module) -> dict[Any, Any]:
-    """The models of the module as it is: another dict after the module or one of its parts has changed."""
+    """Returns the models of the module as it is: another dict after the module or one of its parts has changed."""
     entry = module._compiled.setdefault("entry", Entry())
     changes = _changes[0]
     if entry.changes != changes:
@@ -188,7 +188,7 @@ def _record_call(module: Module, leaves: Sequence[Any], structure: Any) -> Compi
 
 
 def from_types(module: Module, inputs: Mapping[str, Any], **options: Any) -> Model:
-    """The model of forward() with inputs by name, each an element type and extents."""
+    """Returns the model of forward() with inputs by name, each an element type and extents."""
     return record(module, (), {name: _spec(value) for name, value in inputs.items()}, options).model
 
 
@@ -209,7 +209,7 @@ def _is_type(value: Any) -> bool:
 
 
 def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options: Any) -> Model:
-    """A model of forward(), recorded with the types of `example_inputs`.
+    """Returns a model of forward(), recorded with the types of `example_inputs`.
 
     example_inputs  an array, a tuple of positional arguments or a dict of named ones
     dynamic         True: every extent may differ in a run. False: none may. Or a dict from an input's name to its extents that

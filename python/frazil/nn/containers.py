@@ -18,7 +18,7 @@ class Sequential(Module):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """The last module's result."""
+        """Returns the last module's result."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -99,11 +99,11 @@ class ModuleDict(Module):
         self.add_module(name, module)
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """Returns the modules."""
         return self._modules.values()
 
     def items(self) -> Any:
@@ -161,7 +161,7 @@ class ParameterDict(Module):
         return name in self._parameters
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._parameters.keys()
 
     def items(self) -> Any:
@@ -188,5 +188,5 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """Returns the input."""
         return input

@@ -100,7 +100,7 @@ def _has_terms(leaves: Sequence[Any]) -> bool:
 
 
 def _is_open(value: Any) -> bool:
-    """Whether this is a Term without a value."""
+    """Returns whether this is a Term without a value."""
     return isinstance(value, Term) and not getattr(value.graph, "readable", False)
 
 

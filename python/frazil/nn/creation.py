@@ -35,7 +35,7 @@ def generator() -> numpy.random.Generator:
 
 
 def term_of(like: Any, value: Any) -> Any:
-    """An array, a Parameter, a tensor of PyTorch or a number as a Term in the graph of another one."""
+    """Returns an array, a Parameter, a tensor of PyTorch or a number as a Term in the graph of another one."""
     if isinstance(value, TERMS) or isinstance(value, (bool, int, float)):
         return value
     return like.graph.constant(to_array(value))
@@ -52,7 +52,7 @@ def _elements(data: Any, dtype: Any) -> Any:
 
 
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
-    """A new Term of numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
+    """Returns a new Term of numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
     if isinstance(data, TERMS):
         return ops.cast(ops.clone(data), dtype or data.dtype)
     made = current().constant(_elements(data, dtype))
@@ -65,7 +65,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def from_numpy(array: numpy.ndarray) -> Any:
-    """A new Term with a copy of an array."""
+    """Returns a new Term with a copy of an array."""
     return tensor(array)
 
 
@@ -83,7 +83,7 @@ def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: An
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of this shape, of numbers and scalar Terms, with one number everywhere."""
+    """Returns a Term of this shape, of numbers and scalar Terms, with one number everywhere."""
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
 
@@ -101,12 +101,12 @@ def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of zeros, float32 unless told."""
+    """Returns a Term of zeros, float32 unless told."""
     return full(ops._sizes(size), 0, dtype=dtype or "float32")
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of ones, float32 unless told."""
+    """Returns a Term of ones, float32 unless told."""
     return full(ops._sizes(size), 1, dtype=dtype or "float32")
 
 
@@ -114,7 +114,7 @@ empty = zeros
 
 
 def full_like(input: Term, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of the shape and, unless told, type of another one, with one number everywhere."""
+    """Returns a Term of the shape and, unless told, type of another one, with one number everywhere."""
     return _filled(input.graph, input.graph.Shape(input), fill_value, dtype or input.dtype)
 
 
@@ -177,7 +177,7 @@ def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device:
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
-    """The numbers below n in a random order."""
+    """Returns the numbers below n in a random order."""
     return _drawn(lambda random: random.permutation(n), dtype, "int64")
 
 

@@ -34,7 +34,9 @@ class device(str):
 
 
 def on_cpu(what: Any) -> bool:
-    """Whether this is the CPU as a device. Raises Unsupported for other devices; False for what is not a device."""
+    """Returns whether this is the CPU as a device. Raises Unsupported for other devices; False for what is not a
+    device.
+    """
     if not isinstance(what, (str, int)) and type(what).__name__ != "device":
         return False
     name = str(what).partition(":")[0]

@@ -26,7 +26,7 @@ def windows(value: Any, count: int) -> list[int]:
 
 
 def relu(input: Term, inplace: bool = False) -> Term:
-    """The larger one of input and 0."""
+    """Returns the larger one of input and 0."""
     return input.graph.Relu(input)
 
 
@@ -66,7 +66,7 @@ def elu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
 
 
 def selu(input: Term, inplace: bool = False) -> Term:
-    """The scaled elu of self-normalising networks."""
+    """Returns the scaled elu of self-normalising networks."""
     return input.graph.Selu(input)
 
 
@@ -114,7 +114,7 @@ def tanhshrink(input: Term) -> Term:
 
 
 def glu(input: Term, dim: int = -1) -> Term:
-    """The first half along `dim` times the sigmoid of the second."""
+    """Returns the first half along `dim` times the sigmoid of the second."""
     a, b = ops.chunk(input, 2, dim)
     return ops.mul(a, sigmoid(b))
 
@@ -141,7 +141,7 @@ def _softmax_axis(x: Term, dim: int | None) -> int:
 
 
 def dropout(input: Term, p: float = 0.5, training: bool = False, inplace: bool = False) -> Term:
-    """The input: nothing is dropped in inference, unless `training` is given. Then elements become 0 at random."""
+    """Returns the input: nothing is dropped in inference, unless `training` is given. Then elements become 0 at random."""
     if not training or p == 0:
         return input
     kept = ops.cast(ops.ge(ops.rand_like(input), p), input.dtype)
@@ -231,7 +231,7 @@ def conv_transpose2d(
     input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Window = 0,
     output_padding: Window = 0, groups: int = 1, dilation: Window = 1,
 ) -> Term:  # fmt: skip
-    """The transposed convolution; weights are [channels, channels of the result / groups, ...]."""
+    """Returns the transposed convolution; weights are [channels, channels of the result / groups, ...]."""
     graph, count = graph_of(input, weight), weight.ndim - 2
     return graph.ConvTranspose(
         input,
@@ -252,7 +252,7 @@ def embedding(
     input: Term, weight: Value, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Term:  # fmt: skip
-    """The rows of `weight` at some indices."""
+    """Returns the rows of `weight` at some indices."""
     if max_norm is not None:
         raise ops.unsupported("max_norm of an embedding")
     return graph_of(input, weight).Gather(weight, input, axis=0)
@@ -346,7 +346,7 @@ def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | 
 
 
 def one_hot(tensor: Term, num_classes: int = -1) -> Term:
-    """A new last dimension with 1 at the index."""
+    """Returns a new last dimension with 1 at the index."""
     if num_classes < 0:
         num_classes = int(ops.max(tensor)) + 1
     return tensor.graph.OneHot(tensor, numpy.array(num_classes, numpy.int64), numpy.array([0, 1], numpy.int64))
@@ -365,7 +365,7 @@ def pixel_unshuffle(input: Term, downscale_factor: int) -> Term:
 
 
 def unfold(input: Term, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Term:
-    """The windows of pictures as columns, [batch, channels * window, windows]."""
+    """Returns the windows of pictures as columns, [batch, channels * window, windows]."""
     kernel, steps, far, edge = (windows(value, 2) for value in (kernel_size, stride, dilation, padding))
     x = pad(input, [edge[1], edge[1], edge[0], edge[0]])
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, far)]
@@ -384,14 +384,14 @@ def unfold(input: Term, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
 def fold(
     input: Term, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Term:
-    """The sums of windows that are columns, as pictures."""
+    """Returns the sums of windows that are columns, as pictures."""
     graph, (kernel, steps, far, edge) = input.graph, (windows(v, 2) for v in (kernel_size, stride, dilation, padding))
     sizes = (numpy.array(windows(value, 2), numpy.int64) for value in (output_size, kernel_size))
     return graph.Col2Im(input, *sizes, dilations=far, pads=edge * 2, strides=steps)
 
 
 def channel_shuffle(input: Term, groups: int) -> Term:
-    """The channels of groups in turns."""
+    """Returns the channels of groups in turns."""
     made = ops.unflatten(input, 1, (groups, ops.extent(input, 1) // groups))
     return ops.flatten(ops.transpose(made, 1, 2), 1, 2)
 
@@ -409,7 +409,7 @@ def local_response_norm(input: Term, size: int, alpha: float = 1e-4, beta: float
 
 
 def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Term:
-    """A random choice of the logits: softmax, or one-hot where `hard`, of logits with noise."""
+    """Returns a random choice of the logits: softmax, or one-hot where `hard`, of logits with noise."""
     noise = ops.neg(ops.log(ops.neg(ops.log(ops.add(ops.mul(ops.rand_like(logits), 1 - 2e-7), 1e-7)))))
     soft = softmax(ops.div(ops.add(logits, noise), tau), dim)
     return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft

@@ -12,7 +12,7 @@ from .views import attach, is_flat
 
 
 def is_array(part: Any) -> bool:
-    """Whether an index has several elements, or is a mask."""
+    """Returns whether an index has several elements, or is a mask."""
     if isinstance(part, Term):
         return part.ndim > 0 or part.dtype == "bool"
     return isinstance(part, (list, range, numpy.ndarray)) and (numpy.ndim(part) > 0 or _is_mask(part))
@@ -48,7 +48,9 @@ def _plain(part: Any) -> Any:
 
 
 def _leading(parts: tuple[Any, ...]) -> bool:
-    """Whether the parts take neighbouring elements: numbers, then a slice without a step, then whole dimensions."""
+    """Returns whether the parts take neighbouring elements: numbers, then a slice without a step, then whole
+    dimensions.
+    """
     rest = list(parts)
     while rest and isinstance(rest[0], int):
         rest.pop(0)

@@ -19,7 +19,7 @@ def generator() -> numpy.random.Generator:
 
 
 def uniform(shape: tuple[int, ...], bound: float, dtype: Any = None) -> Any:
-    """A new parameter with values between -bound and bound."""
+    """Returns a new parameter with values between -bound and bound."""
     return Parameter(generator().uniform(-bound, bound, shape).astype(numpy_type(dtype)))
 
 
@@ -29,7 +29,7 @@ def _filled(param: Any, values: Any) -> Any:
 
 
 def fan_in_of(shape: tuple[int, ...]) -> int:
-    """The inputs that a result of these weights has."""
+    """Returns the inputs that a result of these weights has."""
     return math.prod(shape[1:]) if len(shape) > 1 else 1
 
 
@@ -59,14 +59,14 @@ def ones_(tensor: Any) -> Any:
 
 
 def _ends(tensor: Any) -> tuple[int, int]:
-    """The inputs and the outputs of weights."""
+    """Returns the inputs and the outputs of weights."""
     if len(tensor.shape) < 2:
         raise BadInput(f"weights of shape {tuple(tensor.shape)} have no inputs and outputs: two dimensions are needed")
     return fan_in_of(tensor.shape), tensor.shape[0] * math.prod(tensor.shape[2:])
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a function changes deviations."""
+    """Returns the factor by which a function changes deviations."""
     known = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4, "sigmoid": 1.0, "linear": 1.0}
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
@@ -113,7 +113,7 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
 
 
 def orthogonal_(tensor: Any, gain: float = 1) -> Any:
-    """A matrix with orthogonal rows or columns."""
+    """Returns a matrix with orthogonal rows or columns."""
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     q, r = numpy.linalg.qr(generator().normal(size=(max(rows, columns), min(rows, columns))))
     q *= numpy.sign(numpy.diagonal(r))
@@ -121,5 +121,5 @@ def orthogonal_(tensor: Any, gain: float = 1) -> Any:
 
 
 def eye_(tensor: Any) -> Any:
-    """The identity matrix."""
+    """Returns the identity matrix."""
     return _filled(tensor, numpy.eye(*tensor.shape))

@@ -137,7 +137,7 @@ class _ConvTranspose(_Conv):
         return F.conv_transpose2d(input, self.weight, self.bias, *more)
 
     def _padding_for(self, input: Term, wanted: list[Any]) -> tuple[int, ...]:
-        """The padding with which the last extents of the result are the wanted ones."""
+        """Returns the padding with which the last extents of the result are the wanted ones."""
         made = []
         for i, extent in enumerate(wanted[-self.dims :]):
             steps = (ops.extent(input, input.ndim - self.dims + i) - 1) * self.stride[i]
@@ -322,7 +322,7 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """An embedding with this table."""
+        """Returns an embedding with this table."""
         rows, width = numpy.shape(embeddings)
         made = cls(rows, width, padding_idx)
         made.weight = Parameter(embeddings)

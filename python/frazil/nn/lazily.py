@@ -24,11 +24,11 @@ class LazyBody:
     """What a Builder adds nodes to, in a function of lazy arrays that is recorded."""
 
     def constant(self, value: Any, dtype: Any, copy: bool, name: str) -> LazyArray:
-        """A value; one that is not copied is a weight."""
+        """Returns a value; one that is not copied is a weight."""
         return ops.constant(value, dtype) if copy else parameter(value)
 
     def op(self, op: str, inputs: list[Any], attributes: list[Any], outputs: int, name: str) -> tuple[LazyArray, ...]:
-        """The results of an operator."""
+        """Returns the results of an operator."""
         made = make(INFOS[op] if op in INFOS else _host(op), attributes, outputs)(*inputs)
         return made if isinstance(made, tuple) else (made,)
 
@@ -90,7 +90,7 @@ class Immediate(LazyRecording):
                 self.__dict__[info.name] = self._quick(getattr(ops, info.name))
 
     def _quick(self, operator: Callable[..., Any]) -> Callable[..., Any]:
-        """The operator of lazy arrays, which remembers attributes, on Tensors."""
+        """Returns the operator of lazy arrays, which remembers attributes, on Tensors."""
         term: Any = self.term_type
 
         def call(*inputs: Any, **attributes: Any) -> Any:
@@ -115,11 +115,11 @@ class Immediate(LazyRecording):
         return super()._raw_of(value, wanted)
 
     def weight(self, array: numpy.ndarray) -> Term:
-        """The array as a weight."""
+        """Returns the array as a weight."""
         return self.term_type(self, parameter(array))  # type: ignore[arg-type]
 
     def derived(self, module: Module, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
-        """The weight of an array that is made from weights of the module, once as long as they do not change."""
+        """Returns the weight of an array that is made from weights of the module, once as long as they do not change."""
         from . import calls
 
         known = calls.current(module)
@@ -130,7 +130,7 @@ class Immediate(LazyRecording):
 
 @functools.lru_cache(maxsize=None)
 def immediate() -> Immediate:
-    """The only one."""
+    """Returns the only one."""
     return Immediate()
 
 

@@ -99,7 +99,7 @@ def nll_loss(
     input: Term, target: Term, weight: Value | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """The negated inputs of the target classes, [batch, classes, ...] and [batch, ...]."""
+    """Returns the negated inputs of the target classes, [batch, classes, ...] and [batch, ...]."""
     logs = _classes_last(input)
     kept = ops.ne(target, ignore_index)
     classes = ops.where(kept, target, 0)
@@ -144,12 +144,12 @@ def _weighted(logs: Term, weight: Value | None) -> Term:
 
 
 def pairwise_distance(x1: Term, x2: Term, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Term:
-    """The p-norms of x1 - x2 + eps along the last dimension."""
+    """Returns the p-norms of x1 - x2 + eps along the last dimension."""
     return ops.norm(ops.add(ops.sub(x1, x2), eps), p, -1, keepdim)
 
 
 def cosine_similarity(x1: Term, x2: Term, dim: int = 1, eps: float = 1e-8) -> Term:
-    """The cosine of the angle between vectors along `dim`."""
+    """Returns the cosine of the angle between vectors along `dim`."""
     lengths = [ops.maximum(ops.norm(x, 2, dim), eps) for x in (x1, x2)]
     return ops.div(ops.sum(ops.mul(x1, x2), dim), ops.mul(*lengths))
 
@@ -176,7 +176,7 @@ def triplet_margin_loss(
     anchor: Term, positive: Term, negative: Term, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """The distance to `positive` less that to `negative`, plus `margin`, at least 0."""
+    """Returns the distance to `positive` less that to `negative`, plus `margin`, at least 0."""
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))

@@ -63,7 +63,7 @@ class Parameter:
         calls.changed()
 
     def tensor(self) -> Any:
-        """The weight as a Tensor with a value."""
+        """Returns the weight as a Tensor with a value."""
         if self._lazy is None or self._lazy[0] is not self._data:
             self._lazy = (self._data, parameter(self._data))
         graph = immediate()
@@ -85,11 +85,11 @@ class Parameter:
         return dtype_of(self._data.dtype)
 
     def numpy(self) -> ndarray:
-        """The values as an array that cannot be written."""
+        """Returns the values as an array that cannot be written."""
         return self._data
 
     def requires_grad_(self, requires_grad: bool = True) -> Parameter:
-        """The parameter: there are no gradients."""
+        """Returns the parameter: there are no gradients."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -196,7 +196,8 @@ class Module:
         return made
 
     def graph(self, **inputs: Any) -> Model:
-        """A model of forward(): each argument is an element type and extents, numbers or names, or another value.
+        """Returns a model of forward(): each argument is an element type and extents, numbers or names, or another
+        value.
 
         model = module.graph(x=("float32", ("N", 3)))
         """
@@ -277,7 +278,7 @@ class Module:
     register_module = add_module
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """The module and all its parts, each once, with paths."""
+        """Returns the module and all its parts, each once, with paths."""
         seen: set[int] = set()
         for name, module in self._walk(prefix):
             if id(module) not in seen:
@@ -291,19 +292,19 @@ class Module:
                 yield from part._walk(f"{prefix}.{name}" if prefix else name)
 
     def modules(self) -> Iterator[Module]:
-        """The module and all its parts, each once."""
+        """Returns the module and all its parts, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The parts, with names."""
+        """Returns the parts, with names."""
         return ((name, part) for name, part in self._modules.items() if part is not None)
 
     def children(self) -> Iterator[Module]:
-        """The parts."""
+        """Returns the parts."""
         return (part for _, part in self.named_children())
 
     def get_submodule(self, target: str) -> Module:
-        """The part with this path. AttributeError where there is none."""
+        """Returns the part with this path. AttributeError where there is none."""
         module: Module = self
         for name in target.split(".") if target else ():
             if module._modules.get(name) is None:
@@ -318,7 +319,7 @@ class Module:
                     yield (f"{path}.{name}" if path else name), value, module, name
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters, each once, with paths."""
+        """Returns the parameters, each once, with paths."""
         seen: set[int] = set()
         for name, value, _, _ in self._entries("_parameters", prefix, recurse):
             if id(value) not in seen:
@@ -326,15 +327,15 @@ class Module:
                 yield name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
+        """Returns the parameters, each once."""
         return (value for _, value in self.named_parameters("", recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, numpy.ndarray]]:
-        """The buffers, with paths."""
+        """Returns the buffers, with paths."""
         return ((name, value) for name, value, _, _ in self._entries("_buffers", prefix, recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[numpy.ndarray]:
-        """The buffers."""
+        """Returns the buffers."""
         return (value for _, value in self.named_buffers("", recurse))
 
     def state_dict(self, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, numpy.ndarray]:
@@ -393,7 +394,7 @@ class Module:
         return self
 
     def eval(self: M) -> M:
-        """The module: there is inference only."""
+        """Returns the module: there is inference only."""
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
@@ -433,7 +434,7 @@ class Module:
     type = to
 
     def cpu(self: M) -> M:
-        """The module: there is the CPU only."""
+        """Returns the module: there is the CPU only."""
         return self
 
     def cuda(self: M, device: Any = None) -> M:
@@ -452,11 +453,11 @@ class Module:
         return Hook(self, "_pre_hooks", hook)
 
     def get_parameter(self, target: str) -> Any:
-        """The parameter with this path. AttributeError where there is none."""
+        """Returns the parameter with this path. AttributeError where there is none."""
         return self._of_path("_parameters", target)
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer with this path. AttributeError where there is none."""
+        """Returns the buffer with this path. AttributeError where there is none."""
         return self._of_path("_buffers", target)
 
     def _of_path(self, group: str, target: str) -> Any:
@@ -467,13 +468,13 @@ class Module:
         return getattr(module, name)
 
     def train(self: M, mode: bool = True) -> M:
-        """The module. Unsupported with mode=True."""
+        """Returns the module. Unsupported with mode=True."""
         if mode:
             raise Unsupported("Frazil does not train: modules are always in evaluation mode")
         return self
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """The module: there are no gradients."""
+        """Returns the module: there are no gradients."""
         return self
 
     def extra_repr(self) -> str:
@@ -495,7 +496,7 @@ class Module:
 
 
 def recorded(module: Module, name: str, value: Any) -> Any:
-    """A weight of a module: a constant of the graph that is being recorded, or a Tensor.
+    """Returns a weight of a module: a constant of the graph that is being recorded, or a Tensor.
 
     A Parameter outside of forward.
     """
@@ -510,7 +511,7 @@ def recorded(module: Module, name: str, value: Any) -> Any:
 
 
 def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
-    """A buffer as a Tensor; a change of it changes the buffer."""
+    """Returns a buffer as a Tensor; a change of it changes the buffer."""
     known = module._compiled.setdefault("buffers", {})
     changing: set[str] = module._compiled.setdefault("changing", set())
     if name not in known or known[name][0] is not array:
@@ -527,7 +528,7 @@ def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
 
 
 def _frozen(module: Module, name: str, value: Any) -> numpy.ndarray:
-    """A buffer, or the value of a Tensor that is an attribute: the same array as long as it does not change."""
+    """Returns a buffer, or the value of a Tensor that is an attribute: the same array as long as it does not change."""
     if isinstance(value, numpy.ndarray):
         return value
     known = module._compiled.setdefault("tensors", {})

@@ -45,17 +45,17 @@ def clamp_max(input: Term, max: Value) -> Term:
 
 
 def aminmax(input: Term, *, dim: int | None = None, keepdim: bool = False) -> tuple[Term, Term]:
-    """The smallest and the largest elements."""
+    """Returns the smallest and the largest elements."""
     return ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim)
 
 
 def fmax(input: Term, other: Term) -> Term:
-    """The larger elements, of a number and NaN the number."""
+    """Returns the larger elements, of a number and NaN the number."""
     return _numbers(input, other, ops.maximum(input, other))
 
 
 def fmin(input: Term, other: Term) -> Term:
-    """The smaller elements, of a number and NaN the number."""
+    """Returns the smaller elements, of a number and NaN the number."""
     return _numbers(input, other, ops.minimum(input, other))
 
 
@@ -65,17 +65,17 @@ def _numbers(input: Term, other: Term, both: Term) -> Term:
 
 
 def ravel(input: Term) -> Term:
-    """The elements along one dimension."""
+    """Returns the elements along one dimension."""
     return ops.reshape(input, -1)
 
 
 def adjoint(input: Term) -> Term:
-    """The last two dimensions exchanged."""
+    """Returns the last two dimensions exchanged."""
     return ops.transpose(input, -2, -1)
 
 
 def argwhere(input: Term) -> Term:
-    """The indices of elements other than 0, one row each."""
+    """Returns the indices of elements other than 0, one row each."""
     return ops.nonzero(input)
 
 
@@ -90,14 +90,14 @@ def rad2deg(input: Term) -> Term:
 
 
 def signbit(input: Term) -> Term:
-    """Whether an element is negative, also -0."""
+    """Returns whether an element is negative, also -0."""
     if ops._kind(input.dtype) < 2:
         return ops.lt(input, 0)
     return ops.logical_or(ops.lt(input, 0), ops.lt(ops.div(1, input), 0))
 
 
 def copysign(input: Term, other: Value) -> Term:
-    """The size of the input with the sign of `other`."""
+    """Returns the size of the input with the sign of `other`."""
     sign = ops.term_of(input, other) if isinstance(other, TERMS) else ops.full_like(input, other)
     return ops.mul(ops.abs(ops.floating(input)), ops.where(signbit(sign), -1.0, 1.0))
 
@@ -133,23 +133,23 @@ def xlogy(input: Term, other: Value) -> Term:
 
 
 def nansum(input: Term, dim: ops.Dims = None, keepdim: bool = False) -> Term:
-    """The sum of the elements that are numbers."""
+    """Returns the sum of the elements that are numbers."""
     return ops.sum(ops.where(ops.isnan(input), 0.0, input), dim, keepdim)
 
 
 def nanmean(input: Term, dim: ops.Dims = None, keepdim: bool = False) -> Term:
-    """The mean of the elements that are numbers."""
+    """Returns the mean of the elements that are numbers."""
     count = ops.sum(ops.logical_not(ops.isnan(input)), dim, keepdim)
     return ops.div(nansum(input, dim, keepdim), count)
 
 
 def dist(input: Term, other: Term, p: float = 2) -> Term:
-    """The p-norm of input - other."""
+    """Returns the p-norm of input - other."""
     return ops.norm(ops.sub(input, other), p)
 
 
 def isin(elements: Term, test_elements: Term) -> Term:
-    """Whether elements are among others."""
+    """Returns whether elements are among others."""
     return ops.any(ops.eq(ops.unsqueeze(elements, -1), ops.reshape(test_elements, -1)), -1)
 
 
@@ -178,7 +178,7 @@ def column_stack(tensors: Sequence[Term]) -> Term:
 
 
 def block_diag(*tensors: Term) -> Term:
-    """A matrix with others on its diagonal, 0 elsewhere."""
+    """Returns a matrix with others on its diagonal, 0 elsewhere."""
     parts = [atleast_2d(part) for part in ops._sizes(tensors)]
     whole = sum(ops.extent(part, 1) for part in parts)
     rows, before = [], 0
@@ -200,7 +200,7 @@ def broadcast_tensors(*tensors: Term) -> tuple[Term, ...]:
 
 
 def chain_matmul(*matrices: Term) -> Term:
-    """The product of matrices."""
+    """Returns the product of matrices."""
     made = matrices[0]
     for other in matrices[1:]:
         made = ops.matmul(made, other)
@@ -208,7 +208,7 @@ def chain_matmul(*matrices: Term) -> Term:
 
 
 def matrix_power(input: Term, n: int) -> Term:
-    """The product of a matrix with itself, n times."""
+    """Returns the product of a matrix with itself, n times."""
     if n < 0:
         return matrix_power(inverse(input), -n)
     made = ops.add(ops.mul(input, 0), ops.cast(ops.on_diagonal(input), input.dtype)) if n == 0 else input
@@ -216,29 +216,29 @@ def matrix_power(input: Term, n: int) -> Term:
 
 
 def inverse(input: Term) -> Term:
-    """The inverse of matrices."""
+    """Returns the inverse of matrices."""
     return input.graph.com_microsoft.Inverse(input)
 
 
 def logdet(input: Term) -> Term:
-    """The logarithm of determinants."""
+    """Returns the logarithm of determinants."""
     return ops.log(ops.det(input))
 
 
 def kron(input: Term, other: Term) -> Term:
-    """The Kronecker product of matrices."""
+    """Returns the Kronecker product of matrices."""
     a, b = ops.size(input), ops.size(other)
     made = ops.mul(ops.reshape(input, a[0], 1, a[1], 1), ops.reshape(other, 1, b[0], 1, b[1]))
     return ops.reshape(made, a[0] * b[0], a[1] * b[1])
 
 
 def fliplr(input: Term) -> Term:
-    """The second dimension reversed."""
+    """Returns the second dimension reversed."""
     return ops.flip(input, 1)
 
 
 def flipud(input: Term) -> Term:
-    """The first dimension reversed."""
+    """Returns the first dimension reversed."""
     return ops.flip(input, 0)
 
 
@@ -250,24 +250,24 @@ def rot90(input: Term, k: int = 1, dims: Sequence[int] = (0, 1)) -> Term:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
-    """The indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix."""
     return ops.tensor(numpy.stack(numpy.tril_indices(row, offset, col)))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
-    """The indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix."""
     return ops.tensor(numpy.stack(numpy.triu_indices(row, offset, col)))
 
 
 def select_scatter(input: Term, src: Value, dim: int, index: int) -> Term:
-    """The input with another slice at an index."""
+    """Returns the input with another slice at an index."""
     return ops.put(input, (*[slice(None)] * ops.axis_of(input, dim), index), src)
 
 
 def slice_scatter(
     input: Term, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Term:
-    """The input with other slices from `start` to `end`."""
+    """Returns the input with other slices from `start` to `end`."""
     return ops.put(input, (*[slice(None)] * ops.axis_of(input, dim), slice(start, end, step)), src)
 
 
@@ -277,7 +277,7 @@ def _unfolded(source: Term, new: Term, *_: Any) -> Any:
 
 @viewing(_unfolded, flat=lambda *_: False)
 def unfold(input: Term, dimension: int, size: int, step: int) -> Term:
-    """The windows along a dimension, in a new last dimension."""
+    """Returns the windows along a dimension, in a new last dimension."""
     axis = ops.axis_of(input, dimension)
     count = (ops.extent(input, axis) - size) // step + 1
     starts = ops.mul(ops.arange(count), step) if isinstance(count, TERMS) else None
@@ -316,7 +316,9 @@ def stft(
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Term:  # fmt: skip
-    """The Fourier transforms of windows of signals, [..., frequencies, windows, 2] with real and imaginary parts."""
+    """Returns the Fourier transforms of windows of signals, [..., frequencies, windows, 2] with real and imaginary
+    parts.
+    """
     from . import functional as F
 
     if return_complex:

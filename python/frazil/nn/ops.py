@@ -37,7 +37,7 @@ def _kind(dtype: DType | None) -> int:
 
 
 def rank_of(x: Term) -> int:
-    """The number of dimensions."""
+    """Returns the number of dimensions."""
     return x.ndim
 
 
@@ -210,7 +210,7 @@ def remainder(input: Value, other: Value) -> Term:
 
 
 def ne(input: Value, other: Value) -> Term:
-    """Whether elements differ."""
+    """Returns whether elements differ."""
     return logical_not(eq(input, other))
 
 
@@ -251,7 +251,7 @@ def masked_fill(input: Term, mask: Term, value: Value) -> Term:
 
 
 def matmul(input: Value, other: Value) -> Term:
-    """The matrix product, over the batch dimensions broadcast."""
+    """Returns the matrix product, over the batch dimensions broadcast."""
     graph = graph_of(input, other)
     return graph.MatMul(input, other)
 
@@ -299,12 +299,12 @@ logsumexp = _reduction("ReduceLogSumExp", "log(sum(exp(input))) along dimensions
 
 
 def all(input: Term, dim: Dims = None, keepdim: bool = False) -> Term:
-    """Whether every element holds."""
+    """Returns whether every element holds."""
     return _cast(amin(_cast(_cast(input, "bool"), "int32"), dim, keepdim), "bool")
 
 
 def any(input: Term, dim: Dims = None, keepdim: bool = False) -> Term:
-    """Whether an element holds."""
+    """Returns whether an element holds."""
     return _cast(amax(_cast(_cast(input, "bool"), "int32"), dim, keepdim), "bool")
 
 
@@ -325,21 +325,21 @@ def _arg(op: str, x: Term, dim: int | None, keepdim: bool) -> Term:
 
 
 def max(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest element; along `dim` with its indices; of two Terms the larger elements."""
+    """Returns the largest element; along `dim` with its indices; of two Terms the larger elements."""
     if isinstance(dim, TERMS):
         return maximum(input, dim)
     return amax(input) if dim is None else Pair(amax(input, dim, keepdim), argmax(input, dim, keepdim))
 
 
 def min(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest element; along `dim` with its indices; of two Terms the smaller elements."""
+    """Returns the smallest element; along `dim` with its indices; of two Terms the smaller elements."""
     if isinstance(dim, TERMS):
         return minimum(input, dim)
     return amin(input) if dim is None else Pair(amin(input, dim, keepdim), argmin(input, dim, keepdim))
 
 
 def var(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Term:
-    """The variance along dimensions: squares are divided by the number of elements less `correction`."""
+    """Returns the variance along dimensions: squares are divided by the number of elements less `correction`."""
     x = floating(input)
     centred = sub(x, mean(x, dim, True))
     total, correction = sum(mul(centred, centred), dim, keepdim), correction if unbiased else 0
@@ -349,12 +349,12 @@ def var(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = Fa
 
 
 def std(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Term:
-    """The square root of var()."""
+    """Returns the square root of var()."""
     return sqrt(var(input, dim, unbiased, keepdim, correction=correction))
 
 
 def norm(input: Term, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Term:
-    """The p-norm along dimensions, or of all elements."""
+    """Returns the p-norm along dimensions, or of all elements."""
     x = floating(input)
     if p in (2, 2.0, "fro"):
         return x.graph.ReduceL2(x, axes_of(x, dim), keepdims=int(keepdim))
@@ -366,7 +366,7 @@ def norm(input: Term, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Te
 
 
 def topk(input: Term, k: Value, dim: int = -1, largest: bool = True, sorted: bool = True) -> Pair:
-    """The k largest or smallest elements along `dim`, and their indices."""
+    """Returns the k largest or smallest elements along `dim`, and their indices."""
     graph = input.graph
     count = vector(graph, [k])
     axis = axis_of(input, dim)
@@ -379,7 +379,7 @@ def sort(input: Term, dim: int = -1, descending: bool = False, stable: bool = Fa
 
 
 def argsort(input: Term, dim: int = -1, descending: bool = False) -> Term:
-    """The indices of sort()."""
+    """Returns the indices of sort()."""
     return sort(input, dim, descending).indices
 
 
@@ -390,7 +390,7 @@ def cumsum(input: Term, dim: int, *, dtype: Any = None) -> Term:
 
 
 def extent(x: Term, axis: int) -> Any:
-    """An extent: a number, or a scalar Term where it is known only in a run."""
+    """Returns an extent: a number, or a scalar Term where it is known only in a run."""
     raw = getattr(x, "_raw", None)
     if isinstance(raw, LazyArray) and raw._extents[axis] is not None:
         return raw._extents[axis]
@@ -410,18 +410,18 @@ def size(input: Term, dim: int | None = None) -> Any:
 
 
 def numel(input: Term) -> Any:
-    """The number of elements: a number, or a scalar Term where it is known only in a run."""
+    """Returns the number of elements: a number, or a scalar Term where it is known only in a run."""
     parts = size(input)
     return math.prod(parts) if builtins.all(isinstance(part, int) for part in parts) else input.graph.Size(input)
 
 
 def cast(input: Term, dtype: Any) -> Term:
-    """The elements in another type."""
+    """Returns the elements in another type."""
     return _cast(input, dtype)
 
 
 def unsupported(what: str) -> Unsupported:
-    """The error for what PyTorch has and this package has not."""
+    """Returns the error for what PyTorch has and this package has not."""
     return Unsupported(f"{what} is not supported by frazil.nn")
 
 

@@ -130,7 +130,7 @@ def _check_sorted(lengths: Any) -> None:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """The sequences with padding at their ends, and their lengths."""
+    """Returns the sequences with padding at their ends, and their lengths."""
     values, lengths, _ = sequence.padded
     mask = _mask(sequence.padded)
     for _ in range(values.ndim - 2):
@@ -169,6 +169,6 @@ def _vector(sequences: Sequence[Any], lengths: list[Any]) -> Any:
 
 
 def unpad_sequence(padded_sequences: Term, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences of pad_sequence()."""
+    """Returns the sequences of pad_sequence()."""
     rows = ops.unbind(padded_sequences, 0 if batch_first else 1)
     return [ops.narrow(row, 0, 0, length) for row, length in zip(rows, lengths)]

@@ -47,14 +47,14 @@ def lerp(input: Term, end: Value, weight: Value) -> Term:
 
 
 def isfinite(input: Term) -> Term:
-    """Whether an element is neither infinite nor not a number."""
+    """Returns whether an element is neither infinite nor not a number."""
     if ops._kind(input.dtype) < 2:
         return ops.full_like(input, True, dtype="bool")
     return ops.logical_not(ops.logical_or(ops.isnan(input), ops.isinf(input)))
 
 
 def isclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Term:
-    """Whether elements differ by at most atol + rtol * |other|."""
+    """Returns whether elements differ by at most atol + rtol * |other|."""
     a, b = ops.promoted(input, other)
     same = ops.eq(a, b)
     if ops._kind(a.dtype) < 2:
@@ -65,22 +65,22 @@ def isclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, e
 
 
 def allclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether isclose() holds for all elements. Reads values."""
+    """Returns whether isclose() holds for all elements. Reads values."""
     return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)))
 
 
 def equal(input: Term, other: Term) -> bool:
-    """Whether shapes and elements are equal. Reads values."""
+    """Returns whether shapes and elements are equal. Reads values."""
     return tuple(ops.size(input)) == tuple(ops.size(other)) and bool(ops.all(ops.eq(input, other)))
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether this is a Term or a lazy array."""
+    """Returns whether this is a Term or a lazy array."""
     return isinstance(obj, TERMS)
 
 
 def is_floating_point(input: Term) -> bool:
-    """Whether elements are floating-point numbers."""
+    """Returns whether elements are floating-point numbers."""
     return ops._kind(input.dtype) == 2
 
 
@@ -105,12 +105,12 @@ def log1p(input: Term) -> Term:
 
 
 def log2(input: Term) -> Term:
-    """The logarithm to the base of 2."""
+    """Returns the logarithm to the base of 2."""
     return ops.div(ops.log(input), math.log(2))
 
 
 def log10(input: Term) -> Term:
-    """The logarithm to the base of 10."""
+    """Returns the logarithm to the base of 10."""
     return ops.div(ops.log(input), math.log(10))
 
 
@@ -126,12 +126,12 @@ def erfc(input: Term) -> Term:
 
 
 def hypot(input: Term, other: Value) -> Term:
-    """The square root of the sum of squares."""
+    """Returns the square root of the sum of squares."""
     return ops.sqrt(ops.add(ops.square(input), ops.mul(other, other)))
 
 
 def atan2(input: Term, other: Term) -> Term:
-    """The angle of the point (other, input)."""
+    """Returns the angle of the point (other, input)."""
     y, x = ops.promoted(ops.floating(input), ops.floating(other))
     angle = ops.atan(ops.div(y, x))
     turned = ops.add(angle, ops.where(ops.lt(y, 0), -math.pi, math.pi))
@@ -151,13 +151,13 @@ def frac(input: Term) -> Term:
 
 
 def fmod(input: Term, other: Value) -> Term:
-    """The remainder with the sign of the input."""
+    """Returns the remainder with the sign of the input."""
     a, b = ops.promoted(input, other)
     return a.graph.Mod(a, b, fmod=1)
 
 
 def positive(input: Term) -> Term:
-    """The input."""
+    """Returns the input."""
     return input
 
 
@@ -184,12 +184,12 @@ bitwise_xor = _bitwise("Xor", "BitwiseXor", "The bits of exactly one.")
 
 
 def bitwise_not(input: Term) -> Term:
-    """The other bits."""
+    """Returns the other bits."""
     return ~input
 
 
 def count_nonzero(input: Term, dim: ops.Dims = None) -> Term:
-    """The number of elements other than 0."""
+    """Returns the number of elements other than 0."""
     return ops.sum(ops.ne(input, 0), dim)
 
 
@@ -214,13 +214,13 @@ def cumprod(input: Term, dim: int, *, dtype: Any = None) -> Term:
 
 
 def kthvalue(input: Term, k: int, dim: int = -1, keepdim: bool = False) -> ops.Pair:
-    """The k-th smallest element along `dim`, and its index."""
+    """Returns the k-th smallest element along `dim`, and its index."""
     values, indices = (ops.narrow(part, dim, k - 1, 1) for part in ops.topk(input, k, dim, largest=False))
     return ops.Pair(values, indices) if keepdim else ops.Pair(ops.squeeze(values, dim), ops.squeeze(indices, dim))
 
 
 def median(input: Term, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower one of the elements in the middle; along `dim` with its index."""
+    """Returns the lower one of the elements in the middle; along `dim` with its index."""
     if dim is None:
         return median(ops.reshape(input, -1), 0).values
     ordered = ops.sort(input, dim)
@@ -231,12 +231,12 @@ def median(input: Term, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def cdist(x1: Term, x2: Term, p: float = 2.0) -> Term:
-    """The p-norms of the differences of all pairs of rows."""
+    """Returns the p-norms of the differences of all pairs of rows."""
     return ops.norm(ops.sub(ops.unsqueeze(x1, -2), ops.unsqueeze(x2, -3)), p, -1)
 
 
 def cross(input: Term, other: Term, dim: int | None = None) -> Term:
-    """The cross products of vectors along `dim`, by default the first dimension of extent 3."""
+    """Returns the cross products of vectors along `dim`, by default the first dimension of extent 3."""
     if dim is None:
         extents = [part if isinstance(part, int) else 0 for part in ops.size(input)]
         if 3 not in extents:
@@ -249,7 +249,7 @@ def cross(input: Term, other: Term, dim: int | None = None) -> Term:
 
 
 def diagonal(input: Term, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Term:
-    """The elements with equal indices along two dimensions, in a new last dimension."""
+    """Returns the elements with equal indices along two dimensions, in a new last dimension."""
     first, second = ops.axis_of(input, dim1), ops.axis_of(input, dim2)
     rest = [axis for axis in range(input.ndim) if axis not in (first, second)]
     x = ops.permute(input, *rest, first, second)
@@ -269,7 +269,7 @@ def _open(*extents: Any) -> bool:
 
 
 def diag(input: Term, diagonal: int = 0) -> Term:
-    """The diagonal of a matrix, or a matrix with this diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with this diagonal."""
     return diag_embed(input, diagonal) if input.ndim == 1 else ops.diagonal(input, diagonal)
 
 
@@ -288,12 +288,12 @@ def _places(x: Term, axis: int) -> Term:
 
 
 def on_diagonal(x: Term, rows: int = -1) -> Term:
-    """Whether indices along dimension `rows` and the last one are equal, as a matrix."""
+    """Returns whether indices along dimension `rows` and the last one are equal, as a matrix."""
     return ops.eq(ops.unsqueeze(_places(x, rows), 1), ops.unsqueeze(_places(x, -1), 0))
 
 
 def trace(input: Term) -> Term:
-    """The sum of the diagonal."""
+    """Returns the sum of the diagonal."""
     return ops.sum(ops.diagonal(input))
 
 
@@ -349,7 +349,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Term, ...]:
 
 
 def searchsorted(sorted_sequence: Term, input: Any, *, right: bool = False, **_: Any) -> Term:
-    """The places at which elements keep a sorted sequence sorted."""
+    """Returns the places at which elements keep a sorted sequence sorted."""
     graph = graph_of(sorted_sequence, input)
     x = input if isinstance(input, TERMS) else graph.constant(input)
     edges = sorted_sequence if sorted_sequence.ndim == 1 else ops.unsqueeze(sorted_sequence, -2)
@@ -358,14 +358,14 @@ def searchsorted(sorted_sequence: Term, input: Any, *, right: bool = False, **_:
 
 
 def bucketize(input: Term, boundaries: Term, *, right: bool = False, **_: Any) -> Term:
-    """The places of elements among sorted boundaries."""
+    """Returns the places of elements among sorted boundaries."""
     return searchsorted(boundaries, input, right=right)
 
 
 def unique(
     input: Term, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
-    """The different elements in ascending order."""
+    """Returns the different elements in ascending order."""
     axis = None if dim is None else ops.axis_of(input, dim)
     x = ops.reshape(input, -1) if dim is None else input
     found = x.graph.Unique(x, axis=0 if axis is None else axis, sorted=1, outputs=4)

@@ -40,7 +40,7 @@ class Recording(Graph):
         self._counts: dict[str, int] = {}
 
     def adopt(self, value: Term) -> Term:
-        """A Tensor with a value as a constant. Raises NeedsValues unless the graph captures them."""
+        """Returns a Tensor with a value as a constant. Raises NeedsValues unless the graph captures them."""
         if not getattr(value.graph, "readable", False):
             raise BadInput("a term belongs to another graph or patch")
         if not self.captures:
@@ -68,7 +68,7 @@ class Recording(Graph):
         return super()._call(info, inputs, bodies, attributes, outputs, name)
 
     def weight(self, array: numpy.ndarray) -> Term:
-        """The constant of an array, without a copy."""
+        """Returns the constant of an array, without a copy."""
         known = self._weights.get(id(array))
         if known is None:
             raw = self._raw.constant(array, None, False, self.weight_names.get(id(array), ""))
@@ -78,7 +78,7 @@ class Recording(Graph):
         return known[1]
 
     def derived(self, module: Any, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
-        """The constant of an array that is made from weights of a module, once for each key."""
+        """Returns the constant of an array that is made from weights of a module, once for each key."""
         if (id(module), key) not in self._derived:
             self._derived[id(module), key] = make()
         return self.weight(self._derived[id(module), key])
@@ -99,12 +99,12 @@ def recording(graph: Recording) -> Iterator[Recording]:
 
 
 def current_or_none() -> Recording | None:
-    """The graph that this thread records."""
+    """Returns the graph that this thread records."""
     return _current.get()
 
 
 def current() -> Recording:
-    """The graph that this thread records, or that of Tensors with values."""
+    """Returns the graph that this thread records, or that of Tensors with values."""
     graph = _current.get()
     if graph is not None:
         return graph

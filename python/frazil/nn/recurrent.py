@@ -96,14 +96,14 @@ class _Recurrent(Module):
         return x, finals[0] if self.states == 1 else tuple(finals)
 
     def _first(self, hx: Any) -> list[Any]:
-        """The parts of the first state."""
+        """Returns the parts of the first state."""
         first = [] if hx is None else list(hx) if isinstance(hx, (tuple, list)) else [hx]
         if first and len(first) != self.states:
             raise BadInput(f"{type(self).__name__}: hx has {len(first)} parts, expected {self.states}")
         return first
 
     def _layers(self, x: Term, first: list[Any], lengths: Term | None) -> tuple[Term, list[Term]]:
-        """The results of the last layer, [length, batch, ...], and the last states of all."""
+        """Returns the results of the last layer, [length, batch, ...], and the last states of all."""
         sides, last = 1 + self.bidirectional, []
         for layer in range(self.num_layers):
             initial = [ops.narrow(part, 0, layer * sides, sides) for part in first]

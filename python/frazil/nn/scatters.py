@@ -25,7 +25,7 @@ def gather(input: Term, dim: int, index: Term, *, sparse_grad: bool = False) -> 
 
 
 def _cropped(x: Term, axis: int, index: Any) -> Term:
-    """The first slices along all other dimensions, as many as the index has."""
+    """Returns the first slices along all other dimensions, as many as the index has."""
     for other in range(x.ndim):
         if other != axis and not _same(x, index, other):
             x = ops.narrow(x, other, 0, ops.extent(index, other))
@@ -45,12 +45,12 @@ def take_along_dim(input: Term, indices: Term, dim: int | None = None) -> Term:
 
 
 def take(input: Term, index: Term) -> Term:
-    """The elements of the flattened input at some indices."""
+    """Returns the elements of the flattened input at some indices."""
     return input.graph.Gather(ops.reshape(input, -1), index, axis=0)
 
 
 def index_select(input: Term, dim: int, index: Value) -> Term:
-    """The slices at some indices."""
+    """Returns the slices at some indices."""
     return input.graph.Gather(input, index, axis=ops.axis_of(input, dim))
 
 

@@ -25,18 +25,18 @@ __all__ = [
 
 
 def clone(input: Term, **_: Any) -> Term:
-    """A copy, which changes in place by itself."""
+    """Returns a copy, which changes in place by itself."""
     return type(input)(input.graph, input._raw) if isinstance(input, Term) else input
 
 
 def contiguous(input: Term, **_: Any) -> Term:
-    """The same Term; a copy where its elements lie in another order than the indices."""
+    """Returns the same Term; a copy where its elements lie in another order than the indices."""
     return input if is_flat(input) else clone(input)
 
 
 @viewing(lambda source, new: new, flat=lambda: True)
 def detach(input: Term) -> Term:
-    """The same elements: there are no gradients."""
+    """Returns the same elements: there are no gradients."""
     return clone(input)
 
 
@@ -70,7 +70,9 @@ def _reshaped(input: Term, *shape: Any) -> Term:
 
 @viewing(_as_before)
 def reshape(input: Term, *shape: Any) -> Term:
-    """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
+    """Returns the elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with
+    all.
+    """
     return _reshaped(input, *shape)
 
 
@@ -84,12 +86,12 @@ def view(input: Term, *shape: Any) -> Term:
 
 @viewing(_as_before, flat=lambda *_, **__: True)
 def view_as(input: Term, other: Term) -> Term:
-    """The elements in the shape of another Term."""
+    """Returns the elements in the shape of another Term."""
     return input.graph.Reshape(input, other.graph.Shape(other))
 
 
 def flatten(input: Term, start_dim: int = 0, end_dim: int = -1) -> Term:
-    """The dimensions from start_dim to end_dim as one."""
+    """Returns the dimensions from start_dim to end_dim as one."""
     if input.ndim == 0:
         return reshape(input, 1)
     first, last = ops.axis_of(input, start_dim), ops.axis_of(input, end_dim)
@@ -109,7 +111,7 @@ def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
 
 @viewing(_unpermuted, flat=lambda *_: False)
 def permute(input: Term, *dims: Any) -> Term:
-    """The dimensions in another order."""
+    """Returns the dimensions in another order."""
     return input.graph.Transpose(input, perm=[ops.axis_of(input, dim) for dim in ops._sizes(dims)])
 
 
@@ -126,7 +128,7 @@ swapaxes = transpose
 
 
 def t(input: Term) -> Term:
-    """A matrix with its dimensions exchanged."""
+    """Returns a matrix with its dimensions exchanged."""
     if input.ndim > 2:
         raise BadInput(f"t() of a term of type {input.type}")
     return transpose(input, 0, 1) if input.ndim == 2 else input
@@ -196,7 +198,7 @@ def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
 
 
 def _pieces(x: Term, axis: int, extents: Sequence[Any], made: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The results of Split as views."""
+    """Returns the results of Split as views."""
     start: Any = 0
     for part, extent in zip(made, extents):
         at = (axis, start, extent)
@@ -227,7 +229,7 @@ def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
 
 @viewing(_selected, flat=lambda dim, index: dim == 0)
 def select(input: Term, dim: int, index: Value) -> Term:
-    """The slice at an index."""
+    """Returns the slice at an index."""
     at: Any = index if isinstance(index, TERMS) else numpy.asarray(index, numpy.int64)
     return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
 
@@ -277,13 +279,13 @@ def repeat_interleave(input: Term, repeats: int, dim: int | None = None) -> Term
 
 
 def flip(input: Term, *dims: Any) -> Term:
-    """The slices along dimensions in reversed order."""
+    """Returns the slices along dimensions in reversed order."""
     axes = [ops.axis_of(input, dim) for dim in ops._sizes(dims)]
     return Term.__getitem__(input, tuple(slice(None, None, -1 if i in axes else None) for i in range(input.ndim)))
 
 
 def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
-    """The slices along dimensions moved by `shifts`, those behind the end to the front."""
+    """Returns the slices along dimensions moved by `shifts`, those behind the end to the front."""
     if dims is None:
         return view_as(roll(reshape(input, -1), shifts, 0), input)
     pairs = ((shifts, dims),) if isinstance(dims, int) else zip(shifts, dims)
@@ -305,20 +307,20 @@ def diff(input: Term, dim: int = -1) -> Term:
 
 
 def tril(input: Term, diagonal: int = 0) -> Term:
-    """The lower triangle, 0 elsewhere."""
+    """Returns the lower triangle, 0 elsewhere."""
     return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=0)
 
 
 def triu(input: Term, diagonal: int = 0) -> Term:
-    """The upper triangle, 0 elsewhere."""
+    """Returns the upper triangle, 0 elsewhere."""
     return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=1)
 
 
 def nonzero(input: Term) -> Term:
-    """The indices of elements other than 0, one row each."""
+    """Returns the indices of elements other than 0, one row each."""
     return transpose(input.graph.NonZero(input), 0, 1)
 
 
 def masked_select(input: Term, mask: Term) -> Term:
-    """The elements where the mask holds."""
+    """Returns the elements where the mask holds."""
     return input.graph.Compress(input, reshape(expand_as(mask, input), -1))

@@ -102,14 +102,14 @@ class Tensor(Shared):
         return ops.size(self)  # type: ignore[no-any-return]
 
     def as_extent(self) -> Any:
-        """The same scalar, known not to be negative."""
+        """Returns the same scalar, known not to be negative."""
         return Extent(self.graph, self._raw)
 
     def __hash__(self) -> int:
         return id(self)
 
     def _read(self, what: str) -> numpy.ndarray:
-        """The elements. Raises NeedsValues with `what` to do while forward is recorded."""
+        """Returns the elements. Raises NeedsValues with `what` to do while forward is recorded."""
         raw = self._raw
         if not getattr(self.graph, "readable", False) or raw._traced:
             raise NeedsValues(f"a Tensor has no value while forward is recorded: {what}")
@@ -130,29 +130,29 @@ class Tensor(Shared):
         return float(self.item())
 
     def item(self) -> Any:
-        """The only element as a Python number."""
+        """Returns the only element as a Python number."""
         found = self._read("return the Tensor")
         if found.size != 1:
             raise BadInput(f"item(): a Tensor of type {self.type} has {found.size} elements, expected one")
         return found.item()
 
     def numpy(self, *, force: bool = False) -> numpy.ndarray:
-        """A copy of the elements as an array."""
+        """Returns a copy of the elements as an array."""
         return self._read("return the Tensor").copy()
 
     def tolist(self) -> Any:
-        """The elements as nested lists."""
+        """Returns the elements as nested lists."""
         return self._read("return the Tensor").tolist()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU's memory."""
+        """Returns the CPU's memory."""
         return 1, 0
 
     def __dlpack__(self, **_: Any) -> Any:
-        """A copy of the elements as a DLPack tensor."""
+        """Returns a copy of the elements as a DLPack tensor."""
         return self.numpy().__dlpack__()
 
     def __iter__(self) -> Any:
@@ -213,13 +213,13 @@ class Tensor(Shared):
         return ops.size(self, dim)
 
     def dim(self) -> int:
-        """The rank."""
+        """Returns the rank."""
         return self.ndim
 
     ndimension = dim
 
     def numel(self) -> Any:
-        """The number of elements."""
+        """Returns the number of elements."""
         return ops.numel(self)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
@@ -285,7 +285,7 @@ class Tensor(Shared):
         return ops.full(size, fill_value, dtype=dtype or self.dtype)
 
     def is_floating_point(self) -> Any:
-        """Whether elements are floating-point numbers."""
+        """Returns whether elements are floating-point numbers."""
         return ops._kind(self.dtype) == 2
 
     astype = ops.cast  # type: ignore[assignment]
@@ -342,7 +342,7 @@ class Tensor(Shared):
         return ops.where(condition, self, other)  # type: ignore[no-any-return]
 
     def copy_(self, src: Any, non_blocking: Any = False) -> Any:
-        """The elements of another Tensor or array, in place."""
+        """Returns the elements of another Tensor or array, in place."""
         return self.assign(ops.term_of(self, src))
 
     def fill_(self, value: Any) -> Any:
@@ -358,7 +358,7 @@ class Tensor(Shared):
         return self.assign(ops.randint_like(self, low, high, dtype="int64"))
 
     def reshape_as(self, other: Term) -> Term:
-        """The elements in the shape of another Term."""
+        """Returns the elements in the shape of another Term."""
         return ops.reshape(self, ops.size(other))  # type: ignore[no-any-return]
 
     def new_empty(self, *size: Any, dtype: Any = None) -> Term:
@@ -383,7 +383,7 @@ class Tensor(Shared):
         raise Unsupported("Frazil does not train: there are no gradients to hook")
 
     def element_size(self) -> Any:
-        """The bytes of an element."""
+        """Returns the bytes of an element."""
         return self.dtype.itemsize  # type: ignore[union-attr]
 
     def get_device(self) -> Any:
@@ -404,7 +404,7 @@ class Tensor(Shared):
 
 
 def _tensor_of(array: numpy.ndarray) -> Tensor:
-    """A Tensor with a value."""
+    """Returns a Tensor with a value."""
     return immediate().constant(array)  # type: ignore[return-value]
 
 

@@ -103,7 +103,7 @@ class Shared(Term):
 
 
 def is_flat(x: Any) -> bool:
-    """Whether the elements lie in the order of the indices, as far as views are known."""
+    """Returns whether the elements lie in the order of the indices, as far as views are known."""
     base = getattr(x, "_base", None)
     return base is None or base.contiguous
 

@@ -82,7 +82,7 @@ def _made(value: Any, dtype: Any, copy: bool) -> LazyArray:
 def array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0
 ) -> LazyArray:
-    """A lazy array of a NumPy array, a DLPack tensor, a number or a list, whose elements are copied.
+    """Returns a lazy array of a NumPy array, a DLPack tensor, a number or a list, whose elements are copied.
 
     Without `dtype` it is the element type that numpy.array() chooses: float64 for Python's floats. Axes of extent 1
     come first where there are fewer than `ndmin`. `order` changes nothing.
@@ -100,13 +100,15 @@ def asarray(
 
 
 def from_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> LazyArray:
-    """A lazy array of a DLPack tensor in the CPU's memory, which must not change afterwards unless it is copied."""
+    """Returns a lazy array of a DLPack tensor in the CPU's memory, which must not change afterwards unless it is
+    copied.
+    """
     check_device(device)
     return _made(x, None, bool(copy))
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> LazyArray:
-    """The elements cast to another type. `copy` changes nothing: arrays do not change."""
+    """Returns the elements cast to another type. `copy` changes nothing: arrays do not change."""
     x = asarray(x)
     to = dtype_of(dtype)
     if x.dtype == to.numpy:
@@ -171,7 +173,7 @@ empty_like = zeros_like
 
 
 def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of arange() by position: (stop,), (start, stop) or (start, stop, step)."""
+    """Returns the arguments of arange() by position: (stop,), (start, stop) or (start, stop, step)."""
     given = dict(zip(("start", "stop", "step"), args))
     twice = [name for name in kwargs if name in given]
     wrong = [name for name in kwargs if name not in ("start", "stop", "step")]
@@ -186,7 +188,7 @@ def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 
 @with_device
 def arange(*args: Any, dtype: Any = None, **kwargs: Any) -> LazyArray:
-    """The numbers from `start` (0) to `stop`, in steps of `step` (1); bounds may be arrays without axes."""
+    """Returns the numbers from `start` (0) to `stop`, in steps of `step` (1); bounds may be arrays without axes."""
     args = _bounds(args, kwargs)
     if _has_lazy(args):
         start, stop, step = (
@@ -225,7 +227,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, or
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from the front. Raises AxisError, an IndexError and ValueError, outside of the rank."""
+    """Returns an axis counted from the front. Raises AxisError, an IndexError and ValueError, outside of the rank."""
     if not -rank <= axis < rank:
         raise AxisError(f"axis {axis} of an array with {rank} axes")
     return axis % rank

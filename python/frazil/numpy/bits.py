@@ -23,7 +23,7 @@ known("unpackbits", numpy.unpackbits, lambda a, axis, count, bitorder: [tensor("
 
 
 def _packed(shape: Any, axis: int | None, bits: int) -> Any:
-    """The shape of 8 bits as one number, or of the bits of numbers; "?" where it depends on extents."""
+    """Returns the shape of 8 bits as one number, or of the bits of numbers; "?" where it depends on extents."""
     if shape is None or axis is None:
         return None if shape is None else ("?",)
     extents = list(shape)

@@ -15,7 +15,7 @@ from .ufuncs import equal, not_equal
 
 
 def broadcast_extents(first: Any, second: Any) -> Any:
-    """The shape of two shapes, of which extents may be names; "?" if a name meets another one."""
+    """Returns the shape of two shapes, of which extents may be names; "?" if a name meets another one."""
     if first is None or second is None:
         return None
     rank = max(len(first), len(second))
@@ -44,7 +44,7 @@ for _name in ("real", "imag", "angle", "iscomplex", "isreal"):
 
 
 def on_host(name: str, *operands: Any) -> LazyArray:
-    """A function by elements of operands of which some are complex, computed by NumPy."""
+    """Returns a function by elements of operands of which some are complex, computed by NumPy."""
     arrays = [asarray(each) for each in operands]
     if len(arrays) > 1:  # not by NumPy, of which version 1 decides by values
         kinds = [array.dtype for array, each in zip(arrays, operands) if not is_number(each)]
@@ -85,12 +85,12 @@ def conjugate(x: Any) -> LazyArray:
 
 
 def iscomplex(x: Any) -> LazyArray:
-    """Whether the imaginary part is not 0."""
+    """Returns whether the imaginary part is not 0."""
     return on_host("iscomplex", x) if is_complex(x) else not_equal(reals.imag(x), 0)
 
 
 def isreal(x: Any) -> LazyArray:
-    """Whether the imaginary part is 0."""
+    """Returns whether the imaginary part is 0."""
     return on_host("isreal", x) if is_complex(x) else equal(reals.imag(x), 0)
 
 
@@ -119,10 +119,10 @@ def sort_complex(a: Any) -> LazyArray:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the element type is complex."""
+    """Returns whether the element type is complex."""
     return is_complex(x)
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the element type is not complex."""
+    """Returns whether the element type is not complex."""
     return not is_complex(x)

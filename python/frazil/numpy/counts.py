@@ -33,7 +33,7 @@ from .ufuncs import (
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> LazyArray:
-    """The places in a sorted vector before which values stay sorted; behind equal elements with side='right'."""
+    """Returns the places in a sorted vector before which values stay sorted; behind equal elements with side='right'."""
     if side not in ("left", "right"):
         raise ValueError("a side is 'left' or 'right'")
     a, v = common(a, v)
@@ -54,7 +54,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Lazy
 
 
 def _before(side: str) -> Callable[[Any, Any], LazyArray]:
-    """Whether an element stands before a value; NaN stands behind all numbers."""
+    """Returns whether an element stands before a value; NaN stands behind all numbers."""
     order = less if side == "left" else less_equal
 
     def before(element: LazyArray, value: LazyArray) -> LazyArray:
@@ -68,7 +68,7 @@ def _before(side: str) -> Callable[[Any, Any], LazyArray]:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
-    """The number of the interval in which each element lies; bins ascend, or descend."""
+    """Returns the number of the interval in which each element lies; bins ascend, or descend."""
     edges = numpy.asarray(bins)
     steps = numpy.diff(edges)
     if edges.ndim != 1 or not ((steps >= 0).all() or (steps <= 0).all()):
@@ -107,7 +107,7 @@ def _summed(places: LazyArray, parts: LazyArray, length: int) -> LazyArray:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> LazyArray:
-    """The edges of the intervals of histogram(). It reads the elements if NumPy chooses the number of bins."""
+    """Returns the edges of the intervals of histogram(). It reads the elements if NumPy chooses the number of bins."""
     return array(_edges(ravel(a), bins, range, weights))
 
 
@@ -167,7 +167,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 
 
 def _cell(x: LazyArray, edges: numpy.ndarray) -> tuple[LazyArray, LazyArray]:
-    """The interval of each element, and whether there is one; the last interval has its end."""
+    """Returns the interval of each element, and whether there is one; the last interval has its end."""
     place = subtract(searchsorted(edges, x, "right"), 1)
     last = len(edges) - 2
     holds = logical_and(less_equal(edges[0], x), less_equal(x, edges[-1]))

@@ -19,7 +19,7 @@ from .ufuncs import absolute, add, divide, equal, isnan, less, logical_and, mini
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> LazyArray:
-    """A function that is linear between points, which ascend, or are in any order if it repeats with a period."""
+    """Returns a function that is linear between points, which ascend, or are in any order if it repeats with a period."""
     x, xp, fp = (astype(each, "float64") for each in (x, xp, fp))
     if period is not None:
         return _periodic(x, xp, fp, abs(period))
@@ -54,7 +54,8 @@ def _periodic(x: LazyArray, xp: LazyArray, fp: LazyArray, period: float) -> Lazy
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The derivatives along axes by differences of neighbours, of distance 1, or of one given for all or each axis.
+    """Returns the derivatives along axes by differences of neighbours, of distance 1, or of one given for all or each
+    axis.
 
     Coordinates in place of a distance are known numbers. Of several axes a list.
     """
@@ -97,19 +98,19 @@ def _slopes(f: LazyArray, width: numpy.ndarray, axis: int, edge_order: int) -> L
 
 
 def _three(arrays: list[LazyArray], weights: tuple[Any, Any, Any]) -> LazyArray:
-    """The weighted sum of three arrays."""
+    """Returns the weighted sum of three arrays."""
     parts = [multiply(each, numpy.asarray(weight, each.dtype)) for each, weight in zip(arrays, weights)]
     return add(add(parts[0], parts[1]), parts[2])
 
 
 def _inner_weights(steps: numpy.ndarray) -> tuple[Any, Any, Any]:
-    """The weights of the neighbour before, the element and the neighbour after it, of distances between these."""
+    """Returns the weights of the neighbour before, the element and the neighbour after it, of distances between these."""
     h, k = steps[:-1], steps[1:]
     return -k / (h * (h + k)), (k - h) / (h * k), h / (k * (h + k))
 
 
 def _edge_weights(h: float, k: float) -> tuple[Any, Any, Any]:
-    """The weights of an end and of its two neighbours, which are h and h + k away."""
+    """Returns the weights of an end and of its two neighbours, which are h and h + k away."""
     return -(2 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))
 
 
@@ -131,7 +132,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> LazyArray:
-    """The integral along an axis by trapezoids."""
+    """Returns the integral along an axis by trapezoids."""
     y = asarray(y)
     axis = axis_of(axis, y.ndim)
     key = (slice(None),) * axis

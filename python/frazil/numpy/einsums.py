@@ -29,7 +29,7 @@ known("einsum", _einsum, _no_types)
 
 
 def _letters(labels: Sequence[Any], known_labels: dict[Any, str]) -> str:
-    """A list of labels as a text."""
+    """Returns a list of labels as a text."""
     text = ""
     for label in labels:
         text += "..." if label is Ellipsis else known_labels.setdefault(label, LETTERS[len(known_labels)])
@@ -37,7 +37,9 @@ def _letters(labels: Sequence[Any], known_labels: dict[Any, str]) -> str:
 
 
 def _of_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The text and the operands of arrays with a list of labels after each, and perhaps the result's at the end."""
+    """Returns the text and the operands of arrays with a list of labels after each, and perhaps the result's at the
+    end.
+    """
     operands, lists = list(arguments[:-1:2]), list(arguments[1::2])
     result = arguments[-1] if len(arguments) % 2 else None
     labels = {label for each in [*lists, result or []] for label in each if label is not Ellipsis}
@@ -47,7 +49,7 @@ def _of_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
 
 
 def _checked(subscripts: str, operands: Sequence[LazyArray]) -> str:
-    """The text without spaces. Raises ValueError where it does not fit the operands' ranks."""
+    """Returns the text without spaces. Raises ValueError where it does not fit the operands' ranks."""
     text = subscripts.replace(" ", "")
     terms, arrow, result = text.partition("->")
     parts = terms.split(",")

@@ -38,7 +38,7 @@ from .ufuncs import (
 
 
 def is_inexact(x: LazyArray) -> bool:
-    """Whether elements are real numbers, not bools or integers."""
+    """Returns whether elements are real numbers, not bools or integers."""
     return x.dtype.kind not in "biu"
 
 
@@ -65,12 +65,12 @@ def remainder(x1: Any, x2: Any) -> LazyArray:
 
 
 def _other_sign(rest: LazyArray, x2: LazyArray) -> LazyArray:
-    """Whether a remainder is not 0 and has another sign than the divisor."""
+    """Returns whether a remainder is not 0 and has another sign than the divisor."""
     return logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x2, 0)))
 
 
 def _of_divisors(operation: Any, x1: LazyArray, x2: LazyArray) -> LazyArray:
-    """An operation on integers; 0 where the divisor is."""
+    """Returns an operation on integers; 0 where the divisor is."""
     x1, x2 = _numbers(x1), _numbers(x2)
     none = equal(x2, 0)
     return where(none, 0, operation(x1, where(none, 1, x2)))
@@ -166,23 +166,23 @@ def _logarithm(x: Any, base: float) -> LazyArray:
 
 
 def log2(x: Any) -> LazyArray:
-    """The logarithm to the base 2; exact for powers of 2."""
+    """Returns the logarithm to the base 2; exact for powers of 2."""
     return _logarithm(x, 2.0)
 
 
 def log10(x: Any) -> LazyArray:
-    """The logarithm to the base 10; exact for powers of 10."""
+    """Returns the logarithm to the base 10; exact for powers of 10."""
     return _logarithm(x, 10.0)
 
 
 def isfinite(x: Any) -> LazyArray:
-    """Whether it is neither infinite nor not a number."""
+    """Returns whether it is neither infinite nor not a number."""
     x = asarray(x)
     return logical_not(logical_or(isnan(x), isinf(x)))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> LazyArray:
-    """Whether elements differ by at most atol + rtol * abs(b)."""
+    """Returns whether elements differ by at most atol + rtol * abs(b)."""
     a, b = common(a, b)
     a, b = (astype(each, "int8") if each.dtype == bool else each for each in (a, b))
     near = less_equal(absolute(subtract(a, b)), add(multiply(absolute(b), rtol), atol))

@@ -104,7 +104,7 @@ def ix_(*args: Any) -> tuple[LazyArray, ...]:
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """The function of the coordinates of each element."""
+    """Returns the function of the coordinates of each element."""
     return function(*(astype(each, dtype) for each in indices(shape)), **kwargs)
 
 
@@ -116,19 +116,19 @@ def _extents(x: Any, rank: int | None) -> tuple[int, ...]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix."""
     rows, columns = _extents(arr, 2)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix."""
     rows, columns = _extents(arr, 2)
     return triu_indices(rows, k, columns)
 
 
 def diag_indices_from(arr: Any) -> Any:
-    """The indices of the diagonal of an array with equal extents."""
+    """Returns the indices of the diagonal of an array with equal extents."""
     extents = _extents(arr, None)
     if len(extents) < 2 or len(set(extents)) > 1:
         raise ValueError(f"an array of shape {extents} has no diagonal of all axes")
@@ -136,7 +136,7 @@ def diag_indices_from(arr: Any) -> Any:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> Any:
-    """The indices for which mask_func(ones((n, n)), k) is not 0."""
+    """Returns the indices for which mask_func(ones((n, n)), k) is not 0."""
     return nonzero(mask_func(asarray(numpy.ones((n, n), int)), k))
 
 

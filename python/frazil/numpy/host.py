@@ -34,10 +34,10 @@ def _infer(given: Sequence[Any], name: str, keywords: str) -> list[Any]:
 
 
 def _operator(results: int) -> Any:
-    """The operator for functions with so many results."""
+    """Returns the operator for functions with so many results."""
 
     def function(*arrays: Any, function: str = "", keywords: str = "{}") -> Any:
-        """A function of NumPy with some results."""
+        """Returns a function of NumPy with some results."""
         made = _run(arrays, function, keywords)
         return made if results > 1 else made[0]
 
@@ -72,7 +72,7 @@ def call(name: str, arrays: Sequence[Any], results: int = 1, **keywords: Any) ->
 
 
 def tensor(dtype: Any, shape: Any) -> TensorType:
-    """The type of a result."""
+    """Returns the type of a result."""
     return TensorType(_frazil.dtype(dtype), shape)
 
 
@@ -82,7 +82,7 @@ def like(dtype: Any) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether an operand is a complex number or has complex elements."""
+    """Returns whether an operand is a complex number or has complex elements."""
     if isinstance(x, LazyArray):
         return bool(x.dtype.kind == "c")
     return numpy.iscomplexobj(x)

@@ -33,7 +33,7 @@ def take_at(a: LazyArray, key: Any) -> LazyArray:
 
 
 def _dots_between(key: tuple[Any, ...]) -> bool:
-    """Whether '...' stands between indices, also if it stands for no axes."""
+    """Returns whether '...' stands between indices, also if it stands for no axes."""
     places = [i for i, part in enumerate(key) if not _stays(part)]
     return builtins.any(part is Ellipsis and places[0] < i < places[-1] for i, part in enumerate(key))
 
@@ -43,12 +43,12 @@ def _is_array(part: Any) -> bool:
 
 
 def _results(parts: list[Any]) -> list[Any]:
-    """The parts that make axes of the result, where arrays are alone."""
+    """Returns the parts that make axes of the result, where arrays are alone."""
     return [part for part in parts if part is None or isinstance(part, slice)]
 
 
 def _whole_key(a: LazyArray, key: tuple[Any, ...]) -> list[Any]:
-    """A part for each axis, and None for new ones; arrays and integers as lazy arrays."""
+    """Returns a part for each axis, and None for new ones; arrays and integers as lazy arrays."""
     parts = [part if _stays(part) else _index(part) for part in key]
     used = builtins.sum(_width(part) for part in parts)
     if used > a.ndim:
@@ -82,7 +82,7 @@ def _width(part: Any) -> int:
 
 
 def _index(part: Any) -> Any:
-    """An index as an integer or a lazy array."""
+    """Returns an index as an integer or a lazy array."""
     if isinstance(part, (int, numpy.integer)) and not isinstance(part, bool):
         return int(part)
     made = asarray(part)
@@ -92,7 +92,7 @@ def _index(part: Any) -> Any:
 
 
 def _places(part: Any, extents: tuple[int | None, ...]) -> list[LazyArray]:
-    """An index along axes of these extents as indices along each; of a mask those of its elements that hold."""
+    """Returns an index along axes of these extents as indices along each; of a mask those of its elements that hold."""
     if isinstance(part, int):
         return [indices_of(ints(part), extents[0]).reshape(())]
     if not _is_mask(part):

@@ -34,7 +34,7 @@ def _pick(x: LazyArray, indices: Any, axis: int) -> LazyArray:
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> LazyArray:
-    """The elements moved on along axes; those that leave at the end come back at the front."""
+    """Returns the elements moved on along axes; those that leave at the end come back at the front."""
     a = asarray(a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
@@ -63,7 +63,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> LazyArray:
 
 
 def resize(a: Any, new_shape: Any) -> LazyArray:
-    """The elements in another shape: repeated, or cut off, where that has another number of elements."""
+    """Returns the elements in another shape: repeated, or cut off, where that has another number of elements."""
     a = ravel(a)
     size, extent = int(numpy.prod(new_shape)), extent_of(a, 0)
     if any(each < 0 for each in numpy.atleast_1d(new_shape)):
@@ -115,7 +115,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> LazyArr
 
 
 def diag(v: Any, k: int = 0) -> LazyArray:
-    """The diagonal of a matrix, or a matrix with a vector as its diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with a vector as its diagonal."""
     v = asarray(v)
     if v.ndim == 2:
         return diagonal(v, k)
@@ -127,13 +127,13 @@ def diag(v: Any, k: int = 0) -> LazyArray:
 
 
 def diagflat(v: Any, k: int = 0) -> LazyArray:
-    """A matrix with the elements of an array as its diagonal."""
+    """Returns a matrix with the elements of an array as its diagonal."""
     return diag(ravel(v), k)
 
 
 @with_out
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> LazyArray:
-    """The sum of a diagonal."""
+    """Returns the sum of a diagonal."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
@@ -175,7 +175,7 @@ def broadcast_arrays(*args: Any) -> list[LazyArray]:
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[LazyArray]:
-    """The coordinates of the points of a grid, an array for each vector. `copy` changes nothing."""
+    """Returns the coordinates of the points of a grid, an array for each vector. `copy` changes nothing."""
     if indexing not in ("xy", "ij"):
         raise ValueError("indexing is 'xy' or 'ij'")
     count = len(xi)
@@ -238,7 +238,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[LazyArray]:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
-    """An axis moved before another one."""
+    """Returns an axis moved before another one."""
     a = asarray(a)
     axis = axis_of(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
@@ -250,7 +250,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> LazyArray:
-    """The choice of the first condition that holds, by elements."""
+    """Returns the choice of the first condition that holds, by elements."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"{len(condlist)} conditions for {len(choicelist)} choices")
     conditions = [asarray(each) for each in condlist]

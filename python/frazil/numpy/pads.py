@@ -27,7 +27,7 @@ STATISTICS: dict[str, Callable[..., LazyArray]] = {"maximum": max, "minimum": mi
 
 
 def _pairs(value: Any, count: int) -> list[list[Any]]:
-    """A number, a pair, or a pair for each axis as a pair for each axis."""
+    """Returns a number, a pair, or a pair for each axis as a pair for each axis."""
     return numpy.broadcast_to(numpy.asarray(value), (count, 2)).tolist()
 
 
@@ -121,7 +121,7 @@ def _ramp(x: LazyArray, axis: int, width: int, end: Any, last: bool) -> LazyArra
 
 
 def _statistic(mode: str, x: LazyArray, axis: int, width: int, length: int | None, last: bool) -> LazyArray:
-    """A statistic of the elements next to an edge, of so many or all."""
+    """Returns a statistic of the elements next to an edge, of so many or all."""
     count = extent_of(x, axis)
     near = count if length is None else length
     if near < 1 and mode in ("maximum", "minimum"):

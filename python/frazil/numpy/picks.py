@@ -34,21 +34,21 @@ def _check_kth(kth: Any, extent: int) -> None:
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> LazyArray:
-    """The elements in an order in which those at the places kth are where sort() has them: all of them sorted."""
+    """Returns the elements in an order in which those at the places kth are where sort() has them: all of them sorted."""
     a = asarray(a)
     _check_kth(kth, a.size if axis is None else extent_of(a, axis_of(axis, a.ndim)))
     return sort(a, axis)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> LazyArray:
-    """The indices of partition()."""
+    """Returns the indices of partition()."""
     a = asarray(a)
     _check_kth(kth, a.size if axis is None else extent_of(a, axis_of(axis, a.ndim)))
     return argsort(a, axis)
 
 
 def msort(a: Any) -> LazyArray:
-    """The elements sorted along the first axis."""
+    """Returns the elements sorted along the first axis."""
     return sort(a, 0)
 
 
@@ -75,7 +75,7 @@ def concatenate_types(parts: Sequence[LazyArray]) -> list[LazyArray]:
 
 
 def block(arrays: Any) -> LazyArray:
-    """An array of nested lists of blocks: those of the innermost lists lie along the last axis."""
+    """Returns an array of nested lists of blocks: those of the innermost lists lie along the last axis."""
     depth = _depth(arrays)
     leaves: list[LazyArray] = []
     _leaves(arrays, leaves)
@@ -112,7 +112,7 @@ def _joined(value: Any, depth: int, rank: int) -> LazyArray:
 
 
 def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
-    """A vector without zeros at its front and back. It reads where they are."""
+    """Returns a vector without zeros at its front and back. It reads where they are."""
     row = asarray(filt)
     if not row.ndim:
         raise TypeError("trim_zeros() of an array without axes")
@@ -127,7 +127,8 @@ def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> LazyArray:
-    """The function, or number, of the last condition that holds, by elements; one more of them is that of no condition.
+    """Returns the function, or number, of the last condition that holds, by elements; one more of them is that of no
+    condition.
 
     Functions are called with all elements.
     """
@@ -161,7 +162,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> LazyArray:
-    """The array after func(a, axis) for each axis; an axis that func removes is kept with extent 1."""
+    """Returns the array after func(a, axis) for each axis; an axis that func removes is kept with extent 1."""
     made = asarray(a)
     rank = made.ndim
     for axis in axes_of(tuple(numpy.atleast_1d(axes).tolist()), rank):
@@ -181,7 +182,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> LazyArray
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> LazyArray:
-    """The array, which does not change; of another array a copy."""
+    """Returns the array, which does not change; of another array a copy."""
     return array(a)
 
 

@@ -21,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _product_types(a: Any, b: Any) -> list[Any]:
-    """The type of a matrix product of complex numbers."""
+    """Returns the type of a matrix product of complex numbers."""
     rows = () if len(a.shape) == 1 else (a.shape[-2],)
     columns = () if len(b.shape) == 1 else (b.shape[-1],)
     shape = (*broadcast_extents(a.shape[:-2], b.shape[:-2]), *rows, *columns)
@@ -33,7 +33,7 @@ known("matmul", numpy.matmul, _product_types)
 
 @with_out
 def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
-    """The matrix product, over the axes before the last two broadcast; NumPy computes that of complex numbers."""
+    """Returns the matrix product, over the axes before the last two broadcast; NumPy computes that of complex numbers."""
     if dtype is not None:
         x1, x2 = astype(x1, dtype), astype(x2, dtype)
     if is_complex(x1) or is_complex(x2):
@@ -47,7 +47,7 @@ def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
 
 
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
-    """The inner products of vectors along an axis; the conjugate of the first is taken."""
+    """Returns the inner products of vectors along an axis; the conjugate of the first is taken."""
     x1, x2 = common(x1, x2)
     if not x1.ndim or not x2.ndim:
         raise ValueError("vecdot() of an array without axes")
@@ -60,12 +60,12 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
 
 
 def matvec(x1: Any, x2: Any) -> LazyArray:
-    """The products of matrices and vectors, over the other axes broadcast."""
+    """Returns the products of matrices and vectors, over the other axes broadcast."""
     return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
 
 
 def vecmat(x1: Any, x2: Any) -> LazyArray:
-    """The products of vectors, of which the conjugate is taken, and matrices, over the other axes broadcast."""
+    """Returns the products of vectors, of which the conjugate is taken, and matrices, over the other axes broadcast."""
     return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
 
 
@@ -109,7 +109,7 @@ def outer(a: Any, b: Any) -> LazyArray:
 
 
 def vdot(a: Any, b: Any) -> LazyArray:
-    """The inner product of the flattened arrays."""
+    """Returns the inner product of the flattened arrays."""
     a, b = common(a, b)
     row = a.reshape(-1)
     return matmul(conjugate(row) if is_complex(row) else row, b.reshape(-1))
@@ -148,7 +148,7 @@ def kron(a: Any, b: Any) -> LazyArray:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> LazyArray:
-    """The vector products along axes of two or three elements; a third element that is not there is 0.
+    """Returns the vector products along axes of two or three elements; a third element that is not there is 0.
 
     Two vectors of two elements have the third element of the product as their result.
     """
@@ -175,7 +175,7 @@ def _of_three(x: LazyArray) -> LazyArray:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
-    """The powers of each element, in a row of N."""
+    """Returns the powers of each element, in a row of N."""
     x = asarray(x)
     if x.ndim != 1:
         raise ValueError("the powers of a vector are taken")

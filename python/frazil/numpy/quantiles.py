@@ -33,7 +33,9 @@ LAZY = types.SimpleNamespace(floor=ufuncs.floor, ceil=ufuncs.ceil, rint=ufuncs.r
 
 
 def _place(xp: Any, count: Any, q: float, method: str) -> Any:
-    """The place, perhaps between two elements, of a share q in a sorted row of `count` numbers, which is a real."""
+    """Returns the place, perhaps between two elements, of a share q in a sorted row of `count` numbers, which is a
+    real.
+    """
     last = count - 1
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
@@ -60,7 +62,7 @@ def _lerp(first: LazyArray, second: LazyArray, part: float) -> LazyArray:
 
 
 def _between(row: LazyArray, at: float, method: str) -> LazyArray:
-    """The quantile of sorted rows, from both of its neighbours."""
+    """Returns the quantile of sorted rows, from both of its neighbours."""
     last = extent_of(row, -1) - 1
     place = float(_place(numpy, numpy.float64(last + 1), at, method))
     low = int(math.floor(place))
@@ -84,7 +86,7 @@ def _check_method(method: str) -> None:
 def _in_a_row(
     a: Any, axis: Axis, keepdims: bool, whole: bool = False
 ) -> tuple[LazyArray, tuple[int, ...] | None]:
-    """The elements of some axes along a last one, sorted, and the shape of the result with these axes.
+    """Returns the elements of some axes along a last one, sorted, and the shape of the result with these axes.
 
     They are real numbers, unless they are to be kept as a `whole`.
     """
@@ -99,7 +101,7 @@ def _in_a_row(
 
 
 def _quantile(a: Any, shares: numpy.ndarray, axis: Axis, method: str, keepdims: bool, numbers: bool) -> LazyArray:
-    """The quantiles of all elements, or of `numbers`, without NaN."""
+    """Returns the quantiles of all elements, or of `numbers`, without NaN."""
     _check_method(method)
     a = asarray(a)
     if a.dtype == bool and method not in WHOLE:
@@ -122,7 +124,7 @@ def _quantile(a: Any, shares: numpy.ndarray, axis: Axis, method: str, keepdims: 
 
 
 def _found(row: LazyArray, share: float, method: str, given: LazyArray | None) -> LazyArray:
-    """A quantile of sorted rows, in which NaN is last; `given` is how many numbers each has, None: NaN counts."""
+    """Returns a quantile of sorted rows, in which NaN is last; `given` is how many numbers each has, None: NaN counts."""
     if given is not None:
         return _among(row, given, share, method)
     found = _between(row, share, method)
@@ -134,7 +136,7 @@ def _given(row: LazyArray) -> LazyArray:
 
 
 def _among(row: LazyArray, given: LazyArray, share: float, method: str) -> LazyArray:
-    """A quantile of the first `given` elements of sorted rows."""
+    """Returns a quantile of the first `given` elements of sorted rows."""
     place = _place(LAZY, maximum(astype(given, "float64"), 1), share, method)
     low = LAZY.floor(place)
     near = [astype(minimum(each, subtract(given, 1)), "int64") for each in (low, add(low, 1))]
@@ -160,7 +162,7 @@ def percentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", kee
 
 @with_out
 def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> LazyArray:
-    """The quantile of what is a number; NaN where there is none."""
+    """Returns the quantile of what is a number; NaN where there is none."""
     return _quantile(a, _shares(q, 1), axis, method, keepdims, True)
 
 
@@ -172,7 +174,7 @@ def nanpercentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", 
 
 @with_out
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The element in the middle, or the mean of the two."""
+    """Returns the element in the middle, or the mean of the two."""
     row, kept = _in_a_row(a, axis, keepdims)
     count = extent_of(row, -1)
     if not count:
@@ -185,7 +187,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
 
 @with_out
 def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The median of what is a number."""
+    """Returns the median of what is a number."""
     row, kept = _in_a_row(a, axis, keepdims)
     if not extent_of(row, -1):
         return median(a, axis, keepdims=keepdims)

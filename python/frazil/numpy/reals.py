@@ -47,7 +47,7 @@ REAL_OF_BYTES = {1: "float16", 2: "float32"}  # what NumPy makes of integers of 
 
 
 def real(x: Any) -> LazyArray:
-    """The elements as they are if they are real numbers, else as those that functions of reals take."""
+    """Returns the elements as they are if they are real numbers, else as those that functions of reals take."""
     x = asarray(x)
     if x.dtype.kind == "c":
         raise TypeError("a function of real numbers, not of complex ones")
@@ -62,7 +62,7 @@ def reals_of(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def _widely(function: Callable[..., LazyArray], *args: Any) -> LazyArray:
-    """The function of reals; of 16 bits each it is computed in 32."""
+    """Returns the function of reals; of 16 bits each it is computed in 32."""
     arrays = list(reals_of(*args)) if len(args) == 2 else [real(args[0])]
     kind = arrays[0].dtype
     if kind.itemsize > 2:
@@ -101,7 +101,7 @@ def exp2(x: Any) -> LazyArray:
 
 
 def cbrt(x: Any) -> LazyArray:
-    """The real cube root."""
+    """Returns the real cube root."""
 
     def made(x: LazyArray) -> LazyArray:
         root = power(absolute(x), 1 / 3)
@@ -112,7 +112,7 @@ def cbrt(x: Any) -> LazyArray:
 
 
 def fabs(x: Any) -> LazyArray:
-    """The absolute value, as a real number."""
+    """Returns the absolute value, as a real number."""
     return absolute(real(x))
 
 
@@ -124,7 +124,7 @@ def float_power(x1: Any, x2: Any) -> LazyArray:
 
 
 def signbit(x: Any) -> LazyArray:
-    """Whether it is negative, or -0."""
+    """Returns whether it is negative, or -0."""
     x = asarray(x)
     if not is_inexact(x):
         return less(x, 0) if x.dtype.kind == "i" else astype(full_like(x, 0), bool)
@@ -157,7 +157,7 @@ def fix(x: Any) -> LazyArray:
 
 
 def arctan2(x1: Any, x2: Any) -> LazyArray:
-    """The angle of the point (x2, x1), from -pi to pi."""
+    """Returns the angle of the point (x2, x1), from -pi to pi."""
 
     def made(y: LazyArray, x: LazyArray) -> LazyArray:
         far = logical_and(isinf(y), isinf(x))
@@ -237,14 +237,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 
 @with_out
 def isposinf(x: Any) -> LazyArray:
-    """Whether it is infinite and positive."""
+    """Returns whether it is infinite and positive."""
     real(x)
     return logical_and(isinf(x), greater(x, 0))
 
 
 @with_out
 def isneginf(x: Any) -> LazyArray:
-    """Whether it is infinite and negative."""
+    """Returns whether it is infinite and negative."""
     real(x)
     return logical_and(isinf(x), less(x, 0))
 
@@ -256,12 +256,12 @@ def _passing_nan(extreme: Callable[[Any, Any], LazyArray], x1: Any, x2: Any) -> 
 
 
 def fmax(x1: Any, x2: Any) -> LazyArray:
-    """The larger one; NaN only where both are."""
+    """Returns the larger one; NaN only where both are."""
     return _passing_nan(maximum, x1, x2)
 
 
 def fmin(x1: Any, x2: Any) -> LazyArray:
-    """The smaller one; NaN only where both are."""
+    """Returns the smaller one; NaN only where both are."""
     return _passing_nan(minimum, x1, x2)
 
 

@@ -22,7 +22,7 @@ Axis = Union[int, Sequence[int], None]
 
 
 def axes_to_reduce(x: LazyArray, axis: Axis) -> tuple[int, ...]:
-    """The axes to reduce, counted from the front. An array without axes may be reduced along 0, or -1."""
+    """Returns the axes to reduce, counted from the front. An array without axes may be reduced along 0, or -1."""
     if axis is None or (not x.ndim and axis in (0, -1)):
         return tuple(range(x.ndim))
     return axes_of(axis, x.ndim)
@@ -55,7 +55,7 @@ def widened(x: LazyArray) -> LazyArray:
 
 
 def _of_complex(name: str, a: LazyArray, axis: Axis, keepdims: bool, **keywords: Any) -> LazyArray:
-    """A sum or the like of complex numbers, which NumPy computes."""
+    """Returns a sum or the like of complex numbers, which NumPy computes."""
     axes = list(axes_to_reduce(a, axis))
     return call(f"reduce.{name}", [a], axes=axes, keepdims=keepdims, **keywords)  # type: ignore[no-any-return]
 
@@ -114,12 +114,12 @@ def _not_empty(x: LazyArray, axis: Axis, name: str) -> LazyArray:
 
 
 def any_empty(extents: Sequence[int | None]) -> bool:
-    """Whether an extent is known to be 0."""
+    """Returns whether an extent is known to be 0."""
     return 0 in extents
 
 
 def _chosen(a: LazyArray, where: Any, neutral: Any) -> LazyArray:
-    """The elements for which `where` holds, and one that changes nothing in place of the others. None: all."""
+    """Returns the elements for which `where` holds, and one that changes nothing in place of the others. None: all."""
     return a if where is None else where_holds(where, a, asarray(neutral, a.dtype))
 
 
@@ -139,7 +139,9 @@ def _total(
 def sum(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The sum, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    """Returns the sum, with `initial`, of the elements for which `where` holds; of bools and small integers as
+    (u)int64.
+    """
     return _total("ReduceSum", add, 0, a, axis, dtype, keepdims, initial, where)
 
 
@@ -147,13 +149,15 @@ def sum(
 def prod(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The product, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    """Returns the product, with `initial`, of the elements for which `where` holds; of bools and small integers as
+    (u)int64.
+    """
     return _total("ReduceProd", multiply, 1, a, axis, dtype, keepdims, initial, where)
 
 
 @with_out
 def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """The mean of the elements for which `where` holds; of integers as float64."""
+    """Returns the mean of the elements for which `where` holds; of integers as float64."""
     a = asarray(a)
     _check_axes(a, axis)
     if dtype is None:
@@ -169,13 +173,13 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
 
 @with_out
 def max(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The largest element, or `initial`, of those for which `where` holds."""
+    """Returns the largest element, or `initial`, of those for which `where` holds."""
     return _extreme("ReduceMax", "max", maximum, asarray(a), axis, keepdims, initial, where)
 
 
 @with_out
 def min(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The smallest element, or `initial`, of those for which `where` holds."""
+    """Returns the smallest element, or `initial`, of those for which `where` holds."""
     return _extreme("ReduceMin", "min", minimum, asarray(a), axis, keepdims, initial, where)
 
 
@@ -199,13 +203,13 @@ def _extreme(
 
 @with_out
 def any(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """Whether an element, of those for which `where` holds, is not 0."""
+    """Returns whether an element, of those for which `where` holds, is not 0."""
     return not_equal(sum(astype(a, bool), axis, keepdims=keepdims, where=where), 0)
 
 
 @with_out
 def all(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """Whether no element, of those for which `where` holds, is 0."""
+    """Returns whether no element, of those for which `where` holds, is 0."""
     return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims, where=where), 0)
 
 
@@ -215,7 +219,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyA
 
 
 def squares(x: LazyArray) -> LazyArray:
-    """The squares of absolute values, as reals."""
+    """Returns the squares of absolute values, as reals."""
     if x.dtype.kind != "c":
         return multiply(x, x)
     size = on_host("absolute", x)
@@ -233,7 +237,7 @@ def var(
     where: Any = None,
     correction: float | None = None,
 ) -> LazyArray:
-    """The variance of the elements for which `where` holds: squares are divided by their number less `ddof`.
+    """Returns the variance of the elements for which `where` holds: squares are divided by their number less `ddof`.
 
     `correction` is another name of `ddof`.
     """
@@ -267,12 +271,12 @@ def std(
     where: Any = None,
     correction: float | None = None,
 ) -> LazyArray:
-    """The square root of var()."""
+    """Returns the square root of var()."""
     return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction))
 
 
 def _kept(a: LazyArray, axis: Axis) -> tuple[Any, ...]:
-    """The shape of an array after a reduction that keeps its axes."""
+    """Returns the shape of an array after a reduction that keeps its axes."""
     axes = axes_to_reduce(a, axis)
     return tuple(1 if i in axes else extent for i, extent in enumerate(a.shape))
 
@@ -295,13 +299,13 @@ def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
 
 @with_out
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the largest element, the first one of several; of all elements without an axis."""
+    """Returns the index of the largest element, the first one of several; of all elements without an axis."""
     return _arg("ArgMax", a, axis, keepdims)
 
 
 @with_out
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the smallest element, the first one of several; of all elements without an axis."""
+    """Returns the index of the smallest element, the first one of several; of all elements without an axis."""
     return _arg("ArgMin", a, axis, keepdims)
 
 

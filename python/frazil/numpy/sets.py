@@ -29,12 +29,12 @@ from .ufuncs import common, equal, isnan, logical_and, logical_not, logical_or, 
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, see isclose(). It reads the result."""
+    """Returns whether all elements are close, see isclose(). It reads the result."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and equal elements. It reads the result."""
+    """Returns whether two arrays have one shape and equal elements. It reads the result."""
     a1, a2 = asarray(a1), asarray(a2)
     if a1._extents != a2._extents:
         return False
@@ -45,7 +45,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays have equal elements once they are broadcast. It reads the result."""
+    """Returns whether two arrays have equal elements once they are broadcast. It reads the result."""
     try:
         a1, a2 = broadcast_arrays(a1, a2)
     except ValueError:
@@ -56,7 +56,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> LazyArray:
-    """Whether each element is one of some values."""
+    """Returns whether each element is one of some values."""
     element, values = common(element, ravel(test_elements))
     if not extent_of(values, 0):
         made = broadcast_to(asarray(False), element.shape)
@@ -73,7 +73,7 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, 
 
 
 def argwhere(a: Any) -> LazyArray:
-    """The indices of elements that are not 0, a row for each."""
+    """Returns the indices of elements that are not 0, a row for each."""
     a = asarray(a)
     if not a.ndim:
         return argwhere(reshape(a, 1))[:, :0]
@@ -81,18 +81,18 @@ def argwhere(a: Any) -> LazyArray:
 
 
 def flatnonzero(a: Any) -> LazyArray:
-    """The indices of elements of the flattened array that are not 0."""
+    """Returns the indices of elements of the flattened array that are not 0."""
     return nonzero(ravel(a))[0]
 
 
 def extract(condition: Any, arr: Any) -> LazyArray:
-    """The elements where the condition holds, in a row."""
+    """Returns the elements where the condition holds, in a row."""
     return take(ravel(arr), flatnonzero(condition))
 
 
 @with_out
 def compress(condition: Any, a: Any, axis: int | None = None) -> LazyArray:
-    """The parts along an axis for which the condition holds; of the flattened array without one."""
+    """Returns the parts along an axis for which the condition holds; of the flattened array without one."""
     a = asarray(a)
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
     chosen = asarray(condition)
@@ -110,7 +110,8 @@ def unique(
     *,
     equal_nan: bool = True,
 ) -> Any:
-    """The values of the flattened array, sorted, each once; with first indices, the place of each element, counts.
+    """Returns the values of the flattened array, sorted, each once; with first indices, the place of each element,
+    counts.
 
     Along an axis the parts that differ, sorted by their elements in order. NaN is one value, or with equal_nan=False
     as many as there are.
@@ -167,36 +168,36 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: Any) -> UniqueAllResult:
-    """The values, each once, their first indices, the place of each element and counts; each NaN is a value."""
+    """Returns the values, each once, their first indices, the place of each element and counts; each NaN is a value."""
     x = asarray(x)
     values, first, place, counts = unique(x, True, True, True, equal_nan=False)
     return UniqueAllResult(values, first, reshape(place, x.shape), counts)
 
 
 def unique_counts(x: Any) -> UniqueCountsResult:
-    """The values, each once, and counts; each NaN is a value."""
+    """Returns the values, each once, and counts; each NaN is a value."""
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> UniqueInverseResult:
-    """The values, each once, and the place of each element; each NaN is a value."""
+    """Returns the values, each once, and the place of each element; each NaN is a value."""
     x = asarray(x)
     values, place = unique(x, return_inverse=True, equal_nan=False)
     return UniqueInverseResult(values, reshape(place, x.shape))
 
 
 def unique_values(x: Any) -> LazyArray:
-    """The values, each once; each NaN is a value."""
+    """Returns the values, each once; each NaN is a value."""
     return unique(x, equal_nan=False)  # type: ignore[no-any-return]
 
 
 def union1d(ar1: Any, ar2: Any) -> LazyArray:
-    """The values of either array, sorted, each once."""
+    """Returns the values of either array, sorted, each once."""
     return unique(concatenate([ar1, ar2], None))  # type: ignore[no-any-return]
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The values that both arrays have, sorted, each once; with their first indices in both if it is asked for."""
+    """Returns the values that both arrays have, sorted, each once; with their first indices in both if it is asked for."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
     values, first = unique(ar1, return_index=True)
     both = isin(values, ar2)
@@ -207,19 +208,19 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
-    """The values of the first array that the second does not have, sorted, each once."""
+    """Returns the values of the first array that the second does not have, sorted, each once."""
     values = ravel(ar1) if assume_unique else unique(ar1)
     return values[isin(values, ar2, invert=True)]  # type: ignore[no-any-return]
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
-    """The values that one of two arrays has, sorted, each once."""
+    """Returns the values that one of two arrays has, sorted, each once."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
     return sort(concatenate([setdiff1d(ar1, ar2), setdiff1d(ar2, ar1)]))
 
 
 def lexsort(keys: Sequence[Any], axis: int = -1) -> LazyArray:
-    """The indices that sort by several keys, of which the last one counts most."""
+    """Returns the indices that sort by several keys, of which the last one counts most."""
     made = [asarray(each) for each in keys]
     if not made:
         raise TypeError("there is no key")

@@ -16,7 +16,7 @@ from .ufuncs import in_common, maximum, minimum, subtract
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> LazyArray:
-    """The elements in another shape, of which one extent may be -1; extents may be arrays without axes.
+    """Returns the elements in another shape, of which one extent may be -1; extents may be arrays without axes.
 
     With order="F" the first axis varies fastest, in the array and in the result. `copy` changes nothing.
     """
@@ -27,19 +27,21 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def _columns_first(order: str) -> bool:
-    """Whether an order is that of Fortran; arrays have no order of their own. Raises ValueError for other texts."""
+    """Returns whether an order is that of Fortran; arrays have no order of their own. Raises ValueError for other
+    texts.
+    """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"an order is one of 'C', 'F', 'A', 'K', not {order!r}")
     return order == "F"
 
 
 def ravel(a: Any, order: str = "C") -> LazyArray:
-    """The elements along one axis, in the order of reshape()."""
+    """Returns the elements along one axis, in the order of reshape()."""
     return reshape(a, -1, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
-    """The axes in another order; reversed without `axes`."""
+    """Returns the axes in another order; reversed without `axes`."""
     a = asarray(a)
     rank = a.ndim
     order = tuple(range(rank))[::-1] if axes is None else axes_of(tuple(axes), rank)
@@ -58,7 +60,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
 
 
 def matrix_transpose(x: Any) -> LazyArray:
-    """The last two axes exchanged."""
+    """Returns the last two axes exchanged."""
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"an array with {x.ndim} axes is no matrix")
@@ -98,7 +100,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
 
 
 def broadcast_to(array: Any, shape: Any) -> LazyArray:
-    """The elements repeated along axes of extent 1 and new ones."""
+    """Returns the elements repeated along axes of extent 1 and new ones."""
     array = asarray(array)
     wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     extents = array._extents
@@ -153,14 +155,14 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
-    """The parts along an axis, without that axis."""
+    """Returns the parts along an axis, without that axis."""
     x = asarray(x)
     axis = axis_of(axis, x.ndim)
     return tuple(take(x, i, axis) for i in range(extent_of(x, axis)))
 
 
 def extent_of(x: LazyArray, axis: int) -> int:
-    """An extent that is known. Raises ValueError where a traced function has an array of any extent."""
+    """Returns an extent that is known. Raises ValueError where a traced function has an array of any extent."""
     extent = x._extents[axis]
     if extent is None:
         raise ValueError("the extent of an array of a traced function is not known")
@@ -268,7 +270,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
 
 
 def nonzero(a: Any) -> tuple[LazyArray, ...]:
-    """The indices of elements that are not 0, an array for each axis."""
+    """Returns the indices of elements that are not 0, an array for each axis."""
     a = asarray(a)
     if not a.ndim:
         raise ValueError("nonzero() of an array without axes")
@@ -277,7 +279,7 @@ def nonzero(a: Any) -> tuple[LazyArray, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:
-    """The array repeated so often along each axis."""
+    """Returns the array repeated so often along each axis."""
     A, counts = asarray(A), list(reps) if isinstance(reps, (tuple, list)) else [reps]
     counts = [1] * (A.ndim - len(counts)) + counts
     if len(counts) > A.ndim:
@@ -286,7 +288,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
-    """The elements in reversed order along axes; along all without one."""
+    """Returns the elements in reversed order along axes; along all without one."""
     m = asarray(m)
     axes = range(m.ndim) if axis is None else axes_of(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
@@ -340,7 +342,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> LazyArray:
-    """The elements in ascending order along an axis; flattened without one. All kinds are stable."""
+    """Returns the elements in ascending order along an axis; flattened without one. All kinds are stable."""
     _check_kind(kind, order)
     a = asarray(a)
     if descending:
@@ -361,7 +363,7 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
 ) -> LazyArray:
-    """The indices that sort; equal elements keep their order, with all kinds."""
+    """Returns the indices that sort; equal elements keep their order, with all kinds."""
     _check_kind(kind, order)
     a = asarray(a)
     a = a if a.ndim or axis not in (0, -1) else reshape(a, 1)

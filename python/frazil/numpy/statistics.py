@@ -115,14 +115,14 @@ def _castable(given: Any, row: LazyArray) -> LazyArray:
 
 @with_out
 def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The largest element less the smallest."""
+    """Returns the largest element less the smallest."""
     return subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
 def average(
     a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """The mean, or the weighted mean; with the sum of weights if it is asked for."""
+    """Returns the mean, or the weighted mean; with the sum of weights if it is asked for."""
     a = asarray(a)
     if weights is None:
         made = mean(a, axis, keepdims=keepdims)
@@ -145,7 +145,7 @@ def average(
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
-    """The discrete convolution of two vectors."""
+    """Returns the discrete convolution of two vectors."""
     a, v = common(_vector(a), _vector(v))
     if not extent_of(a, 0) or not extent_of(v, 0):
         raise ValueError("a vector has no elements")
@@ -164,7 +164,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
-    """The correlation of two vectors."""
+    """Returns the correlation of two vectors."""
     if not asarray(a).ndim or not asarray(v).ndim:
         raise ValueError("correlate() of an array without axes")
     a, v = _vector(a), _vector(v)
@@ -184,7 +184,7 @@ def _vector(x: Any) -> LazyArray:
 
 
 def _variables(m: Any, y: Any, rowvar: bool) -> LazyArray:
-    """The rows of one or two arrays, each of which is a variable."""
+    """Returns the rows of one or two arrays, each of which is a variable."""
     rows: list[LazyArray] = []
     for each in (m, y):
         each = None if each is None else asarray(each)
@@ -226,7 +226,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> LazyArray:
-    """The covariances of variables, each of which is a row of m or y.
+    """Returns the covariances of variables, each of which is a row of m or y.
 
     `fweights` are how often each observation is counted, `aweights` are its importance.
     """
@@ -251,7 +251,7 @@ def cov(
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:
-    """The correlation coefficients of variables, each of which is a row of x or y."""
+    """Returns the correlation coefficients of variables, each of which is a row of x or y."""
     made = cov(x, y, rowvar, dtype=dtype)
     if not made.ndim:
         return divide(made, made)

@@ -76,7 +76,7 @@ class ufunc:
         raise error
 
     def _with(self, *args: Any, **kwargs: Any) -> Any:
-        """The call with parameters."""
+        """Returns the call with parameters."""
         for name in PLAIN_LOOPS:
             kwargs.pop(name, None)
         out, where, dtype = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("dtype", None)
@@ -100,7 +100,7 @@ class ufunc:
         return where_holds(holds, made, zeros_like(made))
 
     def _cast(self, args: Any, dtype: Any, casting: Any) -> list[Any]:
-        """The operands in the element type that NumPy's loop for this result has. Raises NumPy's errors."""
+        """Returns the operands in the element type that NumPy's loop for this result has. Raises NumPy's errors."""
         wanted = numpy.dtype(_frazil.dtype(dtype).numpy)
         empty = [numpy.empty(0, each.dtype) if hasattr(each, "dtype") else each for each in args]
         self._numpy(*empty, dtype=wanted, casting=casting)
@@ -113,7 +113,7 @@ class ufunc:
             raise ValueError(f"{self.__name__}.{method}(): only functions of two arrays have it")
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
-        """The function of all pairs of elements."""
+        """Returns the function of all pairs of elements."""
         self._of_two("outer")
         A, B = asarray(A), asarray(B)
         return self(reshape(A, (*A.shape, *[1] * B.ndim)) if B.ndim else A, B, **kwargs)

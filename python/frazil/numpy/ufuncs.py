@@ -16,7 +16,7 @@ Binary = Callable[[Any, Any], LazyArray]
 
 
 def _of_one(name: str) -> Unary:
-    """The operator's function, or NumPy's for complex numbers."""
+    """Returns the operator's function, or NumPy's for complex numbers."""
     own: Unary = _frazil.elementwise[name]
 
     def call(x: Any, /) -> LazyArray:
@@ -30,7 +30,7 @@ def _of_one(name: str) -> Unary:
 
 
 def _of_two(name: str) -> Binary:
-    """The operator's function, or NumPy's for complex numbers."""
+    """Returns the operator's function, or NumPy's for complex numbers."""
     own: Binary = _frazil.elementwise[name]
 
     def call(x1: Any, x2: Any, /) -> LazyArray:

@@ -28,7 +28,7 @@ def _element(name: str, given: Any) -> numpy.dtype[Any]:
 
 
 def _of_axis(name: str, extent: Any) -> Any:
-    """The extent of the last transformed axis for one of the array."""
+    """Returns the extent of the last transformed axis for one of the array."""
     way = HALVES.get(name, 0)
     if not way:
         return extent

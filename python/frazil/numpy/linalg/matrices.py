@@ -44,7 +44,7 @@ def together(a: LazyArray, b: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def adjoint(a: LazyArray) -> LazyArray:
-    """The conjugate of the transposed matrix."""
+    """Returns the conjugate of the transposed matrix."""
     return conjugate(swapaxes(a, -1, -2))
 
 
@@ -52,17 +52,17 @@ def adjoint(a: LazyArray) -> LazyArray:
 
 
 def real_part(dtype: Any) -> Any:
-    """The element type of absolute values."""
+    """Returns the element type of absolute values."""
     return numpy.zeros(0, like(dtype)).real.dtype
 
 
 def wide(dtype: Any) -> Any:
-    """The complex element type of this precision."""
+    """Returns the complex element type of this precision."""
     return numpy.result_type(like(dtype), numpy.complex64)
 
 
 def least(m: Any, n: Any) -> Any:
-    """The lesser of two extents, which may be names."""
+    """Returns the lesser of two extents, which may be names."""
     return min(m, n) if isinstance(m, int) and isinstance(n, int) else m if m == n else f"min(({m}),({n}))"
 
 
@@ -72,10 +72,10 @@ def host_function(name: str, function: Callable[..., Any], types: Callable[..., 
 
 
 def of_first(a: Any, *shape: Any) -> Any:
-    """A result of the first operand's element type, with its axes before the last two."""
+    """Returns a result of the first operand's element type, with its axes before the last two."""
     return tensor(like(a.dtype), (*a.shape[:-2], *shape))
 
 
 def batch(a: Any, b: Any) -> tuple[Any, ...]:
-    """The axes before the last two that two operands have together."""
+    """Returns the axes before the last two that two operands have together."""
     return tuple(broadcast_extents(a.shape[:-2], b.shape[:-2]))

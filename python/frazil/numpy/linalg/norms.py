@@ -107,7 +107,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 def _column(given: Any, values: LazyArray) -> LazyArray:
-    """A limit for each matrix as one for its singular values."""
+    """Returns a limit for each matrix as one for its singular values."""
     given = astype(given, values.dtype)
     return expand_dims(given, -1) if given.ndim else given
 

@@ -20,7 +20,7 @@ from .keys import checked, extents, random_bits, real_numbers, split
 
 
 def _element(dtype: Any) -> Any:
-    """A real element type. Raises TypeError for another one."""
+    """Returns a real element type. Raises TypeError for another one."""
     element = numpy_dtype(dtype)
     if element.kind != "f":
         raise TypeError(f"random real numbers are of real types, not {element}")
@@ -37,7 +37,7 @@ def _from_0(key: Any, name: str, shape: Any, dtype: Any) -> LazyArray:
 
 
 def shape_of(shape: Any, *parameters: Any) -> tuple[Any, ...]:
-    """The shape that is given, or the one that parameters have in common."""
+    """Returns the shape that is given, or the one that parameters have in common."""
     if shape is not None:
         return extents(shape)
     return numpy.broadcast_shapes(*(asarray(each).shape for each in parameters))
@@ -79,7 +79,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = numpy.i
 
 
 def _order(key: LazyArray, count: Any) -> LazyArray:
-    """The numbers below a count in random order."""
+    """Returns the numbers below a count in random order."""
     return argsort(real_numbers(key, (count,), numpy.float64), 0)
 
 

@@ -34,7 +34,7 @@ MOST_TRIES = 64  # fewer than one in 10**80 numbers needs more
 
 @function
 def _gamma(key: LazyArray, a: LazyArray) -> LazyArray:
-    """A number for each shape parameter, which is at least 1, by rejection.
+    """Returns a number for each shape parameter, which is at least 1, by rejection.
 
     Marsaglia, Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26 (3), 2000.
     """

@@ -40,7 +40,7 @@ def _high(x: LazyArray) -> LazyArray:
 
 @function
 def philox(key: LazyArray, counters: LazyArray, purpose: int) -> LazyArray:
-    """The four words of each of some counters, as uint32[n, 4]."""
+    """Returns the four words of each of some counters, as uint32[n, 4]."""
     wide = astype(key, "uint64")
     keys = [wide[0], wide[1]]
     first = astype(counters, "uint64")
@@ -56,7 +56,7 @@ def philox(key: LazyArray, counters: LazyArray, purpose: int) -> LazyArray:
 
 
 def checked(key: Any, name: str) -> LazyArray:
-    """The key of a draw. Raises TypeError for anything else."""
+    """Returns the key of a draw. Raises TypeError for anything else."""
     if isinstance(key, LazyArray) and key.dtype == numpy.uint32 and key._extents in ((2,), (None,)):
         return key
     raise TypeError(f"random.{name}() draws by a key: {name}(random.key(seed), ...), or default_rng(seed).{name}(...)")
@@ -89,7 +89,7 @@ def fold_in(key: Any, data: Any) -> LazyArray:
 
 
 def extents(shape: Any) -> tuple[Any, ...]:
-    """A shape as a tuple."""
+    """Returns a shape as a tuple."""
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
