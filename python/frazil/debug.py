@@ -22,7 +22,7 @@ class Stop(NamedTuple):
     breakpoint: int  #: its number; 0: none
 
     def __bool__(self) -> bool:
-        """False once the run has ended: `while stop := debugger.next(): ...`."""
+        """Returns False after the end of the run: `while stop := debugger.next(): ...`."""
         return self.why != "ended"
 
 

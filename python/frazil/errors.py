@@ -23,7 +23,7 @@ class BadInput(Error, ValueError):
 
 
 class Unsupported(Error):
-    """Valid, but not supported by this build; the message says what to do."""
+    """The operation is valid, but this build does not support it. The message contains advice."""
 
 
 class LimitExceeded(Error):

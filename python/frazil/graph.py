@@ -361,7 +361,7 @@ class Builder(Operators):
         trips      largest number of iterations; None: no limit
         condition  whether the first iteration runs; None: True
         body       a function of the iteration's number, the condition and the carried values. It returns the condition,
-                   the carried values and `collected` values more; without the condition, this one stays as it is
+                   the carried values and `collected` further values. It may omit the condition to keep it
         """
         values = list(carried) if isinstance(carried, (tuple, list)) else [carried]
         wanted = len(values) + collected

@@ -154,9 +154,9 @@ def load(path: str | os.PathLike[str], **options: Any) -> Model:
     Options of runs are those of frazil.Options. They are the defaults of the model's calls and sessions. Options of
     loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes, max_elements
     (per tensor, of runs too), load_memory_limit, load_deadline_ms (of the load, and again of planning, when the model
-    is first run), policy (a frazil.Policy, None). Raises FileError, which is also what open() raises, for instance
-    FileNotFoundError, when the file cannot be read, BadModel when it is damaged or not valid, Unsupported,
-    LimitExceeded.
+    is first run), policy (a frazil.Policy, None). Raises BadModel for a damaged or invalid file, Unsupported or
+    LimitExceeded. Raises FileError for an unreadable file; it is also the exception of open(), for instance
+    FileNotFoundError.
     """
     with of_file(os.fspath(path)):
         return Model(_frazil.load(os.fspath(path), **options))

@@ -36,7 +36,7 @@ class ElementType(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The elements that tensors share."""
+    """The elements of a storage, which tensors may share."""
 
     key: str
     elements: numpy.ndarray

@@ -33,7 +33,7 @@ class BatchReport(NamedTuple):
 
 
 class BatchResults(list):
-    """A list of what the instances returned, with a `report`."""
+    """A list of the results of the instances, with a `report`."""
 
     report: BatchReport
 

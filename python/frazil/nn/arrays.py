@@ -21,7 +21,7 @@ class Size(tuple[Any, ...]):
 
 
 def to_array(value: Any) -> numpy.ndarray:
-    """Returns an array, a Parameter, a tensor of PyTorch or numbers as an array, without a copy where that is possible."""
+    """Converts an array, a Parameter, a tensor of PyTorch or numbers to an array, without a copy if possible."""
     if isinstance(value, numpy.ndarray):
         return value
     if isinstance(value, Term) or hasattr(value, "tensor"):
@@ -35,14 +35,14 @@ def to_array(value: Any) -> numpy.ndarray:
 
 
 def read_only(array: numpy.ndarray) -> numpy.ndarray:
-    """Returns the same values in row-major order, not to be written."""
+    """Returns a read-only view of the values in row-major order."""
     view = numpy.asarray(array, order="C").view()
     view.flags.writeable = False
     return view
 
 
 def numpy_type(dtype: Any) -> numpy.dtype[Any]:
-    """Returns an element type as NumPy's; None is float32."""
+    """Returns NumPy's type for an element type; None means float32."""
     return dtype_of(dtype or "float32").numpy
 
 
@@ -52,7 +52,7 @@ def is_integer(array: numpy.ndarray) -> bool:
 
 
 def cast(array: numpy.ndarray, to: numpy.dtype[Any], what: str) -> numpy.ndarray:
-    """Returns the values in another element type. BadInput where there is no conversion."""
+    """Casts the values to another element type. Raises BadInput if there is no conversion."""
     if array.dtype == to:
         return array
     if array.dtype.names == ("bfloat16",):

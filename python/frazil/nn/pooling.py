@@ -45,7 +45,7 @@ def _max_pool(
 
 
 def _max_unpool(x: Term, indices: Term, count: int, kernel: Window, stride: Any, padding: Window, size: Any) -> Term:
-    """Zeros with elements at the indices that max_pool() found."""
+    """Returns zeros with elements at the indices that max_pool() found."""
     shape = list(ops.size(x))
     steps = _each(kernel if stride is None else stride, count)
     sides = zip(shape[2:], steps, _each(kernel, count), _each(padding, count))
@@ -131,14 +131,14 @@ def avg_pool3d(
 def lp_pool1d(
     input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
 ) -> Term:
-    """Sums of powers of windows, and their roots."""
+    """Returns sums of powers of windows, and their roots."""
     return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
     input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
 ) -> Term:
-    """Sums of powers of windows, and their roots."""
+    """Returns sums of powers of windows, and their roots."""
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -149,9 +149,9 @@ def _lp_pool(pool: Any, x: Term, norm: float, kernel: Window, stride: Window | N
 
 
 def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> Term:
-    """Extent 1 by a reduction; others need known extents.
+    """Pools to the output size. Extent 1 is a reduction; other extents require known input extents.
 
-    Those that they do not divide are pooled dimension by dimension.
+    Extents that do not divide the input's are pooled dimension by dimension.
     """
     wanted = _each(output_size, count)
     axes = [x.ndim - count + i for i in range(count)]
@@ -215,7 +215,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Term:
-    """Resized to `size`, or by `scale_factor`; mode is nearest, nearest-exact, linear, bilinear or bicubic."""
+    """Resizes to `size`, or by `scale_factor`. The mode is nearest, nearest-exact, linear, bilinear or bicubic."""
     if mode not in MODES:
         raise ops.unsupported(f"mode {mode!r} of interpolate()")
     if (size is None) == (scale_factor is None):

@@ -32,7 +32,7 @@ def polyval(p: Any, x: Any) -> LazyArray:
 
 
 def _long(p: Any, length: int) -> LazyArray:
-    """Returns a polynomial with zeros for higher powers."""
+    """Returns a polynomial with zeros added for higher powers."""
     p = atleast_1d(p)
     missing = length - extent_of(p, 0)
     return concatenate([zeros((missing,), p.dtype), p]) if missing else p
@@ -54,14 +54,12 @@ def polysub(a1: Any, a2: Any) -> LazyArray:
 
 
 def polymul(a1: Any, a2: Any) -> LazyArray:
-    """Returns the product of two polynomials, without their leading zeros, which are read; a recorded function keeps
-    them.
-    """
+    """Returns the product of two polynomials. Leading zeros are read and removed, except in a recorded function."""
     return convolve(*(each if _frazil.is_recording() else _trimmed(each) for each in (atleast_1d(a1), atleast_1d(a2))))
 
 
 def _trimmed(p: LazyArray) -> LazyArray:
-    """Without leading zeros, but for the last coefficient."""
+    """Removes leading zeros, but keeps the last coefficient."""
     if p.ndim > 1:
         raise ValueError("a polynomial is a vector")
     if not p.size:
@@ -71,7 +69,7 @@ def _trimmed(p: LazyArray) -> LazyArray:
 
 
 def polydiv(u: Any, v: Any) -> tuple[LazyArray, LazyArray]:
-    """Returns the quotient and the remainder of two polynomials. It reads where the remainder has leading zeros."""
+    """Returns the quotient and the remainder of two polynomials. Reads the leading zeros of the remainder."""
     u, v = (each if is_inexact(each) else astype(each, "float64") for each in (atleast_1d(u), atleast_1d(v)))
     count = extent_of(u, 0) - extent_of(v, 0) + 1
     if count < 1:
@@ -87,7 +85,7 @@ def polydiv(u: Any, v: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def _without_zeros(rest: LazyArray) -> LazyArray:
-    """Without leading coefficients that are nearly 0, but for the last."""
+    """Removes leading coefficients that are nearly 0, but keeps the last."""
     far = numpy.flatnonzero(~numpy.isclose(rest.numpy(), 0, rtol=1e-14))
     return rest[int(far[0]) if far.size else extent_of(rest, 0) - 1 :]
 
@@ -119,7 +117,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> LazyArray:
 
 
 def poly(seq_of_zeros: Any) -> LazyArray:
-    """Returns the polynomial with some roots, or the characteristic one of a matrix."""
+    """Returns the polynomial with the given roots, or the characteristic polynomial of a matrix."""
     zeros_of = atleast_1d(seq_of_zeros)
     if zeros_of.ndim == 2 and zeros_of._extents[0] == zeros_of._extents[1] and zeros_of.size:
         zeros_of = eigvals(zeros_of)
@@ -139,7 +137,7 @@ def _times(p: LazyArray, root: LazyArray) -> LazyArray:
 
 
 def roots(p: Any) -> LazyArray:
-    """Returns the roots of a polynomial: eigenvalues of its companion matrix. It reads the coefficients."""
+    """Returns the roots of a polynomial, as eigenvalues of its companion matrix. Reads the coefficients."""
     p = atleast_1d(p)
     if p.ndim != 1:
         raise ValueError("a polynomial is a vector")
@@ -147,7 +145,7 @@ def roots(p: Any) -> LazyArray:
 
 
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """Returns the polynomial of a degree nearest to points, by least squares: lstsq(), scaled."""
+    """Fits a polynomial to points by least squares, with scaled lstsq()."""
     x, y = astype(x, "float64"), astype(y, "float64")
     if deg < 0:
         raise ValueError("a degree is at least 0")
@@ -173,7 +171,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
 
 
 def _covariances(left: LazyArray, scale: LazyArray, residuals: LazyArray, y: LazyArray, deg: int, cov: Any) -> Any:
-    """Returns the covariances of the coefficients that polyfit() finds."""
+    """Returns the covariances of the coefficients of polyfit()."""
     base = divide(inv(matmul(left.T, left)), outer(scale, scale))
     if cov == "unscaled":
         return base if y.ndim == 1 else expand_dims(base, 2)
