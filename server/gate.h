@@ -33,7 +33,7 @@ enum class Browser : std::uint8_t {
   own_write,  ///< no content type that a foreign page can send without a preflight request
 };
 
-/// The conditions of a route. The default admits nobody.
+/// The conditions of a route. The default refuses all callers.
 struct Rule {
   Access access = Access::nobody;
   Feature feature = Feature::none;

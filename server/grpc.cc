@@ -140,7 +140,7 @@ void change(Service& service, const GrpcCall& call, const Done& done, void (Serv
 void load(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::load); }
 void unload(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::unload); }
 
-/// How a method writes responses.
+/// The functions by which a method writes responses.
 struct Form {
   std::string (*write)(const InferResponse& response);
   std::string (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is sent

@@ -90,7 +90,7 @@ struct DeclaredPort {
   bool operator==(const DeclaredPort&) const = default;
 };
 
-/// Whether requests may override the defaults of inputs.
+/// Selects the defaults of inputs that requests may override.
 enum class Defaults : std::uint8_t {
   usual,   ///< as `fixed` if inputs are declared; otherwise as `inputs`, with a warning for likely weights
   fixed,   ///< only for inputs that are declared or carry state

@@ -81,7 +81,7 @@ std::optional<Dtype> dtype_of_array(py::handle array) {
   return dtype_of_numpy(py::handle(py::detail::array_proxy(array.ptr())->descr));
 }
 
-/// Returns the Array behind a complete result that is passed back. It may have a capacity, which a session reuses.
+/// Returns the Array of a complete result that is passed back. It may have a capacity, which a session reuses.
 const Array* behind(py::handle array) {
   const auto* proxy = py::detail::array_proxy(array.ptr());
   if (proxy->base == nullptr || PyCapsule_IsValid(proxy->base, kCapsule) == 0) return nullptr;
