@@ -26,8 +26,8 @@ PLAIN_MODULES = ("_operator", "operator", "builtins", "math")
 def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
     """Returns a model of a torch.fx.GraphModule. Its inputs have the names of the placeholders, its output is "output".
 
-    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with `dynamic`; or a
-             dict from names to types: {"x": ("float32", ("N", 3))}
+    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with
+             `dynamic`; or a dict from names to types: {"x": ("float32", ("N", 3))}
     options  options of runs, as for frazil.load()
     Raises Unsupported, with the node and its callee, if Frazil lacks the callee.
     """

@@ -78,8 +78,8 @@ class MultiheadAttention(Module):
         """Maps [length, batch, embed_dim], or [batch, length, embed_dim] with batch_first, to the same shape and the
         attention weights.
 
-        key_padding_mask  [batch, keys], attn_mask [queries, keys] or [batch * heads, queries, keys]: True excludes a key,
-                          numbers are added
+        key_padding_mask  [batch, keys], attn_mask [queries, keys] or [batch * heads, queries, keys]: True excludes a
+                          key, numbers are added
         """
         whole = query.ndim == 2
         same = query is key and key is value

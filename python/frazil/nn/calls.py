@@ -212,9 +212,9 @@ def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options:
     """Returns a model of forward(), recorded with the types of `example_inputs`.
 
     example_inputs  an array, a tuple of positional arguments or a dict of named ones
-    dynamic         True: every extent may differ in a run. False: none may. Or a dict from an input's name to its extents that
-                    may: {"x": {0: "batch"}}, or their dimensions {"x": [0]}. Extents of one name are equal
-    options         of runs, as for frazil.load()
+    dynamic         True: all extents may differ between runs. False: none may. A dict from an input's name: only these may,
+                    as extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal
+    options         options of runs, as for frazil.load()
     """
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
     args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
