@@ -212,8 +212,8 @@ def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options:
     """Returns a model of forward(), recorded with the types of `example_inputs`.
 
     example_inputs  an array, a tuple of positional arguments or a dict of named ones
-    dynamic         True: all extents may differ between runs. False: none may. A dict from an input's name: only these may,
-                    as extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal
+    dynamic         True: all extents may differ between runs. False: none may. A dict by input lists those that may, as
+                    named extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal
     options         options of runs, as for frazil.load()
     """
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
