@@ -7,11 +7,11 @@
 
 namespace bench {
 
-/// Compares results: returns an empty text when integers are equal and floats satisfy
-/// abs(a - b) <= 1e-3 abs(b) + 1e-3 RMS(b), else a description of the first difference.
+/// Compares results. Returns an empty text if integers are equal and floats satisfy abs(a - b) <= 1e-3 abs(b) + 1e-3
+/// RMS(b), else a description of the first difference.
 std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<HostTensor>& theirs);
-/// The same of quantised models, whose roundings differ: f32 outputs agree when the RMS of their difference is at most
-/// `apart` of the peer's RMS.
+/// Compares results of quantised models, whose rounding differs. f32 outputs agree if the RMS of their difference is at
+/// most `apart` of the peer's RMS.
 std::string disagreement(const std::vector<HostTensor>& ours, const std::vector<HostTensor>& theirs, double apart);
 
 }  // namespace bench

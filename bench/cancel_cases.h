@@ -1,13 +1,13 @@
 #pragma once
 
-/// Models of one long kernel each, for `cancel`.
+/// Models for `cancel`, each with one long-running kernel.
 namespace bench {
 
 struct CancelCase {
   const char* name;
   const char* text;          ///< inputs have fixed extents and are filled according to their element types
-  bool reference = false;    ///< on the reference executor
-  double largest_index = 1;  ///< integer inputs are below it
+  bool reference = false;    ///< run on the reference executor
+  double largest_index = 1;  ///< exclusive upper bound of integer inputs
 };
 
 // clang-format off

@@ -2,8 +2,8 @@
 
 namespace bench {
 
-/// Multiplications and additions per nanosecond (GFLOP/s, both counted) of one core that keeps everything in registers,
-/// with the instruction set that the kernels use: the median of short windows, about 20 ms in all.
+/// Returns the peak GFLOP/s of one core (multiplications and additions) with all operands in registers. Uses the
+/// instruction set of the kernels. The result is the median of short windows, about 20 ms in total.
 double fma_peak();
 
 }  // namespace bench

@@ -12,38 +12,38 @@
 #include "bench/requests.h"
 #include "exec/run/session.h"
 
-/// Our side of the comparisons, using internal headers, so that a Session's run is timed without a wrapper. Every
-/// function throws std::runtime_error with the library's message when a call fails.
+/// Frazil's side of the comparisons. It uses internal headers, so that Session::run is timed without a wrapper. Every
+/// function throws std::runtime_error with the library's message if a call fails.
 namespace bench {
 
-/// Imports and plans a model, ready for its first request.
+/// Imports and plans a model for its first request.
 std::shared_ptr<frazil::exec::Executable> load_frazil(const std::string& path);
 
-/// The inputs without a default, as the peer would describe them: a free extent is -1.
+/// Returns the inputs without a default in the peer's form, with -1 for a free extent.
 std::vector<Port> frazil_inputs(const frazil::Graph& graph);
 
-/// A session and its requests, made once, so that run() costs what the calls of Session::run cost. Results reuse the
-/// tensors of the previous request; the peer reuses memory of its arena.
+/// A session with its requests, created in advance, so that run() costs only the calls of Session::run. Results reuse
+/// the tensors of the previous request, as the peer reuses memory of its arena.
 class FrazilRunner : public Runner {
  public:
-  /// `requests` has a tensor for every input without a default, under its name.
+  /// `requests` has a tensor for every input without a default, by name.
   FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const Requests& requests);
-  /// One request.
+  /// Creates a runner for a single request.
   FrazilRunner(std::shared_ptr<frazil::exec::Executable> executable, const NamedTensors& inputs)
       : FrazilRunner(std::move(executable), Requests{{inputs}}) {}
 
-  /// All requests, in order.
+  /// Runs all requests in order.
   void run() override;
-  /// Runs until what takes time has its code.
+  /// Runs until compilation has settled.
   void settle();
-  /// Request `n`. Precondition: n is 0, or the previous one was n - 1.
+  /// Runs request `n`. Precondition: n is 0, or the previous request was n - 1.
   void step(std::size_t n);
   std::size_t steps() const { return requests_.size(); }
 
-  /// Copies of the last request's results. Precondition: there was one.
+  /// Returns copies of the last request's results. Precondition: a request was run.
   std::vector<HostTensor> outputs() const;
   frazil::exec::Session& session() { return session_; }
-  /// Loop iterations per run. Precondition: run() was called.
+  /// Returns the number of loop iterations per run. Precondition: run() was called.
   double iterations_per_run() const;
 
  private:
@@ -57,11 +57,11 @@ class FrazilRunner : public Runner {
   std::vector<frazil::Datum> outputs_;
 };
 
-/// Runs `session` once; throws its errors.
+/// Runs `session` once and throws its errors.
 void run_frazil(frazil::exec::Session& session, const std::vector<frazil::Datum>& inputs,
                 std::vector<frazil::Datum>& outputs);
 
-/// Bytes of the model's weights that the plan refers to.
+/// Returns the bytes of the model's weights that the plan refers to.
 double weight_bytes(const frazil::Plan& plan);
 
 }  // namespace bench

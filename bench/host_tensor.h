@@ -29,7 +29,7 @@ enum class Elem : std::int32_t {
   bf16 = 16,
 };
 
-/// Bytes of one element; 0 for types without a fixed size and for types not listed above.
+/// Returns the bytes of one element; 0 for types without a fixed size or not listed above.
 constexpr std::size_t elem_size(Elem elem) {
   switch (elem) {
     case Elem::u8:
@@ -71,14 +71,14 @@ constexpr const char* elem_name(Elem elem) {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Number of elements; 1 for a scalar. Every extent must be known (>= 0).
+/// Returns the number of elements; 1 for a scalar. Every extent must be known (>= 0).
 inline std::size_t element_count(const Dims& dims) {
   std::size_t count = 1;
   for (std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
   return count;
 }
 
-/// Memory at multiples of a cache line, as both sides allocate theirs.
+/// Allocates memory at multiples of a cache line, as both sides do.
 template <class T>
 struct LineAllocator {
   using value_type = T;

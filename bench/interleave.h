@@ -26,31 +26,31 @@ struct InterleaveOptions {
   int rounds = 9;            ///< per side, at least 9
   double batch_ms = 20;      ///< runs per round are chosen to fill this time, at least one
   double max_seconds = 120;  ///< no further round starts after this, once 3 are done
-  double settle_ms = 0;   ///< pause in front of each round, for threads of the other side that spin before they sleep
-  bool cpu_time = false;  ///< processor time instead of wall time, for use on shared machines
+  double settle_ms = 0;      ///< pause before each round, as idle threads of the other side may spin
+  bool cpu_time = false;     ///< processor time instead of wall time, for use on shared machines
 };
 
 /// Milliseconds per run, over the rounds of one side.
 struct Timing {
   double median = 0, low = 0, high = 0;
   double q1 = 0, q3 = 0;  ///< quartiles
-  double cpu = 0;         ///< processor time / wall time: below 1 on one thread when other processes used the core
+  double cpu = 0;         ///< processor time / wall time: below 1 if other processes used the core
   int batch = 0, rounds = 0;
 
   /// (q3 - q1) / median: insensitive to disturbances of the outermost rounds.
   double spread() const { return median > 0 ? (q3 - q1) / median : 0; }
 };
 
-/// A side that was not timed is empty. ratio = b.median / a.median: above 1 when A is faster. Its bounds are the
-/// quartiles of the round-by-round pairs; best_ratio is that of the fastest rounds.
+/// A side that was not timed is empty. ratio = b.median / a.median: above 1 if A is faster. Its bounds are the
+/// quartiles of the pairs of rounds. best_ratio compares the fastest rounds.
 struct Comparison {
   std::string name;
   std::optional<Timing> a, b;
   double ratio = 0, ratio_low = 0, ratio_high = 0, best_ratio = 0;
-  double pair_ratio = 0;  ///< median of the pairs
+  double pair_ratio = 0;  ///< median of the ratios of pairs
 };
 
-/// The unit in which a row's times are reported: a run is `count` of them.
+/// The unit of a row's times: a run consists of `count` units.
 struct Unit {
   std::string name = "run";
   double count = 1;
@@ -89,7 +89,7 @@ inline void settle(Runner& runner, double ms) {
   const auto start = Clock::now();
   do {
     runner.run();
-  } while (since_ms(start) < ms / 5);  // caches, threads and clock as they are in a long run
+  } while (since_ms(start) < ms / 5);  // restores the state of caches, threads and clock in a long run
 }
 
 inline void time_round(Runner& runner, Rounds& rounds, bool cpu_time) {
@@ -100,7 +100,7 @@ inline void time_round(Runner& runner, Rounds& rounds, bool cpu_time) {
   rounds.wall_ms += wall * rounds.batch;
 }
 
-/// The quantile `part`, interpolated linearly.
+/// Returns the quantile `part`, interpolated linearly.
 inline double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   double at = part * static_cast<double>(values.size() - 1);
@@ -142,8 +142,8 @@ inline nlohmann::json to_json(const Timing& timing) {
 
 }  // namespace detail
 
-/// Times `a` and `b`; one may be null and is then omitted, without a ratio. The rounds alternate, and so does the side
-/// that goes first.
+/// Times `a` and `b`. One may be null; it is then omitted and there is no ratio. Rounds alternate, and so does the side
+/// that starts.
 inline Comparison interleave(std::string name, Runner* a, Runner* b, const InterleaveOptions& options = {}) {
   if (!a && !b) throw std::invalid_argument("interleave: nothing to time");
   Runner* sides[2] = {a, b};
@@ -185,7 +185,7 @@ class Report {
  public:
   Report(std::string a_name, std::string b_name) : a_name_(std::move(a_name)), b_name_(std::move(b_name)) {}
 
-  /// `note` is printed at the end of the line: what is wrong with the row.
+  /// `note` describes a problem of the row and is printed at the end of the line.
   void add(const Comparison& row, const Unit& unit = {}, const std::string& note = {}) {
     if (rows_.empty()) print_head();
     std::printf("%-16s %-10s", row.name.c_str(), unit.name.c_str());
@@ -199,7 +199,7 @@ class Report {
     rows_.push_back(entry(row, unit, note));
   }
 
-  /// An array with one object per row.
+  /// Returns an array with one object per row.
   const nlohmann::json& json() const { return rows_; }
 
  private:

@@ -11,7 +11,7 @@
 #include "base/value/float.h"
 #include "bench/random.h"
 
-/// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as written by
+/// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as in
 /// exporters.
 namespace bench {
 
@@ -22,10 +22,10 @@ using frazil::Term;
 using Terms = std::vector<Term>;
 using Sizes = std::vector<std::int64_t>;
 
-/// A Body and the source of its weights; for() returns the one of a nested body.
+/// A Body and the source of its weights. in() returns the Net of a nested body.
 class Net {
  public:
-  /// Weights and numbers are of `type`: f32, f16 or bf16, rounded from the same numbers.
+  /// `type` is the type of weights and numbers: f32, f16 or bf16. All types are rounded from the same numbers.
   Net(Body& body, Random& random, Dtype type = Dtype::f32) : body_(body), random_(random), type_(type) {}
   Net in(Body& body) const { return {body, random_, type_}; }
   Body& body() const { return body_; }
@@ -40,7 +40,7 @@ class Net {
   }
 
   Term f(double value) const { return constant(Array::of<float>({}, {static_cast<float>(value)})); }
-  /// A constant of f32 in the type of this.
+  /// Adds an f32 constant, converted to the type of this Net.
   Term constant(const Array& wide) const {
     if (!is_half()) return body_.constant(wide);
     Array half(type_, wide.sizes());
@@ -49,7 +49,7 @@ class Net {
     return body_.constant(half);
   }
   Term to(Term x, Dtype type) const {
-    const std::int64_t number = type == Dtype::f32 ? 1 : type == Dtype::f16 ? 10 : 16;  // of ONNX
+    const std::int64_t number = type == Dtype::f32 ? 1 : type == Dtype::f16 ? 10 : 16;  // ONNX's numbers
     return op("Cast", {x}, {{"to", number}});
   }
   Term narrowed(Term x) const { return is_half() ? to(x, type_) : x; }
@@ -58,8 +58,8 @@ class Net {
   Term ints(std::initializer_list<std::int64_t> values) const {
     return body_.constant(Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
-  /// Uniform values with this mean and standard deviation; deviation 0 selects the one that keeps a product's inputs in
-  /// range.
+  /// Returns uniform values with this mean and standard deviation. Deviation 0 selects the one that keeps a product's
+  /// results in range.
   Term weight(const Sizes& sizes, double deviation = 0, double mean = 0) const {
     Array values(Dtype::f32, sizes);
     if (deviation == 0) {
@@ -73,12 +73,12 @@ class Net {
   }
 
   Term dim(Term x, std::int64_t axis) const { return op("Gather", {op("Shape", {x}), index(axis)}, {{"axis", 0}}); }
-  /// The bias may be either operand of its sum.
+  /// Adds a product and a bias. The bias may be either operand of the sum.
   Term linear(Term x, std::int64_t from, std::int64_t to, bool bias_last = false) const {
     const Term y = op("MatMul", {x, weight({from, to})}), bias = weight({to}, 0.02);
     return op("Add", bias_last ? Terms{y, bias} : Terms{bias, y});
   }
-  /// Layer normalisation over the last axis, as written by exporters; of 16-bit floats as one operator.
+  /// Adds a layer normalisation over the last axis: expanded as in exporters, or one operator for 16-bit floats.
   Term norm(Term x, std::int64_t width, bool bias_first = false) const {
     const Term scale = weight({width}, 0.1, 1);
     return norm(x, scale, weight({width}, 0.1), bias_first);

@@ -8,8 +8,8 @@
 #include "bench/host_tensor.h"
 #include "bench/requests.h"
 
-/// ONNX Runtime, the peer, through its C API. The library is opened at run time and not needed for building. Every
-/// function throws std::runtime_error with the peer's message when a call fails.
+/// The C API of ONNX Runtime, the peer. The library is opened at run time and not needed for building. Every function
+/// throws std::runtime_error with the peer's message if a call fails.
 namespace bench {
 
 namespace ort_abi {
@@ -21,14 +21,14 @@ struct Value;
 /// The opened library and its environment. Must outlive every OrtSession made from it; not copied or moved.
 class Ort {
  public:
-  /// `library` is a path to libonnxruntime.so.1, as scripts/fetch_peer.sh prints it.
+  /// `library` is a path to libonnxruntime.so.1, as printed by scripts/fetch_peer.sh.
   explicit Ort(const std::string& library);
   ~Ort();
   Ort(const Ort&) = delete;
   Ort& operator=(const Ort&) = delete;
 
-  /// `given` if not empty, else $FRAZIL_PEER, else the library that fetch_peer.sh puts under build/peer; throws if none
-  /// exists.
+  /// Returns `given` if not empty, else $FRAZIL_PEER, else the library that fetch_peer.sh puts under build/peer. Throws
+  /// if none exists.
   static std::string find_library(const std::string& given = {});
 
   const std::string& version() const { return version_; }
@@ -49,7 +49,7 @@ class Ort {
 
 enum class OrtLevel { none = 0, basic = 1, extended = 2, all = 99 };
 
-/// Options not listed keep the peer's defaults, except: sequential execution is set, spinning and the arena are on.
+/// Other options have the peer's defaults, except that execution is sequential, and spinning and the arena are on.
 struct OrtOptions {
   int intra_threads = 1;
   OrtLevel level = OrtLevel::all;
@@ -63,11 +63,11 @@ class OrtSession {
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;
 
-  /// In the model's order; initialisers are not among the inputs.
+  /// Return the ports in the model's order. Initialisers are not inputs.
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
-  /// Runs once, copying inputs and outputs. For timing use OrtPrepared.
+  /// Runs once and copies inputs and outputs. Use OrtPrepared for timing.
   std::vector<HostTensor> run(const NamedTensors& inputs) const;
 
  private:
@@ -79,25 +79,25 @@ class OrtSession {
   std::vector<Port> inputs_, outputs_;
 };
 
-/// Requests whose inputs are made once, in the peer's own aligned memory, so that run() costs what the peer's Run
-/// costs: it releases the outputs of the previous request and lets the peer allocate new ones. Refers to the session;
-/// not thread-safe.
+/// Requests with inputs created in advance in the peer's aligned memory, so that run() costs only the peer's Run. Each
+/// request releases the outputs of the previous one, and the peer allocates new ones. Refers to the session. Not
+/// thread-safe.
 class OrtPrepared {
  public:
-  /// `requests` has a tensor for every input of the session, under its name; others are an error.
+  /// `requests` has a tensor for every input of the session, by name. Other names are an error.
   OrtPrepared(const OrtSession& session, const Requests& requests);
-  /// One request.
+  /// Creates a single request.
   OrtPrepared(const OrtSession& session, const NamedTensors& inputs) : OrtPrepared(session, Requests{{inputs}}) {}
   ~OrtPrepared();
   OrtPrepared(const OrtPrepared&) = delete;
   OrtPrepared& operator=(const OrtPrepared&) = delete;
 
-  /// All requests, in order.
+  /// Runs all requests in order.
   void run();
-  /// Request `n`. Precondition: n is 0, or the previous one was n - 1.
+  /// Runs request `n`. Precondition: n is 0, or the previous request was n - 1.
   void step(std::size_t n);
 
-  /// Copies of the last request's outputs, in the order of session.outputs(). Precondition: there was one.
+  /// Returns copies of the last request's outputs, in the order of session.outputs(). Precondition: a request was run.
   std::vector<HostTensor> outputs() const;
 
  private:
@@ -114,7 +114,7 @@ class OrtPrepared {
 
   const OrtSession& session_;
   std::vector<const char*> input_names_, output_names_;
-  std::vector<std::vector<ort_abi::Value*>> requests_;  ///< inputs of each; null where carried
+  std::vector<std::vector<ort_abi::Value*>> requests_;  ///< inputs per request; null if carried
   std::vector<Carried> carried_;
   std::vector<ort_abi::Value*> output_values_;
 };

@@ -21,17 +21,17 @@ class PeerRunner : public Runner {
   OrtPrepared prepared_;
 };
 
-/// One model on both sides, run once, with the results of every request compared. An error of our side becomes the
-/// note, and ours() is null.
+/// One model on both sides. It is run once and the results of every request are compared. An error of Frazil becomes
+/// the note, and ours() is then null.
 class Pair {
  public:
-  /// `ort` may be null; errors of our side are then thrown. `specs` as in make_requests.
-  /// `apart` > 0: results may differ by that share of their RMS.
+  /// `ort` may be null; errors of Frazil are then thrown. `specs` as in make_requests(). If `apart` > 0, results may
+  /// differ by that share of their RMS.
   Pair(const Ort* ort, const std::string& path, std::string_view specs, unsigned threads = 1, double apart = 0);
 
   FrazilRunner* ours() { return ours_.get(); }
   PeerRunner* peer() { return peer_.get(); }
-  /// Empty when there is no error.
+  /// Returns the error; empty if there is none.
   const std::string& note() const { return note_; }
 
  private:

@@ -10,14 +10,14 @@
 
 namespace bench {
 
-/// One connection of the load generator, on a socket that does not block. Not thread-safe. Functions throw
-/// std::runtime_error where the server breaks the protocol or closes the connection.
+/// One non-blocking connection of the load generator. Not thread-safe. Functions throw std::runtime_error if the server
+/// breaks the protocol or closes the connection.
 class ServeConnection {
  public:
-  /// Is told an answer: the number given to send(), and its status as one of HTTP, also where gRPC has another.
+  /// Receives an answer: the tag given to send(), and the HTTP status, to which gRPC's status is converted.
   using Answered = std::function<void(std::uint64_t tag, int status)>;
 
-  /// `streams`: requests at the same time; of HTTP one.
+  /// `streams` is the number of concurrent requests; 1 for HTTP.
   static std::unique_ptr<ServeConnection> open(Protocol protocol, std::uint16_t port, std::size_t streams,
                                                Answered answered);
   virtual ~ServeConnection();
@@ -28,9 +28,9 @@ class ServeConnection {
   virtual std::size_t free_streams() const = 0;
   /// Precondition: a stream is free. `request` must live until the answer.
   virtual void send(std::string_view request, std::uint64_t tag) = 0;
-  /// Takes what has come. False: the server has closed the connection.
+  /// Reads the available bytes. Returns false if the server has closed the connection.
   bool receive();
-  /// Sends what is left; true when nothing is.
+  /// Sends the remaining bytes. Returns true if none remain.
   bool flush();
 
  protected:
@@ -42,7 +42,7 @@ class ServeConnection {
  private:
   int socket_ = -1;
   std::string unsent_;
-  std::size_t sent_ = 0;  // of unsent_
+  std::size_t sent_ = 0;  // bytes of unsent_ already sent
 };
 
 }  // namespace bench

@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-// Sockets on this machine and the cores that threads run on, for the programs of the serving benchmark. Functions throw
+// Local sockets and the pinning of threads to cores, for the programs of the serving benchmark. Functions throw
 // std::runtime_error.
 namespace bench {
 
-/// This thread alone.
+/// Pins the calling thread.
 void pin_to(int cpu);
 
-/// A TCP connection to a port of this machine, without delay of small messages. The caller closes it.
+/// Opens a TCP connection to a local port with TCP_NODELAY. The caller closes it.
 int connect_to(std::uint16_t port);
 
 /// Both ends of a TCP connection within this process.

@@ -9,19 +9,19 @@
 
 namespace bench {
 
-/// ONNX Runtime as a peer server calls it: inputs are used where they lie, and results are views of the peer's own
-/// tensors. One thread per operator, all optimisations. Unlike OrtSession (bench/ort.h) it may be called by several
-/// threads at once. Every function throws std::runtime_error with the peer's message when a call fails.
+/// ONNX Runtime as used in the peer server. Inputs are not copied, and results are views of the peer's tensors. One
+/// thread per operator, all optimisations. Unlike OrtSession (bench/ort.h), threads may call it concurrently. Every
+/// function throws std::runtime_error with the peer's message if a call fails.
 class OrtModel {
  public:
-  /// `library` as of Ort::find_library().
+  /// `library` as in Ort::find_library().
   OrtModel(const std::string& library, const std::string& path, std::vector<std::string> inputs,
            std::vector<std::string> outputs);
   ~OrtModel();
   OrtModel(const OrtModel&) = delete;
   OrtModel& operator=(const OrtModel&) = delete;
 
-  /// Tensors of numbers by position, as the names were given. Results may outlive the model's next runs, but not it.
+  /// Runs on numeric tensors, in the order of the names. Results may outlive later runs, but not the model.
   std::vector<frazil::api::Array> run(std::span<const frazil::api::Array> inputs) const;
 
  private:

@@ -12,27 +12,27 @@ namespace bench {
 
 enum class Protocol : std::uint8_t { http, grpc };
 
-/// A kind of requests of the serving benchmark, for the model of this name.
+/// A kind of requests in the serving benchmark, for the model with this name.
 struct ServeKind {
   std::string_view name;
-  bool in_sequence = false;  ///< each connection is a sequence, whose state the server keeps
+  bool in_sequence = false;  ///< each connection is a sequence with state on the server
 };
-/// Throws std::runtime_error for a name that there is not.
+/// Throws std::runtime_error for an unknown name.
 const ServeKind& serve_kind(std::string_view name);
 
 struct ServeRequestOptions {
   Protocol protocol = Protocol::http;
-  std::uint64_t timeout_us = 0;  ///< the parameter of that name; 0: none
-  std::string images;            ///< of digits: images.npy
-  int length = 0;                ///< of models with lengths: of all requests; 0: random ones
+  std::uint64_t timeout_us = 0;  ///< the parameter `timeout`; 0: none
+  std::string images;            ///< file images.npy of digits
+  int length = 0;                ///< of all requests, for models with lengths; 0: random
 };
 
-/// Complete requests as bytes, made beforehand: of HTTP with their head, of gRPC the framed message.
+/// Complete requests as bytes, created in advance: HTTP requests with headers, or framed gRPC messages.
 class ServeRequests {
  public:
   ServeRequests(const ServeKind& kind, const ServeRequestOptions& options, std::size_t connections);
 
-  /// The request number `n` of a connection. `start`: it begins the connection's sequence.
+  /// Returns request `n` of a connection. `start`: it starts the connection's sequence.
   const std::string& bytes(std::size_t connection, std::size_t n, bool start) const {
     if (!in_sequence_) return plain_[(connection + n) % plain_.size()];
     return start ? starts_[connection] : plain_[connection];

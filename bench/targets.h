@@ -4,13 +4,13 @@
 
 namespace bench {
 
-/// A target: `most` is the largest allowed ratio of our figure to the peer's.
+/// A target: `most` is the largest allowed ratio of Frazil's figure to the peer's.
 struct Target {
   enum class What { run, load, memory };
-  std::string_view name;      ///< of the row
+  std::string_view name;      ///< name of the row
   std::string_view workload;  ///< model and inputs, in workloads.h
   double most;
-  std::string_view twin_inputs;  ///< of the twin; unset: the model has no twin
+  std::string_view twin_inputs;  ///< inputs of the twin; empty: the model has no twin
   What what = What::run;
 };
 

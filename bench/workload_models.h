@@ -3,13 +3,13 @@
 #include <string>
 #include <string_view>
 
-/// The benchmark models, built by the library's builder and written by its exporter, with random weights. Each has a
-/// twin with other sizes, another order of nodes, or other operators of the same kind: an optimisation specific to one
-/// model does not apply to its twin.
+/// The benchmark models, built with the library's builder and exporter, with random weights. Each has a twin with other
+/// sizes, another order of nodes, or other operators of the same kind, to which an optimisation for one specific model
+/// does not apply.
 namespace bench {
 
-/// The model's file in `folder`, written first when it is missing or older than this program. Throws std::runtime_error
-/// when there is no such model.
+/// Returns the model's file in `folder`. Writes it first if it is missing or older than this program. Throws
+/// std::runtime_error for an unknown model.
 std::string model_file(const std::string& folder, std::string_view name, bool twin);
 
 }  // namespace bench

@@ -5,11 +5,11 @@
 
 namespace bench {
 
-/// A benchmark model, in the file DIR/<model>.onnx, and its inputs: words as in make_requests(). A model may occur
-/// under several names.
+/// A benchmark model in the file DIR/<model>.onnx and its inputs: words as in make_requests(). A model may have several
+/// names.
 struct Workload {
   std::string_view name, model, inputs;
-  double apart = 0;  ///< of quantised models: the share of their RMS by which results may differ from the peer's
+  double apart = 0;  ///< for quantised models: allowed difference to the peer's results, relative to their RMS
 };
 
 inline constexpr auto kWorkloads = std::to_array<Workload>({

@@ -18,7 +18,7 @@ class Choices {
     if (at_ < bytes_.size()) return bytes_[at_++];
     return static_cast<std::uint8_t>(random() >> 56);
   }
-  /// In [0, n). Precondition: 0 < n <= 2^16.
+  /// Returns a number in [0, n). Precondition: 0 < n <= 2^16.
   std::size_t below(std::size_t n) {
     if (n == 1) return 0;
     return n <= 256 ? byte() * n / 256 : (byte() * std::size_t{256} + byte()) * n / 65536;
@@ -35,7 +35,7 @@ class Choices {
   const auto& pick(const C& of) {
     return of[below(of.size())];
   }
-  /// Index of one of `weights`, with probability proportional to it.
+  /// Returns the index of one of `weights`, with probability proportional to it.
   std::size_t weighted(std::initializer_list<int> weights) {
     int total = 0;
     for (int w : weights) total += w;
@@ -48,7 +48,7 @@ class Choices {
     }
     return 0;
   }
-  /// 64 generated bits: for values, which coverage need not guide.
+  /// Returns 64 generated bits, for values that coverage need not guide.
   std::uint64_t random() {
     state_ += 0x9e3779b97f4a7c15ull;
     std::uint64_t z = state_;

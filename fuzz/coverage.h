@@ -7,13 +7,13 @@
 
 namespace frazil::fuzz {
 
-/// The operators that were built, and those that ran on all executors.
+/// Counts the operators that were built, and those that ran on all executors.
 class Coverage {
  public:
   static Coverage& global();
   void built(const Graph& graph) { count(graph, &Count::built); }
   void ran(const Graph& graph) { count(graph, &Count::ran); }
-  /// One line per operator of the registry, those that never ran first, then totals.
+  /// Returns one line per operator of the registry, those that never ran first, then totals.
   std::string table() const;
 
  private:

@@ -10,11 +10,11 @@ namespace frazil::fuzz {
 /// executor in every run.
 std::optional<Finding> check(const Case& c);
 
-/// The expected outputs of one run: those of the reference executor.
+/// Returns the expected outputs of one run, those of the reference executor.
 Result<std::vector<Datum>> run_on_reference(const Graph& graph, const std::vector<Datum>& inputs);
 Result<std::vector<Datum>> run_on_tier0(const Graph& graph, const std::vector<Datum>& inputs);
 
-/// The message on one line, without numbers and names of a particular graph.
+/// Returns the message as one line, without numbers and names of a particular graph.
 std::string kind_of(std::string_view message);
 
 }  // namespace frazil::fuzz

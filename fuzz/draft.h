@@ -6,7 +6,7 @@
 
 #include "ir/edit/builder.h"
 
-// A graph that can be edited anywhere and is typed only when it is built.
+// A graph that can be edited arbitrarily and is typed only when it is built.
 namespace frazil::fuzz {
 
 inline constexpr int kNoValue = -1;
@@ -30,8 +30,8 @@ struct DraftNode {
 /// A type whose extents are text.
 struct DraftType {
   Type type;                      ///< its shape is ignored
-  std::vector<std::string> dims;  ///< of a tensor
-  std::vector<DraftType> item;    ///< one, or none
+  std::vector<std::string> dims;  ///< for a tensor
+  std::vector<DraftType> item;    ///< one element or none
 };
 
 struct DraftInput {
@@ -48,15 +48,15 @@ struct Draft {
   int next = 0;  ///< the first unused number
 };
 
-/// Unused constants are omitted.
+/// Converts a graph. Unused constants are omitted.
 Draft draft_of(const Graph& graph);
 DraftType draft_type(const Type& type, const Scope& scope);
-/// `values`, where given, maps the draft's values to the graph's.
+/// Builds the graph. `values`, if given, receives the map from the draft's values to the graph's.
 Result<Graph> build(const Draft& draft, std::map<int, Value>* values = nullptr);
 
 /// Removes unused nodes and constants. Inputs are kept.
 void prune(Draft& draft);
-/// How often each value is used.
+/// Returns the number of uses of each value.
 std::map<int, int> uses(const Draft& draft);
 /// Replaces uses of `from` by `to`.
 void replace_uses(DraftBlock& block, int from, int to);

@@ -4,11 +4,11 @@
 
 namespace frazil::fuzz {
 
-/// A violation. Findings of one kind are treated as equal while a case is reduced.
+/// A violation. Findings of one kind are treated as equal during reduction.
 struct Finding {
   std::string kind;
   std::string message;
-  bool gap = false;  ///< tier 0 reports that it does not support what the reference executor does
+  bool gap = false;  ///< tier 0 reports as unsupported what the reference executor supports
 };
 
 }  // namespace frazil::fuzz

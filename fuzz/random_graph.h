@@ -20,7 +20,7 @@ struct Case {
   PassSet passes;  ///< passes enabled on tier 0
 };
 
-/// Builds a graph of operators of OpRegistry, using only their ports, attributes and forms. Nodes that the builder
+/// Builds a graph of operators in OpRegistry, using only their ports, attributes and forms. Nodes that the builder
 /// refuses are omitted.
 std::expected<Case, Finding> random_case(Choices& choices);
 

@@ -11,10 +11,10 @@
 
 namespace frazil::fuzz {
 
-/// A copy of stderr from before libFuzzer closed it to keep warnings about models out of its log.
+/// A copy of stderr, made before libFuzzer closes it to suppress warnings about models.
 inline const int own_stderr = ::dup(STDERR_FILENO);
 
-/// Ends the process as a finding unless the condition holds.
+/// Aborts the process as a finding unless the condition is true.
 template <class... A>
 void require(bool condition, fmt::format_string<A...> what, A&&... args) {
   if (condition) return;

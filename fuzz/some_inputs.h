@@ -9,7 +9,8 @@
 
 namespace frazil::fuzz {
 
-/// Small inputs of the graph's types, with symbols 0 to 4; nullopt if the types need more than a few thousand elements.
+/// Returns small inputs of the graph's types, with symbols from 0 to 4, or nullopt if the types need more than a few
+/// thousand elements.
 std::optional<std::vector<Datum>> some_inputs(const Graph& graph, Choices& choices);
 
 }  // namespace frazil::fuzz

@@ -7,7 +7,7 @@
 
 namespace frazil::fuzz {
 
-/// A graph's text with a few tokens or lines changed; lines of `other` may be inserted.
+/// Returns a graph's text with a few tokens or lines changed. Lines of `other` may be inserted.
 std::string mutate_text(std::string_view text, std::string_view other, Choices& choices);
 
 }  // namespace frazil::fuzz

@@ -6,7 +6,7 @@
 
 namespace frazil::fuzz {
 
-/// Checks an accepted graph: verification, round trip through text, a plan, a run on the reference executor and one on
+/// Checks an accepted graph: verification, round trip through text, planning, and runs on the reference executor and on
 /// tier 0 with small inputs. The results are not compared. A violation ends the process as a finding.
 void try_graph(const Graph& graph, std::uint64_t seed);
 

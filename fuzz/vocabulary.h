@@ -7,17 +7,17 @@
 #include "choices.h"
 #include "ir/op/op.h"
 
-// Words and numbers that models and the text form are made of.
+// Words and numbers for models and the text form.
 namespace frazil::fuzz {
 
 const std::vector<const OpDef*>& operators();
-/// Operators of old opsets and others that the import converts.
+/// Returns operators of old opsets and others that the importer converts.
 const std::vector<std::string>& other_operators();
 const std::vector<std::string>& attribute_names();
-/// Values of string attributes.
+/// Returns values of string attributes.
 const std::vector<std::string>& attribute_texts();
 
-/// Mostly small, sometimes at the limits of arithmetic.
+/// Returns mostly small integers, sometimes limits of arithmetic.
 std::int64_t some_integer(Choices& choices);
 std::int64_t some_extent(Choices& choices);
 double some_real(Choices& choices);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// ONNX's protobuf messages as trees that can be edited and written again, damaged ones too.
+// ONNX's protobuf messages as trees that can be edited and written, including damaged ones.
 namespace frazil::fuzz {
 
 enum class Message : std::uint8_t {
@@ -33,7 +33,7 @@ enum class Message : std::uint8_t {
   map        ///< MapProto
 };
 
-/// What a field means to a mutation.
+/// The meaning of a field for mutations.
 enum class Role : std::uint8_t {
   other,
   message,
@@ -81,7 +81,7 @@ Field text_field(std::uint32_t tag, Role role, std::string text);
 Field number_field(std::uint32_t tag, Role role, std::uint64_t number);
 Field message_field(std::uint32_t tag, Message message, std::vector<Field> fields);
 
-/// The root holds the message's fields; nullopt when the bytes are not a sequence of fields.
+/// Reads the message's fields below a root; returns nullopt if the bytes are not a sequence of fields.
 std::optional<Field> read_tree(Message root, std::span<const std::uint8_t> bytes);
 std::string write_tree(const Field& root);
 

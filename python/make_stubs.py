@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the type stubs that follow from the tables of operators and element types: make_stubs.py PACKAGE [--check]
+"""Generates the type stubs from the tables of operators and element types: make_stubs.py PACKAGE [--check]
 
-PACKAGE is the built package's folder. With --check nothing is written, and what differs is an error.
+PACKAGE is the folder of the built package. With --check it writes nothing and fails if a file would change.
 """
 
 import inspect
@@ -58,7 +58,7 @@ def stub_of(info, generator):
 
 
 def classes_stub(infos, generator, name):
-    """A class with the operators as methods, after those for domains."""
+    """Returns a class with the operators as methods, preceded by the classes of other domains."""
     domains = {}
     for info in infos:
         domains.setdefault(info.domain, []).append(textwrap.indent(stub_of(info, generator), "    "))
@@ -85,7 +85,7 @@ def operators_stub(frazil, generator):
 
 
 def lazy_stub(frazil, generator):
-    """The operators of lazy arrays: the same ones, but for those with bodies and without names of nodes."""
+    """Returns the operators of lazy arrays: those without bodies, and without names of nodes."""
     infos = [info for info in frazil.operators() if not info.bodies]
     text = classes_stub(infos, generator, "LazyOperators").replace("Term", "LazyArray")
     for name in (', *, name: str = ""', ', name: str = ""'):
@@ -105,7 +105,7 @@ def package_stub(frazil, folder):
 
 
 def re_export(line):
-    """`from .a import b` as `from .a import b as b`, which type checkers take for public."""
+    """Returns `from .a import b` as `from .a import b as b`, which type checkers regard as a public name."""
     head, names = line.split(" import ")
     return f"{head} import " + ", ".join(f"{name} as {name}" for name in names.split(", "))
 

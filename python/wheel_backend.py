@@ -1,6 +1,6 @@
 """Builds the wheel: a PEP 517 back end on CMake and Python's standard library.
 
-FRAZIL_BUILD names a build folder to use; by default build-wheel. Its Python package is built, or brought up to date.
+FRAZIL_BUILD names a build folder to use; by default build-wheel. The Python package in it is built or updated.
 """
 
 import base64
@@ -27,7 +27,7 @@ def _tag():
 
 
 def _built():
-    """The folder with the built package."""
+    """Builds the package and returns its folder."""
     build = pathlib.Path(os.environ.get("FRAZIL_BUILD", ROOT / "build-wheel")).resolve()
     if not (build / "CMakeCache.txt").is_file():
         options = ["TESTS=OFF", "BENCH=OFF", "EXAMPLES=OFF", "PYTHON=ON", "VIEW=OFF", "JIT=OFF"]

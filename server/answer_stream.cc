@@ -23,7 +23,7 @@ void AnswerStream::add(const Reply& reply) {
 }
 
 void AnswerStream::append(std::string_view part) {
-  if (part.empty()) return;  // an empty chunk is the last one
+  if (part.empty()) return;  // an empty chunk would end the answer
   if (!form_.chunked) return void(waiting_ += part);
   char size[16];
   const auto end = std::to_chars(std::begin(size), std::end(size), part.size(), 16).ptr;
@@ -44,7 +44,7 @@ void AnswerStream::written(bool good) {
   caller_->sent(parts_writing_);
   if (good && !waiting_.empty()) return flush();
   if (!good) caller_->leave();
-  const Ended over = over_;  // of its own: the object may be destroyed
+  const Ended over = over_;  // a copy, as the object may be destroyed
   if (!good || last_) over(good);
 }
 

@@ -14,7 +14,7 @@ namespace {
 using api::Array;
 using api::Port;
 
-constexpr std::size_t kMostSharedBytes = 256;  // of an input that all requests of a batch share
+constexpr std::size_t kMostSharedBytes = 256;  // limit for an input that all requests of a batch share
 
 [[noreturn]] void refuse_batching(const std::string& model, const std::string& why) {
   throw api::Error(api::Code::bad_input, "model '" + model + "': batching: " + why);
@@ -26,7 +26,7 @@ std::optional<std::size_t> axis_of(const Port& port, const std::string& symbol) 
   return static_cast<std::size_t>(at - port.dims.begin());
 }
 
-/// Whether an extent is made of a symbol among other things: "2*N + 1" of N.
+/// Returns true if an extent contains a symbol: "2*N + 1" contains N.
 bool contains(const std::string& dim, const std::string& symbol) {
   const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
   for (std::size_t at = 0; (at = dim.find(symbol, at)) != std::string::npos; ++at) {
@@ -36,7 +36,7 @@ bool contains(const std::string& dim, const std::string& symbol) {
   return false;
 }
 
-/// The axis that grows with a symbol, also where the extent is a formula of it.
+/// Returns the axis that depends on a symbol, including extents that are formulas of it.
 std::optional<std::size_t> axis_with(const Port& port, const std::string& symbol) {
   const auto at = std::ranges::find_if(port.dims, [&](const std::string& dim) { return contains(dim, symbol); });
   if (at == port.dims.end()) return std::nullopt;
@@ -82,7 +82,7 @@ BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i]) refuse_batching(of.model, "output '" + of.outputs[i].name + "' has no extent '" + symbol + "'");
   }
-  for (const StateLink& link : of.config.sequences.states) {  // what an output gives, the input takes
+  for (const StateLink& link : of.config.sequences.states) {  // the input has the axes of the output
     inputs_[input_index(of, link.input)] = outputs_[*position_of(of.outputs, link.output)];
   }
   for (const Padding& padding : of.config.batching.paddings) pad(of, padding);
@@ -204,7 +204,7 @@ std::vector<Array> BatchPlan::sample(std::int64_t count, std::int64_t length, st
   std::vector<Array> values;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
-    std::mt19937 random(inputs_[i] ? seed : 0);  // what requests share is equal
+    std::mt19937 random(inputs_[i] ? seed : 0);  // shared inputs get equal values
     std::normal_distribution<float> normal;
     if (port.kind != Array::Kind::tensor || port.optional || i == lengths_) {
       values.emplace_back();

@@ -13,50 +13,49 @@
 
 namespace frazil::server {
 
-/// How requests for a model are joined and their results parted: the axes of its inputs and outputs whose extent is
-/// the same free symbol are the batch. Immutable.
+/// The layout of batches for a model: how inputs of requests are joined and results split. The batch axis of each port
+/// is the one whose extent is a common free symbol. Immutable.
 class BatchPlan {
  public:
   struct Of {
-    const std::string& model;  ///< its name
+    const std::string& model;  ///< the model's name
     const std::vector<api::Port>&inputs, &outputs;
     const ModelConfig& config;
   };
-  /// The symbols that may be the batch: the one of the configured axis, or those that an input and all outputs have.
-  /// Throws api::Error (bad_input) where there is none.
+  /// Returns the candidate symbols for the batch: that of the configured axis, or those of an input that all outputs
+  /// have. Throws api::Error (bad_input) if there is none.
   static std::vector<std::string> symbols(const Of& of);
 
-  /// Throws api::Error (bad_input) that names the model's input or output which does not allow what the configuration
-  /// asks for.
+  /// Throws api::Error (bad_input) that names the input or output which the configuration does not fit.
   BatchPlan(const Of& of, const std::string& symbol);
 
-  /// What must agree for requests to run together, and how large they are.
+  /// The compatibility key of a request and its size.
   struct Shape {
-    std::string key;          ///< of equal requests equal
+    std::string key;          ///< equal for requests that can run together
     std::int64_t count = 0;   ///< along the batch axis
     std::int64_t length = 0;  ///< along the padded axis; 0 without one
   };
-  /// Nothing for a request that has to run alone, also because it will be refused.
+  /// Returns nullopt for a request that has to run alone, including an invalid one.
   std::optional<Shape> shape_of(std::span<const api::Array> inputs) const;
 
-  /// The batch axis; nothing: all requests share the value.
+  /// Returns the batch axis of an input or output, or nullopt if all requests share the value.
   std::optional<std::size_t> axis_of_input(std::size_t i) const { return batch_of(inputs_[i]); }
   std::optional<std::size_t> axis_of_output(std::size_t i) const { return batch_of(outputs_[i]); }
 
-  /// The inputs of requests of one key as those of one run.
+  /// Joins the inputs of requests with equal keys into the inputs of one run.
   std::vector<api::Array> join(const std::vector<std::span<const api::Array>>& requests,
                                std::span<const Shape> shapes) const;
-  /// The results of the request at `begin` along the batch axis. `longest`: the length that all were filled up to.
-  /// Throws api::Error where an output does not have the extents that this needs.
+  /// Returns the results of the request that starts at `begin` along the batch axis. `longest` is the padded length of
+  /// the run. Throws api::Error if an output does not have the required extents.
   std::vector<api::Array> part(std::span<const api::Array> results, std::int64_t begin, const Shape& shape,
                                std::int64_t longest) const;
 
-  /// Inputs for trying the plan out: `count` along the batch, `length` along padded axes, `other` along other free
-  /// ones. Floats are random, other numbers 0 or 1.
+  /// Returns inputs for a test of the plan. The extent is `count` along the batch, `length` along padded axes and
+  /// `other` along other free axes. Floats are random, integers 0 or 1.
   std::vector<api::Array> sample(std::int64_t count, std::int64_t length, std::int64_t other, unsigned seed) const;
 
  private:
-  using Axes = std::optional<StackAxes>;  ///< nothing: all requests share the value
+  using Axes = std::optional<StackAxes>;  ///< nullopt: all requests share the value
   static std::optional<std::size_t> batch_of(const Axes& axes) {
     return axes ? std::optional(axes->batch) : std::nullopt;
   }
@@ -68,7 +67,7 @@ class BatchPlan {
   std::vector<Axes> inputs_, outputs_;
   std::vector<api::Port> ports_;
   std::vector<std::string> output_names_;
-  std::optional<std::size_t> lengths_;  ///< the input that takes lengths
+  std::optional<std::size_t> lengths_;  ///< index of the input that receives lengths
 };
 
 }  // namespace frazil::server

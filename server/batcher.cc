@@ -6,7 +6,7 @@
 namespace frazil::server {
 namespace {
 
-/// Answers jobs that need not run: their callers have left, or their time has passed.
+/// Answers a job whose caller has left or whose time-out has passed. Returns true if it did.
 bool is_over(Job& job) {
   if (job.call.caller != nullptr && job.call.caller->gone()) {
     job.finish(std::move(job.call), std::unexpected(Refusal(Http::cancelled, "the caller has left")));
@@ -21,7 +21,8 @@ bool is_over(Job& job) {
 
 }  // namespace
 
-/// A pipeline's models may have different levels: where one has fewer than its request asks for, it is the lowest.
+/// Returns the priority level of a call. The models of a pipeline may have different numbers of levels, so a request of
+/// a pipeline with a priority above the model's levels gets the lowest level.
 std::uint64_t Batcher::level_of(const Call& call) const {
   const std::uint64_t priority = call.request.priority;
   if (priority == 0) return config_.default_level;
@@ -54,7 +55,7 @@ std::optional<Refusal> Batcher::refusal_locked() const {
   return Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
-/// How long the first job may wait for more: not at all where the next one is not likely to come in time.
+/// Returns how long the first job may wait for more. Returns 0 if the next job is unlikely to arrive in time.
 Clock::duration Batcher::patience() const {
   const Clock::duration delay = config_.delay;
   return gap_ < delay ? delay : Clock::duration::zero();
@@ -72,7 +73,7 @@ Clock::time_point Batcher::ready_at() const {
   return first + patience();
 }
 
-/// Has a worker look at the queue, now or when its first job has waited for long enough.
+/// Posts work to a worker, immediately or when the first job has waited long enough. Requires the lock.
 void Batcher::start_locked() {
   if (queue_.empty() || running_ == workers_.count()) return;
   const Clock::time_point ready = ready_at();

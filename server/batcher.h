@@ -16,7 +16,7 @@
 
 namespace frazil::server {
 
-/// A request with its inputs by position, and what becomes of its results.
+/// A request with its inputs by position and the callback for its results.
 struct Job {
   Call call;
   std::vector<api::Array> inputs;
@@ -25,9 +25,9 @@ struct Job {
   std::function<void(Call, std::expected<std::vector<api::Array>, Refusal>)> finish;
 };
 
-/// Jobs that wait for a model, and which of them run together next. A job that finds an idle worker runs at once, or
-/// after a delay where more are likely to come; those that come while all workers are busy are joined. Higher levels of
-/// priority go first, then earlier ones. Thread-safe.
+/// A queue of jobs for one model that forms batches. A job that finds an idle worker runs immediately, or after a delay
+/// if more jobs are likely to arrive. Jobs that arrive while all workers are busy are batched. Jobs are ordered by
+/// priority level, then by arrival. Thread-safe.
 class Batcher : public std::enable_shared_from_this<Batcher> {
  public:
   struct Member {
@@ -36,14 +36,14 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   };
   using Run = std::function<void(std::vector<Member>)>;
 
-  /// `run` answers the jobs it is given; it is called on workers, at the same time for several batches.
+  /// `run` answers the jobs it receives. It is called on workers, concurrently for several batches.
   Batcher(Batching config, Workers& workers, Run run)
       : config_(std::move(config)), workers_(workers), run_(std::move(run)) {}
 
-  /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for a priority that there is not, of
-  /// a client; one of a pipeline's request above the levels is the lowest.
+  /// Throws Refusal (too_many) when too many jobs wait, and Refusal (bad_request) for an unknown priority. A request of
+  /// a pipeline with a priority above the model's levels gets the lowest level instead.
   void push(Job job, BatchPlan::Shape shape);
-  /// What push() would throw because too many jobs wait.
+  /// Returns the refusal that push() would throw because too many jobs wait.
   std::optional<Refusal> refusal() const;
 
  private:
@@ -66,11 +66,11 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   Workers& workers_;
   const Run run_;
   mutable std::mutex mutex_;
-  Queue queue_;           // by level and arrival
-  unsigned running_ = 0;  // workers that take jobs
+  Queue queue_;           // ordered by level and arrival
+  unsigned running_ = 0;  // workers that process jobs
   bool timer_ = false;
   Clock::time_point last_;
-  Clock::duration gap_{std::chrono::seconds(1)};  // mean time between jobs
+  Clock::duration gap_{std::chrono::seconds(1)};  // moving average of the time between jobs
 };
 
 }  // namespace frazil::server

@@ -10,11 +10,12 @@
 
 namespace frazil::server {
 
-/// Who waits for an answer. When he leaves, the work that is only for him ends. Thread-safe.
+/// The receiver of an answer. When it leaves, work that is only for it is cancelled. Thread-safe.
 class Caller {
  public:
-  /// Called once, on the thread on which he leaves or at once where he has left. Nothing is called after its
-  /// destruction. The function must be short and must not use the caller.
+  /// A callback for the caller's departure. `left` is called once, on the thread that calls leave(), or in the
+  /// constructor if the caller has already left. It is not called after the hook's destruction. It must be short and
+  /// must not use the caller.
   class Hook {
    public:
     Hook(Caller& caller, std::function<void()> left) : caller_(caller), left_(std::move(left)) {
@@ -44,18 +45,18 @@ class Caller {
     for (Hook* const hook : hooks_) hook->left_();
   }
 
-  /// Bytes of parts of an answer that may be on their way to a caller, and of one part any number.
+  /// Limit for the bytes of partial answers in transit to one caller. A single part may exceed it.
   static constexpr std::size_t kMostOnTheWay = 8U << 20U;
-  /// A part is on its way. A caller for whom too much is does not read: he leaves.
+  /// Records that a part is in transit. A caller with too many bytes in transit does not read and is made to leave.
   void send(std::size_t bytes) {
     const std::size_t before = on_the_way_.fetch_add(bytes, std::memory_order_relaxed);
     if (before == 0 || before + bytes <= kMostOnTheWay) return;
     slow_ = true;
     leave();
   }
-  /// He has got it, or it is somewhere else where it is counted.
+  /// Records that a part was delivered, or is counted elsewhere.
   void sent(std::size_t bytes) { on_the_way_.fetch_sub(bytes, std::memory_order_relaxed); }
-  /// He has left as he did not read.
+  /// Returns true if the caller was made to leave because it did not read.
   bool slow() const { return slow_; }
 
  private:

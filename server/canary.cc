@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 using api::Array;
 using api::Port;
 
-/// An optional value is also stored as the type of its value.
+/// Reads a value. The file of an optional value may also have the type of its element.
 Array read_stored_value(const fs::path& file, const Port& port) {
   if (!port.type.starts_with("opt<")) return Array::read_pb(file, port.kind);
   try {
@@ -20,7 +20,7 @@ Array read_stored_value(const fs::path& file, const Port& port) {
   }
 }
 
-/// STEM_0.pb, STEM_1.pb, ...; those that are not there are empty.
+/// Reads STEM_0.pb, STEM_1.pb, ...; a missing file gives an empty value.
 std::vector<Array> read_values(const fs::path& folder, const std::string& stem, const std::vector<Port>& ports) {
   const auto file_of = [&](std::size_t i) { return folder / (stem + "_" + std::to_string(i) + ".pb"); };
   std::vector<Array> values(ports.size());

@@ -4,7 +4,7 @@
 
 namespace frazil::server {
 
-/// The clock of deadlines and durations.
+/// The clock for deadlines and durations.
 using Clock = std::chrono::steady_clock;
 
 }  // namespace frazil::server

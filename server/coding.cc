@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kStep = 64 * 1024;
 
-/// As zlib wants it: which format is written or read.
+/// Returns zlib's windowBits, which also select the format.
 int window_of(Coding coding) {
   constexpr int kLargest = 15, kGzip = 16;
   return coding == Coding::gzip ? kLargest + kGzip : kLargest;
 }
 
-/// zlib does not write to what it reads.
+/// The cast is safe as zlib does not write to its input.
 Bytef* zlib_input(std::string_view bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): see above
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -46,7 +46,7 @@ std::string deflated_whole(std::string_view bytes, Coding coding) {
   std::string to;
   int result = Z_OK;
   while (result == Z_OK) {
-    // Sizes of zlib have 32 bits.
+    // zlib's sizes have 32 bits.
     const std::size_t taken = std::min<std::size_t>(bytes.size(), std::numeric_limits<int>::max());
     stream.next_in = zlib_input(bytes);
     stream.avail_in = static_cast<uInt>(taken);
@@ -109,12 +109,12 @@ void Inflater::add(std::string_view bytes, std::string& to, std::uint64_t most) 
   stream_->next_in = zlib_input(bytes);
   stream_->avail_in = static_cast<uInt>(bytes.size());
   while (stream_->avail_in > 0 || stream_->avail_out == 0) {
-    if (ended_) {  // gzip may have several parts
+    if (ended_) {  // gzip may have several members
       if (stream_->avail_in == 0) return;
       if (coding_ != Coding::gzip || inflateReset(stream_.get()) != Z_OK) damaged();
       ended_ = false;
     }
-    const std::size_t room = std::min<std::uint64_t>(kStep, most - to.size() + 1);  // one byte more than there may be
+    const std::size_t room = std::min<std::uint64_t>(kStep, most - to.size() + 1);  // one byte more than allowed
     int result = Z_OK;
     to.resize_and_overwrite(to.size() + room, [&, before = to.size()](char* data, std::size_t) {
       stream_->next_out = reinterpret_cast<Bytef*>(data + before);
@@ -137,7 +137,7 @@ void Inflater::end() const {
 
 std::optional<std::string> deflated(std::string_view bytes, Coding coding) try {
   constexpr std::size_t kSample = 4 * 1024;
-  constexpr double kWorthIt = 0.8;  // of the bytes: what is left of them
+  constexpr double kWorthIt = 0.8;  // largest ratio of compressed to original size
   const std::string_view sample = bytes.substr(bytes.size() / 2, kSample);
   const auto shorter = [](const std::string& to, std::string_view from) {
     return static_cast<double>(to.size()) < kWorthIt * static_cast<double>(from.size());

@@ -9,20 +9,20 @@
 
 struct z_stream_s;
 
-// Compressed bytes: content codings of HTTP and message encodings of gRPC, which have the same names.
+// Compression: content codings of HTTP and message encodings of gRPC, which share their names.
 namespace frazil::server {
 
 enum class Coding : std::uint8_t { none, gzip, deflate };
 
 inline constexpr std::string_view kCodings = "gzip, deflate, identity";
 
-/// By its name in whatever case; "" and identity are none. Nothing for another name.
+/// Parses a name, ignoring case. "" and "identity" are Coding::none. Returns nullopt for an unknown name.
 std::optional<Coding> coding_from(std::string_view name);
 std::string_view name_of(Coding coding);
-/// Whether a list such as "deflate;q=0.5, gzip" has a coding.
+/// Returns true if a list such as "deflate;q=0.5, gzip" contains a coding.
 bool accepts(std::string_view list, Coding coding);
 
-/// Takes compressed bytes as they come.
+/// A streaming decompressor.
 class Inflater {
  public:
   explicit Inflater(Coding coding);
@@ -30,10 +30,10 @@ class Inflater {
   Inflater(Inflater&& other) noexcept;
   Inflater& operator=(Inflater&& other) noexcept;
 
-  /// Appends what they give. Throws Refusal: bad_request for bytes that are not in this form, too_large as soon as they
-  /// give more than `most` bytes in all.
+  /// Appends the decompressed bytes to `to`. Throws Refusal: bad_request for malformed bytes, too_large as soon as `to`
+  /// is larger than `most` bytes.
   void add(std::string_view bytes, std::string& to, std::uint64_t most);
-  /// There are no more. Throws Refusal (bad_request) where some are missing.
+  /// Ends the input. Throws Refusal (bad_request) if it is truncated.
   void end() const;
 
  private:
@@ -42,8 +42,8 @@ class Inflater {
   std::unique_ptr<z_stream_s> stream_;
 };
 
-/// The bytes compressed, quickly rather than well; nothing where they would hardly be shorter, which a part of them
-/// tells, or where there is no memory.
+/// Compresses bytes with a fast setting. Returns nullopt if the result would be hardly shorter, estimated from a
+/// sample, or if memory is exhausted.
 std::optional<std::string> deflated(std::string_view bytes, Coding coding);
 
 }  // namespace frazil::server

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// "TYPE_" and the name of the protocol, by their numbers.
+/// Type names of Triton without "TYPE_", by number.
 constexpr std::string_view kTypeNames[] = {"INVALID", "BOOL",  "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16",
                                            "INT32",   "INT64", "FP16",  "FP32",   "FP64",   "STRING", "BF16"};
 
@@ -48,14 +48,14 @@ class PbtxtItem {
   microseconds time() const { return microseconds(whole(0, kMostMicroseconds)); }
   std::string datatype() const;
 
-  /// Reads the fields of this message; others are told in a warning.
+  /// Reads the known fields of this message and warns about others.
   void fields(std::initializer_list<Row> known) const;
-  /// Accepts a message, whatever is in it.
+  /// Accepts any message.
   void any_message() const {
     if (field_->kind != TextField::Kind::message) expected("a message");
   }
 
-  /// Warns, once for each field of the file.
+  /// Warns once per field of the file.
   void warn(const std::string& message) const {
     if (file_->warned.insert(path_).second) file_->warnings.push_back(place() + message);
   }
@@ -126,7 +126,7 @@ bool PbtxtItem::boolean() const {
   expected("true or false");
 }
 
-/// A number in the notations of C.
+/// Parses an integer in C notation.
 std::optional<std::int64_t> integer_from(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -180,7 +180,7 @@ void PbtxtItem::fields(std::initializer_list<Row> known) const {
   for (const TextField& field : field_->message.fields) one_field(field, known, seen);
 }
 
-/// What several fields decide together, with the fields for errors.
+/// Settings that several fields determine together, with their fields for error messages.
 struct Draft {
   ReadConfig& read;
   bool dynamic = false;
@@ -206,7 +206,7 @@ void read_file_name(const PbtxtItem& item) {
   if (!text.empty() && text != "model.onnx") item.ignore("a version's file is model.onnx or model.frzc");
 }
 
-/// The file of an output's classes, in the folder of the configuration.
+/// Reads the label file of an output, which must be in the folder of the configuration.
 std::string label_file(const PbtxtItem& item) {
   std::string file = item.name();
   const bool leaves = file.starts_with('/') || file == ".." || file.starts_with("../") || file.ends_with("/..") ||
@@ -378,14 +378,14 @@ void read_warm_up(const PbtxtItem& item, ModelConfig& config) {
   config.warm_up += count;
 }
 
-/// A number of a parameter, which is a text.
+/// Reads a number from a parameter, which is a text.
 double parameter_number(const PbtxtItem& item, double least, double most, const char* what) {
   const auto value = number_from(item.text());
   if (!value || *value < least || *value > most) item.expected(what);
   return *value;
 }
 
-/// Names may have colons, so the axis and the value are cut off from the end.
+/// Parses INPUT:AXIS:VALUE. Names may contain colons, so the axis and the value are split off at the end.
 Padding padding_from(const PbtxtItem& item, std::string_view text) {
   constexpr const char* kForm = "INPUT:AXIS:VALUE with an axis from 0 to 63";
   const std::size_t last = text.rfind(':');
@@ -495,7 +495,7 @@ void read_top(const PbtxtItem& top, PbtxtFile& file, Draft& draft) {
   });
 }
 
-/// What depends on fields that may come later in the file.
+/// Checks and completes settings that depend on several fields, which may have any order in the file.
 void finish(Draft& draft) {
   ReadConfig& read = draft.read;
   Batching& batching = read.config.batching;

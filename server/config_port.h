@@ -7,14 +7,14 @@
 
 #include "server/served.h"
 
-// Inputs and outputs as Triton's ModelConfig has them, for all protocols.
+// Inputs and outputs in the form of Triton's ModelConfig, for all protocols.
 namespace frazil::server {
 
 struct ConfigPort {
   std::string name;
-  std::string_view type;    ///< "TYPE_FP32"; "TYPE_INVALID" for what Triton does not have
-  std::int32_t number = 0;  ///< of the type in Triton's enumeration
-  api::Sizes dims;          ///< -1 varies; without the batch axis where that is the first one
+  std::string_view type;    ///< "TYPE_FP32"; "TYPE_INVALID" for a type that Triton lacks
+  std::int32_t number = 0;  ///< value of the type in Triton's enumeration
+  api::Sizes dims;          ///< -1 for a variable extent; excludes the batch axis if that is axis 0
 };
 
 std::vector<ConfigPort> config_inputs(const Served& served);

@@ -18,7 +18,7 @@ microseconds read_time(const YamlNode& node, std::uint64_t least) {
   return microseconds(node.whole(least, kMostMicroseconds));
 }
 
-/// HOST:PORT, as in "127.0.0.1:6379" or "[::1]:6379".
+/// Reads HOST:PORT, such as "127.0.0.1:6379" or "[::1]:6379".
 std::string read_address(const YamlNode& node) {
   const std::string text = node.text();
   const std::size_t colon = text.rfind(':');
@@ -41,7 +41,7 @@ std::vector<std::string> read_names(const YamlNode& node) {
   return names;
 }
 
-/// One axis: AXIS or {axis: AXIS, value: NUMBER}.
+/// Reads one axis: AXIS or {axis: AXIS, value: NUMBER}.
 Padding read_padding(const std::string& input, const YamlNode& node) {
   Padding padding{.input = input};
   const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(0, kMostAxis); };
@@ -91,7 +91,7 @@ void check_batching(const YamlNode& node, Batching& batching) {
   }
 }
 
-/// {INPUT: AXIS}
+/// Reads {INPUT: AXIS}.
 std::pair<std::string, std::size_t> read_batch_axis(const YamlNode& node) {
   const auto entries = node.entries();
   if (entries.size() != 1) node.expected("one entry INPUT: AXIS");
@@ -121,7 +121,7 @@ Batching read_batching(const YamlNode& node) {
   return batching;
 }
 
-/// OUTPUT or {output: OUTPUT, axis: AXIS}.
+/// Reads OUTPUT or {output: OUTPUT, axis: AXIS}.
 StateLink read_state_link(const std::string& input, const YamlNode& node) {
   StateLink link{.input = input, .output = (node.is_map() ? node.at("output") : node).name()};
   if (!node.is_map()) return link;
@@ -154,7 +154,7 @@ VersionPolicy read_versions(const YamlNode& node) {
   return policy;
 }
 
-/// A file in the model's folder.
+/// Reads a file in the model's folder.
 std::string read_inner_file(const YamlNode& node) {
   const std::string file = node.name();
   const std::string framed = "/" + file + "/";
@@ -202,7 +202,7 @@ ModelConfig read_model(const YamlNode& node) {
   return model;
 }
 
-/// Keys are secrets: no message has one.
+/// Reads a key. Keys are secrets, so no message contains one.
 std::string read_key(const YamlNode& node) {
   if (!node.is_scalar()) node.expected("a key");
   std::string key = node.text();
@@ -211,7 +211,7 @@ std::string read_key(const YamlNode& node) {
   return key;
 }
 
-/// What tells a tenant from others: none may have what another one has.
+/// Reads the identifiers of a tenant, which must be unique among all tenants.
 std::vector<std::string> read_distinct(const YamlNode& list, std::set<std::string>& known,
                                        const std::function<std::string(const YamlNode&)>& read_one) {
   if (!list.is_list()) list.fail("expected a list");
@@ -224,7 +224,7 @@ std::vector<std::string> read_distinct(const YamlNode& list, std::set<std::strin
   return read;
 }
 
-/// What tenants so far are known by.
+/// The identifiers of the tenants read so far.
 struct TenantNames {
   std::set<std::string> names, keys, certificates;
 };
@@ -269,7 +269,7 @@ RedisTls read_redis_tls(const YamlNode& node) {
   return tls;
 }
 
-/// No message has it.
+/// Reads a password, which no message contains.
 std::string read_password(const YamlNode& node) {
   if (!node.is_scalar() || node.text().empty()) node.fail("expected a text that is not empty");
   return node.text();

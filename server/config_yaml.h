@@ -5,10 +5,10 @@
 
 #include "server/server_config.h"
 
-// The file of `frazil serve --config`, in YAML.
+// The YAML file of `frazil serve --config`.
 namespace frazil::server {
 
-/// Reads a file of this form; everything may be left out but the keys marked with (*).
+/// Reads a file of this form. Only the keys marked with (*) are required.
 ///
 ///   models:
 ///     NAME:
@@ -31,8 +31,8 @@ namespace frazil::server {
 ///           redis_user: NAME, redis_password: TEXT, redis_tls: {ca: FILE, certificate: FILE, key: FILE}}
 ///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
 ///
-/// An unknown key, a value of a wrong type or out of range, or settings that exclude each other are an error of
-/// read_yaml()'s form. Messages about a tenant's keys do not show them.
+/// Throws an error in the form of read_yaml() for an unknown key, a value of a wrong type or out of range, or settings
+/// that exclude each other. Messages never contain a tenant's keys.
 ServerConfig read_server_config(const std::string& path);
 ServerConfig read_server_config_text(std::string_view text, const std::string& name);
 

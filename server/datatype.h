@@ -7,9 +7,9 @@
 
 namespace frazil::server {
 
-/// The Open Inference Protocol's name of an element type, "FP32"; empty for one that it does not have.
+/// Returns the Open Inference Protocol's name of an element type, such as "FP32"; empty for an unsupported type.
 std::string_view datatype_of(api::Dtype dtype);
-/// The element type that the protocol's name stands for.
+/// Returns the element type for a name of the protocol, or nullopt for an unknown name.
 std::optional<api::Dtype> dtype_from(std::string_view datatype);
 
 }  // namespace frazil::server

@@ -9,9 +9,9 @@ namespace frazil::server {
 using Sha256 = std::array<char, 32>;
 
 Sha256 sha256_of(std::string_view bytes);
-/// As 64 hexadecimal digits.
+/// Returns the sum as 64 hexadecimal digits.
 std::string hex_of(const Sha256& sum);
-/// SHA-256 as 64 hexadecimal digits.
+/// Returns the SHA-256 of bytes as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
 }  // namespace frazil::server

@@ -11,13 +11,13 @@
 
 namespace frazil::server {
 
-/// A constant, a parameter, or a function of values or of a tensor.
+/// A node of the formula: a constant, a parameter, or a function of values or of a tensor.
 struct Expression::Term {
   using Apply = std::function<Scalar(const Term&, const Values&)>;
   Apply apply;
   std::vector<std::shared_ptr<const Term>> operands = {};
   Scalar constant = 0.0;  ///< also a parameter's default
-  std::string name = {};  ///< of the function or the parameter
+  std::string name = {};  ///< name of the function or the parameter
   std::size_t tensor = 0;
 };
 
@@ -131,7 +131,7 @@ Scalar parameter_scalar(const Term& node, const Values& values) {
 
 struct Operator {
   std::string_view text;
-  int level;  ///< higher ones bind more closely
+  int level;  ///< precedence; higher levels bind more tightly
   Term::Apply apply;
 };
 
@@ -177,7 +177,7 @@ const std::vector<Operator>& operators() {
 
 constexpr int kNegation = 3;  // "not a == b" is not (a == b)
 
-// ---- the reader ----
+// ---- parser ----
 
 class ExpressionParser {
  public:

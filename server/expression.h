@@ -13,33 +13,33 @@
 
 namespace frazil::server {
 
-/// A number, a truth value as 0 or 1, or a text.
+/// A number, a boolean as 0 or 1, or a text.
 using Scalar = std::variant<double, std::string>;
 std::string text_of(const Scalar& scalar);
 
-/// A formula over tensors and the request's parameters, as pipelines have them for their branches:
+/// A formula over tensors and request parameters, used for the branches of pipelines:
 ///   max(easy.p) >= 0.9 and param("tier", "free") != "free"
-/// Operators by rising precedence: or, and, not, == != < <= > >=, + -, * /, and -. Functions of a tensor: max, min,
-/// mean, sum, argmax, count, any, all, item (its only element), size(x, AXIS). param(NAME, DEFAULT) is the request's
-/// parameter. Immutable; threads may share it.
+/// Operators by rising precedence: or, and, not, == != < <= > >=, + -, * /, unary -. Functions of a tensor: max, min,
+/// mean, sum, argmax, count, any, all, item (the only element), size(x, AXIS). param(NAME, DEFAULT) is a parameter of
+/// the request. Immutable; threads may share it.
 class Expression {
  public:
   using Find = std::function<std::optional<std::size_t>(std::string_view name)>;
-  /// What a formula is computed from.
+  /// The tensors and parameters that a formula is evaluated on.
   struct Values {
     std::function<const api::Array&(std::size_t)> tensor;
     const std::map<std::string, Parameter>* parameters;
   };
 
-  /// `find` tells the number of a tensor; a name is letters, digits, '_' and '.'. Throws std::invalid_argument that
-  /// names the column for what is no formula, and for a name that is not known.
+  /// `find` returns the number of a tensor. A name consists of letters, digits, '_' and '.'. Throws
+  /// std::invalid_argument, which names the column, for a syntax error or an unknown name.
   static Expression parse(std::string_view text, const Find& find);
 
-  /// Throws Refusal (bad_request) where a value does not fit: an empty tensor has no max, a text no sum.
+  /// Throws Refusal (bad_request) if a value does not fit: max of an empty tensor, sum of a text.
   Scalar value(const Values& values) const;
-  /// Whether it is neither 0 nor an empty text.
+  /// Returns true if the value is neither 0 nor an empty text.
   bool truth(const Values& values) const;
-  /// What it decides on: of a comparison the left side's value, of others their own.
+  /// Returns the value that a decision is based on: the left side of a comparison, or the formula's value otherwise.
   Scalar subject(const Values& values) const;
   const std::string& text() const { return text_; }
 

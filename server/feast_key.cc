@@ -43,7 +43,7 @@ std::uint32_t padded_word_at(std::string_view bytes, std::size_t at) {
 
 std::uint32_t scrambled(std::uint32_t word) { return std::rotl(word * 0xcc9e2d51U, 15) * 0x1b873593U; }
 
-/// protozero asserts that a field has the wire type of its getter; bytes from outside may have another one.
+/// protozero only asserts that a field has the wire type of its getter; external bytes may have another one.
 void expect_wire_type(const pbf_reader& reader, pbf_wire_type wanted) {
   if (!reader.has_wire_type(wanted)) throw std::invalid_argument("a value that is damaged");
 }
@@ -66,7 +66,7 @@ T read_number(pbf_reader& reader, T (pbf_reader::*get)()) {
   return (reader.*get)();
 }
 
-/// The items of a list: its field 1, packed or one by one.
+/// Reads the items of a list, which are in field 1, packed or not.
 template <class To, class T, class Packed>
 std::vector<To> items_of(pbf_reader list, T (pbf_reader::*one)(), Packed packed) {
   std::vector<To> items;

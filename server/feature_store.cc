@@ -25,7 +25,7 @@ using Record = std::shared_ptr<const FeatureRecord>;
 constexpr std::size_t kMostFailures = 5;
 constexpr std::chrono::seconds kPauseAfterFault{1};
 
-/// Records by key; those that were not used for longest go first.
+/// An LRU cache of records by key.
 class Kept {
  public:
   explicit Kept(std::size_t most) : most_(most) {}
@@ -57,11 +57,11 @@ class Kept {
   std::unordered_map<std::string_view, Use::iterator> by_key_;  // views of the keys in by_use_
 };
 
-/// A look-up of one key that is under way.
+/// A pending look-up of one key.
 struct Flight {
   std::string key;
   bool ended = false;
-  Record record;  ///< null: it failed
+  Record record;  ///< null: failed
   std::string why, said;
 };
 using Flights = std::vector<std::shared_ptr<Flight>>;
@@ -79,8 +79,8 @@ struct FeatureStore::Impl {
 
   // ---- Redis ----
 
-  /// A record for each key, null for an answer that is an error or damaged, with why and what Redis says. Throws
-  /// RedisFault.
+  /// Returns a record per key; null for an error or a damaged answer, with the reason in `why` and Redis's text in
+  /// `said`. Throws RedisFault.
   std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why, std::string& said) {
     std::vector<Redis::Command> commands;
     for (const auto& flight : flights) {
@@ -119,14 +119,15 @@ struct FeatureStore::Impl {
     return std::make_shared<const FeatureRecord>(std::move(record));
   }
 
-  // ---- the breaker ----
+  // ---- the circuit breaker ----
 
   void expect_answers() {
     const std::scoped_lock lock(mutex);
     if (Clock::now() < paused_until) throw RedisFault(RedisFault::Kind::late, "Redis did not answer a moment ago");
   }
 
-  /// A look-up that a request's own limit has cut short says nothing about Redis.
+  /// Counts the result of a look-up. A look-up that the request's own limit cut short is no evidence of a Redis
+  /// failure.
   void count(bool answered, bool cut_short) {
     const std::scoped_lock lock(mutex);
     if (answered) {
@@ -138,7 +139,7 @@ struct FeatureStore::Impl {
 
   // ---- look-ups ----
 
-  /// Ends the flights, whatever happens.
+  /// Performs the look-ups and completes the flights, even on failure.
   void read(const Flights& flights, std::optional<Clock::time_point> limit) {
     std::vector<Record> records;
     std::string why, said;
@@ -174,7 +175,7 @@ struct FeatureStore::Impl {
   std::vector<std::string> fields;
   Redis redis;
 
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // guards the members below
   std::condition_variable come;
   Kept kept;
   std::unordered_map<std::string, std::shared_ptr<Flight>> under_way;
@@ -228,7 +229,7 @@ namespace {
                                     (column.list ? "list of " : "") + std::string(api::name_of(column.dtype)));
 }
 
-/// The type of FeastValue that values of T come from.
+/// The alternative of FeastValue that values of type T are read from.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, std::string>, std::string,
                                   std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>;
@@ -243,7 +244,7 @@ T converted(const FeatureColumn& column, const From& from) {
   return static_cast<T>(from);
 }
 
-/// Whole numbers are taken for fractions, too.
+/// Converts a single value. Integers are accepted for floats, too.
 template <class T>
 T one_of(const FeatureColumn& column, const FeastValue& value) {
   if (const auto* const exact = std::get_if<Stored<T>>(&value)) return converted<T>(column, *exact);
@@ -449,7 +450,7 @@ class FeaturesNode : public HostNode {
   const FeaturesParts parts_;
 };
 
-/// All that a store's records depend on.
+/// Returns a text with everything that a store's records depend on.
 std::string declaration_of_view(const std::string& step, const FeatureView& view) {
   std::string text = step;
   for (const std::string& part : {view.redis, view.project, view.view}) (text += '\n') += part;
@@ -482,7 +483,7 @@ FeatureColumn read_column(const std::string& name, const YamlNode& node) {
   return column;
 }
 
-/// How many rows there are, as types of results say it.
+/// Returns the number of rows as an extent of the results' types.
 std::string row_extent(const YamlNode& entity, const std::vector<Argument>& parts) {
   for (const Argument& part : parts) {
     const Dtype dtype = part.value.type.dtype;
@@ -503,7 +504,7 @@ TypedSlot result_of(const std::string& name, Dtype dtype, const std::vector<std:
   return {.slot = scope.new_slot(), .type = {.name = name, .type = type + "]", .dtype = dtype, .dims = dims}};
 }
 
-/// Adds the results that a column has.
+/// Adds the results of a column.
 void add_column(FeatureColumn column, const std::string& rows, const HostScope& scope, FeaturesParts& parts,
                 Results& results) {
   std::vector<std::string> dims{rows};

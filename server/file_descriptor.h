@@ -8,10 +8,10 @@
 
 namespace frazil::server {
 
-/// The message of a value of errno.
+/// Returns the message for a value of errno.
 inline std::string text_of_errno(int error) { return std::generic_category().message(error); }
 
-/// An open file or socket, or none. Closes it in the end.
+/// An owned file descriptor of a file or socket, or none. The destructor closes it.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd = -1) : fd_(fd) {}
@@ -22,7 +22,7 @@ class FileDescriptor {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Returns false when what was written could not be stored.
+  /// Returns false if written data could not be stored.
   bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
 
  private:

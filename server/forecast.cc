@@ -18,8 +18,8 @@ namespace {
 
 using api::Array;
 
-constexpr std::size_t kLengths = 6;  // that are measured, evenly from the least to the largest
-constexpr unsigned kPerWorker = 8;   // requests that are measured together, so that none waits for them to be sent
+constexpr std::size_t kLengths = 6;  // that are measured, evenly spaced
+constexpr unsigned kPerWorker = 8;   // requests in a measured burst; hides the time to send them
 constexpr std::size_t kSimulated = 50'000;
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
 
@@ -52,7 +52,7 @@ MixRequest read_mix_request(const YamlNode& node) {
   return request;
 }
 
-/// Floats are random, other numbers 0 or 1.
+/// Returns a random tensor: floats are normally distributed, integers 0 or 1.
 Array random_value(const api::Port& port, api::Sizes sizes, std::mt19937_64& random) {
   Array value(port.dtype, std::move(sizes));
   std::normal_distribution<float> normal;
@@ -65,7 +65,7 @@ Array random_value(const api::Port& port, api::Sizes sizes, std::mt19937_64& ran
   return value;
 }
 
-/// `length` from 0 to 1 is the place in the ranges.
+/// Returns inputs for a request. `length` from 0 to 1 interpolates the ranges.
 std::vector<NamedArray> inputs_at(const MixRequest& request, const Served& served, double length,
                                   std::mt19937_64& random) {
   std::vector<NamedArray> inputs;
@@ -83,7 +83,7 @@ std::vector<NamedArray> inputs_at(const MixRequest& request, const Served& serve
   return inputs;
 }
 
-/// Inputs at several lengths, evenly from the least to the largest.
+/// Returns inputs at several lengths, evenly spaced from the smallest to the largest.
 std::vector<std::shared_ptr<const std::vector<NamedArray>>> inputs_of(const MixRequest& request, const Served& served,
                                                                       std::size_t lengths, std::mt19937_64& random) {
   std::vector<std::shared_ptr<const std::vector<NamedArray>>> inputs;
@@ -111,7 +111,7 @@ double memory_mb(std::string_view key) {
   return 0;
 }
 
-/// Requests that are handed to workers, and what becomes of them. Thread-safe.
+/// Submits requests to workers and collects the results. Thread-safe.
 class Requests {
  public:
   using Inputs = std::shared_ptr<const std::vector<NamedArray>>;
@@ -121,7 +121,7 @@ class Requests {
   Requests& operator=(const Requests&) = delete;
   ~Requests() { wait(); }
 
-  /// Hands one over now.
+  /// Submits a request immediately.
   void send(std::shared_ptr<const Served> served, Inputs inputs) {
     {
       const std::scoped_lock lock(mutex_);
@@ -140,9 +140,9 @@ class Requests {
     ended_.wait(lock, [this] { return running_ == 0; });
   }
 
-  // Once none runs.
-  const std::vector<double>& times() const { return times_; }  ///< seconds from sending to the answer
-  double busy() const { return busy_; }                        ///< seconds that workers had them
+  // Valid when no request runs.
+  const std::vector<double>& times() const { return times_; }  ///< seconds from submission to the answer
+  double busy() const { return busy_; }                        ///< total seconds on workers
   std::uint64_t failed() const { return failed_; }
   const std::optional<Refusal>& fault() const { return fault_; }
 
@@ -167,7 +167,8 @@ class Requests {
   std::optional<Refusal> fault_;
 };
 
-/// The seconds that each of so many equal requests takes, which are sent at once. Throws the Refusal of one that fails.
+/// Returns the seconds per request for `count` equal requests that are submitted together. Throws the Refusal of a
+/// failed request.
 double time_of_each(Service& service, const std::shared_ptr<const Served>& served, const Requests::Inputs& inputs,
                     unsigned count) {
   Requests requests(service);
@@ -178,7 +179,7 @@ double time_of_each(Service& service, const std::shared_ptr<const Served>& serve
   return seconds(Clock::now() - begun) / count;
 }
 
-/// The medians of time_of_each() for several inputs in turns, as a server meets them.
+/// Returns the median of time_of_each() for each of several inputs, measured in random order as in a server.
 std::vector<double> measured(Service& service, const std::shared_ptr<const Served>& served,
                              const std::vector<Requests::Inputs>& inputs, unsigned count, double for_seconds) {
   constexpr std::size_t kFewest = 5;
@@ -197,7 +198,7 @@ std::vector<double> measured(Service& service, const std::shared_ptr<const Serve
   return medians;
 }
 
-/// Draws a request by its share.
+/// Draws requests by their shares.
 class Draw {
  public:
   Draw(const std::vector<MixRequest>& mix, std::uint64_t seed) : random(seed), shares_(shares_of(mix)) {}
@@ -283,7 +284,7 @@ Forecast MixProfile::at(double rate, std::uint64_t seed) const {
 
 Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double for_seconds,
              std::uint64_t seed) {
-  constexpr std::size_t kPrepared = 33;  // lengths of each request: making inputs would delay those that are due
+  constexpr std::size_t kPrepared = 33;  // lengths per request; created in advance, as it would delay sending
   Draw draw(mix, seed);
   std::vector<std::shared_ptr<const Served>> served;
   std::vector<std::vector<Requests::Inputs>> prepared;

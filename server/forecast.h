@@ -6,14 +6,15 @@
 
 #include "server/service.h"
 
-// What a mix of requests will take: measured alone and together at some extents, simulated for a rate.
+// Capacity forecast for a mix of requests: times are measured alone and under load, and queueing is simulated for a
+// rate.
 namespace frazil::server {
 
-/// An input's shape, in which an extent may be a range. All ranges of a request are drawn at the same place: its
-/// length.
+/// The shape of an input, in which an extent may be a range. All ranges of one request are interpolated with the same
+/// number, its length.
 struct MixInput {
   std::string name;
-  std::vector<std::pair<std::int64_t, std::int64_t>> extents;  ///< least and largest
+  std::vector<std::pair<std::int64_t, std::int64_t>> extents;  ///< smallest and largest
 };
 
 struct MixRequest {
@@ -22,7 +23,7 @@ struct MixRequest {
   std::vector<MixInput> inputs;
 };
 
-/// Reads a file of YAML:
+/// Reads a YAML file:
 ///   requests:
 ///     - {model: bert, share: 0.7, inputs: {input_ids: 1x5..128}}
 /// Throws api::Error (bad_input) that names file, line and key.
@@ -34,24 +35,24 @@ struct Forecast {
   double peak_mb = 0;             ///< resident set, in 10^6 bytes
 };
 
-/// Times of a mix on this machine. Requests are not joined in it, so that a server that batches does better.
+/// The times of a mix on this machine. Requests are not batched in it, so a server with batching performs better.
 class MixProfile {
  public:
-  /// Seconds per measured length, evenly from the least to the largest.
+  /// Seconds per measured length, evenly spaced from the smallest to the largest.
   struct Times {
-    std::vector<double> alone;     ///< from handing a request over to its answer, where nothing else runs
-    std::vector<double> together;  ///< of a worker's time that a request takes, where all are busy
+    std::vector<double> alone;     ///< from submission to the answer, without other load
+    std::vector<double> together;  ///< worker time per request, with all workers busy
   };
-  /// Of times that are known: for each request of the mix at least two, and as many alone as together.
+  /// Uses known times. Each request of the mix needs at least two, and as many alone as together.
   MixProfile(std::vector<MixRequest> mix, unsigned workers, std::vector<Times> times)
       : mix_(std::move(mix)), workers_(workers), times_(std::move(times)) {}
-  /// Measures the requests at several lengths, alone and with all workers busy: about `seconds` in all. Throws Refusal
-  /// for a model that there is not and for a request that fails.
+  /// Measures the requests at several lengths, alone and with all workers busy. Takes about `seconds` in total. Throws
+  /// Refusal for an unknown model and for a request that fails.
   MixProfile(Service& service, std::vector<MixRequest> mix, double seconds);
 
-  /// Requests per second at which the workers are busy all the time.
+  /// Returns the rate, in requests per second, at which the workers are always busy.
   double most_rate() const;
-  /// Simulates requests that come at random, `rate` per second, and are served in their order.
+  /// Simulates requests with random arrivals, `rate` per second on average, that are served in order.
   Forecast at(double rate, std::uint64_t seed = 1) const;
 
  private:
@@ -63,14 +64,14 @@ class MixProfile {
   double peak_mb_ = 0;
 };
 
-/// What came of requests that were sent.
+/// The measured result of a load.
 struct Driven : Forecast {
-  double rate = 0;           ///< requests per second that were sent: fewer than asked for where sending took longer
-  std::uint64_t failed = 0;  ///< that were not answered with results
-  std::string why;           ///< the first of them was not
+  double rate = 0;           ///< requests per second that were sent; lower than requested if sending took longer
+  std::uint64_t failed = 0;  ///< requests without results
+  std::string why;           ///< the reason of the first failure
 };
 
-/// Sends such requests for `seconds` and measures what a forecast tells, from the time that each one is sent.
+/// Sends requests for `seconds` and measures the values of a forecast, starting from the time each request is sent.
 Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double seconds, std::uint64_t seed = 2);
 
 }  // namespace frazil::server

@@ -30,15 +30,16 @@ const std::string& machine_name() {
   return name;
 }
 
-/// Whether a page of `host` has sent the request: "https://host" of an Origin is compared without its scheme, which a
-/// proxy may have changed.
+/// Returns true if a page of `host` has sent the request. The scheme of an Origin such as "https://host" is ignored, as
+/// a proxy may have changed it.
 bool is_own_origin(std::string_view origin, std::string_view host) {
   constexpr std::string_view kMark = "://";
   const std::size_t at = origin.find(kMark);
   return at != std::string_view::npos && !host.empty() && lower(origin.substr(at + kMark.size())) == lower(host);
 }
 
-/// The types that a page can send to any server: https://fetch.spec.whatwg.org/#cors-safelisted-request-header.
+/// Returns true for content types that a page can send to any server without a preflight request:
+/// https://fetch.spec.whatwg.org/#cors-safelisted-request-header.
 bool is_of_any_page(std::string_view content_type) {
   std::string type = lower(content_type.substr(0, content_type.find(';')));
   type.erase(type.find_last_not_of(" \t") + 1);

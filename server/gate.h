@@ -13,7 +13,7 @@
 
 namespace frazil::server {
 
-/// The callers that a rule admits. Without configured tenants every caller counts as an administrator.
+/// The callers that a rule admits. Without configured tenants every caller is an administrator.
 enum class Access : std::uint8_t {
   nobody,     ///< a route without a rule
   everybody,  ///< also callers without a key
@@ -22,18 +22,18 @@ enum class Access : std::uint8_t {
   admin,      ///< tenants with `admin: true`
 };
 
-/// What the configuration has to turn on before a route answers.
+/// A setting that a route requires to be enabled.
 enum class Feature : std::uint8_t { none, model_control, replay };
 
-/// The requests of web browsers that a rule admits. Each level also has the conditions of those before it.
+/// The requests of web browsers that a rule admits. Each level adds a condition to those above it.
 enum class Browser : std::uint8_t {
-  any_page,   ///< no condition: a read that is of no use to a foreign page
+  any_page,   ///< no condition: a read of no use to a foreign page
   own_page,   ///< no foreign `Origin`
   own_host,   ///< a `Host` that names this server
-  own_write,  ///< no content type that a foreign page can send without asking
+  own_write,  ///< no content type that a foreign page can send without a preflight request
 };
 
-/// The conditions of a route. The default admits nobody.
+/// The conditions of a route. The default refuses all callers.
 struct Rule {
   Access access = Access::nobody;
   Feature feature = Feature::none;
@@ -48,7 +48,7 @@ inline constexpr Rule kInferRule{.access = Access::model, .browser = Browser::ow
 inline constexpr Rule kControlRule{
     .access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
 
-/// The headers that the gate reads. Texts are valid while the request is read.
+/// The headers that the gate reads. The texts are valid while the request is being read.
 struct Credentials {
   std::string_view authorization = {};
   std::span<const std::string> certificate = {};  ///< names in the client's certificate
@@ -57,31 +57,31 @@ struct Credentials {
   std::string_view content_type = {};
 };
 
-/// The one place that decides whether a request is answered, for all protocols, ports and sockets. Thread-safe.
+/// The single place that authorises requests, for all protocols, ports and sockets. Thread-safe.
 class Gate {
  public:
   /// `tenants` outlives the gate.
   Gate(const Tenants& tenants, const NetworkConfig& network);
 
-  /// Returns the caller. Throws Refusal: unauthorized for an unknown caller, forbidden for a rule that is not met.
-  /// Access::model needs Asker::check() with the name beside it.
+  /// Returns the caller. Throws Refusal: unauthorized for an unknown caller, forbidden for a rule that is not met. For
+  /// Access::model, the caller must also call Asker::check() with the model's name.
   Tenants::Asker admit(const Rule& rule, const Credentials& by) const;
   bool is_on(Feature feature) const;
-  /// Whether answers may show the values of kept tensors.
+  /// Returns true if answers may contain the values of stored tensors.
   bool shows_tensors() const;
-  /// Replaces what is turned on, for requests from now on.
+  /// Replaces the enabled features for subsequent requests.
   void replace(const NetworkConfig& network);
 
  private:
   std::shared_ptr<const NetworkConfig> network() const;
 
   const Tenants& tenants_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const NetworkConfig> network_;
 };
 
-/// Whether a `Host` names this server: an IP address, localhost, the machine's name, or one of `names`, in which "*"
-/// stands for every name.
+/// Returns true if a `Host` names this server: an IP address, localhost, the machine's name, or one of `names`. The
+/// name "*" matches every host.
 bool names_this_server(std::string_view host, std::span<const std::string> names);
 
 }  // namespace frazil::server

@@ -8,7 +8,7 @@
 namespace frazil::server {
 namespace {
 
-/// The port's shape for so many elements: they lie along its last free axis.
+/// Returns the port's shape for `count` elements, which lie along its last free axis.
 api::Sizes shape_for(const api::Port& port, std::int64_t count, const std::string& what) {
   api::Sizes sizes;
   std::optional<std::size_t> free;
@@ -61,7 +61,7 @@ InferRequest read_generate(std::string_view body, const Served& served) {
 
 namespace {
 
-/// Writes the object's members up to its end.
+/// Writes the fields of a response into an open object.
 void write_fields(JsonText& json, const InferResponse& response) {
   json.member("model_name", response.model);
   json.member("model_version", response.version);
@@ -76,7 +76,7 @@ void write_fields(JsonText& json, const InferResponse& response) {
   }
 }
 
-/// A server-sent event of the data.
+/// Returns a server-sent event with the data.
 Reply event(const std::string& data) {
   return {
       .type = std::string(kEventStream), .headers = {{"Cache-Control", "no-store"}}, .body = "data: " + data + "\n\n"};

@@ -5,23 +5,23 @@
 #include "server/request.h"
 #include "server/served.h"
 
-// Triton's extension "generate": inputs and parameters as the fields of one JSON object, and outputs likewise.
+// Triton's extension "generate": inputs, parameters and outputs as fields of one JSON object.
 namespace frazil::server {
 
-/// A field that has the name of an input is its value: a number, a text or a truth value, or a list of them along the
-/// only axis whose extent is free or more than 1; the other axes are 1. "id" is echoed, "parameters" are parameters,
-/// and so are fields that no input has the name of. Throws Refusal (bad_request) that names the field.
+/// Reads a request. A field with the name of an input is its value: a number, a text, a boolean, or a list of them. A
+/// list lies along the only axis whose extent is free or more than 1. "id" is echoed. "parameters" and all other fields
+/// are parameters. Throws Refusal (bad_request) that names the field.
 InferRequest read_generate(std::string_view body, const Served& served);
 
-/// The outputs as fields: one element as a value, more as a list.
+/// Writes outputs as fields: a single element as a value, several as a list.
 Reply write_generate(const InferResponse& response);
 
-// The same as server-sent events, for requests whose answers come in parts.
+// The same as server-sent events, for requests that are answered in parts.
 
 Reply write_part_event(const InferResponse& response);
-/// With the field "triton_final_response": true.
+/// Adds the field "triton_final_response": true.
 Reply write_last_event(const InferResponse& response);
-/// Instead of the last one, where others have been sent before.
+/// Replaces the last event after others have been sent.
 Reply write_error_event(const Refusal& refusal);
 
 }  // namespace frazil::server

@@ -11,7 +11,7 @@
 namespace frazil::server {
 namespace {
 
-/// As of "P" and "P + 2*S".
+/// Returns true if the extent is a sum with the symbol as a term, such as "P + 2*S" for "P".
 bool adds_to(const std::string& symbol, const std::string& extent) {
   if (!is_symbol(symbol) || extent == symbol || extent.contains('-')) return false;
   return std::ranges::any_of(extent | std::views::split(std::string_view(" + ")),

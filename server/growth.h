@@ -8,18 +8,18 @@
 
 #include "server/model_config.h"
 
-// States that get longer from turn to turn, as the keys and values that a model of sequences attends to.
+// States that grow from turn to turn, such as the keys and values of an attention model.
 namespace frazil::server {
 
 struct Growth {
-  std::size_t value = 0;  ///< which state
-  std::size_t axis = 0;   ///< along which it gets longer
-  std::size_t group = 0;  ///< states of one group have equal lengths, for the model's inputs name them alike
+  std::size_t value = 0;  ///< index of the state
+  std::size_t axis = 0;   ///< the axis that grows
+  std::size_t group = 0;  ///< states of one group have equal lengths, as the model's inputs use the same symbol
 };
 using Growing = std::vector<Growth>;
 
-/// The states that grow: those whose axis is configured, and those whose output has, along one axis, the input's symbol
-/// and something added to it. They are tensors of the model's ports.
+/// Returns the growing states: those with a configured axis, and those whose output extent is the input's symbol plus
+/// something along one axis. The links must refer to tensors of the model's ports.
 Growing growing_states(const std::vector<StateLink>& links, const std::vector<api::Port>& inputs,
                        const std::vector<api::Port>& outputs);
 

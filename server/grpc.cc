@@ -16,7 +16,7 @@ constexpr std::string_view kGrpcExtensions[] = {"classification",  "sequence",  
                                                 "schedule_policy", "model_repository", "model_configuration",
                                                 "parameters",      "statistics"};
 constexpr std::string_view kInference = "inference.GRPCInferenceService";
-constexpr std::size_t kLargestMessage = 0x7fffffff;  // of protobuf
+constexpr std::size_t kLargestMessage = 0x7fffffff;  // limit of protobuf
 
 GrpcReply message_reply(std::string bytes) {
   if (bytes.size() > kLargestMessage) {
@@ -25,7 +25,7 @@ GrpcReply message_reply(std::string bytes) {
   return {.code = GrpcCode::ok, .text = {}, .bytes = std::move(bytes)};
 }
 
-// ---- what is answered at once ----
+// ---- methods that answer immediately ----
 
 using Bytes = std::string_view;
 
@@ -59,7 +59,7 @@ std::string model_config(const Quick& call) {
   return proto::write_model_config(*call.service.find(name, version));
 }
 
-/// Without a name, of all models that the caller may use.
+/// Writes the statistics of a model, or without a name those of all models that the caller may use.
 std::string model_statistics(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
   if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.asker), call.asker);
@@ -85,7 +85,7 @@ std::string health_check(const Quick& call) {
   return proto::write_health_check(call.service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
 }
 
-// ---- what runs on workers ----
+// ---- methods that run on workers ----
 
 Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline,
                            const Served* target = nullptr) {
@@ -93,8 +93,8 @@ Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Cloc
       .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
-/// Has `start` start work for a request that holds a place among those that wait until it is answered. Refuses a
-/// request without a place. `target`: the model; null: none.
+/// Occupies a place in the queue until the request is answered, and passes its work to `start`. Refuses the request if
+/// no place is free. `target` is the model, or null for none.
 template <class F>
 void with_place(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work,
                 const std::function<void(std::function<void()>)>& start) {
@@ -114,7 +114,7 @@ void with_place(Service& service, const GrpcCall& call, const Served* target, co
   });
 }
 
-/// On a worker, or on this thread.
+/// Runs the work on a worker or on this thread.
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work) {
   with_place(service, call, target, done, std::move(work),
@@ -140,22 +140,22 @@ void change(Service& service, const GrpcCall& call, const Done& done, void (Serv
 void load(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::load); }
 void unload(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::unload); }
 
-/// How a method writes responses.
+/// The functions by which a method writes responses.
 struct Form {
   std::string (*write)(const InferResponse& response);
-  std::string (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is told
+  std::string (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is sent
 };
 
 constexpr Form kUnary{.write = proto::write_infer};
 constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = proto::write_stream_part};
 
-/// Tells what comes of a request as replies.
+/// Sends the results of a request as replies.
 class GrpcAnswer {
  public:
   GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
       : form_(&form), served_(std::move(served)), caller_(call.caller), asker_(call.asker), done_(std::move(done)) {}
 
-  /// Has the last response come behind all others, without outputs.
+  /// Sends the last response without outputs, after all others.
   void end_empty() { ends_empty_ = true; }
   void begin_parts() const { done_({.more = true}); }
   void part(const InferResponse& response) const {
@@ -190,7 +190,7 @@ class GrpcAnswer {
   bool ends_empty_ = false;
 };
 
-/// Takes the parameter by which a client asks for a last response without outputs.
+/// Extracts the parameter that requests a last response without outputs.
 bool take_empty_end(InferRequest& request) {
   constexpr const char* kKey = "triton_enable_empty_final_response";
   const auto given = request.parameters.extract(kKey);
@@ -199,13 +199,13 @@ bool take_empty_end(InferRequest& request) {
   throw Refusal(Http::bad_request, std::string("parameter ") + kKey + ": expected a bool");
 }
 
-/// The model of a request. Throws Refusal.
+/// Returns the model of a request. Throws Refusal.
 std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
   const auto [name, version] = proto::model_of_infer(*call.message);
   return service.find(name, version);
 }
 
-/// Reads a request and has its model run. Throws Refusal.
+/// Reads a request and runs its model. Throws Refusal.
 void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Served>& served, const Form& form,
          const Done& done) {
   if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
@@ -248,7 +248,7 @@ void stream_infer(Service& service, const GrpcCall& call, Done done) {
             [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
 }
 
-/// Answers a message of a stream that has an error with a message, so that the stream goes on.
+/// Wraps `done` to report errors as messages, so that the stream continues after an error.
 Done told_in_stream(const GrpcCall& call, Done done) {
   return [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
@@ -264,8 +264,8 @@ std::string model_in_infer(Bytes message) { return proto::model_of_infer(message
 
 struct Method : Grpc::Listed {
   std::string (*at_once)(const Quick&);                ///< null: on a worker
-  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: at once
-  std::string (*model_in)(Bytes) = nullptr;            ///< the model that a message is for
+  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: answered immediately
+  std::string (*model_in)(Bytes) = nullptr;            ///< returns the model that a message is for
   Grpc::Kind kind = Grpc::Kind::unary;
 };
 
@@ -331,8 +331,8 @@ std::optional<Refusal> Grpc::refusal(const Begun& call) const {
   return waits ? service_.refusal(arriving(asker, call.deadline)) : std::nullopt;
 }
 
-/// Throws Refusal (forbidden) for a message about a model that is not the caller's. Only a request for statistics may
-/// leave the name out.
+/// Throws Refusal (forbidden) for a message about a model that the caller may not use. Only a request for statistics
+/// may omit the name.
 void Grpc::check_model(const GrpcCall& call) {
   const Method& method = method_of(call.method);
   if (method.model_in == nullptr && method.rule.access == Access::model) {

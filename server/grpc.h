@@ -15,7 +15,7 @@
 
 namespace frazil::server {
 
-/// gRPC's status codes that this server answers with.
+/// The gRPC status codes that this server returns.
 enum class GrpcCode : unsigned {
   ok = 0,
   cancelled = 1,
@@ -34,35 +34,35 @@ GrpcCode grpc_code_of(Http status);
 
 struct GrpcReply {
   GrpcCode code = GrpcCode::ok;
-  std::string text;   ///< one line for the client where it is not ok
-  std::string bytes;  ///< the message where it is
+  std::string text;   ///< one line for the client if the code is not ok
+  std::string bytes;  ///< the message if the code is ok
   bool compressed = false;
-  bool more = false;  ///< others follow for the same message; the next message of the stream runs meanwhile
+  bool more = false;  ///< more replies to the same message follow; the stream's next message may run meanwhile
 };
 
 GrpcReply reply_of(const Refusal& refusal);
 
-/// One message for a method.
+/// One message of a call.
 struct GrpcCall {
-  std::string_view method;  ///< "/package.Service/Method"; valid while answer() runs
+  std::string_view method;  ///< "/package.Service/Method"; valid during answer()
   std::shared_ptr<const std::string> message;
   std::shared_ptr<Caller> caller;
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
-  std::string authorization, host, trace;         ///< of the headers authorization, :authority and traceparent
-  std::optional<std::string> origin = {};         ///< of the header origin
-  std::span<const std::string> certificate = {};  ///< names in the client's; valid while answer() runs
+  std::string authorization, host, trace;         ///< headers authorization, :authority and traceparent
+  std::optional<std::string> origin = {};         ///< header origin
+  std::span<const std::string> certificate = {};  ///< names in the client's certificate; valid during answer()
   std::string session;                            ///< the sequence of a request that names none; empty: none
-  Spot* spot = nullptr;                           ///< of the thread that has read it; null: it is for workers
-  Tenants::Asker asker = {};                      ///< is found by answer()
+  Spot* spot = nullptr;                           ///< of the reading thread; null: run the call on workers
+  Tenants::Asker asker = {};                      ///< set by answer()
 
   Credentials by() const {
     return {.authorization = authorization, .certificate = certificate, .host = host, .origin = origin};
   }
 };
 
-/// Open Inference Protocol v2 over gRPC, Triton's service inference.GRPCInferenceService, and grpc.health.v1.Health.
-/// Knows no transport. Thread-safe.
+/// Open Inference Protocol v2 over gRPC (Triton's inference.GRPCInferenceService) and grpc.health.v1.Health,
+/// independent of the transport. Thread-safe.
 class Grpc {
  public:
   using Done = std::function<void(GrpcReply)>;
@@ -70,31 +70,32 @@ class Grpc {
 
   explicit Grpc(Service& service) : service_(service) {}
 
-  /// How many messages a method takes and gives: one each, or in turns any number. Throws Refusal (unsupported) for a
-  /// method that there is not.
+  /// Returns whether a method takes and returns one message each, or a stream of them. Throws Refusal (unsupported) for
+  /// an unknown method.
   static Kind kind_of(std::string_view method);
 
-  /// A row of the table by which calls are routed.
+  /// A row of the routing table.
   struct Listed {
     std::string_view name;
     Rule rule;
   };
   static std::vector<Listed> methods();
 
-  /// What is known of a call before its message has come.
+  /// The known properties of a call before its message has arrived.
   struct Begun {
     std::string_view method;
     Credentials by;
     std::optional<Clock::time_point> deadline;
   };
-  /// Why answer() would refuse a call now whatever its message has; takes no place. Throws Refusal for a method that
-  /// there is not, and for a caller that the gate does not let in.
+  /// Returns the refusal that answer() would give regardless of the message, without occupying a place. Throws Refusal
+  /// for an unknown method and for a caller that the gate does not admit.
   std::optional<Refusal> refusal(const Begun& call) const;
 
-  /// Calls `done` once, at once or later on any thread; never throws. What takes long runs on workers. The message of a
-  /// streaming method is answered with a message in any case, which may tell of an error. Where its answer comes in
-  /// parts, `done` is called before with each of them, in order: Caller::send() was called for their bytes. One without
-  /// bytes is no message, and only tells that the others come.
+  /// Calls `done` once, immediately or later on any thread. Long work runs on workers. Never throws. A message of a
+  /// streaming method is always answered with a message, which may contain an error.
+  ///
+  /// For an answer in parts, `done` is also called with each part before, in order, after Caller::send() for its bytes.
+  /// A part without bytes is not a message and only announces the others.
   void answer(GrpcCall call, Done done) const;
 
  private:

@@ -27,7 +27,7 @@ using protozero::pbf_wire_type;
 using protozero::pbf_writer;
 using Tag = protozero::pbf_tag_type;
 
-// Items cost more memory than their bytes in the message.
+// Limits the memory of decoded items, which is larger than their bytes in the message.
 constexpr std::size_t kMostTensors = 4096;
 constexpr std::size_t kMostParameters = 1024;
 
@@ -38,8 +38,7 @@ void expect_room(const List& list, std::size_t most, const char* what) {
 
 // ---- fields ----
 
-/// The fields of one message, in the order in which they lie. The name of a field is for the refusal when it is
-/// damaged.
+/// The fields of one message, in their order in the bytes. The name of a field is used in the error for a damaged one.
 class Fields {
  public:
   Fields(std::string_view bytes, std::string_view message)
@@ -69,7 +68,7 @@ class Fields {
     return read(name, pbf_wire_type::fixed64, [&] { return reader_.get_double(); });
   }
 
-  /// The items of a repeated field of varints that this field has: many where it is packed, otherwise one.
+  /// Calls `item` for each varint of the current field: many if it is packed, otherwise one.
   template <class F>
   void each_varint(const char* name, F item) {
     if (!packed()) return item(varint(name));
@@ -149,7 +148,7 @@ Given read_value(std::string_view bytes) {
   return given;
 }
 
-/// An entry of a map of parameters.
+/// Reads an entry of a map of parameters.
 std::pair<std::string_view, std::string_view> read_entry(std::string_view bytes, std::string_view map) {
   Fields fields(bytes, map);
   std::pair<std::string_view, std::string_view> entry;
@@ -179,7 +178,7 @@ bool truth_of(std::string_view key, const Given& given) {
   refuse_parameter(key, "a bool");
 }
 
-/// 0 and "" mean none.
+/// Returns the sequence id of a parameter; "" for 0 and "", which mean no sequence.
 std::string sequence_of(std::string_view key, const Given& given) {
   if (const auto* text = std::get_if<std::string>(&given)) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&given)) return *number == 0 ? "" : std::to_string(*number);
@@ -229,7 +228,7 @@ void refuse_shared_memory(std::string_view key, std::string_view tensor) {
 
 // ---- typed contents ----
 
-/// A field of InferTensorContents and the datatypes that it carries.
+/// The field of InferTensorContents for a datatype.
 struct ContentsField {
   Tag tag;
   const char* name;
@@ -254,7 +253,7 @@ ContentsField contents_field(Dtype dtype, const std::string& what) {
   refuse(what + ": " + std::string(datatype_of(dtype)) + " has no typed contents; send it in raw_input_contents");
 }
 
-/// The elements of one tensor in InferTensorContents, which may come in parts.
+/// The elements of one tensor in InferTensorContents, which may have several parts.
 class Contents {
  public:
   using Parts = std::vector<std::string_view>;
@@ -295,7 +294,7 @@ class Contents {
     }
   }
 
-  /// Every element as the wire has it: std::uint64_t, float, double or std::string_view.
+  /// Calls `item` for each element in its wire type: std::uint64_t, float, double or std::string_view.
   template <class T, class F>
   void each(F item) const {
     constexpr Tag kLast = 8;
@@ -324,7 +323,7 @@ class Contents {
     if constexpr (std::is_same_v<T, bool>) {
       return wire != 0;
     } else if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(std::uint64_t)) {
-      // As protobuf reads 32-bit fields: by their low bits.
+      // Keeps the low bits, as protobuf does for 32-bit fields.
       const auto low = static_cast<std::uint32_t>(wire);
       const std::int64_t value = std::is_signed_v<T> ? static_cast<std::int32_t>(low) : std::int64_t{low};
       if (std::in_range<T>(value)) return static_cast<T>(value);
@@ -390,7 +389,7 @@ WantedOutput read_output(std::string_view bytes) {
   return output;
 }
 
-/// A ModelInferRequest whose tensors are not read yet.
+/// A ModelInferRequest before its tensors are read.
 struct InferDraft {
   InferMessage message;
   std::vector<InputDraft> inputs;
@@ -478,7 +477,7 @@ std::string id_of_infer(std::string_view bytes) try {
 
 namespace {
 
-/// Of all kinds of requests the first two fields.
+/// Reads the first two fields, which all kinds of requests share.
 ModelName read_model_name(Fields fields, const char* name, const char* version) {
   ModelName model;
   while (fields.next()) {
@@ -568,7 +567,7 @@ void add_truth(pbf_writer& to, std::string_view key, bool truth) {
   pbf_writer(entry, 2).add_bool(1, truth);
 }
 
-/// A ModelInferResponse up to its raw_output_contents. `last`: of those that answer a message of a stream.
+/// Returns a ModelInferResponse up to its raw_output_contents. `last`: the final-response flag in a stream.
 std::string head_of(const InferResponse& response, std::optional<bool> last) {
   std::string head;
   pbf_writer to(head);
@@ -590,8 +589,8 @@ void append_key(std::string& to, Tag tag, std::uint64_t size) {
   protozero::add_varint_to_buffer(&to, size);
 }
 
-/// A ModelInferResponse, as field `inside` of another message unless that is 0. Its size is known before its bytes are
-/// written, so that each tensor is copied once.
+/// Returns a ModelInferResponse, as field `inside` of another message unless that is 0. The size is computed first, so
+/// that each tensor is copied only once.
 std::string response_of(const InferResponse& response, Tag inside, std::optional<bool> last) {
   const std::string head = head_of(response, last);
   std::vector<std::uint64_t> sizes;
@@ -611,7 +610,7 @@ std::string response_of(const InferResponse& response, Tag inside, std::optional
   return to;
 }
 
-/// ModelInput or ModelOutput; they differ in the field of the extents.
+/// Writes a ModelInput or ModelOutput, which differ in the field of the extents.
 void add_config_port(pbf_writer& to, Tag tag, Tag dims, const ConfigPort& port) {
   pbf_writer inner(to, tag);
   inner.add_string(1, port.name);

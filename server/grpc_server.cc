@@ -25,7 +25,7 @@ void compress_message(GrpcReply& reply, Coding coding) {
   reply.compressed = true;
 }
 
-/// One connection, alive while it waits for something.
+/// One connection. Pending operations keep it alive.
 class GrpcConnection final : public Connection, public std::enable_shared_from_this<GrpcConnection> {
  public:
   GrpcConnection(Wire wire, Transport& transport)
@@ -62,7 +62,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   }
 
  private:
-  /// Called on any thread. The context runs on until then.
+  /// Returns a callback that may be called on any thread. It keeps the context running until then.
   Grpc::Done done_for(const GrpcSession::Question& to) {
     return [weak = weak_from_this(), to, from = transport_.options.compress_from,
             work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
@@ -91,7 +91,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     take();
   }
 
-  /// Other connections get a turn before what the session has left of the bytes.
+  /// Processes received bytes. Yields to other connections before it processes the rest.
   void take() {
     if (state_ == State::open) {
       const auto taken = session_.receive(received_);
@@ -120,7 +120,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     });
   }
 
-  /// Everything is sent. A socket that is closed with unread bytes would take back the last ones that it sent.
+  /// Lingers after everything is sent: closing a socket with unread bytes may discard the last bytes sent.
   void linger() {
     state_ = State::lingering;
     wire_.finish(shared_from_this());
@@ -139,11 +139,11 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
   Transport& transport_;
   GrpcSession session_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
-  std::string_view received_;  // of the buffer, and not taken yet
-  GrpcBatch batch_;            // what is being written
+  std::string_view received_;  // part of buffer_ that is not processed yet
+  GrpcBatch batch_;            // the current write
   bool writing_ = false;
   State state_ = State::open;
-  // Of the last bytes; of the last call that was under way, or the end of all; of the last write.
+  // Times of the last read, of the last moment with an active call, and of the current write.
   Clock::time_point last_read_ = Clock::now(), last_call_ = last_read_, write_begun_ = last_read_;
 };
 

@@ -5,9 +5,9 @@
 
 namespace frazil::server {
 
-/// Answers gRPC on a connection, which lives until the client closes it, leaves it idle for longer than the options'
-/// patience, or the server ends. HTTP/2 is expected from the first byte on (prior knowledge, or agreed on in TLS).
-/// Called on the thread that runs the context.
+/// Serves gRPC on a connection. It ends when the client closes it, leaves it idle for longer than the options'
+/// patience, or the server ends. Expects HTTP/2 from the first byte (prior knowledge, or negotiated in TLS). Called on
+/// the thread that runs the context.
 void serve_grpc(Wire wire, Transport& transport);
 
 }  // namespace frazil::server

@@ -9,17 +9,17 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kWriteBytes = 256 * 1024;  // of one write, and a frame more
-constexpr std::size_t kHeaderOverhead = 32;      // of each field in that count
-constexpr std::size_t kLongestErrorText = 1024;  // of an error
+constexpr std::size_t kWriteBytes = 256 * 1024;  // of one write, plus one frame
+constexpr std::size_t kHeaderOverhead = 32;      // per header field
+constexpr std::size_t kLongestErrorText = 1024;  // in bytes
 constexpr std::size_t kMostReplies = 8;          // of a stream, before its next message waits
 constexpr std::size_t kMostAtOnce = 64;          // messages of a stream that are answered in parts
-constexpr std::uint32_t kMostStreams = 1024;     // at a time
+constexpr std::uint32_t kMostStreams = 1024;     // concurrent streams
 constexpr std::uint32_t kLargestFrame = 256 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
-constexpr std::uint64_t kMessagesBuffered = 4;  // of the largest size, by one connection
+constexpr std::uint64_t kMessagesBuffered = 4;  // in messages of the largest size, per connection
 constexpr std::size_t kSlice = 16 * 1024,
-                      kCompressedSlice = 1024;  // of received bytes, between looks at what they became
+                      kCompressedSlice = 1024;  // received bytes between checks of the inflated size
 constexpr std::uint64_t kInflatedAtOnce = 1 << 20;
 constexpr std::uint64_t kResets = 1000, kResetsPerSecond = 200;
 
@@ -27,20 +27,20 @@ std::string_view text_from(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// ---- gRPC's form of messages and headers ----
+// ---- gRPC's message framing and headers ----
 
-constexpr std::size_t kPrefix = 5;  // a flag and the size of the message that follows, highest byte first
+constexpr std::size_t kPrefix = 5;  // a flag, and the big-endian size of the following message
 
 std::array<char, kPrefix> prefix_of(std::size_t size, bool compressed) {
   return {static_cast<char>(compressed), static_cast<char>(size >> 24U), static_cast<char>(size >> 16U),
           static_cast<char>(size >> 8U), static_cast<char>(size)};
 }
 
-/// Takes messages out of a stream's bytes, one after the other.
+/// Extracts messages from a stream's bytes, one after the other.
 class MessageReader {
  public:
-  /// Takes bytes up to the end of a message, which may be compressed in a way. Throws Refusal for one that is not, or
-  /// too large.
+  /// Takes bytes up to the end of a message, which may be compressed with `coding`. Throws Refusal for a malformed or
+  /// too large message.
   void take(std::string_view& bytes, Coding coding, std::uint64_t most) {
     while (!bytes.empty() && prefix_size_ < kPrefix) {
       prefix_[prefix_size_++] = static_cast<unsigned char>(bytes.front());
@@ -61,7 +61,7 @@ class MessageReader {
     }
   }
   bool complete() const { return prefix_size_ == kPrefix && left_ == 0; }
-  /// What it holds.
+  /// Returns the number of bytes held.
   std::size_t bytes() const { return prefix_size_ + (message_ == nullptr ? 0 : message_->size()); }
   bool empty() const { return prefix_size_ == 0; }
   SharedBytes release() {
@@ -71,7 +71,7 @@ class MessageReader {
   }
 
  private:
-  /// Memory for what is only announced stays small.
+  /// Begins a message. Reserves little memory, since the size is only announced so far.
   void open(Coding coding, std::uint64_t most) {
     constexpr std::size_t kAtOnce = 1 << 20;
     const bool compressed = prefix_[0] == 1;
@@ -89,12 +89,12 @@ class MessageReader {
   }
 
   std::array<unsigned char, kPrefix> prefix_ = {};
-  std::size_t prefix_size_ = 0, left_ = 0;  // of the prefix so far; of what comes behind it
-  std::optional<Inflater> inflater_;        // of a compressed message
+  std::size_t prefix_size_ = 0, left_ = 0;  // received bytes of the prefix; missing bytes of the message
+  std::optional<Inflater> inflater_;        // for a compressed message
   std::shared_ptr<std::string> message_;
 };
 
-/// Whether a content type is gRPC's, with or without the form of its messages, and not that of gRPC for browsers.
+/// Returns true for a content type of gRPC, with or without a message format, but not for gRPC-Web.
 bool is_grpc(std::string_view type) {
   constexpr std::string_view kType = "application/grpc";
   if (!type.starts_with(kType)) return false;
@@ -102,7 +102,7 @@ bool is_grpc(std::string_view type) {
   return type.empty() || type.front() == '+' || type.front() == ';';
 }
 
-/// The header grpc-timeout: up to eight digits and a unit.
+/// Parses the header grpc-timeout: up to eight digits and a unit.
 std::optional<Clock::duration> timeout_from(std::string_view text) {
   constexpr std::size_t kMostDigits = 8;
   using std::chrono::duration_cast;
@@ -123,7 +123,7 @@ std::optional<Clock::duration> timeout_from(std::string_view text) {
   }
 }
 
-/// A text as the header grpc-message has it.
+/// Encodes a text for the header grpc-message.
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string to;
@@ -138,7 +138,7 @@ std::string percent_encoded(std::string_view text) {
   return to;
 }
 
-/// Headers of an answer; names and values must live until they are submitted.
+/// The headers of an answer. Names and values must live until they are submitted.
 class Headers {
  public:
   void add(std::string_view name, std::string_view value) {
@@ -161,7 +161,7 @@ class Headers {
 
 // ---- streams ----
 
-/// The headers of a request, as far as they matter.
+/// The headers of a request that are used.
 struct CallHead {
   std::string method, path, type, timeout, session, authorization, trace, encoding, host;
   std::optional<std::string> origin;
@@ -183,7 +183,7 @@ struct CallHead {
   }
 };
 
-/// Calls a function for one of nghttp2's callbacks, which exceptions must not leave.
+/// Calls a function for one of nghttp2's callbacks, which must not throw.
 template <class F>
 int guarded(F f) noexcept {
   try {
@@ -201,23 +201,23 @@ struct GrpcSession::Stream {
   std::int32_t id = 0;
   CallHead head;
   Grpc::Kind kind = Grpc::Kind::unary;
-  Coding coding = Coding::none;  ///< of messages that are compressed; the client takes it, too
+  Coding coding = Coding::none;  ///< compression of messages in both directions
   std::optional<Clock::time_point> deadline;
-  Clock::time_point touched = Clock::now();  ///< when it came forward last
+  Clock::time_point touched = Clock::now();  ///< time of the last progress
 
-  bool open = false;   ///< messages are taken
+  bool open = false;   ///< messages are accepted
   bool ended = false;  ///< the client sends no more
   MessageReader reader;
-  std::string held;  ///< bytes behind the message that is answered; the client's window is smaller by them
+  std::string held;  ///< bytes after the current message; they reduce the client's window
   std::size_t held_at = 0;
-  /// A message that is answered.
+  /// A message that is being answered.
   struct Asked {
-    std::shared_ptr<Caller> caller;  ///< null: there is none
+    std::shared_ptr<Caller> caller;  ///< null: no message
     std::uint64_t number = 0;
     std::size_t bytes = 0;
   };
-  Asked asked;                  ///< the last one, behind which others wait
-  std::vector<Asked> in_parts;  ///< those before, behind which none wait
+  Asked asked;                  ///< the current message; later ones wait for it
+  std::vector<Asked> in_parts;  ///< earlier messages, which no message waits for
 
   bool head_sent = false;
   struct Message {
@@ -225,20 +225,20 @@ struct GrpcSession::Stream {
     bool compressed;
   };
   std::deque<Message> replies;
-  std::size_t unsent = 0;        ///< their bytes
-  std::size_t sent = 0;          ///< bytes of the first one, with its prefix
-  std::optional<GrpcReply> end;  ///< the status behind the replies
+  std::size_t unsent = 0;        ///< bytes of messages in `replies`
+  std::size_t sent = 0;          ///< sent bytes of the first reply, including its prefix
+  std::optional<GrpcReply> end;  ///< status that follows the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
 
   bool answering() const { return asked.caller != nullptr || !in_parts.empty(); }
   bool idle() const { return !answering() && held.empty() && reader.empty() && replies.empty(); }
-  /// The message of this number, if it is still answered.
+  /// Returns the message with this number, or null if it is not being answered.
   Asked* find(std::uint64_t number) {
     if (asked.caller != nullptr && asked.number == number) return &asked;
     const auto at = std::ranges::find(in_parts, number, &Asked::number);
     return at == in_parts.end() ? nullptr : &*at;
   }
-  /// The others need not wait for it.
+  /// Allows later messages to run before this one is answered.
   void let_others_pass(Asked& one) {
     if (&one == &asked) in_parts.push_back(std::exchange(asked, {.number = asked.number}));
   }
@@ -246,7 +246,7 @@ struct GrpcSession::Stream {
     if (&one == &asked) return void(asked.caller = nullptr);
     in_parts.erase(in_parts.begin() + (&one - in_parts.data()));
   }
-  /// Drops all replies but the first, of which a frame may be on its way, and returns their bytes.
+  /// Drops all replies but the first, which may be partly sent. Returns the number of dropped bytes.
   std::size_t drop_waiting() {
     std::size_t bytes = 0;
     for (; replies.size() > 1; replies.pop_back()) {
@@ -255,14 +255,14 @@ struct GrpcSession::Stream {
     }
     return bytes;
   }
-  /// Nobody waits for answers any more.
+  /// Makes all waiting callers leave.
   void leave() {
     if (asked.caller != nullptr) std::exchange(asked.caller, nullptr)->leave();
     for (const Asked& one : std::exchange(in_parts, {})) one.caller->leave();
   }
 };
 
-/// What nghttp2 calls. `user` is the session.
+/// The callbacks of nghttp2. `user` is the session.
 struct GrpcSession::Callbacks {
   static GrpcSession& of(void* user) { return *static_cast<GrpcSession*>(user); }
 
@@ -411,7 +411,7 @@ void GrpcSession::frame_received(const nghttp2_frame& frame) {
   if (ends) request_ended(*stream);
 }
 
-/// A client may still send where it has its answer; it is told that nobody listens.
+/// Resets a stream whose answer is complete while the client may still send.
 void GrpcSession::frame_sent(const nghttp2_frame& frame) {
   if (frame.hd.type != NGHTTP2_HEADERS || (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
   const Stream* const stream = find(frame.hd.stream_id);
@@ -419,7 +419,7 @@ void GrpcSession::frame_sent(const nghttp2_frame& frame) {
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
 }
 
-/// The headers of a request are complete.
+/// Called when the headers of a request are complete.
 void GrpcSession::accept(Stream& stream) try {
   const CallHead& head = stream.head;
   stream.open = true;
@@ -473,25 +473,25 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
   if (taken < bytes.size() && stream->open) stream->held = bytes.substr(taken);
 }
 
-/// Takes bytes up to the end of a message, and counts what they give.
+/// Takes bytes up to the end of a message and accounts for the inflated bytes.
 void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
   const std::size_t before = stream.reader.bytes() + bytes.size();
   stream.reader.take(bytes, stream.coding, transport_.options.most_bytes);
   const std::size_t now = stream.reader.bytes() + bytes.size();
-  if (now == before) return;  // it is not compressed
+  if (now == before) return;  // not compressed
   inflated_ += now - std::min(now, before);
   account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
   if (const auto refusal = too_much()) throw Refusal(*refusal);
 }
 
-/// Why one that would need more is refused, where too much is held.
+/// Returns the refusal for requests that need more memory, if the connection or the server holds too much.
 std::optional<Refusal> GrpcSession::too_much() const {
   if (buffered_.get() <= most_buffered_) return transport_.too_much();
   return Refusal(Http::too_many,
                  "the connection's messages have more than " + std::to_string(most_buffered_) + " bytes");
 }
 
-/// Takes messages as long as they may run. Returns the number of bytes that are done with.
+/// Takes messages as long as they may run. Returns the number of consumed bytes.
 std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
   const std::size_t size = bytes.size();
   const auto has_room = [&] {
@@ -518,7 +518,7 @@ void GrpcSession::request_ended(Stream& stream) {
   finish(stream, reply_of({Http::bad_request, text}));
 }
 
-/// What a stream of messages can do next.
+/// Continues a stream of messages: takes held bytes or finishes the stream.
 void GrpcSession::next(Stream& stream) {
   if (!stream.open || stream.kind != Grpc::Kind::streaming) return;
   if (!stream.held.empty()) {
@@ -577,7 +577,7 @@ void GrpcSession::answered(const Question& to, GrpcReply reply) {
   next(*stream);
 }
 
-/// Takes what is to be sent. Of parts that a client does not read only some are kept.
+/// Queues a reply. If the client does not read parts fast enough, drops waiting ones and ends the call.
 void GrpcSession::add(Stream& stream, GrpcReply reply) {
   if (reply.more && reply.bytes.empty()) return;
   const bool slow = stream.unsent > 0 && stream.unsent + reply.bytes.size() > Caller::kMostOnTheWay;
@@ -593,7 +593,7 @@ void GrpcSession::add(Stream& stream, GrpcReply reply) {
       {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
 }
 
-/// The status of a call is known: it is sent behind the replies that there are.
+/// Sets the status of a call, which is sent after its replies.
 void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.end) return;
   if (status.code != GrpcCode::ok) {
@@ -614,7 +614,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
   }
 }
 
-/// Answers a request that is none of gRPC's.
+/// Answers a request that is not a gRPC request.
 void GrpcSession::refuse(Stream& stream, const char* http_status) {
   stream.open = false;
   stream.end = GrpcReply();
@@ -635,7 +635,7 @@ void GrpcSession::respond(Stream& stream) {
   nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), &replies);
 }
 
-/// The status, behind replies or as all of the answer.
+/// Sends the status, after replies or as the whole answer.
 void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
   const std::string code = std::to_string(static_cast<unsigned>(stream.end->code));
   const std::string text = percent_encoded(stream.end->text);
@@ -654,7 +654,7 @@ void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
   }
 }
 
-/// How many bytes of a stream's replies its next frame has, and whether they are its last.
+/// Returns the number of reply bytes in the stream's next frame and sets the flags of the last frame.
 ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t& flags) {
   std::size_t size = 0;
   if (!stream.replies.empty()) {
@@ -673,7 +673,7 @@ ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t&
   return static_cast<ssize_t>(size);
 }
 
-/// False: later, when the batch has been written.
+/// Returns false if the batch is full; nghttp2 then retries after the batch was written.
 bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std::size_t size) {
   constexpr std::size_t kFrameHead = 9;
   if (batch_->size() >= kWriteBytes) return false;

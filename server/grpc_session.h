@@ -21,7 +21,7 @@ namespace frazil::server {
 
 using SharedBytes = std::shared_ptr<const std::string>;
 
-/// The bytes of one write: short ones are copied, long ones are referred to.
+/// The buffers of one write. Short pieces are copied, long ones are referenced.
 class GrpcBatch {
  public:
   void add(std::string_view bytes) {
@@ -62,7 +62,7 @@ class GrpcBatch {
   std::size_t size_ = 0;
 };
 
-/// So many events at once, and so many per second on the long run.
+/// A token bucket: a burst of `most` events, and `per_second` on average.
 class Allowance {
  public:
   Allowance(double most, double per_second) : left_(most), most_(most), per_second_(per_second) {}
@@ -78,38 +78,38 @@ class Allowance {
   Clock::time_point since_ = Clock::now();
 };
 
-/// The HTTP/2 session of one connection and the calls in it, without the socket: bytes in, bytes out.
+/// The HTTP/2 session of one connection and its calls, independent of the socket: bytes in, bytes out.
 class GrpcSession {
  public:
-  /// A message of a stream.
+  /// Identifies a message of a stream, to which an answer belongs.
   struct Question {
     std::int32_t stream;
-    std::uint64_t number;  ///< it is the number-th of the stream
-    Coding coding;         ///< that the client takes its answer in
+    std::uint64_t number;  ///< position of the message in its stream
+    Coding coding;         ///< compression that the client accepts for the answer
   };
-  using DoneFor = std::function<Grpc::Done(const Question& to)>;  ///< where the answer goes
+  using DoneFor = std::function<Grpc::Done(const Question& to)>;  ///< creates the callback for an answer
 
-  /// `client`: the names in his certificate, which outlive this.
+  /// `client`: the names in the client's certificate, which outlive this object.
   GrpcSession(Transport& transport, std::span<const std::string> client, DoneFor done_for);
   ~GrpcSession();
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
 
-  /// Takes what the client has sent, or a part of it where that takes long to inflate. Returns the number of bytes
-  /// taken; nullopt: the connection is of no more use.
+  /// Takes received bytes, or only a part of them if inflating takes long. Returns the number of bytes taken, or
+  /// nullopt if the connection is unusable.
   std::optional<std::size_t> receive(std::string_view bytes);
-  /// Adds what is to be sent. False as above.
+  /// Adds bytes to send. Returns false if the connection is unusable.
   bool fill(GrpcBatch& batch);
   void answered(const Question& to, GrpcReply reply);
-  /// Takes no more calls; those that there are end.
+  /// Takes no more calls and finishes the current ones.
   void end();
-  /// Who waits for an answer waits no more.
+  /// Makes all waiting callers leave.
   void leave();
   void ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
-  /// Ends calls that the client has left lying for so long.
+  /// Ends calls without progress for `patience`.
   void give_up_slow(Clock::duration patience);
   bool empty() const { return streams_.empty(); }
-  /// Nothing will be sent or received any more.
+  /// Returns true if nothing will be sent or received any more.
   bool over() const {
     if (ending_ && streams_.empty() && nghttp2_session_want_write(session_.get()) == 0) return true;
     return nghttp2_session_want_read(session_.get()) == 0 && nghttp2_session_want_write(session_.get()) == 0;
@@ -147,10 +147,10 @@ class GrpcSession {
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
   Buffered buffered_{transport_};
   bool ending_ = false;
-  Allowance idle_frames_{1000, 100};  // frames that bring nothing forward
-  GrpcBatch* batch_ = nullptr;        // while fill() runs
+  Allowance idle_frames_{1000, 100};  // limits frames without progress
+  GrpcBatch* batch_ = nullptr;        // set during fill()
   std::size_t compressed_ = 0;        // streams whose messages may be compressed
-  std::uint64_t inflated_ = 0;        // bytes that messages have become in this receive()
+  std::uint64_t inflated_ = 0;        // bytes inflated in this receive()
   std::unique_ptr<nghttp2_session, decltype(&nghttp2_session_del)> session_{nullptr, &nghttp2_session_del};
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using Sums = RecentRequests::Sums;
 
-constexpr double kDoubt = 1e-5;  // docs/decisions/0115 has what it costs
+constexpr double kDoubt = 1e-5;  // docs/decisions/0115 discusses the consequences
 constexpr double kRelativeShare = 0.99;
 
 std::string text_of_number(double number) {
@@ -43,7 +43,7 @@ std::uint64_t count_from(const FineHistogram::Counts& times, Nanoseconds least) 
 
 }  // namespace
 
-/// P(X >= events) is the regularised incomplete beta function.
+/// P(X >= events) of the binomial distribution is the regularised incomplete beta function.
 bool is_beyond_chance(std::uint64_t events, std::uint64_t n, double p) {
   if (events == 0 || p >= 1) return false;
   if (p <= 0) return true;
@@ -58,7 +58,7 @@ std::string GuardRules::text() const {
   return text + ' ' + std::to_string(least) + ' ' + text_of_time(window);
 }
 
-// ---- the window ----
+// ---- RecentRequests ----
 
 bool RecentRequests::add(Time now, Nanoseconds time, bool failed) {
   const std::int64_t number = number_at(now);
@@ -85,7 +85,7 @@ RecentRequests::Sums RecentRequests::sums(Time now) const {
   return all;
 }
 
-// ---- the guard ----
+// ---- Guard ----
 
 Guard::Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell)
     : rules_(rules),
@@ -96,7 +96,8 @@ Guard::Guard(const GuardRules& rules, std::string subject, std::string what, Tel
       baseline_(rules.window, {}),
       next_look_(rules.least) {}
 
-/// It looks at the beginning of each tenth of the window, and early on whenever there are twice as many requests.
+/// Checks the rules at the beginning of each tenth of the window, and additionally whenever the number of requests has
+/// doubled.
 void Guard::count(Side side, Time now, Nanoseconds time, bool failed) {
   std::string told;
   {
@@ -137,8 +138,9 @@ std::optional<std::string> Guard::fault(const Sums& arm, const Sums& base) const
   return rules_.worse && base.requests >= rules_.least ? fault_beside(arm, base) : std::nullopt;
 }
 
-/// Events of both together fall to the arm by its share of the requests: a test of two Poisson rates. For times an
-/// event is a request beyond the baseline's quantile, which lies in the bucket that is left out.
+/// Compares two Poisson rates: given the total number of events, the arm's number is binomial with its share of the
+/// requests. For times, an event is a request slower than the baseline's quantile. The quantile's own bucket is
+/// excluded.
 std::optional<std::string> Guard::fault_beside(const Sums& arm, const Sums& base) const {
   const double worse = *rules_.worse;
   const auto n = static_cast<double>(arm.requests), m = static_cast<double>(base.requests);

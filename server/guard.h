@@ -12,42 +12,42 @@
 #include "server/statistics.h"
 #include "server/tell.h"
 
-// What takes an arm of a split out of the traffic when it does worse than it may.
+// Rollback of a split's arm that performs worse than its rules allow.
 namespace frazil::server {
 
-/// Whether so many of n are too many to be chance where each has the probability p: an exact binomial test with a
-/// doubt of 1e-5, as it is asked again and again.
+/// Returns true if `events` of n are significantly more than expected at probability p. An exact binomial test with a
+/// significance level of 1e-5, as it is applied repeatedly.
 bool is_beyond_chance(std::uint64_t events, std::uint64_t n, double p);
 
-/// What an arm has to keep to. Plain data.
+/// The limits that an arm must keep. Plain data.
 struct GuardRules {
   struct Limit {
     std::string quantile;  ///< "p99"
     double share;          ///< 0.99
     Nanoseconds most;
   };
-  std::optional<double> errors;  ///< share of the requests that may fail
-  std::vector<Limit> limits;     ///< of the time that requests take
-  std::optional<double> worse;   ///< how many times the baseline's share of failures and p99 the arm's may be
-  std::uint64_t least = 200;     ///< requests before anything is decided
+  std::optional<double> errors;  ///< share of requests that may fail
+  std::vector<Limit> limits;     ///< for the durations of requests
+  std::optional<double> worse;   ///< largest factor between arm and baseline, for the share of failures and the p99
+  std::uint64_t least = 200;     ///< minimum number of requests before a decision
   Nanoseconds window = std::chrono::seconds(60);
 
-  std::string text() const;  ///< of equal rules equal
+  std::string text() const;  ///< equal for equal rules
 };
 
-/// Requests of the last while. Not thread-safe.
+/// A sliding window of recent requests. Not thread-safe.
 class RecentRequests {
  public:
   using Time = std::chrono::steady_clock::time_point;
   struct Sums {
     std::uint64_t requests = 0, failed = 0;
-    std::vector<std::uint64_t> over;  ///< by limit: requests that took longer
+    std::vector<std::uint64_t> over;  ///< per limit: requests that took longer
     FineHistogram::Counts times = {};
   };
   RecentRequests(Nanoseconds window, std::vector<Nanoseconds> limits)
       : part_(window / static_cast<std::int64_t>(kParts)), limits_(std::move(limits)) {}
 
-  /// Whether it is the first one of another tenth of the window.
+  /// Returns true if this is the first request in a new tenth of the window.
   bool add(Time now, Nanoseconds time, bool failed);
   Sums sums(Time now) const;
   void clear() { parts_ = {}; }
@@ -65,33 +65,32 @@ class RecentRequests {
   std::array<Part, kParts> parts_;
 };
 
-/// Watches an arm of a split and says when it is to get no more requests. It lives on when its pipeline is made anew.
-/// Thread-safe.
+/// Watches an arm of a split and decides when to roll it back. It outlives the reload of its pipeline. Thread-safe.
 class Guard {
  public:
   using Time = RecentRequests::Time;
   enum class Side : std::uint8_t { arm, baseline };
 
-  /// Warns when the arm is rolled back: of `subject`, `what` and why.
+  /// `tell` receives a warning when the arm is rolled back: `subject`, `what` and the reason.
   Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell);
 
-  /// A request has ended. That it failed because its caller left is not to be told.
+  /// Counts a request that has ended. Do not call for a failure because the caller left.
   void count(Side side, Time now, Nanoseconds time, bool failed);
-  /// Whether the arm's requests go to the baseline. Quick.
+  /// Returns true if the arm's requests go to the baseline. Fast.
   bool rolled_back() const { return rolled_back_.load(std::memory_order_relaxed); }
-  /// The arm gets its share again, and nothing is known of it.
+  /// Ends the rollback and clears the arm's statistics.
   void reset();
-  /// Forgets what is known of the baseline when that is another one than it was.
+  /// Clears the baseline's statistics if its digest has changed.
   void set_baseline(const std::string& digest);
 
   struct Seen {
     RecentRequests::Sums arm, baseline;
-    std::string reason;         ///< why it is rolled back; empty: it is not
-    std::int64_t since_ms = 0;  ///< since 1970
+    std::string reason;         ///< reason of the rollback; empty: not rolled back
+    std::int64_t since_ms = 0;  ///< in milliseconds since 1970
     std::uint64_t rollbacks = 0;
   };
   Seen seen(Time now) const;
-  /// How often the arm was rolled back so far.
+  /// Returns the number of rollbacks so far.
   std::uint64_t rollbacks() const { return rollbacks_; }
 
  private:
@@ -104,7 +103,7 @@ class Guard {
   const Tell tell_;
   std::atomic<bool> rolled_back_ = false;
   std::atomic<std::uint64_t> rollbacks_ = 0;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   RecentRequests arm_, baseline_;
   std::uint64_t counted_ = 0, next_look_;
   std::string baseline_digest_, reason_;

@@ -9,7 +9,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::uint64_t kBetweenLooks = std::uint64_t{64} << 20U;  // bytes that were freed
+constexpr std::uint64_t kBetweenLooks = std::uint64_t{64} << 20U;  // bytes freed between checks
 
 void give_back_free_memory() {
 #if defined(__GLIBC__)
@@ -17,7 +17,7 @@ void give_back_free_memory() {
 #endif
 }
 
-/// What the process has beside `used`.
+/// Returns the resident bytes of the process minus `used`.
 std::uint64_t others(std::uint64_t used) {
   const std::uint64_t all = resident_bytes();
   return all > used ? all - used : 0;

@@ -8,15 +8,16 @@
 
 namespace frazil::server {
 
-/// What the steps of a pipeline hold beyond a request: processes, records in memory, counts. A pipeline that is made
-/// anew takes over what is declared as it was in the one before.
+/// Resources that the steps of a pipeline keep between requests: processes, cached records, counters. A reloaded
+/// pipeline takes over the resources with an unchanged declaration.
 class Holdings {
  public:
   Holdings() = default;
-  /// `before`: of the pipeline that is replaced; may be null. Needed no longer than this is written to.
+  /// `before`: the holdings of the replaced pipeline, or null. It must stay valid until close().
   explicit Holdings(const Holdings* before) : before_(before) {}
 
-  /// What is held under a text that has all of its declaration; where nothing is, what `make` gives, a shared_ptr<T>.
+  /// Returns the resource for a declaration, which must contain everything it depends on. `make` creates a missing one
+  /// as a shared_ptr<T>.
   template <class T, class Make>
   std::shared_ptr<T> get(const std::string& declaration, Make make) {
     const std::string key = std::string(typeid(T).name()).append("\n").append(declaration);
@@ -28,7 +29,7 @@ class Holdings {
     held_[key] = held;
     return std::static_pointer_cast<T>(held);
   }
-  /// No more is taken over.
+  /// Stops taking over resources.
   void close() { before_ = nullptr; }
 
  private:

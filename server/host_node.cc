@@ -15,7 +15,7 @@ namespace {
 using api::Array;
 using api::Port;
 
-// ---- what steps share ----
+// ---- shared by all steps ----
 
 }  // namespace
 
@@ -178,7 +178,7 @@ class FunctionNode : public HostNode {
   Results outputs_;
 };
 
-/// What is given to a function, in the order of its inputs.
+/// Returns the given arguments in the order of the function's inputs.
 std::vector<Argument> arguments_for(const Registered& function, const std::string& name, const YamlNode& node,
                                     std::vector<Argument> given) {
   std::vector<Argument> ordered;
@@ -200,7 +200,7 @@ std::vector<Argument> arguments_for(const Registered& function, const std::strin
   return ordered;
 }
 
-/// A file may tell the types of outputs, too, for its readers.
+/// Checks the types of outputs, which a file may repeat for its readers.
 void check_outputs(const Registered& function, const YamlNode& node) {
   for (const auto& [name, type] : node.entries()) {
     const auto port = std::ranges::find(function.outputs, name, &Port::name);

@@ -21,20 +21,20 @@
 #include "server/workers.h"
 #include "server/yaml.h"
 
-// Steps of pipelines that are no models: features, calls over HTTP, functions in C++ and Python.
+// Steps of pipelines other than models: features, calls over HTTP, functions in C++ and Python.
 namespace frazil::server {
 
 // ---- functions in C++, for programs that link frazil::server ----
 
-/// A call of a function by a request.
+/// The call of a function for a request.
 struct HostCall {
   const std::vector<api::Array>& inputs;  ///< in the order of the signature
   std::optional<Clock::time_point> deadline;
-  const Caller& caller;  ///< gone(): the results are for nobody
+  const Caller& caller;  ///< gone(): the results are discarded
 };
-/// Gives the outputs in the order of the signature. Runs on a worker, on several at once for several requests: it
-/// should look at the deadline when it takes long, as nothing else ends it. It may throw: the request then fails, with
-/// the status of a Refusal, otherwise with 500.
+/// Returns the outputs in the order of the signature. Runs on workers, concurrently for several requests. A long
+/// function should check the deadline, as nothing else ends it. If it throws, the request fails with the status of a
+/// Refusal, or otherwise with 500.
 using HostFunction = std::function<std::vector<api::Array>(const HostCall&)>;
 
 /// Names and types: {{"x", "f32[N,2]"}}. Equal symbols mean equal extents.
@@ -43,13 +43,13 @@ struct HostSignature {
   Ports inputs, outputs;
 };
 
-/// Lets pipelines that are read from now on use a function, as `code: {function: NAME, inputs: {x: VALUE}}`. Throws
-/// api::Error (bad_input) for a name that is taken, and for a type that is not one of a tensor. Thread-safe.
+/// Registers a function for pipelines that are read later, as `code: {function: NAME, inputs: {x: VALUE}}`. Throws
+/// api::Error (bad_input) for a name in use, and for a type other than a tensor. Thread-safe.
 void register_host_function(const std::string& name, const HostSignature& signature, HostFunction function);
 
 // ---- for readers of pipelines ----
 
-/// A tensor of a type in the text form of graphs, "f32[N,3]"; nothing for another text.
+/// Returns the tensor type for the text form of graphs, such as "f32[N,3]"; nullopt for another text.
 std::optional<api::Port> tensor_port(const std::string& name, const std::string& type);
 
 /// A value that formulas and nodes can use.
@@ -58,15 +58,15 @@ struct TypedSlot {
   api::Port type;
 };
 
-/// What a step's reader needs of the pipeline around it.
+/// The surrounding pipeline, as seen by the reader of a step.
 struct HostScope {
-  std::function<TypedSlot(const YamlNode& name)> find;  ///< refuses a name that is not known
+  std::function<TypedSlot(const YamlNode& name)> find;  ///< throws for an unknown name
   std::function<Slot()> new_slot;
-  std::string folder;  ///< that names of files are relative to
+  std::string folder;  ///< base of relative file names
   Workers& workers;
   Holdings& holdings;
   std::string pipeline;  ///< its name
-  Tell tell;             ///< takes the reasons of failures that callers are not told, a line each
+  Tell tell;             ///< receives reasons of failures that are hidden from callers, one line each
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -74,7 +74,7 @@ using Results = std::vector<std::pair<std::string, TypedSlot>>;
 struct HostStep {
   NodePtr node;
   Results results;
-  std::string content;  ///< of files that the step has read
+  std::string content;  ///< contents of the files that the step has read
 };
 
 // ---- for the steps ----
@@ -83,21 +83,21 @@ struct Argument {
   std::string name;
   TypedSlot value;
 };
-/// {x: VALUE}
+/// Reads {x: VALUE}.
 std::vector<Argument> arguments_of(const YamlNode& node, const HostScope& scope);
-/// {y: 'f32[N]'} or {y: {type: 'f32[N]'}}
+/// Reads {y: 'f32[N]'} or {y: {type: 'f32[N]'}}.
 Results outputs_of(const YamlNode& node, const HostScope& scope);
-/// A time in milliseconds, or in units of `unit_ms`.
+/// Reads a time in milliseconds, or in units of `unit_ms`.
 Clock::duration time_of(const YamlNode& node, double least_ms, double unit_ms = 1);
 
-/// What the symbols of a step's types stand for.
+/// The values of the symbols in a step's types.
 class Extents {
  public:
   void bind(const api::Port& port, const api::Array& value);
-  /// Throws Refusal (internal) for a value that is not of the type.
+  /// Throws Refusal (internal) for a value that does not match the type.
   void check(const api::Port& port, const api::Array& value);
   bool knows(const std::string& dim) const;
-  /// Of a type of which all extents are known.
+  /// Requires that all extents of the type are known.
   api::Sizes sizes_of(const api::Port& port) const;
 
  private:
@@ -105,14 +105,14 @@ class Extents {
   std::map<std::string, std::int64_t> known_;
 };
 
-/// Checks the outputs of a step and puts them into their slots.
+/// Checks the outputs of a step and stores them in their slots.
 void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<api::Array> values,
                  const Flow& flow);
 
-/// A failure of something beside the server. Its text may have what callers must not see: it is for the log.
+/// A failure outside of the server. Its text may contain details that callers must not see and is only logged.
 class Outside : public std::runtime_error {
  public:
-  /// `caller`: what callers are told instead.
+  /// `caller`: the message for callers.
   Outside(Http status, std::string caller, const std::string& log)
       : std::runtime_error(log), status_(status), caller_(std::move(caller)) {}
   Refusal for_caller() const { return {status_, caller_}; }
@@ -124,11 +124,11 @@ class Outside : public std::runtime_error {
 
 class HostNode : public Node {
  public:
-  /// `kind` as paths have it; lives on.
+  /// `kind`: the name in path records; must outlive the node.
   HostNode(std::string name, const char* kind, const HostScope& scope)
       : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), tell_(scope.tell) {}
   NodeView view() const override { return {.kind = kind_}; }
-  /// The mean so far.
+  /// Returns the mean duration so far.
   Clock::duration expected() const override {
     const std::uint64_t count = uses().ended.count();
     return Nanoseconds(count == 0 ? 0 : uses().ended.nanoseconds() / count);
@@ -138,7 +138,7 @@ class HostNode : public Node {
   static void expect_time(const Flow& flow) {
     if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
   }
-  /// Until when a step may take that has a limit of its own.
+  /// Returns the end of a step with its own time-out, limited by the deadline.
   static Clock::time_point limit_of(const Flow& flow, Clock::duration time_out) {
     expect_time(flow);
     const Clock::time_point own = Clock::now() + time_out;
@@ -152,7 +152,7 @@ class HostNode : public Node {
   }
   Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
   void log(const std::string& line) const { warn(tell_, model_subject(pipeline_), "node '" + name() + "': " + line); }
-  /// In a catch block: what callers are told of the exception. What they are not told is logged.
+  /// Call in a catch block. Returns the refusal for callers and logs details that they must not see.
   Refusal told() const {
     try {
       throw;
@@ -170,16 +170,16 @@ class HostNode : public Node {
   const Tell tell_;
 };
 
-/// Lets workers end no earlier than what has left them and comes back to them: they wait for their timers.
+/// Keeps workers alive while work that left them is pending: workers wait for their timers.
 class Hold : public std::enable_shared_from_this<Hold> {
  public:
   explicit Hold(Workers& workers) : workers_(workers) {}
-  /// On a worker.
+  /// Call on a worker.
   void leave() {
     const std::scoped_lock lock(mutex_);
     if (++away_ == 1 && !std::exchange(waits_, true)) wait();
   }
-  /// On any thread, once for each leave().
+  /// Call on any thread, once per leave().
   void come_back(std::function<void()> function) {
     workers_.post(std::move(function));
     const std::scoped_lock lock(mutex_);
@@ -199,13 +199,13 @@ class Hold : public std::enable_shared_from_this<Hold> {
   bool waits_ = false;
 };
 
-// ---- their readers ----
+// ---- step readers ----
 
-/// Throw api::Error (bad_input) that names the place in the file; docs/pipelines.md has the forms.
+/// Throw api::Error (bad_input) that names the place in the file. docs/pipelines.md describes the forms.
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_http_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_code_step(const YamlNode& node, const std::string& name, const HostScope& scope);
-/// Of `code` those in Python.
+/// Reads the Python forms of `code`.
 HostStep read_python_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 
 }  // namespace frazil::server

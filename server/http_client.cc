@@ -77,7 +77,7 @@ struct HttpClient::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Of the client's thread.
+  // Called on the client's thread.
   Socket take() {
     if (idle.empty()) return nullptr;
     Socket socket = std::move(idle.back());
@@ -98,7 +98,7 @@ struct HttpClient::Impl {
   std::thread thread;
 };
 
-/// All but start() and cancel() is of the client's thread.
+/// Runs on the client's thread, except start() and cancel().
 class HttpClient::Impl::Running : public Exchange, public std::enable_shared_from_this<Running> {
  public:
   Running(Impl& client, ClientRequest request, Clock::time_point until, Done done)
@@ -139,7 +139,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
     reused_ ? write() : connect();
   }
 
-  /// What follows a step that has succeeded.
+  /// Returns a handler that calls `next` after success and fail() after an error.
   template <class F>
   auto then(HttpFault::Kind kind, const F& next) {
     return [self = shared_from_this(), kind, next](error_code error, auto&&... result) {
@@ -260,7 +260,7 @@ std::vector<NamedArray> inference_results(const std::string& body) {
     const JsonObject answer(body);
     const auto outputs = maybe(answer.root(), "outputs");
     if (!outputs) refuse("expected a field \"outputs\"");
-    JsonText as_inputs;  // which have the same form
+    JsonText as_inputs;  // inputs have the same form
     as_inputs.begin_object();
     as_inputs.key("inputs");
     as_inputs.json(simdjson::minify(*outputs));
@@ -284,7 +284,7 @@ struct HttpParts {
   Clock::duration time_out = std::chrono::seconds(1);
   std::vector<Argument> inputs;
   Results outputs;
-  std::optional<double> otherwise;  ///< in all outputs when the call fails; unset: the request fails
+  std::optional<double> otherwise;  ///< value of all outputs if the call fails; nullopt: the request fails
 };
 
 bool has_default(Dtype dtype) {
@@ -306,7 +306,7 @@ Array filled(Dtype dtype, api::Sizes sizes, double value) {
   return array;
 }
 
-/// The status that a request is answered with which needs an answer of another server.
+/// Returns the status of a request whose call to another server was answered with `other`.
 Http status_for_response(unsigned other) {
   constexpr Http kSame[] = {Http::bad_request, Http::too_many, Http::unavailable, Http::timeout};
   const auto* const at = std::ranges::find(kSame, static_cast<Http>(other));
@@ -355,7 +355,7 @@ class HttpNode : public HostNode {
     Flow flow;
     Then then;
     Clock::time_point began;
-    std::optional<Caller::Hook> hook;  // last: it needs the caller
+    std::optional<Caller::Hook> hook;  // last: it refers to the caller
   };
 
   void end(Waiting& waiting, const std::expected<HttpAnswer, HttpFault>& result) const {
@@ -397,7 +397,7 @@ class HttpNode : public HostNode {
     set_results(parts_.outputs, parts_.inputs, std::move(values), flow);
   }
 
-  /// What does not fit may quote the answer.
+  /// Returns the results. Errors are logged only, as their text may quote the answer.
   static std::vector<NamedArray> results_in(const std::string& body) try {
     return inference_results(body);
   } catch (const Refusal& refusal) {

@@ -19,11 +19,11 @@ namespace frazil::server {
 
 struct HttpUrl {
   std::string host, port, target;
-  /// Reads http://HOST[:PORT][/PATH]. Throws std::invalid_argument for another text, and for https.
+  /// Reads http://HOST[:PORT][/PATH]. Throws std::invalid_argument for another text, including https.
   static HttpUrl parse(const std::string& text);
 };
 
-/// What HttpClient posts.
+/// The body and headers that HttpClient posts.
 struct ClientRequest {
   std::string body;
   std::string type = "application/json";
@@ -35,15 +35,15 @@ struct HttpAnswer {
   std::string body;
 };
 
-/// Why there is no answer. what() does not tell the address, so that it is fit for a client.
+/// The reason of a missing answer. what() does not contain the address and may be shown to clients.
 class HttpFault : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
     refused,    ///< no connection
-    broken,     ///< the connection has ended
+    broken,     ///< the connection was closed
     late,       ///< no answer in time
-    wrong,      ///< what came is no answer, or too large
-    cancelled,  ///< by who asked
+    wrong,      ///< not an HTTP answer, or too large
+    cancelled,  ///< by cancel()
   };
   HttpFault(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   Kind kind() const noexcept { return kind_; }
@@ -52,7 +52,7 @@ class HttpFault : public std::runtime_error {
   Kind kind_;
 };
 
-/// Posts to one URL, from a thread of its own; keeps connections open between requests. Thread-safe.
+/// Posts to one URL from its own thread and keeps connections open between requests. Thread-safe.
 class HttpClient {
  public:
   using Done = std::function<void(std::expected<HttpAnswer, HttpFault>)>;
@@ -62,22 +62,22 @@ class HttpClient {
    public:
     virtual ~Exchange() = default;
     virtual void start() = 0;
-    /// Closes the connection; without effect after the end. Also before start(), which then ends at once.
+    /// Closes the connection; no effect after the end. If called before start(), start() ends immediately.
     virtual void cancel() = 0;
   };
 
-  /// Larger answers are refused.
+  /// `most_bytes` limits the size of an answer.
   explicit HttpClient(HttpUrl url, std::size_t most_bytes = std::size_t{64} << 20U);
-  /// Drops what is under way without a call of its `done`; so none of these may be the last owner of the client.
+  /// Drops pending requests without calling their `done`. Therefore no `done` may be the last owner of the client.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Calls `done` once after start(), on the client's thread, until shortly after `until`. It must be short, not throw,
-  /// and keep nothing that owns the client. A kept connection that turns out to have ended is made again, once, and the
-  /// request is sent again: serving it twice must do no harm.
+  /// Prepares a request. After start(), `done` is called once on the client's thread, shortly after `until` at the
+  /// latest. It must be short, must not throw and must not own the client. If a kept connection turns out to be closed,
+  /// the request is sent once more on a new one, so the request must be idempotent.
   std::shared_ptr<Exchange> post(ClientRequest request, Clock::time_point until, Done done);
-  /// The same, and waits. Throws HttpFault.
+  /// Posts and waits for the answer. Throws HttpFault.
   HttpAnswer post_and_wait(ClientRequest request, Clock::time_point until);
 
  private:
@@ -85,9 +85,9 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The body that asks another server for outputs of its model. Throws Refusal for a value without a form in JSON.
+/// Returns the body that requests outputs of another server's model. Throws Refusal for a value without a JSON form.
 std::string inference_body(const std::vector<NamedArray>& inputs, std::span<const std::string> outputs);
-/// The outputs in the body of its answer. Throws Refusal for what is none.
+/// Returns the outputs in the body of the answer. Throws Refusal for a malformed answer.
 std::vector<NamedArray> inference_results(const std::string& body);
 
 }  // namespace frazil::server

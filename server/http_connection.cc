@@ -20,10 +20,10 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t kMostKept = 16 * 1024;    // of the buffer, between requests
-constexpr std::uint64_t kDropped = 256 * 1024;  // of a refused body, sooner than that its connection is closed
+constexpr std::size_t kMostKept = 16 * 1024;    // capacity of the buffer kept between requests
+constexpr std::uint64_t kDropped = 256 * 1024;  // limit for dropping a refused body; beyond it the connection closes
 
-/// For a client who takes gzip.
+/// Compresses the body of a large reply with gzip.
 void compress_body(Reply& reply, std::uint64_t from) {
   if (reply.body.size() < from) return;
   reply.headers.emplace_back("Vary", "Accept-Encoding");
@@ -33,10 +33,10 @@ void compress_body(Reply& reply, std::uint64_t from) {
   reply.headers.emplace_back("Content-Encoding", name_of(Coding::gzip));
 }
 
-/// The caller lives on, whatever follows.
+/// The parameter keeps the caller alive during the call.
 void leave(const std::shared_ptr<Caller> caller) { caller->leave(); }  // NOLINT(performance-unnecessary-value-param)
 
-/// One connection, alive while it waits for something.
+/// One connection. Pending operations keep it alive.
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(Wire wire, Transport& transport, Door door)
@@ -45,7 +45,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         transport_(transport),
         rest_(transport.service, door) {}
 
-  /// With the next request.
+  /// Waits for the next request.
   void begin() {
     request_.emplace(transport_.options);
     in_step_ = true;
@@ -77,11 +77,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   enum class State : std::uint8_t {
     waiting,    ///< for the first byte of a request
     reading,    ///< a request
-    answering,  ///< which may take as long as it wants
+    answering,  ///< without a time limit
     writing,    ///< the answer
-    dropping,   ///< the rest of a body that was refused
-    lingering,  ///< until the client closes: a socket closed with unread bytes would take back the last answer, and
-                ///< TLS has a last word
+    dropping,   ///< the rest of a refused body
+    lingering,  ///< until the client closes: closing a socket with unread bytes may discard the last answer, and TLS
+                ///< ends with a close_notify
     closed
   };
 
@@ -92,8 +92,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   // ---- reading ----
 
-  /// At most one read is under way. One that begins behind a request, with nothing in the buffer, may outlast it, and
-  /// tells meanwhile when the caller goes.
+  /// Starts a read unless one is pending. A read after a complete request detects that the caller leaves; it may still
+  /// be pending when the answer is complete.
   void read() {
     if (at_end_) return needs_bytes() ? close() : void();
     if (std::exchange(reading_, true)) return;
@@ -104,11 +104,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
                             self->received(error, size);
                           });
   }
-  /// Whether nothing goes on without more of them.
+  /// Returns true if the current state waits for bytes.
   bool needs_bytes() const { return state_ != State::answering && state_ != State::writing; }
   void received(error_code error, std::size_t size) {
     buffer_.commit(size);
-    at_end_ = bool(error);  // which is not read a second time
+    at_end_ = bool(error);  // the end is not read again
     const auto now = Clock::now();
     switch (state_) {
       case State::waiting:
@@ -137,7 +137,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     knew_head ? read_on() : wait_for_body();
   }
 
-  /// Reads the header, and decides by it alone whether the request is answered. Returns whether the body may be read.
+  /// Reads the header and decides whether the request is answered. Returns true if the body may be read.
   bool let_in(Clock::time_point now) {
     arrived_ = now;
     if (auto refusal = request_->take_head(buffer_)) return refuse(std::move(*refusal), false), false;
@@ -153,7 +153,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     return true;
   }
 
-  /// The body is still to come: it is not waited for where its request would be refused anyway.
+  /// Waits for the body, unless the request would be refused anyway.
   void wait_for_body() {
     const bool waits = message_.body.empty() && waits_to_go_on(request_->head());
     json_size_ = whole_from(message_.json_size.value_or("0")).value_or(0);
@@ -166,7 +166,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       error ? self->close() : self->read();
     });
   }
-  /// More is known once the JSON in front of binary tensors has come.
+  /// Continues to read. Checks for refusal again when the JSON before binary tensors is complete.
   void read_on() {
     if (json_size_ == 0 || message_.body.size() < json_size_) return read();
     json_size_ = 0;
@@ -175,7 +175,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   }
   std::optional<Reply> early_refusal() const { return rest_.refusal(admitted_, message_, arrived_); }
 
-  /// Answers before the body has come. Of one that is short the rest is dropped, and the connection stays.
+  /// Answers before the body is complete. If the rest of the body is short, it is dropped and the connection is kept.
   void refuse(Reply reply, bool may_stay) {
     const auto left = may_stay ? request_->left() : std::nullopt;
     to_drop_ = left.value_or(0);
@@ -202,7 +202,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     admitted_.streams_events() ? tell_events(keep_alive) : ask(keep_alive);
   }
 
-  /// Hands the connection on to the events of the live view.
+  /// Passes the connection to the event stream of the live view.
   void tell_events(bool keep_alive) {
     try {
       LiveTerms terms = live_terms(message_, admitted_.rule(), transport_);
@@ -213,7 +213,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     }
   }
 
-  /// Has the request answered, while this thread notices when the caller goes.
+  /// Starts the answer; meanwhile this thread notices when the caller leaves.
   void ask(bool keep_alive) {
     caller_ = std::make_shared<Caller>();
     state_ = State::answering;
@@ -232,9 +232,9 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (state_ == State::answering && buffer_.size() == 0) read();
   }
 
-  /// A part of an answer, or its end.
+  /// Writes a part of an answer, or the last one.
   void write_part(const Reply& reply, bool keep_alive) {
-    if (caller_ == nullptr || (parts_ == nullptr && state_ == State::closed)) return;  // he is gone
+    if (caller_ == nullptr || (parts_ == nullptr && state_ == State::closed)) return;  // the caller has left
     if (parts_ == nullptr) {
       const bool chunked = !is_old(request_->head());
       keep_alive_ = chunked && keep_alive && !transport_.ending;
@@ -304,7 +304,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     wire_.finish(shared_from_this());
     linger_on(since_);
   }
-  /// As long as the client sends what it began with.
+  /// Keeps lingering while the client sends, within the patience for the request.
   void linger_on(Clock::time_point now) {
     buffer_.clear();
     if (now - arrived_ < transport_.patience()) since_ = now;
@@ -321,18 +321,18 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   const Rest rest_;
   State state_ = State::waiting;
   bool reading_ = false, at_end_ = false, keep_alive_ = false;
-  bool in_step_ = true;      // where the next request begins is known
+  bool in_step_ = true;      // the start of the next request is known
   Clock::time_point since_;  // of the state; while lingering, of the last bytes
   boost::beast::flat_buffer buffer_;
   std::optional<HttpRequest> request_;
-  Clock::time_point arrived_;  // with its header
+  Clock::time_point arrived_;  // when the header arrived
   Message message_;
   Rest::Admitted admitted_;
-  std::uint64_t json_size_ = 0;  // of which the end is waited for to ask again whether the request is refused; or 0
+  std::uint64_t json_size_ = 0;  // end of the JSON, for another check of the refusal; 0: no check
   std::uint64_t to_drop_ = 0;    // of the body
   Buffered buffered_{transport_};
-  std::shared_ptr<Caller> caller_;       // while a request is answered
-  std::unique_ptr<AnswerStream> parts_;  // while its answer comes in parts
+  std::shared_ptr<Caller> caller_;       // set while a request is answered
+  std::unique_ptr<AnswerStream> parts_;  // set while its answer is sent in parts
   Reply reply_;
   std::string head_;  // of the answer
 };

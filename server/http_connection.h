@@ -6,7 +6,7 @@
 
 namespace frazil::server {
 
-/// Answers HTTP/1.1 on a connection, which lives until the client closes it, or the server ends.
+/// Serves HTTP/1.1 on a connection, which ends when the client closes it or the server ends.
 void serve_http(Wire wire, Transport& transport, Door door);
 
 }  // namespace frazil::server

@@ -22,7 +22,7 @@ std::optional<std::string_view> field(const RequestHead& head, std::string_view 
   return at == head.end() ? std::nullopt : std::optional(view_of(at->value()));
 }
 
-/// Of the header, or of the cookie.
+/// Returns the session id from the header or the cookie.
 std::string_view session_of(const RequestHead& head) {
   if (const auto id = field(head, kSession)) return *id;
   std::string_view cookies = view_of(head[http::field::cookie]);

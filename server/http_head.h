@@ -9,36 +9,36 @@
 #include "server/coding.h"
 #include "server/message.h"
 
-// Headers of HTTP/1.1 as the protocol above wants them.
+// Headers of HTTP/1.1, translated to and from the protocol above.
 namespace frazil::server {
 
 using RequestHead = boost::beast::http::request_header<>;
 
-/// Throws Refusal (bad_request) for a header whose end of the body others may read in another way, and for one that has
-/// twice what decides about the request.
+/// Throws Refusal (bad_request) for ambiguous body framing (request smuggling) and for duplicates of headers that
+/// decide about the request.
 void check_head(const RequestHead& head);
 
-/// A request without its body; its texts are those of the header.
+/// Returns the request without its body. Its texts are views of the header.
 Message message_of(const RequestHead& head);
 
-/// How the body is compressed; nothing for a way that is not known.
+/// Returns the coding of the body, or nullopt for an unknown one.
 std::optional<Coding> coding_of(const RequestHead& head);
-/// Whether the client takes an answer in gzip.
+/// Returns true if the client accepts gzip.
 bool takes_gzip(const RequestHead& head);
 
-/// A client with a large body may wait until it is told to go on.
+/// Returns true if the client waits for "100 Continue" before it sends the body.
 bool waits_to_go_on(const RequestHead& head);
 
-/// Whether it is of HTTP/1.0, which knows no chunks.
+/// Returns true for HTTP/1.0, which lacks chunks.
 bool is_old(const RequestHead& head);
 
-/// How an answer goes on behind its header.
+/// The framing of an answer after its header.
 struct Framing {
-  bool keep_alive = true;             ///< others may follow
-  bool old = false;                   ///< the request was
-  std::optional<std::size_t> length;  ///< of the body; nothing: it comes in chunks, or up to the connection's end
+  bool keep_alive = true;             ///< the connection stays open
+  bool old = false;                   ///< the request was HTTP/1.0
+  std::optional<std::size_t> length;  ///< of the body; nullopt: chunked, or up to the end of the connection
 };
-/// The header of an answer, with the empty line behind it.
+/// Returns the header of an answer, including the final empty line.
 std::string head_of(const Reply& reply, const Framing& framing);
 
 }  // namespace frazil::server

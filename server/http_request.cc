@@ -12,7 +12,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t kShortRead = 4 * 1024;
-constexpr std::size_t kCompressedRead = 1024;  // it inflates to at most 1 MiB, between the turns of other connections
+constexpr std::size_t kCompressedRead = 1024;  // inflates to at most 1 MiB, so that other connections get their turn
 
 Reply unknown_coding() {
   Reply reply = error_reply(Http::unknown_coding, "header Content-Encoding: expected one of " + std::string(kCodings));

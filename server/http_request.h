@@ -18,15 +18,15 @@
 
 namespace frazil::server {
 
-/// Bytes that one read takes at most.
+/// The largest number of bytes of one read.
 inline constexpr std::size_t kLongRead = 64 * 1024;
 
-/// A body as Beast's parser fills it. A compressed one is taken apart as it comes: its reader throws what Inflater
-/// does. A coding that is not known counts as none.
+/// A Body type for Beast's parser. Compressed bodies are inflated as they arrive, and the reader throws the exceptions
+/// of Inflater. An unknown coding is treated as none.
 struct RequestBody {
   struct value_type {
     std::string bytes;
-    std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< of what was compressed
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  ///< limit for the inflated bytes
   };
 
   class reader {
@@ -35,7 +35,7 @@ struct RequestBody {
     reader(boost::beast::http::header<is_request, Fields>& head, value_type& body)
         : coding_([&head] { return coding_of(head).value_or(Coding::none); }), body_(body) {}
 
-    /// The header is known.
+    /// Called when the header is complete.
     void init(const boost::optional<std::uint64_t>& length, boost::system::error_code& error) {
       error = {};
       const Coding coding = coding_();
@@ -70,27 +70,27 @@ struct RequestBody {
   };
 };
 
-/// A request as it comes, within the server's limits.
+/// A request that is parsed as it arrives, within the server's limits.
 class HttpRequest {
  public:
   explicit HttpRequest(const ServerOptions& options);
 
-  /// Takes what the buffer has of the header, and nothing of the body. Returns the answer where that is wrong, and then
-  /// is of no more use.
+  /// Takes bytes of the header from the buffer, and none of the body. Returns the error answer for an invalid header;
+  /// the object is then unusable.
   std::optional<Reply> take_head(boost::beast::flat_buffer& buffer);
-  /// Takes what the buffer has of the body, and inflates it. As take_head() in all else. Precondition: has_head().
+  /// Takes bytes of the body from the buffer and inflates them. Otherwise as take_head(). Precondition: has_head().
   std::optional<Reply> take_body(boost::beast::flat_buffer& buffer);
 
   bool has_head() const { return parser_.is_header_done(); }
   bool complete() const { return parser_.is_done(); }
   const RequestHead& head() const { return parser_.get(); }
-  /// What has come of it, and is not compressed any more.
+  /// Returns the received and inflated part of the body.
   std::string& body() { return parser_.get().body().bytes; }
-  /// Whether the client wants to send others. Precondition: has_head().
+  /// Returns true if the client wants to send more requests. Precondition: has_head().
   bool keep_alive() const { return parser_.keep_alive(); }
-  /// Bytes of the body that were not taken yet; nothing where that is not known. Precondition: has_head().
+  /// Returns the remaining bytes of the body, or nullopt if unknown. Precondition: has_head().
   std::optional<std::uint64_t> left() const;
-  /// How many bytes are best read at once.
+  /// Returns the recommended size of the next read, in bytes.
   std::size_t at_once() const;
 
  private:

@@ -29,7 +29,7 @@ std::optional<dom::object> parameters_of(dom::object object, const std::string& 
 
 // ---- binary tensors ----
 
-/// The body's bytes behind the JSON, which tensors take one after the other.
+/// The bytes of the body after the JSON, from which tensors are taken in order.
 class Tail {
  public:
   Tail(std::string_view bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}
@@ -80,9 +80,9 @@ Array read_tensor(dom::object input, const std::string& what, std::uint64_t body
   return tensor_from(*dtype, std::move(sizes), count, bytes, what, tail.owner());
 }
 
-// ---- the request ----
+// ---- request ----
 
-/// A number or a string; 0 and "" are none.
+/// Reads a number or a string. Returns "" for 0 and "".
 std::string sequence_id_of(dom::element value, const std::string& what) {
   std::uint64_t number = 0;
   if (value.get(number) == simdjson::SUCCESS) return number == 0 ? "" : std::to_string(number);
@@ -181,10 +181,10 @@ std::optional<Clock::duration> timeout_in(const Message& message, std::size_t mo
   if (microseconds == 0 || microseconds > kLongest) return std::nullopt;
   return std::chrono::microseconds(microseconds);
 } catch (const Refusal&) {
-  return std::nullopt;  // it is told once it is read
+  return std::nullopt;  // reported when the request is read
 }
 
-// ---- the response ----
+// ---- response ----
 
 namespace {
 

@@ -18,7 +18,7 @@ using api::Dtype;
 
 constexpr std::size_t kMostNesting = 100;
 
-// JSON has no numbers for these. Python's json writes and reads the words without quotes.
+// JSON has no numbers for these values. Python's json module writes and reads them as unquoted words.
 constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
                                                           {"Infinity", std::numeric_limits<double>::infinity()},
                                                           {"-Infinity", -std::numeric_limits<double>::infinity()}};
@@ -28,14 +28,14 @@ std::optional<double> number_of_word(std::string_view word) {
   return at == std::end(kWords) ? std::nullopt : std::optional(at->second);
 }
 
-/// The text up to the quote that ends the string which begins with the text.
+/// Returns the string literal at the beginning of the text, including its quotes.
 std::string_view string_at(std::string_view text) {
   std::size_t end = 1;
   while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
   return text.substr(0, end + 1);
 }
 
-/// The text with quotes around the words; nothing where it has none.
+/// Returns the text with quotes around the words, or nullopt if it contains none.
 std::optional<std::string> with_quoted_words(std::string_view text) {
   constexpr std::string_view kBetween = " \t\r\n,:[]{}";
   std::string quoted;
@@ -54,7 +54,7 @@ std::optional<std::string> with_quoted_words(std::string_view text) {
   return found ? std::optional(std::move(quoted)) : std::nullopt;
 }
 
-/// Fills a tensor from as many numbers, truth values or strings, nested or flat, in row-major order.
+/// Fills a tensor from the same number of numbers, booleans or strings, nested or flat, in row-major order.
 class Filler {
  public:
   Filler(Array& to, const std::string& what) : to_(to), what_(what) {}
@@ -179,7 +179,7 @@ void write_elements(JsonText& json, const Array& array, const std::string& what)
     for (const auto& value : values) write(value);
   };
   const auto plain = [&](const auto& x) { json.value(x); };
-  // JSON has no numbers for these; readers of Python's json take the words.
+  // JSON has no numbers for these values; Python's json module reads the words.
   const auto real = [&](auto x) {
     if (x == 0 && std::signbit(x)) return json.json("-0.0");  // "-0" reads as an integer
     if (std::isfinite(x)) return json.value(x);

@@ -11,12 +11,12 @@
 #include "server/json_text.h"
 #include "server/request.h"
 
-// Requests' JSON: objects, and tensors as lists. What does not fit throws Refusal (bad_request) that names it.
+// JSON of requests: objects, and tensors as lists. Functions throw Refusal (bad_request) that names the unfit value.
 namespace frazil::server {
 
 namespace dom = simdjson::dom;
 
-/// A text as a JSON object, of at most 100 levels. NaN, Infinity and -Infinity without quotes become strings.
+/// A JSON object with at most 100 levels. Unquoted NaN, Infinity and -Infinity are read as strings.
 class JsonObject {
  public:
   explicit JsonObject(std::string_view text);
@@ -28,7 +28,7 @@ class JsonObject {
   dom::object root_;
 };
 
-/// `what` names the value, `expected` what it should be.
+/// `what` names the value, `expected` describes the expected type.
 template <class T>
 T get(dom::element element, const std::string& what, const char* expected) {
   T value;
@@ -42,17 +42,17 @@ inline std::optional<dom::element> maybe(dom::object object, const char* key) {
   return element;
 }
 
-/// Empty where the object has no such field.
+/// Returns "" if the object has no such field.
 std::string text_or_nothing(dom::object object, const char* key);
 
 Parameter parameter_of(dom::element value, const std::string& what);
 
-/// The number of elements that nested lists have.
+/// Returns the number of elements of nested lists.
 std::uint64_t count_of(dom::element data);
-/// Fills a tensor with as many elements, nested or flat, in row-major order. Floats may be the strings NaN, Infinity
-/// and -Infinity.
+/// Fills a tensor with the same number of elements, nested or flat, in row-major order. Floats may be the strings NaN,
+/// Infinity and -Infinity.
 void fill(api::Array& to, dom::element data, const std::string& what);
-/// Writes the elements as values of an array that is open. NaN and infinities are written as Python's json reads them.
+/// Writes the elements as values of an open array. NaN and infinities are written as Python's json module reads them.
 void write_elements(JsonText& json, const api::Array& array, const std::string& what);
 
 }  // namespace frazil::server

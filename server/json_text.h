@@ -8,7 +8,7 @@
 
 namespace frazil::server {
 
-/// Appends a number: the shortest text that reads back to the same one.
+/// Appends the shortest text that reads back as the same number.
 template <class T>
 void append_number(std::string& to, T value) {
   char text[64];
@@ -16,7 +16,7 @@ void append_number(std::string& to, T value) {
   to.append(text, end);
 }
 
-/// Writes JSON, with commas and escapes. Calls have to nest as JSON does; no other code puts JSON together.
+/// A writer of JSON that adds commas and escapes. Calls must nest as JSON does. All JSON is produced with this class.
 class JsonText {
  public:
   void begin_object() { open('{'); }
@@ -29,7 +29,7 @@ class JsonText {
     text_ += ':';
     separate_ = false;
   }
-  /// A string, a number or a truth value. Bytes of strings that are not UTF-8 stay as they are.
+  /// Writes a string, a number or a boolean. Bytes of strings that are not UTF-8 are copied unchanged.
   template <class T>
   void value(const T& item) {
     begin_value();
@@ -45,12 +45,12 @@ class JsonText {
     key(name);
     value(item);
   }
-  /// A value that is JSON already.
+  /// Writes text that is already JSON.
   void json(std::string_view text) {
     begin_value();
     text_ += text;
   }
-  /// An array of what `write(item)` writes for each item.
+  /// Writes an array; `write(item)` writes each item.
   template <class List, class F>
   void array(const List& list, F write) {
     begin_array();
@@ -94,7 +94,7 @@ class JsonText {
   }
 
   std::string text_;
-  bool separate_ = false;  // a value precedes the next one in its object or array
+  bool separate_ = false;  // a comma must precede the next value
 };
 
 }  // namespace frazil::server

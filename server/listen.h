@@ -8,7 +8,8 @@
 
 namespace frazil::server {
 
-/// Has a closed acceptor listen at an address. `file`: that of a Unix socket, for its owner and group alone; or null.
+/// Opens an acceptor and listens at an address. `file` is the path of a Unix socket, or null. The socket's file is
+/// accessible to its owner and group only.
 template <class Acceptor>
 boost::system::error_code listen_at(Acceptor& acceptor, const typename Acceptor::endpoint_type& here,
                                     const char* file = nullptr) {

@@ -27,7 +27,7 @@ stream_protocol::endpoint endpoint_of(const std::string& path) {
   return {path};
 }
 
-/// Removes the file of a server that is gone.
+/// Removes the stale socket file of a dead server.
 void clear(asio::io_context& context, const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return;
@@ -83,7 +83,7 @@ void Listener::serve(Socket socket) try {
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no memory for it, and it is closed
 }
 
-/// Without more files there is no connection, and asking at once again would keep a processor busy.
+/// Pauses after an error. If no file descriptor is available, accepting again immediately would be a busy loop.
 void Listener::pause() {
   constexpr auto kPause = std::chrono::milliseconds(50);
   timer_.expires_after(kPause);
@@ -93,7 +93,7 @@ void Listener::pause() {
 }
 
 void Listener::close() {
-  if (!file_.empty()) ::unlink(std::exchange(file_, {}).c_str());  // while it is surely this one's
+  if (!file_.empty()) ::unlink(std::exchange(file_, {}).c_str());  // while the file certainly belongs to this listener
   error_code ignored;
   acceptor_.close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
   timer_.cancel();

@@ -17,18 +17,18 @@ class Listener {
  public:
   using Serve = std::function<void(Socket)>;
 
-  /// Port 0 is a free one. Throws api::Error (Code::bad_input) for an address or a port that cannot be used.
+  /// Port 0 selects a free port. Throws api::Error (bad_input) for an unusable address or port.
   Listener(Transport& transport, const std::string& host, std::uint16_t port, Serve serve);
-  /// At a Unix socket of this path, for its owner and group; the file is removed with the end. One that a server has
-  /// left that is gone is replaced. Throws api::Error (Code::bad_input) for a path that cannot be used, also where a
-  /// server listens at it.
+  /// Listens at a Unix socket with this path, for its owner and group. The file is removed at the end. A stale file of
+  /// a dead server is replaced. Throws api::Error (bad_input) for an unusable path, or if a server listens there.
   Listener(Transport& transport, std::string path, Serve serve);
   ~Listener() { close(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  std::uint16_t port() const;  ///< of TCP
-  /// Beyond the options' number of connections an idle one makes place; where none is idle, those that come are closed.
+  std::uint16_t port() const;  ///< TCP only
+  /// Accepts connections. Beyond the options' connection limit an idle connection is closed first. If none is idle, the
+  /// new connection is closed.
   void accept();
   void close();
 
@@ -41,7 +41,7 @@ class Listener {
   Transport& transport_;
   const Serve serve_;
   Acceptor acceptor_{transport_.context.get_executor()};
-  std::string file_;  // of the Unix socket; empty: it is none, or removed
+  std::string file_;  // path of the Unix socket; empty: none, or removed
   boost::asio::steady_timer timer_{transport_.context};
 };
 

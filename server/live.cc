@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kMostPaths = 20;
 
-/// A model that was unloaded and is back counts from 0 again.
+/// Returns the increase of a counter. A reloaded model counts from 0 again.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now >= before ? now - before : now; }
 
 double to_microseconds(double nanoseconds) { return nanoseconds / 1e3; }
 
-/// The least time of the bucket that a share of the times is in or below; nothing without times.
+/// Returns the lower bound of the quantile's bucket, or nullopt without times.
 std::optional<double> quantile_us(const FineHistogram::Counts& times, double share) {
   const auto bucket = FineHistogram::bucket_at(times, share);
   if (!bucket) return std::nullopt;

@@ -10,13 +10,14 @@
 
 namespace frazil::server {
 
-/// What one client of the live view is told: what is served now, and what has happened since he was told last.
+/// The live view of one client: the current state, and the changes since the client's last snapshot.
 class LiveView {
  public:
   explicit LiveView(const Service& service) : service_(service) {}
 
-  /// One JSON object for who asks; docs/live-view.md has its fields. `dropped`: snapshots that the client was too slow
-  /// for. It reads counters and takes no lock for long, so that requests are not held up.
+  /// Returns one JSON object with what `asker` may see; docs/live-view.md describes its fields. `dropped` is the number
+  /// of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that requests are not
+  /// delayed.
   std::string snapshot(std::uint64_t dropped, const Tenants::Asker& asker = {});
 
  private:
@@ -33,7 +34,7 @@ class LiveView {
   };
   using Key = std::pair<std::string, std::string>;  // name, version
 
-  /// What a snapshot shows of a model.
+  /// The inputs for a model's entry in a snapshot.
   struct Moment {
     const Counters& now;
     double seconds;  ///< since the client's last snapshot; 0: there was none
@@ -46,7 +47,7 @@ class LiveView {
   static void write_interval(JsonText& json, const Counters& before, const Moment& moment);
 
   const Service& service_;
-  Clock::time_point told_ = {};  // the last time
+  Clock::time_point told_ = {};  // time of the last snapshot
   std::map<Key, Counters> before_;
 };
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-// The build defines the path; the assembler reads the files.
+// FRAZIL_LIVE_PAGE is defined by the build; the assembler includes the files.
 #define FRAZIL_EMBED(symbol, file)                      \
   asm(".section .rodata\n"                              \
       ".global frazil_live_" #symbol "\n"               \

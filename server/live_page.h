@@ -4,8 +4,8 @@
 
 namespace frazil::server {
 
-/// A file of the page at /v2/live, which is part of the program: it needs no network. Anyone may have it, since it
-/// shows nothing without what it asks for. Throws Refusal (not_found).
+/// Returns a file of the page at /v2/live. The files are embedded in the program and need no network. They are public,
+/// since the page shows nothing without authorised requests. Throws Refusal (not_found).
 Reply live_page(std::string_view path);
 
 }  // namespace frazil::server

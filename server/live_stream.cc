@@ -20,13 +20,13 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kDefaultInterval{1000}, kLeastInterval{100}, kMostInterval{10'000};
-constexpr milliseconds kLastEventWait{1000};  ///< at most, for the last event
-constexpr int kSendBuffer = 64 * 1024;        ///< bounds what the system holds for a client that does not read
+constexpr milliseconds kLastEventWait{1000};  ///< limit for sending the last event
+constexpr int kSendBuffer = 64 * 1024;        ///< bounds the system's buffer if the client does not read
 constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
     "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
 
-/// One client, alive while it waits for something.
+/// One client. Pending operations keep it alive.
 class LiveStream : public Connection, public std::enable_shared_from_this<LiveStream> {
  public:
   LiveStream(Wire wire, Transport& transport, LiveTerms terms)
@@ -49,7 +49,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     next_ = Clock::now();
     wait();
   } catch (const Refusal&) {
-    close();  // his key has just gone
+    close();  // the client's key has just been removed
   }
 
   void end() override {
@@ -105,7 +105,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     write("event: end\ndata: {}\n\n");
   }
 
-  /// The client has nothing more to say: what is read tells that he goes.
+  /// Reads and discards bytes to detect that the client leaves.
   void watch() {
     wire_.async_read_some(asio::buffer(heard_), [self = shared_from_this()](error_code error, std::size_t) {
       error ? self->close() : self->watch();
@@ -122,7 +122,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   const LiveTerms terms_;
   LiveView view_;
   asio::steady_timer timer_;
-  Clock::time_point next_, began_;  // of the next event; of the last write
+  Clock::time_point next_, began_;  // time of the next event; beginning of the last write
   std::uint64_t dropped_ = 0;
   bool writing_ = false, ending_ = false, said_end_ = false;
   std::string text_;
@@ -148,7 +148,7 @@ LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& 
     throw Refusal(Http::unavailable,
                   "the live view has " + std::to_string(kMostLiveClients) + " clients already: no more are told");
   }
-  const Rule again{.access = rule.access, .feature = rule.feature, .browser = Browser::any_page};  // it was checked
+  const Rule again{.access = rule.access, .feature = rule.feature, .browser = Browser::any_page};  // was checked
   return {.every = every, .rule = again, .authorization = std::string(message.authorization)};
 }
 

@@ -12,19 +12,20 @@ namespace frazil::server {
 
 inline constexpr std::size_t kMostLiveClients = 16;
 
-/// What a client wants to be told.
+/// The parameters of a client's event stream.
 struct LiveTerms {
   std::chrono::milliseconds every;
-  Rule rule;                  ///< of the route; checked again before each event
-  std::string authorization;  ///< of the client, for that
+  Rule rule;                  ///< of the route; checked before each event
+  std::string authorization;  ///< header of the client, for that check
 };
-/// Reads the query every_ms, 100 to 10000. Throws Refusal: bad_request, and unavailable where there are
-/// kMostLiveClients already or the server ends.
+/// Reads the query parameter every_ms, 100 to 10000. Throws Refusal: bad_request for another value; unavailable if
+/// there are kMostLiveClients already or the server is ending.
 LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& transport);
 
-/// Answers with server-sent events (text/event-stream): a snapshot of LiveView at once and then one each time, until
-/// the client goes. A client that has not taken the last one yet gets none, and after the options' patience is given
-/// up. When the server ends, or does not know the client's key any more, the last event is "end".
+/// Answers with server-sent events (text/event-stream): a LiveView snapshot immediately and then at each interval,
+/// until the client leaves. While a client has not received the last event, snapshots are skipped; after the options'
+/// patience its connection is closed. When the server ends or the client's key becomes invalid, the last event is
+/// "end".
 void serve_live(Wire wire, Transport& transport, LiveTerms terms);
 
 }  // namespace frazil::server

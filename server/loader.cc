@@ -16,10 +16,10 @@ namespace frazil::server {
 
 namespace fs = std::filesystem;
 
-/// A model of the folder: one file, or a folder of versions.
+/// A model or pipeline of the folder.
 struct Loader::Entry {
   std::string name;
-  std::map<std::uint64_t, fs::path> versions;  ///< to the file
+  std::map<std::uint64_t, fs::path> versions;  ///< number to file
   std::optional<fs::path> config;              ///< config.pbtxt
   std::optional<fs::path> pipeline;            ///< NAME.yaml, instead of versions
 };
@@ -27,14 +27,14 @@ struct Loader::Entry {
 namespace {
 
 constexpr std::string_view kEndings[] = {".onnx", ".frzc"};
-constexpr const char* kCanaries = "canary";  // the folder of recorded samples, beside a version or all of them
+constexpr const char* kCanaries = "canary";  // folder of samples: of a version, or of all versions
 
 bool is_model_file(const fs::directory_entry& entry) {
   return entry.is_regular_file() &&
          std::ranges::find(kEndings, entry.path().extension().string()) != std::end(kEndings);
 }
 
-/// Whether the folder of a version has a model.
+/// Returns true if the folder of a version contains a model.
 bool has_model(const fs::path& version) {
   return std::ranges::any_of(kEndings,
                              [&](auto ending) { return fs::exists(version / ("model" + std::string(ending))); });
@@ -65,7 +65,7 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-/// Drops versions that the policy does not serve.
+/// Removes versions that the policy excludes.
 void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versions) {
   using Kind = VersionPolicy::Kind;
   if (policy.kind == Kind::latest) {
@@ -76,13 +76,13 @@ void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versi
   }
 }
 
-/// What the server's configuration says of a model; nothing: what stands beside the model holds.
+/// Returns the model's settings in the server's configuration; nullopt: the model's own file applies.
 std::optional<ModelConfig> given_for(const std::string& model, const ServerConfig& config) {
   const auto at = config.models.find(model);
   return at == config.models.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Leaves out what is configured and does not pay.
+/// Disables regrouping if it is configured as `where_it_pays` and does not pay.
 void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const Tell& tell) {
   Batching& batching = parts.config.batching;
   if (batching.regroup != Regroup::where_it_pays || batching.most == 0 || api::BatchedModel(parts.model).pays()) return;
@@ -161,7 +161,7 @@ ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) co
 
 namespace {
 
-/// Whether callers could take an input with a default for what it is not: an option instead of a weight.
+/// Returns true for an input with a default that may be a weight rather than an option.
 bool may_be_weight(const api::Port& port) {
   return port.optional && port.kind == api::Array::Kind::tensor && !port.dims.empty();
 }
@@ -174,7 +174,7 @@ std::string quoted(const std::vector<std::string>& names) {
 
 }  // namespace
 
-/// With those defaults fixed that requests may not replace.
+/// Loads a version, with the defaults fixed that requests may not override.
 api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
   api::LoadOptions how{.copies = source_.copies};
   how.fix_defaults =
@@ -255,10 +255,10 @@ std::map<std::pair<std::string, std::string>, Loader::Tried> Loader::tried() con
   return tried_;
 }
 
-/// Brings pipelines up to date, each after those that it needs. Those of which nothing has changed stay what they are.
+/// Recreates outdated pipelines, each after the pipelines that it uses. Unchanged pipelines are kept.
 class Loader::Updater {
  public:
-  /// `anew`: the pipeline that is read again in any case; empty: none.
+  /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
           Workers& workers, const Tell& tell)
       : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), tell_(tell) {}
@@ -271,7 +271,8 @@ class Loader::Updater {
   }
 
  private:
-  /// A pipeline that cannot be made because a model is not ready is not ready either, unless it was asked for.
+  /// Updates a pipeline. If it cannot be created because a model is not ready, it becomes not ready, too, unless it was
+  /// requested by name.
   void update(const Entry& entry) {
     if (done_.contains(entry.name)) return;
     const std::string file = entry.pipeline->string();
@@ -332,7 +333,7 @@ namespace {
 
 constexpr const char* kModelForm = "expected VERSION/model.onnx or VERSION/model.frzc in it";
 
-/// Versions of a model's folder that have no file.
+/// Returns the versions in a model's folder that have no file.
 std::vector<std::string> empty_versions(const fs::path& folder) {
   std::vector<std::string> empty;
   for (const fs::directory_entry& inner : entries_of(folder)) {
@@ -342,7 +343,7 @@ std::vector<std::string> empty_versions(const fs::path& folder) {
   return empty;
 }
 
-/// Why a folder without a model is none, where its config.pbtxt tells.
+/// Returns why a folder does not contain a model: the error of its config.pbtxt, if any.
 std::string reason_of(const fs::path& folder) try {
   const fs::path config = folder / "config.pbtxt";
   if (fs::exists(config)) (void)read_config_pbtxt(config.string());
@@ -391,7 +392,7 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   return repository;
 }
 
-/// Pipelines that somebody has unloaded do not come back with their models.
+/// Removes unloaded pipelines from the list, so that they are not loaded again with their models.
 void Loader::leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
   std::erase_if(list,
                 [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.knows(entry.name); });

@@ -20,44 +20,43 @@
 
 namespace frazil::server {
 
-/// Refuses (unsupported) a parameter of a request to load a model that gives a configuration or files.
+/// Throws Refusal (unsupported) for a load parameter that supplies a configuration or files.
 void check_load_parameter(std::string_view name);
 
-/// Reads models and pipelines from a folder: NAME.onnx and NAME.frzc as version 1, NAME/VERSION/model.onnx or
-/// model.frzc as Triton lays them out, with NAME/config.pbtxt where there is one, and NAME.yaml as a pipeline. Its
-/// functions are called one at a time.
+/// Loads models and pipelines from a folder in Triton's layout. Versions are NAME/VERSION/model.onnx or model.frzc,
+/// with an optional NAME/config.pbtxt. NAME.onnx and NAME.frzc are version 1, and NAME.yaml is a pipeline. Only one
+/// function may run at a time.
 class Loader {
  public:
   struct Source {
-    std::string folder;  ///< of models
-    std::string copies;  ///< a folder for the copies of model files that are served; see api::LoadOptions
+    std::string folder;  ///< folder of the models
+    std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
   };
-  /// `tell` is told what is ignored of a configuration and of the folder, and what goes wrong later in what was loaded.
+  /// `tell` receives warnings about ignored settings and files, and later problems of loaded models.
   Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states, Tell tell);
 
-  /// All that the folder has. Versions that do not answer what was recorded, and pipelines on them, are not ready.
-  /// Throws api::Error for a folder that cannot be read or has no model, and for a model or a pipeline that cannot be
-  /// loaded.
+  /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
+  /// Throws api::Error if the folder cannot be read or has no model, and for a model or pipeline that cannot be loaded.
   std::shared_ptr<const Repository> load_all() const;
-  /// `from` with one model or pipeline as the folder has it now, and with those pipelines made anew that use it. Throws
-  /// as load_all(), for canaries, too, and with the status not_found where the folder does not have it.
+  /// Returns `from` with one model or pipeline reloaded from the folder, and with the pipelines that use it recreated.
+  /// Throws as load_all(), also for a failed canary, and not_found if the folder does not contain it.
   std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
-  /// `from` without it. Throws Refusal (bad_request) where a pipeline needs it.
+  /// Returns `from` without a model or pipeline. Throws Refusal (bad_request) if a pipeline needs it.
   std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
 
   struct Reconfigured {
     std::shared_ptr<const Repository> repository;
-    std::vector<std::string> changed;  ///< models that were loaded anew
+    std::vector<std::string> changed;  ///< models that were reloaded
   };
-  /// From now on another configuration holds: `from` with those models loaded anew that are to be served in another
-  /// way, and the pipelines that use them made anew. Throws as load_all(), and then nothing has changed.
+  /// Applies another configuration. Returns `from` with the affected models reloaded, and the pipelines that use them
+  /// recreated. Throws as load_all(); the configuration then stays unchanged.
   Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
 
-  /// How often versions have answered what was recorded of them, and how often not.
+  /// The number of passed and failed canary checks of a version.
   struct Tried {
     std::uint64_t passed = 0, failed = 0;
   };
-  /// By name and version. Thread-safe, unlike the other functions.
+  /// Returns the counts by name and version. Thread-safe, unlike the other functions.
   std::map<std::pair<std::string, std::string>, Tried> tried() const;
 
  private:
@@ -67,7 +66,7 @@ class Loader {
   static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
   static void leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
-  /// Why versions are not ready.
+  /// By version: the reason why it is not ready.
   using Faults = std::map<std::uint64_t, std::string>;
   Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
                                    Faults* faults = nullptr) const;
@@ -81,8 +80,8 @@ class Loader {
   Workers& workers_;
   StateStore& states_;
   Tell tell_;
-  std::shared_ptr<std::atomic<double>> check_;  // share of the runs
-  mutable std::mutex mutex_;                    // of tried_
+  std::shared_ptr<std::atomic<double>> check_;  // share of the runs to check
+  mutable std::mutex mutex_;                    // guards tried_
   mutable std::map<std::pair<std::string, std::string>, Tried> tried_;
 };
 

@@ -32,7 +32,7 @@ std::string text_of_time_point(std::chrono::system_clock::time_point time) {
   return std::string(text, size) + milliseconds;
 }
 
-/// Starts a thread that takes no signals: a reader that has gone is an error of write() there.
+/// Starts a thread that blocks all signals, so that a closed pipe is an error of write() instead of SIGPIPE.
 std::thread quiet_thread(auto run) {
   sigset_t all, before;
   ::sigfillset(&all);
@@ -97,7 +97,7 @@ void Log::run() {
 
 bool Log::may_wait() const { return !ending_ || Clock::now() < until_; }
 
-/// Writes no more at a time than a pipe that can be written to takes without waiting.
+/// Writes at most PIPE_BUF bytes at a time, which a writable pipe accepts without blocking.
 bool Log::put(std::string_view bytes) {
   if (file_ < 0) return false;
   while (!bytes.empty()) {

@@ -14,24 +14,24 @@
 
 namespace frazil::server {
 
-/// Writes notices to a file as lines "TIME LEVEL SUBJECT: TEXT", on a thread of its own: callers never wait for the
-/// file. A line is dropped and counted when the file cannot be written, or when kMostWaiting lines wait because a pipe
-/// or a terminal is not read. Thread-safe.
+/// Writes notices to a file as lines "TIME LEVEL SUBJECT: TEXT" on its own thread, so callers never wait for the file.
+/// A line is dropped and counted if the file cannot be written, or if kMostWaiting lines wait for a pipe or terminal
+/// that is not being read. Thread-safe.
 class Log {
  public:
   static constexpr std::size_t kMostWaiting = 1000;
 
-  /// `file`: an open descriptor, which stays open and in the mode that it has. It may also be invalid.
+  /// `file`: an open descriptor, whose mode is not changed and which is not closed. It may be invalid.
   explicit Log(int file);
-  /// Writes what still waits, for a second at most.
+  /// Writes waiting lines for at most one second.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
   void write(const Notice& notice);
-  /// Writes a line as it is.
+  /// Writes a line unchanged.
   void write_line(std::string line);
-  /// Lines that nobody will see.
+  /// Returns the number of dropped lines.
   std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -46,10 +46,10 @@ class Log {
   std::deque<std::string> waiting_;
   std::atomic<bool> ending_ = false;
   std::chrono::steady_clock::time_point until_;  // written before ending_
-  std::thread thread_;                           // last: uses the others
+  std::thread thread_;                           // last: uses the other members
 };
 
-/// The line of a notice, at a time. Control characters become spaces.
+/// Formats a notice with its time as a line. Control characters become spaces.
 std::string line_of(const Notice& notice, std::chrono::system_clock::time_point time);
 
 }  // namespace frazil::server

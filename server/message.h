@@ -12,7 +12,7 @@
 
 namespace frazil::server {
 
-/// HTTP status codes that this server answers with.
+/// The HTTP status codes that this server returns.
 enum class Http : unsigned {
   ok = 200,
   bad_request = 400,
@@ -30,7 +30,7 @@ enum class Http : unsigned {
   timeout = 504,
 };
 
-/// Why a request is not served; what() is one line for the client.
+/// The reason why a request is refused; what() is one line for the client.
 class Refusal : public std::runtime_error {
  public:
   Refusal(Http status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -40,30 +40,30 @@ class Refusal : public std::runtime_error {
   Http status_;
 };
 
-/// Throws Refusal (bad_request).
+/// Refuses a request. Throws Refusal (bad_request).
 [[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
 
 class Spot;
 
-/// A request as the transport has read it. Texts are valid while it is answered.
+/// A request as read by the transport. The texts are valid while it is being answered.
 struct Message {
-  std::string_view method, path;  ///< the path without a query, as it was sent
-  std::string_view query = {};    ///< behind the '?'
+  std::string_view method, path;  ///< the path excludes the query and is not decoded
+  std::string_view query = {};    ///< after the '?'
   std::string_view body;
-  std::optional<std::string_view> json_size = {};  ///< the header Inference-Header-Content-Length
-  std::shared_ptr<const void> body_owner = {};     ///< keeps the body; may be null
-  std::string_view authorization = {};             ///< the header Authorization
-  std::span<const std::string> certificate = {};   ///< names in the client's
-  std::string_view trace = {};                     ///< the header traceparent
-  std::string_view session = {};                   ///< the header X-Session-Id, or the cookie frazil_session
-  std::string_view host = {}, content_type = {};   ///< the headers of these names
-  std::optional<std::string_view> origin = {};     ///< the header Origin
-  Spot* spot = nullptr;                            ///< of the thread that has read it; null: it is for workers
+  std::optional<std::string_view> json_size = {};  ///< header Inference-Header-Content-Length
+  std::shared_ptr<const void> body_owner = {};     ///< owner of the body; may be null
+  std::string_view authorization = {};             ///< header Authorization
+  std::span<const std::string> certificate = {};   ///< names in the client's certificate
+  std::string_view trace = {};                     ///< header traceparent
+  std::string_view session = {};                   ///< header X-Session-Id, or cookie frazil_session
+  std::string_view host = {}, content_type = {};   ///< headers Host and Content-Type
+  std::optional<std::string_view> origin = {};     ///< header Origin
+  Spot* spot = nullptr;                            ///< spot of the reading thread; null: run it on workers
 };
 
 inline constexpr std::string_view kEventStream = "text/event-stream";
 
-/// An answer, or a part of one: where there is more, further replies follow, of which only `body` and `more` count.
+/// An answer, or a part of one. If `more` is true, further replies follow, of which only `body` and `more` are used.
 struct Reply {
   Http status = Http::ok;
   std::string type = "application/json";
@@ -72,7 +72,7 @@ struct Reply {
   bool more = false;
 };
 
-/// {"error": text}
+/// Returns a reply with the body {"error": text}.
 Reply error_reply(Http status, std::string_view text);
 Reply error_reply(const Refusal& refusal);
 

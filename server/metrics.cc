@@ -3,7 +3,7 @@
 #include "server/service.h"
 
 // Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Names that begin with
-// nv_inference_ are those that dashboards for Triton read.
+// nv_inference_ are compatible with dashboards for Triton.
 namespace frazil::server {
 namespace {
 
@@ -199,7 +199,7 @@ void append_durations(std::string& to, const Models& models, const Tenants::Aske
   }
 }
 
-/// Of models whose answers come in parts.
+/// Appends the metrics of models with partial answers.
 void append_parts(std::string& to, Models models, const Tenants::Asker& asker) {
   std::erase_if(models, [](const auto& served) { return served->emitted().empty(); });
   head(to, "frazil_parts_total", "counter", "Parts of answers before the last one");

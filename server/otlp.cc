@@ -29,8 +29,8 @@ bool is_id(std::string_view text) {
          text.find_first_not_of('0') != std::string_view::npos;
 }
 
-/// The identities of a request in its trace, from W3C's `traceparent`: "00-TRACE-PARENT-FLAGS" in lower-case
-/// hexadecimal digits. Makes new ones for a text of another form.
+/// The ids of a request in its trace, from W3C's `traceparent`: "00-TRACE-PARENT-FLAGS" in lower-case hexadecimal
+/// digits. Creates new ids for a text of another form.
 struct TraceContext {
   explicit TraceContext(std::string_view text) {
     constexpr std::size_t kSize = 55, kTraceAt = 3, kTrace = 32, kParentAt = 36, kParent = 16;
@@ -61,7 +61,7 @@ void write_attribute(JsonText& json, std::string_view key, std::string_view valu
   json.end_object();
 }
 
-/// Writes a span up to its attributes, which stay open.
+/// Writes a span up to its attributes, an array that stays open.
 void begin_span(JsonText& json, const Span& span) {
   constexpr int kServer = 2;
   json.begin_object();

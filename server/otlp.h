@@ -8,9 +8,10 @@
 
 namespace frazil::server {
 
-/// Sends requests' ways to a collector as spans: OTLP over HTTP in JSON
-/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp), a span for the request, whose parent is the caller's, and one
-/// for each step. A thread of its own sends them in groups. What the collector does not take is dropped and counted.
+/// Exports the paths of requests to a collector as spans in OTLP over HTTP with JSON
+/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp). A request becomes a span, whose parent is the caller's, and
+/// each step becomes a child span. A background thread sends them in batches. Spans that the collector does not accept
+/// are dropped and counted.
 class Otlp {
  public:
   /// `collector`: HOST:PORT. Throws api::Error (bad_input) for another text.
@@ -19,7 +20,7 @@ class Otlp {
   Otlp(const Otlp&) = delete;
   Otlp& operator=(const Otlp&) = delete;
 
-  /// Does not wait. Thread-safe.
+  /// Enqueues a journey without waiting. Thread-safe.
   void send(std::shared_ptr<const Journey> journey);
   std::uint64_t dropped() const;
 
@@ -28,7 +29,7 @@ class Otlp {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The body of a request to the collector with the spans of these journeys.
+/// Returns the body of an export request with the spans of these journeys.
 std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys);
 
 }  // namespace frazil::server

@@ -10,7 +10,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kPageMemory = 256;  // beside its bytes
+constexpr std::size_t kPageMemory = 256;  // excluding the page's bytes
 
 std::uint64_t seal_of(std::uint64_t sum, const PageId& id) {
   return sum ^ checksum_of(std::string_view(id.data(), id.size()));
@@ -19,12 +19,12 @@ std::uint64_t seal_of(std::uint64_t sum, const PageId& id) {
 }  // namespace
 
 struct Page::Pool {
-  /// Of all pools that count together.
+  /// The counts of all pools that share them.
   struct Totals {
     std::atomic<std::uint64_t> pages = 0, bytes = 0, hits = 0;
   };
 
-  std::string owner;  // its SHA-256; empty: none
+  std::string owner;  // SHA-256 of the owner; empty: none
   std::shared_ptr<Totals> totals = std::make_shared<Totals>();
   mutable std::mutex mutex;
   std::unordered_map<std::uint64_t, std::weak_ptr<const Page>> by_sum;
@@ -34,13 +34,13 @@ struct Page::Pool {
     const PageId sum = sha256_of(bytes);
     return owner.empty() ? sum : sha256_of(owner + std::string(sum.data(), sum.size()));
   }
-  /// Another page may have taken the place since this one has gone.
+  /// Removes an expired entry. The entry may meanwhile belong to another page.
   template <class Map, class Key>
   static void forget(Map& map, const Key& key) {
     if (const auto at = map.find(key); at != map.end() && at->second.expired()) map.erase(at);
   }
 
-  /// The page that has the sum's place: this one, or another that was there before.
+  /// Registers a page under its checksum. Returns the page already registered, if any.
   PagePtr enter(PagePtr page) {
     const std::scoped_lock lock(mutex);
     std::weak_ptr<const Page>& place = by_sum[page->sum_];

@@ -13,19 +13,19 @@
 
 namespace frazil::server {
 
-/// The SHA-256 of a page's bytes, or of its owner and them.
+/// The SHA-256 of a page's bytes, or of an owner and that sum.
 using PageId = Sha256;
 
 struct PageIdHash {
   std::size_t operator()(const PageId& id) const;
 };
 
-/// Bytes of states that nobody changes any more, which several sequences may have. Thread-safe.
+/// Immutable bytes of states, which several sequences may share. Thread-safe.
 class Page : public std::enable_shared_from_this<Page> {
  public:
   static constexpr std::size_t kSeal = sizeof(std::uint64_t);
 
-  /// Where a page's bytes are written before there is one, and after them room for its seal.
+  /// The buffer for the bytes of a future page, followed by space for its seal.
   class Draft {
    public:
     explicit Draft(std::size_t size) : sealed_(size + kSeal, '\0') {}
@@ -43,16 +43,16 @@ class Page : public std::enable_shared_from_this<Page> {
   Page& operator=(const Page&) = delete;
 
   std::string_view bytes() const { return draft_.bytes(); }
-  /// Computed when it is first asked for.
+  /// Returns the id, which is computed on first use.
   const PageId& id() const;
-  /// The bytes and a checksum of them and the id, as they are written somewhere.
+  /// Returns the bytes followed by a checksum of them and the id, for storage.
   std::string_view sealed() const;
 
-  // What others note on it.
+  // Bookkeeping of other classes.
 
-  /// Until when what is behind the store keeps the page at least; the epoch: it may not have it.
+  /// The time until which the keeper is known to store the page; the epoch if unknown.
   mutable std::atomic<std::chrono::steady_clock::time_point> kept_until{};
-  mutable std::uint32_t users = 0;  ///< sequences that have it; under the lock of their store
+  mutable std::uint32_t users = 0;  ///< sequences that use the page; guarded by the lock of their store
 
  private:
   friend class PagePool;
@@ -64,33 +64,33 @@ class Page : public std::enable_shared_from_this<Page> {
   std::uint64_t sum_;
   std::shared_ptr<Pool> pool_;
   mutable std::atomic<bool> named_ = false;
-  mutable PageId id_{};  ///< under the pool's lock until it is named, as is the seal
+  mutable PageId id_{};  ///< guarded, like the seal, by the pool's lock until named_ is set
 };
 using PagePtr = std::shared_ptr<const Page>;
 
-/// Finds the pages of an owner by their content, so that equal ones are in memory once. Thread-safe; pages may outlive
-/// it.
+/// Finds the pages of an owner by content, so that equal pages are stored once. Thread-safe. Pages may outlive it.
 class PagePool {
  public:
   PagePool();
-  /// A pool of another owner, whose pages have other ids even where their bytes are equal. counts() is of all pools
-  /// that were made beside one.
+  /// Creates a pool for another owner, whose pages have other ids even if their bytes are equal. counts() covers
+  /// `beside` and all pools created from it.
   PagePool(const std::string& owner, const PagePool& beside);
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// The page with these bytes: one that there is, or a new one.
+  /// Returns the page with these bytes, an existing one if possible.
   PagePtr share(Page::Draft draft);
-  /// A page whose id() was asked for, or nothing.
+  /// Returns the page with this id, if its id() was already computed; null otherwise.
   PagePtr find(const PageId& id) const;
-  /// The page with this id from what sealed() gave; nothing where that is damaged or another page's.
+  /// Restores a page with this id from the bytes of sealed(). Returns null if they are damaged or belong to another
+  /// page.
   PagePtr unseal(const PageId& id, std::string sealed);
 
   struct Counts {
     std::uint64_t pages = 0;
-    std::uint64_t bytes = 0;  ///< of memory
-    std::uint64_t hits = 0;   ///< calls of share() that found a page
+    std::uint64_t bytes = 0;  ///< bytes of memory
+    std::uint64_t hits = 0;   ///< calls of share() that found an existing page
   };
   Counts counts() const;
   std::uint64_t bytes() const;

@@ -26,7 +26,7 @@ bool PageFiles::has(const PageId& page) const {
 }
 
 void PageFiles::note(std::span<const PagePtr> pages) {
-  for (const PagePtr& page : pages) (void)page->id();  // it takes time
+  for (const PagePtr& page : pages) (void)page->id();  // outside of the lock, as hashing takes time
   const std::scoped_lock lock(mutex_);
   for (const PagePtr& page : pages) {
     Entry& entry = pages_[page->id()];

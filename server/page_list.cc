@@ -7,9 +7,9 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 47;  // of tensors
+constexpr std::size_t kMostBytes = std::size_t{1} << 47;  // limit for tensors
 
-/// Nothing for a product that no tensor has.
+/// Returns nullopt if the product exceeds the size of any tensor.
 std::optional<std::size_t> product_of(std::span<const std::int64_t> extents, std::size_t bytes) {
   for (const std::int64_t extent : extents) {
     if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) return {};

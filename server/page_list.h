@@ -10,20 +10,21 @@
 
 #include "server/page.h"
 
-// Tensors as pages, each with equally many positions along an axis. A page has these positions of all tensors that have
-// the same length, one tensor behind the other, so that a state of many layers has no more pages than one of few.
+// Tensors stored as pages, each with the same number of positions along an axis. A page contains its positions of all
+// tensors with the same length, one tensor after the other. Therefore the number of pages does not grow with the number
+// of layers.
 namespace frazil::server {
 
-/// One of the tensors.
+/// One of the paged tensors.
 struct PagedPart {
-  std::size_t value = 0;  ///< its place among the state's values
+  std::size_t value = 0;  ///< index among the state's values
   api::Dtype dtype = api::Dtype::f32;
   api::Sizes sizes;
   std::size_t axis = 0;
-  std::size_t blocks = 1, row_bytes = 0;  ///< the rows of a position: one in each block
+  std::size_t blocks = 1, row_bytes = 0;  ///< a position has one row in each block
 
-  /// Nothing for what cannot lie in pages: texts, truth values, tensors without an element at a position, and extents
-  /// that no tensor has.
+  /// Returns nullopt for tensors that cannot be paged: strings, booleans, tensors without elements at a position, and
+  /// impossible extents.
   static std::optional<PagedPart> make(std::size_t value, api::Dtype dtype, api::Sizes sizes, std::size_t axis);
   std::uint64_t length() const { return static_cast<std::uint64_t>(sizes[axis]); }
   std::size_t position_bytes() const { return blocks * row_bytes; }
@@ -31,13 +32,13 @@ struct PagedPart {
 
 struct PageList {
   std::vector<PagedPart> parts;  ///< of equal lengths; at least one
-  std::uint64_t per_page = 1;    ///< positions of a page
-  std::vector<PageId> pages;     ///< that are full
-  std::string tail;              ///< the positions behind them, as in a page
+  std::uint64_t per_page = 1;    ///< positions per page
+  std::vector<PageId> pages;     ///< the full pages
+  std::string tail;              ///< the remaining positions, in the layout of a page
 
   std::uint64_t length() const { return parts.front().length(); }
   std::size_t position_bytes() const;
-  /// Whether there are as many pages and bytes as the parts' sizes say.
+  /// Returns true if the number of pages and the size of the tail match the parts' sizes.
   bool fits() const;
 };
 

@@ -18,7 +18,7 @@ bool same_shape(const PagedPart& a, const PagedPart& b) {
          a.row_bytes == b.row_bytes;
 }
 
-/// The positions [begin, begin + count) of tensors, which lie one behind the other in a page.
+/// The positions [begin, begin + count) of tensors, concatenated as in a page.
 class Slice {
  public:
   Slice(const std::vector<PagedPart>& parts, std::span<const Rows> rows, std::uint64_t begin, std::uint64_t count)
@@ -40,7 +40,7 @@ class Slice {
   }
 
  private:
-  /// Runs of bytes in the order of a page, until `take` returns false. Returns whether it never did.
+  /// Passes runs of bytes in the order of a page to `take` until it returns false. Returns true if it never did.
   bool each_run(const auto& take) const {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const std::size_t row = parts_[i].row_bytes;
@@ -67,7 +67,8 @@ std::optional<PagedPart> paged_part(const std::vector<NamedArray>& values, const
   return PagedPart::make(growth.value, value.dtype(), value.sizes(), growth.axis);
 }
 
-/// Aligned for kernels; by the heap itself it would not fit where memory of the same size was freed.
+/// Allocates memory that is aligned for kernels. Aligned allocation by the heap would not reuse freed blocks of the
+/// same size.
 std::shared_ptr<char> uninitialised(std::size_t bytes) {
   constexpr std::size_t kAlignment = 64;
   std::size_t space = bytes + kAlignment;

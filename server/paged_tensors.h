@@ -11,43 +11,43 @@
 
 namespace frazil::server {
 
-/// The elements of a tensor, as bytes: block after block, each with row after row.
+/// The bytes of a tensor: rows within blocks, dense within each block.
 struct Rows {
   const char* data = nullptr;
-  std::size_t block_stride = 0;  ///< from a block to the next; more than its rows where there is room between them
+  std::size_t block_stride = 0;  ///< bytes from one block to the next; larger than its rows if there is a gap
 };
-/// Where they lie, without making them dense if blocks and rows can be told.
+/// Returns the rows of a tensor. The tensor is only made dense if its strides do not have this form.
 Rows rows_of(const api::Array& tensor, const PagedPart& part);
 
 /// Tensors of a state that grow together, as pages. Immutable.
 class PagedTensors {
  public:
-  /// What of a state can lie in pages, and how: the tensors of each group, where their lengths agree.
+  /// Returns the layout of the tensors that can be paged. Each group whose tensors have equal lengths gives one list.
   static std::vector<PageList> lists_for(const std::vector<NamedArray>& values, const Growing& growing,
                                          std::size_t page_bytes);
 
-  /// `list`: of lists_for(). Pages of `before` are taken where they have the same bytes; those before position `same`
-  /// are known to have. Others come from the pool.
+  /// `list` is one of lists_for(). Pages of `before` are reused if their bytes are equal. Pages below position `same`
+  /// are known to be equal and are not compared. Other pages come from the pool.
   PagedTensors(PageList list, const std::vector<NamedArray>& values, const PagedTensors* before, std::uint64_t same,
                PagePool& pool);
-  /// `list`: fits. `page`: gives the page of an id. Throws StateFault for a page of another size.
+  /// `list` must fit. `page` returns the page for an id. Throws StateFault for a page of another size.
   PagedTensors(PageList list, const std::function<PagePtr(const PageId&)>& page);
 
   const std::vector<PagedPart>& parts() const { return list_.parts; }
   std::uint64_t length() const { return list_.length(); }
   const std::vector<PagePtr>& pages() const { return pages_; }
-  /// The tensor of a part, with elements of its own.
+  /// Returns a dense copy of a part's tensor.
   api::Array gather(std::size_t index) const;
-  /// With the pages' names.
+  /// Returns the list including the ids of the pages.
   PageList list() const;
-  /// Beside the pages.
+  /// Returns the bytes of memory, excluding pages.
   std::size_t memory() const;
 
  private:
   std::size_t page_bytes() const { return list_.per_page * list_.position_bytes(); }
   bool takes_from(const PagedTensors& other) const;
 
-  PageList list_;  ///< its pages have no names
+  PageList list_;  ///< without page ids
   std::vector<PagePtr> pages_;
 };
 

@@ -64,7 +64,7 @@ constexpr std::string_view kRedacted = "(redacted)";
 
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Whether the text has the name as a whole one, as formulas have it.
+/// Returns true if the text contains the name as a whole word.
 bool names(std::string_view text, std::string_view name) {
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; ++at) {
     const std::size_t end = at + name.size();
@@ -76,7 +76,8 @@ bool names(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-/// A split's key may be a value of a tensor, and its reason does not name which.
+/// The reason of a split with a key is always hidden: the key may be a tensor's value, and the reason does not name the
+/// tensor.
 void redact(Journey& journey, const std::vector<std::string>& list) {
   if (list.empty()) return;
   for (const std::string& name : list) {

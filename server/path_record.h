@@ -9,26 +9,26 @@
 
 namespace frazil::server {
 
-/// Which way a request took: what ran for it, in which version, and why each branch was taken. Of a way that is longer
-/// than kMostSteps the middle is left out. Thread-safe.
+/// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMostSteps,
+/// steps in the middle are dropped. Thread-safe.
 class PathRecord {
  public:
   static constexpr std::size_t kMostSteps = 1000;
 
   struct Step {
-    std::string node;  ///< of the pipeline; empty: the model itself
+    std::string node;  ///< node of the pipeline; empty: the model itself
     std::string kind;  ///< "run", "switch", "split", ...
     std::string model, version;
-    std::string taken;                            ///< the branch
-    std::string why;                              ///< the formula and its value, or what went wrong
-    Clock::duration begin{0}, queue{0}, time{0};  ///< from the request's arrival; waited before; took
-    std::uint64_t requests = 1;                   ///< that ran together
-    std::uint64_t padding = 0;                    ///< elements that were added to this request's
+    std::string taken;                            ///< name of the branch
+    std::string why;                              ///< the formula and its value, or the failure
+    Clock::duration begin{0}, queue{0}, time{0};  ///< offset from arrival; wait before the step; duration
+    std::uint64_t requests = 1;                   ///< requests in the same run
+    std::uint64_t padding = 0;                    ///< elements of padding added to this request
   };
 
   explicit PathRecord(Clock::time_point arrived) : arrived_(arrived) {}
 
-  /// Adds a step that has ended now and took `step.time`.
+  /// Adds a step that ends now and took `step.time`.
   void add(Step step) {
     step.begin = Clock::now() - step.time - arrived_;
     const std::scoped_lock lock(mutex_);
@@ -40,13 +40,13 @@ class PathRecord {
     return steps_;
   }
 
-  /// The steps of a request that has ended; none are left.
+  /// Moves the steps out of the record of a completed request.
   std::vector<Step> take_steps() {
     const std::scoped_lock lock(mutex_);
     return std::move(steps_);
   }
 
-  /// The state that the request found, for replays.
+  /// Stores the state that the request started from, for replays.
   void set_state(std::vector<NamedArray> state) {
     const std::scoped_lock lock(mutex_);
     state_ = std::move(state);
@@ -57,10 +57,10 @@ class PathRecord {
   }
 
  private:
-  /// One step tells how many are not there.
+  /// Drops steps in the middle. One placeholder step contains their number.
   void leave_out() {
     constexpr std::ptrdiff_t kFirst = kMostSteps / 2, kMany = kMostSteps / 4;
-    left_out_ += kMany - (left_out_ == 0 ? 0 : 1);  // without that one
+    left_out_ += kMany - (left_out_ == 0 ? 0 : 1);  // excluding the placeholder
     steps_.erase(steps_.begin() + kFirst + 1, steps_.begin() + kFirst + kMany);
     steps_[kFirst] = {.kind = "left out", .taken = std::to_string(left_out_) + " steps", .begin = steps_[kFirst].begin};
   }

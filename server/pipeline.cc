@@ -7,7 +7,7 @@
 namespace frazil::server {
 namespace {
 
-/// Refuses a value that the input's type does not allow; free extents are the models' business.
+/// Refuses a value that does not match the input's type. Free extents are checked by the models.
 void check_input(const api::Port& port, const api::Array& value) {
   const std::string what = "input '" + port.name + "'";
   if (value.empty()) throw Refusal(Http::bad_request, what + " is missing");
@@ -25,7 +25,7 @@ bool Pipeline::is_up_to_date(const Repository& models) const {
   return std::ranges::all_of(uses(), [&](const Use& use) { return models.find(use.model, use.version) == use.target; });
 }
 
-/// Gives the wanted values of parts to `part`; null where that is null.
+/// Returns an emitter that passes the wanted values to `part`; null if `part` is null.
 std::shared_ptr<Emitter> Pipeline::emitter_for(std::shared_ptr<const InferRequest> request,
                                                std::function<void(InferResponse)> part) const {
   if (!part) return nullptr;

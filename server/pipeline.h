@@ -10,21 +10,21 @@
 
 namespace frazil::server {
 
-/// Calls of models with branches, loops and fallbacks between them, which clients see as one model. It keeps the
-/// versions of the models that it was made with. Thread-safe.
+/// A graph of model calls with branches, loops and fallbacks, which clients see as one model. It keeps the versions of
+/// models that it was created with. Thread-safe.
 class Pipeline : public Served {
  public:
-  /// A model that is called, under the name that the file has for it.
+  /// A called model, with the name and version from the file.
   struct Use {
-    std::string model, version;  ///< empty: the newest
+    std::string model, version;  ///< empty version: the newest
     std::shared_ptr<const Served> target;
   };
   struct Parts {
     std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
-    std::vector<api::Port> emitted;          ///< what its nodes emit
+    std::vector<api::Port> emitted;          ///< outputs that the nodes emit
     std::size_t slots = 0;
     Block block;
-    std::vector<Slot> results;  ///< of outputs
+    std::vector<Slot> results;  ///< slots of the outputs
     std::optional<double> deadline_ms;
     std::string digest;
     std::vector<Use> uses;
@@ -42,10 +42,10 @@ class Pipeline : public Served {
   }
   Clock::duration expected_time() const override { return parts_.block.expected(); }
   const Holdings* holdings() const { return parts_.holdings.get(); }
-  /// What it does.
+  /// Returns the root block.
   const Block& block() const { return parts_.block; }
   const std::vector<Use>& uses() const { return parts_.uses; }
-  /// Whether its names still mean the models that it has.
+  /// Returns true if its names still refer to the same versions.
   bool is_up_to_date(const Repository& models) const;
 
  protected:
@@ -58,13 +58,13 @@ class Pipeline : public Served {
   Parts parts_;
 };
 
-/// The names of the models and pipelines that a pipeline's file has. Throws api::Error (bad_input) that names file,
-/// line and key for a file that is no pipeline.
+/// Returns the names of the models and pipelines in a pipeline's file. Throws api::Error (bad_input) that names file,
+/// line and key for an invalid file.
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
-/// Reads a pipeline; docs/pipelines.md has the form. `before`: the one that it replaces, whose holdings it takes over;
-/// may be null. `tell` is told of arms that are rolled back. Throws api::Error (bad_input) that names file, line and
-/// key: for a model that `models` does not have, for a value that is not known, and for types that do not agree.
+/// Reads a pipeline in the form of docs/pipelines.md. `before` is the replaced pipeline, whose holdings are taken over,
+/// or null. `tell` receives notices about rolled-back arms. Throws api::Error (bad_input) that names file, line and key
+/// for unknown models, unknown values and type mismatches.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const Tell& tell);
 

@@ -28,7 +28,7 @@ bool same_type(const Port& a, const Port& b) {
          });
 }
 
-/// A type as the text form of graphs has it: f32[N,3].
+/// Reads a type in the text form of graphs, such as f32[N,3].
 Port port_of(const std::string& name, const YamlNode& node) {
   const auto port = tensor_port(name, node.name());
   if (!port) node.expected("the type of a tensor, such as f32[N,3]");
@@ -56,7 +56,7 @@ GuardRules read_guard_rules(const YamlNode& node) {
   return rules;
 }
 
-/// The model's name and, behind '/', its version.
+/// Splits NAME or NAME/VERSION.
 std::pair<std::string, std::string> split_name(const std::string& model) {
   const std::size_t slash = model.find('/');
   if (slash == std::string::npos) return {model, ""};
@@ -74,7 +74,7 @@ class Emissions {
     if (before == all_.end()) return void(all_.emplace_back(place, std::move(type)));
     expect_same(place, type, before->second);
   }
-  /// All of them, where they agree with the outputs of the same names.
+  /// Returns all emitted ports. Checks that their types agree with outputs of the same names.
   std::vector<Port> beside(const std::vector<Port>& outputs) const {
     std::vector<Port> ports;
     for (const auto& [place, port] : all_) {
@@ -98,7 +98,7 @@ class Emissions {
     place.fail("output '" + here.name + "' is " + there.type + " elsewhere, here it is " + here.type);
   }
 
-  std::size_t dropped_ = 0;  // nodes around the one that is read
+  std::size_t dropped_ = 0;  // number of enclosing nodes that may drop results
   std::vector<std::pair<YamlNode, Port>> all_;
 };
 
@@ -145,11 +145,11 @@ class PipelineReader {
   const std::set<std::string>& digests() const { return digests_; }
 
  private:
-  /// A block with what comes out of it, in slots of its own.
+  /// A block and its results, in its own slots.
   struct ReadBlock {
     Block block;
     Results results;
-    std::string digest;  ///< of the models and files that it uses
+    std::string digest;  ///< digest of the models and files that it uses
   };
   struct Read {
     NodePtr node;
@@ -266,7 +266,7 @@ class PipelineReader {
     }
   }
 
-  /// Parts of the target's answer that are parts of this one's.
+  /// Reads the parts of the target's answer that become parts of this pipeline's answer.
   void read_emits(const YamlNode& node, CallParts& parts) {
     for (const auto& [output, value] : node.entries()) {
       const auto& ports = parts.target->emitted();
@@ -281,7 +281,7 @@ class PipelineReader {
 
   // ---- blocks ----
 
-  /// One of several ways of the node `of`: a call, or steps with results.
+  /// Reads one alternative of the node `of`: a call, or steps with results.
   ReadBlock read_block(const YamlNode& node, const std::string& block, const std::string& of, Scope scope) {
     ReadBlock read{.block = {.name = block}};
     Results from;
@@ -310,7 +310,7 @@ class PipelineReader {
     return read;
   }
 
-  /// Several blocks that have the same results, of which the first one's slots are the node's.
+  /// Reads several blocks with equal result types. The slots of the first block become the node's results.
   std::vector<ReadBlock> read_blocks(const YamlNode& list, const std::string& of, const Scope& scope) {
     std::vector<ReadBlock> blocks;
     for (const YamlNode& item : list.items()) {
@@ -333,7 +333,7 @@ class PipelineReader {
     return text.empty() ? "none" : text;
   }
 
-  /// Lets the results of all blocks be written where the first one's are.
+  /// Makes all blocks write their results to the slots of the first block.
   static std::vector<Block> merged(std::vector<ReadBlock>& blocks) {
     std::vector<Block> list;
     for (ReadBlock& read : blocks) {
@@ -387,7 +387,7 @@ class PipelineReader {
     return static_cast<std::size_t>(at - arms.begin());
   }
 
-  /// A guard goes on for an arm of the same name, rules, models and files.
+  /// Reads guards. An arm with the same name, rules, models and files keeps its existing guard.
   void read_guards(const YamlNode& node, const std::string& split, const std::vector<ReadBlock>& blocks,
                    SplitParts& parts) {
     const std::string baseline = parts.arms[parts.baseline].block.name;

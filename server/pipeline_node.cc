@@ -31,13 +31,14 @@ void run_from(const Block& block, std::size_t at, const Flow& flow, const Then& 
   });
 }
 
-/// In [0, 1).
+/// Returns a random number in [0, 1).
 double chance() {
   thread_local std::mt19937_64 random(std::random_device{}());
   return std::uniform_real_distribution<double>()(random);
 }
 
-/// In [0, 1), the same for equal texts on every machine: FNV-1a, then the finaliser of MurmurHash3.
+/// Returns a number in [0, 1) that is equal for equal texts on every machine: FNV-1a, then the finaliser of
+/// MurmurHash3.
 double chance_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -49,7 +50,7 @@ double chance_of(std::string_view text) {
 
 constexpr const char* kForced = "the request says so";
 
-/// The case or arm that the request wants a node to take; null where it leaves that to the node.
+/// Returns the case or arm that the request forces for a node, or null if it forces none.
 template <class List>
 const Block* forced_block(const Flow& flow, const std::string& node, const char* kind, const List& list) {
   const auto forced = flow.request->choices.find(node);
@@ -107,7 +108,7 @@ class CallNode : public Node {
   }
 
  private:
-  /// Gives the target's parts on as those of this request.
+  /// Emits the target's parts as parts of this request.
   void take_parts(Call& call, const Flow& flow) const {
     for (const auto& [there, here] : parts_.emits) {
       if (!position_of(parts_.target->outputs(), there)) call.request.outputs.push_back({.name = there});
@@ -210,7 +211,7 @@ class SplitNode : public Node {
     return parts_.arms.back();
   }
 
-  /// Tells the guards how a request of an arm ends. `flow` keeps this node.
+  /// Wraps `then` to report the end of an arm's request to the guards. `flow` keeps this node alive.
   Then counted(const Arm& arm, const Flow& flow, Then then) const {
     return
         [this, &arm, keep = flow.pipeline, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
@@ -264,7 +265,7 @@ class FallbackNode : public Node {
   std::vector<Block> blocks_;
 };
 
-/// Runs blocks at the same time, each for a caller of its own, who leaves with the request's.
+/// Runs blocks concurrently, each with its own caller. These callers leave when the request's caller leaves.
 class Together : public std::enable_shared_from_this<Together> {
  public:
   using Ended = std::function<void(std::size_t block, std::optional<Refusal> why)>;
@@ -304,7 +305,7 @@ class RaceNode : public Node {
   NodeView view() const override { return view_of_blocks("race", blocks_); }
 
  protected:
-  /// Each block works on values of its own, so that one that comes too late changes nothing.
+  /// Runs each block on its own copy of the values, so that a late block changes nothing.
   void start(Flow flow, Then then) const override {
     struct State {
       std::mutex mutex;
@@ -420,7 +421,7 @@ class EnsembleNode : public Node {
   Workers& workers_;
 };
 
-/// For models that keep state: the first iteration starts the request's sequence, and none ends it.
+/// Adapts the request for stateful models: the first iteration starts the request's sequence, and none ends it.
 Flow in_iteration(Flow flow, bool first) {
   const SequencePart& sequence = flow.request->sequence;
   const bool start = sequence.start && first;

@@ -9,19 +9,19 @@
 
 #include <frazil/model.h>
 
-// What protocols, batches and pipelines read from a model's inputs and outputs.
+// Properties of a model's inputs and outputs for protocols, batching and pipelines.
 namespace frazil::server {
 
-/// An extent that is a number; nothing for a symbol or a formula.
+/// Returns the value of a constant extent, or nullopt for a symbol or a formula.
 std::optional<std::int64_t> fixed_extent(const std::string& dim);
-/// Whether an extent is a symbol alone, so that equal ones are equal extents.
+/// Returns true if an extent is a plain symbol, so that equal texts mean equal extents.
 bool is_symbol(const std::string& dim);
-/// Where a port of this name stands.
+/// Returns the index of the port with this name.
 std::optional<std::size_t> position_of(const std::vector<api::Port>& ports, std::string_view name);
 
-/// The shape as the protocol has it, in which -1 is an extent that varies.
+/// Returns the shape in the protocol's form, with -1 for a variable extent.
 api::Sizes protocol_shape(const api::Port& port);
-/// The protocol's datatype, or the type itself where it has none.
+/// Returns the protocol's datatype, or the type itself if the protocol has none.
 std::string_view protocol_datatype(const api::Port& port);
 
 }  // namespace frazil::server

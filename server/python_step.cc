@@ -1,4 +1,4 @@
-// Steps that run functions of the user in Python, in processes of their own.
+// Steps that run Python functions of the user in separate processes.
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
@@ -36,8 +36,8 @@ using api::Dtype;
 using api::Port;
 using std::chrono::milliseconds;
 
-/// The program that runs a function for us: arguments FILE FUNCTION OUTPUT=TYPE..., messages on descriptor 3, each with
-/// its length in front. What the function prints goes where errors go.
+/// The program that runs a function: arguments FILE FUNCTION OUTPUT=TYPE..., length-prefixed messages on descriptor 3.
+/// The function's standard output is redirected to standard error.
 constexpr const char* kRunner = R"py(
 import ctypes, importlib.machinery, importlib.util, os, socket, struct, sys, traceback
 
@@ -157,17 +157,17 @@ constexpr const char* kPythonFailed = "the Python function failed; the server's 
 
 struct PythonCommand {
   std::string interpreter = "python3", file, function;
-  std::vector<std::string> outputs;      ///< NAME=TYPE, as NumPy writes it
-  std::vector<std::string> environment;  ///< NAME=VALUE, all that the process has
+  std::vector<std::string> outputs;      ///< NAME=TYPE, as NumPy writes the type
+  std::vector<std::string> environment;  ///< NAME=VALUE, the complete environment
 };
 
-/// One process. It belongs to the thread that started it, and ends with that thread.
+/// One process. It belongs to the thread that started it and ends with that thread.
 class PythonProcess {
  public:
-  /// Called every 10 ms of a wait; may throw.
+  /// Called every 10 ms while waiting; may throw.
   using Tick = std::function<void()>;
 
-  /// Throws Outside when it cannot be started or cannot read the function.
+  /// Throws Outside if the process cannot be started or cannot load the function.
   PythonProcess(const PythonCommand& command, const Tick& tick) {
     spawn(command);
     constexpr std::chrono::seconds kToStart{60};
@@ -185,7 +185,7 @@ class PythonProcess {
 
   bool ended() { return ended_ || reap(WNOHANG); }
 
-  /// Sends a message and returns the answer. After an exception the process is of no more use.
+  /// Sends a message and returns the answer. After an exception the process is unusable.
   std::string exchange(std::string_view message, Clock::time_point until, const Tick& tick) {
     std::uint64_t size = message.size();
     send({reinterpret_cast<const char*>(&size), sizeof size}, until, tick);
@@ -242,7 +242,7 @@ class PythonProcess {
 
   void end() {
     if (link_ >= 0) ::close(std::exchange(link_, -1));
-    ::kill(-process_, SIGKILL);  // with what it has started
+    ::kill(-process_, SIGKILL);  // including its child processes
     if (!ended_) reap(0);
   }
 
@@ -301,18 +301,18 @@ class PythonProcess {
   bool ended_ = false;
 };
 
-/// Processes that run one function, each with a thread that waits for it. Thread-safe.
+/// A pool of processes that run one function, each with a thread that waits for it. Thread-safe.
 class PythonPool {
  public:
-  using Answer = std::expected<std::string, std::exception_ptr>;  ///< or a Refusal or Outside
+  using Answer = std::expected<std::string, std::exception_ptr>;  ///< the exception is a Refusal or Outside
   struct Job {
     std::string request;
     std::optional<Clock::time_point> deadline;
     std::shared_ptr<Caller> caller;
-    std::function<void(Answer)> done;  ///< called once; keeps nothing that owns the pool
+    std::function<void(Answer)> done;  ///< called once; must not own the pool
   };
 
-  /// Throws Refusal or Outside when the function cannot be read.
+  /// Throws Refusal or Outside if the function cannot be loaded.
   PythonPool(PythonCommand command, std::size_t processes, Clock::duration time_out)
       : command_(std::move(command)), time_out_(time_out) {
     std::vector<std::future<std::exception_ptr>> started;
@@ -360,7 +360,7 @@ class PythonPool {
     answer(job, std::unexpected(std::make_exception_ptr(Refusal(status, why))));
   }
 
-  /// Answers a request that is not to wait any longer.
+  /// Answers a job whose caller has left or whose time-out has passed. Returns true if the job is answered.
   static bool give_up(Job& job) {
     if (job.caller->gone()) {
       refuse(job, Http::cancelled, "the caller has left");
@@ -370,7 +370,7 @@ class PythonPool {
     return job.done == nullptr;
   }
 
-  /// Of the job that runs, and of those that wait behind it.
+  /// Checks the running job and the waiting jobs.
   void tick(Job* running) {
     if (running != nullptr) give_up(*running);
     const std::scoped_lock lock(mutex_);
@@ -378,7 +378,7 @@ class PythonPool {
     std::erase_if(waiting_, [](Job& job) { return give_up(job); });
   }
 
-  /// Returns why there is no process; null: there is one.
+  /// Starts the process if there is none. Returns the error, or null.
   std::exception_ptr start(Process& process, Job* running) try {
     if (process && process->ended()) process.reset();
     if (!process) process.emplace(command_, [this, running] { tick(running); });
@@ -448,7 +448,7 @@ struct PythonParts {
   std::shared_ptr<PythonPool> pool;
 };
 
-/// When the other files of Python in the folder of a file were written: it may import them.
+/// Returns the modification times of the other Python files in a file's folder, as the file may import them.
 std::string written_beside(const std::filesystem::path& file) {
   std::map<std::string, std::string> found;
   std::error_code error;
@@ -464,7 +464,7 @@ std::string written_beside(const std::filesystem::path& file) {
   return text;
 }
 
-/// All that processes of a step depend on.
+/// Returns a text with everything that a step's processes depend on.
 std::string declaration_of_pool(const std::string& step, const PythonParts& parts, const std::string& content) {
   std::string text =
       step + '\n' + parts.command.interpreter + '\n' + parts.command.file + '\n' + parts.command.function;
@@ -512,7 +512,7 @@ class PythonNode : public HostNode {
     then(std::move(why));
   }
 
-  /// The results in an answer, as views of it.
+  /// Returns the results in an answer as views of it.
   std::vector<Array> values_of(const std::shared_ptr<const std::string>& answer) const {
     std::size_t at = 1;
     const auto take = [&](std::size_t size) {
@@ -549,7 +549,7 @@ void check_types(const YamlNode& node, const PythonParts& parts) {
   for (const auto& [name, output] : parts.outputs) check("outputs", name, output.type);
 }
 
-/// The variables of a process: NAME passes the server's own on, NAME=VALUE sets one.
+/// Returns the environment of a process. NAME copies the server's variable, NAME=VALUE sets one.
 std::vector<std::string> environment_of(const YamlNode& node) {
   std::vector<std::string> variables;
   for (const YamlNode& item : node.items()) {
@@ -590,7 +590,7 @@ HostStep read_python_step(const YamlNode& node, const std::string& name, const H
     parts.pool = scope.holdings.get<PythonPool>(declaration_of_pool(name, parts, step.content), [&] {
       return std::make_shared<PythonPool>(parts.command, parts.processes, parts.time_out);
     });
-  } catch (const std::runtime_error& why) {  // a Refusal or Outside: the file's author may read both
+  } catch (const std::runtime_error& why) {  // a Refusal or Outside; the file's author may read both
     node.at("python").fail(why.what());
   }
   step.node = std::make_unique<PythonNode>(name, std::move(parts), scope);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
 constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
-constexpr std::size_t kLongestText = std::size_t{1} << 29U;  // Redis takes no longer ones
+constexpr std::size_t kLongestText = std::size_t{1} << 29U;  // the longest text that Redis accepts
 constexpr std::size_t kMostIdleRedis = 64;
 
 [[noreturn]] void wrong(const std::string& what) { throw RedisFault(RedisFault::Kind::wrong, "Redis sent " + what); }
@@ -41,7 +41,7 @@ std::string encode_commands(std::span<const Redis::Command> commands) {
   return request;
 }
 
-/// Not used again after a fault.
+/// A connection. It is discarded after a fault.
 class RedisConnection {
  public:
   RedisConnection(std::unique_ptr<RedisStream> stream, const RedisOptions& options)
@@ -81,7 +81,7 @@ class RedisConnection {
         continue;
       }
       moved_ += got.bytes;
-      if (Clock::now() > until()) late();  // bytes that come one by one
+      if (Clock::now() > until()) late();  // bytes may arrive one by one
       return got.bytes;
     }
   }
@@ -200,7 +200,7 @@ struct Redis::Impl {
     if (options.access.tls) tls.emplace(*options.access.tls);
   }
 
-  /// What one run() sends, and how long it may take.
+  /// The commands of one run() and its time limit.
   struct Task {
     std::string request;
     std::size_t count;
@@ -230,7 +230,7 @@ struct Redis::Impl {
     }
   }
 
-  /// Connects and logs in.
+  /// Connects and authenticates.
   Held connect(Clock::time_point limit) const {
     const auto until = std::min(limit, Clock::now() + options.connect);
     auto connection =

@@ -15,7 +15,7 @@
 
 #include "server/server_config.h"
 
-// A client of Redis that speaks RESP2 over TCP or TLS.
+// A Redis client that uses RESP2 over TCP or TLS.
 namespace frazil::server {
 
 struct RedisReply {
@@ -26,14 +26,14 @@ struct RedisReply {
   std::vector<RedisReply> items;
 };
 
-/// Why there is no reply; what() does not tell the address, so that it is fit for a client.
+/// The reason for a missing reply. what() does not contain the address and may be shown to clients.
 class RedisFault : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
     refused,  ///< no connection
-    broken,   ///< the connection has ended
+    broken,   ///< the connection was closed
     late,     ///< no answer in time
-    wrong,    ///< what came is no reply, or too large
+    wrong,    ///< not a reply, or too large
   };
   RedisFault(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   Kind kind() const noexcept { return kind_; }
@@ -43,25 +43,25 @@ class RedisFault : public std::runtime_error {
 };
 
 struct RedisOptions {
-  std::chrono::milliseconds connect{1000};        ///< to have a connection
-  std::chrono::milliseconds answer{1000};         ///< to have all replies, and 1 ms more for each 16 KiB on the way
-  std::chrono::milliseconds pause{500};           ///< after a lack of answers, during which run() fails at once
-  std::size_t most_bytes = std::size_t{1} << 29;  ///< of the replies to one run
-  unsigned deepest = 8;                           ///< lists in lists
-  RedisAccess access = {};                        ///< given at the begin of each connection
+  std::chrono::milliseconds connect{1000};        ///< for establishing a connection
+  std::chrono::milliseconds answer{1000};         ///< for all replies, plus 1 ms per 16 KiB transferred
+  std::chrono::milliseconds pause{500};           ///< after missing answers; run() fails immediately meanwhile
+  std::size_t most_bytes = std::size_t{1} << 29;  ///< limit for the replies of one run
+  unsigned deepest = 8;                           ///< largest depth of nested lists
+  RedisAccess access = {};                        ///< credentials for each new connection
 };
 
-/// Reads replies from where bytes come from. Memory stays in proportion to what came, whatever sizes it announces.
+/// Parses replies from a byte source. Memory use is proportional to the bytes received, regardless of announced sizes.
 class RedisReader {
  public:
-  /// Gives at least one byte and `most` at most; throws RedisFault when no more come.
+  /// Returns between one byte and `most` bytes; throws RedisFault at the end of the input.
   using Source = std::function<std::size_t(char* to, std::size_t most)>;
 
   RedisReader(Source source, std::size_t most_bytes, unsigned deepest)
       : source_(std::move(source)), left_(most_bytes), deepest_(deepest) {}
-  /// Throws RedisFault (wrong) for bytes that are no reply of RESP2.
+  /// Throws RedisFault (wrong) for bytes that are not a reply of RESP2.
   RedisReply read() { return read(0); }
-  /// Whether bytes came that belong to no reply read so far.
+  /// Returns true if bytes were received after the replies read so far.
   bool ahead() const { return at_ < buffer_.size(); }
 
  private:
@@ -80,24 +80,25 @@ class RedisReader {
   std::size_t at_ = 0;
 };
 
-/// Keeps connections open between runs, as many as run at once. Thread-safe.
+/// A client that keeps connections open between runs, one per concurrent run. Thread-safe.
 class Redis {
  public:
-  /// Its parts, the first one being the command's name; any bytes.
+  /// The command's name and arguments; any bytes.
   using Command = std::vector<std::string_view>;
   using Deadline = std::chrono::steady_clock::time_point;
 
-  /// Does not connect yet. Throws api::Error (bad_input) unless `address` is HOST:PORT or [HOST]:PORT, and for files of
-  /// TLS that cannot be used.
+  /// Does not connect yet. Throws api::Error (bad_input) unless `address` is HOST:PORT or [HOST]:PORT, and for unusable
+  /// TLS files.
   explicit Redis(const std::string& address, const RedisOptions& options = {});
   ~Redis();
   Redis(const Redis&) = delete;
   Redis& operator=(const Redis&) = delete;
 
-  /// Sends the commands at once and returns a reply to each; errors of commands are replies, too. Blocks. A connection
-  /// that ends meanwhile is made again, once, and the commands are sent again: running them twice must do no harm.
-  /// `until` is a further limit, to the millisecond, on all but the look-up of a host's name; to miss it starts no
-  /// pause. Throws RedisFault.
+  /// Sends the commands together and returns a reply for each; an error of a command is a reply, too. Blocks. If a
+  /// connection ends meanwhile, the commands are sent once more on a new one, so they must be idempotent.
+  ///
+  /// `until` is a further limit in milliseconds for everything except the name lookup of the host. Missing it does not
+  /// start the pause. Throws RedisFault.
   std::vector<RedisReply> run(std::span<const Command> commands, std::optional<Deadline> until = {});
   RedisReply run(const Command& command);
 

@@ -31,7 +31,7 @@ std::string tls_error() {
   return reason == nullptr ? "it is not valid" : reason;
 }
 
-/// Whether one of the events came in time.
+/// Returns true if one of the events occurred before `until`.
 bool wait_for(int fd, short events, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -59,7 +59,7 @@ Candidates resolve(const RedisAddress& address) {
   return {found, &::freeaddrinfo};
 }
 
-/// Throws RedisFault (refused or late).
+/// Connects a socket. Throws RedisFault (refused or late).
 FileDescriptor connect_to(const addrinfo& where, Clock::time_point until) {
   FileDescriptor socket(::socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol));
   int error = socket.get() < 0 ? errno : 0;
@@ -72,7 +72,7 @@ FileDescriptor connect_to(const addrinfo& where, Clock::time_point until) {
   }
   if (error != 0) throw RedisFault(RedisFault::Kind::refused, "Redis cannot be reached: " + text_of_errno(error));
   const int on = 1;
-  (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // slower without, but right
+  (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // only an optimisation
   return socket;
 }
 
@@ -125,7 +125,7 @@ class TcpStream : public RedisStream {
 
 // ---- TLS ----
 
-/// A BIO over a socket, as OpenSSL's own one but for SIGPIPE, which it does not raise.
+/// A BIO over a socket, like OpenSSL's own, but without raising SIGPIPE.
 const BIO_METHOD* socket_method() {
   static const BIO_METHOD* const method = [] {
     BIO_METHOD* const made = ::BIO_meth_new(BIO_TYPE_SOURCE_SINK | ::BIO_get_new_index(), "socket of Redis");
@@ -151,7 +151,7 @@ const BIO_METHOD* socket_method() {
 
 class TlsRedisStream : public RedisStream {
  public:
-  /// Shakes hands.
+  /// Performs the TLS handshake.
   TlsRedisStream(FileDescriptor socket, const RedisTlsContext& tls, const std::string& host, Clock::time_point until)
       : socket_(std::move(socket)), session_(::SSL_new(tls.get()), &::SSL_free) {
     BIO* const bio = ::BIO_new(socket_method());
@@ -195,7 +195,7 @@ class TlsRedisStream : public RedisStream {
     }
   }
 
-  /// 0: the session has ended.
+  /// Returns the events to wait for, or 0 if the session has ended.
   short events_for(int result) const {
     switch (::SSL_get_error(session_.get(), result)) {
       case SSL_ERROR_WANT_READ: return POLLIN;

@@ -11,7 +11,7 @@
 
 typedef struct ssl_ctx_st SSL_CTX;
 
-// The bytes of a connection to Redis, over TCP or TLS.
+// A byte stream to Redis over TCP or TLS.
 namespace frazil::server {
 
 struct RedisAddress {
@@ -20,10 +20,10 @@ struct RedisAddress {
 /// Throws api::Error (bad_input) unless the text is HOST:PORT or [HOST]:PORT.
 RedisAddress redis_address(const std::string& text);
 
-/// What connections over TLS share: TLS 1.2 or newer, of a server whose certificate names the host.
+/// The shared TLS context of connections. Requires TLS 1.2 or newer and a certificate that names the host.
 class RedisTlsContext {
  public:
-  /// Throws api::Error (bad_input) that names the file for one that cannot be used.
+  /// Throws api::Error (bad_input) that names the unusable file.
   explicit RedisTlsContext(const RedisTls& files);
   SSL_CTX* get() const { return context_.get(); }
 
@@ -31,10 +31,10 @@ class RedisTlsContext {
   std::shared_ptr<SSL_CTX> context_;
 };
 
-/// A connection that never waits on its own. All functions throw RedisFault (broken) where it has ended.
+/// A non-blocking connection. All functions throw RedisFault (broken) if it has ended.
 class RedisStream {
  public:
-  /// Connects until then, and shakes hands where there is a context. Throws RedisFault: refused, late or wrong.
+  /// Connects until a deadline, with a TLS handshake if there is a context. Throws RedisFault: refused, late or wrong.
   static std::unique_ptr<RedisStream> connect(const RedisAddress& address, const RedisTlsContext* tls,
                                               Clock::time_point until);
   RedisStream() = default;
@@ -44,13 +44,13 @@ class RedisStream {
 
   struct Moved {
     std::size_t bytes = 0;
-    short events = 0;  ///< for poll(): what to wait for where no bytes could be moved
+    short events = 0;  ///< for poll(): the events to wait for if no bytes were moved
   };
   virtual Moved send(std::string_view bytes) = 0;
   virtual Moved receive(char* to, std::size_t most) = 0;
-  /// Nothing came that has not been received, not even the end.
+  /// Returns true if no unreceived bytes have arrived and the connection has not ended.
   virtual bool quiet() = 0;
-  /// Waits for events; false: they did not come until then.
+  /// Waits for events. Returns false after the deadline.
   bool wait(short events, Clock::time_point until) const;
 
  protected:

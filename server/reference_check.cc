@@ -27,7 +27,7 @@ void ReferenceCheck::check(std::span<const api::Array> inputs, std::span<const a
     if (!same) ++different_;
     ++checked_;
   } catch (const api::Error&) {
-    ++checked_;  // it has run before
+    ++checked_;  // the model itself has run, so this is a difference
     ++different_;
   }
   busy_ = false;

@@ -12,21 +12,21 @@
 
 namespace frazil::server {
 
-/// Whether a result is that of the reference: floats are not further apart than 1e-5 + 1e-3 of the reference, and other
-/// values are equal. Sequences and maps agree where all their items do.
+/// Returns true if a result agrees with the reference. Floats may differ by 1e-5 + 1e-3 of the reference, other values
+/// must be equal. Sequences and maps agree if all their items do.
 bool agree(const api::Array& result, const api::Array& reference);
 
-/// Runs a share of a model's requests again on the reference executor, and counts results that differ. Thread-safe.
+/// Runs a share of a model's requests again on the reference executor and counts different results. Thread-safe.
 class ReferenceCheck {
  public:
   using Share = std::shared_ptr<const std::atomic<double>>;  ///< may change; null: none
 
-  /// `share` of the requests, one at a time at most: those that come meanwhile are left out.
+  /// Checks `share` of the requests. Only one check runs at a time; requests during a check are skipped.
   ReferenceCheck(api::Model model, Share share) : model_(std::move(model)), share_(std::move(share)) {}
 
-  /// Whether this request is to be checked; then check() is to be called for it.
+  /// Returns true if this request is to be checked. check() must then be called for it.
   bool wanted();
-  /// Takes as long as the reference needs.
+  /// Blocks for the run time of the reference.
   void check(std::span<const api::Array> inputs, std::span<const api::Array> results);
 
   std::uint64_t checked() const { return checked_; }
@@ -37,7 +37,7 @@ class ReferenceCheck {
   const Share share_;
   std::atomic<bool> busy_ = false;
   std::atomic<std::uint64_t> checked_ = 0, different_ = 0;
-  std::optional<api::Session> session_;  // of whom busy_ lets in
+  std::optional<api::Session> session_;  // guarded by busy_
 };
 
 }  // namespace frazil::server

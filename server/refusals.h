@@ -13,15 +13,15 @@
 
 namespace frazil::server {
 
-/// Counts answers with an error by protocol and status, and reports them: of each kind the first one, then at most one
-/// notice in kBetween, with the number of those since the notice before. Thread-safe.
+/// Counts error answers by protocol and status, and reports them. The first of each kind is reported immediately, then
+/// at most one notice per kBetween with the number since the last notice. Thread-safe.
 class Refusals {
  public:
   static constexpr std::chrono::seconds kBetween{10};
 
   explicit Refusals(Tell tell) : tell_(std::move(tell)) {}
 
-  /// `why`: the text for the client.
+  /// `why` is the text for the client.
   void note(std::string_view protocol, unsigned status, std::string_view why, Clock::time_point now = Clock::now());
 
   using Kind = std::pair<std::string, unsigned>;  ///< protocol and status

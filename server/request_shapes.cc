@@ -31,13 +31,13 @@ bool may_be(const Sizes& declared, const Sizes& own) {
          std::ranges::equal(declared, own, [](std::int64_t a, std::int64_t b) { return a < 0 || b < 0 || a == b; });
 }
 
-/// Of the inputs or of the outputs.
+/// Checks the declarations of the inputs or of the outputs.
 class Declarations {
  public:
   Declarations(const std::string& model, std::string kind, const std::vector<Port>& ports)
       : model_(model), kind_(std::move(kind)), ports_(ports) {}
 
-  /// The place of a port that is as declared.
+  /// Returns the index of the declared port. Throws if the declaration does not match it.
   std::size_t find(const DeclaredPort& declared, bool batched) const {
     const auto at = position_of(ports_, declared.name);
     if (!at) fail(declared, "the model has no such " + kind_ + "; expected one of " + names_of(ports_));

@@ -14,13 +14,13 @@
 namespace frazil::server {
 namespace {
 
-/// Refuses a body that would take long to read on the thread of the transport.
+/// Refuses a body that is too long to parse on the transport's thread.
 void check_short(std::string_view body) {
   constexpr std::size_t kMost = std::size_t{64} << 10U;
   if (body.size() > kMost) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMost) + " bytes");
 }
 
-/// Refuses a body that is neither empty nor a JSON object, and parameters that are not served.
+/// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
 void check_json(std::string_view body) {
   check_short(body);
   if (body.empty()) return;
@@ -32,7 +32,7 @@ void check_json(std::string_view body) {
   }
 }
 
-/// Of a pipeline: {"split": NAME, "arm": NAME}, both of which may be left out.
+/// Ends rollbacks of a pipeline. The body is {"split": NAME, "arm": NAME}, with both keys optional.
 void reset_arms(const Served& served, std::string_view body) {
   std::string split, arm;
   if (!body.empty()) {
@@ -46,7 +46,7 @@ void reset_arms(const Served& served, std::string_view body) {
   reset_splits(served, split, arm);
 }
 
-/// Of a request for the index: those that are ready alone.
+/// Returns true if an index request asks only for models that are ready.
 bool wants_ready(std::string_view body) {
   check_short(body);
   if (body.empty()) return false;
@@ -55,11 +55,11 @@ bool wants_ready(std::string_view body) {
   return ready && get<bool>(*ready, "field \"ready\"", "true or false");
 }
 
-/// How an action has its request read and its response written.
+/// Reads requests and writes responses of an action.
 struct Codec {
   InferRequest (*read)(const Message& message, const Served& served);
   Reply (*write)(const InferResponse& response, const BinaryOutputs& binary);
-  Reply (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is told
+  Reply (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is sent
 };
 
 constexpr Codec kInfer{.read = [](const Message& message, const Served&) { return read_infer(message); },
@@ -77,7 +77,7 @@ const Codec& codec_of(std::string_view path) {
   return path.ends_with("/generate") ? kGenerate : kInfer;
 }
 
-/// Reads a request; one that cannot be read counts as failed.
+/// Reads a request. An unreadable request counts as failed.
 InferRequest read_counted(const Codec& codec, const Message& message, const Served& served, const Tenants::Asker& asker,
                           Clock::time_point arrived) try {
   return codec.read(message, served);
@@ -86,8 +86,9 @@ InferRequest read_counted(const Codec& codec, const Message& message, const Serv
   throw;
 }
 
-/// The time that a request has: nothing where that is not known before it is read. It is looked for where requests
-/// wait, so that one that will be late is refused at once; then a request with little text is read twice.
+/// Returns the remaining time of a request, or nullopt if it is unknown before the request is read. The time-out is
+/// only searched for when requests wait, to refuse late requests early. A request with little JSON is then parsed
+/// twice.
 std::optional<Clock::duration> time_left(const Service& service, const Served& served, const Message& message,
                                          Clock::time_point arrived) {
   constexpr auto kNoWait = std::chrono::microseconds(500);
@@ -105,7 +106,7 @@ Reply refused(const Refusal& refusal) {
   return reply;
 }
 
-/// Tells what comes of a request as replies.
+/// Sends the results of a request as replies.
 class RestAnswer {
  public:
   RestAnswer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
@@ -144,12 +145,12 @@ class RestAnswer {
   const std::shared_ptr<Caller> caller_;
   const Tenants::Asker asker_;
   const Rest::Done done_;
-  bool begun_ = false;  // a part was told
+  bool begun_ = false;  // a part was sent
 };
 
 }  // namespace
 
-// ---- who is let in ----
+// ---- admission ----
 
 namespace {
 
@@ -182,7 +183,7 @@ Rest::Admitted Rest::let_in(const Message& head) const {
   return admitted;
 }
 
-/// Throws Refusal (unauthorized) for a caller that is not known.
+/// Throws Refusal (unauthorized) for an unknown caller.
 void Rest::check_known(const Message& head) const {
   service_.gate().admit({.access = Access::tenant, .browser = Browser::any_page}, credentials_of(head));
 }
@@ -219,7 +220,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
 
 void Rest::live(Asked, Done done) const { done({.body = R"({"live":true})"}); }
 
-/// The reason names models: only those who may see all of them are told.
+/// The reason contains names of models and is only shown to callers that may see all of them.
 void Rest::ready(Asked asked, Done done) const {
   const auto why = service_.why_not_ready();
   if (!why) return done({.body = R"({"ready":true})"});
@@ -255,14 +256,14 @@ void Rest::index(Asked asked, Done done) const {
 
 void Rest::page(Asked asked, Done done) const { done(live_page(asked.message.path)); }
 
-/// Callers without a key get what names neither a tenant nor a model.
+/// Callers without a key get metrics without names of tenants and models.
 void Rest::metrics(Asked asked, Done done) const {
   done(service_.metrics(service_.tenants().find_known(asked.message.authorization, asked.message.certificate)));
 }
 
-// ---- requests that run ----
+// ---- inference ----
 
-/// A request that is counted among those that wait.
+/// Runs an inference request, which occupies a place until it is answered.
 void Rest::infer(Asked asked, Done done) const {
   const Message& message = asked.message;
   const Service::Arriving arriving{.asker = asked.asker,
@@ -295,7 +296,7 @@ void Rest::infer(Asked asked, Done done) const {
 
 // ---- changes ----
 
-/// Has the thread of changes do `work`, and answers with what it returns.
+/// Runs `work` on the thread for changes and answers with its result.
 void Rest::change(const Asked& asked, Done done, std::function<Reply()> work) const {
   const Done leave = with_place({.asker = asked.asker}, std::move(done));
   if (leave == nullptr) return;

@@ -15,34 +15,34 @@
 
 namespace frazil::server {
 
-/// The kinds of ports. Each answers routes of its own.
+/// The kinds of ports. Each has its own routes.
 enum class Door : std::uint8_t { models, metrics };
 
-/// The Open Inference Protocol v2 over REST, with Triton's extensions, metrics and the live view. Knows no transport.
-/// Thread-safe.
+/// Open Inference Protocol v2 over REST with Triton's extensions, metrics and the live view, independent of the
+/// transport. Thread-safe.
 class Rest {
  public:
   using Done = std::function<void(Reply)>;
 
   explicit Rest(Service& service, Door door = Door::models) : service_(service), door_(door) {}
 
-  /// What the parts of a path in braces stand for.
+  /// The values of the placeholders in a path.
   struct Names {
-    std::string model, version;  ///< an empty version is the newest
-    std::string item;            ///< the number of a path, or a file of the live view
+    std::string model, version;  ///< empty version: the newest
+    std::string item;            ///< number of a path, or file of the live view
   };
   struct Asked;
-  /// A row of the table by which requests are routed.
+  /// A row of the routing table.
   struct Route {
     std::string_view method, path;  ///< "/v2/models/{model}/infer"
     Rule rule;
-    void (Rest::*answer)(Asked asked, Done done) const;  ///< null: the transport sends the events of the live view
+    void (Rest::*answer)(Asked asked, Done done) const;  ///< null: the transport sends live view events
     bool versions = false;                               ///< "/versions/{version}" may follow the model
     Door door = Door::models;
   };
   static std::span<const Route> routes();
 
-  /// A request that the gate has let in. Made by admit() only.
+  /// A request that the gate has admitted. Only admit() creates it.
   class Admitted {
    public:
     Admitted() = default;
@@ -54,20 +54,22 @@ class Rest {
     const Route* route_ = nullptr;
     Names names_;
     Tenants::Asker asker_;
-    std::shared_ptr<const Served> served_;  ///< of Access::model
+    std::shared_ptr<const Served> served_;  ///< for Access::model
   };
 
-  /// Decides by the header of a message whether it is answered. Returns the refusal otherwise: unauthorized, forbidden,
-  /// not_found, method_not_allowed, and unavailable for a model that is not ready.
+  /// Decides from the header of a message whether it is answered. Otherwise returns the refusal: unauthorized,
+  /// forbidden, not_found, method_not_allowed, or unavailable for a model that is not ready.
   std::expected<Admitted, Reply> admit(const Message& head) const;
 
-  /// Returns the answer to a request that would be refused whatever follows in its body, for want of room or time.
-  /// `begun` has what has come of the body. Takes no place.
+  /// Returns the refusal of a request that will be refused for lack of room or time, whatever its body contains.
+  /// `begun` contains the received part of the body. Occupies no place.
   std::optional<Reply> refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const;
 
-  /// Calls `done` once, immediately or later on a worker; never throws. `message` must be valid until then. What takes
-  /// long runs on workers. When `caller` leaves, what runs for it ends. For an answer in parts `done` is called for
-  /// each, in order, also on other threads; those with more to follow are passed to Caller::send().
+  /// Calls `done` once, immediately or later on a worker; never throws. `message` must be valid until then. Long work
+  /// runs on workers. When `caller` leaves, its work is cancelled.
+  ///
+  /// For an answer in parts, `done` is called for each part in order, also on other threads. Parts with more to follow
+  /// are passed to Caller::send().
   void answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
               const Done& done) const;
 
@@ -99,9 +101,10 @@ class Rest {
   void metrics(Asked asked, Done done) const;
 
   void change(const Asked& asked, Done done, std::function<Reply()> work) const;
-  /// Holds a place until the request is answered to the end. Null: there is none, which was answered.
+  /// Wraps `done` to occupy a place until the request is fully answered. Returns null, after answering, if no place is
+  /// free.
   Done with_place(const Service::Arriving& arriving, Done done) const;
-  /// Answers an exception of `work`.
+  /// Wraps `work` to answer its exceptions.
   static std::function<void()> answering(Done done, std::function<void(const Done&)> work);
 
   Service& service_;

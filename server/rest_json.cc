@@ -84,7 +84,7 @@ void write_statistics(JsonText& json, const Served& served, const Statistics& s)
   json.end_object();
 }
 
-/// A version of the folder in the index.
+/// Writes the index entry of a version.
 void write_version(JsonText& json, std::string_view name, std::string_view version, std::string_view state,
                    std::string_view reason) {
   json.begin_object();

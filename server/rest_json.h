@@ -9,7 +9,7 @@
 #include "server/served.h"
 #include "server/service.h"
 
-// Answers of the protocol's REST form that are no results.
+// Answers in the protocol's REST form, other than inference results.
 namespace frazil::server {
 
 using List = std::vector<std::shared_ptr<const Served>>;
@@ -18,9 +18,9 @@ Reply server_metadata_json(std::string_view version);
 Reply model_metadata_json(const Served& served, const List& versions);
 Reply model_ready_json(const Served& served);
 Reply model_config_json(const Served& served);
-/// The statistics that a caller may see.
+/// Writes the statistics that a caller may see.
 Reply statistics_json(const List& list, const Tenants::Asker& asker);
-/// The versions that a caller may use. `ready`: without those that are not ready.
+/// Writes the versions that a caller may use. `ready`: only those that are ready.
 Reply index_json(const Repository& models, bool ready, const Tenants::Asker& asker);
 Reply reloaded_json(const Service::Reloaded& came);
 

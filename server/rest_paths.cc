@@ -8,7 +8,7 @@
 #include "server/url.h"
 #include "server/yaml.h"
 
-// The ways that requests took: GET /v2/paths, GET /v2/paths/NUMBER, POST /v2/paths/NUMBER/replay.
+// Recorded paths of requests: GET /v2/paths, GET /v2/paths/NUMBER, POST /v2/paths/NUMBER/replay.
 namespace frazil::server {
 namespace {
 
@@ -64,7 +64,7 @@ bool same_bits(const api::Array& a, const api::Array& b) {
   return a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-/// Nothing where they cannot be compared by number.
+/// Returns nullopt if the values are not numeric tensors of equal sizes.
 std::optional<double> largest_difference(const api::Array& a, const api::Array& b) {
   if (!a.is_tensor() || !b.is_tensor() || a.sizes() != b.sizes() || a.dtype() == api::Dtype::string ||
       b.dtype() == api::Dtype::string) {

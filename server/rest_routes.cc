@@ -4,14 +4,14 @@
 #include "server/rest.h"
 #include "server/url.h"
 
-// The table of routes, and which of them a path means.
+// The routing table and the matching of paths.
 namespace frazil::server {
 namespace {
 
 constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
 constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
 
-/// The part of a path up to the next '/', which is taken off.
+/// Removes and returns the part of a path up to the next '/'.
 std::string_view take_part(std::string_view& path) {
   const std::size_t end = std::min(path.find('/'), path.size());
   const std::string_view part = path.substr(0, end);
@@ -19,7 +19,7 @@ std::string_view take_part(std::string_view& path) {
   return part;
 }
 
-/// What a name in braces stands for: a text that is not empty.
+/// Stores the value of a placeholder. Returns false if it is empty or malformed.
 bool take_name(std::string_view pattern, std::string_view part, Rest::Names& names) {
   auto text = decoded(part);
   if (!text || text->empty()) return false;
@@ -35,7 +35,8 @@ bool take_version(std::string_view& path, Rest::Names& names) {
   return !names.version.empty();
 }
 
-/// What the path names; nothing where the route is another one. The path of a route has no '/' at its end.
+/// Returns the placeholders of a path, or nullopt if it does not match the route. The path of a route does not end with
+/// '/'.
 std::optional<Rest::Names> match(const Rest::Route& route, std::string_view path) {
   std::string_view pattern = route.path.substr(1);
   if (!path.starts_with('/') || (path.ends_with('/') && !pattern.ends_with('/'))) return std::nullopt;
@@ -84,8 +85,8 @@ std::span<const Rest::Route> Rest::routes() {
   return kRoutes;
 }
 
-/// Throws Refusal: not_found, or method_not_allowed where the path has another method. Callers that the gate would not
-/// let in learn neither.
+/// Throws Refusal: not_found, or method_not_allowed if the path exists with another method. Neither is disclosed to
+/// callers that the gate does not admit.
 const Rest::Route& Rest::route_of(const Message& head, Names& names) const {
   const Route* other = nullptr;
   for (const Route& route : routes()) {

@@ -80,7 +80,7 @@ void Served::infer(Call call) const {
   }
 }
 
-/// Counts and names the parts of a request, and tells who did not read them why there are no more.
+/// Wraps `call.part` to count and label the parts. Wraps `call.done` to report a caller that did not read its parts.
 void Served::count_parts(Call& call) const {
   if (emitted().empty()) return void(call.part = nullptr);
   call.part = [this, asker = call.asker, arrived = call.arrived, id = call.request.id, first = true,
@@ -145,7 +145,7 @@ api::Array Served::wanted_form(const WantedOutput& wanted, const api::Array& val
   return wanted.classes == 0 ? value : classes_of(value, wanted.classes, labels(wanted.name), wanted.name);
 }
 
-/// Refuses outputs that are not there, or that no answer of the kind that is wanted has.
+/// Refuses unknown outputs, and outputs that are only sent in parts if no parts are wanted.
 void Served::check_wanted(const Call& call) const {
   for (const WantedOutput& wanted : call.request.outputs) {
     if (position_of(outputs(), wanted.name)) continue;

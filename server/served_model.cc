@@ -15,7 +15,7 @@ namespace frazil::server {
 
 using api::Array;
 
-/// A session that nobody else uses until it is destroyed.
+/// A session that is reserved until its destruction.
 class ServedModel::Borrowed {
  public:
   explicit Borrowed(const ServedModel& from) : from_(from) {
@@ -44,7 +44,7 @@ class ServedModel::Borrowed {
 
 namespace {
 
-/// A value of the port's type with zeros, in which free extents are 1, but 0 along an axis that grows.
+/// Returns zeros of the port's type. Free extents are 1, or 0 along a growing axis.
 Array zeros(const api::Port& port, std::optional<std::size_t> growing = {}) {
   api::Sizes sizes;
   for (const std::string& dim : port.dims) sizes.push_back(fixed_extent(dim).value_or(1));
@@ -52,7 +52,7 @@ Array zeros(const api::Port& port, std::optional<std::size_t> growing = {}) {
   return {port.dtype, std::move(sizes)};
 }
 
-/// The latest of the deadlines; nothing where a call has none.
+/// Returns the longest remaining time in milliseconds, or nullopt if a call has no deadline.
 std::optional<double> longest_left(const std::vector<const Call*>& calls) {
   std::optional<double> longest = 0;
   for (const Call* call : calls) {
@@ -63,14 +63,15 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
   return longest;
 }
 
-constexpr double kHereMs = 2;  // that a run may take on a thread that others need
+constexpr double kHereMs = 2;  // limit for runs on a thread that other work needs
 
 std::optional<double> limit_of(const std::vector<const Call*>& calls) {
   const auto left = longest_left(calls);
   return Workers::here() ? std::min(left.value_or(kHereMs), kHereMs) : left;
 }
 
-/// In a catch block: whether it took too long for this thread, and has time left for another one.
+/// Call in a catch block. Returns true if the run exceeded the limit of this thread and has time left to run on a
+/// worker.
 bool is_for_workers(const Call& call) try {
   if (!Workers::here() || (call.deadline && *call.deadline <= Clock::now())) return false;
   throw;
@@ -80,12 +81,12 @@ bool is_for_workers(const Call& call) try {
   return false;
 }
 
-// Beside a sequence's state: its last request with an id, and what that was answered. No input has such a name.
+// Keys next to a sequence's state: its last request with an id, and its results. No input has such a name.
 constexpr const char *kLastId = "\nid", *kLastResult = "\nresult ";
-constexpr const char* kModel = "\nmodel";  // the digest of the model that it is of
+constexpr const char* kModel = "\nmodel";  // digest of the model that wrote the state
 
-/// What a request that is sent again has again: its id, its inputs and whether it ends the sequence. Empty without an
-/// id.
+/// Returns a text that identifies a repeated request: its id, its inputs and whether it ends the sequence. Returns ""
+/// without an id.
 std::string fingerprint(const InferRequest& request, const std::vector<api::Port>& ports,
                         const std::vector<Array>& inputs) {
   if (request.id.empty()) return {};
@@ -112,7 +113,7 @@ void check_sequence(const SequencePart& sequence) {
   if (sequence.parent == sequence.id) refuse("sequence '" + sequence.id + "' cannot start from itself");
 }
 
-/// Ends a run when all callers that it is for have left, whether or not it has begun.
+/// Cancels a run when all its callers have left, even before it has begun.
 class EndsWithCallers {
  public:
   EndsWithCallers(const std::vector<const Call*>& calls, api::Session& session)
@@ -167,7 +168,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
   parts_.canaries.clear();
 }
 
-/// Tries the symbols that may be the batch: joined requests must have the results that they have alone.
+/// Tries the candidate symbols for the batch. Batched requests must have the same results as alone.
 BatchPlan ServedModel::plan_batches() const {
   const BatchPlan::Of of{.model = name(), .inputs = inputs(), .outputs = outputs(), .config = parts_.config};
   const std::vector<std::string> symbols = BatchPlan::symbols(of);
@@ -181,8 +182,8 @@ BatchPlan ServedModel::plan_batches() const {
   throw api::Error(api::Code::bad_input, "model '" + name() + "': batching changes results: " + why);
 }
 
-/// What is wrong with a plan; nothing where the model gives joined requests the results that they have alone. Models
-/// may need extents of some size.
+/// Returns the fault of a plan, or nullopt if batched requests have the same results as alone. Tries several sizes, as
+/// a model may require a minimum extent.
 std::optional<std::string> ServedModel::try_out(const BatchPlan& plan) const {
   constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 1024};
   std::string why;
@@ -253,7 +254,7 @@ void ServedModel::try_canary(api::Session& session, const Canary& canary) const 
   throw CanaryFault("canary '" + canary.name + "': " + error.what());
 }
 
-/// The sample with itself, as requests that are joined.
+/// Runs the sample batched with itself and checks both results.
 void ServedModel::try_together(api::Session& session, const Canary& canary) const {
   const auto shape = plan_->shape_of(canary.inputs);
   if (!shape || 2 * static_cast<std::uint64_t>(shape->count) > parts_.config.batching.most) return;
@@ -335,13 +336,13 @@ void ServedModel::start(Call call) const {
       }};
   const SequencePart& sequence = call.request.sequence;
   check_sequence(sequence);
-  // A session that a header names is for those models that keep state.
+  // A session from a header only applies to models with state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && parts_.config.sequences.states.empty());
   job.call = std::move(call);
   in_sequence ? begin_turn(std::move(job)) : enqueue(std::move(job));
 }
 
-/// Turns of sequences may wait for a folder or for Redis.
+/// Returns false for models with sequences, whose turns may wait for a folder or for Redis.
 bool ServedModel::is_quick() const {
   constexpr auto kQuick = std::chrono::microseconds(20);
   const Clock::duration cost = expected_cost();
@@ -400,7 +401,7 @@ void ServedModel::count_run(Clock::time_point begun, Clock::time_point ran,
   for (const auto& [name, tenant] : tenants) count(statistics_of(*tenant.first), tenant.second);
 }
 
-/// Some are compared with the reference executor.
+/// Schedules the comparison of a share of runs with the reference executor.
 void ServedModel::check_later(std::span<const Array> inputs, const std::vector<Array>& values) const {
   if (!check_->wanted()) return;
   parts_.workers->post_away(
@@ -451,7 +452,7 @@ void ServedModel::run_member(Batcher::Member member) const {
   run_alone(std::move(member.job));
 }
 
-/// A batch that fails is run again one by one, so that a request fails for its own faults alone.
+/// Runs a batch. If it fails, runs its requests one by one, so that a request only fails for its own fault.
 void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
   if (members.size() == 1) return run_member(std::move(members.front()));
   std::vector<std::span<const Array>> inputs;
@@ -487,7 +488,7 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
 
 namespace {
 
-/// Throws where nobody waits for the answer any more.
+/// Throws if the caller has left or the time-out has passed.
 void check_wanted_still(const Call& call) {
   if (call.caller != nullptr && call.caller->gone()) throw api::Error(api::Code::cancelled, "the caller has left");
   if (call.deadline && *call.deadline <= Clock::now()) throw api::Error(api::Code::limit, "the time-out has passed");
@@ -589,7 +590,7 @@ void ServedModel::begin_turn(Job job, State::Ptr parent) const {
   });
 }
 
-/// Answers a request that its sequence has had, as a client or a proxy sends it that did not get the answer.
+/// Answers a repeated request from the stored results. A client or proxy repeats a request if it missed the answer.
 void ServedModel::repeat(Job job, const State& state) const {
   parts_.states->abandon(state_key(job.call, job.call.request.sequence.id));
   std::vector<Array> results;
@@ -601,7 +602,7 @@ void ServedModel::repeat(Job job, const State& state) const {
   job.finish(std::move(job.call), std::move(results));
 }
 
-/// The input that gets an output which grows; it is not kept a second time as a result.
+/// Returns the input fed by a growing output. Such an output is stored as state and not a second time as a result.
 std::optional<std::string> ServedModel::growing_link(std::size_t output) const {
   for (const Growth& growth : *growing_) {
     const StateLink& link = parts_.config.sequences.states[growth.value];
@@ -610,7 +611,7 @@ std::optional<std::string> ServedModel::growing_link(std::size_t output) const {
   return std::nullopt;
 }
 
-/// The state that a turn goes on from; null where it begins with nothing.
+/// Returns the state that a turn continues from; null if it starts without one.
 State::Ptr ServedModel::origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const {
   const auto unknown = [&](const std::string& id, const std::string& why) {
     return Refusal(Http::bad_request, "sequence '" + id + "' of model '" + name() +
@@ -625,7 +626,7 @@ State::Ptr ServedModel::origin_of(const SequencePart& sequence, const State::Ptr
   return parent == nullptr ? nullptr : check_own(sequence.parent, std::move(parent));
 }
 
-/// Refuses a state that is lost, or that another model has left.
+/// Refuses a lost state, and a state written by another version of the model.
 State::Ptr ServedModel::check_own(const std::string& sequence, State::Ptr state) const {
   const std::string of = "sequence '" + sequence + "' of model '" + name() + "' ";
   if (state->is_lost()) {
@@ -639,7 +640,7 @@ State::Ptr ServedModel::check_own(const std::string& sequence, State::Ptr state)
   return state;
 }
 
-/// The first state where nothing came before; none for an input that has a default.
+/// Returns the initial value of a state. It is empty for an input with a default.
 Array ServedModel::first_state(std::size_t link) const {
   const api::Port& port = inputs()[*position_of(inputs(), parts_.config.sequences.states[link].input)];
   const auto grows = std::ranges::find(*growing_, link, &Growth::value);
@@ -647,7 +648,7 @@ Array ServedModel::first_state(std::size_t link) const {
   return zeros(port, grows == growing_->end() ? std::nullopt : std::optional(grows->axis));
 }
 
-/// The state becomes inputs, and what the run makes of it the next state, before the request is answered.
+/// Sets the inputs from the state. Stores the next state after the run and before the answer.
 void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent) const {
   const std::string print = fingerprint(job.call.request, inputs(), job.inputs);
   if (state != nullptr && answered_before(print, job.call.request, *state)) return repeat(std::move(job), *state);
@@ -656,7 +657,7 @@ void ServedModel::take_turn(Job job, const State::Ptr& state, State::Ptr parent)
   const std::vector<StateLink>& links = parts_.config.sequences.states;
   for (std::size_t i = 0; i < links.size(); ++i) {
     Array& input = job.inputs[*position_of(inputs(), links[i].input)];
-    if (!input.empty()) continue;  // the client overrides it
+    if (!input.empty()) continue;  // the client overrides the state
     input = origin == nullptr ? first_state(i) : origin->value(links[i].input).value_or(Array());
     if (!input.empty()) found.emplace_back(links[i].input, input);
   }

@@ -31,10 +31,10 @@ class ServedModel : public Served {
     api::Options options;
     Workers* workers = nullptr;
     StateStore* states = nullptr;
-    ReferenceCheck::Share check;   ///< of the runs, that the reference executor checks
-    std::vector<Canary> canaries;  ///< have to be answered as recorded
+    ReferenceCheck::Share check;   ///< share of runs to compare with the reference executor
+    std::vector<Canary> canaries;  ///< must be reproduced before the model is served
   };
-  /// Plans the model, tries its canaries and warms it up. Throws api::Error for a configuration that does not fit the
+  /// Plans the model, runs its canaries and warms it up. Throws api::Error for a configuration that does not fit the
   /// model, and CanaryFault.
   ServedModel(const std::string& name, const std::string& version, Parts parts);
 
@@ -71,15 +71,15 @@ class ServedModel : public Served {
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
   void run_alone(Job job) const;
-  /// As run_alone(), on a worker.
+  /// As run_alone(), but on a worker.
   void run_away(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
-  /// Each by itself, where equal work of theirs runs together.
+  /// Runs requests separately, but batches equal work among them.
   void run_regrouped(std::vector<Batcher::Member> members) const;
-  /// Counts them and gives the longest one's length.
+  /// Counts padding and returns the longest length.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
-  /// How a request ran: since when, with how many others, and with how many elements added to its own.
+  /// The run of a request: its start, the number of requests in it and the elements of padding.
   struct Ran {
     Clock::time_point begun;
     std::uint64_t requests = 1, padding = 0;
@@ -88,7 +88,7 @@ class ServedModel : public Served {
   void note(const Job& job, const Ran& ran, const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
                                       Clock::time_point begun) const;
-  /// Names a sequence of the caller's tenant.
+  /// Returns the key of a sequence of the caller's tenant.
   StateKey state_key(const Call& call, const std::string& sequence) const;
   void begin_turn(Job job) const;
   void begin_turn(Job job, State::Ptr parent) const;
@@ -105,8 +105,8 @@ class ServedModel : public Served {
   std::string digest_;
   RequestShapes shapes_;
   std::shared_ptr<const Growing> growing_;
-  std::optional<BatchPlan> plan_;               ///< how requests are joined; or
-  std::optional<api::BatchedModel> regrouped_;  ///< what runs them where they are not
+  std::optional<BatchPlan> plan_;               ///< for joining whole requests; or
+  std::optional<api::BatchedModel> regrouped_;  ///< for batching equal work of separate requests
   std::shared_ptr<ReferenceCheck> check_;
   mutable std::shared_ptr<Batcher> batcher_;
   mutable std::mutex mutex_;

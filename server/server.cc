@@ -22,14 +22,14 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// Has connections look at the time, so that none has a timer, and ends them: on the first signal what is idle, on the
-/// second all.
+/// Triggers the periodic checks of connections, so that they need no timers. Ends idle connections at the first signal,
+/// and all at the second.
 class Watch {
  public:
   Watch(Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners, std::optional<Tls>& tls)
       : transport_(transport), listeners_(listeners), tls_(tls), signals_(transport.context, SIGINT, SIGTERM) {}
 
-  /// Until the first of them, the configuration and the certificates are read again on SIGHUP.
+  /// Starts watching. Until the first signal, SIGHUP reloads the configuration and the certificates.
   void begin() {
     wait();
     wait_for_hangup();
@@ -70,7 +70,7 @@ class Watch {
       tick();
     });
   }
-  /// A connection may be destroyed when it is told.
+  /// The function may destroy the connection.
   template <class F>
   void for_each(F f) {
     for (auto at = transport_.connections.begin(); at != transport_.connections.end();) f(**at++);
@@ -85,7 +85,7 @@ class Watch {
     for (const auto& listener : listeners_) listener->close();
     for_each([](Connection& c) { c.end(); });
     if (transport_.connections.empty()) return void(timer_.cancel());
-    wait();  // what is waited for lasts as long as the last connection
+    wait();  // keep waiting for a signal until the last connection ends
     tick();
   }
   void give_up() {

@@ -9,72 +9,72 @@
 
 #include "server/model_config.h"
 
-// The file that `frazil serve --config` reads, as plain data.
+// The configuration file of `frazil serve --config`, as plain data.
 namespace frazil::server {
 
-/// Who may use the server, by the keys that his requests carry or the certificate that his connections show. Without
-/// tenants everybody may.
+/// A tenant, identified by the keys in its requests or the certificates of its connections. Without tenants every
+/// caller is admitted.
 struct Tenant {
   std::string name;
   std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY"
   std::vector<std::string> certificates;      ///< names in certificates: common names, DNS names and URIs
-  std::uint64_t most_waiting = 0;             ///< of his requests that run or wait; 0: the server's limit
+  std::uint64_t most_waiting = 0;             ///< limit for running and waiting requests; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
-  std::vector<std::string> models;            ///< that he may use; empty: all
-  bool admin = false;                         ///< sees all tenants' requests, and may change what is for all
+  std::vector<std::string> models;            ///< models that the tenant may use; empty: all
+  bool admin = false;                         ///< may see all tenants' requests and change shared settings
 
   bool operator==(const Tenant&) const = default;
 };
 
-/// Files in PEM for TLS with Redis.
+/// TLS files for Redis in PEM format.
 struct RedisTls {
-  std::string ca;                ///< authorities of Redis' certificate; empty: those of the system
-  std::string certificate, key;  ///< of this server; empty: Redis asks for none
+  std::string ca;                ///< authorities for Redis' certificate; empty: the system's
+  std::string certificate, key;  ///< client certificate; empty: none required
 
   bool operator==(const RedisTls&) const = default;
 };
 
-/// How Redis is entered.
+/// Credentials for Redis.
 struct RedisAccess {
-  std::string user, password;   ///< no password: it asks for none; no user: the default one
-  std::optional<RedisTls> tls;  ///< nothing: without TLS
+  std::string user, password;   ///< no password: none required; no user: the default user
+  std::optional<RedisTls> tls;  ///< nullopt: no TLS
 
   bool operator==(const RedisAccess&) const = default;
 };
 
-/// Where the state of sequences is kept beside memory.
+/// Storage of sequence states beyond memory.
 struct StateConfig {
-  std::uint64_t memory_bytes = 256U << 20U;  ///< beyond, the states that were not used for longest are written out
+  std::uint64_t memory_bytes = 256U << 20U;  ///< beyond this limit the least recently used states are written out
   std::uint64_t most_sequences = 100'000;
   std::string folder;  ///< on disk; empty: none
   std::string redis;   ///< HOST:PORT; empty: none
   RedisAccess redis_access = {};
   std::string redis_prefix = "frazil:";
-  std::uint64_t page_bytes = 64U << 10U;  ///< of a page of states that grow, about; 0: they are kept whole
+  std::uint64_t page_bytes = 64U << 10U;  ///< approximate page size for growing states; 0: no pages
 
   bool operator==(const StateConfig&) const = default;
 };
 
-/// Which requests have their path kept.
+/// Settings for recorded request paths.
 struct PathConfig {
-  std::uint64_t ring = 1000;        ///< the last ones, in memory; 0: none
+  std::uint64_t ring = 1000;        ///< number of stored paths; 0: none
   double sample = 1;                ///< share of requests
-  bool inputs = false;              ///< with their inputs, so that they can be replayed
+  bool inputs = false;              ///< store inputs, so that requests can be replayed
   std::vector<std::string> redact;  ///< inputs and outputs whose values are never shown
-  std::string otlp;                 ///< HOST:PORT of a collector that takes OTLP/JSON; empty: none
-  double check = 0;                 ///< share of requests that run again on the reference executor
+  std::string otlp;                 ///< HOST:PORT of an OTLP/JSON collector; empty: none
+  double check = 0;                 ///< share of requests to repeat on the reference executor
 
   bool operator==(const PathConfig&) const = default;
 };
 
-/// What callers can do over the network beside running models. All of it is off by default.
+/// Permissions for operations over the network other than running models. All are off by default.
 struct NetworkConfig {
-  bool model_control = false;           ///< loads, unloads and resets of models, and reloads of the configuration
-  bool replay = false;                  ///< kept requests can run again
-  bool tensors = false;                 ///< kept requests are shown with their tensors
-  std::vector<std::string> host_names;  ///< names of this server beside addresses and localhost; "*": every name
+  bool model_control = false;           ///< load, unload and reset models, and reload the configuration
+  bool replay = false;                  ///< replay stored requests
+  bool tensors = false;                 ///< show tensors of stored requests
+  std::vector<std::string> host_names;  ///< names of this server besides addresses and localhost; "*": every name
 
-  /// What either turns on.
+  /// Returns the union of both permissions.
   NetworkConfig with(const NetworkConfig& other) const {
     NetworkConfig both = *this;
     both.model_control |= other.model_control;
@@ -87,7 +87,7 @@ struct NetworkConfig {
 };
 
 struct ServerConfig {
-  std::map<std::string, ModelConfig> models;  ///< instead of config.pbtxt
+  std::map<std::string, ModelConfig> models;  ///< override config.pbtxt
   NetworkConfig network;
   std::vector<Tenant> tenants;
   StateConfig state;

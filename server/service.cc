@@ -8,19 +8,19 @@
 namespace frazil::server {
 namespace {
 
-/// Null where spans are not sent.
+/// Returns null if spans are not sent.
 std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
   return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp);
 }
 
-/// The places of states as they are, with other limits.
+/// Returns `places` with the limits of `limits`.
 StateConfig with_limits(StateConfig places, const StateConfig& limits) {
   places.memory_bytes = limits.memory_bytes;
   places.most_sequences = limits.most_sequences;
   return places;
 }
 
-/// What differs of the states' places, which hold for as long as the server runs.
+/// Returns the changed keys of the state storage, which need a restart.
 std::vector<std::string> differences(const StateConfig& a, const StateConfig& b) {
   std::vector<std::string> keys;
   if (a.folder != b.folder) keys.emplace_back("state.folder");
@@ -106,7 +106,7 @@ std::optional<std::string> Service::why_not_ready() const {
 
 void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (const auto time_out = call.request.timeout_us; time_out.value_or(0) != 0) {
-    constexpr std::uint64_t kLongest = 1'000'000'000'000;  // eleven days: later is never
+    constexpr std::uint64_t kLongest = 1'000'000'000'000;  // eleven days; limits the sum
     const auto limit = call.arrived + std::chrono::microseconds(std::min(*time_out, kLongest));
     call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
   }
@@ -230,7 +230,7 @@ Service::Reloaded Service::reload_config() try {
   throw Refusal(Http::bad_request, error.what());
 }
 
-/// What may throw comes first, so that all is changed or nothing.
+/// Performs everything that may throw first, so that either all changes apply or none.
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
@@ -295,8 +295,8 @@ void Service::leave(Nanoseconds cost) {
   if (busy_.exchange(left >= workers_.count(), std::memory_order_relaxed)) gap_.add(Nanoseconds(now - before));
 }
 
-/// What a request is expected to cost, where there is room for it. Overload is no time for exceptions: one costs as
-/// much as half of a refusal.
+/// Returns the expected cost of a request, or the refusal if there is no room. Does not throw: under overload, an
+/// exception would cost half as much as a refusal.
 std::expected<Nanoseconds, Refusal> Service::cost_where_room(const Arriving& arriving) {
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
@@ -307,7 +307,7 @@ std::expected<Nanoseconds, Refusal> Service::cost_where_room(const Arriving& arr
   }
   const auto cost =
       std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
-  constexpr double kMargin = 0.8;  // means say little of a single request
+  constexpr double kMargin = 0.8;  // safety margin, as a single request may exceed the mean
   if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
     return std::unexpected(Refusal(Http::timeout, "the time-out has passed before the request could run"));
   }

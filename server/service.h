@@ -22,22 +22,22 @@
 namespace frazil::server {
 
 struct ServiceOptions {
-  std::string folder;  ///< of models; docs/serving.md has its layout
-  api::Options run;    ///< of every session
+  std::string folder;  ///< folder of the models; docs/serving.md describes its layout
+  api::Options run;    ///< for every session
   unsigned workers = 1;
-  std::string version;             ///< of the server, for clients
-  std::size_t most_waiting = 256;  ///< requests that run or wait; more are refused
+  std::string version;             ///< the server's version, for clients
+  std::size_t most_waiting = 256;  ///< limit for running and waiting requests
   ServerConfig config;
-  NetworkConfig network;    ///< is turned on beside what the configuration turns on
-  std::string config_file;  ///< that it was read from; empty: it cannot be read again
-  std::string copies;       ///< a folder for copies of model files; empty: the system's folder for temporary files
-  Tell tell = [](const Notice&) {};                                ///< is told what operators should know
-  std::function<std::uint64_t()> lost_notices = [] { return 0; };  ///< that `tell` has taken and nobody will see
-  std::shared_ptr<const Repository> repository;  ///< served instead of the folder's; for tests and benchmarks
+  NetworkConfig network;             ///< enabled in addition to the configuration
+  std::string config_file;           ///< source of `config`; empty: it cannot be reloaded
+  std::string copies;                ///< folder for copies of model files; empty: the system's temporary folder
+  Tell tell = [](const Notice&) {};  ///< receives notices for operators
+  std::function<std::uint64_t()> lost_notices = [] { return 0; };  ///< notices that `tell` took but were dropped
+  std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
 };
 
-/// What clients can ask for, whatever protocol they speak. Protocols turn messages into these calls
-/// (server/rest.h, server/grpc.h); transports carry messages. Thread-safe.
+/// The operations for clients, independent of the protocol. Protocols (server/rest.h, server/grpc.h) translate messages
+/// into these calls; transports carry messages. Thread-safe.
 class Service {
  public:
   /// Loads and plans the models. Throws api::Error for a folder or a model that cannot be served.
@@ -46,83 +46,83 @@ class Service {
   const std::string& version() const { return options_.version; }
   Workers& workers() { return workers_; }
 
-  /// The models as they are now; what it holds stays usable when they change.
+  /// Returns the current models. The result stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
-  /// The versions that a caller may use, by name and version.
+  /// Returns the versions that a caller may use, sorted by name and version.
   std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Asker& asker) const;
   /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
-  /// Has `target` answer a request; `call.done` is called once. Called on a worker. Never throws.
+  /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
 
-  /// Loads a model or a pipeline of the folder anew, in all versions that it has there now. Requests that have begun
-  /// end on the version that they began on. Throws Refusal; what was served is then served on.
+  /// Reloads all versions of a model or pipeline from the folder. Running requests finish on their version. Throws
+  /// Refusal; the served versions then stay unchanged.
   void load(std::string_view name);
-  /// Serves a model no longer. Throws Refusal (not_found), or (bad_request) where a pipeline needs it.
+  /// Stops serving a model. Throws Refusal: not_found, or bad_request if a pipeline needs it.
   void unload(std::string_view name);
 
-  /// What a reload of the configuration has come to, as paths of its keys.
+  /// The result of a configuration reload, as paths of keys.
   struct Reloaded {
     std::vector<std::string> changed;
-    std::vector<std::string> left;  ///< differ, and hold after a restart only
+    std::vector<std::string> left;  ///< changed keys that need a restart
   };
-  /// Reads the configuration's file again. Requests that have begun end with what they began with. Throws Refusal
-  /// (bad_request) for a file that cannot be read or does not fit the models; then nothing has changed.
+  /// Reloads the configuration file. Running requests finish with the settings they began with. Throws Refusal
+  /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
   Reloaded reload_config();
-  /// Has the thread of changes do that; what comes of it is told to the options' `tell`. Never throws.
+  /// Reloads the configuration on the thread for changes and reports the result to `tell`. Never throws.
   void begin_reload_config();
 
-  /// A place among the requests that run or wait; ends with the object.
+  /// A place among the running and waiting requests; released by its destructor.
   using Place = std::shared_ptr<const void>;
-  /// What is known of a request before it is read.
+  /// The known properties of a request before it is read.
   struct Arriving {
     Tenants::Asker asker = {};
-    const Served* target = nullptr;            ///< null: is not known yet
+    const Served* target = nullptr;            ///< null: not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
-  /// Takes a place for a request, in the name of who asks. Refused (too_many) when there is none, or when it would wait
-  /// for longer than it has time, (timeout) when it has none left, and as Served::refusal() and
-  /// Tenants::Asker::enter().
+  /// Takes a place for a request. Refuses with too_many if there is no place or the expected wait exceeds the remaining
+  /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Asker::enter().
   std::expected<Place, Refusal> enter(const Arriving& arriving);
-  /// Why enter() would refuse now; takes nothing.
+  /// Returns the current refusal of enter() without taking a place.
   std::optional<Refusal> refusal(const Arriving& arriving);
-  /// Has a worker do the work of a request for `target`; or does it here, where that is known to be less than handing
-  /// it on, no other is under way and the spot is free. `target` and `spot` may be null.
+  /// Runs the work of a request for `target` on a worker. Runs it on this thread instead if that is cheaper than the
+  /// hand-over, no other request is running and the spot is free. `target` and `spot` may be null.
   void start(const Served* target, Spot* spot, std::function<void()> work);
-  /// How long a request that comes now is expected to wait for a worker.
+  /// Returns the expected wait of a new request for a worker.
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
   const Gate& gate() const { return gate_; }
-  /// Has the thread of changes run a function, which must not throw. Workers go on with requests meanwhile.
+  /// Runs a function, which must not throw, on the thread for changes. Workers continue to serve requests meanwhile.
   void change(std::function<void()> work) { changes_.post_away(std::move(work)); }
-  /// Transports note the answers with an error that they send.
+  /// Transports record their error answers here.
   Refusals& refusals() { return refusals_; }
 
-  /// What is other in a replay.
+  /// The differences of a replay from the original request.
   struct Change {
-    std::string model, version;  ///< empty: as it was
+    std::string model, version;  ///< empty: unchanged
     std::map<std::string, Parameter> parameters;
     std::map<std::string, std::string> choices;
   };
   using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
-  /// Runs a request of which the inputs were kept again, alone, with other parameters or on another version where
-  /// `change` has some. `done` is called once: with what then came out, and its way. Throws Refusal for a number that
-  /// is not kept, or not with its inputs, or that who asks does not see, and for a model that is not his.
+  /// Replays a request whose inputs were stored, without batching, with the changed parameters or version. `done` is
+  /// called once with the original, the outcome and the path. Throws Refusal if the request or its inputs are not
+  /// stored, the caller may not see it, or may not use the model.
   void replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker, std::shared_ptr<Caller> caller,
               Replayed done);
   const PathLog& paths() const { return paths_; }
 
-  /// Why no requests should come: it ends, or a model of the folder is not ready. Others are answered all the same.
+  /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
+  /// Requests are still answered.
   std::optional<std::string> why_not_ready() const;
-  /// From now on it is not ready: no new requests should come.
+  /// Makes why_not_ready() report that the server is ending.
   void drain() { ready_ = false; }
 
-  /// Metrics as Prometheus reads them: of the models and the tenants that the caller may see. An unknown caller
+  /// Returns metrics in Prometheus format for the models and tenants that the caller may see. An unknown caller
   /// (nullopt) sees neither.
   Reply metrics(const std::optional<Tenants::Asker>& asker = Tenants::Asker()) const;
   struct Load {
-    std::uint64_t waiting, refused;  ///< requests that run or wait now; that were refused so far
+    std::uint64_t waiting, refused;  ///< running and waiting requests; requests refused so far
     StateStore::Counts sequences;
   };
   Load current_load() const;
@@ -140,18 +140,18 @@ class Service {
   std::atomic<bool> ready_ = true;
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::int64_t> backlog_ns_ = 0;  // of workers' time that those who wait are expected to take
-  Mean cost_;                                 // of a request for whatever model
-  // Between requests that leave while all workers are busy, with all that the server does beside running models. Those
-  // of a batch leave together, so that many are needed for a mean.
+  std::atomic<std::int64_t> backlog_ns_ = 0;  // expected worker time of all admitted requests
+  Mean cost_;                                 // expected cost of a request for any model
+  // Mean time between completed requests while all workers are busy, including all other work of the server. Requests
+  // of a batch complete together, so the mean needs many samples.
   Mean gap_{128};
   std::atomic<std::int64_t> last_left_ns_ = 0;
   std::atomic<bool> busy_ = false;
-  std::mutex loading_;   // of changes: one at a time
-  ServerConfig config_;  // that holds; of who has loading_
+  std::mutex loading_;   // serialises changes
+  ServerConfig config_;  // current configuration; guarded by loading_
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
   std::atomic<bool> sends_spans_ = false;
-  mutable std::mutex mutex_;  // of repository_ and otlp_
+  mutable std::mutex mutex_;  // guards repository_ and otlp_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
   Tenants tenants_;
@@ -159,8 +159,8 @@ class Service {
   std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
-  Workers workers_;     // its end waits for requests, which use the others
-  Workers changes_{1};  // last: its end waits for a change, which uses all others
+  Workers workers_;     // its destructor waits for requests, which use the other members
+  Workers changes_{1};  // last: its destructor waits for a change, which uses all other members
 };
 
 }  // namespace frazil::server

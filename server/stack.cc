@@ -12,10 +12,10 @@ using api::Array;
 using api::Dtype;
 using api::Sizes;
 
-/// A box that is copied from one tensor to another, with the bytes of an element.
+/// A box of elements to copy from one tensor to another.
 struct Box {
   Sizes extents;
-  Sizes from, to;  ///< distances in bytes along each axis
+  Sizes from, to;  ///< strides in bytes
 };
 
 Sizes distances(const Sizes& sizes, std::size_t bytes) {
@@ -28,7 +28,7 @@ Sizes distances(const Sizes& sizes, std::size_t bytes) {
   return steps;
 }
 
-/// Axes that lie together in both tensors are copied as one run of bytes.
+/// Copies a box. Inner axes that are contiguous in both tensors are copied as one run of bytes.
 void copy_box(const Box& box, std::size_t axis, const std::byte* from, std::byte* to, std::size_t bytes) {
   std::size_t inner = axis;
   std::int64_t run = static_cast<std::int64_t>(bytes);
@@ -51,7 +51,7 @@ void fill_with(Array& array, double value) {
   std::fill(to, to + array.count(), static_cast<T>(value));
 }
 
-/// Fills a tensor of the type; null for one that cannot be padded.
+/// Returns the function that fills a tensor of the type; null if the type cannot be padded.
 void (*filler_of(Dtype dtype))(Array&, double) {
   switch (dtype) {
     case Dtype::boolean: return fill_with<bool>;

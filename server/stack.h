@@ -7,25 +7,25 @@
 
 #include <frazil/array.h>
 
-// Tensors of several requests as one, and one as several.
+// Concatenation of tensors of several requests, and splitting of the result.
 namespace frazil::server {
 
-/// Where a tensor has its requests, and where these may have different extents.
+/// The batch axis of a tensor and the axis along which requests may differ.
 struct StackAxes {
   std::size_t batch = 0;
   std::optional<std::size_t> padded;
-  double padding = 0;  ///< the value of what is added
+  double padding = 0;  ///< the padding value
 };
 
-/// Whether tensors of the type may have a padded axis.
+/// Returns true if tensors of the type may have a padded axis.
 bool can_be_padded(api::Dtype dtype);
 
-/// Tensors one behind the other along the batch axis; along the padded axis, of a type that can be padded, the shorter
-/// ones are filled up. They have equal element types, which are no strings, and equal other extents.
+/// Concatenates tensors along the batch axis and pads shorter ones along the padded axis. All must have the same
+/// element type, other than string, and equal other extents. Padding requires a type of can_be_padded().
 api::Array stacked(std::span<const api::Array> parts, const StackAxes& axes);
 
-/// The part of `whole` at `begin` with `count` along the batch axis, and with the first `length` along the padded one.
-/// A view of `whole` where its bytes lie together.
+/// Returns `count` elements of `whole` at `begin` along the batch axis, and the first `length` along the padded axis.
+/// Returns a view if the bytes are contiguous.
 api::Array part_of(const api::Array& whole, const StackAxes& axes, std::int64_t begin, std::int64_t count,
                    std::optional<std::int64_t> length);
 

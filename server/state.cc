@@ -8,9 +8,9 @@ namespace {
 
 using api::Array;
 
-constexpr std::size_t kValueBytes = 384;  // of memory, beside names and elements
+constexpr std::size_t kValueBytes = 384;  // memory per value, excluding names and elements
 
-/// Whether the memory of a tensor is mostly its own elements, so that it may be kept for their sake.
+/// Returns true if most of the tensor's memory block is its own elements, so that sharing the block wastes little.
 bool is_worth_its_block(const Array& tensor) {
   constexpr std::size_t kRoom = std::size_t{64} << 10U;
   const std::size_t block = tensor.layout().block;
@@ -33,7 +33,7 @@ bool lie_together(const Array& now, const PagedPart& part, const Array& before, 
   return a.data == b.data && a.block_stride == b.block_stride;
 }
 
-/// How many positions are known to have the same bytes as before: all that it had, where they are the same memory.
+/// Returns how many positions are known to be unchanged: all previous ones if the tensors use the same memory, else 0.
 std::uint64_t same_positions(const State::Values& values, const PageList& list, const State::Values& before,
                              const PagedTensors& old) {
   if (list.parts.size() != old.parts().size() || list.length() < old.length()) return 0;

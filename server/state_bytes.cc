@@ -212,7 +212,7 @@ class StateReader {
     return dtype == api::Dtype::string ? strings(std::move(extents)) : numbers(dtype, std::move(extents));
   }
 
-  /// Their number; each takes at least `width` bytes.
+  /// Returns the number of elements, each of at least `width` bytes.
   std::size_t elements(const api::Sizes& extents, std::size_t width) const {
     std::size_t count = 1;
     bool too_many = false;

@@ -13,46 +13,49 @@
 #include "server/raw_bytes.h"
 #include "server/request.h"
 
-// The state of a sequence as bytes, for a folder, for Redis and for other replicas.
+// Serialisation of a sequence's state, for a folder, for Redis and for other replicas.
 //
-// Little-endian: "FZST", u32 form, u64 turn, u64 size of the rest, u64 checksum of all else; then u32 number of values
-// and for each its name and value. A text is u32 size and bytes. A value is u8 kind (0 none, 1 tensor, 2 sequence,
-// 3 map) and for a tensor u8 ONNX's number of the type, u8 rank, i64 extents and the elements: texts, or zero bytes up
-// to a multiple of 16 and the elements as they lie in memory; for a sequence u32 number of items and values; for a map
-// u32 number of entries, and a key and a value each.
+// All numbers are little-endian. The header is "FZST", u32 form, u64 turn, u64 size of the rest, u64 checksum of all
+// else. Then follow u32 number of values, and the name and value of each. A text is its u32 size and its bytes.
 //
-// Form 1 ends there. In form 2, of states with tensors in pages, these tensors are of kind none, and u32 number of
-// lists of pages follows: of each u32 number of tensors, and for each u32 place among the values, u8 type, u8 rank, i64
-// extents, u8 axis; u64 positions of a page, u32 number of full pages, the SHA-256 of each, and the rest as a text.
+// A value is a u8 kind (0 none, 1 tensor, 2 sequence, 3 map) and its content:
+// - A tensor has u8 type (ONNX's number), u8 rank, i64 extents and the elements. Strings are texts. Other elements are
+//   stored as in memory after zero bytes up to a multiple of 16.
+// - A sequence has u32 number of items and the values.
+// - A map has u32 number of entries, and a key and a value for each.
+//
+// Form 1 ends there. In form 2, tensors in pages have kind none. It adds u32 number of page lists. Each list has u32
+// number of tensors, and for each u32 index among the values, u8 type, u8 rank, i64 extents, u8 axis. Then follow u64
+// positions per page, u32 number of full pages, the SHA-256 of each, and the tail as a text.
 namespace frazil::server {
 
-/// Bytes that are no state: damaged, or of a form that this version does not know.
+/// The error for bytes that are not a state: damaged, or of an unsupported form.
 class StateFault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The first bytes tell states apart, by turn and checksum.
+/// Size of the header, which identifies a state by its turn and checksum.
 inline constexpr std::size_t kStateHead = 32;
 
 struct StateContent {
-  std::vector<NamedArray> values;  ///< none for those that are in a list of pages
+  std::vector<NamedArray> values;  ///< empty arrays for values in page lists
   std::vector<PageList> lists;
 };
 
-/// `turn`: how many turns the sequence has had. Throws std::length_error for what the form cannot hold: names and texts
-/// of 4 GiB, 255 extents, lists in lists deeper than 8. Has form 1 where there are no lists.
+/// Serialises a state. `turn` is the number of turns of the sequence. Throws std::length_error beyond the limits of the
+/// form: names and texts of 4 GiB, 255 extents, lists nested deeper than 8. Without lists it writes form 1.
 std::string bytes_of_state(const std::vector<NamedArray>& values, std::uint64_t turn,
                            const std::vector<PageList>& lists = {});
 
-/// Throws StateFault unless the bytes are as bytes_of_state() has made them.
+/// Throws StateFault unless the bytes are an undamaged result of bytes_of_state().
 void check_state(std::string_view bytes);
-/// Of bytes that check_state() takes.
+/// Precondition: check_state() accepts the bytes.
 std::uint64_t turn_of_state(std::string_view bytes);
-/// Tensors of numbers lie in the bytes and keep them. Lists of pages fit. Throws StateFault; takes memory in proportion
-/// to the bytes whatever they say.
+/// Deserialises a state. Numeric tensors are views that keep the bytes alive. Page lists fit. Throws StateFault. Memory
+/// use is proportional to the size of the bytes, regardless of announced sizes.
 StateContent content_of_state(const std::shared_ptr<const std::string>& bytes);
 
-/// Differs for certain when the bytes differ in one aligned word of 8 bytes. Against damage, not against intent.
+/// Returns a checksum that always differs if one aligned 8-byte word differs. It detects damage, not manipulation.
 std::uint64_t checksum_of(std::string_view bytes);
 
 class ByteWriter {
@@ -72,7 +75,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads what ByteWriter has written; throws StateFault at the end.
+/// Reads the output of ByteWriter. Throws StateFault at the end of the bytes.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -84,7 +87,7 @@ class ByteReader {
   }
   std::string_view raw(std::size_t count);
   std::string_view text() { return raw(number<std::uint32_t>()); }
-  /// A number of things of which each takes at least `least` bytes.
+  /// Reads a number of items, each of at least `least` bytes.
   std::size_t count(std::size_t least);
   void align(std::size_t to) { raw((to - at_ % to) % to); }
   std::size_t left() const { return bytes_.size() - at_; }

@@ -29,14 +29,16 @@ namespace {
 
 using std::chrono::microseconds;
 
-// A file of a state: "FZSF", u32 form, u64 microseconds until it expires, u64 checksum of these, the key and what is
-// behind it, the key as a text of state_bytes.h; in form 2, of a state with pages, u32 number of pages and the SHA-256
-// of each; the state. A file of a page has its bytes with their seal, and their SHA-256 is its name.
+// The file of a state is "FZSF", u32 form, u64 microseconds until expiry, u64 checksum of these, the key and the page
+// ids, and the key as a text of state_bytes.h. Form 2, for a state with pages, adds u32 number of pages and their ids.
+// Then follows the state.
+//
+// The file of a page has its sealed bytes. Its name is the page's id.
 constexpr std::string_view kStateFileMagic = "FZSF";
 constexpr std::uint32_t kStateFileForm = 1, kPagedStateFileForm = 2;
 constexpr std::string_view kState = ".state", kPage = ".page", kUnfinished = ".new";
 constexpr std::size_t kNameDigits = 64;
-constexpr std::size_t kMostRemoved = 64;  // in one call, beside as many as there are new ones
+constexpr std::size_t kMostRemoved = 64;  // candidates per call, in addition to new ones
 constexpr const char* kLock = "lock";
 
 std::uint64_t checksum_of_head(std::uint32_t form, std::uint64_t idle, std::string_view key, std::string_view pages) {
@@ -72,7 +74,7 @@ struct StateFileHead {
   std::vector<PageId> pages;
 };
 
-/// Throws StateFault.
+/// Reads the header of a state file. Throws StateFault.
 StateFileHead read_head(ByteReader& from) {
   if (from.raw(kStateFileMagic.size()) != kStateFileMagic) throw StateFault("its file is damaged");
   const auto form = from.number<std::uint32_t>();
@@ -87,7 +89,7 @@ StateFileHead read_head(ByteReader& from) {
   return head;
 }
 
-/// Returns an error number; 0: all was read, or the file has ended.
+/// Returns an error number, or 0 if everything was read or the file has ended.
 int read_to(int fd, std::string& bytes) {
   for (std::size_t used = 0; used < bytes.size();) {
     const ssize_t got = ::read(fd, bytes.data() + used, bytes.size() - used);
@@ -109,7 +111,7 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-/// Whether the bytes begin a file whose head has pages.
+/// Returns true if the bytes begin a file whose header has page ids.
 bool names_pages(std::string_view bytes) {
   std::uint32_t form = 0;
   if (bytes.size() < kStateFileMagic.size() + sizeof form) return false;
@@ -117,7 +119,7 @@ bool names_pages(std::string_view bytes) {
   return form == kPagedStateFileForm;
 }
 
-/// How long ago the file was written; 0 when clocks differ.
+/// Returns the age of a file; 0 if the file's time is in the future.
 microseconds age_of(const struct stat& info) {
   using std::chrono::system_clock;
   const auto written = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
@@ -180,7 +182,7 @@ struct StateFolder::Impl {
     return names;
   }
 
-  /// Throws StateFault for a file that is of no use. Returns the pages that it needs, too.
+  /// Returns the header of a state file, and the pages that it uses. Throws StateFault for an unusable file.
   std::pair<Found, std::vector<PageId>> find(const std::string& name) const {
     const FileDescriptor file(open(name, O_RDONLY));
     struct stat info{};
@@ -195,7 +197,7 @@ struct StateFolder::Impl {
     return {{.key = std::string(head.key), .idle = head.idle - age_of(info)}, head.pages};
   }
 
-  /// The whole file; nothing where there is none.
+  /// Returns the whole file, or nullopt if it does not exist.
   std::optional<std::string> read(const std::string& name) const {
     const FileDescriptor file(open(name, O_RDONLY));
     if (!file && errno == ENOENT) return {};
@@ -207,7 +209,7 @@ struct StateFolder::Impl {
     return bytes;
   }
 
-  /// A state of an earlier process, with all its pages; nothing where its file is of no use.
+  /// Registers a state of an earlier process. Returns nullopt if its file is unusable, expired, or lacks pages.
   std::optional<Found> use(const std::string& name) {
     try {
       auto [found, needed] = find(name);
@@ -222,7 +224,7 @@ struct StateFolder::Impl {
     }
   }
 
-  /// In the place of another file or of none; returns an error number.
+  /// Creates or replaces a file atomically. Returns an error number.
   int put(const std::string& name, std::string_view draft, std::string_view head, std::string_view bytes) const {
     const std::string unfinished = std::string(draft) + std::string(kUnfinished);
     int error = write(unfinished, head, bytes);
@@ -237,7 +239,7 @@ struct StateFolder::Impl {
     const std::vector<PagePtr> missing = pages.without_file(all);
     for (const PagePtr& page : missing) {
       const std::string name = hex_of(page->id());
-      // Two sequences may write the same one.
+      // Two sequences may write the same page concurrently.
       const std::string draft = name + '-' + std::to_string(++drafts);
       if (const int error = put(name + std::string(kPage), draft, "", page->sealed()))
         refuse_state("written", text_of_errno(error));
@@ -263,7 +265,7 @@ namespace {
 
 int open_folder(const std::string& folder) {
   if (std::filesystem::path path(folder); ::mkdir(path.c_str(), 0700) != 0 && errno == ENOENT) {
-    std::error_code failed;  // opening it tells
+    std::error_code failed;  // ignored: opening the folder reports the error
     if (path.filename().empty()) path = path.parent_path();
     std::filesystem::create_directories(path.parent_path(), failed);
     (void)::mkdir(path.c_str(), 0700);

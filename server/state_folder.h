@@ -7,13 +7,13 @@
 
 namespace frazil::server {
 
-/// Keeps states and their pages as files of a folder, which one process uses at a time. A file is there as a whole or
-/// not at all when the process is killed; it may be lost or damaged, and is then refused, when the machine loses its
-/// power. A page goes with the last state that has it, at the latest when the next process begins.
+/// Stores states and their pages as files of a folder, which only one process uses at a time. If the process is killed,
+/// each file is complete or missing. After a power failure, files may be missing or damaged; damaged files are refused.
+/// A page is removed with the last state that uses it, at the latest when the next process starts.
 class StateFolder : public StateKeeper {
  public:
-  /// Makes the folder, for its owner only, where there is none. Throws api::Error (bad_input), naming it, when it
-  /// cannot be used, others may write to it, or another process uses it.
+  /// Creates the folder, accessible to its owner only, if it is missing. Throws api::Error (bad_input) that names the
+  /// folder if it is unusable, writable by others, or in use by another process.
   explicit StateFolder(const std::string& folder);
   ~StateFolder() override;
 
@@ -26,7 +26,7 @@ class StateFolder : public StateKeeper {
   void loaded(std::span<const PagePtr> pages) override;
   void tidy() override;
   void erase(const std::string& key) override;
-  /// Removes what has expired, and what a killed process has not finished.
+  /// Also removes expired states and unfinished files of a killed process.
   std::vector<Found> find_left() override;
 
  private:

@@ -15,13 +15,13 @@
 
 #include "server/state.h"
 
-// What a StateStore knows of its sequences, under its lock.
+// The data of a StateStore about its sequences, guarded by its lock.
 namespace frazil::server {
 
-/// Counts the pages that several sequences have.
+/// Counts the pages that several sequences share.
 class PageUsers {
  public:
-  /// A sequence has another state instead of one; both may be null.
+  /// Replaces a sequence's state; both may be null.
   void change(const State* before, const State* now) {
     if (before != nullptr && now != nullptr && &before->lists() == &now->lists()) return;
     const auto lists_of = [](const State* state) {
@@ -62,12 +62,12 @@ class PageUsers {
   std::uint64_t shared_ = 0, saved_bytes_ = 0;
 };
 
-/// What is known of a sequence.
+/// The entry of a sequence.
 struct StateEntry {
   using Turn = std::function<void(State::Ptr)>;
   using Item = std::pair<const std::string, StateEntry>;
 
-  /// A begin() that reads its state, for those that come meanwhile.
+  /// The reading of a state by begin(), which other calls wait for.
   struct Opening {
     std::condition_variable ended;
     bool done = false;
@@ -76,11 +76,11 @@ struct StateEntry {
 
   State::Ptr state;         ///< in memory
   bool kept = false;        ///< the keeper has the same state
-  std::string head;         ///< of the state that Redis has got
-  std::string unconfirmed;  ///< of one that it may have got, although it did not say so
-  std::string era;          ///< of the keeper when it had the state
+  std::string head;         ///< header of the state in Redis
+  std::string unconfirmed;  ///< header of a state whose write to Redis was not acknowledged
+  std::string era;          ///< era of the keeper when it had the state
   Clock::time_point expires;
-  /// A turn or something else has it for itself. Only this reads and writes what is above, without a lock.
+  /// True while a turn or another operation owns the entry. Only the owner accesses the members above, without a lock.
   bool running = false;
   std::shared_ptr<Opening> opening;
   std::list<Turn> waiting;
@@ -88,7 +88,7 @@ struct StateEntry {
   std::optional<std::multimap<Clock::time_point, Item*>::iterator> in_expiry;
 };
 
-/// The sequences; those that rest by the time of their last use and of their expiry. Not thread-safe.
+/// The sequences. Idle ones are ordered by last use and by expiry. Not thread-safe.
 class StateIndex {
  public:
   using Item = StateEntry::Item;
@@ -101,7 +101,7 @@ class StateIndex {
     bytes_ += key.size() + kSequenceBytes;
     return *items_.try_emplace(key).first;
   }
-  /// Returns what it had, which may be much to free.
+  /// Returns the removed state, which may be expensive to free.
   State::Ptr remove(Item& item) {
     wake(item);
     State::Ptr old = set_state(item, nullptr);
@@ -127,9 +127,9 @@ class StateIndex {
     if (const auto at = std::exchange(item.second.in_hot, {})) hot_by_use_.erase(*at);
     if (const auto at = std::exchange(item.second.in_expiry, {})) by_expiry_.erase(*at);
   }
-  /// In memory, resting, and not used for longest.
+  /// Returns the least recently used idle sequence in memory, or null.
   Item* oldest() { return by_use_.empty() ? nullptr : by_use_.front(); }
-  /// The same of those that are hot.
+  /// As oldest(), among hot states.
   Item* oldest_hot() { return hot_by_use_.empty() ? nullptr : hot_by_use_.front(); }
   Item* expired(Clock::time_point now) {
     const auto first = by_expiry_.begin();
@@ -137,14 +137,14 @@ class StateIndex {
   }
 
   std::uint64_t count() const { return items_.size(); }
-  std::uint64_t bytes() const { return bytes_; }  ///< beside pages
+  std::uint64_t bytes() const { return bytes_; }  ///< excluding pages
   const PageUsers& pages() const { return pages_; }
   auto& all() { return items_; }
 
  private:
   static std::size_t memory_of(const State::Ptr& state) { return state == nullptr ? 0 : state->memory(); }
 
-  static constexpr std::size_t kSequenceBytes = 512;  // of memory, beside keys and states
+  static constexpr std::size_t kSequenceBytes = 512;  // memory per sequence, excluding key and state
 
   std::unordered_map<std::string, StateEntry> items_;
   std::list<Item*> by_use_, hot_by_use_;

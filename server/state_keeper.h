@@ -13,13 +13,13 @@
 
 namespace frazil::server {
 
-/// Throws Refusal (unavailable). `what`: "read", "written" or "removed".
+/// Throws Refusal (unavailable). `what` is "read", "written" or "removed".
 [[noreturn]] inline void refuse_state(std::string_view what, const std::string& why) {
   throw Refusal(Http::unavailable, "the sequence's state cannot be " + std::string(what) + ": " + why);
 }
 
-/// Where the states of sequences are kept beside memory, as bytes. Thread-safe, except for two calls with one key at
-/// once. Functions throw Refusal (unavailable) when what is behind does not work; the message is fit for a client.
+/// A storage of sequence states, as bytes, beyond memory. Thread-safe, except for concurrent calls with the same key.
+/// Functions throw Refusal (unavailable) if the storage fails; the message may be shown to clients.
 class StateKeeper {
  public:
   StateKeeper() = default;
@@ -27,28 +27,28 @@ class StateKeeper {
   StateKeeper& operator=(const StateKeeper&) = delete;
   virtual ~StateKeeper() = default;
 
-  /// Whether other replicas read and write the same states. It forgets them by itself, then.
+  /// Returns true if other replicas use the same states. The storage then expires them itself.
   virtual bool shared() const = 0;
-  /// What was saved last; nothing where it is not known.
+  /// Returns the saved bytes, or nullopt for an unknown key.
   virtual std::optional<std::string> load(const std::string& key) = 0;
-  /// The first bytes of what was saved last, `count` at most; none where it is not known.
+  /// Returns at most `count` first bytes of the saved bytes; empty for an unknown key.
   virtual std::string head(const std::string& key, std::size_t count) = 0;
-  /// Replaces what is kept. It need not be kept longer than `idle`. When it throws, the old or the new bytes are kept.
-  /// `pages`: that belong to the bytes; those that are not kept already are written before the bytes are.
+  /// Replaces the saved bytes, which expire after `idle`. `pages` are the pages of the bytes. Missing pages are written
+  /// before the bytes. After an exception, either the old or the new bytes are stored.
   virtual void save(const std::string& key, std::string_view bytes, std::span<const PagePtr> pages,
                     std::chrono::microseconds idle) = 0;
-  /// Pages of what was saved last under some key; nothing for those that are not there. They may be damaged.
+  /// Returns sealed pages of states saved under any key; nullopt for missing ones. They may be damaged.
   virtual std::vector<std::optional<std::string>> load_pages(std::span<const PageId> ids) = 0;
-  /// Pages that were made of what load_pages() gave.
+  /// Called with the pages created from the result of load_pages().
   virtual void loaded(std::span<const PagePtr> pages) { (void)pages; }
-  /// Removes pages that nobody needs, some at a time; is called now and then.
+  /// Removes some unused pages. Called periodically.
   virtual void tidy() {}
-  /// No error where it is not known.
+  /// Ignores an unknown key.
   virtual void erase(const std::string& key) = 0;
 
-  /// What it has now belongs to an era, which ends when it loses all that it has. Empty: not known. Throws nothing.
+  /// Returns the id of the current era, which ends when the storage loses all data; empty if unknown. Does not throw.
   virtual std::string era() { return {}; }
-  /// Whether the era has ended. An empty one has not.
+  /// Returns true if the era has ended. An empty era has not.
   virtual bool is_over(const std::string& era) {
     (void)era;
     return false;
@@ -56,9 +56,9 @@ class StateKeeper {
 
   struct Found {
     std::string key;
-    std::chrono::microseconds idle;  ///< from now on
+    std::chrono::microseconds idle;  ///< remaining time
   };
-  /// What an earlier process has left. To be called once, before all others.
+  /// Returns the states left by an earlier process. Call it once, before all other functions.
   virtual std::vector<Found> find_left() { return {}; }
 };
 

@@ -15,11 +15,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::chrono::minutes kSlack{1};  // so that a page outlives the states that are written with it
+constexpr std::chrono::minutes kSlack{1};  // added to the expiry, so that a page outlives the states that use it
 constexpr std::size_t kPagesAtOnce = 64;   // in one exchange
 constexpr std::string_view kPassing[] = {"LOADING", "MASTERDOWN", "BUSY", "TRYAGAIN", "CLUSTERDOWN"};
 
-/// Whether an error of Redis will pass without anybody's doing.
+/// Returns true for a temporary error of Redis.
 bool is_passing(const RedisReply& reply) {
   return std::ranges::any_of(kPassing, [&](std::string_view word) { return reply.text.starts_with(word); });
 }
@@ -132,13 +132,13 @@ void StateRedis::save(const std::string& key, std::string_view bytes, std::span<
   if (!keys.empty() && replies.front().integer != std::ssize(keys)) restore(pages, idle);
 }
 
-/// Redis has lost pages, by a restart or for want of memory.
+/// Writes all pages again after Redis has lost some, by a restart or for lack of memory.
 void StateRedis::restore(std::span<const PagePtr> pages, microseconds idle) {
   for (const PagePtr& page : pages) page->kept_until = Clock::time_point();
   keep(pages, idle);
 }
 
-/// Writes pages that Redis may not have, and has those last that it would forget before the state.
+/// Writes pages that Redis may lack, and extends the expiry of those that would expire before the state.
 void StateRedis::keep(std::span<const PagePtr> pages, microseconds idle) {
   constexpr microseconds most = std::chrono::years(10);
   const Clock::time_point now = Clock::now();
@@ -155,7 +155,7 @@ void StateRedis::keep(std::span<const PagePtr> pages, microseconds idle) {
   }
 }
 
-/// Pages of equal names are equal: what is there stays, and is not sent where that is likely.
+/// Writes pages. Equal ids mean equal content, so existing pages are kept and usually not sent.
 void StateRedis::write(std::span<const PagePtr> pages, const std::string& milliseconds) {
   std::vector<std::string> keys;
   std::vector<Redis::Command> commands;
@@ -170,7 +170,7 @@ void StateRedis::write(std::span<const PagePtr> pages, const std::string& millis
     expect_reply(replies[2 * i], RedisReply::Kind::integer, "written");
     if (replies[2 * i].integer != 0) continue;
     commands.push_back({"SET", keys[i], pages[i]->sealed(), "PX", milliseconds, "NX"});
-    commands.push_back({"PEXPIRE", keys[i], milliseconds, "GT"});  // of another replica, which was faster
+    commands.push_back({"PEXPIRE", keys[i], milliseconds, "GT"});  // if another replica was faster
   }
   (void)ask("written", commands);
 }

@@ -9,14 +9,13 @@
 
 namespace frazil::server {
 
-/// Keeps states in Redis under PREFIX "state:" KEY, each with the time after which Redis forgets it, and their pages
-/// under PREFIX "page:" ID, which last longer than the states that have them. PREFIX "era" has a name that goes with
-/// all data. Pages need Redis 7.
+/// Stores states in Redis under PREFIX "state:" KEY, with an expiry, and their pages under PREFIX "page:" ID. Pages
+/// expire later than the states that use them. PREFIX "era" stores an id that disappears with the data. Pages need
+/// Redis 7.
 class StateRedis : public StateKeeper {
  public:
-  /// Throws api::Error (bad_input), naming the address, for what answers there and is no Redis that lets this server
-  /// in. One that does not answer is an outage: until it ends, functions throw. `tell` is told when one begins and
-  /// ends.
+  /// Throws api::Error (bad_input) that names the address if the peer is not Redis or denies access. A missing answer
+  /// is an outage: functions throw until it ends. `tell` receives a notice at its beginning and end.
   StateRedis(
       const std::string& address, const std::string& prefix, const RedisOptions& options = {},
       Tell tell = [](const Notice&) {});
@@ -43,12 +42,12 @@ class StateRedis : public StateKeeper {
   void restore(std::span<const PagePtr> pages, std::chrono::microseconds idle);
 
   Redis redis_;
-  std::string prefix_, pages_, era_key_;  ///< prefix_ and pages_: of the keys of states and of pages
+  std::string prefix_, pages_, era_key_;  ///< prefixes of the keys of states and pages
   const Tell tell_;
-  std::mutex mutex_;  // of what follows
-  std::string era_;   // as it was read last
+  std::mutex mutex_;  // guards the members below
+  std::string era_;   // last value read
   bool out_ = false;
-  std::uint64_t failed_ = 0;  // since Redis is out
+  std::uint64_t failed_ = 0;  // since the beginning of the outage
 };
 
 }  // namespace frazil::server

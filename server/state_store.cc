@@ -26,7 +26,7 @@ using std::chrono::microseconds;
 
 constexpr std::size_t kLongestKey = std::size_t{64} << 10U;
 constexpr std::chrono::seconds kBetweenSweeps{1};
-constexpr unsigned kMostSwept = 64;  // in one request's time
+constexpr unsigned kMostSwept = 64;  // per request
 constexpr std::chrono::minutes kCopyLives{1};
 constexpr std::uint64_t kLeastHeapRoom = std::uint64_t{256} << 20U;
 
@@ -69,13 +69,13 @@ struct StateStore::Impl {
     }
   }
 
-  StateConfig config;  // its limits: under the lock
+  StateConfig config;  // limits are guarded by the mutex
   Workers& workers;
   const std::unique_ptr<StateKeeper> keeper;
   const bool shared;
-  std::mutex pools_mutex;                              // of pools, whose elements stay where they are
-  std::map<std::string, PagePool, std::less<>> pools;  // by tenant: no tenant learns what pages others have
-  const PagePool pool;                                 // counts the pages of all
+  std::mutex pools_mutex;                              // guards pools, whose elements have stable addresses
+  std::map<std::string, PagePool, std::less<>> pools;  // by tenant, so that no tenant can detect pages of others
+  const PagePool pool;                                 // counts the pages of all tenants
   const std::shared_ptr<HeapWatch> heap =
       std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kLeastHeapRoom));
 
@@ -83,8 +83,8 @@ struct StateStore::Impl {
   StateIndex index;
   Counts counts;
   Clock::time_point next_sweep = Clock::now() + kBetweenSweeps;
-  std::uint64_t cooled = 0;                 ///< bytes of tensors since memory was given back to the system
-  std::optional<std::string> cannot_write;  ///< why the last state could not be written to the folder
+  std::uint64_t cooled = 0;
+  std::optional<std::string> cannot_write;  ///< reason of the last failure to write to the folder
 
   std::uint64_t bytes() const { return index.bytes() + pool.bytes(); }
 
@@ -148,7 +148,7 @@ struct StateStore::Impl {
     settle(item);
   }
 
-  /// Waits while the state is read; a state that cannot be read is no one's.
+  /// Enqueues a turn. While the state is being read, waits for it, and throws if it cannot be read.
   void queue(Lock lock, Entry& entry, Turn turn) {
     const std::shared_ptr<Entry::Opening> opening = entry.opening;
     entry.waiting.push_back(std::move(turn));
@@ -166,7 +166,7 @@ struct StateStore::Impl {
     return *item;
   }
 
-  /// Under the lock, by what had the sequence for itself: the next turn has it, or it rests.
+  /// Called under the lock by the owner of the sequence. Passes it to the next turn, or makes it idle.
   void settle(StateIndex::Item& item) {
     Entry& entry = item.second;
     if (!entry.waiting.empty()) {
@@ -209,7 +209,7 @@ struct StateStore::Impl {
   }
 
   void give_up(StateIndex::Item& item, const char* why) {
-    std::list<Turn> dropped;  // they may own much, and go outside the lock
+    std::list<Turn> dropped;  // destroyed outside of the lock, as they may own much
     const Lock lock(mutex);
     dropped.swap(item.second.waiting);
     opened(item.second, why);
@@ -247,7 +247,7 @@ struct StateStore::Impl {
     return state;
   }
 
-  /// Nothing where Redis has forgotten a page, as it does when it has too little memory.
+  /// Returns null if Redis has evicted a page, as it may under memory pressure.
   State::Ptr with_pages(const std::shared_ptr<const std::string>& bytes, PagePool& from) {
     StateContent content = content_of_state(bytes);
     std::vector<PageId> missing;
@@ -287,7 +287,7 @@ struct StateStore::Impl {
     }
   }
 
-  /// Before a turn has ended: in Redis there is the new state, in the folder no old one.
+  /// Updates the keeper before a turn ends: writes the new state to Redis, or removes the old one from the folder.
   void keep(StateIndex::Item& item, const State::Ptr& state, microseconds idle) {
     auto& [key, entry] = item;
     if (!shared) {
@@ -305,7 +305,7 @@ struct StateStore::Impl {
     ++counts.written_out;
   }
 
-  // ---- room ----
+  // ---- memory limit ----
 
   void tidy(const std::string& key) {
     if (key.size() > kLongestKey) {
@@ -342,7 +342,7 @@ struct StateStore::Impl {
   void make_room() {
     std::uint64_t freed = 0, used = 0;
     {
-      State::Ptr old;  // the last one goes when the lock is given back
+      State::Ptr old;  // declared before the lock, so that the last state is freed after unlocking
       Lock lock(mutex);
       while (bytes() > config.memory_bytes) {
         old = free_one(lock);
@@ -354,8 +354,8 @@ struct StateStore::Impl {
     if (freed > 0) heap->freed(freed, used, workers);
   }
 
-  /// What is hot becomes cold first, which is less work than to write and read it. Returns what is not kept any more;
-  /// nothing where no memory can be made free.
+  /// Frees memory. Hot states are converted to pages first, which is cheaper than writing and reading them. Returns the
+  /// state that was dropped, or null if nothing can be freed.
   State::Ptr free_one(Lock& lock) {
     if (StateIndex::Item* const hot = index.oldest_hot()) return cool(lock, *hot);
     StateIndex::Item* const item = keeper == nullptr ? nullptr : index.oldest();
@@ -369,7 +369,7 @@ struct StateStore::Impl {
     return old;
   }
 
-  /// Returns the hot state; nothing where there is no memory for another one.
+  /// Converts a hot state to pages. Returns the hot state, or null if there is not enough memory.
   State::Ptr cool(Lock& lock, StateIndex::Item& item) {
     index.wake(item);
     item.second.running = true;
@@ -386,7 +386,7 @@ struct StateStore::Impl {
     return hot;
   }
 
-  /// Returns whether it did.
+  /// Returns true if the state was written.
   bool write_out(Lock& lock, StateIndex::Item& item) {
     item.second.running = true;
     lock.unlock();
@@ -446,14 +446,14 @@ struct StateStore::Impl {
     settle(item);
   }
 
-  /// Without a keeper, or with a folder that does not have it.
+  /// For use without a keeper, or with a folder that does not contain the state.
   void forget_expired(StateIndex::Item& item) {
     if (item.second.state == nullptr || item.second.expires > Clock::now()) return;
     ++counts.expired;
     (void)index.set_state(item, nullptr);
   }
 
-  /// A file that cannot be removed is not looked at again, and has expired for the next process, too.
+  /// Removes a file. If that fails, the file is ignored and expires for the next process, too.
   State::Ptr forget_file(const std::string& key) {
     try {
       keeper->erase(key);

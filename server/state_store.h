@@ -18,75 +18,75 @@
 
 namespace frazil::server {
 
-/// Names a sequence. Equal names of two tenants are two sequences.
+/// The key of a sequence. Equal names of two tenants are different sequences.
 class StateKey {
  public:
   StateKey(std::string name) : name_(std::move(name)) {}  // NOLINT(google-explicit-constructor)
   StateKey(const char* name) : name_(name) {}             // NOLINT(google-explicit-constructor)
-  /// An empty tenant stands for none.
+  /// An empty tenant means none.
   StateKey(std::string tenant, std::string name) : tenant_(std::move(tenant)), name_(std::move(name)) {}
 
-  /// One text of both, which no other key has: what folders and Redis know the sequence by.
+  /// Returns a unique text for both, used as the key in folders and Redis.
   std::string text() const { return std::to_string(tenant_.size()) + ':' + tenant_ + name_; }
-  /// The tenant in a text() of a key; empty for another text.
+  /// Returns the tenant in a text() of a key; empty for another text.
   static std::string_view tenant_in(std::string_view text);
 
  private:
   std::string tenant_, name_;
 };
 
-/// The state of sequences between their requests: in memory, and beyond the memory's limit in a folder, or always in
-/// Redis for other replicas, too. Requests of one sequence take turns in the order in which they came. Thread-safe.
+/// The state of sequences between their requests. It is stored in memory; beyond the memory limit in a folder; or
+/// always in Redis, which other replicas share. Requests of one sequence take turns in order of arrival. Thread-safe.
 ///
-/// States that grow are kept as a turn leaves them while there is memory, beyond as pages, which sequences of one
-/// tenant share where their bytes are equal; each page counts once.
+/// Growing states stay hot while memory suffices, and are then stored as pages. Sequences of one tenant share equal
+/// pages; each page counts once.
 ///
-/// What a folder has is there for the next process, once the store is destroyed; when the process is killed, only
-/// states are that were written out and not used since.
+/// A folder's states are available to the next process after the store is destroyed. If the process is killed, only
+/// states that were written out and not used since survive.
 class StateStore {
  public:
   using Values = std::vector<NamedArray>;
 
-  /// `tell` is told of outages of Redis. Throws api::Error (bad_input) for a folder that cannot be used, for a Redis
-  /// that does not let this server in, and for both at once.
+  /// `tell` receives notices about outages of Redis. Throws api::Error (bad_input) for an unusable folder, a Redis that
+  /// denies access, and if both are configured.
   StateStore(StateConfig config, Workers& workers, const Tell& tell = [](const Notice&) {});
-  /// All turns have ended.
+  /// Precondition: all turns have ended.
   ~StateStore();
   StateStore(const StateStore&) = delete;
   StateStore& operator=(const StateStore&) = delete;
 
-  /// Calls `turn` with the sequence's state, or nothing where it is not known, or State::lost() where Redis has lost it
-  /// by a restart, once the turns before have ended: at once or later on a worker. Each call of `turn` needs one end()
-  /// or abandon(); it must not throw. Where begin() throws, `turn` is not called.
+  /// Calls `turn` with the sequence's state after all earlier turns have ended, immediately or later on a worker. The
+  /// state is null for an unknown sequence, and State::lost() if a restart of Redis lost it. `turn` must not throw.
+  /// Each call of `turn` requires one end() or abandon(). If begin() throws, `turn` is not called.
   ///
-  /// May wait for the folder or for Redis. Throws Refusal (too_many), naming the limit, for a new sequence when there
-  /// are as many as may be; Refusal (unavailable) when what keeps the state cannot be read; Refusal (bad_request) for a
-  /// key of more than 64 KiB.
+  /// May block on the folder or Redis. Throws Refusal: too_many, naming the limit, for a new sequence beyond the
+  /// limits; unavailable if the state cannot be read; bad_request for a key of more than 64 KiB.
   void begin(const StateKey& key, std::function<void(State::Ptr)> turn);
-  /// A turn that changes nothing and has ended before `then` is called with the state. As begin() in all else.
+  /// Reads the state in a turn that changes nothing and ends before `then` is called. Otherwise as begin().
   void look(const StateKey& key, std::function<void(State::Ptr)> then);
-  /// Ends a turn. `next`: the state from now on, forgotten after `idle`; nothing: the sequence is forgotten. It is
-  /// copied, but for values that grow, whose memory is kept, so that a session can go on in it. `growing`: which these
-  /// are; null: none. Where there is Redis it is written before this returns, so that another replica can go on. Throws
-  /// Refusal (unavailable) when it cannot be written; the turn has ended then, too, and the old state stays.
+  /// Ends a turn. `next` is the new state, which expires after `idle`; nullopt removes the sequence. Values are copied,
+  /// except growing ones, whose memory is shared for the next turn. `growing` describes the latter; null: none.
+  ///
+  /// With Redis, the state is written before this returns, so another replica can continue. Throws Refusal
+  /// (unavailable) if it cannot be written. The turn has then ended, too, with the old state.
   void end(const StateKey& key, const std::optional<Values>& next, std::chrono::microseconds idle,
            const std::shared_ptr<const Growing>& growing = nullptr);
-  /// Ends a turn that has failed: the old state stays, as long as it would have without the turn.
+  /// Ends a failed turn. The old state and its expiry are kept.
   void abandon(const StateKey& key);
 
-  /// From now on these hold instead of the configuration's.
+  /// Replaces the configured limits.
   void set_limits(std::uint64_t memory_bytes, std::uint64_t most_sequences);
 
   struct Counts {
-    std::uint64_t sequences = 0;    ///< known here: in memory or in the folder
-    std::uint64_t bytes = 0;        ///< of memory, with pages
+    std::uint64_t sequences = 0;    ///< sequences in memory or in the folder
+    std::uint64_t bytes = 0;        ///< bytes of memory, including pages
     std::uint64_t written_out = 0;  ///< states written to the folder or Redis
     std::uint64_t read_back = 0;    ///< states read from there
     std::uint64_t expired = 0;
-    std::uint64_t pages = 0, page_bytes = 0;  ///< of states that grow, in memory
-    std::uint64_t shared_pages = 0;           ///< that several sequences have
-    std::uint64_t saved_bytes = 0;            ///< that there would be more if they were not shared
-    std::uint64_t page_hits = 0;              ///< times that a state's page was there already
+    std::uint64_t pages = 0, page_bytes = 0;  ///< of growing states, in memory
+    std::uint64_t shared_pages = 0;           ///< pages of several sequences
+    std::uint64_t saved_bytes = 0;            ///< bytes saved by sharing pages
+    std::uint64_t page_hits = 0;              ///< lookups that found an existing page
   };
   Counts counts() const;
 

@@ -14,7 +14,7 @@ namespace frazil::server {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// How often something happened and how long it took in all. Thread-safe.
+/// The count and the total duration of an event. Thread-safe.
 class Timed {
  public:
   void add(Nanoseconds time) {
@@ -28,10 +28,10 @@ class Timed {
   std::atomic<std::uint64_t> count_ = 0, nanoseconds_ = 0;
 };
 
-/// Times in buckets a sixteenth as wide as the times in them, for quantiles. Thread-safe.
+/// A log-linear histogram for quantiles, with a relative bucket width of at most one sixteenth. Thread-safe.
 class FineHistogram {
  public:
-  static constexpr std::size_t kBuckets = std::size_t{26} * 16;  ///< the last one is of all times above two minutes
+  static constexpr std::size_t kBuckets = std::size_t{26} * 16;  ///< the last one has all times above two minutes
   using Counts = std::array<std::uint64_t, kBuckets>;
 
   void add(Nanoseconds time) { buckets_[bucket_of(time)].fetch_add(1, std::memory_order_relaxed); }
@@ -40,13 +40,13 @@ class FineHistogram {
     for (std::size_t i = 0; i < kBuckets; ++i) counts[i] = buckets_[i].load(std::memory_order_relaxed);
     return counts;
   }
-  /// The least time that is in a bucket.
+  /// Returns the smallest time in a bucket.
   static Nanoseconds least(std::size_t bucket) {
     const std::uint64_t power = bucket / 16, part = bucket % 16;
     return Nanoseconds((power == 0 ? part : (16 + part) << (power - 1)) << kUnitBits);
   }
 
-  /// The bucket that a share of the times is in or below; nothing without times.
+  /// Returns the bucket of a quantile; nullopt without times.
   static std::optional<std::size_t> bucket_at(const Counts& times, double share) {
     std::uint64_t all = 0, sum = 0;
     for (const std::uint64_t count : times) all += count;
@@ -64,12 +64,12 @@ class FineHistogram {
   }
 
  private:
-  static constexpr unsigned kUnitBits = 8;  // times are told apart by 256 ns at best
+  static constexpr unsigned kUnitBits = 8;  // the resolution is 256 ns
 
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_ = {};
 };
 
-/// Times in buckets, as Prometheus has histograms. Thread-safe.
+/// A histogram with the buckets of Prometheus. Thread-safe.
 class Histogram {
  public:
   static constexpr std::array<double, 14> kBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
@@ -82,7 +82,7 @@ class Histogram {
     fine_.add(time);
   }
   const FineHistogram& fine() const { return fine_; }
-  /// Times of at most kBounds[i], or at kBounds.size() all.
+  /// Returns the number of times up to kBounds[i], or of all times for kBounds.size().
   std::uint64_t up_to(std::size_t i) const {
     std::uint64_t sum = 0;
     for (std::size_t k = 0; k <= i; ++k) sum += buckets_[k].load(std::memory_order_relaxed);
@@ -94,8 +94,8 @@ class Histogram {
   FineHistogram fine_;
 };
 
-/// A mean of the latest times, in which each new one counts the same part, one eighth where nothing else is said.
-/// Thread-safe; of two at once one may be lost.
+/// An exponential moving average; a new time has the weight 1 / `part`. Thread-safe, but one of two concurrent updates
+/// may be lost.
 class Mean {
  public:
   explicit Mean(std::int64_t part = 8) : part_(part) {}
@@ -110,7 +110,7 @@ class Mean {
   std::atomic<std::int64_t> mean_ = 0;
 };
 
-/// Runs by the number of requests in them. Thread-safe.
+/// Runs by the number of their requests. Thread-safe.
 class Batches {
  public:
   struct Runs {
@@ -135,21 +135,21 @@ class Batches {
   std::map<std::uint64_t, Runs> by_size_;
 };
 
-/// What was asked of one version of a model.
+/// The statistics of one version of a model.
 struct Statistics {
   Timed success, fail;                                        ///< from arrival to answer
-  Timed queue, compute_input, compute_infer, compute_output;  ///< of those that succeeded
-  Timed runs;                                                 ///< of the model; one may serve many requests
-  Histogram duration;                                         ///< of all
+  Timed queue, compute_input, compute_infer, compute_output;  ///< of successful requests
+  Timed runs;                                                 ///< of the model; a run may serve many requests
+  Histogram duration;                                         ///< of all requests
   Timed first_part;                                           ///< from arrival to the first part
-  Histogram first_part_time;                                  ///< the same
+  Histogram first_part_time;                                  ///< the same as a histogram
   Mean run_time;
-  Mean cost;  ///< of a worker's time per request
+  Mean cost;  ///< worker time per request
   Batches batches;
-  std::atomic<std::uint64_t> pending = 0;                  ///< requests that wait for a run or are in one
-  std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< of those that failed
-  std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: added as padding, and all
-  std::atomic<std::uint64_t> parts = 0;                    ///< of answers, before the last ones
+  std::atomic<std::uint64_t> pending = 0;                  ///< requests waiting for a run or running
+  std::atomic<std::uint64_t> rejected = 0, cancelled = 0;  ///< among failed requests
+  std::atomic<std::uint64_t> padded = 0, elements = 0;     ///< elements of batched inputs: padding, and all
+  std::atomic<std::uint64_t> parts = 0;                    ///< partial answers before the last one
   std::atomic<std::int64_t> last_inference_ms = 0;         ///< since 1970
 };
 

@@ -10,22 +10,22 @@ namespace frazil::server {
 struct Notice {
   enum class Level : std::uint8_t { info, warning };
   Level level = Level::info;
-  std::string subject;  ///< what it is about: "server", "config", "model 'bert'"
+  std::string subject;  ///< "server", "config" or "model 'bert'"
   std::string text;     ///< one line
 };
 
-/// Takes notices; on any thread. Returns without waiting for whoever reads them.
+/// Receives notices on any thread, without blocking on output.
 using Tell = std::function<void(const Notice&)>;
 
-/// Reports what went as it should.
+/// Reports a success.
 inline void inform(const Tell& tell, std::string subject, std::string text) {
   tell({.level = Notice::Level::info, .subject = std::move(subject), .text = std::move(text)});
 }
-/// Reports what an operator should look at.
+/// Reports a problem.
 inline void warn(const Tell& tell, std::string subject, std::string text) {
   tell({.level = Notice::Level::warning, .subject = std::move(subject), .text = std::move(text)});
 }
-/// The subject of notices about a model or a pipeline.
+/// Returns the subject of notices about a model or a pipeline.
 inline std::string model_subject(const std::string& name) { return "model '" + name + "'"; }
 
 }  // namespace frazil::server

@@ -10,14 +10,14 @@
 namespace frazil::server {
 namespace {
 
-/// What a tenant has used so far, under whatever configuration.
+/// The counters of a tenant, which persist across reloads of the configuration.
 struct Usage {
   std::atomic<std::uint64_t> requests = 0, refused = 0, waiting = 0;
-  std::mutex mutex;   // of what follows
-  double tokens = 0;  // of requests; one second's are kept at most
+  std::mutex mutex;   // guards the members below
+  double tokens = 0;  // requests; at most those of one second
   Clock::time_point filled = {};
 
-  /// Whether there is a request's token. Of it so much is taken.
+  /// Returns true if a request is available in the token bucket, and removes `taken` tokens.
   bool has_token(double rate, double taken) {
     const std::scoped_lock lock(mutex);
     const auto now = Clock::now();
@@ -35,7 +35,7 @@ struct Tenants::Account {
   Tenant tenant;
   std::shared_ptr<Usage> usage;
 
-  /// Why a request beside `others` is too much. Of a request's token so much is taken.
+  /// Returns the refusal of a request beside `others` running ones. `taken` is the number of tokens to remove.
   std::optional<Refusal> refusal(std::uint64_t others, double taken) const {
     const auto refuse = [&](const std::string& why) {
       usage->refused.fetch_add(1, std::memory_order_relaxed);
@@ -52,7 +52,7 @@ struct Tenants::Account {
 struct Tenants::List {
   std::vector<std::shared_ptr<const Account>> accounts;
   using Map = std::map<std::string, std::shared_ptr<const Account>, std::less<>>;
-  Map by_key;  // SHA-256 of the key: a look-up's time tells nothing of it
+  Map by_key;  // by SHA-256 of the key, so that the time of a look-up does not reveal it
   Map by_certificate;
 
   std::shared_ptr<const Account> find(std::string_view authorization, std::span<const std::string> certificate) const {
@@ -71,7 +71,7 @@ struct Tenants::List {
   }
 };
 
-// ---- who asks ----
+// ---- Asker ----
 
 const std::string& Tenants::Asker::name() const {
   static const std::string nobody;
@@ -112,7 +112,7 @@ std::expected<Tenants::Place, Refusal> Tenants::Asker::enter() const {
   return place;
 }
 
-// ---- tenants ----
+// ---- Tenants ----
 
 Tenants::Tenants(const std::vector<Tenant>& tenants) : list_(std::make_shared<const List>()) { replace(tenants); }
 

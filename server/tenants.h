@@ -16,7 +16,7 @@
 
 namespace frazil::server {
 
-/// Who may ask for what, and how much of it. Thread-safe.
+/// Identities, permissions and rate limits of callers. Thread-safe.
 class Tenants {
   struct Account;
   struct List;
@@ -27,29 +27,29 @@ class Tenants {
   Tenants(const Tenants&) = delete;
   Tenants& operator=(const Tenants&) = delete;
 
-  /// A tenant's place among those who wait; ends with the object.
+  /// A tenant's place among running and waiting requests; released by its destructor.
   using Place = std::shared_ptr<const void>;
 
-  /// Who sends a request: a tenant as he is when it comes, whatever is configured later. Without tenants nobody in
-  /// particular, who may do everything. A cheap copy. Thread-safe.
+  /// The identity of a caller: a tenant with the settings at the time of the request. Without configured tenants it is
+  /// an anonymous caller with all permissions. A cheap copy. Thread-safe.
   class Asker {
    public:
     Asker() = default;
 
-    /// Empty without tenants.
+    /// Returns the tenant's name; empty without tenants.
     const std::string& name() const;
-    /// Whether it may see and change what belongs to all: a tenant with `admin: true`, or anyone without tenants.
+    /// Returns true for a tenant with `admin: true`, or any caller without tenants. It may see and change shared data.
     bool is_admin() const;
     bool may_use(std::string_view model) const;
-    /// Whether he is shown the requests of a tenant.
+    /// Returns true if the caller may see the requests of a tenant.
     bool sees(std::string_view tenant) const;
-    /// Throws Refusal (forbidden) for a model that is not his.
+    /// Throws Refusal (forbidden) for a model that the caller may not use.
     void check(std::string_view model) const;
-    /// Throws Refusal (forbidden) for a tenant that is not an administrator.
+    /// Throws Refusal (forbidden) unless the caller is an administrator.
     void check_admin() const;
-    /// Takes a place for a request. Refused (too_many) beyond his requests per second or at the same time.
+    /// Takes a place for a request. Refuses (too_many) beyond the tenant's rate or its limit of concurrent requests.
     std::expected<Place, Refusal> enter() const;
-    /// Why enter() would refuse now; takes nothing.
+    /// Returns the current refusal of enter() without taking a place.
     std::optional<Refusal> refusal() const;
 
    private:
@@ -58,14 +58,14 @@ class Tenants {
     std::shared_ptr<const Account> account_;
   };
 
-  /// Who has the key in a header Authorization, or without such a header a certificate with one of these names. Throws
-  /// Refusal (unauthorized) where that is no tenant.
+  /// Returns the tenant for the key in a header Authorization, or without the header for a certificate with one of
+  /// these names. Throws Refusal (unauthorized) for an unknown caller.
   Asker find(std::string_view authorization, std::span<const std::string> certificate = {}) const;
 
-  /// As find(), but returns nullopt for who is no tenant.
+  /// As find(), but returns nullopt for an unknown caller.
   std::optional<Asker> find_known(std::string_view authorization, std::span<const std::string> certificate = {}) const;
 
-  /// From now on there are these. One of a known name goes on counting where he has got to.
+  /// Replaces the tenants. A tenant with a known name keeps its counters.
   void replace(const std::vector<Tenant>& tenants);
 
   struct Counts {
@@ -78,7 +78,7 @@ class Tenants {
   std::shared_ptr<const List> list() const;
 
   std::atomic<bool> any_ = false;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the member below
   std::shared_ptr<const List> list_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 using api::Array;
 using api::Dtype;
 
-using Length = std::uint32_t;  ///< in front of an element of BYTES
+using Length = std::uint32_t;  ///< prefix of an element of BYTES
 
 std::string_view take(std::string_view& bytes, std::size_t size, const std::string& what) {
   if (size > bytes.size()) refuse(what + ": an element is cut off");

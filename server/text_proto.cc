@@ -11,7 +11,7 @@ namespace frazil::server {
 namespace {
 
 constexpr std::size_t kMostMessageDepth = 100;
-constexpr std::size_t kMostName = 200;  // a name is kept with each item of a list
+constexpr std::size_t kMostName = 200;  // a name is stored with each item of a list
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -37,14 +37,14 @@ struct SourcePosition {
   std::size_t at, line, column;
 };
 
-/// Characters, and the places of those that are read.
+/// The characters of the text with a line and column position.
 class Cursor {
  public:
   Cursor(std::string_view text, const std::string& name) : text_(text), name_(name) {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
   }
 
-  /// The next character; 0 at the end, which is_end() tells from a zero in the text.
+  /// Returns the next character, or 0 at the end. is_end() distinguishes the end from a zero in the text.
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool is_end() const { return at_ >= text_.size(); }
   char take() {
@@ -99,17 +99,17 @@ void Cursor::skip_space() {
   }
 }
 
-/// Reads one token at a time.
+/// A tokenizer.
 class Tokens : public Cursor {
  public:
   using Cursor::Cursor;
 
-  /// name, a.b or a.b/c.d in brackets, or one name.
+  /// Reads a name, or a.b or a.b/c.d in brackets.
   std::string field_name();
   std::string identifier(const char* what);
-  /// One literal without its sign.
+  /// Reads one literal without its sign.
   std::string number();
-  /// Literals that follow each other.
+  /// Reads adjacent string literals.
   std::string strings();
   bool is_string() const { return peek() == '"' || peek() == '\''; }
   bool is_number() const { return is_digit(peek()) || (peek() == '.' && is_digit(peek(1))); }
@@ -236,7 +236,7 @@ void Tokens::escape_into(std::string& to) {
   }
 }
 
-/// The grammar on top of the tokens.
+/// The parser on top of the tokenizer.
 class TextProtoParser {
  public:
   TextProtoParser(std::string_view text, const std::string& name) : in_(text, name) {}

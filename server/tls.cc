@@ -18,11 +18,11 @@ namespace {
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
 
-constexpr std::string_view kHttp = "\x08http/1.1", kGrpc = "\x02h2";  // as ALPN lists protocols
+constexpr std::string_view kHttp = "\x08http/1.1", kGrpc = "\x02h2";  // in ALPN's wire format
 
 // ---- contexts ----
 
-/// Agrees on the one protocol of a port.
+/// Selects the single protocol of a port in ALPN.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned offered_size, void* ours) {
   const auto& protocol = *static_cast<const std::string_view*>(ours);
@@ -33,7 +33,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
   return agreed == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// Has a file of an option read. Throws where that is not what it has.
+/// Reads the file of an option. Throws api::Error that names option and file.
 template <class F>
 void read_file(const char* option, const std::string& file, const char* expected, F read) {
   const auto refuse = [&](const std::string& why) {
@@ -58,12 +58,12 @@ ssl::context make_context(const TlsOptions& options, const std::string_view& pro
   ssl::context context(ssl::context::tls_server);
   SSL_CTX* const native = context.native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_cipher_list(native, "ECDHE+AESGCM:ECDHE+CHACHA20");  // of TLS 1.2
+  SSL_CTX_set_cipher_list(native, "ECDHE+AESGCM:ECDHE+CHACHA20");  // for TLS 1.2
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_alpn_select_cb(native, choose_protocol, const_cast<std::string_view*>(&protocol));
   SSL_CTX_set_session_id_context(native, reinterpret_cast<const unsigned char*>(protocol.data()),
                                  static_cast<unsigned>(protocol.size()));
-  SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });  // instead of asking a terminal
+  SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });  // prevents a prompt on the terminal
   read_file("--tls-certificate", options.certificate, "a certificate in PEM",
             [&](const std::string& file, error_code& error) { context.use_certificate_chain_file(file, error); });
   read_file("--tls-key", options.key, "the certificate's key in PEM, without a password",
@@ -76,7 +76,7 @@ ssl::context make_context(const TlsOptions& options, const std::string_view& pro
 
 // NOLINTEND(bugprone-unused-return-value)
 
-// ---- who the client is ----
+// ---- names of the client ----
 
 std::string utf8_of(const ASN1_STRING* text) {
   unsigned char* bytes = nullptr;
@@ -87,7 +87,7 @@ std::string utf8_of(const ASN1_STRING* text) {
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-/// The common name, DNS names and URIs of the client's certificate.
+/// Returns the common name, DNS names and URIs of the client's certificate.
 std::vector<std::string> names_of_client(SSL* session) {
   const X509* const certificate = SSL_get0_peer_certificate(session);
   if (certificate == nullptr) return {};
@@ -107,7 +107,7 @@ std::vector<std::string> names_of_client(SSL* session) {
   return names;
 }
 
-/// A connection before it is one, alive while it waits for the client.
+/// A connection during the handshake. Pending operations keep it alive.
 class Handshake : public Connection, public std::enable_shared_from_this<Handshake> {
  public:
   Handshake(Socket socket, ssl::context& context, Transport& transport, std::function<void(Wire)> serve)

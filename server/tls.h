@@ -13,18 +13,19 @@ namespace frazil::server {
 
 struct Transport;
 
-/// TLS 1.2 and 1.3 of a server. Used on the thread that runs the context.
+/// The server side of TLS 1.2 and 1.3. Used on the thread that runs the context.
 class Tls {
  public:
-  /// Of a port. Clients that name protocols must name http/1.1, or h2 for grpc. Those of `probes` need no certificate.
+  /// The protocol of a port. Clients that use ALPN must offer http/1.1, or h2 for grpc. Clients of `probes` need no
+  /// certificate.
   enum class Protocol : std::uint8_t { http, grpc, probes };
 
-  /// Reads the files. Throws api::Error (Code::bad_input) for one that cannot be used.
+  /// Reads the files. Throws api::Error (bad_input) for an unusable file.
   explicit Tls(TlsOptions options);
 
-  /// Reads them again for connections that begin from now on. Throws as above, and then goes on with what it has.
+  /// Reloads the files for new connections. Throws as the constructor; the old files then stay in use.
   void reload();
-  /// `serve` is given the connection once the client has shaken hands, which he has the options' patience for.
+  /// Performs the handshake and passes the connection to `serve`. The handshake is limited by the options' patience.
   void accept(Socket socket, Transport& transport, Protocol protocol, std::function<void(Wire)> serve);
 
  private:

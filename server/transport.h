@@ -20,29 +20,29 @@ namespace frazil::server {
 
 struct Transport;
 
-/// How long a connection waits for its client to close after the last answer.
+/// The time a connection waits for its client to close after the last answer.
 inline constexpr std::chrono::seconds kLinger{1};
 
-/// A connection of some transport, as the server's end sees it. Takes a place among the transport's connections while
-/// it exists.
+/// A connection of any transport, as seen by the server's shutdown. It occupies a place among the transport's
+/// connections.
 class Connection {
  public:
-  /// `address`: of client_address().
+  /// `address`: from client_address().
   Connection(Transport& transport, const std::string& address);
   virtual ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// The server ends: nothing more is read, what runs is answered, and then it closes.
+  /// Ends the connection: stops reading, answers running requests and closes.
   virtual void end() = 0;
-  /// What runs is not waited for.
+  /// Closes the connection without waiting for running requests.
   virtual void give_up() = 0;
-  /// Called now and then, at least four times in the options' patience and once a second: what has kept the server
-  /// waiting for too long is given up. No connection but this one may be destroyed meanwhile.
+  /// Closes the connection if it has kept the server waiting too long. Called at least once a second and four times per
+  /// patience. No other connection may be destroyed meanwhile.
   virtual void check(Clock::time_point now) = 0;
-  /// Since when it has waited for its client to send a request; nullopt while there is one, and once it is closed.
+  /// Returns the time since when the connection waits for a request; nullopt during a request and after closing.
   virtual std::optional<Clock::time_point> idle_since() const { return std::nullopt; }
-  /// How many connections its address has.
+  /// Returns the number of connections from its address.
   std::size_t beside() const { return at_address_->second; }
 
  private:
@@ -50,7 +50,7 @@ class Connection {
   std::map<std::string, std::size_t>::iterator at_address_;
 };
 
-/// What all transports share. Used on the thread that runs the context alone.
+/// The shared data of all transports. Used only on the thread that runs the context.
 struct Transport {
   Transport(Service& service_, const ServerOptions& options_) : service(service_), options(options_) {}
 
@@ -64,17 +64,17 @@ struct Transport {
   std::set<Connection*> connections;
   std::map<std::string, std::size_t> at_addresses;  ///< connections by client_address()
   bool ending = false;
-  std::size_t live_clients = 0;  ///< that are told what goes on
+  std::size_t live_clients = 0;  ///< clients of the live view
   std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
   Spot spot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
 
-  /// For a request of so many bytes; null: reading it takes too long.
+  /// Returns the spot for a request of this many bytes; null if reading it takes too long.
   Spot* spot_for(std::size_t bytes) {
     constexpr std::size_t kShort = 16 * 1024;
     return bytes <= kShort ? &spot : nullptr;
   }
-  /// Whether one more connection may be taken. Where all places are taken, closes the connection that has been idle for
-  /// longest, of the address that has the most.
+  /// Returns true if another connection may be accepted. If all places are taken, closes an idle connection: the one
+  /// idle for longest, from the address with the most connections.
   bool make_place() {
     if (connections.size() < options.most_connections) return true;
     const auto rank = [](const Connection& c) {
@@ -88,7 +88,7 @@ struct Transport {
     if (last != nullptr) last->give_up();
     return last != nullptr;
   }
-  /// Why one that would need more is refused, where that is too much.
+  /// Returns the refusal of requests that need more memory if the limit is exceeded.
   std::optional<Refusal> too_much() const {
     if (buffered <= options.most_buffered) return std::nullopt;
     return Refusal(Http::unavailable,
@@ -107,7 +107,7 @@ inline Connection::~Connection() {
   if (--at_address_->second == 0) places_.at_addresses.erase(at_address_);
 }
 
-/// The bytes of requests and answers that a connection has in memory.
+/// Accounts for a connection's bytes of requests and answers in memory.
 class Buffered {
  public:
   explicit Buffered(Transport& transport) : transport_(transport) {}
@@ -125,7 +125,7 @@ class Buffered {
   std::uint64_t bytes_ = 0;
 };
 
-/// A connection that other threads may hold, too: it is destroyed on the thread that runs the context.
+/// Creates a connection that other threads may share. It is destroyed on the thread that runs the context.
 template <class C, class... Arguments>
 std::shared_ptr<C> make_connection(Transport& transport, Arguments&&... arguments) {
   return {new C(std::forward<Arguments>(arguments)...), [&transport](C* connection) {
@@ -133,7 +133,7 @@ std::shared_ptr<C> make_connection(Transport& transport, Arguments&&... argument
           }};
 }
 
-/// A connection that another thread holds, so that the context runs at least until it has let go of it.
+/// A connection that another thread shares. The context runs at least until it is released.
 template <class C>
 class Held {
  public:
@@ -144,7 +144,7 @@ class Held {
 
  private:
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
-  std::shared_ptr<C> connection_;  // behind the guard: let go of first
+  std::shared_ptr<C> connection_;  // after the guard: released first
 };
 
 }  // namespace frazil::server

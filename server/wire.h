@@ -17,22 +17,23 @@
 
 namespace frazil::server {
 
-/// Of TCP or a Unix one.
+/// A TCP or Unix socket.
 using Socket =
     boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, boost::asio::io_context::executor_type>;
 using TlsStream = boost::asio::ssl::stream<Socket>;
 
-/// The address of the client that connections are counted by: that of IPv4, the network (/64) of IPv6, "" for Unix
+/// Returns the client address for counting connections: the IPv4 address, the /64 network of IPv6, or "" for Unix
 /// sockets and for a client that is gone.
 std::string client_address(const Socket& socket);
 
-/// The bytes of a connection, as they are or in TLS. Reads and writes as streams of Asio do, one of each at a time.
+/// A byte stream of a connection, plain or TLS. It models Asio's stream concepts, with one read and one write at a
+/// time.
 class Wire {
  public:
   using executor_type = Socket::executor_type;
 
   explicit Wire(Socket socket);
-  /// Of one that has shaken hands. `client`: the names in the client's certificate.
+  /// Takes a TLS stream after its handshake. `client`: the names in the client's certificate.
   Wire(std::unique_ptr<TlsStream> tls, std::vector<std::string> client);
 
   executor_type get_executor() { return socket().get_executor(); }
@@ -52,15 +53,15 @@ class Wire {
   bool is_open() const { return tls_ != nullptr ? tls_->lowest_layer().is_open() : plain_->is_open(); }
   bool encrypted() const { return tls_ != nullptr; }
   std::span<const std::string> client() const { return client_; }
-  /// Nothing more will be written; the client is told, and may still send. `owner` keeps this one until then.
+  /// Shuts down the sending side; the client may still send. `owner` keeps this object alive until then.
   void finish(std::shared_ptr<void> owner);
-  /// What is under way ends with an error.
+  /// Ends pending operations with an error.
   void close();
 
  private:
-  static constexpr std::size_t kRecord = 16 * 1024;  // the largest of TLS
+  static constexpr std::size_t kRecord = 16 * 1024;  // largest TLS record
 
-  /// TLS takes one buffer at a time: short ones go together.
+  /// Joins short buffers, as TLS takes one buffer at a time.
   template <class Buffers>
   boost::asio::const_buffer record_of(const Buffers& buffers) {
     const boost::asio::const_buffer first = *boost::asio::buffer_sequence_begin(buffers);
@@ -69,9 +70,9 @@ class Wire {
     return boost::asio::buffer(record_, boost::asio::buffer_copy(boost::asio::buffer(record_), buffers));
   }
 
-  std::optional<Socket> plain_;  // or
+  std::optional<Socket> plain_;  // exactly one of plain_ and tls_ is set
   std::unique_ptr<TlsStream> tls_;
-  std::vector<char> record_;  // that is being written
+  std::vector<char> record_;  // being written
   std::vector<std::string> client_;
 };
 

@@ -7,13 +7,13 @@
 
 namespace frazil::server {
 
-/// Lets a thread that reads requests run one of them itself, at most once for all that have come at the same time:
-/// where more have come, they are for workers. Used on that thread alone.
+/// Allows a thread that reads requests to run one of them itself. Of several requests that arrive together it runs at
+/// most one; the others are for workers. Used on that thread only.
 class Spot {
  public:
-  /// `later` has its argument called on this thread, behind all that has come by then.
+  /// `later` must call its argument on this thread, after everything that has already arrived.
   explicit Spot(std::function<void(std::function<void()>)> later) : later_(std::move(later)) {}
-  /// Whether the thread may run one now.
+  /// Returns true if the thread may run a request now.
   bool take() {
     if (std::exchange(taken_, true)) return false;
     later_([this] { taken_ = false; });
@@ -29,20 +29,20 @@ class Spot {
 class Workers {
  public:
   explicit Workers(unsigned threads);
-  /// Waits for what was posted and for timers.
+  /// Waits for posted functions and timers.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   unsigned count() const { return count_; }
-  /// Functions must not throw.
+  /// `function` must not throw.
   void post(std::function<void()> function);
   void post_at(std::chrono::steady_clock::time_point when, std::function<void()> function);
-  /// Runs a function on this thread, which need be none of these, and then what is posted here meanwhile.
+  /// Runs a function on this thread, which may be any thread, and then everything that it posts.
   void run_here(std::function<void()> function);
-  /// Whether this thread is in run_here().
+  /// Returns true if this thread is in run_here().
   static bool here();
-  /// As post(), also in run_here().
+  /// As post(), but always on a worker, even in run_here().
   void post_away(std::function<void()> function);
 
  private:

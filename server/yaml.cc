@@ -32,9 +32,9 @@ struct Value {
   Kind kind = Kind::null;
   bool whole = false;  ///< read to its end
   std::size_t line = 1;
-  std::size_t count = 1, depth = 1;  ///< with everything below it
+  std::size_t count = 1, depth = 1;  ///< including everything below it
   std::string text;
-  std::vector<std::pair<std::string, const Value*>> entries;  ///< of a list with empty keys
+  std::vector<std::pair<std::string, const Value*>> entries;  ///< keys are empty for a list
 };
 
 struct YamlFile {
@@ -81,7 +81,7 @@ class Builder : public YAML::EventHandler {
  private:
   struct Open {
     Value* value;
-    std::optional<std::string> key;  ///< whose value comes next
+    std::optional<std::string> key;  ///< key of the next value
     std::set<std::string, std::less<>> keys;
   };
 
@@ -186,7 +186,7 @@ void Builder::close() {
   finish(value);
 }
 
-/// With control characters, and all bytes of a text that is not UTF-8, as \xHH.
+/// Escapes control characters as \xHH, and all non-ASCII bytes of a text that is not UTF-8.
 std::string on_one_line(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   const bool readable = is_utf8(text);
@@ -202,7 +202,7 @@ std::string on_one_line(std::string_view text) {
   return line;
 }
 
-/// Refuses what the parser takes in silence or for something else.
+/// Refuses characters that the parser would ignore or misinterpret.
 void check_line(std::string_view line, const std::string& place) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   if (line.substr(first).starts_with('\t')) bad(place + "expected spaces at the beginning of a line, got a tab");
@@ -276,7 +276,7 @@ T bounded(const YamlNode& node, std::optional<T> value, T least, T most) {
   return *value;
 }
 
-/// The text of an unquoted scalar; empty for another value.
+/// Returns the text of an unquoted scalar; empty for another value.
 std::string_view plain(const Value& value) {
   return value.kind == Value::Kind::plain ? std::string_view(value.text) : std::string_view();
 }
@@ -446,7 +446,7 @@ std::string shown(std::string_view text) {
 
 namespace {
 
-/// Bytes of the character that begins with `lead`; 0 for one that begins none.
+/// Returns the length of the UTF-8 character that begins with `lead`; 0 for an invalid byte.
 std::size_t length_of(unsigned lead) {
   if (lead < 0x80) return 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;

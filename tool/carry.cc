@@ -6,7 +6,7 @@ namespace frazil::tool {
 
 namespace {
 
-/// False when no value of type `from` can have type `to`. Symbols are not compared, as they belong to different
+/// Returns false if no value of type `from` can have type `to`. Symbols are not compared, as they belong to different
 /// requests.
 bool may_become(const Type& from, const Type& to) {
   if (to.kind == Type::Kind::optional && from.kind != to.kind) return may_become(from, *to.item);

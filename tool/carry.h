@@ -15,13 +15,13 @@ namespace frazil::tool {
 class Carry {
  public:
   Carry() = default;
-  /// Parses "OUTPUT=INPUT" texts; an input may be carried to only once.
+  /// Parses "OUTPUT=INPUT" texts. Each input may appear only once.
   static Result<Carry> make(const ValueSource& source, const std::vector<std::string>& pairs);
 
-  /// Stores the taken values in the inputs; no effect before the first take().
+  /// Stores the taken values in the inputs. Has no effect before the first take().
   void put(std::vector<Datum>& inputs) const;
   void take(std::span<const Datum> outputs);
-  /// Forgets the taken values.
+  /// Discards the taken values.
   void reset() { held_.clear(); }
   bool empty() const { return pairs_.empty(); }
 

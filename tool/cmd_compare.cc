@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using debug::Comparison;
 using debug::Recording;
 
-/// What both commands are given.
+/// The options of both commands.
 struct CompareOptions {
   Common common;
   RequestOptions requests;
@@ -29,7 +29,7 @@ struct CompareOptions {
   bool ways = false;
 };
 
-/// The options of one side.
+/// Returns the options of one side.
 Common side_of(const CompareOptions& options, const std::string& tier, const std::string& numerics) {
   Common side = options.common;
   if (!tier.empty()) side.tier = tier;
@@ -50,7 +50,7 @@ Result<std::vector<Datum>> inputs_of(const Graph& graph, const CompareOptions& o
   return *std::move(inputs);
 }
 
-/// Values stored as NAME.npy, of the names that the other side has.
+/// Reads the values stored as NAME.npy, for the names of the other side.
 Result<Recording> stored(const std::string& folder, const Recording& other) {
   Recording recording;
   for (const auto& made : other.values) {
@@ -101,7 +101,7 @@ int tell(const Comparison& c, bool json) {
   return c.first || c.inconclusive() ? kFailed : kDone;
 }
 
-/// A side that fails differs from one that does not; where both fail alike, that is the fault.
+/// Prints the failures if the sides differ in them. If both fail with the same code, returns that fault.
 Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
   const auto text = [](const Recording& r) { return r.status ? "runs" : one_line(r.status.error().message); };
   if (!a.status && !b.status && a.status.error().code == b.status.error().code) {

@@ -45,14 +45,14 @@ constexpr const char* kHelp =
     "values [TEXT]      list the values whose names contain the text\n"
     "quit";
 
-/// One debugging session on the terminal or of a script.
+/// One debugging session on a terminal or from a script.
 class Console {
  public:
   Console(Debugger& debugger, std::vector<Datum> inputs) : debugger_(debugger), inputs_(std::move(inputs)) {}
 
-  /// Carries out one line. False: the session is over.
+  /// Executes one line. Returns false at the end of the session.
   Result<bool> line(std::string_view text);
-  /// The run failed or a command of a script did.
+  /// Returns the exit code of the session, or the fault of the last run.
   Result<int> end() const;
   Status add_breakpoint(std::string_view what);
 
@@ -72,7 +72,7 @@ class Console {
   Debugger& debugger_;
   const std::vector<Datum> inputs_;
   std::optional<Stop> stop_;
-  std::optional<Fault> failed_;  // the last run
+  std::optional<Fault> failed_;  // the fault of the last run
 };
 
 std::pair<std::string_view, std::string_view> first_word(std::string_view text) {
@@ -88,7 +88,7 @@ std::pair<std::string_view, std::string_view> first_word(std::string_view text) 
   return {text.substr(0, space), rest};
 }
 
-/// "NAME FILE": the file is what is behind the last space.
+/// Splits "NAME FILE" at the last space.
 Result<std::pair<std::string, std::string>> name_and_file(std::string_view text, std::string_view command) {
   const std::size_t space = text.rfind(' ');
   if (space == std::string_view::npos) return fail(Code::bad_input, "{}: expected NAME FILE.npy", command);
@@ -146,7 +146,7 @@ void Console::list_breakpoints() const {
   for (const auto& b : debugger_.breakpoints()) print_line(fmt::format("{}  {}", b.number, one_line(b.text)));
 }
 
-/// A run begins where there is none.
+/// Continues the run, or begins one if there is none.
 Status Console::move(Until until) {
   failed_.reset();
   const bool goes_on = stop_ && debugger_.in_run();
@@ -179,7 +179,7 @@ void Console::tell(const Stop& stop) {
   where();
 }
 
-/// Breakpoints that no run can come to.
+/// Prints the breakpoints that cannot be reached in any run.
 void Console::tell_missing() const {
   for (const auto& b : debugger_.breakpoints()) {
     const bool none = !b.sites.empty() && std::ranges::all_of(b.sites, [&](std::size_t site) {
@@ -254,7 +254,7 @@ Result<int> Console::end() const {
   return kDone;
 }
 
-/// Reads commands; faults of single ones are told and end a script.
+/// Reads and executes commands. A fault is printed and, in a script, ends it.
 Result<int> converse(Console& console, std::istream& from, bool interactive) {
   std::string text;
   for (std::size_t number = 1;; ++number) {

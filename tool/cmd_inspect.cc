@@ -27,7 +27,7 @@ struct InspectOptions {
   Loading loading;
 };
 
-/// The contents of the graph, counted over all blocks.
+/// Statistics of the graph over all blocks.
 struct Contents {
   std::map<std::string, std::size_t> operators;
   std::size_t nodes = 0, blocks = 0, constants = 0, constant_bytes = 0;
@@ -76,7 +76,7 @@ Json json_of_notes(const Notes& notes) {
   return {{"doc", notes.doc}, {"metadata", json_of_properties(notes.metadata)}};
 }
 
-/// Notes of nodes that still exist.
+/// Returns the notes of nodes that still exist.
 Json node_notes(const Graph& graph) {
   Json json = Json::array();
   for (const NodeId id : graph.nodes()) {
@@ -89,7 +89,7 @@ Json node_notes(const Graph& graph) {
   return json;
 }
 
-/// The metadata of the model.
+/// Returns the metadata of the model.
 Json info_json(const Graph& graph) {
   const ModelInfo& info = *graph.info;
   Json opsets = Json::array(), values = Json::array(), quantization = Json::array();
@@ -163,7 +163,7 @@ void print_tiers() {
   }
 }
 
-/// Runs the requests until nothing more gets compiled.
+/// Runs the requests until compilation has settled.
 Status settle(Session& session, Requests& requests) {
   constexpr double kSeconds = 0.02;
   for (int round = 0; round < 3; ++round) {
@@ -175,7 +175,7 @@ Status settle(Session& session, Requests& requests) {
   return {};
 }
 
-/// What the tiers made of the model after some runs.
+/// Prints the state of the tiers after some runs.
 Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOptions& options) {
   const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify, .tier = exec::Tier::adaptive};
   FRAZIL_TRY(const auto executable, plan_within(load_bounds_of(options.loading), graph, how));

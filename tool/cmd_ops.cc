@@ -28,7 +28,7 @@ constexpr NamedSet kNamedSets[] = {{0, "any"},
                                    {elems::kSigned, "signed"},
                                    {elems::kUnsigned, "unsigned"}};
 
-/// "float", "i32 i64", ...
+/// Returns "float", "i32 i64", ...
 std::string set_text(ElemSet set) {
   for (const NamedSet& named : kNamedSets) {
     if (named.set == set) return std::string(named.name);
@@ -50,7 +50,7 @@ std::string full_name(const OpDef& op) {
   return op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name);
 }
 
-/// "A, B?, C...": "?" is optional, "..." variadic.
+/// Returns "A, B?, C...", with "?" for optional and "..." for variadic ports.
 std::string ports_text(std::span<const Port> ports) {
   std::string text;
   for (const Port& port : ports) {
@@ -62,7 +62,7 @@ std::string ports_text(std::span<const Port> ports) {
   return text;
 }
 
-/// "T: float; I: i32 i64", each variable once.
+/// Returns "T: float; I: i32 i64", with each variable once.
 std::string types_text(const OpDef& op) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto ports : {op.inputs, op.outputs}) {
@@ -119,7 +119,7 @@ std::string cell(std::string_view text) {
   return out;
 }
 
-/// The oldest opset with the operator in this form, and the newest that changed its meaning: "7-14".
+/// Returns "7-14": the oldest opset with this form of the operator, and the newest that changed its meaning.
 std::string opsets_text(OpsetRange since) {
   return since.oldest == since.newest ? fmt::format("{}", since.newest)
                                       : fmt::format("{}-{}", since.oldest, since.newest);

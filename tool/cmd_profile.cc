@@ -38,7 +38,7 @@ class Profiling {
   Profiling(const Profiling&) = delete;
   Profiling& operator=(const Profiling&) = delete;
 
-  /// The first passes make plans, which takes time, and compiled code takes the place of other code.
+  /// Runs passes that are not measured. The first passes create plans, and compiled code replaces other code.
   Status warm_up(std::uint64_t passes) {
     FRAZIL_CHECK(exec::settle([this]() -> Status {
       FRAZIL_TRY([[maybe_unused]] const double seconds, run_all(session_, requests_));
@@ -51,7 +51,7 @@ class Profiling {
     return {};
   }
 
-  /// Alternates passes as requests run, passes step by step, and passes step by step with the recorder.
+  /// Measures in alternation: normal passes, stepwise passes, and stepwise passes with the recorder.
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultProfileSeconds;
@@ -103,7 +103,7 @@ class Profiling {
   Session& session_;
   Requests& requests_;
   Recorder recorder_;
-  exec::Observer nobody_;  ///< that there is one makes a session run step by step
+  exec::Observer nobody_;  ///< any observer makes a session run step by step
   PerfCounters counters_;
   std::vector<double> alone_, off_, on_;
 };
@@ -120,7 +120,7 @@ Status check_profile(const ProfileOptions& options) {
   return {};
 }
 
-/// Opened before anything runs, so that an invalid path is reported immediately.
+/// Opens the file before anything runs, so that an invalid path is reported immediately.
 Result<std::ofstream> open_trace(const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;

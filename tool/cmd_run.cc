@@ -16,7 +16,7 @@ struct RunOptions {
   std::string model, output_dir;
 };
 
-/// One request's report, as text immediately or as JSON at the end.
+/// The report of each request, as text immediately or as JSON at the end.
 class RunReport {
  public:
   RunReport(const Graph& graph, bool json, bool streaming) : graph_(graph), json_(json), streaming_(streaming) {}
@@ -60,7 +60,7 @@ class RunReport {
   Json requests_ = Json::array();
 };
 
-/// Carried values may have padding.
+/// Returns dense copies, as carried values may have padding.
 Result<std::vector<Datum>> dense(const std::vector<Datum>& outputs) {
   std::vector<Datum> values = outputs;
   for (Datum& value : values) {

@@ -23,13 +23,13 @@ struct ServeOptions {
   server::ServiceOptions service;
   server::ServerOptions server;
   std::string config;
-  std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of what there is
+  std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of the machine's memory
 };
 
-/// A quarter of what may be used at most, and no more than a GiB.
+/// Returns the default limit for buffers: a quarter of the usual memory limit, at most 1 GiB.
 std::uint64_t usual_buffers() { return std::min(server::ServerOptions().most_buffered, usual_memory_limit() / 4); }
 
-/// Throws api::Error where a tenant is known by a certificate that no client is asked for.
+/// Throws api::Error if a tenant is identified by a certificate but the server requests none.
 void check_certificates(const std::vector<server::Tenant>& tenants, const server::TlsOptions& tls) {
   for (const server::Tenant& tenant : tenants) {
     if (tenant.certificates.empty() || !tls.client_ca.empty()) continue;
@@ -39,7 +39,7 @@ void check_certificates(const std::vector<server::Tenant>& tenants, const server
   }
 }
 
-/// A connection is an open file.
+/// Raises the limit of open files, as each connection is an open file.
 void allow_files(std::size_t connections, const server::Tell& tell) {
   constexpr rlim_t kOthers = 64;
   rlimit limit = {};
@@ -54,7 +54,7 @@ void allow_files(std::size_t connections, const server::Tell& tell) {
   }
 }
 
-/// Kernels without machine code answer as well, only more slowly.
+/// Warns if fused kernels run without machine code, which is slower.
 void warn_of_tier(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
   if (tier == "0" || tier == "ref" || !knobs()->jit) return;
@@ -82,7 +82,7 @@ Result<int> serve(const ServeOptions& options) try {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
     };
-    // Programs read this line, so that it has no time and no level.
+    // Programs parse this line, so it has neither time nor level.
     log.write_line(fmt::format("listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}{4}{5}", options.server.host,
                                ports.http, ports.grpc, ports.metrics, also("http-socket", options.server.http_socket),
                                also("grpc-socket", options.server.grpc_socket)));

@@ -25,7 +25,7 @@ struct TestOptions {
   bool list = false;
 };
 
-/// The folder's test_data_set_*, in order.
+/// Returns the folder's test_data_set_*, in order.
 std::vector<fs::path> data_sets(const fs::path& folder) {
   std::vector<fs::path> sets;
   std::error_code error;
@@ -72,7 +72,7 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
   return cases;
 }
 
-/// An optional value is also stored as the type of its value.
+/// Reads a value. The file of an optional value may also have the type of its element.
 Result<Datum> read_declared(const fs::path& path, const Type& type) {
   auto value = read_pb(path, proto_kind(type));
   if (value || type.kind != Type::Kind::optional) return value;
@@ -125,7 +125,7 @@ Status run_sets(const fs::path& folder, const Common& common) {
   return {};
 }
 
-/// Why a case cannot be run; nullopt when it can.
+/// Returns why a case cannot be run; nullopt if it can.
 std::optional<std::string> reason_to_skip(const fs::path& folder) {
   for (const fs::path& set : data_sets(folder)) {
     std::error_code ignored;

@@ -19,13 +19,13 @@ struct TuneOptions {
   std::string output;
 };
 
-/// Best times of a model in milliseconds, with the reference table and with the measured one.
+/// The best times of a model in milliseconds, with the reference table and with the measured one.
 struct ModelTimes {
   std::string model;
   double before = 0, after = 0;
 };
 
-/// Every input in its declared shape, with 1 for free extents, filled with ones.
+/// Returns options that fill every input with ones, in its declared shape with 1 for free extents.
 RequestOptions ones(const Graph& graph) {
   RequestOptions options;
   for (std::size_t i = 0; i < graph.input_names().size(); ++i) {
@@ -34,7 +34,7 @@ RequestOptions ones(const Graph& graph) {
   return options;
 }
 
-/// Runs a model with both tables in turns. A session keeps what it was prepared with.
+/// Runs a model with both tables alternately. Sessions keep the table that they were prepared with.
 Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measured, const Common& common) {
   constexpr double kSeconds = 1;
   constexpr int kFewest = 3;
@@ -65,7 +65,7 @@ Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measu
   return times;
 }
 
-/// The geometric mean of the models' times with the measured table, those with the reference being 1.
+/// Returns the geometric mean of the models' times relative to the reference table.
 double gain(const std::vector<ModelTimes>& models) {
   double sum = 0;
   for (const ModelTimes& m : models) sum += std::log(m.after / m.before);

@@ -20,7 +20,7 @@ struct ViewOptions {
 
 bool has_requests(const RequestOptions& options) { return !options.inputs.empty() || !options.stream.empty(); }
 
-/// The plan of the whole model, and the others that guards led to.
+/// Adds the plan of the whole model, and the plans that missed guards led to.
 void add_plans(Json& page, const Executable& executable, const Recorder& recorder, const Origins& origins) {
   page["plan"] = plan_json(executable.plan(), origins);
   for (const auto& profile : recorder.plans()) {
@@ -32,7 +32,7 @@ void add_plans(Json& page, const Executable& executable, const Recorder& recorde
   }
 }
 
-/// All that the page shows of a model, as JSON.
+/// Returns the JSON for the page of a model.
 Result<std::string> page_of(const ViewOptions& options) {
   FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const debug::Sites sites(graph);

@@ -9,10 +9,10 @@
 
 namespace frazil::tool {
 
-/// The action of a command: returns its exit code, or a fault.
+/// The action of a command. Returns its exit code, or a fault.
 using Action = std::function<Result<int>()>;
 
-/// Each adds one command to `app`; choosing the command sets `action`.
+/// Each function adds one command to `app`. Parsing the command sets `action`.
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
@@ -30,7 +30,8 @@ void add_reduce(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_plan_capacity(CLI::App& app, Action& action);
-/// Adds a command that this build lacks, which fails with Code::unsupported; `option` of CMake brings it.
+/// Adds a command that is missing in this build and fails with Code::unsupported. `option` is the CMake option that
+/// enables it.
 void add_missing(CLI::App& app, Action& action, const std::string& name, const std::string& help,
                  const std::string& option);
 

@@ -25,7 +25,7 @@ const Knobs& knob_values() {
   return values;
 }
 
-/// 0 stands for no limit.
+/// Converts milliseconds to a duration; 0 means no limit.
 std::optional<std::chrono::steady_clock::duration> time_of(double milliseconds) {
   constexpr double kLongest = 1e12;  // about 30 years; fits a duration
   if (milliseconds == 0) return std::nullopt;

@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSeconds = 1;                  ///< before the code has settled, and again afterwards
-constexpr std::size_t kMostRequests = 100'000;  ///< in each of these; their times go through a pipe
+constexpr double kSeconds = 1;                  ///< until the code has settled, and again afterwards
+constexpr std::size_t kMostRequests = 100'000;  ///< in each period; their times are sent through a pipe
 constexpr std::size_t kPlotted = 400;
 
-/// A way to run the model.
+/// One way to run the model.
 struct Way {
   const char* name = "";
   const char* colour = "";
@@ -43,7 +43,7 @@ double compile_seconds() {
   return seconds;
 }
 
-/// From the file to the first answer, and then requests one after the other.
+/// Measures the time from the file to the first answer, and then requests one after the other.
 Result<Json> measured(const Way& way, const RequestOptions& options, Common common) {
   common.tier = way.tier;
   const double begin = now();
@@ -74,7 +74,7 @@ Result<Json> measured(const Way& way, const RequestOptions& options, Common comm
     return {};
   };
   FRAZIL_CHECK(passes());
-  FRAZIL_CHECK(exec::settle(pass));  // where there is one core, nothing is compiled while requests keep it busy
+  FRAZIL_CHECK(exec::settle(pass));  // with a single core, nothing is compiled while requests occupy it
   const auto settled = static_cast<std::ptrdiff_t>(each.size());
   FRAZIL_CHECK(passes());
   const std::vector<double> steady(each.begin() + settled, each.end());
@@ -90,7 +90,7 @@ Result<Json> measured(const Way& way, const RequestOptions& options, Common comm
               {"times", each}};
 }
 
-/// What `work` returns, from a process of its own. Precondition: this process has one thread.
+/// Runs `work` in a child process and returns its result. Precondition: this process has one thread.
 Result<Json> in_child(const std::function<Result<Json>()>& work) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return fail(Code::limit, "no pipe: {}", std::strerror(errno));
@@ -128,12 +128,12 @@ Result<Json> in_child(const std::function<Result<Json>()>& work) {
 
 // ---- the plot ----
 
-/// Time since the first request and the time of one, both in milliseconds and both on logarithmic axes.
+/// The time since the first request and the duration of one, in milliseconds, for logarithmic axes.
 struct Point {
   double at, took;
 };
 
-/// The largest of each stretch of requests, so that what is slow shows.
+/// Returns the longest duration of each interval of requests, so that slow ones stay visible.
 std::vector<Point> points_of(const std::vector<double>& times) {
   std::vector<Point> points;
   double at = 0;
@@ -217,7 +217,7 @@ Result<int> compare_ways(const std::string& model, const RequestOptions& request
     }
   } removed{folder};
   const std::string package = (fs::path(folder) / "model.frzc").string();
-  exec::CodeCache::instance().turn_off();  // what is compiled is part of what is measured
+  exec::CodeCache::instance().turn_off();  // compilation is part of the measurement
   const std::array ways{Way{"dynamic", "#1f77b4", model, "0"}, Way{"hybrid", "#2ca02c", model, "auto"},
                         Way{"static", "#d62728", package, "auto"}};
   FRAZIL_TRY(const Json compiled, in_child([&]() -> Result<Json> {

@@ -7,9 +7,9 @@
 
 namespace frazil::tool {
 
-/// Measures a model three ways, each in a process of its own: dynamic (tier 0), hybrid (tier auto) and static (a
-/// package compiled for these requests). Prints a table, or JSON; `plot` names an SVG file with the time of each
-/// request from the first on, or is empty. Returns the exit code.
+/// Measures a model in three ways, each in its own process: dynamic (tier 0), hybrid (tier auto) and static (a package
+/// compiled for these requests). Prints a table or JSON. `plot` is empty or an SVG file for the time of each request
+/// from the first on. Returns the exit code.
 Result<int> compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
                          const Common& common);
 

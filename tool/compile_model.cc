@@ -8,7 +8,7 @@
 namespace frazil::tool {
 namespace {
 
-/// What is left of `text` up to the separator, which goes as well.
+/// Removes and returns the text up to the separator, which is removed, too.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view taken = text.substr(0, at);
@@ -16,7 +16,8 @@ std::string_view take_until(std::string_view& text, char separator) {
   return taken;
 }
 
-/// Of --shapes, one list for each input that is named: the requests that they make together, each an --input list.
+/// Parses --shapes, which has a list per input. Returns the requests that the lists form together, each as --input
+/// texts.
 Result<std::vector<std::vector<std::string>>> requests_of(const std::vector<std::string>& shapes) {
   std::vector<std::vector<std::string>> requests;
   for (std::string_view text : shapes) {
@@ -39,7 +40,7 @@ Result<std::vector<std::vector<std::string>>> requests_of(const std::vector<std:
   return requests;
 }
 
-/// Enough runs for loops, bodies and the plan to get their code.
+/// Runs the requests often enough to compile loops, bodies and the plan.
 Status warm(Session& session, const ValueSource& source, const RequestOptions& options) {
   constexpr int kRuns = 3;
   FRAZIL_TRY(Requests requests, Requests::make(source, options));

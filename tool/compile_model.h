@@ -8,8 +8,8 @@
 
 namespace frazil::tool {
 
-/// Writes the package of a model: after runs with each shape of `shapes`, as --shapes has them, and with the given
-/// requests. Tier auto counts as 2.
+/// Writes the package of a model after runs with each shape of `shapes` (texts of --shapes). Without shapes, runs the
+/// given requests. Tier auto means 2.
 Status compile_model(const std::string& model, const std::string& output, const RequestOptions& requests,
                      const std::vector<std::string>& shapes, const Common& common);
 

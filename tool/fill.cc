@@ -21,7 +21,7 @@ std::uint64_t bits_at(std::uint64_t key, std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-/// In [0, 1), with 53 bits.
+/// Returns a number in [0, 1) with 53 bits.
 double uniform_at(std::uint64_t key, std::uint64_t counter) {
   return static_cast<double>(bits_at(key, counter) >> 11) * 0x1p-53;
 }
@@ -65,7 +65,7 @@ void write_integers(Tensor& tensor, F integer) {
 
 bool holds_reals(Elem elem) { return is_float(elem) || is_complex(elem); }
 
-/// The inclusive range of the element type, within int64.
+/// Returns the inclusive range of the element type, within int64.
 std::pair<std::int64_t, std::int64_t> ends_of(Elem elem) {
   if (elem == Elem::string || elem == Elem::i64) return {INT64_MIN, INT64_MAX};
   if (elem == Elem::boolean) return {0, 1};

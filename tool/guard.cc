@@ -19,7 +19,7 @@ void say(std::string_view text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Uses only functions that POSIX allows in a signal handler.
+/// The handler only uses async-signal-safe functions.
 void on_crash(int signal) {
   say("frazil: internal error: ");
   switch (signal) {

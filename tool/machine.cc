@@ -23,13 +23,13 @@ constexpr long kRounds = 20000;  // rounds of all chains between two clock reads
 volatile float g_sink;
 volatile float g_factor = 0.9999f, g_addend = 1e-4f;
 
-/// Probes: kRounds rounds of multiply-adds, and the sum of `count` floats, a multiple of 128.
+/// Probes of one instruction set: kRounds rounds of multiply-adds, and the sum of `count` floats, a multiple of 128.
 struct Probe {
   double (*multiply_add)();  ///< returns the number of operations
   void (*read)(const float* data, std::size_t count);
 };
 
-/// Keeps accumulators in registers: their loops must be unrolled.
+/// Unrolls loops over accumulators, so that they stay in registers.
 #define FRAZIL_UNROLL _Pragma("GCC unroll 16")
 
 using Vector4 = float __attribute__((vector_size(16)));
@@ -121,7 +121,7 @@ Probe probe_for(Isa isa) {
   return {multiply_add_base, read_base};
 }
 
-/// The best rate, in units of 1e9 per second, of several runs of `work`, which returns its number of units.
+/// Returns the best rate of several runs of `work`, in 1e9 units per second. `work` returns its number of units.
 template <class Work>
 double best_rate(double seconds, Work work) {
   double best = 0;
@@ -141,7 +141,7 @@ std::size_t cache_bytes(int name, std::size_t otherwise) {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-/// Zeroed pages that have been touched; freed in the destructor.
+/// Touched pages, huge if possible; freed in the destructor.
 class HugePages {
  public:
   explicit HugePages(std::size_t bytes) : bytes_(bytes) {

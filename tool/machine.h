@@ -15,11 +15,11 @@ struct Machine {
       0;               ///< size of the buffer used to measure memory; larger than L3 unless the cache is bigger
   double seconds = 0;  ///< duration of the measurement
 
-  /// The bandwidth of the smallest level that holds this many bytes.
+  /// Returns the bandwidth of the smallest level that holds this many bytes.
   double gbs_for(double bytes) const;
 };
 
-/// Measured on the first call, in less than 0.2 s.
+/// Measures on the first call, in less than 0.2 s.
 const Machine& machine();
 
 }  // namespace frazil::tool

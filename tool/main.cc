@@ -88,7 +88,7 @@ int run_command(int argc, char** argv) {
   }
   const Result<int> code = action();
   if (!code) {
-    [[maybe_unused]] const Status written = finish_output();  // report the earlier error
+    [[maybe_unused]] const Status written = finish_output();  // the earlier error is reported
     return report(code.error());
   }
   if (const Status written = finish_output(); !written) return report(written.error());
@@ -100,14 +100,14 @@ int run_command(int argc, char** argv) {
 
 namespace {
 
-/// Opens the standard files that are closed, so that no other file takes their numbers. Using them stays an error.
+/// Opens closed standard files, so that no other file takes their descriptors. Using them remains an error.
 void open_standard_files() {
   for (int file = 0; file <= STDERR_FILENO; ++file) {
     if (::fcntl(file, F_GETFD) == -1) (void)::open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
-/// Code that is still being made would be thrown away.
+/// Exits without waiting for compilation, whose result would be discarded.
 int leave(int code) {
   if (frazil::exec::CompileThread::instance().busy()) std::_Exit(code);
   return code;

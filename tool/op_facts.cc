@@ -11,8 +11,8 @@
 namespace frazil::tool {
 namespace {
 
-/// Numeric classes from bitwise reproducible to dependent on summation order. `own`: a function of the operator itself,
-/// the same on every tier.
+/// Numeric classes, from bitwise reproducible to dependent on summation order. `own`: code of the operator itself, the
+/// same on every tier.
 enum class Numerics { exact, own, ulp, reassociated };
 
 std::string_view name_of(Numerics numerics) {
@@ -30,7 +30,7 @@ Elem probed_elem(const Port& port) {
   return found == std::end(preferred) ? Elem::string : *found;
 }
 
-/// Default attributes; those without a default get a 1 of their kind, or `text`.
+/// Returns default attributes. Required ones get a 1 of their kind, or `text`.
 Attrs probed_attrs(const OpDef& op, std::string_view text) {
   const std::shared_ptr<void> attrs = op.attrs.make();
   for (const AttrField& field : op.attrs.fields) {
@@ -46,7 +46,7 @@ std::size_t probed_inputs(const OpDef& op) {
   return static_cast<std::size_t>(wanted);
 }
 
-/// The required inputs, with these ranks and unknown extents.
+/// Builds a call with the required inputs, with these ranks and unknown extents.
 std::optional<Graph> call_of(const OpDef& op, std::span<const std::size_t> ranks, std::string_view text) {
   Graph graph;
   Builder builder(graph);
@@ -72,7 +72,7 @@ std::optional<Graph> call_of(const OpDef& op, std::span<const std::size_t> ranks
   return graph;
 }
 
-/// The first call with ranks that the operator accepts, trying high ranks first.
+/// Returns the first call that the operator accepts, trying high ranks first.
 std::optional<Graph> some_call(const OpDef& op) {
   const std::size_t count = probed_inputs(op);
   if (count > kMostProbed) return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<Graph> some_call(const OpDef& op) {
 
 // ---- numerics ----
 
-/// True for operations that are correctly rounded.
+/// Returns true for operations that are correctly rounded.
 bool is_exact(ScalarOp op) {
   using enum ScalarOp;
   switch (op) {
@@ -156,7 +156,7 @@ std::string numerics_of(const OpDef& op) {
 
 // ---- kernels ----
 
-/// What runs nodes without a row in the table of kernels.
+/// Returns how nodes without a row in the kernel table are executed.
 std::string_view otherwise(const OpDef& op) {
   if (std::holds_alternative<View>(op.form)) return "none: a view, or a copy";
   if (std::holds_alternative<Region>(op.form)) return "none: jumps";

@@ -6,13 +6,14 @@
 
 namespace frazil::tool {
 
-/// Facts about an operator for its documentation, besides its definition.
+/// Facts about an operator for its documentation, in addition to its definition.
 struct OpFacts {
-  std::string kernels;   ///< what runs it on tier 0
+  std::string kernels;   ///< the kernels on tier 0
   std::string numerics;  ///< exact, ulp, reassociated; see docs/decisions/0010
 };
 
-/// Derived from the definition (form, scalar program, folds of a sample call) and the table of kernels.
+/// Derives the facts from the definition (form, scalar program, constant folding of a sample call) and the kernel
+/// table.
 OpFacts facts_of(const OpDef& op);
 
 }  // namespace frazil::tool

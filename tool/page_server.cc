@@ -23,14 +23,14 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 
-constexpr auto kPatience = std::chrono::seconds(30);  ///< for a request, or for the next one
+constexpr auto kPatience = std::chrono::seconds(30);  ///< for a request to complete, and for the next one
 constexpr std::uint32_t kLongestHeader = 16 * 1024;
 constexpr std::size_t kMostConnections = 64;
 
 using Request = http::request<http::empty_body>;
 using Answer = http::response<http::span_body<const char>>;
 
-/// "localhost:8080" names this host, whatever the port.
+/// Returns true if the host is this one, with any port, such as "localhost:8080".
 bool names_this_host(std::string_view host) {
   host = host.substr(0, host.rfind(':'));
   return host == "127.0.0.1" || host == "localhost";
@@ -79,7 +79,7 @@ class PageAnswers {
   const std::vector<PageFile>& files_;
 };
 
-/// One connection, alive while it waits for something.
+/// One connection. Pending operations keep it alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, const PageAnswers& pages, std::size_t& count)
@@ -123,7 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 class Listener {
  public:
-  /// `connections` counts those that are open; it outlives the context, which destroys them.
+  /// `connections` counts the open ones. It outlives the context, which destroys them.
   Listener(asio::io_context& context, const PageAnswers& pages, std::size_t& connections)
       : acceptor_(context), pages_(pages), connections_(connections) {}
 

@@ -10,17 +10,18 @@
 
 namespace frazil::tool {
 
-/// A file of a page.
+/// A file of a web page.
 struct PageFile {
   std::string_view path;  ///< "/view.js"
   std::string_view type;  ///< its media type
   std::string_view content;
 };
 
-/// Serves files over HTTP/1.1 on 127.0.0.1 until SIGINT or SIGTERM. Answers GET and HEAD of requests that name this
-/// host, so that pages of other sites cannot read what is served. `port` 0 takes a free one; `listening` is told which,
-/// once requests are served. `files` stay as they are meanwhile. Code::bad_input for a port that is in use or not
-/// allowed.
+/// Serves files over HTTP/1.1 on 127.0.0.1 until SIGINT or SIGTERM. Only answers GET and HEAD requests whose host is
+/// this one, so that pages of other sites cannot read the files.
+///
+/// `port` 0 selects a free port. `listening` is called with the port when requests are served. `files` must not change
+/// meanwhile. Returns Code::bad_input for a port that is in use or not permitted.
 Status serve_page(const std::vector<PageFile>& files, std::uint16_t port,
                   const std::function<void(std::uint16_t port)>& listening);
 

@@ -6,7 +6,7 @@
 
 namespace frazil::tool {
 
-/// Hardware event counters of this thread, where the kernel provides them.
+/// Hardware event counters of this thread, if the kernel provides them.
 class PerfCounters {
  public:
   PerfCounters();
@@ -14,14 +14,14 @@ class PerfCounters {
   PerfCounters(const PerfCounters&) = delete;
   PerfCounters& operator=(const PerfCounters&) = delete;
 
-  /// Why counters are unavailable; empty when they are available.
+  /// Returns why counters are unavailable; empty if they are available.
   const std::string& missing() const { return missing_; }
   void start();
   void stop();
 
   struct Reading {
     const char* name;
-    double value;  ///< extrapolated when the counter was multiplexed
+    double value;  ///< extrapolated if the counter was multiplexed
   };
   std::vector<Reading> read() const;
 

@@ -20,14 +20,14 @@ std::uint64_t ticks() {
 
 namespace {
 
-/// A loop is left by a branch of its own node to the step after its end.
+/// Returns true if a branch leaves a loop: it belongs to the loop's node and targets the step after its end.
 bool leaves_loop(const std::vector<FlowSpan>& loops, StepIndex pc, NodeId node, const step::Branch& branch) {
   return std::ranges::any_of(loops, [&](const FlowSpan& l) {
     return l.node == node && l.first <= pc && pc <= l.last && branch.target == l.last + 1;
   });
 }
 
-/// The last step of the If whose branch is `pc`.
+/// Returns the last step of the If whose branch is `pc`.
 StepIndex end_of_branch(const Plan& plan, StepIndex pc) {
   const StepIndex target = plan.steps[pc].as<step::Branch>()->target;
   const Step& before = plan.steps[target - 1];
@@ -87,7 +87,7 @@ PlanProfile::PlanProfile(const Plan& of)
 
 namespace {
 
-/// The usual time between two clock reads.
+/// Returns the median time between two clock reads.
 std::uint64_t cost_of_clock() {
   constexpr int kLooks = 256;
   std::vector<std::uint64_t> between;

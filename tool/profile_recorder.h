@@ -11,7 +11,7 @@
 
 namespace frazil::tool {
 
-/// Ticks of a steady clock: the processor's counter if it has one, else nanoseconds.
+/// Returns ticks of a steady clock: the processor's counter if it has one, else nanoseconds.
 std::uint64_t ticks();
 
 /// Totals over all calls of one step.
@@ -21,7 +21,7 @@ struct StepTotals {
   bool flops_known = true;
 };
 
-/// An If or a Loop of the plan: steps [first, last].
+/// An If or a Loop of the plan, which covers the steps [first, last].
 struct FlowSpan {
   NodeId node;
   bool loop = false;
@@ -32,21 +32,21 @@ struct FlowTotals {
   std::uint64_t entries = 0, iterations = 0;
   std::uint64_t yes = 0, no = 0;  ///< If: count per branch; Loop: count per condition value
   std::uint64_t ticks = 0;
-  std::uint64_t inner = 0;       ///< ticks in steps and regions inside
-  std::uint64_t own_events = 0;  ///< events received meanwhile, without those of regions inside
+  std::uint64_t inner = 0;       ///< ticks in the steps and spans inside
+  std::uint64_t own_events = 0;  ///< events received meanwhile, excluding those of spans inside
   void add(const FlowTotals& more);
 };
 
-/// The recording of one plan; a session has several when guards miss.
+/// The recording of one plan. A session has several plans when guards miss.
 struct PlanProfile {
   explicit PlanProfile(const Plan& of);
   const Plan& plan;
   Costs costs;
   std::vector<StepTotals> steps;
-  std::vector<FlowSpan> spans;           ///< outer ones first
-  std::vector<std::uint32_t> innermost;  ///< per step: its span, or kNone
+  std::vector<FlowSpan> spans;           ///< outer spans first
+  std::vector<std::uint32_t> innermost;  ///< per step: its innermost span, or kNone
   std::vector<FlowTotals> flows;         ///< per span
-  std::vector<Cost> cost;                ///< per step, for the last extents
+  std::vector<Cost> cost;                ///< per step, for the latest extents
   std::vector<std::uint8_t> cost_known;
 };
 
@@ -61,23 +61,23 @@ struct TraceEvent {
 
 /// The totals of one pass over all requests, by plan.
 struct PassTotals {
-  std::uint64_t ticks = 0;  ///< in requests, everything included
+  std::uint64_t ticks = 0;  ///< total time of the requests
   std::uint64_t told = 0;   ///< number of events received
   std::vector<std::vector<StepTotals>> steps;
   std::vector<std::vector<FlowTotals>> flows;
 };
 
-/// Sums up the events of a session, and stores individual events up to a limit.
+/// Accumulates the events of a session, and stores individual events up to a limit.
 class Recorder : public exec::Observer {
  public:
   /// `capacity`: number of stored trace events; 0 stores none.
   explicit Recorder(std::size_t capacity);
 
-  /// Ends a pass: stores its totals.
+  /// Ends a pass and stores its totals.
   void end_pass();
   /// Discards the totals; data about plans are kept.
   void reset();
-  /// The fastest half of the passes, at most kMostKept: others were disturbed more by the machine.
+  /// Returns the fastest half of the passes, at most kMostKept, as these were disturbed least.
   std::vector<const PassTotals*> fastest() const;
 
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override;
@@ -95,10 +95,10 @@ class Recorder : public exec::Observer {
   std::uint64_t requests() const { return runs_; }
   std::uint64_t passes() const { return pass_count_; }
   std::uint64_t shape_changes() const { return shape_changes_; }
-  /// The cost of reading the clock, added to each step.
+  /// Returns the cost of reading the clock, which each step includes.
   std::uint64_t clock_ticks() const { return clock_ticks_; }
   double ns_per_tick() const;
-  /// Time in the steps, excluding clock reads.
+  /// Returns the time in the steps, excluding clock reads.
   double ns_of(const StepTotals& totals, double ns_per_tick) const;
   std::uint64_t start() const { return start_ticks_; }
   long thread() const { return thread_; }
@@ -128,7 +128,7 @@ class Recorder : public exec::Observer {
   std::uint32_t plan_ = 0;
   std::span<const std::int64_t> registers_;
   std::vector<Open> open_;
-  std::vector<PassTotals> kept_;  ///< the fastest ones, a heap with the slowest first
+  std::vector<PassTotals> kept_;  ///< the fastest passes, as a heap with the slowest first
   std::uint64_t pass_count_ = 0;
   std::vector<TraceEvent> events_;
   std::uint64_t dropped_ = 0, runs_ = 0, run_ticks_ = 0, shape_changes_ = 0, told_ = 0, clock_ticks_;

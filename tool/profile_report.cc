@@ -36,7 +36,7 @@ std::vector<ProfileRow> rows_of(const auto& by_key) {
 
 double rate(double amount, double ns) { return ns > 0 ? amount / ns : 0; }
 
-/// The fraction of the machine's limits that a row reaches.
+/// The fraction of the machine's limits that a row achieves.
 struct Reached {
   double compute, bandwidth;
   explicit Reached(const ProfileRow& row) : compute(rate(row.flop_ns, row.ns)), bandwidth(rate(row.byte_ns, row.ns)) {}
@@ -47,7 +47,7 @@ struct Reached {
   }
 };
 
-/// The end of a long text; the ends of ONNX names are the more specific part.
+/// Returns the end of a long text, as the ends of ONNX names are more specific.
 std::string shortened(const std::string& text, std::size_t most) {
   const std::string line = one_line(text);
   return line.size() <= most ? line : "~" + line.substr(line.size() - most + 1);
@@ -60,13 +60,13 @@ void print_head(const char* title, std::size_t width) {
                          "of limit"));
 }
 
-/// The beginning of a long text.
+/// Returns the beginning of a long text.
 std::string clipped(const std::string& text, std::size_t most) {
   const std::string line = one_line(text);
   return line.size() <= most ? line : line.substr(0, most - 1) + "~";
 }
 
-/// The time of the requests without profiling, at least the sum of the rows.
+/// Returns the time of the requests without profiling, which is at least the sum of the rows.
 double all_ns(const Profile& profile) {
   return std::max(profile.request_ns - profile.own_ns, profile.step_ns + profile.flow_ns);
 }
@@ -264,7 +264,7 @@ class Summary {
   void finish() {
     profile_.nodes = rows_of(nodes_);
     profile_.groups = rows_of(groups_);
-    // Regions inside have higher numbers.
+    // Spans inside have higher numbers.
     for (auto at = flows_.rbegin(); at != flows_.rend(); ++at) {
       auto& [key, row] = *at;
       const FlowTotals& t = row.totals;

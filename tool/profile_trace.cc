@@ -85,7 +85,7 @@ class TraceWriter {
     }
   }
 
-  /// What was compiled since recording began, on a lane of its own.
+  /// Writes the compilations since recording began, in a separate lane.
   void write_compiling() {
     const auto clock = std::chrono::steady_clock::now();
     const double now_us = us(ticks());

@@ -16,35 +16,35 @@ using Json = nlohmann::ordered_json;
 enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kStopped = 3 };
 int exit_code(Code code);
 
-/// Writes text to stderr; what cannot be written is dropped.
+/// Writes text to stderr and ignores errors.
 void print_error(const std::string& text);
 /// Writes the fault as one line to stderr and returns its exit code.
 int report(const Fault& fault);
-/// The text with control characters, including line breaks, replaced by spaces, and bytes that are not UTF-8 as \xHH.
+/// Replaces control characters, including line breaks, by spaces, and escapes bytes that are not UTF-8 as \xHH.
 std::string one_line(std::string_view text);
 
-/// `json` on one line of stdout; bytes that are not UTF-8 are replaced.
+/// Writes `json` as one line to stdout. Bytes that are not UTF-8 are replaced.
 void print_json(const Json& json);
-/// One line of text to stdout.
+/// Writes one line of text to stdout.
 void print_line(std::string_view line);
-/// Flushes stdout; a fault when something could not be written, except to a closed pipe.
+/// Flushes stdout. Returns a fault if output was lost, except to a closed pipe.
 Status finish_output();
 
-/// "f32[2,3]", "seq(2)", "map(3)" or "none".
+/// Returns "f32[2,3]", "seq(2)", "map(3)" or "none".
 std::string type_of(const Datum& value);
-/// A one-line summary of the value: range and mean of numbers, and the first elements.
+/// Returns a one-line summary of the value: range and mean of numbers, and the first elements.
 std::string summary_of(const Datum& value);
-/// {"name", "type", "shape", "min", "max", "mean"}; members that do not apply are omitted.
+/// Returns {"name", "type", "shape", "min", "max", "mean"}. Members that do not apply are omitted.
 Json json_of(std::string_view name, const Datum& value);
 
-/// A progress line on stderr when that is a terminal; else no output.
+/// A progress line on stderr if stderr is a terminal.
 class Progress {
  public:
   Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// Replaces the line; throttled.
+  /// Replaces the line. Updates are throttled.
   void show(std::string_view text);
   /// Removes the line before other output.
   void clear();
@@ -55,7 +55,7 @@ class Progress {
   double last_ = 0;
 };
 
-/// Time of a steady clock in seconds.
+/// Returns the time of a steady clock in seconds.
 double now();
 
 }  // namespace frazil::tool

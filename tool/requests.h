@@ -24,21 +24,22 @@ struct RequestOptions {
 };
 void add_requests(CLI::App& app, RequestOptions& options);
 
-/// The requests described by the options: one, or one per line of the stream.
+/// The requests described by the options: a single one, or one per line of the stream.
 class Requests {
  public:
   static Result<Requests> make(const ValueSource& source, const RequestOptions& options);
 
   bool streaming() const { return stream_.has_value(); }
   bool carries() const { return !carry_.empty(); }
-  /// Inputs of the next request in graph order, an empty Datum for inputs not given; nullopt after the last.
+  /// Returns the inputs of the next request in graph order, or nullopt after the last. An omitted input is an empty
+  /// Datum.
   Result<std::optional<std::vector<Datum>>> next();
-  /// Reads the whole stream, so that next() reads no files and restart() may be called.
+  /// Reads the whole stream, so that next() reads no files. Required for restart().
   Status preload();
   /// Returns to the first request. Carried values are reset with a stream; without one they continue from the last
   /// request.
   void restart();
-  /// Passes on the outputs of a request, for --carry.
+  /// Passes the outputs of a request to --carry.
   void done(std::span<const Datum> outputs) { carry_.take(outputs); }
 
  private:
@@ -51,7 +52,7 @@ class Requests {
   std::size_t at_ = 0;
 };
 
-/// Runs all requests, and returns to the first one; gives the time of the runs in seconds.
+/// Runs all requests and restarts them. Returns the total time of the runs in seconds.
 Result<double> run_all(exec::Session& session, Requests& requests);
 
 }  // namespace frazil::tool

@@ -12,11 +12,11 @@
 
 namespace frazil::tool {
 
-/// Writes outputs to a folder: NAME.npy; .pb for types that NumPy lacks; NAME.REQUEST.npy with a stream; NAME[I].npy
-/// for sequences. Characters of names other than letters, digits, '_', '.' and '-' become '_'.
+/// Writes outputs to a folder as NAME.npy, NAME.REQUEST.npy with a stream, and NAME[I].npy for sequences. Types that
+/// NumPy lacks are written as .pb. Characters of names other than letters, digits, '_', '.' and '-' become '_'.
 class OutputFolder {
  public:
-  /// Creates the folder; Code::bad_input when two outputs would have the same file name.
+  /// Creates the folder. Returns Code::bad_input if two outputs would have the same file name.
   static Result<OutputFolder> make(const std::string& path, std::span<const std::string> names);
   /// `request` is the number of the request in a stream.
   Status save(std::span<const Datum> outputs, std::optional<std::uint64_t> request) const;

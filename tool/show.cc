@@ -15,13 +15,13 @@
 namespace frazil::tool {
 namespace {
 
-/// A part of one axis.
+/// A slice of one axis.
 struct Range {
   std::int64_t begin = 0, end = 0;
   bool keeps_axis = true;
 };
 
-/// "3", "1:4", ":-1" or ":" of an axis of this extent.
+/// Parses "3", "1:4", ":-1" or ":" for an axis of this extent.
 std::optional<Range> range_of(std::string_view text, std::int64_t extent) {
   const auto from_end = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + extent : i, 0, extent); };
   const std::size_t colon = text.find(':');
@@ -66,7 +66,7 @@ std::string element_text(const Tensor& t, std::int64_t i) {
   return fmt::format("{:.6g}", t.number_at(i));
 }
 
-/// Positions [0, count) with the middle left out; -1 is what stands for it.
+/// Returns the positions [0, count), with -1 in place of an omitted middle.
 std::vector<std::int64_t> shown_of(std::int64_t count) {
   constexpr std::int64_t kEnds = 4;
   std::vector<std::int64_t> shown;
@@ -80,7 +80,7 @@ std::vector<std::int64_t> shown_of(std::int64_t count) {
   return shown;
 }
 
-/// "[1,2]: " of row `row` of the axes in front of the last one.
+/// Returns "[1,2]: ", the index of row `row` along all axes but the last.
 std::string row_label(const Tensor& t, std::int64_t row) {
   std::vector<std::string> parts;
   for (std::size_t axis = t.rank() - 1; axis-- > 0; row /= t.sizes()[axis]) {

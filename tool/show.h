@@ -9,18 +9,20 @@
 
 namespace frazil::tool {
 
-/// "NAME", or "NAME[0,1:3,:]" for a part of a tensor as in NumPy; negative numbers count from the end. A value whose
-/// own name is the whole text comes first. Code::bad_input for a part that does not fit.
+/// Finds the value for "NAME", or for a NumPy slice "NAME[0,1:3,:]" of a tensor. A value with the whole text as its
+/// name has precedence. Returns Code::bad_input for an invalid slice.
 Result<Datum> find_shown(std::string_view text, const std::function<Result<Datum>(std::string_view)>& value);
 
-/// The elements, a line for each of the last axis, as NumPy prints them; large tensors without their middle.
+/// Returns the elements as NumPy prints them, one line per row of the last axis. The middle of large tensors is
+/// omitted.
 std::string elements_text(const Tensor& tensor);
-/// A histogram of the finite elements in lines, with the counts of NaN and infinite ones. Code::bad_input for strings.
+/// Returns a histogram of the finite elements as lines, with the counts of NaN and infinities. Returns Code::bad_input
+/// for strings.
 Result<std::string> histogram_text(const Tensor& tensor);
 
-/// Writes a file as NumPy does; as ONNX does where its name ends in .pb.
+/// Writes an ONNX tensor file if the name ends in .pb, and otherwise a .npy file.
 Status save_tensor_file(const std::string& path, const Tensor& tensor);
-/// Reads such a file.
+/// Reads a file of either format.
 Result<Tensor> read_tensor_file(const std::string& path);
 
 }  // namespace frazil::tool

@@ -36,7 +36,7 @@ Result<Sizes> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-/// The tensor type when a spec without a file can make it, else null.
+/// Returns the tensor type if a spec without a file can create it, else null.
 const Type* tensor_type(const Type& type) {
   if (type.is_tensor()) return &type;
   return type.kind == Type::Kind::optional && type.item->is_tensor() ? type.item.get() : nullptr;

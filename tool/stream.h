@@ -13,15 +13,15 @@
 
 namespace frazil::tool {
 
-/// Requests from JSON lines, read one at a time: an object of input name to SPEC. Empty lines are skipped. Relative
-/// paths are resolved against the stream's folder; for stdin against the working directory.
+/// Reads requests from JSON lines, one at a time. Each line is an object that maps input names to SPECs. Empty lines
+/// are skipped. Relative paths are resolved against the stream's folder; for stdin against the working directory.
 class Stream {
  public:
   /// `path` "-" is stdin. `source` must outlive the stream.
   static Result<Stream> open(const ValueSource& source, const std::string& path);
 
   using Inputs = std::vector<std::pair<std::size_t, Datum>>;
-  /// The inputs set by the next line; nullopt at the end. Faults name the line.
+  /// Returns the inputs set by the next line; nullopt at the end. Faults name the line.
   Result<std::optional<Inputs>> next();
 
  private:

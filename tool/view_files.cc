@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// The build defines the paths; the assembler reads the files.
+// The build defines the paths; the assembler includes the files.
 #define FRAZIL_EMBED(symbol, path)                                     \
   asm(".section .rodata\n"                                             \
       ".global frazil_view_" #symbol "\n"                              \

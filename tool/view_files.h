@@ -6,7 +6,7 @@
 
 namespace frazil::tool {
 
-/// The page of `frazil view` and the libraries that it uses, which are part of the command: it needs no network.
+/// Returns the page of `frazil view` and its libraries. They are embedded in the command and need no network.
 std::vector<PageFile> view_files();
 
 }  // namespace frazil::tool

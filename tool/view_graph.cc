@@ -23,7 +23,7 @@ Json json_of_attribute(const AttrValue& value) {
       value);
 }
 
-/// Those that differ from their defaults.
+/// Returns the attributes that differ from their defaults.
 Json attributes_of(const Node& node) {
   Json json = Json::object();
   const Attrs defaults = default_attrs(*node.op);
@@ -35,7 +35,7 @@ Json attributes_of(const Node& node) {
   return json;
 }
 
-/// The name of operand `i`; variadic ports are numbered.
+/// Returns the name of operand `i`; operands of variadic ports are numbered.
 std::string port_name(std::span<const Port> ports, std::size_t i) {
   if (ports.empty()) return "";
   if (i < ports.size()) return std::string(ports[i].name);
@@ -85,7 +85,7 @@ class GraphWriter {
     nodes_.push_back(std::move(json));
   }
 
-  /// The bodies and functions around a value.
+  /// Adds the bodies and functions that enclose a value.
   void add_containers(std::size_t site) {
     const debug::Path& path = sites_.path(site);
     for (std::size_t i = 0; i < path.size(); ++i) {
@@ -94,7 +94,7 @@ class GraphWriter {
     }
   }
 
-  /// A body is there even if it has no node.
+  /// Adds a body, even if it has no node.
   void add_body(NodeId owner, BlockId body) {
     Json& json = container(body.id);
     json["owner"] = node_id(owner);
@@ -146,7 +146,7 @@ class GraphWriter {
   Json json_ = Json::object(), values_ = Json::object(), nodes_ = Json::array(), containers_ = Json::array();
 };
 
-/// Of the user's graph, without repetition.
+/// Returns the origins in the user's graph, without duplicates.
 Json origins_of(const Plan& plan, const std::vector<NodeId>& members, const Origins& origins) {
   Json json = Json::array();
   std::set<std::uint32_t> done;

@@ -10,22 +10,23 @@
 
 namespace frazil::tool {
 
-/// What `frazil view` serves of a graph, for its page:
+/// Returns the description of a graph for the page of `frazil view`:
 ///
 ///   name, inputs [value], outputs [{name, value}]
 ///   values      {id: {name, type, from?, constant?}}   from: the node, or the value itself for a parameter
 ///   nodes       [{id, name, op, ports, in [value or null], out [value], attributes, inside?, bodies [container]}]
 ///   containers  [{id, inside?, title, owner?, parameters [value], results [value]}]
-///               a body, of the node `owner`, or an inlined function; `inside` names the container around
+///               a body of the node `owner`, or an inlined function; `inside` is the enclosing container
 ///
-/// Values are numbers as text, nodes "n3", containers "b4" and "f5".
+/// Values have numbers as text, nodes have ids such as "n3", containers "b4" and "f5".
 Json graph_json(const debug::Sites& sites);
 
-/// Finds the nodes of a user's graph that nodes of a plan's graph came from.
+/// Maps nodes of a plan's graph to the nodes of the user's graph that they came from.
 class Origins {
  public:
   explicit Origins(const Graph& graph);
-  /// By Node::stable, else by the name that what a composite expands to inherits; nullopt: none, or several.
+  /// Matches by Node::stable, else by the name, which the parts of a composite inherit. Returns nullopt for no match or
+  /// several.
   std::optional<NodeId> of(const Node& node) const;
 
  private:
@@ -33,11 +34,11 @@ class Origins {
   std::unordered_map<std::string, std::optional<NodeId>> by_name_;
 };
 
-/// What became of the nodes: {steps [{kernel, ops, nodes [node]}], apart [{producer, node, why}]}. `apart` tells why
-/// two nodes do not share a step.
+/// Describes the steps of the nodes: {steps [{kernel, ops, nodes [node]}], apart [{producer, node, why}]}. `apart`
+/// lists the reasons why two nodes do not share a step.
 Json plan_json(const Plan& plan, const Origins& origins);
 
-/// "n3".
+/// Returns an id such as "n3".
 std::string node_id(NodeId node);
 
 }  // namespace frazil::tool

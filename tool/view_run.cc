@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPasses = 8;
 
-/// Keeps each value as it was made last.
+/// Stores the latest value of each watched value.
 class LastValues : public exec::Observer {
  public:
   explicit LastValues(const debug::Sites& sites) : sites_(sites), seen_(sites.size()) {}
@@ -51,7 +51,7 @@ class LastValues : public exec::Observer {
   std::vector<Seen> seen_;
 };
 
-/// Sums up over plans and passes.
+/// Sums over plans and passes.
 class Totals {
  public:
   Totals(const Recorder& recorder, const Origins& origins) : recorder_(recorder), origins_(origins) {
@@ -115,7 +115,7 @@ class Totals {
   std::map<NodeId, Flow> flows_;
 };
 
-/// Observes a session while it lives.
+/// Observes a session during its lifetime.
 class Observing {
  public:
   Observing(exec::Session& session, exec::Observer& observer) : session_(session) { session.set_observer(&observer); }
@@ -134,7 +134,7 @@ Result<Json> run_json(exec::Session& session, Requests& requests, const debug::S
   LastValues values(sites);
   {
     const Observing observing(session, recorder);
-    // The first pass makes plans, which takes time.
+    // The first pass creates plans, which takes time.
     if (const auto seconds = run_all(session, requests); !seconds) return std::unexpected(seconds.error());
     recorder.reset();
     for (std::size_t i = 0; i < kPasses; ++i) {

@@ -7,14 +7,15 @@
 
 namespace frazil::tool {
 
-/// Runs all requests a few times with `recorder`, and once more to see their values. Returns what the page shows:
+/// Runs all requests several times with `recorder`, and once more to record their values. Returns the data for the
+/// page:
 ///
 ///   requests, passes, total_us  the time of one pass over all requests
-///   nodes   {node: {calls, us}}  per pass; nodes that share a step have its whole time each
+///   nodes   {node: {calls, us}}  per pass; each node of a shared step has its whole time
 ///   flows   {node: {entries, iterations?, true, false}}  per pass
 ///   values  {value: {count, summary, type, min?, max?, mean?, nan?} or {removed}}  as last made
 ///
-/// Faults are those of the run. Precondition: the requests are preloaded.
+/// Returns the faults of the runs. Precondition: the requests are preloaded.
 Result<Json> run_json(exec::Session& session, Requests& requests, const debug::Sites& sites, const Origins& origins,
                       Recorder& recorder);
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// What follows products by hand, each in one pass over a row. Formulas as in workloads.h.
+/// Handwritten code that follows products, each in one pass over a row. The formulas are those of workloads.h.
 namespace bench::lazy {
 
 struct Cells {
@@ -10,8 +10,8 @@ struct Cells {
   void (*tree_leaf)(std::int64_t n, const float* gates, const float* bias, float* h, float* c);
   void (*tree_inner)(std::int64_t n, const float* gates, const float* bias, const float* c_left, const float* c_right,
                      float* h, float* c);
-  /// gates: h * recurrent; `added` is added to them: the projection of x with its bias, or the bias. c is updated.
-  /// h2 gets a copy of h and may be null.
+  /// `added` is added to the gates h * recurrent. It is the projection of x including the bias, or the bias alone. c is
+  /// updated. h2 receives a copy of h and may be null.
   void (*lstm)(std::int64_t n, const float* gates, const float* added, float* c, float* h, float* h2);
   /// to = tanh(x + bias)
   void (*tanh)(std::int64_t n, const float* x, const float* bias, float* to);
@@ -22,7 +22,7 @@ struct Cells {
   void (*add)(std::int64_t n, const float* a, const float* b, float* y);
 };
 
-/// For the widest instruction set of this machine.
+/// Returns the functions for the widest instruction set of this machine.
 const Cells& cells();
 
 }  // namespace bench::lazy

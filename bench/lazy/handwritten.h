@@ -2,15 +2,16 @@
 
 #include "bench/lazy/implementation.h"
 
-/// The last yardstick: each workload as a program of its own, batched by hand, without any runtime around it.
+/// The strongest baseline: each workload as its own program, batched by hand, without any runtime.
 ///
-/// Products are those of products.h, the rest is one pass over each row (cells.h). A folded row looks up what depends
-/// on the word only: the table is there before the clock starts, as it would be after some requests.
+/// Products are those of products.h; the rest is one pass over each row (cells.h). A folded row looks up everything
+/// that only depends on the word in a table. The table is built before the measurement, as it would exist after some
+/// requests.
 ///
-/// tree_lstm, tree_rnn   a minibatch by heights; results are put where the parent's product reads them
-/// bilstm                sentences by length, so that those still active are the first rows; x * input.w hoisted
-/// early_exit            64 slots; one that is free takes the next instance
-/// mv_rnn                tree after tree: a product of matrices is large enough, and stays in the cache
+///   tree_lstm, tree_rnn   a minibatch by heights; results are placed where the parent's product reads them
+///   bilstm                sentences sorted by length, so that the active ones are the first rows; x * input.w hoisted
+///   early_exit            64 slots; a free one takes the next instance
+///   mv_rnn                one tree after another: its products of matrices are large enough, and stay in the cache
 namespace bench::lazy {
 
 void add_handwritten_rows(const TreeLstm& model, Implementations& rows);

@@ -8,7 +8,7 @@
 #include "bench/lazy/handwritten.h"
 #include "bench/lazy/products.h"
 
-/// What the handwritten implementations have in common.
+/// Shared by the handwritten implementations.
 namespace bench::lazy {
 
 using std::int64_t;
@@ -23,7 +23,7 @@ void for_parts(int64_t count, int64_t most, const F& part) {
   for (int64_t i = 0; i < count; i += most) part(i, std::min(most, count - i));
 }
 
-/// words[word[i]] for all i, one after the other.
+/// Concatenates words[word[i]] for all i.
 inline const float* gather(const Matrix& words, std::span<const std::int32_t> word, Buffer& to) {
   float* const rows = to.reserve(static_cast<int64_t>(word.size()) * words.cols);
   for (std::size_t i = 0; i < word.size(); ++i) {
@@ -32,7 +32,7 @@ inline const float* gather(const Matrix& words, std::span<const std::int32_t> wo
   return rows;
 }
 
-/// x * input.w + input.bias for each word of a vocabulary.
+/// Returns x * input.w + input.bias for each word of a vocabulary.
 inline Matrix projected(const Matrix& words, const Layer& input) {
   const Weights w(input.w);
   Matrix table{words.rows, input.w.cols, Floats(static_cast<std::size_t>(words.rows * input.w.cols))};
@@ -41,7 +41,7 @@ inline Matrix projected(const Matrix& words, const Layer& input) {
   return table;
 }
 
-/// Handwritten<Model, Table>(model, how, table) for each kind of product, with and without a table.
+/// Adds Handwritten<Model, Table>(model, how, table) for each kind of product, with and without a table.
 template <class Hand, class Model, class MakeTable>
 void add_hands(const Model& model, Implementations& rows, const MakeTable& make_table) {
   using Table = decltype(make_table());

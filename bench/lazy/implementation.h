@@ -9,11 +9,11 @@
 
 namespace bench::lazy {
 
-/// What a row is compared as. The columns of ratios relate each row to the fastest one of `torch`,
-/// `handwritten` and `folded`.
+/// The role of a row in comparisons. The ratio columns relate each row to the fastest one of `torch`, `handwritten` and
+/// `folded`.
 enum class Role { other, torch, handwritten, folded };
 
-/// One way to compute a workload: a row of its table. Made for one workload, which outlives it.
+/// One way to compute a workload: a row of its table. The workload must outlive it.
 class Implementation {
  public:
   Implementation(std::string name, Role role) : name_(std::move(name)), role_(role) {}
@@ -22,12 +22,12 @@ class Implementation {
   const std::string& name() const { return name_; }
   Role role() const { return role_; }
 
-  /// Whether it is measured with batches of this size.
+  /// Returns true if batches of this size are measured.
   virtual bool takes(std::int64_t /*batch*/) const { return true; }
-  /// Called once, outside of the clock: packs weights, fills tables.
+  /// Called once before the measurement: packs weights, fills tables.
   virtual void prepare() {}
-  /// Computes the results of `batch`; `results` has exactly their size, in the order of the instances. All work on one
-  /// thread, the caller's, whose processor time is measured. Nothing of a batch may be kept for the next one.
+  /// Computes the results of `batch`. `results` has exactly their size, in the order of the instances. All work runs on
+  /// the calling thread, whose processor time is measured. A batch must not leave data for the next one.
   virtual void run(const Batch& batch, std::span<float> results) = 0;
 
  private:

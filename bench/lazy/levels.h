@@ -4,9 +4,9 @@
 
 namespace bench::lazy {
 
-/// The nodes of some trees by height, for computing all of a height at once. Inner nodes are rows, lowest first. Row r
-/// takes its operands from the places 2r and 2r + 1; each node puts its value where its parent looks, and the root of
-/// tree t at place 2 rows + t.
+/// The nodes of several trees sorted by height, for computing all nodes of a height together. Inner nodes are rows,
+/// lowest first. Row r reads its operands from positions 2r and 2r + 1. Each node writes its value where its parent
+/// reads it; the root of tree t writes to position 2 rows + t.
 struct Levels {
   std::vector<std::int32_t> leaf_word, leaf_place;
   std::vector<std::int32_t> row_place;
@@ -14,9 +14,9 @@ struct Levels {
 
   std::int64_t leaves() const { return static_cast<std::int64_t>(leaf_word.size()); }
   std::int64_t rows() const { return static_cast<std::int64_t>(row_place.size()); }
-  std::int64_t most_rows() const;  ///< of a level
+  std::int64_t most_rows() const;  ///< rows of the largest level
 
-  /// Keeps its memory between calls.
+  /// Computes the levels. Keeps its memory between calls.
   void assign(std::span<const Tree> trees);
 
  private:

@@ -8,18 +8,18 @@
 
 #include "bench/lazy/workloads.h"
 
-/// Products of the handwritten rows: by OpenBLAS, or by Frazil's kernels with packed weights.
+/// Products of the handwritten rows, by OpenBLAS or by Frazil's kernels with packed weights.
 namespace bench::lazy {
 
 enum class Products { openblas, packed };
 
-/// Those of this build.
+/// Returns the kinds of products in this build.
 std::vector<Products> products_of_build();
 std::string_view name_of(Products products);
-/// "SkylakeX" and the like; empty without OpenBLAS.
+/// Returns OpenBLAS's core type, such as "SkylakeX"; empty without OpenBLAS.
 std::string_view openblas_core();
 
-/// Memory aligned to 64 bytes, not initialised, that only grows.
+/// Uninitialised memory, aligned to 64 bytes, that only grows.
 class Buffer {
  public:
   float* reserve(std::int64_t floats);
@@ -57,11 +57,11 @@ class Multiplier {
  public:
   explicit Multiplier(Products how) : how_(how) {}
 
-  /// c[m, outputs] = a[m, inputs] * w, or c + a * w; rows of c follow each other.
+  /// Computes c[m, outputs] = a[m, inputs] * w, or adds to c. Rows of c are contiguous.
   void operator()(std::int64_t m, const Rows& a, const Weights& w, float* c, bool accumulate = false);
-  /// c[m, outputs] = a[m, inputs] * w + bias
+  /// Computes c[m, outputs] = a[m, inputs] * w + bias.
   void with_bias(std::int64_t m, const Rows& a, const Weights& w, const Floats& bias, float* c);
-  /// Rows of one product of many: a result of more would leave the cache before it is read.
+  /// Returns the recommended number of rows per product. A larger result would leave the cache before it is read.
   std::int64_t rows_at_once() const { return how_ == Products::packed ? 144 : 1152; }
 
  private:

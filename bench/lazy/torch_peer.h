@@ -2,11 +2,11 @@
 
 #include "bench/lazy/implementation.h"
 
-/// LibTorch's rows: node by node, as it is written without thinking of batches, and batched by hand. Empty in a build
-/// without LibTorch.
+/// LibTorch's rows: node by node, in the natural style without batching, and batched by hand. Empty in a build without
+/// LibTorch.
 namespace bench::lazy {
 
-/// Its version; empty without it. To be called before anything else, on the thread that measures.
+/// Returns LibTorch's version; empty without LibTorch. Call it before anything else, on the measuring thread.
 std::string start_torch();
 
 void add_torch_rows(const TreeLstm& model, Implementations& rows);

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-/// What define-by-run batching is measured on: models with weights, and a pool of instances whose structure differs.
-/// Everything is drawn from a fixed seed. Vectors are rows: a layer is x * W + b with W[inputs, outputs].
+/// Workloads for define-by-run batching: models with weights, and pools of instances with different structures. All
+/// data is drawn from a fixed seed. Vectors are rows: a layer is x * W + b with W[inputs, outputs].
 namespace bench::lazy {
 
 using Floats = std::vector<float>;
 
-/// Row-major.
+/// A row-major matrix.
 struct Matrix {
   std::int64_t rows = 0, cols = 0;
   Floats values;
@@ -24,8 +24,7 @@ struct Layer {
   Floats bias;  ///< [outputs]
 };
 
-/// A binary tree of words; at least 2 leaves. Children are in front of their parents, so that the last node is the
-/// root.
+/// A binary tree of words with at least 2 leaves. Children precede their parents, so the last node is the root.
 struct Tree {
   struct Node {
     std::int32_t word = -1;  ///< of a leaf
@@ -38,7 +37,7 @@ struct Tree {
 
 using Words = std::vector<std::int32_t>;
 
-/// A pool of instances. The result of instance i is `result_begin[i + 1] - result_begin[i]` numbers.
+/// A pool of instances. The result of instance i has `result_begin[i + 1] - result_begin[i]` numbers.
 struct Workload {
   std::string name;
   std::vector<std::int64_t> result_begin{0};
@@ -47,21 +46,21 @@ struct Workload {
   void add_result(std::int64_t size) { result_begin.push_back(result_begin.back() + size); }
 };
 
-/// Some instances of a pool, in order; results are relative to the first one's.
+/// Consecutive instances of a pool. Results are relative to the first instance's.
 struct Batch {
   std::int64_t first = 0, last = 0;
 
   std::int64_t size() const { return last - first; }
 };
 
-/// Trees have 5 to 40 leaves (uniform), split at uniform places; words are uniform in the vocabulary.
+/// Trees have 5 to 40 leaves (uniform) and are split at uniform positions. Words are uniform in the vocabulary.
 struct TreeWorkload : Workload {
   std::int64_t hidden = 0;
   std::vector<Tree> trees;
-  Layer classifier;  ///< [hidden, 5], of the root's vector: the result
+  Layer classifier;  ///< [hidden, 5]; maps the root's vector to the result
 };
 
-/// N-ary Tree-LSTM, N = 2; s is the logistic function, x the word's row of `words`, * of vectors by element.
+/// N-ary Tree-LSTM, N = 2; s is the logistic function, x the word's row of `words`, * is elementwise for vectors.
 ///   leaf:   i o u = x * leaf.w + leaf.bias;  c = s(i) * tanh(u);  h = s(o) * tanh(c)
 ///   inner:  i l r o u = [h_left h_right] * inner.w + inner.bias
 ///           c = s(i) * tanh(u) + s(l) * c_left + s(r) * c_right;  h = s(o) * tanh(c)
@@ -77,13 +76,14 @@ struct TreeRnn : TreeWorkload {
   Layer inner;   ///< [2 hidden, hidden]
 };
 
-/// MV-RNN: a node has a vector v[hidden] and a matrix M[hidden, hidden]; column vectors, as it is usually written:
+/// MV-RNN: a node has a vector v[hidden] and a matrix M[hidden, hidden]; in the usual notation with column vectors:
 ///   leaf:   v = words[word], M = matrices[word]
-///   inner:  v = tanh(W [M_right v_left; M_left v_right] + bias), where `vector` has W transposed, as all layers
-///           M = matrix [M_left; M_right]; that of the root is not needed
+///   inner:  v = tanh(W [M_right v_left; M_left v_right] + bias)
+///           M = matrix [M_left; M_right]; the root's M is not needed
+/// `vector` contains W transposed, as in all layers.
 struct MvRnn : TreeWorkload {
   Matrix words;     ///< [2000, hidden]
-  Matrix matrices;  ///< [2000 hidden, hidden]: a word's rows one after the other
+  Matrix matrices;  ///< [2000 hidden, hidden]: the rows of each word are contiguous
   Layer vector;     ///< [2 hidden, hidden]
   Matrix matrix;    ///< [hidden, 2 hidden]
 };
@@ -95,8 +95,7 @@ struct Lstm {
   Matrix recurrent;  ///< [hidden, 4 hidden]
 };
 
-/// The result of a sentence: [h_forward h_backward] * tagger.w + tagger.bias for each word. Lengths are uniform
-/// in 5..50.
+/// Produces [h_forward h_backward] * tagger.w + tagger.bias for each word of a sentence. Lengths are uniform in 5..50.
 struct BiLstm : Workload {
   std::int64_t hidden = 0;
   Matrix words;  ///< [20000, embedding]
@@ -105,9 +104,9 @@ struct BiLstm : Workload {
   std::vector<Words> sentences;
 };
 
-/// An LSTM over words that stops behind step t where s(h * halt.w + halt.bias) > thresholds[t]; the result is h.
-/// Thresholds are drawn such that lengths are geometric with a mean of 10, and at most 40: an implementation has to
-/// read the value to know, but rounding does not change the answer.
+/// An LSTM over words that stops after step t if s(h * halt.w + halt.bias) > thresholds[t]; the result is h. Thresholds
+/// are drawn so that lengths are geometric with a mean of 10, and at most 40. An implementation has to read the value
+/// to decide, but rounding does not change the decision.
 struct EarlyExit : Workload {
   struct Instance {
     Words words;        ///< 40
@@ -126,7 +125,7 @@ MvRnn mv_rnn(std::int64_t hidden, std::int64_t instances);
 BiLstm bilstm(std::int64_t hidden, std::int64_t instances);
 EarlyExit early_exit(std::int64_t hidden, std::int64_t instances);
 
-/// The results of all instances by plain loops, one instance after the other.
+/// Compute the results of all instances with plain loops, one instance after the other.
 Floats reference(const TreeLstm& model);
 Floats reference(const TreeRnn& model);
 Floats reference(const MvRnn& model);

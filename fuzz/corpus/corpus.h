@@ -5,7 +5,7 @@
 
 #include "ir/graph/graph.h"
 
-// First inputs of the fuzzers, by file name.
+// Initial inputs of the fuzzers, by file name.
 namespace frazil::fuzz {
 
 using Seeds = std::map<std::string, std::string>;
@@ -15,14 +15,14 @@ Seeds npy_seeds();
 Seeds infer_seeds();
 Seeds connection_seeds();
 Seeds pb_seeds();
-/// Printed models, and the cases of tests/**/*.frz.
+/// Returns printed models, and the cases of tests/**/*.frz.
 Seeds text_seeds(const Seeds& models);
 
 std::string text_dictionary();
 std::string npy_dictionary();
 std::string connection_dictionary();
 
-/// Small models and messages of ONNX's test cases, if the shared folder has them.
+/// Adds small models and messages of ONNX's test cases, if the shared folder has them.
 void add_onnx_cases(Seeds& models, Seeds& messages);
 
 }  // namespace frazil::fuzz

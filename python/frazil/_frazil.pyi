@@ -1,4 +1,4 @@
-"""The compiled module: what python/src defines."""
+"""The extension module, defined in python/src."""
 
 from typing import Any, Callable, Literal, Mapping, Self, Sequence, overload
 

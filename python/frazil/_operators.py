@@ -1,4 +1,4 @@
-"""The methods of builders: one for each operator of Frazil's table, made at import."""
+"""The methods of builders, one for each operator of Frazil's table. They are created at import."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RESERVED = {"self", "name", "outputs"}
 
 
 def domain_name(domain: str) -> str:
-    """The attribute of a builder that has the operators of this domain."""
+    """Returns the attribute of a builder for the operators of this domain."""
     return domain.replace(".", "_")
 
 
 class Parameters:
-    """The names of an operator's parameters in Python; they differ from ONNX's where these are taken."""
+    """The Python names of an operator's parameters. They differ from ONNX's names that are reserved."""
 
     def __init__(self, info: OperatorInfo) -> None:
         taken = set(RESERVED)
@@ -44,7 +44,7 @@ class Parameters:
 
 
 def signature_of(info: OperatorInfo) -> inspect.Signature:
-    """Inputs by position or keyword; bodies, attributes, `outputs` and `name` by keyword."""
+    """Returns the signature: inputs by position or keyword; bodies, attributes, `outputs` and `name` by keyword."""
     names = Parameters(info)
     P = inspect.Parameter
     variadic = bool(info.inputs) and info.inputs[-1].use == "variadic"
@@ -76,7 +76,7 @@ def signature_of(info: OperatorInfo) -> inspect.Signature:
 
 
 def least_outputs(info: OperatorInfo) -> int:
-    """The outputs that a node has unless told: the required ones, and one of a variadic one; all where none is."""
+    """Returns the default number of outputs: the required ones and one variadic one, or all if none is required."""
     return sum(port.use != "optional" for port in info.outputs) or len(info.outputs)
 
 
@@ -87,7 +87,7 @@ def _port_line(name: str, port: Any, width: int) -> str:
 
 
 def doc_of(info: OperatorInfo) -> str:
-    """The docstring: meaning, inputs, attributes, outputs."""
+    """Returns the docstring: meaning, inputs, attributes, outputs."""
     names = Parameters(info)
     width = max((len(name) for name in (*names.inputs, *names.attributes, *names.bodies)), default=0)
     lines = [info.doc]
@@ -134,7 +134,7 @@ def _method(info: OperatorInfo, target: Callable[[Any], Any]) -> Callable[..., A
 
 
 class Domain:
-    """The operators of a domain other than ai.onnx: graph.com_microsoft."""
+    """The operators of a domain other than ai.onnx, such as graph.com_microsoft."""
 
     __slots__ = ("_target",)
 
@@ -143,11 +143,11 @@ class Domain:
 
 
 class Operators:
-    """The operators as methods; those of other domains are in an attribute by domain: graph.ai_onnx_ml.Scaler(...).
+    """The operators as methods. Those of other domains are in an attribute per domain: graph.ai_onnx_ml.Scaler(...).
 
-    Arguments are Terms, or arrays and numbers, which become constants; a number has the element type of the Terms that
-    it is used with. They return a Term, or a tuple where there are several results: `outputs` tells how many, where
-    that is open.
+    Arguments are Terms, or arrays and numbers, which become constants. A number takes the element type of the other
+    Terms of the operator. They return a Term, or a tuple of several results. `outputs` sets the number of variable
+    results.
     """
 
 
@@ -155,7 +155,7 @@ _domains: dict[str, type] = {}
 
 
 def define(info: OperatorInfo) -> None:
-    """Makes an operator a method."""
+    """Adds an operator as a method."""
     if not info.domain:
         method = _method(info, lambda self: self)
         method.__qualname__ = f"Operators.{info.name}"

@@ -1,4 +1,6 @@
-"""ONNX's backend interface: `import frazil.backend as backend; backend.prepare(model).run(inputs)`. Needs the package onnx."""
+"""ONNX's backend interface: `import frazil.backend as backend; backend.prepare(model).run(inputs)`. Requires the
+package onnx.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from .model import Model, from_bytes
 
 
 def _type_of(declared: Any) -> int:
-    """The element type of a tensor, or of those in a sequence or optional; 0 for others."""
+    """Returns the element type of a tensor, or of the tensors in a sequence or optional; 0 for others."""
     kind = declared.WhichOneof("value")
     if kind in ("tensor_type", None):
         return declared.tensor_type.elem_type
@@ -22,7 +24,7 @@ def _type_of(declared: Any) -> int:
 
 
 def _to_bfloat16(value: Any) -> Any:
-    """bfloat16 from its bits, as ONNX's tests hold it in uint16."""
+    """Returns bfloat16 values for bits in uint16, the form of ONNX's tests."""
     if isinstance(value, (list, tuple)):
         return [_to_bfloat16(part) for part in value]
     if not isinstance(value, numpy.ndarray) or value.dtype != numpy.uint16:
@@ -31,7 +33,7 @@ def _to_bfloat16(value: Any) -> Any:
 
 
 def _to_bits(value: Any) -> Any:
-    """The bits of bfloat16 as uint16."""
+    """Returns the bits of bfloat16 as uint16."""
     if isinstance(value, (list, tuple)):
         return [_to_bits(part) for part in value]
     return value.view(numpy.uint16) if isinstance(value, numpy.ndarray) and value.dtype == bfloat16.numpy else value
@@ -50,7 +52,9 @@ class FrazilRep(BackendRep):  # type: ignore[misc]
         self._outputs = [port.name for port in outputs]
 
     def run(self, inputs: Any, **kwargs: Any) -> Any:
-        """The outputs, a tuple with names; bfloat16 as bits in uint16. `inputs` are in order, or a dict by name."""
+        """Returns the outputs as a named tuple, with bfloat16 as bits in uint16. `inputs` are in order, or a dict by
+        name.
+        """
         if isinstance(inputs, Mapping):
             given = dict(inputs)
         else:
@@ -68,7 +72,7 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> FrazilRep:
-        """A model that can be run; keyword arguments are options of frazil.from_bytes()."""
+        """Returns a model that can be run. Keyword arguments are options of frazil.from_bytes()."""
         if not cls.supports_device(device):
             raise BadInput(f"device '{device}': Frazil runs on the CPU")
         made = from_bytes(model.SerializeToString(), **kwargs)
@@ -76,14 +80,14 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
-        """prepare() and run()."""
+        """Calls prepare() and run()."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
     def run_node(
         cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> Any:
-        """The results of one node, of opset `opset_version` or the newest that the package onnx knows."""
+        """Returns the results of one node, in opset `opset_version` or the newest one of the package onnx."""
         rows = list(inputs.values() if isinstance(inputs, Mapping) else inputs)
         names = list(inputs) if isinstance(inputs, Mapping) else [name for name in node.input if name]
         rows = [value if isinstance(value, numpy.ndarray) else numpy.asarray(value) for value in rows]
@@ -103,7 +107,7 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
+        """Returns whether the device is the CPU."""
         return device.split(":")[0] == "CPU"
 
 

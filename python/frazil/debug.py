@@ -1,4 +1,4 @@
-"""Runs that stop where values are made, and the first value that differs between two runs."""
+"""A debugger for runs, and the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .model import Model
 
 
 class Stop(NamedTuple):
-    """Where a run has stopped: a value has just been made, or the run has ended."""
+    """The point at which a run has stopped: a value has just been computed, or the run has ended."""
 
     why: str  #: "step", "breakpoint" or "ended"
     value: str  #: its name, or NODE:1
-    node: str  #: that makes it; "" for a parameter of a body
+    node: str  #: the node that computes it; "" for a parameter of a body
     op: str
-    iterations: tuple[int, ...]  #: of the loops around it, outermost first
-    around: list[str]  #: bodies and functions, outermost first: "node 'Loop_3' (Loop), body"
+    iterations: tuple[int, ...]  #: of the enclosing loops, outermost first
+    around: list[str]  #: enclosing bodies and functions, outermost first: "node 'Loop_3' (Loop), body"
     breakpoint: int  #: its number; 0: none
 
     def __bool__(self) -> bool:
-        """False once the run has ended: `while stop := debugger.next(): ...`."""
+        """Returns False after the end of the run: `while stop := debugger.next(): ...`."""
         return self.why != "ended"
 
 
 class Debugger:
-    """Runs a model step by step, fused kernels and all.
+    """Runs a model step by step, including the inside of fused kernels.
 
     debugger = frazil.Debugger(model)
     debugger.break_at("nan")
@@ -36,47 +36,49 @@ class Debugger:
         print(stop.value, debugger[stop.value].shape)
         stop = debugger.next()
 
-    A value inside a fused kernel is computed with the kernel's bits. One that passes removed is computed by the
-    reference executor; a breakpoint on it keeps it from the next run on. Options are those of frazil.Options; those not
-    given are the model's. For one thread, except cancel().
+    The debugger computes a value inside a fused kernel with the kernel's bits. A value that the passes removed is
+    computed by the reference executor. A breakpoint on it keeps the value in later runs. Options are those of
+    frazil.Options, with the model's as defaults. Use it on one thread, except for cancel().
     """
 
     def __init__(self, model: Model, **options: Any) -> None:
         self._debugger = _frazil.Debugger(model._handle, model._options(options))
 
     def run(self, inputs: Mapping[str, Any] = {}) -> Stop:
-        """Begins a run, which goes on to the next breakpoint or to the end. The inputs are copied.
+        """Begins a run and continues to the next breakpoint or the end. The inputs are copied.
 
-        Raises what Session.run() raises, also when the run itself fails; what it made can then be read.
+        Raises the exceptions of Session.run(). After a failed run the values computed so far can be read.
         """
         return Stop(*self._debugger.begin(inputs, False))
 
     def start(self, inputs: Mapping[str, Any] = {}) -> Stop:
-        """Begins a run, which stops at the first node."""
+        """Begins a run and stops at the first node."""
         return Stop(*self._debugger.begin(inputs, True))
 
     def step(self) -> Stop:
-        """On to the next node, wherever it is. Raises BadInput when no run is stopped, and what the run fails with."""
+        """Continues to the next node, also inside of bodies. Raises BadInput if no run is stopped, or the run's
+        failure.
+        """
         return Stop(*self._debugger.step())
 
     def next(self) -> Stop:
-        """On to the next node that is not inside of what follows: over If, Loop and functions."""
+        """Continues to the next node of the same level, stepping over If, Loop and functions."""
         return Stop(*self._debugger.next())
 
     def into(self) -> Stop:
-        """Into the next If, Loop or function; no further than to the end of the one around."""
+        """Continues into the next If, Loop or function, but at most to the end of the enclosing one."""
         return Stop(*self._debugger.into())
 
     def out(self) -> Stop:
-        """Out of the If, Loop or function around."""
+        """Continues until the enclosing If, Loop or function has ended."""
         return Stop(*self._debugger.out())
 
     def resume(self) -> Stop:
-        """On to the next breakpoint or to the end."""
+        """Continues to the next breakpoint or the end."""
         return Stop(*self._debugger.resume())
 
     def break_at(self, what: str) -> int:
-        """Stops there from now on; returns a number for clear().
+        """Adds a breakpoint and returns its number for clear().
 
         `what` is the name of a value, a node or an operator; "nan", "inf", "guard"; "NAME nan", "NAME > 3", "NAME < 3"
         or "NAME shape 1x64". Raises BadInput for anything else.
@@ -84,58 +86,58 @@ class Debugger:
         return self._debugger.add_breakpoint(what)
 
     def clear(self, number: int) -> None:
-        """Removes a breakpoint. Raises BadInput where there is none of this number."""
+        """Removes a breakpoint. Raises BadInput for an unknown number."""
         self._debugger.remove_breakpoint(number)
 
     def __getitem__(self, name: str) -> Any:
-        """A copy of a value, or of the first output of a node, as it was last made or set.
+        """Returns a copy of the latest value, or of the first output of a node.
 
-        Raises BadInput for names that the model does not have, and for a value that has not been made.
+        Raises BadInput for a name that is not in the model, and for a value that has not been computed.
         """
         return self._debugger.value(name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """As set(), without the Stop."""
+        """Calls set() and ignores the Stop."""
         self.set(name, value)
 
     def set(self, name: str, value: Any) -> Stop:
-        """Puts a value of the same type in the place of the last one made.
+        """Replaces the latest value by another one of the same type.
 
-        The run begins anew with the same inputs, and stops where the value is made: what was computed from the old one is
-        computed again. Raises BadInput for another type.
+        The run restarts with the same inputs and stops where the value is computed, so that dependent values are
+        recomputed. Raises BadInput for another type.
         """
         return Stop(*self._debugger.set(name, value))
 
     def values(self) -> list[str]:
-        """The names of all values in the order of the model."""
+        """Returns the names of all values in the order of the model."""
         return self._debugger.values()
 
     def why_missing(self, name: str) -> str:
-        """Why nothing in the run makes a value; "": it is made when the run comes to it."""
+        """Returns why the run never computes a value; "" if it does."""
         return self._debugger.why_missing(name)
 
     @property
     def results(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Copies of the outputs of the last run that ended."""
+        """Copies of the outputs of the last completed run."""
         return self._debugger.results()
 
     def cancel(self) -> None:
-        """Makes a run in progress raise Cancelled soon; from any thread."""
+        """Makes a run in progress raise Cancelled. May be called on any thread."""
         self._debugger.cancel()
 
 
 class Comparison(NamedTuple):
-    """What compare() found."""
+    """The result of compare()."""
 
-    compared: int  #: values that both runs made
+    compared: int  #: values in both runs
     differ: int
-    value: str  #: the first that differs, by name; "": none
+    value: str  #: name of the first different value; "": none
     node: str
-    what: str  #: one line
+    what: str  #: description of the difference in one line
     iterations: tuple[int, ...]
 
     def __bool__(self) -> bool:
-        """True where nothing differs."""
+        """Returns True if nothing differs."""
         return self.differ == 0
 
 
@@ -150,10 +152,10 @@ def compare(
     a_options: Mapping[str, Any] | None = None,
     b_options: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Runs two models, or one in two ways, and compares the values of the same name.
+    """Runs two models, or one model in two ways, and compares the values with equal names.
 
-    Without `b`, `a` is compared with itself on tier "ref". A difference is more than `rtol` of the value plus `atol` plus
-    `of_largest` of the tensor's largest magnitude. Raises what a run raises.
+    Without `b`, `a` is compared with itself on tier "ref". Values differ if they are further apart than `atol` plus
+    `rtol` times the value plus `of_largest` times the tensor's largest magnitude. Raises the exceptions of the runs.
     """
     other = b if b is not None else a
     b_given = dict(b_options if b_options is not None else {} if b is not None else {"tier": "ref"})

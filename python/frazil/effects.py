@@ -1,4 +1,4 @@
-"""Side effects of code that is recorded once: they are noticed and taken back."""
+"""Detection and reversal of side effects in code that is recorded once."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import numpy
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 LIBRARIES = (PACKAGE, sysconfig.get_path("stdlib"), "/usr/lib/python3/", "<frozen")
 INSTALLED = ("site-packages", "dist-packages")
-OUTSIDE = {"time", "datetime", "secrets", "uuid", "logging"}  # modules that read clocks, draw bits or write logs
+OUTSIDE = {"time", "datetime", "secrets", "uuid", "logging"}  # modules that read clocks, draw random bits or write logs
 BUILTINS = {"input", "open"}
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 DEEPEST = 4
-MOST_BYTES = 1 << 20  # of an array that is compared; larger ones are not
-MOST_PARTS = 1 << 12  # of a container whose parts are compared; of larger ones only the number is
+MOST_BYTES = 1 << 20  # limit for comparing an array
+MOST_PARTS = 1 << 12  # limit for comparing the parts of a container; of larger ones only the length is
 
 
 class NeedsValues(TypeError):
-    """Code does what a recorded graph cannot have, so that it must run in each call."""
+    """The error for code that a recorded graph cannot represent and that must run in each call."""
 
 
 class SideEffects(NeedsValues):
-    """Code that was recorded has drawn random numbers, changed objects or printed."""
+    """The error for recorded code that drew random numbers, changed objects or printed."""
 
 
 class Kept:
-    """A value as it was, with the parts of containers and objects."""
+    """A snapshot of a value, including the parts of containers and objects."""
 
     def __init__(self, value: Any, depth: int = 0) -> None:
         self.value, self.depth = value, depth
@@ -59,7 +59,7 @@ class Kept:
         return found
 
     def same(self) -> bool:
-        """Whether the value is what it was."""
+        """Returns whether the value is unchanged."""
         now = Kept(self.value, self.depth).state
         if not isinstance(self.state, list):
             return bool(self.state == now)
@@ -69,7 +69,7 @@ class Kept:
         )
 
     def restore(self) -> None:
-        """Makes the value what it was."""
+        """Restores the value."""
         value, state = self.value, self.state
         if isinstance(state, list):
             for _, kept in state:
@@ -97,7 +97,7 @@ def _refill(value: Any, state: list[tuple[Any, Kept]]) -> None:
 
 
 def _is_record(value: Any) -> bool:
-    """Whether a value is an object of the program that has attributes."""
+    """Returns whether a value is an object of the program with attributes."""
     kind = type(value)
     if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
         return False
@@ -108,12 +108,12 @@ def _is_record(value: Any) -> bool:
 
 
 def is_of_program(path: str) -> bool:
-    """Whether a source file belongs to the program, and not to a library or to Frazil."""
+    """Returns whether a source file belongs to the program rather than to a library or to Frazil."""
     return not path.startswith(LIBRARIES) and not any(part in path for part in INSTALLED) and path != "builtins"
 
 
 def generator_state(value: Any) -> Any:
-    """The state of a generator of random numbers as a value that compares, else None."""
+    """Returns the state of a random number generator as a comparable value, or None for other objects."""
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, numpy.random.Generator):
@@ -122,7 +122,7 @@ def generator_state(value: Any) -> Any:
 
 
 def set_generator_state(value: Any, state: Any) -> None:
-    """Returns a generator to a state of generator_state()."""
+    """Sets a generator to a state from generator_state()."""
     if isinstance(value, random.Random):
         value.setstate(state)
     elif isinstance(value, numpy.random.Generator):
@@ -148,29 +148,29 @@ def _global_generators() -> list[Kept]:
 
 
 class Place:
-    """A name with its value: an attribute, a global or a variable of an enclosing function."""
+    """A named value: an attribute, a global or a variable of an enclosing function."""
 
     def __init__(self, label: str, read: Callable[[], Any], write: Callable[[Any], None]) -> None:
         self.label, self._read, self._write = label, read, write
         self.kept = Kept(read())
 
     def changed(self) -> bool:
-        """Whether the name has another value, or the value has changed."""
+        """Returns whether the name has another value, or the value has changed."""
         return self._read() is not self.kept.value or not self.kept.same()
 
     def restore(self) -> None:
-        """The value as it was."""
+        """Restores the value."""
         self.kept.restore()
         if self._read() is not self.kept.value:
             self._write(self.kept.value)
 
 
 class Reach:
-    """The names that functions of a program use, and those of the functions that these call."""
+    """The names that functions of a program use, including functions that they call."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
-        self.outside: list[str] = []  #: what reads the world around the process
+        self.outside: list[str] = []  #: names that read the environment of the process
         self._seen: set[Any] = set()
 
     def add(self, function: Any, owner: Any = None) -> None:
@@ -191,7 +191,7 @@ class Reach:
                 self.add(getattr(type(owner), name), owner)
 
     def _add_value(self, name: str, value: Any) -> bool:
-        """Handles functions and modules. False for other values."""
+        """Handles functions and modules. Returns False for other values."""
         module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
         if module in OUTSIDE or type(value).__module__ in OUTSIDE:
             self.outside.append(name)
@@ -219,7 +219,7 @@ class Reach:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The names that a function looks up, also in the functions inside of it."""
+    """Returns the names that a function looks up, including its nested functions."""
     yield from code.co_names
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
@@ -227,21 +227,21 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 class _Written:
-    """Stands for a stream while a thread records: keeps what this thread writes, hands on what others write."""
+    """Replaces a stream while a thread records. Text from that thread is dropped and noted; other text is passed on."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._thread = stream, threading.get_ident()
         self.wrote = False
 
     def write(self, text: str) -> int:
-        """Writes a text, or notices it."""
+        """Writes a text, or notes that it was written."""
         if threading.get_ident() != self._thread:
             return int(self._stream.write(text))
         self.wrote = True
         return len(text)
 
     def close_watch(self) -> None:
-        """The end: everything is handed on."""
+        """Ends the watch. All later text is passed on."""
         self._thread = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -249,7 +249,7 @@ class _Written:
 
 
 class Watch:
-    """What code may change while it is recorded: generators, attributes of objects, globals and output."""
+    """Watches what recorded code may change: generators, attributes of objects, globals and output."""
 
     def __init__(self, functions: Sequence[tuple[Any, Any]], spaces: Sequence[tuple[str, dict[str, Any], Any]]) -> None:
         self._generators = _global_generators()
@@ -259,7 +259,7 @@ class Watch:
         self._spaces = [(label, space, Kept(_chosen(space, hidden)), hidden) for label, space, hidden in spaces]
 
     def effects(self) -> list[str]:
-        """What has happened since, as texts."""
+        """Returns the side effects so far as texts."""
         found = [] if all(kept.same() for kept in self._generators) else ["draws random numbers"]
         found += [f"uses {name}" for name in dict.fromkeys(self._reach.outside)]
         found += [f"changes {place.label}" for place in self._reach.places if place.changed()]
@@ -270,7 +270,7 @@ class Watch:
         return found
 
     def undo(self) -> None:
-        """Takes back what has changed."""
+        """Reverts the changes."""
         for kept in self._generators:
             kept.restore()
         for place in self._reach.places:
@@ -301,7 +301,7 @@ def _streams() -> Iterator[list[_Written]]:
 
 @contextlib.contextmanager
 def refused(what: str, watch: Watch) -> Iterator[None]:
-    """Raises SideEffects if the block had any. They are taken back, also where the block raises."""
+    """Raises SideEffects if the block had any. They are reverted, also if the block raises."""
     try:
         with _streams() as written:
             yield
@@ -315,7 +315,7 @@ def refused(what: str, watch: Watch) -> Iterator[None]:
 
 @contextlib.contextmanager
 def told(what: str, watch: Watch) -> Iterator[None]:
-    """Warns where the block had side effects: runs of the model do not repeat them."""
+    """Warns about side effects of the block, which runs of the model do not repeat."""
     yield
     found = watch.effects()
     if found:
@@ -326,7 +326,7 @@ def told(what: str, watch: Watch) -> Iterator[None]:
 
 
 def _users_level() -> int:
-    """How many frames there are to the caller's code, outside of the package."""
+    """Returns the number of frames up to the caller's code outside of the package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""The exceptions of Frazil. Their text is one line that names what is at fault."""
+"""The exceptions of Frazil. Their text is one line that names the faulty object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Iterator
 class Error(Exception):
     """Base class of every error of Frazil."""
 
-    location: tuple[str, int] | None = None  #: file and line of the call that built a graph wrongly
+    location: tuple[str, int] | None = None  #: file and line of the faulty call that built a graph
 
 
 class BadModel(Error, ValueError):
@@ -23,7 +23,7 @@ class BadInput(Error, ValueError):
 
 
 class Unsupported(Error):
-    """Valid, but not supported by this build; the message says what to do."""
+    """The operation is valid, but this build does not support it. The message contains advice."""
 
 
 class LimitExceeded(Error):
@@ -70,7 +70,7 @@ _BY_CAUSE = {errno.ENOENT: _NotFound, errno.EISDIR: _IsFolder, errno.EACCES: _No
 
 
 def _cause(path: str, writing: bool) -> int | None:
-    """Why the system refuses to open a file; None: it does not."""
+    """Returns the errno for opening a file; None if it can be opened."""
     if writing and not os.path.isdir(path):
         folder = os.path.dirname(path) or "."
         if not os.path.isdir(folder):
@@ -85,7 +85,7 @@ def _cause(path: str, writing: bool) -> int | None:
 
 @contextlib.contextmanager
 def of_file(path: str, *, writing: bool = False) -> Iterator[None]:
-    """Raises FileError, and what open() raises, for an error whose cause is that the file cannot be opened."""
+    """Raises FileError, and the exception of open(), if an error is caused by a file that cannot be opened."""
     try:
         yield
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""Runs on other threads, which concurrent.futures and asyncio wait for."""
+"""Runs on other threads, for concurrent.futures and asyncio."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .errors import BadInput
 
 
 class RunFuture(concurrent.futures.Future[Any]):
-    """A run that Model.run_async() began, for concurrent.futures.wait() and asyncio.wrap_future().
+    """A run started by Model.run_async(), for concurrent.futures.wait() and asyncio.wrap_future().
 
-    cancel() ends the run, also one that has begun. After a fork it belongs to the parent.
+    cancel() also ends a run that has begun. After a fork the run belongs to the parent.
     """
 
     def __init__(self, token: _frazil.RunToken) -> None:
@@ -24,23 +24,23 @@ class RunFuture(concurrent.futures.Future[Any]):
         self._began = False
 
     def cancel(self) -> bool:
-        """Ends the run soon; result() raises CancelledError. False: it has ended already."""
+        """Cancels the run; result() then raises CancelledError. Returns False if the run has already ended."""
         if not super().cancel():
             return False
         self._token.cancel()
         return True
 
     def running(self) -> bool:
-        """Whether the run has begun and neither ended nor been cancelled."""
+        """Returns whether the run has begun and has neither ended nor been cancelled."""
         return self._began and not self.done()
 
     def result(self, timeout: float | None = None) -> Any:
-        """What Model.run() returns. Raises what it raises, CancelledError, TimeoutError."""
+        """Returns the result of Model.run(). Raises its exceptions, CancelledError or TimeoutError."""
         self._check_process()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """What the run raised, or None. Raises CancelledError, TimeoutError."""
+        """Returns the exception of the run, or None. Raises CancelledError or TimeoutError."""
         self._check_process()
         return super().exception(timeout)
 
@@ -49,7 +49,7 @@ class RunFuture(concurrent.futures.Future[Any]):
             raise BadInput("the run belongs to the process that began it: this one is a fork of it")
 
     def _run(self, run: Callable[[_frazil.RunToken], Any]) -> None:
-        """On the thread that runs it. The state stays pending until the end, so that cancel() succeeds until then."""
+        """Runs on the worker thread. The state stays pending until the end, so that cancel() can succeed until then."""
         result, raised = None, None
         self._began = True
         try:
@@ -69,7 +69,7 @@ _threads: ThreadPoolExecutor | None = None
 
 
 def start(run: Callable[[_frazil.RunToken], Any]) -> RunFuture:
-    """Begins a run on one of the process's threads, of which there is one per core."""
+    """Begins a run on one of the process's threads. There is one per core."""
     global _threads
     if _threads is None:
         _threads = ThreadPoolExecutor(os.cpu_count(), "frazil")

@@ -1,7 +1,8 @@
-"""Models of torch.fx.GraphModules, and the symbolic traces of torch.nn.Modules.
+"""Models from torch.fx.GraphModules, and symbolic traces of torch.nn.Modules.
 
-There is no list of operators. The name of what a node calls is looked up in frazil.nn: a module in its classes, a function
-in frazil.nn.functional and frazil.nn.ops, a method in frazil.nn.Tensor; functions of Python's `operator` are called.
+There is no list of operators. The callee of a node is looked up by name in frazil.nn: a module in its classes, a
+function in frazil.nn.functional and frazil.nn.ops, a method in frazil.nn.Tensor. Functions of Python's `operator` are
+called.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ PLAIN_MODULES = ("_operator", "operator", "builtins", "math")
 
 
 def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
-    """A model of a torch.fx.GraphModule. Its inputs are called like the placeholders, its result "output".
+    """Returns a model of a torch.fx.GraphModule. Its inputs have the names of the placeholders, its output is "output".
 
-    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with `dynamic`; or a
-             dict from names to types: {"x": ("float32", ("N", 3))}
-    options  of runs, as for frazil.load()
-    Raises Unsupported with the node and what it calls where Frazil has nothing of that name.
+    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with
+             `dynamic`; or a dict from names to types: {"x": ("float32", ("N", 3))}
+    options  options of runs, as for frazil.load()
+    Raises Unsupported, with the node and its callee, if Frazil lacks the callee.
     """
     return compiled(convert(graph_module), inputs, dynamic, options)
 
 
 def compiled(module: nn.Module, inputs: Any, dynamic: Any, options: Mapping[str, Any]) -> Model:
-    """A model of a module with inputs as from_fx() takes them."""
+    """Returns a model of a module; inputs as in from_fx()."""
     if isinstance(inputs, Mapping) and inputs and all(isinstance(calls._spec(v), calls.Spec) for v in inputs.values()):
         return calls.from_types(module, inputs, **options)
     return calls.compile(module, inputs, dynamic, **options)
 
 
 class Traced(NamedTuple):
-    """What is used of a torch.fx.GraphModule. That itself has code, which is of no use here."""
+    """The used parts of a torch.fx.GraphModule, without its generated code."""
 
     graph: Any
     get_submodule: Callable[[str], Any]
@@ -49,7 +50,9 @@ class Traced(NamedTuple):
 
 
 def tracer() -> Any:
-    """PyTorch's tracer; that before version 2 does not see on Python 3.11 that `a, b = x` takes two values."""
+    """Returns PyTorch's tracer. On Python 3.11, tracers before PyTorch 2 do not detect that `a, b = x` unpacks two
+    values.
+    """
     import torch
     from torch import fx
 
@@ -63,14 +66,14 @@ def tracer() -> Any:
             return (self[i] for i in range(step.argval))
 
     class Attribute(Unpacks, fx.proxy.Attribute):  # type: ignore[misc, name-defined]
-        """x.shape, of which only a use becomes a node."""
+        """A lazy x.shape, which becomes a node only when it is used."""
 
     class Proxy(Unpacks, fx.Proxy):  # type: ignore[misc, name-defined]
         def __getattr__(self, name: str) -> Any:
             return Attribute(self, name)
 
     class Tracer(fx.Tracer):  # type: ignore[misc, name-defined]
-        proxy_buffer_attributes = True  # so that they can be indexed by extents
+        proxy_buffer_attributes = True  # allows indexing by extents
         record_stack_traces = True
 
         def __init__(self, **options: Any) -> None:
@@ -95,7 +98,7 @@ def tracer() -> Any:
     functional = torch.nn.functional
     wrapped = (torch.arange, torch.empty, torch.full, torch.ones, torch.zeros, functional.pad)
     made = Tracer(autowrap_functions=wrapped)
-    made._autowrap_search += [torch, functional]  # they take extents, but do not look for proxies themselves
+    made._autowrap_search += [torch, functional]  # they take extents, but do not check for proxies
     return made
 
 
@@ -111,12 +114,12 @@ STACKS: dict[str, Callable[[Any], Any]] = {
 
 
 def _layers(module: Any) -> tuple[Any, ...]:
-    """A layer, the number of layers, and the norm at the end."""
+    """Returns a layer, the number of layers, and the final norm."""
     return convert(module.layers[0]), len(module.layers), None if module.norm is None else convert(module.norm)
 
 
 def is_known(module: Any) -> bool:
-    """Whether frazil.nn has the class of a module of PyTorch, and of all its parts."""
+    """Returns whether frazil.nn has the class of a PyTorch module and of all its parts."""
     path, name = class_of(module)
     if not path.startswith("torch.nn.modules") or name in ("ModuleList", "ModuleDict"):
         return False
@@ -126,7 +129,7 @@ def is_known(module: Any) -> bool:
 
 
 def class_of(module: Any) -> tuple[str, str]:
-    """The path and the name of a module's class, also where only its code is left, in files of torch.jit."""
+    """Returns the path and the name of a module's class, including modules loaded from torch.jit files."""
     if hasattr(module, "original_name") and hasattr(module, "_c"):
         parts = module._c._type().qualified_name().split(".")
         path = [part for part in parts[1:-1] if not part.startswith("___torch_mangle")]
@@ -135,7 +138,7 @@ def class_of(module: Any) -> tuple[str, str]:
 
 
 def convert(module: Any) -> nn.Module:
-    """A module of frazil.nn with the weights of one of torch.nn: a GraphModule, or a class that frazil.nn has, too."""
+    """Converts a module of torch.nn to frazil.nn, with its weights: a GraphModule, or a class that frazil.nn has."""
     graph = getattr(module, "__dict__", {}).get("_graph")
     if isinstance(module, Traced) or type(graph).__module__.startswith("torch.fx"):
         return Imported(module)
@@ -149,7 +152,7 @@ def convert(module: Any) -> nn.Module:
 
 
 def _state(module: Any, made: nn.Module) -> Mapping[str, Any]:
-    """The weights; those that weight_norm() and the like compute before forward are computed."""
+    """Returns the weights. Weights that weight_norm() etc. compute before forward are computed."""
     for part in module.modules():
         hooks = [*getattr(part, "_forward_pre_hooks", {}).values()]
         others = [hook for hook in hooks if not type(hook).__module__.startswith("torch.nn.utils")]
@@ -169,7 +172,7 @@ def _state(module: Any, made: nn.Module) -> Mapping[str, Any]:
 
 
 def _arguments(module: Any, cls: type) -> dict[str, Any]:
-    """The constructor's arguments: PyTorch's modules keep most of them as attributes of the same name."""
+    """Returns the constructor's arguments, which PyTorch's modules keep mostly as attributes of the same name."""
     if cls in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer):
         return _encoder_arguments(module)
     found = {}
@@ -205,7 +208,7 @@ def _encoder_arguments(layer: Any) -> dict[str, Any]:
 
 
 def _function(target: Any, name: str) -> Callable[..., Any] | None:
-    """What has the name of a function of PyTorch."""
+    """Returns the counterpart of a PyTorch function, by name."""
     module = str(getattr(target, "__module__", ""))
     if module in PLAIN_MODULES:
         return target  # type: ignore[no-any-return]
@@ -213,7 +216,7 @@ def _function(target: Any, name: str) -> Callable[..., Any] | None:
 
 
 def _value(value: Any) -> Any:
-    """An argument without PyTorch's types: element types by name, sizes as tuples, devices as "cpu"."""
+    """Converts an argument from PyTorch's types: element types to names, sizes to tuples, devices to "cpu"."""
     kind = type(value)
     if not kind.__module__.startswith("torch"):
         return value
@@ -225,7 +228,7 @@ def _value(value: Any) -> Any:
 
 
 class Imported(nn.Module):
-    """A torch.fx.GraphModule; forward() walks its nodes."""
+    """A torch.fx.GraphModule as a module; forward() interprets its nodes."""
 
     def __init__(self, graph_module: Any) -> None:
         super().__init__()
@@ -254,7 +257,7 @@ class Imported(nn.Module):
         self.register_buffer(self._constants[str(node.target)], value)
 
     def _forward(self) -> Callable[..., Any]:
-        """forward() with the placeholders as its parameters."""
+        """Returns forward() with the placeholders as its parameters."""
         P = inspect.Parameter
         fields = [
             P(str(node.target), P.POSITIONAL_OR_KEYWORD, default=node.args[0] if node.args else P.empty)
@@ -300,7 +303,7 @@ class Imported(nn.Module):
         return method(*args[1:], **kwargs)
 
     def _argument(self, value: Any, values: Mapping[str, Any]) -> Any:
-        """A node's result in place of the node, inside of tuples, lists, dicts and slices."""
+        """Replaces nodes by their results, inside of tuples, lists, dicts and slices."""
         if type(value).__name__ == "Node" and hasattr(value, "name"):
             return values[value.name]
         if isinstance(value, slice):
@@ -320,7 +323,7 @@ class Imported(nn.Module):
 
 
 def _missing(node: Any) -> str | None:
-    """What Frazil does not have of what a node calls, and where that is."""
+    """Returns an error text with the place if Frazil lacks the callee of a node, else None."""
     if node.op == "call_function" and _function(node.target, getattr(node.target, "__name__", "")) is None:
         return f"{_description(node)}: Frazil has no function of that name"
     if node.op == "call_method" and not hasattr(Tensor, str(node.target)):
@@ -329,7 +332,7 @@ def _missing(node: Any) -> str | None:
 
 
 def _description(node: Any) -> str:
-    """A node, what it calls, and the line of the program that does."""
+    """Returns a text with the node, its callee and the line of the program."""
     target = node.target
     if callable(target):
         target = f"{getattr(target, '__module__', None) or 'torch'}.{getattr(target, '__name__', target)}"
@@ -341,14 +344,14 @@ def _description(node: Any) -> str:
 
 
 def _place(row: str) -> str:
-    """File, line and function of a row of a stack trace."""
+    """Returns file, line and function of a row of a stack trace."""
     _, path, rest = row.split('"')
     line, function = rest.split("line ")[1].split(", in ")
     return f"{path}:{line} in {function}"
 
 
 class _naming:
-    """Adds the node and its target to errors."""
+    """A context manager that adds the node and its target to errors."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

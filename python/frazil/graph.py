@@ -27,7 +27,7 @@ SHORT_NAMES = {d.short_name: d for d in _frazil.dtypes}
 
 
 def _located(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the caller's file and line to an error."""
+    """Wraps a method to add the caller's file and line to errors."""
 
     @functools.wraps(method)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def _located(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _binary(op: str, integer: str | None = None, reverse: bool = False) -> Callable[[Term, Any], Term]:
-    """A method that adds a node; `integer` is its operator unless self is a bool."""
+    """Returns a method that adds a node; `integer` is its operator unless self is a bool."""
 
     def method(self: Term, other: Any) -> Term:
         make = getattr(self.graph, integer if integer is not None and self.dtype != "bool" else op)
@@ -56,9 +56,9 @@ def _binary(op: str, integer: str | None = None, reverse: bool = False) -> Calla
 
 
 class Term:
-    """A value of a graph under construction. Belongs to the Graph or Patch that made it.
+    """A value of a graph under construction. It belongs to the Graph or Patch that created it.
 
-    + - * / @ ** %, comparisons, & | ^ ~, unary - and abs() add nodes. == compares identity: eq() and ne() add nodes.
+    + - * / @ ** %, comparisons, & | ^ ~, unary - and abs() add nodes. == compares identity; eq() and ne() add nodes.
     x[1:, 0, ..., None] takes slices, indices and new axes; an index may be a Term.
     """
 
@@ -80,7 +80,7 @@ class Term:
 
     @property
     def shape(self) -> tuple[Extent, ...] | None:
-        """Extents, numbers or texts; None where the rank is unknown."""
+        """The extents as numbers or texts; None if the rank is unknown."""
         text = self.type.partition("[")[2][:-1]
         if self.dtype is None or text == "...":
             return None
@@ -88,7 +88,7 @@ class Term:
 
     @property
     def ndim(self) -> int:
-        """The rank. Raises BadInput where it is unknown."""
+        """The rank. Raises BadInput if it is unknown."""
         shape = Term.shape.__get__(self)
         if shape is None:
             raise BadInput(f"the rank of a term of type {self.type} is unknown")
@@ -129,24 +129,24 @@ class Term:
         return self.graph.Not(self) if self.dtype == "bool" else self.graph.BitwiseNot(self)
 
     def eq(self, other: Any) -> Term:
-        """self == other, by elements."""
+        """Returns self == other, elementwise."""
         return self.graph.Equal(self, other)
 
     def ne(self, other: Any) -> Term:
-        """self != other, by elements."""
+        """Returns self != other, elementwise."""
         return self.graph.Not(self.graph.Equal(self, other))
 
     def astype(self, to: Any) -> Term:
-        """The elements cast to another type."""
+        """Returns the elements cast to another type."""
         return self.graph.Cast(self, to=to)
 
     def reshape(self, *shape: Any) -> Term:
-        """The elements in another shape: numbers with at most one -1, or one Term."""
+        """Returns the elements in another shape, given as numbers with at most one -1, or as one Term."""
         extents = shape[0] if len(shape) == 1 and isinstance(shape[0], (Term, tuple, list)) else shape
         return self.graph.Reshape(self, extents if isinstance(extents, Term) else numpy.array(extents, numpy.int64))
 
     def transpose(self, *axes: int) -> Term:
-        """The axes in another order; reversed without arguments."""
+        """Permutes the axes; reverses them without arguments."""
         return self.graph.Transpose(self, perm=list(axes) or list(range(self.ndim))[::-1])
 
     @property
@@ -159,7 +159,7 @@ class Term:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas outside of parentheses: "N,max(1, M)"."""
+    """Splits at the commas outside of parentheses: "N,max(1, M)"."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")")
@@ -231,9 +231,9 @@ Value = Union[Term, numpy.ndarray, float, int, bool, str, Sequence[Any]]
 
 
 class Builder(Operators):
-    """What Graph and Patch have in common: adding nodes, to the body that is being built."""
+    """The base of Graph and Patch, which adds nodes to the current body."""
 
-    term_type: type[Term] = Term  #: of the Terms that it makes
+    term_type: type[Term] = Term  #: type of the Terms that it creates
 
     def __init__(self, raw: _frazil.Body) -> None:
         self._raw = raw
@@ -245,9 +245,9 @@ class Builder(Operators):
 
     @_located
     def constant(self, value: Any, dtype: Any = None, *, name: str = "", copy: bool = True) -> Term:
-        """A constant. Numbers without `dtype` are float32, int64 or bool.
+        """Adds a constant. Numbers without `dtype` are float32, int64 or bool.
 
-        copy=False borrows a NumPy array: it must not change as long as the model is in use.
+        copy=False borrows a NumPy array, which must not change while the model is in use.
         """
         if isinstance(value, Term):
             return value
@@ -264,7 +264,7 @@ class Builder(Operators):
         outputs: int = 1,
         name: str = "",
     ) -> Term | tuple[Term, ...]:
-        """Adds a node by the operator's name; those of other domains have it as a prefix: "ai.onnx.ml.Scaler"."""
+        """Adds a node by the operator's name. Names of other domains have a prefix: "ai.onnx.ml.Scaler"."""
         rows = [(key, None, value) for key, value in (attributes or {}).items()]
         return self._add(op, list(inputs), None, rows, outputs, name)
 
@@ -301,7 +301,9 @@ class Builder(Operators):
         return terms[0] if len(terms) == 1 else terms
 
     def _raws(self, values: Sequence[Any], info: OperatorInfo | None = None) -> list[_frazil.Term]:
-        """Terms as they are; others become constants, of the element type of the Terms with the same variable."""
+        """Returns raw Terms. Other values become constants with the element type of the Terms of the same type
+        variable.
+        """
         variables: list[str] = []
         if info is not None and info.inputs and not all(value is None or isinstance(value, Term) for value in values):
             variables = [info.inputs[min(i, len(info.inputs) - 1)].variable for i in range(len(values))]
@@ -337,7 +339,7 @@ class Builder(Operators):
     def if_(
         self, condition: Value, then: Callable[[], Any], otherwise: Callable[[], Any], *, name: str = ""
     ) -> Term | tuple[Term, ...]:
-        """One of two bodies: functions without parameters that return a Term, or equally many.
+        """Adds an If with two bodies: functions without parameters that return a Term, or the same number of Terms.
 
         y = graph.if_(x.dtype ..., lambda: x + 1, lambda: x - 1)
         """
@@ -354,12 +356,12 @@ class Builder(Operators):
         collected: int = 0,
         name: str = "",
     ) -> Term | tuple[Term, ...]:
-        """A loop. Returns the last carried values, then each collected one, stacked along a new first axis.
+        """Adds a loop. Returns the last carried values, then each collected value, stacked along a new first axis.
 
-        trips      the largest number of iterations; None: no limit
-        condition  whether the first one runs; None: it does
+        trips      largest number of iterations; None: no limit
+        condition  whether the first iteration runs; None: True
         body       a function of the iteration's number, the condition and the carried values. It returns the condition,
-                   the carried values and `collected` values more; without the condition, this one stays as it is
+                   the carried values and `collected` further values. It may omit the condition to keep it
         """
         values = list(carried) if isinstance(carried, (tuple, list)) else [carried]
         wanted = len(values) + collected
@@ -405,7 +407,7 @@ class Graph(Builder):
 
     @_located
     def input(self, name: str, dtype: Any, shape: Sequence[Extent] = ()) -> Term:
-        """An input of the model. Extents are numbers, or names: those of one name are equal."""
+        """Adds an input of the model. Extents are numbers or names; equal names mean equal extents."""
         return self.term_type(self, self._raw.input(name, dtype, shape))
 
     @_located
@@ -415,7 +417,7 @@ class Graph(Builder):
 
     @_located
     def build(self, *, policy: Policy | None = None, **options: Any) -> Model:
-        """A model of the graph so far. Options (frazil.Options) are those of its calls."""
+        """Returns a model of the graph so far. The options (frazil.Options) are the defaults of its calls."""
         return Model(self._raw.build(policy), _frazil.Options(**options))
 
     def __repr__(self) -> str:
@@ -426,7 +428,7 @@ class Graph(Builder):
 
 
 class Patch(Builder):
-    """Edits a model. All changes are made together at the end of the `with` block, unless it raises.
+    """Edits a model. All changes take effect together at the end of the `with` block, unless it raises.
 
     with model.edit("clip") as p:
         x = p.tap("relu_out")
@@ -451,17 +453,17 @@ class Patch(Builder):
 
     @_located
     def tap(self, value: str) -> Term:
-        """The value of this name, as it was before the patch. BadInput when the model has none."""
+        """Returns the value with this name, as before the patch. Raises BadInput if there is none."""
         return self.term_type(self, self._raw.tap(value))
 
     @_located
     def input(self, name: str, dtype: Any, shape: Sequence[Extent] = ()) -> Term:
-        """A new input of the model; a value that is replaced by it is fed. BadModel when the name is in use."""
+        """Adds an input of the model, which may replace a value. Raises BadModel if the name is in use."""
         return self.term_type(self, self._raw.input(name, dtype, shape))
 
     @_located
     def replace(self, value: str, by: Value) -> None:
-        """Replaces every use of a value, also as an output of the model."""
+        """Replaces every use of a value, including its use as an output of the model."""
         self._raw.replace(value, self._raw_of(by))
 
     @_located
@@ -474,21 +476,20 @@ class Patch(Builder):
         inputs: Sequence[str] = (),
         name: str = "",
     ) -> Term | tuple[Term, ...]:
-        """Puts an If around the nodes that compute `outputs`, values of one body, and returns its results.
+        """Wraps the nodes that compute `outputs`, values of one body, in an If. Returns its results.
 
         p.wrap("layer2", p.tap("busy"), lambda: p.tap("layer1"))
 
-        The nodes that nothing but `outputs` needs move into its first branch. A run in which `condition` is false takes
-        the values of `otherwise()` instead, and does not compute them. Nodes stay that the condition, `otherwise` or
-        others need, and those that make `inputs`. The end of the patch raises BadModel where the node of an output
-        would stay.
+        Nodes that only `outputs` needs move into its first branch. If `condition` is false, a run uses the values of
+        `otherwise()` and does not compute these nodes. Nodes stay if the condition, `otherwise` or other nodes need
+        them, or if they compute `inputs`. The end of the patch raises BadModel if the node of an output would stay.
         """
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         return self._terms(self._raw.wrap(names, self._raw_of(condition), self._fill(otherwise), list(inputs), name))
 
     @_located
     def remove(self, node: str) -> None:
-        """Removes a node. Its results must have no uses in the end."""
+        """Removes a node. Its results must not be used at the end of the patch."""
         self._raw.remove(node)
 
     @_located
@@ -508,7 +509,7 @@ class Patch(Builder):
 
     @_located
     def commit(self) -> Model:
-        """Makes the edited model, also in `model`. The patch cannot be used afterwards."""
+        """Creates the edited model, which is also available as `model`. The patch cannot be used afterwards."""
         self._made = self._commit()
         return self._made
 
@@ -517,7 +518,7 @@ class Patch(Builder):
 
     @property
     def model(self) -> Model:
-        """The edited model. BadInput before the end of the `with` block, or when it raised."""
+        """The edited model. Raises BadInput before the end of the `with` block, or if it raised."""
         if self._made is None:
             raise BadInput(f"patch '{self.name}' has not been committed")
         return self._made

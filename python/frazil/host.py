@@ -18,10 +18,10 @@ FUNCTIONS = {"floordiv", "mod", "min", "max"}
 
 
 class TensorType(NamedTuple):
-    """What is known of a tensor before a run.
+    """The known type of a tensor before a run.
 
-    dtype  a frazil.DType; of results anything that frazil.dtype() takes
-    shape  a tuple of numbers, and of texts for extents that runs decide: ("N", 3); None: the rank is unknown. Results
+    dtype  a frazil.DType; for results anything that frazil.dtype() accepts
+    shape  a tuple of numbers, and of texts for extents known at run time: ("N", 3); None: unknown rank. Results
            may have expressions of the inputs' extents, such as f"2*({n})", and "?": known once the function has run
     """
 
@@ -30,7 +30,7 @@ class TensorType(NamedTuple):
 
     @classmethod
     def of(cls, given: Any) -> TensorType:
-        """Of a TensorType, a text such as "f32[N,3]" or "f32[...]", or a pair."""
+        """Converts a TensorType, a text such as "f32[N,3]" or "f32[...]", or a pair."""
         if isinstance(given, str):
             name, bracket, rest = given.partition("[")
             if not bracket or not rest.endswith("]"):
@@ -48,9 +48,9 @@ class TensorType(NamedTuple):
 
 
 class HostOperator:
-    """A Python function as an operator: what host_operator() returns.
+    """A Python function as an operator, the result of host_operator().
 
-    Called with a Term it adds a node to the Term's graph; with arrays it calls the function.
+    A call with a Term adds a node to the Term's graph. A call with arrays calls the function.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ def host_operator(
     views: bool = True,
     replace: bool = False,
 ) -> Callable[[Callable[..., Any]], HostOperator]:
-    """Makes a Python function an operator of graphs, files and texts, for the life of the process: a decorator.
+    """Returns a decorator that registers a Python function as an operator, for the life of the process.
 
     @frazil.host_operator("com.acme.Clip")
     def clip(x, *, high=6.0):
@@ -151,11 +151,11 @@ def host_operator(
 
     y = clip(x_term, high=3.0)    # or graph.com_acme.Clip(...), graph.op("com.acme.Clip", ...)
 
-    Parameters of the function are the inputs; those with the default None are optional, *args takes any number.
-    Keyword-only parameters are attributes, whose default tells their kind: an int, a float, a text, a list of one of
-    these, an array.
+    Parameters of the function are the inputs. Those with the default None are optional, and *args takes any number.
+    Keyword-only parameters are attributes. Their default determines their kind: an int, a float, a text, a list of one
+    of these, an array.
 
-    inputs   their number, for functions without a signature; or types such as "f32[N,3]" to hold inputs against, by
+    inputs   their number, for functions without a signature; or types such as "f32[N,3]" to check inputs against, by
              position, None for any
     outputs  their number; or types such as "f32[N,2*M]", with the names of `inputs`
     types    a function that gets a TensorType for each input (None for an absent one) and the attributes by keyword,
@@ -167,10 +167,10 @@ def host_operator(
              exception loses the local variables of its frames. False: inputs are copies
     replace  the name may be in use by an operator with the same interface, whose function this one replaces
 
-    The function gets read-only NumPy arrays, and returns an array or a number, several outputs as a tuple. It is called
-    with the interpreter's lock, on the thread that runs the model, or, for constants, opens it; perhaps on several at
-    once. An exception ends the run with a frazil.Error that names the node and has the exception as its cause;
-    KeyboardInterrupt and SystemExit come out themselves. Raises BadInput for a name that is in use.
+    The function gets read-only NumPy arrays. It returns an array or a number, or a tuple of several outputs. It is
+    called with the interpreter's lock, on the thread that runs the model, or for constants, opens it. Calls may be
+    concurrent. An exception ends the run with a frazil.Error that names the node and has the exception as its cause.
+    KeyboardInterrupt and SystemExit are raised themselves. Raises BadInput for a name that is in use.
     """
 
     def register(function: Callable[..., Any]) -> HostOperator:
@@ -182,7 +182,7 @@ def host_operator(
 
 
 def _ports_of(name: str, function: Callable[..., Any], inputs: Any) -> tuple[tuple[int, int, bool], list[Any]]:
-    """((required, optional, variadic), attributes with their defaults) of a function's parameters."""
+    """Returns ((required, optional, variadic), attributes with their defaults) for a function's parameters."""
     if isinstance(inputs, int):
         return (inputs, 0, False), []
     required = optional = 0
@@ -206,7 +206,7 @@ def _ports_of(name: str, function: Callable[..., Any], inputs: Any) -> tuple[tup
 
 
 def _declared(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[TensorType]]:
-    """The type function of declared types: names of extents mean the same in all of them."""
+    """Returns the type function for declared types. A name of an extent means the same value in all of them."""
     wanted = [None if one is None else TensorType.of(one) for one in inputs]
     promised = [TensorType.of(one) for one in outputs]
 
@@ -240,7 +240,7 @@ def _matches(want: TensorType, got: TensorType, extents: dict[str, Extent]) -> b
 
 
 def _inserted(extent: Extent, extents: dict[str, Extent]) -> Extent:
-    """With the inputs' extents for their names; "?" where one is not known."""
+    """Substitutes the inputs' extents for their names. Returns "?" if one is unknown."""
     if isinstance(extent, int) or extent == "?":
         return extent
     if extent in extents:
@@ -252,7 +252,7 @@ def _inserted(extent: Extent, extents: dict[str, Extent]) -> Extent:
 
 
 def clear_frames(exception: BaseException, trace: Any) -> None:
-    """Lets go of the local variables of what has raised, and of what that followed from."""
+    """Clears the local variables in the frames of an exception and of its causes."""
     traceback.clear_frames(trace)
     seen: set[int] = set()
     todo: list[BaseException | None] = [exception]

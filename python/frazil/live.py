@@ -1,4 +1,4 @@
-"""Models that are edited while requests run, and what distinguishes two models."""
+"""Models that are edited while requests run, and the differences of two models."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .model import Model
 class Version(NamedTuple):
     """One version of a LiveModel."""
 
-    number: int  #: from 1 on; never used for another one
-    parent: int | None  #: the version that was current before; None: the first one
+    number: int  #: from 1; never reused
+    parent: int | None  #: the previous current version; None: the first one
     author: str
     reason: str
     made: datetime.datetime
@@ -29,7 +29,7 @@ class Version(NamedTuple):
 
 
 class LiveModel:
-    """A model that is edited while requests run. Each edit makes a version. Threads may share it.
+    """A model that is edited while requests run. Each edit creates a version. Threads may share it.
 
     live = frazil.LiveModel(model)
     session = live.open()
@@ -38,30 +38,29 @@ class LiveModel:
     session(x)                        # of version 2
     live.roll_back(1, author="ada", reason="too low")
 
-    Requests that have begun end on their version, those that begin afterwards run on the new one. Edits wait for each
-    other, and requests wait for no edit. Planned parts, packed weights and constants that versions have in common exist
-    once. The models of all versions have the options of the first one. Each new version beyond `most_versions` makes the
-    model forget its oldest one.
+    Running requests finish on their version; later requests use the new one. Edits wait for each other, but requests
+    never wait for an edit. Versions share equal planned parts, packed weights and constants. The models of all versions
+    have the options of the first one. Each new version beyond `most_versions` drops the oldest one.
     """
 
     def __init__(self, model: Model, *, author: str = "", reason: str = "", most_versions: int = 256) -> None:
         self._options = model.options
         self._most = most_versions
         self._live = _frazil.LiveModel(model._handle, author, reason, most_versions)
-        self._models: dict[int, Model] = {}  # of versions asked for, which have sessions for calls
-        self._edits = threading.RLock()  # held by a `with` block; Ctrl-C ends waiting for it
+        self._models: dict[int, Model] = {}  # requested versions, which have sessions for calls
+        self._edits = threading.RLock()  # held by a `with` block; waiting can be interrupted by Ctrl-C
 
     @property
     def current(self) -> Version:
-        """The version that the next run is of."""
+        """The version that the next run will use."""
         return self._version(self._live.current())
 
     def history(self) -> list[Version]:
-        """All versions that are kept, oldest first."""
+        """Returns all kept versions, oldest first."""
         return [self._version(row) for row in self._live.history()]
 
     def version(self, number: int) -> Version:
-        """The version of this number. Raises BadInput where there is none."""
+        """Returns the version with this number. Raises BadInput if there is none."""
         return self._version(self._live.version(number))
 
     @overload
@@ -73,12 +72,11 @@ class LiveModel:
         ...
 
     def edit(self, change: Any = None, *, author: str = "", reason: str = "") -> Any:
-        """Edits the current version: in a `with` block, or by a function that gets the LivePatch.
+        """Edits the current version: in a `with` block, or with a function that receives the LivePatch.
 
-        At the end the edited model is checked by the policy and planned; then it is the current version, which the
-        function form returns and the patch has as `version`. When the block or the function raises, or the edit does
-        not fit, the current version stays. Raises BadModel, BadInput. An edit inside of another one makes that one
-        fail.
+        At the end the edited model is checked by the policy and planned, and becomes the current version. The function
+        form returns it; the patch has it as `version`. If the block or the function raises, or the edit is invalid, the
+        current version stays. Raises BadModel, BadInput. A nested edit makes the outer one fail.
         """
         block = _Edit(self, author, reason)
         if change is None:
@@ -88,22 +86,22 @@ class LiveModel:
         return patch.version
 
     def publish(self, model: Model, *, author: str = "", reason: str = "") -> Version:
-        """Makes a model from elsewhere the current version, after the policy of the current one has allowed it."""
+        """Makes another model the current version, after the current version's policy has allowed it."""
         with self._edits:
             return self._version(self._live.publish(model._handle, author, reason))
 
     def roll_back(self, number: int, *, author: str = "", reason: str = "") -> Version:
-        """Makes a new version with the model of an older one. Raises BadInput where there is none."""
+        """Creates a version with the model of an older one. Raises BadInput if there is none."""
         with self._edits:
             return self._version(self._live.roll_back(number, author, reason))
 
     def forget(self, number: int) -> None:
-        """Forgets a version, so that its memory is free once no session uses it. BadInput for the current one."""
+        """Drops a version, whose memory is freed when no session uses it. Raises BadInput for the current one."""
         self._live.forget(number)
         self._models.pop(number, None)
 
     def open(self, **options: Any) -> LiveSession:
-        """A session for one thread. Options (see frazil.Options) that are not given are those of the first model."""
+        """Returns a session for one thread. Options (see frazil.Options) default to those of the first model."""
         return self._live.open(self.current.model._options(options))
 
     def _version(self, row: tuple[Any, ...]) -> Version:
@@ -127,7 +125,7 @@ class LiveModel:
 
 
 class LivePatch(Patch):
-    """A Patch of a LiveModel's current version, made by LiveModel.edit(). Its end makes a version."""
+    """A Patch of a LiveModel's current version, created by LiveModel.edit(). Its end creates a version."""
 
     def __init__(self, live: LiveModel, author: str, reason: str) -> None:
         super().__init__(live.current.model, reason or "edit")
@@ -141,14 +139,14 @@ class LivePatch(Patch):
 
     @property
     def version(self) -> Version:
-        """The version made. BadInput before the end of the `with` block, or when it raised."""
+        """The created version. Raises BadInput before the end of the `with` block, or if it raised."""
         if self._version is None:
             raise BadInput(f"patch '{self.name}' has not been committed")
         return self._version
 
 
 class _Edit(ContextManager[LivePatch]):
-    """A patch under the lock of the model's edits."""
+    """A context manager for a patch that holds the lock for edits."""
 
     def __init__(self, live: LiveModel, author: str, reason: str) -> None:
         self._live = live
@@ -171,20 +169,20 @@ class _Edit(ContextManager[LivePatch]):
 
 
 class Registry(MutableMapping[str, LiveModel]):
-    """The models that graphs call by name, one set per process: `frazil.registry`. Threads may share it.
+    """The models that graphs call by name: `frazil.registry`, one per process. Threads may share it.
 
     frazil.registry["head"] = frazil.LiveModel(model)
     g.op("frazil.Call", [x], {"model": "head", "takes": ["f32[N,64]"], "gives": ["f32[N,10]"]})
 
-    A call runs the current version, or number `version` where the node has that attribute. `takes` and `gives` are its
-    contract: a type for each input and output; it is checked when the graph is built, loaded or edited, and in each call.
+    A call runs the current version, or the one in the node's attribute `version`. `takes` and `gives` are its contract:
+    a type for each input and output. It is checked when the graph is built, loaded or edited, and in each call.
     """
 
     def __init__(self) -> None:
         self._models: dict[str, LiveModel] = {}
 
     def __setitem__(self, name: str, model: LiveModel) -> None:
-        """Calls that begin from now on run this model."""
+        """Registers a model for subsequent calls."""
         _frazil.registry_put(name, model._live)
         self._models[name] = model
 
@@ -206,13 +204,13 @@ registry = Registry()
 
 
 class Diff(str):
-    """What distinguishes two models: a text, and a picture in notebooks."""
+    """The differences of two models: a text, and a picture in notebooks."""
 
     _models: tuple[Model, Model]
 
     @property
     def dot(self) -> str:
-        """As diff_dot()."""
+        """The result of diff_dot()."""
         return diff_dot(*self._models)
 
     def _repr_svg_(self) -> str | None:
@@ -223,10 +221,10 @@ class Diff(str):
 
 
 def diff(before: Model, after: Model) -> Diff:
-    """What distinguishes two models, as lines of their text form; '' where nothing does.
+    """Returns the differences of two models as lines of their text form; '' if there are none.
 
-    "- " and a line that only `before` has, "+ " and one that only `after` has, in the order of the graphs. The order of
-    nodes does not matter. Notebooks show diff_dot() as a picture.
+    Lines that only `before` has start with "- ", lines that only `after` has with "+ ", in the order of the graphs. The
+    order of nodes does not matter. Notebooks show diff_dot() as a picture.
     """
     made = Diff(_frazil.diff(before._handle, after._handle))
     made._models = (before, after)
@@ -234,5 +232,5 @@ def diff(before: Model, after: Model) -> Diff:
 
 
 def diff_dot(before: Model, after: Model) -> str:
-    """`after` as input for Graphviz: new nodes in green, changed ones in amber, those of `before` alone in red."""
+    """Returns `after` as input for Graphviz: new nodes in green, changed ones in amber, removed ones in red."""
     return _frazil.diff_dot(before._handle, after._handle)

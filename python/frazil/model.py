@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class Model(_frazil.Model):
-    """A graph that can be run. Immutable: an edit makes a new one. Threads may share it.
+    """A graph that can be run. Immutable: an edit creates a new one. Threads may share it.
 
-    model.run({"x": x}) returns a dict, model(x) the output or a tuple of several. Calls take a session from a pool that
-    has as many as calls ran at the same time.
+    model.run({"x": x}) returns a dict; model(x) returns the output or a tuple of several. Each call takes a session
+    from a pool, which grows to the number of concurrent calls.
     """
 
     def session(self, **options: Any) -> Session:
-        """Opens a session. Options (see frazil.Options) that are not given are those of the model."""
+        """Opens a session. Options (see frazil.Options) default to those of the model."""
         return _frazil.open_session(self._handle, self._options(options))
 
     def with_options(self, **options: Any) -> Model:
-        """The same model, whose calls run with these options besides its own."""
+        """Returns the same model with these options in addition to its own."""
         return Model(self, self._options(options))
 
     def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
@@ -44,11 +44,10 @@ class Model(_frazil.Model):
         *,
         out: Mapping[str, Any] | None = None,
     ) -> RunFuture:
-        """Begins a run on another thread; the arguments and the future's result() are those of run().
+        """Begins a run on another thread. The arguments and the future's result() are those of run().
 
-        The process has one such thread per core, which take runs in the order of the calls. Arrays must not change
-        until the run has ended. The future's cancel() ends the run. The interpreter waits at its end for runs that have
-        begun.
+        The process has one such thread per core. Runs start in the order of the calls. Arrays must not change until the
+        run has ended. The future's cancel() ends the run. At its exit, the interpreter waits for runs that have begun.
         """
         return start(lambda token: self._run_until(token, inputs, feeds, out))
 
@@ -59,7 +58,7 @@ class Model(_frazil.Model):
         *,
         out: Mapping[str, Any] | None = None,
     ) -> Any:
-        """As run(), for `await`: the event loop goes on meanwhile. Cancelling the task ends the run."""
+        """As run(), for `await`: the event loop continues meanwhile. Cancelling the task ends the run."""
         return await asyncio.wrap_future(self.run_async(inputs, feeds, out=out))
 
     @property
@@ -73,15 +72,15 @@ class Model(_frazil.Model):
         return [port.name for port in self.outputs]
 
     def get_inputs(self) -> list[Port]:
-        """The inputs, as ONNX Runtime's sessions list them: each has name, shape and type ('f32[N,3]')."""
+        """Returns the inputs as in ONNX Runtime's sessions: each has name, shape and type ('f32[N,3]')."""
         return list(self.inputs)
 
     def get_outputs(self) -> list[Port]:
-        """The outputs in the same form."""
+        """Returns the outputs in the same form."""
         return list(self.outputs)
 
     def edit(self, name: str = "edit") -> Patch:
-        """An edit, for a `with` block; see frazil.Patch."""
+        """Returns a Patch of this model, for a `with` block."""
         from .graph import Patch
 
         return Patch(self, name)
@@ -89,7 +88,7 @@ class Model(_frazil.Model):
     def save(self, path: str | os.PathLike[str], *, opset: int | None = None, external_bytes: int = 0) -> None:
         """Writes an ONNX file.
 
-        opset           of ai.onnx; by default the oldest that the model fits into. BadInput when it is too old
+        opset           opset of ai.onnx; by default the oldest sufficient one. Raises BadInput if it is too old
         external_bytes  tensors of at least this size go to "<path>.data"; 0: none
         """
         with of_file(os.fspath(path), writing=True):
@@ -98,11 +97,11 @@ class Model(_frazil.Model):
     def fetch(
         self, inputs: Mapping[str, Any], values: Sequence[str], **options: Any
     ) -> dict[str, numpy.ndarray | dict[tuple[int, ...], numpy.ndarray] | None]:
-        """Runs the model and returns inner values, by any name that texts, errors, profiles and debuggers show.
+        """Runs the model and returns inner values, by their names in texts, errors, profiles and debuggers.
 
-        A value inside of loops is a dict by iteration numbers, outermost first; one that was not computed is None.
-        Raises BadInput for a name that the model does not have, and Unsupported for a value that the passes removed:
-        the option tier="ref" has all of them.
+        A value inside of loops is a dict by iteration numbers, outermost first. A value that was not computed is None.
+        Raises BadInput for an unknown name, and Unsupported for a value that the passes removed; with tier="ref" all
+        values exist.
         """
         found: dict[str, Any] = dict.fromkeys(values)
         for name, value, iterations in _frazil.fetch(self._handle, self._options(options), inputs, list(values)):
@@ -113,9 +112,9 @@ class Model(_frazil.Model):
         return found
 
     def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
-        """Time by node: a table, as text and in notebooks. `frazil profile` tells more.
+        """Returns the time per node as a table, for texts and notebooks. `frazil profile` has more details.
 
-        Runs that are observed go step by step on one thread, without machine code of whole plans.
+        Profiled runs go step by step on one thread, without machine code for whole plans.
         """
         seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
         return Profile(self.name, runs, seconds, rows)
@@ -152,22 +151,22 @@ def _unpickle(text: str, weights: Mapping[str, numpy.ndarray], options: Mapping[
 def load(path: str | os.PathLike[str], **options: Any) -> Model:
     """Reads an ONNX file; weights are mapped, not copied.
 
-    Options of runs are those of frazil.Options; they are the default of the model's calls and sessions. Options of
+    Options of runs are those of frazil.Options. They are the defaults of the model's calls and sessions. Options of
     loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes, max_elements
     (per tensor, of runs too), load_memory_limit, load_deadline_ms (of the load, and again of planning, when the model
-    is first run), policy (a frazil.Policy, None). Raises FileError, which is also what open() raises, for instance
-    FileNotFoundError, when the file cannot be read, BadModel when it is damaged or not valid,
-    Unsupported, LimitExceeded.
+    is first run), policy (a frazil.Policy, None). Raises BadModel for a damaged or invalid file, Unsupported or
+    LimitExceeded. Raises FileError for an unreadable file; it is also the exception of open(), for instance
+    FileNotFoundError.
     """
     with of_file(os.fspath(path)):
         return Model(_frazil.load(os.fspath(path), **options))
 
 
 def from_bytes(data: bytes | bytearray | memoryview, **options: Any) -> Model:
-    """As load(), from memory."""
+    """As load(), but from memory."""
     return Model(_frazil.from_bytes(data, **options))
 
 
 def from_text(text: str, weights: Mapping[str, Any] | None = None, **options: Any) -> Model:
-    """A model from the text form (docs/text-form.md); `weights` are the tensors that it calls @name."""
+    """Returns a model from the text form (docs/text-form.md). `weights` are the tensors named @name in the text."""
     return Model(_frazil.from_text(text, dict(weights or {}), **options))

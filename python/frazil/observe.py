@@ -1,4 +1,4 @@
-"""What runs tell: events, and times by node."""
+"""Events of runs, and times per node."""
 
 from __future__ import annotations
 
@@ -17,41 +17,43 @@ class NodeEvent(NamedTuple):
 
 
 class Observer:
-    """Receives the events of a session: session.observe(observer). Override what is of interest.
+    """Receives the events of a session: session.observe(observer). Override the methods of interest.
 
     Functions are called on the session's thread during a run. An exception stops the run and is raised by it.
     """
 
     def run_begin(self) -> None:
-        """A run begins."""
+        """Called when a run begins."""
 
     def run_end(self) -> None:
-        """A run has ended."""
+        """Called when a run has ended."""
 
     def node_begin(self, node: NodeEvent) -> None:
-        """A node's kernel starts; fused nodes are one."""
+        """Called before a node's kernel; fused nodes share one kernel."""
 
     def node_end(self, node: NodeEvent) -> None:
-        """A node's kernel has ended."""
+        """Called after a node's kernel."""
 
     def branch(self, node: NodeEvent, taken: bool) -> None:
-        """The branch that an If takes, or whether a Loop continues."""
+        """Reports the branch that an If takes, or whether a Loop continues."""
 
     def iteration(self, node: NodeEvent) -> None:
-        """An iteration of a loop has ended."""
+        """Called after an iteration of a loop."""
 
     def shapes_changed(self) -> None:
-        """Extents differ from those of the run before."""
+        """Called when extents differ from the previous run."""
 
     def wanted(self) -> list[str]:
-        """The names of inner values to report; asked once, by Session.observe()."""
+        """Returns the names of inner values to report. Called once, by Session.observe()."""
         return []
 
     def value(self, name: str, value: numpy.ndarray, iterations: tuple[int, ...]) -> None:
-        """A wanted value has been computed; inside of loops with their iteration numbers, outermost first."""
+        """Receives a wanted value, with the iteration numbers of the enclosing loops, outermost first."""
 
     def without(self, name: str, why: str) -> bool:
-        """A wanted value was removed by the passes. True: the run goes on without it; else it raises Unsupported."""
+        """Called if the passes removed a wanted value. Return True to run without it; False makes the run raise
+        Unsupported.
+        """
         return False
 
 
@@ -65,7 +67,7 @@ class Row(NamedTuple):
 
 
 class Profile:
-    """Time by node. `rows` are sorted by time, `seconds` is that of a run on average."""
+    """The time per node. `rows` are sorted by time; `seconds` is the mean time of a run."""
 
     def __init__(self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]]) -> None:
         self.model = model

@@ -1,4 +1,4 @@
-"""Policies: what may be loaded, edited and run."""
+"""Policies that decide which models may be loaded, edited and run."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from .model import Model
 
 
 class Policy:
-    """Asked before a model is loaded, edited or run: load(path, policy=policy), Graph.build(policy=policy).
+    """Decides whether a model may be loaded, edited or run: load(path, policy=policy), Graph.build(policy=policy).
 
-    Override what is of interest. A returned text is the reason for refusing; the call then raises BadInput with it. An
-    exception refuses, too: it is the cause of the frazil.Error that the call raises. A model that an edit makes keeps
-    the policy; one that is pickled loses it. Functions are called on any thread that loads, edits or runs, and must not
-    run the model that they are asked about.
+    Override the methods of interest. A returned text refuses the operation, and the call raises BadInput with it. An
+    exception also refuses, and is the cause of the frazil.Error that the call raises. Edited models keep the policy;
+    pickled models lose it. Methods are called on any thread that loads, edits or runs, and must not run the model that
+    they check.
     """
 
     def check_load(self, model: Model) -> str | None:
-        """Whether this model may exist: after it was read or built, and of every edited one."""
+        """Checks a model after it was read or built, and each edited one. Returns the reason for refusal, or None."""
         return None
 
     def check_edit(self, before: Model, after: Model) -> str | None:
-        """Whether an edit may take effect, after check_load(after): the model as it is, and as it would be."""
+        """Checks an edit, after check_load(after). Returns the reason for refusal, or None."""
         return None
 
     def check_run(self, model: Model) -> str | None:
-        """Whether a run may begin. Called by each, so it should be quick."""
+        """Checks each run before it begins, so it should be fast. Returns the reason for refusal, or None."""
         return None

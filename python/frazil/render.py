@@ -1,4 +1,4 @@
-"""Graphs as pictures, by Graphviz's command where there is one."""
+"""Pictures of graphs, if Graphviz's command is installed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import html as escaping
 import shutil
 import subprocess
 
-SECONDS = 10  # large graphs take Graphviz longer than anybody waits
+SECONDS = 10  # time limit, as large graphs take Graphviz very long
 MOST_BYTES = 400_000
 
 
 def svg(dot: str) -> str | None:
-    """The picture, or None without Graphviz or for a graph that is too large for it."""
+    """Returns the picture, or None without Graphviz or for a too large graph."""
     command = shutil.which("dot")
     if command is None or len(dot) > MOST_BYTES:
         return None
@@ -25,5 +25,5 @@ def svg(dot: str) -> str | None:
 
 
 def html(dot: str, text: str) -> str:
-    """The picture, else the text."""
+    """Returns the picture, or the text if there is none."""
     return svg(dot) or f"<pre>{escaping.escape(text)}</pre>"

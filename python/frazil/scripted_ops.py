@@ -1,4 +1,4 @@
-"""The operators of torch.jit's graphs that Python's functions do not have, and those with other parameters."""
+"""Operators of torch.jit's graphs that have no function in Python, or have other parameters there."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ IGNORED = {
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether a value is known only in a run of the graph that is recorded."""
+    """Returns whether a value is known only in a run of the recorded graph."""
     return isinstance(value, Tensor) and (not getattr(value.graph, "readable", False) or value._raw._traced)
 
 
 class Grown:
-    """A list of Tensors of one shape, of which a loop of the graph has appended some in each iteration."""
+    """A list of Tensors of equal shape, to which a loop of the graph has appended some in each iteration."""
 
     def __init__(self, before: list[Any], appended: list[Any]) -> None:
         self.before = before
         self.appended = appended[0] if len(appended) == 1 else ops.flatten(ops.stack(appended, 1), 0, 1)
 
     def stacked(self, dim: int = 0) -> Any:
-        """All along a new dimension."""
+        """Stacks the Tensors along a new dimension."""
         whole = ops.cat([*(ops.unsqueeze(x, 0) for x in self.before), self.appended], 0)
         return ops.movedim(whole, 0, dim)
 
     def joined(self, dim: int = 0) -> Any:
-        """One after the other along a dimension."""
+        """Concatenates the Tensors along a dimension."""
         axis = ops.axis_of(self.appended, dim, -1)
         return ops.flatten(ops.movedim(self.stacked(), 0, axis), axis, axis + 1)
 
@@ -54,16 +54,16 @@ def _of_list(function: Callable[..., Any], grown: Callable[..., Any]) -> Callabl
 
 
 def type_of(number: Any) -> Any:
-    """An element type of torch.jit, which has numbers for them."""
+    """Returns the element type for torch.jit's number."""
     return SCALAR_TYPES[number] if isinstance(number, int) else number
 
 
 def bound(
     function: Callable[..., Any], names: Sequence[str], args: Sequence[Any], defaults: Mapping[str, Any] | None = None
 ) -> Any:
-    """Calls a function with arguments of other names: by name where it has one, else by place.
+    """Calls a function with arguments of other names: by name if the function has it, else by position.
 
-    Raises Unsupported for an argument that it does not have, unless that is None or the default.
+    Raises Unsupported for an argument that the function lacks, unless it is None or the default.
     """
     fields = list(inspect.signature(function).parameters.values())
     known = {field.name for field in fields}
@@ -89,7 +89,7 @@ def _dtype(x: Any) -> Any:
 
 
 def _to(x: Any, *args: Any) -> Any:
-    """aten::to with a Tensor, an element type, or a device and an element type."""
+    """Implements aten::to with a Tensor, an element type, or a device and an element type."""
     if args and isinstance(args[0], Tensor):
         return ops.cast(x, args[0].dtype)
     kinds = [value for value in args[:4] if isinstance(value, (int, str)) and not isinstance(value, bool)]
@@ -98,7 +98,7 @@ def _to(x: Any, *args: Any) -> Any:
 
 
 def _made(function: Callable[..., Any], dtype_at: int = 1) -> Callable[..., Any]:
-    """A function of extents, or a Term, and an element type, followed by what does not matter."""
+    """Wraps a function of extents, or a Term, and an element type. Further arguments are ignored."""
 
     def call(*args: Any) -> Any:
         dtype = type_of(args[dtype_at]) if len(args) > dtype_at else None
@@ -123,7 +123,7 @@ def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = F
 
 
 def _slice(x: Any, *args: Any) -> Any:
-    """aten::slice of a Tensor along a dimension, or of a list."""
+    """Implements aten::slice of a Tensor along a dimension, or of a list."""
     if isinstance(x, (list, tuple, str)):
         start, end, step = (*args, None, None, None)[:3]
         return x[slice(start, None if end is not None and end >= 1 << 62 else end, step)]
@@ -202,7 +202,7 @@ def _range_length(low: Any, high: Any, step: Any) -> Any:
 
 
 def _read(kind: Callable[[Any], Any], dtype: str | None) -> Callable[[Any], Any]:
-    """A number of a Tensor: as it is where that is known in a run only."""
+    """Returns a converter of a Tensor to a number. A value known only in a run stays a Tensor."""
 
     def call(value: Any, *_: Any) -> Any:
         if is_unknown(value):
@@ -221,7 +221,7 @@ def _not(value: Any) -> Any:
 
 
 def _logical(name: str, plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`and` and `or` of bools, of which one may be known in a run only."""
+    """Returns `and` or `or` for bools that may be known only in a run."""
 
     def call(a: Any, b: Any) -> Any:
         if isinstance(a, Tensor) or isinstance(b, Tensor):
@@ -236,7 +236,7 @@ def _softmax(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sum(function: Callable[..., Any]) -> Callable[..., Any]:
-    """aten::sum and mean: of everything with a dtype, or along dimensions."""
+    """Implements aten::sum and mean: of all elements with a dtype, or along dimensions."""
 
     def call(x: Any, *args: Any) -> Any:
         if len(args) == 1:

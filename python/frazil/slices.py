@@ -1,4 +1,4 @@
-"""Slices as NumPy has them, by the operator Slice, which reads a negative start otherwise."""
+"""NumPy's slices as uses of the operator Slice, which treats a negative start differently."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy
 
-FIRST, LAST = -(2**63), 2**63 - 1  #: beyond the first and behind the last element of any axis
+FIRST, LAST = -(2**63), 2**63 - 1  #: bounds before the first and after the last element of any axis
 
 
 def cuts(start: Any, stop: Any, step: int, extent: int | None) -> list[tuple[Any, Any, int]]:
-    """The slices (start, stop, step), one after the other, that give the elements start:stop:step of an axis.
+    """Returns the consecutive slices (start, stop, step) that select the elements start:stop:step of an axis.
 
-    Slice moves a start before the first element to that element; NumPy, with a negative step, then takes none. `extent`
-    is that of the axis, None: unknown.
+    Slice clamps a start before the first element to that element. NumPy then selects no element if the step is
+    negative. `extent` is that of the axis; None if unknown.
     """
     if step == 0:
         raise ValueError("the step of a slice is 0")
@@ -23,7 +23,7 @@ def cuts(start: Any, stop: Any, step: int, extent: int | None) -> list[tuple[Any
         return [(begin, end, step)]
     if extent is not None:
         return [(begin + extent, end, step)] if begin + extent >= 0 else [(0, 0, 1)]
-    # The elements up to the start, backwards: the end counts from it.
+    # Takes the elements up to the start and reverses them, so the end is relative to the start.
     if isinstance(end, int) and FIRST < end < 0:
         end = end - begin - 1 if end < begin else LAST
     return [(0, LAST if begin == -1 else begin + 1, 1), (LAST, end, step)]

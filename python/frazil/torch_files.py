@@ -1,4 +1,4 @@
-"""PyTorch's zip files of tensors. What is pickled in them is read by an unpickler that has only tensors to offer."""
+"""PyTorch's zip files of tensors. Their pickled data is read by an unpickler that only supports tensors."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ TYPES = {
     "bool", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
 }  # fmt: skip
 MOST_PICKLE_BYTES = 1 << 28
-MOST_EXPANDED = 1 << 20  # elements of a tensor that is larger than what is stored of it
+MOST_EXPANDED = 1 << 20  # limit for the elements of a tensor that exceeds its storage
 
 
 class ElementType(NamedTuple):
-    """torch.float32 and the like, and types of storages; None: bytes."""
+    """torch.float32 etc., and types of storages; None: bytes."""
 
     name: str | None
 
 
 class Storage(NamedTuple):
-    """The elements that tensors share."""
+    """The elements of a storage, which tensors may share."""
 
     key: str
     elements: numpy.ndarray
 
 
 class Archive:
-    """The entries of a zip file. They are stored as they are, so that they can be used where they lie."""
+    """The entries of a zip file. They are not compressed and are used in place."""
 
     def __init__(self, name: str, data: numpy.ndarray) -> None:
         self.name, self.data = name, data
@@ -77,17 +77,17 @@ class Archive:
         self.entries[path] = (begin, entry.file_size)
 
     def find(self, path: str) -> tuple[int, int] | None:
-        """Where an entry begins, and its bytes."""
+        """Returns the offset and size of an entry."""
         return self.entries.get(f"{self.root}/{path}")
 
     def bytes_of(self, path: str) -> bytes:
-        """The bytes of an entry, none where it is missing."""
+        """Returns the bytes of an entry; empty if it is missing."""
         begin, size = self.find(path) or (0, 0)
         return self.data[begin : begin + size].tobytes()
 
 
 class _Bytes(io.RawIOBase):
-    """The bytes of a file as a file."""
+    """A file object over bytes."""
 
     def __init__(self, data: numpy.ndarray) -> None:
         self._data, self._at = data, 0
@@ -116,7 +116,7 @@ class _Bytes(io.RawIOBase):
 
 
 class TensorUnpickler(pickle.Unpickler):
-    """Makes tensors, numbers, texts, lists and dicts. Every other global is refused by name, before anything is called."""
+    """Creates tensors, numbers, texts, lists and dicts. Every other global is refused by name before any call."""
 
     def __init__(self, archive: Archive) -> None:
         super().__init__(io.BytesIO(archive.bytes_of("data.pkl")), encoding="utf-8")
@@ -135,7 +135,7 @@ class TensorUnpickler(pickle.Unpickler):
         self._globals |= {("torch", name): ElementType(name) for name in TYPES}
 
     def find_class(self, module: str, name: str) -> Any:
-        """One of the few globals that tensors need."""
+        """Returns one of the few globals that tensors need."""
         found = self._globals.get((module, name))
         if found is None:
             raise BadInput(
@@ -144,7 +144,7 @@ class TensorUnpickler(pickle.Unpickler):
         return found
 
     def persistent_load(self, pid: Any) -> Storage:
-        """The elements in an entry of the archive."""
+        """Returns the elements in an entry of the archive."""
         what = f"{self._archive.name}: a storage"
         if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], ElementType):
             raise BadInput(f"{what} is described by {str(pid)[:100]!r}")
@@ -199,7 +199,7 @@ class TensorUnpickler(pickle.Unpickler):
 
 
 def read(name: str, data: numpy.ndarray, key: str | None) -> dict[str, numpy.ndarray]:
-    """The tensors of a file by name; see frazil.load_state_dict()."""
+    """Returns the tensors of a file by name; see frazil.load_state_dict()."""
     archive = Archive(name, data)
     if archive.bytes_of("byteorder") not in (b"", b"little"):
         raise Unsupported(f"{name}: written on a machine with another byte order")
@@ -209,7 +209,7 @@ def read(name: str, data: numpy.ndarray, key: str | None) -> dict[str, numpy.nda
         value = TensorUnpickler(archive).load()
     except (BadInput, Unsupported):
         raise
-    except Exception as error:  # whatever damaged data leads to
+    except Exception as error:  # damaged data may raise anything
         raise BadInput(f"{name}: the pickled data is damaged: {type(error).__name__}: {error}") from None
     for part in key.split(".") if key else ():
         if not isinstance(value, dict) or part not in value:

@@ -1,4 +1,4 @@
-"""Models and modules of PyTorch's modules, by torch.fx or torch.jit, whichever can."""
+"""Models from PyTorch's modules, by torch.fx or torch.jit."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from .torch_scripts import Scripted
 
 
 def from_torch(module: Any, inputs: Any = None, *, dynamic: Any = True, **options: Any) -> Any:
-    """A model of a torch.nn.Module in evaluation mode; without inputs a module of frazil.nn.
+    """Returns a model of a torch.nn.Module in evaluation mode, or without inputs a module of frazil.nn.
 
     inputs   as for from_fx(): examples or types
     dynamic  which extents may differ in a run, as for frazil.nn.compile()
     options  of runs, as for frazil.load()
 
-    torch.fx traces the module. Where its code depends on values or extents, torch.jit scripts it,
-    and its branches and loops are
-    those of the model. Where it cannot be scripted, and with dynamic=False, torch.jit traces it with the examples,
-    unless that
-    would fix what depends on values. Raises Unsupported with the reasons of each.
+    torch.fx traces the module. If its code depends on values or extents, torch.jit scripts it, and its branches and
+    loops become those of the model. If it cannot be scripted, and dynamic=False, torch.jit traces it with the examples,
+    unless the trace would fix data-dependent behaviour. Raises Unsupported with the reasons of each method.
     """
     was_training = module.training
     reasons = []
@@ -57,9 +55,9 @@ OWN = {"_parameters", "_buffers", "_modules", "training", *(f"_tensor_constant{i
 
 @contextlib.contextmanager
 def _without_effects(module: Any) -> Iterator[None]:
-    """A block that runs forward.
+    """A context manager for running forward.
 
-    Raises NeedsValues where it has side effects, which a trace would fix; takes them back.
+    Raises NeedsValues for side effects, which a trace would fix, and reverts them.
     """
     import torch
 
@@ -85,7 +83,7 @@ def _by_script(module: Any, inputs: Any, dynamic: Any) -> nn.Module:
 
 
 def _by_trace(module: Any, inputs: Any, dynamic: Any) -> nn.Module:
-    """By torch.jit.trace(), where it does not warn that values are fixed. It fixes extents without a warning."""
+    """Converts with torch.jit.trace(), unless it warns that values are fixed. It fixes extents without a warning."""
     import torch
 
     if dynamic is not False:

@@ -1,4 +1,4 @@
-"""What has the name of a function of PyTorch."""
+"""Look-up of PyTorch's functions by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPACES = {"functional": (functional, ops, packed), "ops": (ops, functional, pack
 
 
 def function_named(name: str, first: str) -> Callable[..., Any] | None:
-    """The function of frazil.nn with this name, of the module `first` before others; None where there is none."""
+    """Returns the function of frazil.nn with this name, preferably from the module `first`; None if there is none."""
     if name.startswith("_") or name.lower() != name:
         return None
     found = next((getattr(space, name) for space in SPACES[first] if hasattr(space, name)), None)

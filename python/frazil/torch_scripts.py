@@ -1,8 +1,7 @@
-"""Modules of the graphs of torch.jit: scripted ones with their control flow, and traced ones.
+"""Modules from the graphs of torch.jit: scripted ones with their control flow, and traced ones.
 
-Calls of parts that frazil.nn has are calls of these; functions are looked up by name,
-as frazil.fx does. An If or a Loop on
-values that are known while a graph is recorded is taken as Python would; others become an If or a Loop of the graph.
+Parts that frazil.nn has are replaced by these. Functions are looked up by name as in frazil.fx. An If or a Loop that
+depends on values known during recording is executed as in Python. Others become an If or a Loop of the graph.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from .nn.tensor import Tensor
 from .scripted_ops import OPERATORS, SCALARS, Grown, bound, is_unknown
 from .torch_names import function_named
 
-MOST_ITERATIONS = 1 << 14  # of a loop that is recorded iteration by iteration
+MOST_ITERATIONS = 1 << 14  # limit for loops that are unrolled
 
 
 class Part(nn.Module):
-    """The weights and the parts of a module whose code is a graph of torch.jit."""
+    """The weights and parts of a module whose code is a graph of torch.jit."""
 
 
 class Reference(NamedTuple):
-    """A module in a graph: Frazil's, and that of torch.jit."""
+    """A module in a graph: Frazil's and torch.jit's."""
 
     module: nn.Module
     script: Any
@@ -43,7 +42,7 @@ class Function(NamedTuple):
 
 
 class Scripted(nn.Module):
-    """A module of torch.jit; forward() walks its graph."""
+    """A module of torch.jit; forward() interprets its graph."""
 
     def __init__(self, script: Any, original: Any) -> None:
         super().__init__()
@@ -53,7 +52,7 @@ class Scripted(nn.Module):
         object.__setattr__(self, "forward", self._forward())
 
     def _forward(self) -> Callable[..., Any]:
-        """forward() with the parameters of the graph."""
+        """Returns forward() with the parameters of the graph."""
         P = inspect.Parameter
         schema = self._script.forward.schema if hasattr(self._script.forward, "schema") else None
         names = [value.debugName().split(".")[0] for value in itertools.islice(self._script.graph.inputs(), 1, None)]
@@ -77,7 +76,7 @@ class Scripted(nn.Module):
 
 
 def mirrored(original: Any) -> nn.Module:
-    """A module of frazil.nn where there is one, else a Part."""
+    """Returns the module of frazil.nn if there is one, else a Part."""
     from .fx import convert, is_known
 
     if is_known(original):
@@ -93,9 +92,9 @@ def mirrored(original: Any) -> nn.Module:
 
 
 def method(owner: Reference, name: str, args: Sequence[Any]) -> Any:
-    """The result of a method of a module."""
+    """Returns the result of a method of a module."""
     if not isinstance(owner.module, Part):
-        if not re.fullmatch(r"forward(__)?\d*", name):  # overloads, and calls in a trace, are numbered
+        if not re.fullmatch(r"forward(__)?\d*", name):  # names of overloads and of calls in a trace have numbers
             raise Unsupported(f"its method '{name}' of {type(owner.module).__name__}")
         return owner.module(*args)
     code = owner.script if name == "forward" else getattr(owner.script, name)
@@ -103,14 +102,14 @@ def method(owner: Reference, name: str, args: Sequence[Any]) -> Any:
 
 
 def run_graph(graph: Any, inputs: Iterable[Any]) -> Any:
-    """The result of a graph."""
+    """Returns the result of a graph."""
     values = {value.debugName(): given for value, given in zip(graph.inputs(), inputs)}
     results = run_block(graph, values)
     return results[0] if len(results) == 1 else tuple(results)
 
 
 def run_block(block: Any, values: dict[str, Any]) -> list[Any]:
-    """The results of a block, with the values around it."""
+    """Returns the results of a block. `values` has the enclosing values."""
     for node in block.nodes():
         made = located(node, lambda: run_node(node, values))
         names = [value.debugName() for value in node.outputs()]
@@ -120,7 +119,7 @@ def run_block(block: Any, values: dict[str, Any]) -> list[Any]:
 
 
 def located(node: Any, call: Callable[[], Any]) -> Any:
-    """Calls a function; adds the node and its line to errors."""
+    """Calls a function and adds the node and its line to errors."""
     try:
         return call()
     except (Error, TypeError, AttributeError, IndexError, ValueError, KeyError) as error:
@@ -136,7 +135,7 @@ def located(node: Any, call: Callable[[], Any]) -> Any:
 
 
 def place_of(node: Any) -> str:
-    """File, line and text of the code that a node is made of."""
+    """Returns file, line and text of the source of a node."""
     rows = [row.strip() for row in node.sourceRange().splitlines() if row.strip()]
     if rows and rows[0].startswith("File "):
         _, path, rest = rows[0].split('"')
@@ -146,7 +145,7 @@ def place_of(node: Any) -> str:
 
 
 def run_node(node: Any, values: dict[str, Any]) -> Any:
-    """What a node makes: one value, or a sequence of them."""
+    """Returns the result of a node: one value, or a sequence."""
     kind = node.kind()
     special = NODES.get(kind)
     if special is not None:
@@ -156,7 +155,7 @@ def run_node(node: Any, values: dict[str, Any]) -> Any:
 
 
 def operated(node: Any, name: str, args: list[Any]) -> Any:
-    """The result of the operator of this name."""
+    """Returns the result of the operator of this name."""
     if name.endswith("_") and not name.endswith("__") and isinstance(args[0], Tensor):
         base = name[:-1]
         if base in OPERATORS or function_named(base, first="ops") is not None:
@@ -171,7 +170,7 @@ def operated(node: Any, name: str, args: list[Any]) -> Any:
 
 
 def called(node: Any, name: str, args: list[Any]) -> Any:
-    """The result of an operator by name: of frazil.nn, or a method of Tensors."""
+    """Returns the result of an operator by name, from frazil.nn or a method of Tensor."""
     function = function_named(name, first="ops") or getattr(Tensor, name, None)
     if function is None:
         raise Unsupported("Frazil has no function of that name")
@@ -180,7 +179,7 @@ def called(node: Any, name: str, args: list[Any]) -> Any:
 
 
 def _parameters(node: Any, count: int) -> tuple[list[str], dict[str, Any]]:
-    """The names of an operator's arguments, and defaults."""
+    """Returns the names of an operator's arguments, and their defaults."""
     import torch
 
     if node.schema() == "(no schema)":
@@ -190,7 +189,7 @@ def _parameters(node: Any, count: int) -> tuple[list[str], dict[str, Any]]:
 
 
 def constant(node: Any, values: dict[str, Any]) -> Any:
-    """prim::Constant: a value, or a function."""
+    """Implements prim::Constant: a value, or a function."""
     output = node.output()
     if output.type().kind() == "FunctionType":
         return Function(node.s("name"), output.type().annotation_str)
@@ -201,32 +200,32 @@ def constant(node: Any, values: dict[str, Any]) -> Any:
 
 
 def attribute(node: Any, values: dict[str, Any]) -> Any:
-    """prim::GetAttr: a part, a weight or another attribute."""
+    """Implements prim::GetAttr: a part, a weight or another attribute."""
     owner, name = values[node.input().debugName()], node.s("name")
     if name in owner.module._modules:
         return Reference(owner.module._modules[name], getattr(owner.script, name))
     if any(name in owner.module.__dict__[group] for group in ("_parameters", "_buffers")):
         return getattr(owner.module, name)
     found = getattr(owner.script, name)
-    if hasattr(found, "detach"):  # a tensor that is an attribute
+    if hasattr(found, "detach"):  # a tensor attribute
         owner.module.register_buffer(name, found, persistent=False)
         return getattr(owner.module, name)
     return found
 
 
 def assigned(node: Any, values: dict[str, Any]) -> Any:
-    """prim::SetAttr, which a graph cannot have."""
+    """Refuses prim::SetAttr, which a graph cannot represent."""
     raise NeedsValues(f"forward assigns the attribute '{node.s('name')}': return the value")
 
 
 def call_method(node: Any, values: dict[str, Any]) -> Any:
-    """prim::CallMethod."""
+    """Implements prim::CallMethod."""
     owner, *args = [values[value.debugName()] for value in node.inputs()]
     return method(owner, node.s("name"), args)
 
 
 def call_function(node: Any, values: dict[str, Any]) -> Any:
-    """prim::CallFunction: one of frazil.nn, or the graph of the program's own."""
+    """Implements prim::CallFunction: a function of frazil.nn, or the graph of the program's function."""
     import torch
 
     function, *args = [values[value.debugName()] for value in node.inputs()]
@@ -246,7 +245,7 @@ def _raises(block: Any) -> bool:
 
 
 def if_node(node: Any, values: dict[str, Any]) -> Any:
-    """prim::If. Of a condition that is not known, checks that raise are left out."""
+    """Implements prim::If. If the condition is unknown, branches that only raise are omitted."""
     condition = values[node.input().debugName()]
     then, otherwise = node.blocks()
     if not is_unknown(condition):
@@ -262,7 +261,7 @@ def _one_or_all(results: list[Any]) -> Any:
 
 
 def loop_node(node: Any, values: dict[str, Any]) -> Any:
-    """prim::Loop: iteration by iteration where the number of them is known, else a Loop of the graph."""
+    """Implements prim::Loop: unrolled if the number of iterations is known, else as a Loop of the graph."""
     trips, condition, *carried = [values[value.debugName()] for value in node.inputs()]
     (body,) = node.blocks()
     names = [value.debugName() for value in body.inputs()]
@@ -279,7 +278,7 @@ def loop_node(node: Any, values: dict[str, Any]) -> Any:
             raise Unsupported(f"a loop of more than {MOST_ITERATIONS} iterations")
         before = list(carried)
         condition, *carried = step(count, carried, values)
-        if is_unknown(condition):  # what was recorded of this iteration is not used
+        if is_unknown(condition):  # the recorded iteration is discarded
             return _one_or_all(_graph_loop(node, step, trips - count, True, before, values, count))
         count += 1
     if is_unknown(condition):
@@ -291,7 +290,7 @@ def _graph_loop(
     loop: Any, step: Callable[..., Any], trips: Any, condition: Any, carried: list[Any], values: dict[str, Any],
     first: int = 0,
 ) -> list[Any]:  # fmt: skip
-    """A Loop of the graph, from iteration `first` on. Lists that grow in it become what it collects."""
+    """Records a Loop of the graph, starting at iteration `first`. Lists that grow in it become collected values."""
     for value in carried:
         if not isinstance(value, (Tensor, bool, int, float)):
             raise NeedsValues(
@@ -317,14 +316,14 @@ def _graph_loop(
 
 
 def _condition(value: Any) -> Any:
-    """A scalar bool."""
+    """Converts a value to a scalar bool."""
     if not isinstance(value, Tensor):
         return ops.tensor(bool(value))
     return ops.reshape(ops.cast(value, "bool"), ()) if value.ndim or value.dtype != "bool" else value
 
 
 def _growing(loop: Any) -> dict[str, int]:
-    """The lists from outside of a loop that its body appends to, and how often in an iteration."""
+    """Returns the outer lists that the body of a loop appends to, and how many items per iteration."""
     (body,) = loop.blocks()
     own = {value.debugName() for node in body.nodes() for value in node.outputs()}
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Structures of values: tuples, lists and dicts, with everything else as leaves."""
+"""Structures of values: tuples, lists and dicts, with all other values as leaves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ LEAF = "*"
 
 
 def exact(value: Any) -> Any:
-    """A key for a value: equal keys mean the same value. 1, True and 1.0 differ, so do 0.0 and -0.0; NaN equals itself."""
+    """Returns a key for a value. Keys are equal for equal values, except that 1, True and 1.0 differ, and 0.0 and -0.0
+    differ. NaN equals itself.
+    """
     kind = type(value)
     if kind is float:
         return (kind, value.hex() if value == value else struct.pack("d", value))
@@ -24,7 +26,7 @@ def exact(value: Any) -> Any:
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
-    """The leaves in order, and the structure; equal structures are ==. None belongs to the structure."""
+    """Returns the leaves in order, and the structure. Equal structures compare equal. None is part of the structure."""
     leaves: list[Any] = []
     return leaves, _shape(value, leaves)
 
@@ -41,7 +43,7 @@ def _shape(value: Any, leaves: list[Any]) -> Any:
 
 
 def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
-    """The value with this structure and these leaves."""
+    """Returns the value with this structure and these leaves."""
     return _fill(structure, iter(leaves))
 
 
@@ -57,7 +59,7 @@ def _fill(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 def names(structure: Any, base: str) -> list[str]:
-    """A name for each leaf: `base`, followed by its path."""
+    """Returns a name for each leaf: `base` followed by its path."""
     if structure is None:
         return []
     if structure == LEAF:
@@ -67,7 +69,7 @@ def names(structure: Any, base: str) -> list[str]:
 
 
 def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """A name for each leaf of the arguments: that of the parameter, followed by the path."""
+    """Returns a name for each leaf of the arguments: the parameter's name followed by the path."""
     bases: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         many = parameter.kind is parameter.VAR_POSITIONAL

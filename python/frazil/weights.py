@@ -1,4 +1,4 @@
-"""Files of weights: safetensors, and PyTorch's zip files, which are read without running what is pickled in them."""
+"""Files of weights: safetensors, and PyTorch's zip files, which are read without executing pickled code."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MOST_HEADER_BYTES = 100_000_000  # as in the format's own reader
 def load_state_dict(path: str | os.PathLike[str], *, key: str | None = None) -> dict[str, numpy.ndarray]:
     """Reads weights by name: a file in the format safetensors, or a zip file by torch.save().
 
-    Arrays lie in the mapped file, without copies, and cannot be written. No pickled code runs: everything but tensors,
-    numbers, texts, lists and dicts is refused by name. `key` names the dict to take where a file of PyTorch holds several
-    ("model.state" goes inside). The file must not change while the arrays are in use.
-    Raises BadInput for a file that is damaged or holds something else, Unsupported for a format or element type.
+    Arrays are read-only views of the mapped file, without copies. No pickled code runs: everything except tensors,
+    numbers, texts, lists and dicts is refused by name. `key` selects a dict if a file of PyTorch contains several
+    ("model.state" for nested ones). The file must not change while the arrays are in use. Raises BadInput for a damaged
+    file or other contents, Unsupported for an unknown format or element type.
     """
     name = os.fspath(path)
     data = _mapped(name)
@@ -53,7 +53,7 @@ def _mapped(name: str) -> numpy.ndarray:
 
 
 def array_at(data: numpy.ndarray, begin: int, count: int, dtype: numpy.dtype[Any]) -> numpy.ndarray:
-    """Elements in the bytes of a file; a copy only where they are not aligned."""
+    """Returns elements in the bytes of a file, copied only if they are not aligned."""
     made = data[begin : begin + count * dtype.itemsize].view(dtype)
     if made.ctypes.data % max(dtype.alignment, 1) or made.ctypes.data % min(dtype.itemsize, 8):
         made = made.copy()
@@ -136,10 +136,10 @@ def _entry(what: str, entry: Any) -> tuple[numpy.dtype[Any], tuple[int, ...], in
 def save_safetensors(
     state_dict: Mapping[str, Any], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Writes arrays by name in the format safetensors; the file replaces another one only when it is complete.
+    """Writes arrays by name in the format safetensors. An existing file is only replaced by a complete one.
 
-    Raises BadInput for a name "__metadata__" or metadata that is not text, Unsupported for an element type that the format
-    lacks.
+    Raises BadInput for a name "__metadata__" or metadata that is not text, Unsupported for an element type that the
+    format lacks.
     """
     codes = {dtype_of(name).name: code for code, name in SAFE_TYPES.items()}
     header: dict[str, Any] = {}
@@ -150,7 +150,7 @@ def save_safetensors(
     arrays, at = [], 0
     for name, value in sorted(
         state_dict.items(), key=lambda item: -_array(item[1]).dtype.itemsize
-    ):  # so that all are aligned
+    ):  # aligns all elements
         array = numpy.asarray(_array(value), order="C")
         element = dtype_of(array.dtype).name
         if element not in codes or name == "__metadata__":

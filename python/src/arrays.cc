@@ -16,9 +16,9 @@ using Api = py::detail::npy_api;
 
 py::module_ numpy() { return py::module_::import("numpy"); }
 
-// ---- references dropped without the lock ----
+// ---- references released without the lock ----
 
-/// A list without a lock, as the child of a fork() may come at any moment.
+/// A lock-free list, as fork() may happen at any moment.
 struct Left {
   PyObject* object;
   Left* next;
@@ -30,7 +30,7 @@ int drop_as_pending_call(void*) {
   return 0;
 }
 
-/// The end of a borrowed array. It must not wait for the interpreter's lock: whoever holds it may wait for this thread.
+/// Releases a borrowed array. It must not wait for the interpreter's lock, as its holder may wait for this thread.
 void drop(const void* object) {
   auto* python = static_cast<PyObject*>(const_cast<void*>(object));
   if (Py_IsInitialized() == 0) return;
@@ -46,7 +46,7 @@ void drop(const void* object) {
 
 // ---- NumPy arrays ----
 
-/// By NumPy's type number; -1: none.
+/// Types by NumPy's type number; -1: none.
 constexpr auto kNative = [] {
   std::array<signed char, 24> table{};
   table.fill(-1);
@@ -81,7 +81,7 @@ std::optional<Dtype> dtype_of_array(py::handle array) {
   return dtype_of_numpy(py::handle(py::detail::array_proxy(array.ptr())->descr));
 }
 
-/// The Array behind a result that comes back whole: it may have a capacity, which a session uses again.
+/// Returns the Array of a complete result that is passed back. It may have a capacity, which a session reuses.
 const Array* behind(py::handle array) {
   const auto* proxy = py::detail::array_proxy(array.ptr());
   if (proxy->base == nullptr || PyCapsule_IsValid(proxy->base, kCapsule) == 0) return nullptr;
@@ -124,7 +124,7 @@ bool is_plain(py::handle array) {
   return (proxy->flags & Api::NPY_ARRAY_C_CONTIGUOUS_) != 0 && descriptor->byteorder != '>';
 }
 
-/// Throws Code::bad_input where NumPy's element type has no counterpart.
+/// Throws Code::bad_input if NumPy's element type has no counterpart.
 Dtype known_dtype(py::handle array, const std::string& what) {
   if (const auto dtype = dtype_of_array(array)) return *dtype;
   refuse(what + ": no element type corresponds to NumPy's " + std::string(py::str(array.attr("dtype"))));
@@ -163,7 +163,7 @@ Array array_of_ndarray(py::handle array, const Wanted& wanted) {
 
 // ---- numbers and lists ----
 
-/// Whether NumPy's kind of element can become the other without a loss that depends on more than its range.
+/// Returns true if NumPy's first kind of element converts to the second without loss, except for the range.
 bool may_become(char from, char to) {
   constexpr std::string_view order = "biufc";
   if (from == 'u') from = 'i';
@@ -271,7 +271,7 @@ py::object tensor_object(Array array, bool writable) {
   }
   const Array::Layout layout = held->layout();
   const Sizes& sizes = held->sizes();
-  constexpr std::size_t kMostAxes = 32;  // NumPy's
+  constexpr std::size_t kMostAxes = 32;  // NumPy's limit
   if (sizes.size() > kMostAxes) refuse("a result has " + std::to_string(sizes.size()) + " axes; NumPy has at most 32");
   std::array<Py_ssize_t, kMostAxes> shape, strides;
   const auto size = static_cast<Py_ssize_t>(byte_size(dtype));
@@ -312,7 +312,7 @@ py::object ndarray_over(Dtype dtype, std::span<const Py_ssize_t> sizes, const Py
                         bool writable, py::object base) {
   auto& api = Api::get();
   PyObject* descriptor = numpy_dtype(dtype);
-  Py_INCREF(descriptor);  // the call below takes it
+  Py_INCREF(descriptor);  // the call below steals the reference
   py::object made = py::reinterpret_steal<py::object>(
       api.PyArray_NewFromDescr_(api.PyArray_Type_, descriptor, static_cast<int>(sizes.size()), sizes.data(), strides,
                                 const_cast<void*>(data), writable ? Api::NPY_ARRAY_WRITEABLE_ : 0, nullptr));
@@ -363,7 +363,7 @@ py::tuple extents_object(std::span<const std::string> dims) {
 }
 
 Array copied(Array array) {
-  const Array shared = array;  // writing to a shared value copies it
+  const Array shared = array;  // makes the array shared, so that mutable_data() copies it
   if (array.is_tensor()) array.mutable_data();
   return array;
 }

@@ -4,8 +4,8 @@
 
 namespace frazil::python {
 
-/// A Python value as an attribute of this kind, or, without one, of the kind that suits it. Element types become their
-/// ONNX number. Throws Code::bad_input, naming `what`.
+/// Converts a Python value to an attribute of this kind, or without a kind, of the kind that fits the value. An element
+/// type becomes its ONNX number. Throws Code::bad_input that names `what`.
 Attribute attribute_of(py::handle value, std::optional<OperatorInfo::Kind> kind, const std::string& what);
 py::object object_of(const Attribute& attribute);
 

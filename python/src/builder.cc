@@ -49,7 +49,7 @@ Body::Fill fill_of(const py::function& make) {
   };
 }
 
-/// `bodies`: tuples of a number of parameters and a function of a body and its parameters.
+/// `bodies`: tuples of a parameter count and a function of a body and its parameters.
 Terms region(const BodyObject& b, const std::string& op, const Terms& inputs, const py::list& bodies,
              const py::list& attributes, std::optional<std::size_t> outputs, const std::string& name) {
   std::vector<Body::Region> regions;

@@ -4,7 +4,7 @@
 
 namespace frazil::python {
 
-/// A body that Python may hold longer than it may be used.
+/// A reference to a body that checks whether it is still valid.
 struct BodyObject {
   explicit BodyObject(Body* of) : body(of) {}
   virtual ~BodyObject() = default;
@@ -23,7 +23,7 @@ struct PatchObject : BodyObject {
   Patch patch;
 };
 
-/// Rows of (name, kind or None, value). Throws Code::bad_input, naming the operator.
+/// Reads rows of (name, kind or None, value). Throws Code::bad_input that names the operator.
 Attributes attributes_of(const std::string& op, const py::list& rows);
 
 }  // namespace frazil::python

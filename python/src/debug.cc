@@ -4,19 +4,19 @@
 namespace frazil::python {
 namespace {
 
-/// (why, value, node, op, iterations, around, breakpoint).
+/// Returns (why, value, node, op, iterations, around, breakpoint).
 py::tuple tuple_of_stop(const Debugger::Stop& stop) {
   constexpr const char* kWhy[] = {"step", "breakpoint", "ended"};
   return py::make_tuple(kWhy[static_cast<int>(stop.why)], stop.value, stop.node, stop.op,
                         py::tuple(py::cast(stop.iterations)), stop.around, stop.breakpoint);
 }
 
-/// A Debugger and its Python side.
+/// A Debugger with its Python inputs and outputs.
 class DebugWorker {
  public:
   DebugWorker(const Model& model, const Options& options)
       : model_(model), signature_(model), debugger_(unlocked([&] { return Debugger(model, options); })) {}
-  /// Ends the run, whose thread may be waiting for the interpreter's lock.
+  /// Releases the lock, as the thread of the run may be waiting for it.
   ~DebugWorker() {
     const Unlocked nothing_locked;
     debugger_.reset();

@@ -1,6 +1,6 @@
 #include "python/src/arrays.h"
 
-// DLPack 0.x, as its specification has it.
+// DLPack 0.x, as in its specification.
 namespace frazil::python {
 namespace {
 
@@ -56,7 +56,7 @@ void check_device(py::handle tensor, const std::string& what) {
   if (type != kCpu && type != kPinned) refuse(what + ": the tensor is not in the CPU's memory");
 }
 
-/// Owns the tensor from now on.
+/// Takes ownership of the tensor.
 py::object owner_of(Managed* managed) {
   return py::capsule(managed, [](void* owned) {
     auto* tensor = static_cast<Managed*>(owned);

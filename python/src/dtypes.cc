@@ -7,7 +7,7 @@ namespace {
 
 struct DtypeName {
   const char* name;
-  const char* bits;  ///< NumPy's type of the bits, where NumPy itself lacks the type
+  const char* bits;  ///< NumPy's type for the bits, if NumPy lacks the type itself
 };
 constexpr DtypeName kDtypeNames[kDtypes] = {
     {"bool", nullptr},        {"int8", nullptr},         {"int16", nullptr},      {"int32", nullptr},
@@ -20,7 +20,7 @@ constexpr DtypeName kDtypeNames[kDtypes] = {
 };
 const DtypeName& names_of(Dtype dtype) { return kDtypeNames[static_cast<int>(dtype)]; }
 
-/// What Python sees: frazil.float32.
+/// The Python object frazil.float32 etc.
 struct DtypeObject {
   Dtype dtype;
 };
@@ -121,7 +121,7 @@ void bind_dtypes(py::module_& m) {
              }
            })
       .def("__hash__", [](const DtypeObject& d) { return py::hash(py::handle(numpy_dtype(d.dtype))); })
-      .def("__reduce__", [](const DtypeObject& d) { return python_name(d.dtype); })  // an attribute of the module
+      .def("__reduce__", [](const DtypeObject& d) { return python_name(d.dtype); })  // a module attribute
       .def("__repr__", [](const DtypeObject& d) { return std::string("frazil.") + python_name(d.dtype); })
       .def("__str__", [](const DtypeObject& d) { return python_name(d.dtype); });
   py::list all;

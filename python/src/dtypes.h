@@ -11,18 +11,19 @@ inline bool is_real(Dtype dtype) {
   return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
 }
 
-/// NumPy's and ml_dtypes' name: "float32", "bfloat16".
+/// Returns the name in NumPy and ml_dtypes: "float32", "bfloat16".
 const char* python_name(Dtype dtype);
-/// NumPy's dtype, a borrowed reference: ml_dtypes' where NumPy has none and ml_dtypes can be imported, else a structure
-/// with one field of the same name that holds the bits. Strings are objects.
+/// Returns NumPy's dtype as a borrowed reference; strings are objects. For types that NumPy lacks it is ml_dtypes'
+/// dtype if ml_dtypes can be imported, else a structure with one field of the same name that holds the bits.
 PyObject* numpy_dtype(Dtype dtype);
-/// Of a NumPy dtype in native byte order; none where Frazil has no such type. Texts of any kind are strings.
+/// Returns the type for a NumPy dtype in native byte order, or nullopt if Frazil lacks it. Texts of any kind are
+/// strings.
 std::optional<Dtype> dtype_of_numpy(py::handle dtype);
-/// Of a frazil.DType, or of anything that numpy.dtype() takes. Throws Code::bad_input, naming `what`.
+/// Converts a frazil.DType, or anything that numpy.dtype() accepts. Throws Code::bad_input that names `what`.
 Dtype dtype_of_object(py::handle object, const std::string& what);
-/// The frazil.DType.
+/// Returns the frazil.DType.
 py::object object_of(Dtype dtype);
-/// Of the name in a type's text: "f32".
+/// Returns the type for its name in a type's text, such as "f32".
 std::optional<Dtype> dtype_from_name(std::string_view name);
 
 }  // namespace frazil::python

@@ -5,21 +5,21 @@
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
 
-// The functions by elements under NumPy's names: for each the operator that it is, and what becomes of element types
-// that the operator does not have, or has with another meaning.
+// The elementwise functions under NumPy's names. For each: the operator that implements it, and the handling of element
+// types that the operator lacks or treats differently.
 namespace frazil::python {
 namespace {
 
-/// What operands are cast to, once they have one element type.
+/// How operands are cast after they have a common element type.
 enum class Rule : std::uint8_t {
-  numbers,   ///< nothing
-  inexact,   ///< integers to reals of their size, as NumPy does
+  numbers,   ///< no cast
+  inexact,   ///< integers to reals of their size, as in NumPy
   quotient,  ///< integers to float64
-  whole,     ///< nothing; the identity for integers
+  whole,     ///< no cast; the identity for integers
   order,     ///< bools to integers
   truth,     ///< all to bool
-  bits,      ///< nothing; reals are refused
-  special,   ///< integers to reals, which have no such value
+  bits,      ///< no cast; reals are refused
+  special,   ///< integers to reals, which never have such a value
 };
 
 struct ElementwiseRow {
@@ -28,9 +28,9 @@ struct ElementwiseRow {
   const char* doc;
   Rule rule;
   const char* op;
-  const char* of_bools = nullptr;  ///< the operator for bools; null: none, or the same where the rule casts
+  const char* of_bools = nullptr;  ///< the operator for bools; null: none, or the same after a cast
   bool negated = false;
-  bool from_zero = false;  ///< of unsigned integers, which the operator does not have: 0 - x
+  bool from_zero = false;  ///< computes 0 - x for unsigned integers, which the operator lacks
 };
 
 constexpr ElementwiseRow kElementwiseRows[] = {
@@ -103,7 +103,7 @@ Dtype cast_by(Rule rule, Dtype dtype) {
 
 }  // namespace
 
-/// What is done with operands of one element type.
+/// The implementation for operands of one element type.
 struct Step {
   Dtype cast;
   std::optional<Operator> op;
@@ -111,7 +111,7 @@ struct Step {
 
 struct Elementwise {
   const ElementwiseRow* row;
-  std::array<std::optional<Step>, kDtypes> steps;  ///< made on first use
+  std::array<std::optional<Step>, kDtypes> steps;  ///< by element type, created on first use
   std::string text_signature;
 };
 
@@ -141,7 +141,7 @@ Step& step_of(Elementwise& of, Dtype dtype) {
 
 Elementwise& changing(const Elementwise& of) { return const_cast<Elementwise&>(of); }
 
-/// An argument of a call: an array, or a number that has no element type yet.
+/// An argument of a call: an array, or a number without an element type yet.
 struct Argument {
   Argument(const Argument&) = delete;
   Argument& operator=(const Argument&) = delete;
@@ -155,7 +155,7 @@ struct Argument {
     array = &own;
     number.reset();
   }
-  /// In another element type.
+  /// Converts the argument to another element type.
   void cast_to(Dtype dtype, const Line& line) {
     if (number) {
       become(literal_of(*number, dtype));
@@ -168,7 +168,7 @@ struct Argument {
   std::optional<Number> number;
 };
 
-/// Arrays among themselves, then numbers beside them.
+/// Returns the common element type: first of the arrays, then combined with the numbers.
 Dtype common(const auto& arguments) {
   std::optional<Dtype> all;
   for (const Argument& each : arguments) {
@@ -197,7 +197,7 @@ bool has_negative(const LazyArray& integers) {
   return false;
 }
 
-/// NumPy has no reciprocals of integers. An exponent that has not been computed is not looked at.
+/// Refuses negative exponents for integers, as NumPy does. An exponent that has not been computed is not checked.
 void check_exponent(const ElementwiseRow& row, const Argument& exponent, Dtype dtype) {
   if (row.op != std::string_view("Pow") || !is_integer(dtype)) return;
   const bool negative = exponent.number ? exponent.number->kind == Number::Kind::integer && exponent.number->whole < 0
@@ -232,7 +232,7 @@ PyObject* call_on_one(Elementwise& function, PyObject* first, const Line& line) 
   return lazy_object((*step.op)({Operand(*x.array, line)}));
 }
 
-/// Several as arrays of the element type that they have in common.
+/// Returns the objects as arrays of their common element type.
 PyObject* in_common(PyObject*, PyObject* const* objects, Py_ssize_t count) {
   return guarded([&] {
     const Line line = user_line();
@@ -289,7 +289,7 @@ const Elementwise* elementwise(std::string_view name) {
 
 void bind_elementwise(py::module_& m) {
   if (PyModule_AddFunctions(m.ptr(), functions_of_arrays) != 0) throw py::error_already_set();
-  static auto& methods = *new std::deque<PyMethodDef>;  // functions refer to them
+  static auto& methods = *new std::deque<PyMethodDef>;  // never freed, as functions refer to them
   py::dict functions;
   for (const ElementwiseRow& row : kElementwiseRows) {
     Elementwise& function = all().emplace_back(Elementwise{&row, {}, {}});

@@ -23,16 +23,16 @@ Code code_of(py::handle exception) {
   return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0 ? Code::bad_input : Code::cancelled;
 }
 
-/// The exception of a function that Frazil called on this thread, until the error that it became is raised.
+/// The exception of a function that Frazil called on this thread, until the resulting Error is raised.
 struct Raised {
-  std::string text;  ///< in that error
+  std::string text;  ///< contained in the Error's message
   std::shared_ptr<const void> held;
   PyObject* exception = nullptr;
 };
 thread_local Raised last_raised;
 
-/// The error in flight gets the exception as its cause; what is no Exception, such as KeyboardInterrupt, comes back
-/// itself.
+/// Sets the exception as the cause of the current error. An exception outside of class Exception, such as
+/// KeyboardInterrupt, replaces the error.
 void chain(const Error& error) {
   const bool interrupt =
       last_raised.exception != nullptr && PyErr_GivenExceptionMatches(last_raised.exception, PyExc_Exception) == 0;

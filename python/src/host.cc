@@ -8,10 +8,10 @@
 namespace frazil::python {
 namespace {
 
-/// The two functions of an operator, which is for the life of the process, and so is this. They may be set anew.
+/// The two functions of an operator, which exist for the life of the process. They may be replaced.
 struct HostFunctions {
-  py::object run;    ///< of arrays; attributes by keyword
-  py::object types;  ///< of a list of (DType, shape) or None, and a dict of attributes; returns a list of those
+  py::object run;    ///< takes arrays; attributes are keywords
+  py::object types;  ///< takes a list of (DType, shape) or None, and a dict of attributes; returns such a list
   std::vector<std::pair<std::string, OperatorInfo::Kind>> attributes;
   std::size_t outputs = 1;
 };
@@ -81,7 +81,7 @@ TensorType type_of(const Array& array) {
 
 // ---- runs ----
 
-/// The operands of one call as NumPy arrays, which must not outlive it where they are views.
+/// The operands of one call as NumPy arrays. Views must not outlive the call.
 class Operands {
  public:
   explicit Operands(std::span<const Array> from) : arrays_(from.size()), types_(from.size()) {
@@ -97,14 +97,14 @@ class Operands {
   std::span<const TensorType> types() const { return types_; }
 
   void release() { arrays_ = py::tuple(); }
-  /// After release(): the first one that something else uses.
+  /// Call after release(). Returns the first operand that is still referenced.
   std::optional<std::size_t> used() const {
     for (std::size_t i = 0; i < owners_.size(); ++i) {
       if (owners_[i] && owners_[i].ref_count() > 1) return i;
     }
     return std::nullopt;
   }
-  /// The same, but for what the garbage collector frees.
+  /// As used(), after a garbage collection.
   std::optional<std::size_t> used_for_good() const {
     if (used()) py::module_::import("gc").attr("collect")();
     return used();
@@ -113,7 +113,7 @@ class Operands {
  private:
   py::tuple arrays_;
   std::vector<TensorType> types_;
-  std::vector<py::object> owners_;  ///< what the arrays' memory belongs to; null: an array of its own
+  std::vector<py::object> owners_;  ///< owner of each array's memory; null: the array owns it
 };
 
 std::vector<Array> results_of(const HostFunctions& functions, const Operands& operands, const py::dict& attributes) {
@@ -145,7 +145,7 @@ std::string keeps(std::size_t i) {
 
 [[noreturn]] void fail(py::error_already_set& error, Operands& operands, bool views) {
   operands.release();
-  if (views && operands.used()) {  // by the frames of the function
+  if (views && operands.used()) {  // referenced by the function's frames
     py::module_::import("frazil.host").attr("clear_frames")(error.value(), error.trace() ? error.trace() : py::none());
     if (const auto i = operands.used_for_good()) throw_raised(error, {}, "; its function " + keeps(*i));
   }
@@ -171,7 +171,7 @@ std::vector<Array> run(const HostFunctions& functions, bool views, const NodeAtt
 
 // ---- registration ----
 
-/// By full name. What a program registers is never freed.
+/// Operators by full name. They are never freed.
 auto& host_functions() {
   static auto& all = *new std::map<std::string, HostFunctions*>;
   return all;

@@ -8,11 +8,11 @@
 
 namespace frazil::python {
 
-/// Ctrl-C during a run. Python's handler of SIGINT only sets a flag, which is looked at between two byte codes. While
+/// Handles Ctrl-C during a run. Python's handler of SIGINT only sets a flag that is checked between byte codes. While
 /// this object lives on Python's main thread, the signal also cancels the session's run.
 ///
-/// A handler in front of Python's is installed on first use and stays. Python's signal.signal() removes it, so it is
-/// checked again, by a system call, unless the last run ended a few microseconds ago.
+/// A handler that wraps Python's is installed on first use and stays. Python's signal.signal() removes it. Therefore
+/// the handler is checked again, by a system call, unless the last run ended a few microseconds ago.
 class Interruptible {
  public:
   explicit Interruptible(Session& session);
@@ -22,8 +22,8 @@ class Interruptible {
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
-  /// After a cancelled run, with the interpreter's lock: raises what Python's handlers of the signal raise. Returns
-  /// when there was no signal, or when they raise nothing.
+  /// Call after a cancelled run, with the interpreter's lock. Raises the exception of Python's signal handlers. Returns
+  /// if there was no signal, or if the handlers raise nothing.
   void raise_pending() const;
 
  private:

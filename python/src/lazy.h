@@ -7,8 +7,9 @@
 #include "python/src/python.h"
 #include "python/src/raised.h"
 
-// Lazy arrays in Python. What records is written in Python's C API: pybind11's calls cost more than a recorded
-// operator, and what reads may leave its stack in the middle (lazy_batch.cc), which pybind11's calls do not survive.
+// Lazy arrays in Python. The recording functions use Python's C API directly, as a call through pybind11 costs more
+// than recording an operator. Functions that read values may suspend their stack (lazy_batches.cc), which pybind11's
+// calls do not support.
 namespace frazil::python {
 
 /// An instance of frazil.LazyArray.
@@ -17,7 +18,7 @@ struct LazyObject {
   LazyArray array;
 };
 
-/// What the C API wants of a function: null where it threw, with Python's exception set.
+/// Calls a function for the C API: returns null if it throws, with Python's exception set.
 template <class F>
 PyObject* guarded(F&& f) noexcept {
   try {
@@ -37,52 +38,52 @@ int guarded_int(F&& f) noexcept {
   }
 }
 
-/// The class whose instances operators return; null before Python has set it.
+/// Returns the class of operators' results; null before Python has set it.
 PyTypeObject* lazy_class();
-/// The array of an instance; null for other objects.
+/// Returns the array of an instance; null for other objects.
 const LazyArray* lazy_of(PyObject* object);
-/// A new reference. Throws what is raised.
+/// Returns a new reference. Throws Python's exceptions.
 PyObject* lazy_object(LazyArray array);
-/// The results of an operator: the only one, or a tuple.
+/// Returns the results of an operator: the only one, or a tuple.
 PyObject* lazy_objects(std::span<LazyArray> arrays);
 
-/// The line of the user's program that runs on this thread: that of the first caller outside of the package. The name
-/// of the file stays valid.
+/// Returns the current line of the user's program on this thread: that of the first caller outside of the package. The
+/// file name stays valid.
 Line user_line();
 
 // ---- operands (lazy_operands.cc) ----
 
-/// A Python number that takes the element type of what is beside it.
+/// A Python number, whose element type is determined by the other operands.
 struct Number {
   enum class Kind : std::uint8_t { boolean, integer, real };
   Kind kind;
   double real;
-  std::int64_t whole;  ///< of integers
+  std::int64_t whole;  ///< for integers
 };
-/// None for what is no number, or has an element type of its own as NumPy's scalars have. Throws for integers that no
-/// element type can hold.
+/// Returns nullopt for other objects, and for objects with their own element type such as NumPy's scalars. Throws for
+/// integers that no element type can hold.
 std::optional<Number> number_of(PyObject* object);
-/// What numbers have by themselves: bool, int64, float64.
+/// Returns the type of a number without other operands: bool, int64, float64.
 Dtype default_dtype(const Number& number);
-/// The element type of a number beside an array, as NumPy 2 has it.
+/// Returns the element type of a number next to an array, as in NumPy 2.
 Dtype dtype_beside(const Number& number, Dtype array);
-/// The number as an array, which is remembered. Throws Python's OverflowError where it does not fit.
+/// Returns the number as an array, which is cached. Throws Python's OverflowError if it does not fit.
 LazyArray literal_of(const Number& number, Dtype dtype);
-/// Whether an object can become an array in an expression.
+/// Returns true if an object can become an array in an expression.
 bool is_array_like(PyObject* object);
-/// An object as an array: itself, or a copy of its elements. Throws Code::bad_input, naming `what`.
+/// Converts an object to an array: itself, or a copy of its elements. Throws Code::bad_input that names `what`.
 LazyArray array_operand(PyObject* object, const char* what);
 
-/// The element type that two have in common, as NumPy has it. Throws Python's TypeError where there is none.
+/// Returns the common element type, as in NumPy. Throws Python's TypeError if there is none.
 Dtype common_dtype(Dtype a, Dtype b);
 LazyArray cast(const LazyArray& array, Dtype dtype, const Line& line);
 
-// ---- operators by elements (elementwise.cc) ----
+// ---- elementwise operators (elementwise.cc) ----
 
 struct Elementwise;
-/// The operators behind Python's, by the name of the function that NumPy has: null for others.
+/// Returns the implementation of a Python operator or NumPy function by NumPy's name; null for other names.
 const Elementwise* elementwise(std::string_view name);
-/// The function on one or two objects. Throws.
+/// Calls the function on one or two objects. Throws.
 PyObject* call(const Elementwise& function, PyObject* x, PyObject* y = nullptr);
 
 /// The parts of bind_lazy().

@@ -4,7 +4,8 @@
 #include "python/src/interrupt.h"
 #include "python/src/lazy.h"
 
-// Instances of a batch on greenlets or threads, which Python makes (frazil/lazy/batch.py), and the interpreter's lock.
+// Instances of a batch on greenlets or threads, which Python creates (frazil/lazy/batches.py), and the interpreter's
+// lock.
 namespace frazil::python {
 namespace {
 
@@ -25,8 +26,7 @@ void run_unlocked(const std::function<void()>& work, const std::function<void()>
 
 // ---- instances ----
 
-/// Calls of functions that pybind11 binds and that have not returned. They end in the order in which they began: no
-/// greenlet may be left for another one in between.
+/// Returns pybind11's stack of active calls. These must end in reverse order, so no other greenlet may run in between.
 template <class Internals>
 void* calls_of(Internals& internals) {
   if constexpr (requires { internals.loader_life_support_tls_key; }) {
@@ -43,8 +43,8 @@ void* calls_now() {
 #endif
 }
 
-/// Asks a Python function for values, which leaves the greenlet or thread until they are there. It returns False where
-/// it cannot, as in a greenlet of the user's.
+/// Requests values from a Python function, which suspends the greenlet or thread until they exist. The function returns
+/// False if it cannot suspend, for example in a greenlet of the user.
 class Waiting : public api::detail::Instances {
  public:
   explicit Waiting(py::object await) : await_(std::move(await)) {}
@@ -57,7 +57,7 @@ class Waiting : public api::detail::Instances {
     return std::nullopt;
   }
 
-  /// Calls a function in which instances go on.
+  /// Calls a function in which instances continue.
   py::object enter(PyObject* function, PyObject* argument) {
     calls_ = calls_now();
     const api::detail::Joined joined(this);
@@ -85,7 +85,7 @@ py::object make_waiting(const py::object& await) {
                      [](PyObject* capsule) { delete static_cast<Waiting*>(PyCapsule_GetPointer(capsule, kWaiting)); });
 }
 
-/// enter_instances(waiting, function, argument). No pybind11 function: greenlets are left inside.
+/// enter_instances(waiting, function, argument). Not a pybind11 function, as greenlets are switched inside.
 PyObject* enter_instances(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     if (count != 3) refuse("enter_instances() takes 3 arguments");
@@ -95,7 +95,7 @@ PyObject* enter_instances(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   });
 }
 
-/// Makes the values of arrays there, with those of the other instances.
+/// Computes the values of arrays together with those of the other instances.
 PyObject* settle(PyObject*, PyObject* arrays) {
   return guarded([&] {
     std::vector<const LazyArray*> all;
@@ -108,8 +108,8 @@ PyObject* settle(PyObject*, PyObject* arrays) {
   });
 }
 
-/// Takes the arrays that each instance waits for. Returns an exception or None for each, and what was run: counts of
-/// programs and of nodes.
+/// Computes the arrays that each instance waits for. Returns an exception or None for each, and the counts of programs
+/// and nodes that were run.
 py::tuple settle_together(const py::list& wanted) {
   std::vector<std::vector<LazyArray>> all;
   for (const py::handle instance : wanted) {

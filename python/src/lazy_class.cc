@@ -12,9 +12,9 @@ namespace frazil::python {
 namespace {
 
 PyTypeObject* base_class = nullptr;   // frazil._frazil.LazyArray
-PyTypeObject* final_class = nullptr;  // frazil.LazyArray, which is derived from it
-PyObject* index_function = nullptr;   // of an array and what stands in brackets
-PyObject* named_function = nullptr;   // of a function's name and its operands
+PyTypeObject* final_class = nullptr;  // frazil.LazyArray, a derived class
+PyObject* index_function = nullptr;   // takes an array and the key in brackets
+PyObject* named_function = nullptr;   // takes a function's name and its operands
 
 LazyObject* lazy_in(PyObject* object) { return reinterpret_cast<LazyObject*>(object); }
 const LazyArray& array_in(PyObject* object) { return lazy_in(object)->array; }
@@ -44,7 +44,7 @@ bool is_complex(PyObject* object) {
   return !dtype.is_none() && py::getattr(dtype, "kind", py::str()).equal(py::str("c"));
 }
 
-/// A name as a template argument.
+/// A string as a template argument.
 template <std::size_t N>
 struct Name {
   constexpr Name(const char (&text)[N]) { std::copy_n(text, N, chars); }  // NOLINT(google-explicit-constructor)
@@ -112,7 +112,7 @@ PyObject* as_int(PyObject* object) {
   return guarded([&] { return PyNumber_Long(py::reinterpret_steal<py::object>(item(object)).ptr()); });
 }
 
-/// Only integers without axes are indices.
+/// Returns an integer for use as an index. Only integer arrays without axes are accepted.
 PyObject* as_index(PyObject* object) {
   return guarded([&]() -> PyObject* {
     const Dtype dtype = array_in(object).dtype();
@@ -123,7 +123,7 @@ PyObject* as_index(PyObject* object) {
   });
 }
 
-/// Takes the value of an object that ends with the call: nothing else can see what is written to it.
+/// Moves the value out of an object that ends with the call, so no other code can observe writes to it.
 PyObject* last_value(PyObject* object) { return object_of(std::move(lazy_in(object)->array).value()).release().ptr(); }
 
 PyObject* numpy_value(PyObject* object, PyObject*) {
@@ -153,7 +153,7 @@ PyObject* rank(PyObject* object, void*) {
   return guarded([&] { return PyLong_FromSize_t(api::detail::extents(array_in(object)).size()); });
 }
 
-/// A tuple, in which None is an extent that only a run of the recorded graph has.
+/// Returns a tuple. None is an extent that is only known in a run of the recorded graph.
 PyObject* extents(PyObject* object, void*) {
   return guarded([&] {
     const Sizes sizes = api::detail::extents(array_in(object));
@@ -206,11 +206,11 @@ PyObject* row_at(const LazyArray& array, std::int64_t index) {
   throw py::error_already_set();
 }
 
-/// Slices of some axes. Slice counts bounds as NumPy does where steps are positive.
+/// Slices along some axes. With positive steps, Slice counts bounds as NumPy does.
 struct Slices {
   std::vector<std::int64_t> starts, stops, axes, steps;
 
-  /// False where Python has to find the slices.
+  /// Returns false for slices that Python code must handle.
   bool add(PyObject* slice, std::int64_t axis) {
     const auto* const parts = reinterpret_cast<const PySliceObject*>(slice);
     for (PyObject* const part : {parts->start, parts->stop, parts->step}) {
@@ -238,13 +238,13 @@ struct Slices {
   }
 };
 
-/// Returns the elements that integers and slices with positive steps choose, of an array whose extents are known. Null
-/// where the key has anything else, or an index that is out of its axis.
+/// Returns the elements selected by integers and slices with positive steps, for an array with known extents. Returns
+/// null if the key contains anything else, or an index out of range.
 PyObject* plain_elements(const LazyArray& array, std::span<PyObject* const> key) {
   const Sizes sizes = api::detail::extents(array);
   if (key.size() > sizes.size()) return nullptr;
   Slices slices;
-  std::vector<std::pair<std::int64_t, std::int64_t>> indices;  // axis and index, the last axis first
+  std::vector<std::pair<std::int64_t, std::int64_t>> indices;  // axis and index, last axis first
   for (std::size_t axis = key.size(); axis-- > 0;) {
     const auto number = static_cast<std::int64_t>(axis);
     if (PySlice_Check(key[axis]) != 0) {
@@ -263,7 +263,7 @@ PyObject* plain_elements(const LazyArray& array, std::span<PyObject* const> key)
   return lazy_object(std::move(chosen));
 }
 
-/// Null where Python has to find the elements.
+/// Returns null for keys that Python code must handle.
 PyObject* plain_elements(const LazyArray& array, PyObject* key) {
   if (PySlice_Check(key) != 0) return plain_elements(array, std::span(&key, 1));
   if (!PyTuple_CheckExact(key)) return nullptr;
@@ -360,7 +360,7 @@ PyObject* lazy_objects(std::span<LazyArray> arrays) {
 
 namespace {
 
-/// An array of a value: `copy` without one borrows memory where that is possible. Numbers and lists take `dtype`.
+/// Creates an array. Without `copy` it borrows memory if possible. Numbers and lists take `dtype`.
 py::object make_array(const py::object& value, const py::object& dtype, bool copy, bool parameter) {
   if (const LazyArray* const known = lazy_of(value.ptr()))
     return py::reinterpret_steal<py::object>(lazy_object(*known));
@@ -374,7 +374,7 @@ py::object make_array(const py::object& value, const py::object& dtype, bool cop
   return py::reinterpret_steal<py::object>(lazy_object(parameter ? api::parameter(array) : LazyArray(array)));
 }
 
-/// Numbers of int64, which what is compiled may contain.
+/// Creates an int64 array, which compiled code may contain as a constant.
 PyObject* make_ints(PyObject*, PyObject* const* numbers, Py_ssize_t count) {
   return guarded([&] {
     std::vector<std::int64_t> values;

@@ -3,14 +3,14 @@
 
 #include "python/src/lazy.h"
 
-// Functions that are recorded once and called as one node, and control flow of what is being recorded.
+// Functions that are recorded once and called as one node, and control flow in recorded code.
 namespace frazil::python {
 namespace {
 
 struct FunctionObject {
   PyObject ob_base;
   vectorcallfunc call;
-  PyObject* body;  ///< of arrays, which returns a list of arrays
+  PyObject* body;  ///< takes arrays and returns a list of arrays
   Function function;
 };
 
@@ -44,7 +44,8 @@ Arrays called(PyObject* function, std::span<const LazyArray> arguments, const ch
   return arrays_of(made, what);
 }
 
-/// Has what functions of this thread would compute for later calls let go of while it still has the interpreter's lock.
+/// Registers the release of this thread's cached functions for the thread's end, while it still has the interpreter's
+/// lock.
 void clean_up_after_thread() {
   constexpr const char* kKey = "frazil";
   thread_local bool known = false;
@@ -112,7 +113,8 @@ PyTypeObject* make_function_type() {
   return type;
 }
 
-/// The C++ function does not own the body: where that refers to the function, Python's collector sees the cycle.
+/// Creates a recorded function. The C++ function does not own the body, so Python's collector detects a cycle from the
+/// body to the function.
 py::object make_function(const std::string& name, const py::function& body) {
   PyObject* const object = function_class->tp_alloc(function_class, 0);
   if (object == nullptr) throw py::error_already_set();
@@ -124,7 +126,7 @@ py::object make_function(const std::string& name, const py::function& body) {
   return py::reinterpret_steal<py::object>(object);
 }
 
-/// `input` and `output` name by position.
+/// `input` and `output` return names by position.
 Model model_of(const py::object& function, const py::list& arguments, const py::function& input,
                const py::function& output) {
   const auto naming = [](const py::function& name) {

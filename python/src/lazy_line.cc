@@ -4,23 +4,23 @@
 
 #include "python/src/lazy.h"
 
-// Recording names a line of the user's program, so that finding it must cost little: what a position in a function's
-// code says is remembered.
+// Recording stores a line of the user's program. Finding it must be cheap, so the result is cached per position in a
+// function's code.
 namespace frazil::python {
 namespace {
 
-/// A position in code and what it says.
+/// A position in code and its line.
 struct Known {
-  PyCodeObject* code = nullptr;  ///< kept, so that no other code takes its address
+  PyCodeObject* code = nullptr;  ///< referenced, so that its address is not reused
   int instruction = 0;
-  bool inside = false;  ///< is_between() the user's line and what records
+  bool inside = false;  ///< true if is_between() holds for its file
   Line line{nullptr, 0};
 };
 
 constexpr std::size_t kKnown = 1U << 12U, kMostFiles = 1U << 16U;
-std::array<Known, kKnown> known_lines;  // the interpreter's lock guards it
+std::array<Known, kKnown> known_lines;  // guarded by the interpreter's lock
 
-/// File names for the life of the process: a bounded number of them.
+/// Returns a file name that lives as long as the process. Their number is bounded.
 const char* interned(std::string_view file) {
   static auto& files = *new std::set<std::string, std::less<>>;
   const auto at = files.find(file);
@@ -29,7 +29,7 @@ const char* interned(std::string_view file) {
   return files.emplace(file).first->c_str();
 }
 
-/// The folder of the package.
+/// Returns the folder of the package.
 const std::string& folder() {
   static const auto& folder = *new std::string([] {
     const auto file = py::module_::import("frazil._frazil").attr("__file__").cast<std::string>();
@@ -38,7 +38,8 @@ const std::string& folder() {
   return folder;
 }
 
-/// What stands between the user's line and what records: the package, and NumPy's functions that call it.
+/// Returns true for files between the user's line and the recording code: the package, and NumPy's functions that call
+/// it.
 bool is_between(const std::string& file) {
   return file.starts_with(folder()) || file == "<__array_function__ internals>";
 }

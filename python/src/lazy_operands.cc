@@ -6,7 +6,7 @@
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
 
-// What expressions take besides lazy arrays, and the element types that operands have in common, as NumPy 2 has them.
+// Operands other than lazy arrays, and the common element types of operands, as in NumPy 2.
 namespace frazil::python {
 namespace {
 
@@ -19,7 +19,7 @@ struct Literal {
   LazyArray array;
 };
 
-/// The last numbers that were used. Never destroyed: at the end of the process nothing is left that could free arrays.
+/// A cache of recent numbers. It is never destroyed, as arrays cannot be freed at the end of the process.
 std::array<Literal, kLiterals>& literals() {
   static auto& literals = *new std::array<Literal, kLiterals>;
   return literals;
@@ -30,7 +30,7 @@ std::array<Literal, kLiterals>& literals() {
   throw py::error_already_set();
 }
 
-/// Whether an integer is one of the type's.
+/// Returns true if an integer is in the type's range.
 bool fits(std::int64_t whole, Dtype dtype) {
   if (dtype == Dtype::u64) return whole >= 0;
   if (!is_integer(dtype) || dtype == Dtype::i64) return true;
@@ -56,7 +56,7 @@ Number whole_number(PyObject* object) {
 
 using Table = std::array<std::array<signed char, kDtypes>, kDtypes>;
 
-/// NumPy's answer; -1: none.
+/// Returns NumPy's result; -1: none.
 signed char asked_of_numpy(Dtype a, Dtype b) {
   try {
     const py::object promote = py::module_::import("numpy").attr("promote_types");
@@ -68,7 +68,7 @@ signed char asked_of_numpy(Dtype a, Dtype b) {
   }
 }
 
-/// What NumPy says, and, as it has no bfloat16, that this goes into the larger reals.
+/// Returns NumPy's result, extended by bfloat16, which is promoted to the larger reals.
 signed char promoted(Dtype a, Dtype b) {
   if (a == Dtype::string || b == Dtype::string) return -1;
   if (b == Dtype::bf16) std::swap(a, b);

@@ -7,7 +7,7 @@
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
 
-// Operators with their attributes, as callables: frazil.lazy.ops makes them from the table of operators.
+// Operators with their attributes, as callables. frazil.lazy.ops creates them from the table of operators.
 namespace frazil::python {
 namespace {
 
@@ -16,12 +16,12 @@ struct OperatorObject {
   vectorcallfunc call;
   Operator operation;
   std::size_t outputs;
-  std::vector<int> variables;  ///< by input: those of one number have one element type; negative: any. The last repeats
+  std::vector<int> variables;  ///< type variables by input, the last repeated; negative: any type
 };
 
 OperatorObject* operator_in(PyObject* object) { return reinterpret_cast<OperatorObject*>(object); }
 
-/// Takes the arguments of a call; numbers and lists wait until the element types beside them are known.
+/// Converts the arguments of a call. Numbers and lists are converted last, when the other element types are known.
 class Inputs {
  public:
   Inputs(const OperatorObject& of, PyObject* const* arguments, std::size_t count) : of_(of), arguments_(arguments) {
@@ -70,7 +70,7 @@ class Inputs {
     }
     return std::nullopt;
   }
-  /// Numbers do not tell each other their types.
+  /// Returns true for an argument without an element type, which cannot determine the type of another one.
   bool is_waiting(std::size_t k) const { return lazy_of(arguments_[k]) == nullptr && is_literal(arguments_[k]); }
 
   const OperatorObject& of_;

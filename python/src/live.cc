@@ -5,13 +5,13 @@
 namespace frazil::python {
 namespace {
 
-/// (number, parent, author, reason, seconds since 1970, change, model).
+/// Returns (number, parent, author, reason, seconds since 1970, change, model).
 py::tuple tuple_of(const Version& v) {
   const double seconds = std::chrono::duration<double>(v.made.time_since_epoch()).count();
   return py::make_tuple(v.number, v.parent, v.note.author, v.note.reason, seconds, v.change, v.model);
 }
 
-/// A LiveSession and its Python side. One run at a time.
+/// A LiveSession with its Python inputs and outputs. One run at a time.
 class LiveWorker {
  public:
   explicit LiveWorker(LiveSession session) : session_(std::move(session)) {}
@@ -84,7 +84,7 @@ class LiveWorker {
 
   LiveSession session_;
   std::shared_ptr<const Signature> signature_;
-  std::uint64_t version_ = 0;  ///< that `signature_` is of
+  std::uint64_t version_ = 0;  ///< the version that `signature_` describes
   std::vector<Array> inputs_;
   bool busy_ = false;
 };

@@ -5,8 +5,8 @@
 namespace frazil::python {
 namespace {
 
-/// A model and the idle sessions of its calls. A call takes one, or opens one when all are in use; so there are as many
-/// as calls ran at the same time. The interpreter's lock guards the list.
+/// A model and the idle sessions of its calls. A call takes an idle session or opens one, so there are as many sessions
+/// as concurrent calls. The interpreter's lock guards the list.
 class ModelObject {
  public:
   ModelObject(Model model, const Options& options) : model_(std::move(model)), options_(options) {}
@@ -58,7 +58,7 @@ class ModelObject {
 
   Model model_;
   Options options_;
-  std::shared_ptr<const Signature> signature_;  ///< null until the first call
+  std::shared_ptr<const Signature> signature_;  ///< null before the first call
   std::vector<std::unique_ptr<Worker>> idle_;
 };
 
@@ -118,7 +118,7 @@ struct Loading {
   Options run;
 };
 
-/// Those of loading are taken from `keywords`; the rest are those of runs.
+/// Takes the options of loading from `keywords`. The remaining ones are options of runs.
 Loading options_of(const py::kwargs& keywords) {
   Loading loading;
   take(keywords, "fix_defaults", loading.load.fix_defaults);
@@ -145,7 +145,7 @@ ModelObject loaded(const py::kwargs& keywords, F&& load) {
   return {std::move(model), options.run};
 }
 
-/// The bytes of an object, which has them in one piece.
+/// The contiguous bytes of an object.
 class Bytes {
  public:
   explicit Bytes(const py::buffer& of) {

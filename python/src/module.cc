@@ -1,11 +1,11 @@
 #include "python/src/interrupt.h"
 #include "python/src/python.h"
 
-// The Python package's module: the public C++ API and nothing else. python/frazil adds what is easier in Python.
+// The Python package's extension module, which only wraps the public C++ API. python/frazil adds the parts in Python.
 PYBIND11_MODULE(_frazil, m) {
   using namespace frazil::python;
   py::options options;
-  options.disable_function_signatures();  // docstrings begin with one that inspect.signature() reads
+  options.disable_function_signatures();  // docstrings begin with a signature for inspect.signature()
   m.attr("__version__") = FRAZIL_VERSION;
   remember_main_thread();
   bind_errors(m);

@@ -57,7 +57,7 @@ py::object PythonObserver::call(Function function, A&&... arguments) {
   return py::none();
 }
 
-// Without a function the lock is not taken.
+// The lock is only acquired for overridden methods.
 void PythonObserver::run_begin() {
   if (!functions_[kRunBegin]) return;
   const py::gil_scoped_acquire locked;
@@ -108,7 +108,7 @@ bool PythonObserver::without(std::string_view name, std::string_view why) {
 
 namespace {
 
-/// Keeps inner values; the interpreter's lock is not needed for that.
+/// Stores inner values, which does not need the interpreter's lock.
 class Fetcher : public Observer {
  public:
   explicit Fetcher(std::vector<std::string> names) : names_(std::move(names)) {}
@@ -116,7 +116,7 @@ class Fetcher : public Observer {
   void value(const ValueEvent& event) override {
     kept_.push_back({std::string(event.name), event.value, {event.iterations.begin(), event.iterations.end()}});
   }
-  /// A list of (name, value, iterations).
+  /// Returns a list of (name, value, iterations).
   py::list list() const {
     py::list all;
     for (const Kept& one : kept_)
@@ -134,7 +134,7 @@ class Fetcher : public Observer {
   std::vector<Kept> kept_;
 };
 
-/// Time by node.
+/// Measures the time per node.
 class Timer : public Observer {
  public:
   void node_begin(const NodeEvent&) override { begin_ = Clock::now(); }
@@ -151,7 +151,7 @@ class Timer : public Observer {
   }
   void run_begin() override { run_ = Clock::now(); }
   void run_end() override { runs_ += Clock::now() - run_; }
-  /// (seconds of all runs, a list of (name, op, calls, seconds)).
+  /// Returns (seconds of all runs, a list of (name, op, calls, seconds)).
   py::tuple totals() const {
     py::list rows;
     for (const Row& row : rows_) rows.append(py::make_tuple(row.name, row.op, row.calls, seconds(row.spent)));

@@ -6,14 +6,14 @@
 
 namespace frazil::python {
 
-/// Forwards events to a frazil.Observer: only to functions that its class overrides. The first exception of a function
-/// stops the run, and is raised after it.
+/// Forwards events to a frazil.Observer, but only to methods that its class overrides. The first exception of a method
+/// stops the run and is raised after it.
 class PythonObserver : public Observer {
  public:
   PythonObserver(py::object to, Session& session);
   ~PythonObserver() override;
 
-  /// With the interpreter's lock: raises the exception of a function, once.
+  /// Raises the exception of a method, once. Requires the interpreter's lock.
   void raise_pending();
 
   void run_begin() override;
@@ -44,7 +44,7 @@ class PythonObserver : public Observer {
   py::object call(Function function, A&&... arguments);
 
   py::object to_;
-  py::object functions_[kCount];  ///< null where the class does not override it
+  py::object functions_[kCount];  ///< null if the class does not override it
   std::vector<std::string> wanted_;
   Session& session_;
   std::unique_ptr<py::error_already_set> raised_;

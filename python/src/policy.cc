@@ -14,7 +14,7 @@ py::object model_object(const Model& model) {
   return py::module_::import("frazil.model").attr("Model")(model, Options());
 }
 
-/// Calls the functions that the class overrides, and takes the lock only for these.
+/// Calls the methods that the class overrides, and acquires the lock only for these.
 class PythonPolicy : public Policy {
  public:
   explicit PythonPolicy(const py::object& to) : to_(to), held_(kept(to)) {
@@ -46,7 +46,7 @@ class PythonPolicy : public Policy {
   }
 
   py::handle to_;
-  std::shared_ptr<const void> held_;  ///< the reference
+  std::shared_ptr<const void> held_;  ///< keeps `to_` alive
   std::array<bool, kPolicyFunctions.size()> overridden_{};
 };
 

@@ -6,7 +6,7 @@
 
 namespace frazil::python {
 
-/// The Policy that asks a frazil.Policy; null of None. Throws a TypeError for other objects.
+/// Returns a Policy that calls a frazil.Policy; null for None. Throws a TypeError for other objects.
 std::shared_ptr<Policy> policy_of(const py::object& object);
 
 }  // namespace frazil::python

@@ -10,7 +10,7 @@ namespace frazil::python {
 
 namespace py = pybind11;
 
-/// While it lives, other Python threads run, and nothing here may touch a Python object.
+/// Releases the interpreter's lock. During its lifetime this thread must not touch Python objects.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -27,8 +27,8 @@ auto unlocked(F&& f) {
   return f();
 }
 
-/// The interpreter's lock, in functions that Frazil calls, on threads that may lack it. Throws Code::cancelled while
-/// the interpreter ends, when nobody gets it any more.
+/// Acquires the interpreter's lock in functions that Frazil calls, on any thread. Throws Code::cancelled during the
+/// interpreter's finalisation, when the lock cannot be acquired.
 class Locked {
  public:
   Locked() : state_(state()) {}
@@ -46,7 +46,7 @@ class Locked {
 
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
 
-/// Each defines a part of the module, in the order of the calls in module.cc.
+/// Each function defines a part of the module, in the order of the calls in module.cc.
 void bind_errors(py::module_& m);
 void bind_dtypes(py::module_& m);
 void bind_arrays(py::module_& m);

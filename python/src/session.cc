@@ -241,7 +241,7 @@ py::object Worker::call(const py::args& args, const py::kwargs& kwargs) {
 
 namespace {
 
-/// An explicit session: its observer lives as long.
+/// An explicit session with its observer.
 struct SessionObject {
   std::unique_ptr<Worker> worker;
   std::unique_ptr<PythonObserver> observer;

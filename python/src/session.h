@@ -9,14 +9,14 @@
 
 namespace frazil::python {
 
-/// What the calls of a model need, made once.
+/// The names and types of a model's inputs and outputs, prepared for calls.
 struct Signature {
   explicit Signature(const Model& model);
-  /// Throw Code::bad_input for an unknown name.
+  /// The functions throw Code::bad_input for an unknown name.
   std::size_t input(py::handle name) const;
   std::size_t output(py::handle name) const;
   std::vector<Wanted> inputs;
-  py::dict positions;               ///< of the inputs' names
+  py::dict positions;               ///< by input name
   std::vector<py::object> outputs;  ///< names
   py::dict output_positions;
   std::string model;
@@ -27,9 +27,10 @@ class RunCall {
  public:
   RunCall(py::object first, py::object feeds) : first_(std::move(first)), feeds_(std::move(feeds)) {}
   py::handle inputs() const { return feeds_.is_none() ? first_ : feeds_; }
-  /// Throws Code::bad_input, before the run, for names of outputs that the model does not have.
+  /// Throws Code::bad_input for unknown names of outputs. Call it before the run.
   void check(const Signature& signature) const;
-  /// A dict of all results, or a list of those that are named. `given`: objects that stand for results, by output.
+  /// Returns a dict of all results, or a list of the named ones. `given`: objects to return instead of results, by
+  /// output.
   py::object results(Results made, const Signature& signature, const std::vector<py::object>& given = {}) const;
 
  private:
@@ -37,18 +38,18 @@ class RunCall {
   py::object first_, feeds_;
 };
 
-/// Arrays of the caller that a session writes results into, until the object ends.
+/// Arrays of the caller that a session writes results into, during this object's lifetime.
 class BoundOutputs {
  public:
-  /// `out`: a dict of names to NumPy arrays and DLPack tensors, or None. Throws Code::bad_input for what cannot be
-  /// written in place.
+  /// `out`: a dict of names to NumPy arrays and DLPack tensors, or None. Throws Code::bad_input for memory that cannot
+  /// be written in place.
   BoundOutputs(Session& session, const Signature& signature, const py::object& out);
   ~BoundOutputs();
   BoundOutputs(const BoundOutputs&) = delete;
   BoundOutputs& operator=(const BoundOutputs&) = delete;
-  /// Throws Code::bad_input where a result has other extents than its array.
+  /// Throws Code::bad_input if a result has other extents than its array.
   void check(const Results& results) const;
-  /// By output: what the caller gave, or null.
+  /// Returns the caller's object or null, by output.
   const std::vector<py::object>& objects() const { return objects_; }
 
  private:
@@ -60,14 +61,14 @@ class BoundOutputs {
   std::vector<std::string> names_;
 };
 
-/// Ends a run from another thread, whether or not it has begun. The interpreter's lock guards it.
+/// Cancels a run from another thread, even before it has begun. The interpreter's lock guards it.
 class RunToken {
  public:
   void cancel() {
     stop_ = true;
     if (session_ != nullptr) session_->cancel();
   }
-  /// Marks the session whose run it ends; null: none.
+  /// Sets the session whose run is cancelled; null: none.
   void follow(Session* session) {
     if (session_ != nullptr) session_->set_stop(nullptr);
     session_ = session;
@@ -79,15 +80,15 @@ class RunToken {
   Session* session_ = nullptr;
 };
 
-/// What is done with input `i`.
+/// Receives the value of input `i`.
 using SetInput = std::function<void(std::size_t i, Array value)>;
-/// The inputs of run({"x": x}) and of call(x, y=y). Throw Code::bad_input.
+/// Bind the inputs of run({"x": x}) and of call(x, y=y). Throw Code::bad_input.
 void bind_named(const Signature& signature, py::handle inputs, const SetInput& set);
 void bind_call(const Signature& signature, const py::args& args, const py::kwargs& kwargs, const SetInput& set);
 /// Returns the only result, or a tuple of several, as call() does.
 py::object alone_or_tuple(Results results);
 
-/// Marks a session, and forgets the inputs however a run ends.
+/// Marks a session as busy. Clears the inputs at the end of a run, also after an exception.
 class Busy {
  public:
   Busy(bool& busy, std::vector<Array>& inputs);
@@ -100,17 +101,17 @@ class Busy {
   std::vector<Array>& inputs_;
 };
 
-/// A session and its Python side. One run at a time.
+/// A session with its Python inputs and outputs. One run at a time.
 class Worker {
  public:
   Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature);
 
-  /// `out` as BoundOutputs takes it; `token` may be null.
+  /// `out` as in BoundOutputs; `token` may be null.
   py::object run(const RunCall& call, const py::object& out, RunToken* token = nullptr);
-  /// call(x, y=y): the result, or a tuple of several.
+  /// call(x, y=y): returns the result, or a tuple of several.
   py::object call(const py::args& args, const py::kwargs& kwargs);
   Results results(py::handle inputs);
-  /// Seconds that a run takes in C++ alone; bench/python_overhead.py compares with it.
+  /// Returns the seconds of a run in C++ alone, for comparison in bench/python_overhead.py.
   double time_runs(py::handle inputs, int runs);
 
   void set_observer(Observer* observer) { session_.set_observer(observer); }
@@ -130,7 +131,7 @@ class Worker {
   bool busy_ = false;
 };
 
-/// Set from keywords; an unknown one is a TypeError.
+/// Sets options from keywords. An unknown one is a TypeError.
 void set_options(Options& options, const py::kwargs& keywords);
 
 }  // namespace frazil::python

@@ -1,4 +1,4 @@
-"""Define by run: code on lazy arrays is recorded, and runs when a value is read.
+"""Define by run: operations on lazy arrays are recorded, and run when a value is read.
 
     import frazil
     import frazil.numpy as fnp
@@ -7,7 +7,7 @@
     y = fnp.tanh(x @ w)               # records
     if y.sum() > 0: ...               # runs
 
-frazil.lazy.ops has every operator by its name in ONNX.
+frazil.lazy.ops has every operator by its ONNX name.
 """
 
 from .array import LazyArray, eval

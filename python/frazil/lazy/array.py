@@ -13,7 +13,7 @@ from .operators import ops
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """The function of frazil.numpy of this name, of the array as its first argument."""
+    """Returns a method that calls the function of frazil.numpy with this name on the array."""
 
     def method(self: LazyArray, *args: Any, **kwargs: Any) -> Any:
         return getattr(_functions(), name)(self, *args, **kwargs)
@@ -42,8 +42,9 @@ def _functions() -> Any:
 class LazyArray(_frazil.LazyArray):
     """An array that may not have been computed yet, with the operators and methods of NumPy's arrays.
 
-    Operators on it record; reading it (numpy(), item(), bool(), float(), print()) runs what it depends on, and nothing
-    else. It does not change: x[0] = 1 is refused, x.at[0].set(1) is another array. frazil.numpy makes them and has the functions.
+    Operators on it are recorded. Reading it (numpy(), item(), bool(), float(), print()) runs exactly what it depends
+    on. It is immutable: x[0] = 1 is refused, x.at[0].set(1) returns another array. frazil.numpy creates arrays and has
+    the functions.
     """
 
     __slots__ = ("__weakref__",)
@@ -51,7 +52,7 @@ class LazyArray(_frazil.LazyArray):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """The extents. While a function is recorded, those that differ from call to call are arrays without axes."""
+        """The extents. While a function is recorded, extents that differ between calls are arrays without axes."""
         extents = self._extents
         if None not in extents:
             return extents
@@ -96,13 +97,13 @@ class LazyArray(_frazil.LazyArray):
 
     @property
     def at(self) -> Any:
-        """Places to assign to: x.at[key].set(values) is an array with other elements; also add, multiply, min, max."""
+        """Indexed updates: x.at[key].set(values) returns an array with other elements; also add, multiply, min, max."""
         from ..numpy.assigns import At
 
         return At(self)
 
     def copy(self) -> LazyArray:
-        """The array, which does not change."""
+        """Returns the array itself, which is immutable."""
         return self
 
     @property
@@ -113,15 +114,15 @@ class LazyArray(_frazil.LazyArray):
 
     @property
     def graph(self) -> Any:
-        """Where functions of frazil.nn record: frazil.lazy.ops."""
+        """The recorder for functions of frazil.nn: frazil.lazy.ops."""
         return ops
 
     def item(self, *index: int) -> Any:
-        """The only element, or the one at an index, as a Python number."""
+        """Returns the only element, or the one at an index, as a Python number."""
         return self.numpy().item(*index)
 
     def tolist(self) -> Any:
-        """The elements as nested lists."""
+        """Returns the elements as nested lists."""
         return self.numpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
@@ -132,7 +133,7 @@ class LazyArray(_frazil.LazyArray):
 
     @property
     def mT(self) -> LazyArray:
-        """The last two axes exchanged."""
+        """The array with its last two axes swapped."""
         return _functions().matrix_transpose(self)
 
     @property
@@ -141,12 +142,12 @@ class LazyArray(_frazil.LazyArray):
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> LazyArray:
-        """The array. Raises ValueError for a device other than 'cpu'."""
+        """Returns the array itself. Raises ValueError for a device other than 'cpu'."""
         _functions().asarray(0, device=device)
         return self
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
-        """frazil.numpy, which has the names of the Python array API standard 2022.12."""
+        """Returns frazil.numpy, which has the names of the Python array API standard 2022.12."""
         if api_version not in (None, "2021.12", "2022.12"):
             raise ValueError(f"the version of the array API is 2022.12, not {api_version}")
         return _functions()
@@ -155,18 +156,20 @@ class LazyArray(_frazil.LazyArray):
         return complex(self.item())
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU's memory."""
+        """Returns the CPU's memory."""
         return 1, 0
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        """The value as a DLPack tensor: a copy, as its users may write to it. Raises BufferError where none is wanted."""
+        """Returns the value as a DLPack tensor: a copy, as consumers may write to it. Raises BufferError for
+        copy=False.
+        """
         if copy is False or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError("a lazy array does not change, so that others get copies in the CPU's memory")
         return self.numpy().copy().__dlpack__()
 
-    # NumPy's functions on lazy arrays are those of frazil.numpy, or read the values where that has none.
+    # NumPy's functions on lazy arrays call frazil.numpy, or read the values if frazil.numpy lacks the function.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = getattr(_functions(), ufunc.__name__, None)
@@ -185,7 +188,7 @@ class LazyArray(_frazil.LazyArray):
         return function(*values_of(args), **values_of(kwargs))
 
     def tobytes(self, order: str = "C") -> bytes:
-        """The bytes of the elements."""
+        """Returns the bytes of the elements."""
         return self.numpy().tobytes(order)  # type: ignore[arg-type]
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
@@ -225,7 +228,7 @@ class LazyArray(_frazil.LazyArray):
         return self
 
     def astype(self, dtype: Any, *, copy: bool = True) -> LazyArray:
-        """The elements cast to another type. `copy` changes nothing: arrays do not change."""
+        """Returns the elements cast to another type. `copy` has no effect, as arrays are immutable."""
         return _functions().astype(self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> LazyArray:
@@ -237,7 +240,7 @@ class LazyArray(_frazil.LazyArray):
         return _functions().transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
     def flatten(self, order: str = "C") -> LazyArray:
-        """The elements along one axis."""
+        """Returns the elements along one axis."""
         return self.reshape(-1, order=order)
 
     ravel = flatten
@@ -260,16 +263,16 @@ class LazyArray(_frazil.LazyArray):
 
 
 def eval(*arrays: Any) -> None:
-    """Computes lazy arrays together, also those in lists, tuples and dicts: what several depend on is computed once.
+    """Computes lazy arrays together, including those in lists, tuples and dicts. Shared dependencies are computed once.
 
-    Reading one of them later runs nothing. Other leaves are ignored. Raises what reading raises.
+    Reading one of them later runs nothing. Other leaves are ignored. Raises the exceptions of reading.
     """
     leaves, _ = trees.flatten(arrays)
     _frazil.lazy_evaluate(*(leaf for leaf in leaves if isinstance(leaf, LazyArray)))
 
 
 def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
-    """A method of NumPy's arrays that changes the array."""
+    """Returns a replacement for a NumPy method that modifies the array. It raises TypeError."""
 
     def method(self: LazyArray, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(f"{name}(): a lazy array does not change: {advice}")
@@ -291,7 +294,7 @@ for _name, _advice in {
 
 
 def values_of(arguments: Any) -> Any:
-    """The arguments with the values of lazy arrays in their place, which are read."""
+    """Reads the lazy arrays among the arguments and returns the arguments with their values."""
     leaves, structure = trees.flatten(arguments)
     return trees.unflatten(structure, [leaf.numpy() if isinstance(leaf, LazyArray) else leaf for leaf in leaves])
 
@@ -301,7 +304,7 @@ def _index(array: LazyArray, key: Any) -> LazyArray:
 
 
 def _named(name: str, *operands: Any) -> LazyArray:
-    """An operator of complex numbers."""
+    """Applies an operator to complex numbers."""
     return getattr(_functions(), name)(*operands)
 
 

@@ -1,4 +1,4 @@
-"""Many instances of ordinary code at once: what is equal in several of them runs together."""
+"""Many instances of ordinary code run concurrently; equal work of several instances runs together."""
 
 from __future__ import annotations
 
@@ -16,53 +16,55 @@ except ImportError:
     greenlet = None  # type: ignore[assignment]
 
 MOST_THREADS = 256
-MOST_WORKERS = 1024  # idle greenlets of a thread
+MOST_WORKERS = 1024  # limit for idle greenlets per thread
 
 _of_thread = threading.local()
 
 
 class BatchReport(NamedTuple):
-    """What a batch did."""
+    """Statistics of a batch."""
 
     instances: int = 0
-    waits: int = 0  #: times that an instance waited for a value
-    rounds: int = 0  #: times that all waited, and what they waited for ran
-    runs: int = 0  #: of compiled programs
-    nodes: int = 0  #: recorded operators and calls that the runs served
-    recalled: int = 0  #: calls of functions whose results were remembered
+    waits: int = 0  #: number of times that an instance waited for a value
+    rounds: int = 0  #: number of times that all waited and their values were computed
+    runs: int = 0  #: number of runs of compiled programs
+    nodes: int = 0  #: recorded operators and calls in these runs
+    recalled: int = 0  #: calls of functions with cached results
 
 
 class BatchResults(list):
-    """A list of what the instances returned, with a `report`."""
+    """A list of the results of the instances, with a `report`."""
 
     report: BatchReport
 
 
 class _Stop(BaseException):
-    """Ends the thread of an instance whose batch has ended."""
+    """Raised to end the thread of an instance whose batch has ended."""
 
 
 class _Instance:
-    """Code that can be left where it waits for values."""
+    """Code that can be suspended while it waits for values."""
 
     wanted: list[LazyArray]
     ended = False
     recalled = 0
 
     def go_on(self, told: BaseException | None) -> None:
-        """Until it waits or ends; `told` is raised where it waits. Raises what the code raised."""
+        """Continues until the code waits or ends. Raises `told` at the point where it waits. Raises the code's
+        exception.
+        """
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Ends it where it waits."""
+        """Ends the waiting code."""
         raise NotImplementedError
 
 
 class _Worker:
-    """A greenlet that runs instances one after another. A new greenlet costs as much time as many waits."""
+    """A greenlet that runs instances one after another, as creating a greenlet costs as much as many waits."""
 
     def __init__(self) -> None:
-        self.work: Any = None  # of the instance that it runs
+        self.work: Any = None  # the work of the current instance
         self.raised: BaseException | None = None
         self.greenlet = greenlet.greenlet(self._serve)
 
@@ -147,7 +149,7 @@ class _Thread(_Instance):
             self._raised = error
         finally:
             self.recalled = _frazil.calls_recalled()
-            self._waiting = None  # which refers to this object
+            self._waiting = None  # breaks the reference cycle
             _frazil.forget_thread()
             self.ended = True
             self._back.release()
@@ -181,7 +183,7 @@ class _Thread(_Instance):
 class _Batch:
     def __init__(self, fn: Callable[[Any], Any], kind: type[Any]) -> None:
         self._fn, self._kind = fn, kind
-        self.now: Any = None  # the greenlet that runs
+        self.now: Any = None  # the running greenlet
         self.waiting = _frazil.waiting(self._await) if kind is _Greenlet else None
         self.hub = greenlet.getcurrent() if kind is _Greenlet else None
         self.results = BatchResults()
@@ -198,7 +200,7 @@ class _Batch:
         return True
 
     def work(self, number: int, argument: Any) -> None:
-        """In an instance: its code, and what its results depend on."""
+        """Runs the code of an instance, and computes its results."""
         try:
             made = self._fn(argument)
             arrays = [leaf for leaf in trees.flatten(made)[0] if isinstance(leaf, LazyArray)]
@@ -209,7 +211,7 @@ class _Batch:
             self.failures[number] = error
 
     def run(self, instances: Iterator[Any], at_once: int) -> None:
-        """All instances; those that wait go on together, and one that ends makes place for the next one."""
+        """Runs all instances. Waiting ones continue together, and the end of one starts the next."""
         recalled = _frazil.calls_recalled()
         try:
             while self._begin(instances, at_once) or self._running:
@@ -227,7 +229,7 @@ class _Batch:
         finally:
             for instance in self._running:
                 instance.stop()
-            self.waiting = None  # which refers to this object
+            self.waiting = None  # breaks the reference cycle
         if self._kind is _Greenlet:
             self._recalled = _frazil.calls_recalled() - recalled
         self.results.report = BatchReport(
@@ -235,7 +237,7 @@ class _Batch:
         )
 
     def _begin(self, instances: Iterator[Any], at_once: int) -> bool:
-        """Lets instances begin, until so many wait. False when none waits, as none is left."""
+        """Starts instances until `at_once` wait. Returns False if none waits because none is left."""
         while len(self._running) < at_once:
             try:
                 argument = next(instances)
@@ -255,15 +257,16 @@ class _Batch:
 
 
 def batch(instances: Iterable[Any], fn: Callable[[Any], Any], *, at_once: int = 1024) -> BatchResults:
-    """Calls `fn` on each instance, all at once: one that reads a value waits, and when all wait, equal work runs together.
+    """Calls `fn` on all instances concurrently. An instance that reads a value waits; when all wait, equal work runs
+    together.
 
-    Returns a list of what they return, in order, whose `report` says what was run. `fn` is ordinary code, with ordinary
-    control flow. Where calls raise, the others end, and then the exception of the first of them is raised.
+    Returns a list of the results in order, with statistics in `report`. `fn` is ordinary code with ordinary control
+    flow. If calls raise, the others are completed, and then the exception of the first one is raised.
 
-    at_once  instances that have begun and not ended
+    at_once  limit for concurrent instances
 
-    Instances are greenlets where the package greenlet is installed. Without it they are threads that run one at a time, of
-    which there are at most 256: slower, with the same results.
+    Instances are greenlets if the package greenlet is installed. Otherwise they are at most 256 threads, of which one
+    runs at a time: slower, with the same results.
     """
     if at_once < 1:
         raise BadInput(f"batch(): at_once is at least 1, got {at_once}")

@@ -1,4 +1,4 @@
-"""Functions that are recorded once and called as one node, and weights."""
+"""Functions that are recorded once and called as one node, and parameters."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..errors import BadInput, LimitExceeded
 from ..model import Model
 from .array import LazyArray
 
-MOST = 256  # recordings of one function
+MOST = 256  # limit for recordings of one function
 
 
 def parameter(value: Any) -> LazyArray:
-    """Weights: values that never change, which what is compiled contains. Elements are not copied where that is possible.
+    """Returns weights: constant values that compiled code may contain. Elements are not copied if possible.
 
-    Functions remember what they compute from rows of parameters alone.
+    Functions cache results that depend only on rows of parameters.
     """
     if isinstance(value, LazyArray):
         value = value.numpy()
@@ -28,7 +28,7 @@ def parameter(value: Any) -> LazyArray:
 
 
 def as_lazy(value: Any, what: str = "expected an array") -> LazyArray:
-    """An array or a number as a lazy array. BadInput for anything else, which `what` says first."""
+    """Converts an array or a number to a lazy array. Raises BadInput, with `what` as prefix, for anything else."""
     if isinstance(value, LazyArray):
         return value
     if is_array(value) or isinstance(value, (bool, int, float)):
@@ -37,12 +37,12 @@ def as_lazy(value: Any, what: str = "expected an array") -> LazyArray:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether an argument is an array, and no value that stays the same."""
+    """Returns whether an argument is an array rather than a fixed value."""
     return hasattr(leaf, "dtype") or hasattr(leaf, "__dlpack__")
 
 
 class Recording:
-    """A function for arguments of one structure, in which everything but arrays is fixed."""
+    """A recorded function for arguments of one structure. All arguments except arrays are fixed."""
 
     def __init__(
         self, name: str, call: Callable[..., Any], leaves: Sequence[Any], structure: Any, watched: Callable[[], Any]
@@ -50,11 +50,11 @@ class Recording:
         self.name, self.call, self.structure, self.watched = name, call, structure, watched
         self.fixed = [None if is_array(leaf) else leaf for leaf in leaves]
         self.places = [i for i, leaf in enumerate(leaves) if is_array(leaf)]
-        self.results: Any = None  #: their structure, once it has been recorded
+        self.results: Any = None  #: structure of the results, after the recording
         self.function = _frazil.lazy_function(name, self.body)
 
     def body(self, *arrays: LazyArray) -> list[LazyArray]:
-        """What is recorded."""
+        """The function to record."""
         leaves = list(self.fixed)
         for place, array in zip(self.places, arrays):
             leaves[place] = array
@@ -69,7 +69,7 @@ class Recording:
         return [as_lazy(value, f"function '{self.name}' returns arrays") for value in made]
 
     def run(self, arrays: Sequence[LazyArray]) -> Any:
-        """Records one node, or what the function does where it is called for the first time."""
+        """Records one node, or records the function itself at its first call."""
         made = self.function(*arrays)
         if self.results == trees.LEAF:
             return made
@@ -77,11 +77,12 @@ class Recording:
 
 
 class Function:
-    """A function of arrays that is recorded when it is called with arguments of new element types, ranks or values.
+    """A function of arrays, recorded when it is called with arguments of new element types, ranks or values.
 
-    Later calls record one node, and equal calls of a batch run as one. Arguments are arrays, structures of them, and values
-    that stay the same, such as numbers, which belong to what is recorded. It returns what the function returns: an array, or
-    a tuple, list or dict. Nothing can be read while it is recorded: frazil.cond() and frazil.while_loop() decide.
+    Later calls record one node, and equal calls of a batch run as one. Arguments are arrays, structures of arrays, and
+    fixed values such as numbers, which become part of the recording. The result is that of the function: an array, or a
+    tuple, list or dict. Values cannot be read during recording; use frazil.cond() and frazil.while_loop() for control
+    flow.
     """
 
     def __init__(self, function: Callable[..., Any], name: str = "") -> None:
@@ -89,15 +90,15 @@ class Function:
         self._function = function
         self._name = name or getattr(function, "__name__", "function")
         self._known: dict[Any, Recording] = {}
-        self._plain: dict[Any, Recording] = {}  #: those of calls that _plain_key() has a key for
+        self._plain: dict[Any, Recording] = {}  #: for calls with a _plain_key()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _frazil.is_recording():  # a function that is recorded has the nodes of those that it calls
+        if _frazil.is_recording():  # an enclosing recording inlines the function
             return self._function(*args, **kwargs)
         key = None if kwargs else _plain_key(args)
         try:
             known = self._plain.get(key)
-        except TypeError:  # a value without a hash, which is refused below
+        except TypeError:  # a value without a hash is refused below
             known = key = None
         if known is not None:
             return known.run([value for value in args if type(value) is LazyArray])
@@ -108,7 +109,7 @@ class Function:
         return recording.run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
 
     def watched(self) -> Any:
-        """The block in which the function is recorded: warns where it draws random numbers."""
+        """Returns the context for recording, which warns about random numbers."""
         return told(f"function '{self._name}'", Watch([], []))
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
@@ -129,10 +130,10 @@ class Function:
         return known
 
     def model(self, *args: Any, **kwargs: Any) -> Model:
-        """The graph as a model, which saves as ONNX, for arguments of these element types and ranks.
+        """Returns the graph as a model, which can be saved as ONNX, for arguments of these element types and ranks.
 
-        Inputs are called like the parameters, outputs "output", or "output_" with the index or key. Extents of 0 and 1 are
-        fixed; others are free, and those that are equal here are equal in every run.
+        Inputs have the names of the parameters, outputs are "output", or "output_" with the index or key. Extents of 0
+        and 1 are fixed. Other extents are free, and equal ones must be equal in every run.
         """
         leaves, structure = trees.flatten([args, kwargs])
         recording = Recording(self._name, self._function, leaves, structure, self.watched)
@@ -152,7 +153,7 @@ class Function:
 
 
 def _plain_key(args: tuple[Any, ...]) -> Any:
-    """The kinds of arguments that are lazy arrays and single values; None where others are among them."""
+    """Returns a key for arguments that are lazy arrays and single values; None if there are others."""
     key: list[Any] = []
     for value in args:
         kind = type(value)
@@ -166,7 +167,7 @@ def _plain_key(args: tuple[Any, ...]) -> Any:
 
 
 def function(f: Callable[..., Any]) -> Function:
-    """Code as a graph: a decorator, see Function.
+    """A decorator that makes a function a graph, see Function.
 
     @frazil.function
     def cell(h, x):

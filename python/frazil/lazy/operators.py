@@ -1,4 +1,4 @@
-"""Every operator of Frazil's table on lazy arrays."""
+"""Every operator of Frazil's table for lazy arrays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .._frazil import OperatorInfo
 from .._operators import KINDS, Operators, Parameters, least_outputs
 from ..errors import Unsupported
 
-MOST = 256  # attributes of one operator that are remembered
-PLAIN = {int, str, bool}  # types of which equal values are the same
+MOST = 256  # limit for cached attributes of one operator
+PLAIN = {int, str, bool}  # types whose equal values are interchangeable
 INFOS = {info.full_name: info for info in _frazil.operators()}
 
 
 def make(info: OperatorInfo, attributes: list[tuple[str, int | None, Any]], outputs: int) -> _frazil.LazyOperator:
-    """The operator with its attributes, as a function of its inputs."""
+    """Returns the operator with its attributes, as a function of its inputs."""
     numbers: dict[str, int] = {}
     variables = [numbers.setdefault(port.variable, len(numbers)) if port.variable else -1 for port in info.inputs]
     return _frazil.lazy_operator(info.full_name, attributes, outputs, variables)
@@ -24,16 +24,16 @@ def make(info: OperatorInfo, attributes: list[tuple[str, int | None, Any]], outp
 
 @functools.lru_cache(1 << 12, typed=True)
 def operator(name: str, outputs: int = 1, **attributes: Any) -> _frazil.LazyOperator:
-    """The operator of this name with these attributes."""
+    """Returns the operator of this name with these attributes."""
     info = INFOS[name]
     kinds = {field.name: KINDS.index(field.kind) for field in info.attributes}
     return make(info, [(key, kinds[key], value) for key, value in attributes.items()], outputs)
 
 
 class LazyOperators(Operators):
-    """The operators as functions of lazy arrays, with the names and attributes that Graph has: ops.Softmax(x, axis=-1).
+    """The operators as functions of lazy arrays, with the names and attributes of Graph: ops.Softmax(x, axis=-1).
 
-    Arrays and numbers become lazy arrays; a number has the element type of the arrays that it is used with.
+    Arrays and numbers become lazy arrays; a number takes the element type of the other arrays.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class LazyOperators(Operators):
                 self.__dict__[info.name] = _quick(self, info)
 
     def constant(self, value: Any, dtype: Any = None) -> Any:
-        """A value as an array. Numbers without `dtype` are float32, int64 or bool."""
+        """Returns a value as an array. Numbers without `dtype` are float32, int64 or bool."""
         if dtype is None and isinstance(value, float):
             dtype = "float32"
         return _frazil.lazy_array(value, dtype, True, False)
@@ -65,7 +65,7 @@ class LazyOperators(Operators):
 
 
 def _key_of(keywords: dict[str, Any]) -> Any:
-    """A key for attributes, see trees.exact()."""
+    """Returns a key for attributes; see trees.exact()."""
     kinds = tuple(map(type, keywords.values()))
     if PLAIN.issuperset(kinds):
         return (kinds, *keywords.items())
@@ -73,7 +73,7 @@ def _key_of(keywords: dict[str, Any]) -> Any:
 
 
 def _quick(ops: LazyOperators, info: OperatorInfo) -> Callable[..., Any]:
-    """The operator's method, which remembers what it makes of attributes."""
+    """Returns the operator's method, with a cache for attributes."""
     method = getattr(Operators, info.name).__get__(ops)
     free = {*Parameters(info).attributes, "outputs"}
     known: dict[Any, _frazil.LazyOperator] = {}

@@ -1,13 +1,11 @@
-"""Modules as in torch.nn, for inference: a model of PyTorch becomes one of Frazil by changing its imports.
+"""Modules as in torch.nn, for inference. A PyTorch model runs on Frazil after changing its imports.
 
     from frazil import nn
     import frazil.nn.functional as F
 
-`forward` runs once,
-on Terms with PyTorch's habits (frazil.nn.Tensor), and records a graph; calls with arrays run it. Where a
-graph cannot have its code,
-forward runs in each call. The functions of module `torch` are in frazil.nn.ops; frazil.torch has
-all names of PyTorch that there are.
+`forward` runs once on Terms that behave like PyTorch's tensors (frazil.nn.Tensor), and records a graph. Calls with
+arrays run the graph. If the code cannot be recorded, forward runs in each call. The functions of module `torch` are in
+frazil.nn.ops; frazil.torch has all supported names of PyTorch.
 """
 
 from . import functional, init, ops

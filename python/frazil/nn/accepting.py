@@ -1,4 +1,4 @@
-"""What functions of PyTorch accept besides Terms: arrays, Parameters, tensors of PyTorch, and inplace=True."""
+"""Arguments of PyTorch's functions other than Terms: arrays, Parameters, tensors of PyTorch, and inplace=True."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST = {
 
 
 def accepting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with arrays, Parameters and tensors of PyTorch among the arguments as Terms."""
+    """Wraps a function to convert arrays, Parameters and tensors of PyTorch among its arguments to Terms."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +62,7 @@ def open_functions(names: dict[str, Any]) -> None:
 
 
 def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with a parameter `inplace`, which changes its input where that is true."""
+    """Wraps a function with a parameter `inplace`, which modifies the input if it is true."""
     place = list(inspect.signature(function).parameters).index("inplace")
 
     @functools.wraps(function)

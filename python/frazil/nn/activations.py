@@ -1,4 +1,4 @@
-"""Modules without weights: each is a function of `functional` with its parameters."""
+"""Modules without weights. Each calls a function of `functional` with its parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .module import Module, Parameter
 
 
 def _module(name: str, function: Callable[..., Any], doc: str, **parameters: Any) -> type[Module]:
-    """A class whose constructor has these parameters with their defaults, and hands them to the function."""
+    """Returns a class whose constructor has these parameters and defaults, and whose forward passes them to the
+    function.
+    """
     P = inspect.Parameter
     fields = [P(field, P.POSITIONAL_OR_KEYWORD, default=default) for field, default in parameters.items()]
     signature = inspect.Signature([P("self", P.POSITIONAL_ONLY), *fields])
@@ -138,7 +140,7 @@ ARRAYS = ("weight", "pos_weight")
 
 
 def _loss(name: str, function: Callable[..., Any]) -> type[Module]:
-    """A class whose constructor has the function's options, and whose call has its inputs."""
+    """Returns a class whose constructor has the function's options, and whose call has its inputs."""
     given = list(inspect.signature(function).parameters.values())
     options = [p for p in given if p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     signature = inspect.Signature(options)
@@ -163,14 +165,14 @@ globals().update({name: _loss(name, function) for name, function in LOSSES.items
 
 
 class MaxUnpool2d(Module):
-    """The elements at the places where MaxPool2d found them, 0 elsewhere."""
+    """Puts elements at the positions where MaxPool2d found them; 0 elsewhere."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        """What MaxPool2d returns with return_indices=True."""
+        """Takes the results of MaxPool2d with return_indices=True."""
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -182,7 +184,7 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        """Of two inputs of one shape."""
+        """Takes two inputs of equal shapes."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
@@ -194,32 +196,32 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Any, x2: Any) -> Any:
-        """Of two inputs of one shape."""
+        """Takes two inputs of equal shapes."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class Softmax2d(Module):
-    """softmax() over the channels of pictures."""
+    """softmax() over the channels of images."""
 
     def forward(self, input: Any) -> Any:
-        """Of [batch, channels, height, width], or without batch."""
+        """Takes [batch, channels, height, width], or without batch."""
         return F.softmax(input, -3)
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """Splits one dimension into several."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Any) -> Any:
-        """[..., a * b, ...] as [..., a, b, ...]."""
+        """Maps [..., a * b, ...] to [..., a, b, ...]."""
         return ops.unflatten(input, self.dim, self.unflattened_size)
 
 
 class PReLU(Module):
-    """A learnt slope below 0."""
+    """A leaky ReLU with a learnt negative slope."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -227,12 +229,12 @@ class PReLU(Module):
         self.weight: Any = Parameter(numpy.full(num_parameters, init, numpy_type(dtype)))
 
     def forward(self, input: Any) -> Any:
-        """Of [batch, channels, ...]."""
+        """Takes [batch, channels, ...]."""
         return F.prelu(input, self.weight)
 
 
 class _Pad(Module):
-    """Padding around the last dimensions, from the last one on: before and after each."""
+    """Pads the last dimensions, starting with the last one, before and after each."""
 
     mode, dims = "constant", 2
 
@@ -242,7 +244,7 @@ class _Pad(Module):
         self.value = value
 
     def forward(self, input: Any) -> Any:
-        """Of [batch, channels, ...]."""
+        """Takes [batch, channels, ...]."""
         return F.pad(input, self.padding, self.mode, self.value)
 
 
@@ -259,7 +261,7 @@ for _name, _mode, _doc in PADS:
 
 
 class UpsamplingNearest2d(Module):
-    """Resized with the nearest pixels."""
+    """Resizes with the nearest pixels."""
 
     mode = "nearest"
     align_corners: Any = None
@@ -269,12 +271,12 @@ class UpsamplingNearest2d(Module):
         self.size, self.scale_factor = size, scale_factor
 
     def forward(self, input: Any) -> Any:
-        """Of [batch, channels, height, width]."""
+        """Takes [batch, channels, height, width]."""
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
 
 
 class UpsamplingBilinear2d(UpsamplingNearest2d):
-    """Resized between pixels, with the corners in place."""
+    """Resizes with bilinear interpolation and aligned corners."""
 
     mode, align_corners = "bilinear", True
 

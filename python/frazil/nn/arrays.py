@@ -16,12 +16,12 @@ class Size(tuple[Any, ...]):
     """The extents of a Tensor."""
 
     def numel(self) -> Any:
-        """The number of elements."""
+        """Returns the number of elements."""
         return math.prod(self)
 
 
 def to_array(value: Any) -> numpy.ndarray:
-    """An array, a Parameter, a tensor of PyTorch or numbers as an array, without a copy where that is possible."""
+    """Converts an array, a Parameter, a tensor of PyTorch or numbers to an array, without a copy if possible."""
     if isinstance(value, numpy.ndarray):
         return value
     if isinstance(value, Term) or hasattr(value, "tensor"):
@@ -35,24 +35,24 @@ def to_array(value: Any) -> numpy.ndarray:
 
 
 def read_only(array: numpy.ndarray) -> numpy.ndarray:
-    """The same values in row-major order, not to be written."""
+    """Returns a read-only view of the values in row-major order."""
     view = numpy.asarray(array, order="C").view()
     view.flags.writeable = False
     return view
 
 
 def numpy_type(dtype: Any) -> numpy.dtype[Any]:
-    """An element type as NumPy's; None is float32."""
+    """Returns NumPy's type for an element type; None means float32."""
     return dtype_of(dtype or "float32").numpy
 
 
 def is_integer(array: numpy.ndarray) -> bool:
-    """Whether elements are integers or bools."""
+    """Returns whether elements are integers or bools."""
     return array.dtype.kind in "iub"
 
 
 def cast(array: numpy.ndarray, to: numpy.dtype[Any], what: str) -> numpy.ndarray:
-    """The values in another element type. BadInput where there is no conversion."""
+    """Casts the values to another element type. Raises BadInput if there is no conversion."""
     if array.dtype == to:
         return array
     if array.dtype.names == ("bfloat16",):

@@ -18,9 +18,9 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Term:
-    """softmax(query @ key.T * scale + mask) @ value, over [..., length, channels].
+    """Returns softmax(query @ key.T * scale + mask) @ value, over [..., length, channels].
 
-    attn_mask  bools, which of the keys a query attends to, or numbers that are added; broadcast
+    attn_mask  bools that select the keys of a query, or numbers that are added; broadcast
     scale      by default 1 / sqrt(channels)
     """
     rank = query.ndim

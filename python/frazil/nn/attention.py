@@ -18,14 +18,14 @@ from .module import Module, Parameter
 
 
 def _added(mask: Term | None, dtype: Any) -> Term | None:
-    """A mask of PyTorch's modules as numbers to add: True, a key to leave out, is minus infinity."""
+    """Converts a mask of PyTorch's modules to numbers to add. True excludes a key and becomes minus infinity."""
     if mask is None or mask.dtype != "bool":
         return mask
     return mask.graph.Where(mask, mask.graph.constant(-math.inf, dtype), mask.graph.constant(0, dtype))
 
 
 class MultiheadAttention(Module):
-    """softmax(q @ k.T / sqrt(channels)) @ v for several heads, of projections of three inputs."""
+    """Multi-head attention: softmax(q @ k.T / sqrt(channels)) @ v per head, for projections of three inputs."""
 
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
@@ -63,7 +63,7 @@ class MultiheadAttention(Module):
         return made
 
     def _mask(self, attn_mask: Term | None, key_padding_mask: Term | None, dtype: Any) -> Term | None:
-        """Both masks as one that is added, [batch or 1, heads or 1, queries or 1, keys]."""
+        """Combines both masks into one that is added, [batch or 1, heads or 1, queries or 1, keys]."""
         mask, keys = _added(attn_mask, dtype), _added(key_padding_mask, dtype)
         if mask is not None and mask.ndim == 3:
             mask = ops.unflatten(mask, 0, (-1, self.num_heads))
@@ -75,10 +75,11 @@ class MultiheadAttention(Module):
         self, query: Term, key: Term, value: Term, key_padding_mask: Term | None = None, need_weights: bool = True,
         attn_mask: Term | None = None, average_attn_weights: bool = True, is_causal: bool = False,
     ) -> tuple[Term, Term | None]:  # fmt: skip
-        """[length, batch, embed_dim], or with batch_first [batch, length, embed_dim], to the same and the weights.
+        """Maps [length, batch, embed_dim], or [batch, length, embed_dim] with batch_first, to the same shape and the
+        attention weights.
 
-        key_padding_mask  [batch, keys], attn_mask [queries, keys] or [batch * heads, queries, keys]: True leaves a key out,
-                          numbers are added
+        key_padding_mask  [batch, keys], attn_mask [queries, keys] or [batch * heads, queries, keys]: True excludes a
+                          key, numbers are added
         """
         whole = query.ndim == 2
         same = query is key and key is value

@@ -19,9 +19,9 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Term | None = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Term:  # fmt: skip
-    """Rows of `weight` at the indices of bags, reduced by sum, mean or max.
+    """Reduces the rows of `weight` at the indices of each bag by sum, mean or max.
 
-    input    [bags, length], or one dimension with the places at which bags begin in `offsets`
+    input    [bags, length], or one dimension with the positions of the bags in `offsets`
     """
     if max_norm is not None:
         raise ops.unsupported("max_norm of an embedding")
@@ -50,7 +50,7 @@ def embedding_bag(
 
 
 def _bags_of(input: Term, offsets: Term, last: bool) -> tuple[Term, Any]:
-    """The bag of each index, and the number of bags."""
+    """Returns the bag of each index, and the number of bags."""
     starts = ops.cast(offsets, "int64")
     places = ops.arange_of(input)
     if last:
@@ -76,7 +76,7 @@ def _reduced(rows: Term, bags: Term, kept: Term, zeros: Term, mode: str) -> Term
 
 
 class EmbeddingBag(Module):
-    """Rows of a table by index, reduced for each bag of indices."""
+    """An embedding whose rows are reduced for each bag of indices."""
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
@@ -93,12 +93,12 @@ class EmbeddingBag(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> EmbeddingBag:
-        """Bags of rows of this table."""
+        """Returns a module with this table."""
         rows, width = numpy.shape(embeddings)
         return cls(rows, width, _weight=embeddings, **options)
 
     def forward(self, input: Term, offsets: Term | None = None, per_sample_weights: Any = None) -> Term:
-        """Indices [bags, length], or [indices] with offsets, to [bags, embedding_dim]."""
+        """Maps indices [bags, length], or [indices] with offsets, to [bags, embedding_dim]."""
         return embedding_bag(
             input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             # type: ignore[arg-type]

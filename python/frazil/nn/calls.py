@@ -1,4 +1,4 @@
-"""Models of modules: recorded from types or examples, and kept for calls."""
+"""Models of modules, recorded from types or examples, and cached for calls."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .recording import Recording, recording
 if TYPE_CHECKING:
     from .module import Module
 
-LASTING = (Cancelled, InternalError, LimitExceeded, OutOfMemory)  # errors that forward would meet again
+LASTING = (Cancelled, InternalError, LimitExceeded, OutOfMemory)  # errors that forward would raise again
 OWN = {
     "_parameters", "_buffers", "_modules", "_tensors", "_compiled", "_transient", "_version",
     "_hooks", "_pre_hooks", "_derived",
 }  # fmt: skip
-MOST = 256  # models of one module
-_changes = [0]  # counts changes of any module
+MOST = 256  # limit for models of one module
+_changes = [0]  # counts changes to all modules
 
 
 class Refused(Exception):
-    """forward() has code that a recorded graph cannot have, or an error; its side effects have been taken back."""
+    """The error for a forward() that cannot be recorded, or that raises. Its side effects have been reverted."""
 
 
 def changed(made: Any = None) -> None:
-    """A module, a parameter or a Tensor that is an attribute has changed."""
+    """Notes that a module, a parameter or a Tensor attribute has changed."""
     _changes[0] += 1
 
 
@@ -46,14 +46,14 @@ class Spec:
 
 
 class Compiled(NamedTuple):
-    """A model with the structure of what forward() returns."""
+    """A model with the structure of the result of forward()."""
 
     model: Model
     structure: Any
 
 
 class Entry:
-    """What a module keeps of its calls."""
+    """The cached models of a module."""
 
     def __init__(self) -> None:
         self.changes = -1
@@ -74,7 +74,7 @@ def _fingerprint(module: Module) -> Any:
 
 
 def _watch(module: Module) -> Watch:
-    """Notices what the forward of a module and of its parts changes besides their weights."""
+    """Watches for changes by the forward of a module and its parts to anything but their weights."""
     parts = [part for part in module.modules() if not type(part).__module__.startswith("frazil.")]
     functions = [(part.forward, part) for part in parts]
     functions += [(hook, part) for part in module.modules() for hook in (*part._hooks, *part._pre_hooks)]
@@ -83,7 +83,7 @@ def _watch(module: Module) -> Watch:
 
 @contextlib.contextmanager
 def refusing(module: Module) -> Iterator[None]:
-    """A block that records forward(). Raises Refused where it raises or has side effects, which are taken back."""
+    """A context manager for recording forward(). Raises Refused for exceptions and side effects, which are reverted."""
     try:
         with refused(f"forward of {type(module).__name__}", _watch(module)):
             yield
@@ -94,12 +94,12 @@ def refusing(module: Module) -> Iterator[None]:
 
 
 def refuse_argument(made: Any) -> None:
-    """The owner of an argument, which is a Tensor of the caller."""
+    """The owner of an argument, which is a Tensor of the caller. Raises NeedsValues, as it must not change."""
     raise NeedsValues("forward changes an argument in place")
 
 
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
-    """The model of forward() with arguments in which a Spec stands for an input. Warns of side effects."""
+    """Returns the model of forward(). Each Spec among the arguments becomes an input. Warns about side effects."""
     with told(f"forward of {type(module).__name__}", _watch(module)):
         return _recorded(module, args, kwargs, options, True)
 
@@ -129,7 +129,7 @@ def _recorded(
 
 
 def _leaf(value: Any) -> Any:
-    """An array of an argument; numbers and texts as they are."""
+    """Converts an argument to an array; numbers and texts are kept."""
     if value is None or isinstance(value, (bool, int, float, str, numpy.ndarray)):
         return value
     if hasattr(value, "dtype") or hasattr(value, "__dlpack__"):
@@ -142,8 +142,8 @@ def _key(leaf: Any) -> Any:
 
 
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """forward() on arrays, by a model that is recorded once for each structure of the arguments. May raise Refused."""
-    if not kwargs and all(type(value) is numpy.ndarray for value in args):  # what is called most
+    """Runs forward() on arrays with a model that is recorded once per structure of the arguments. May raise Refused."""
+    if not kwargs and all(type(value) is numpy.ndarray for value in args):  # the most frequent case
         leaves: Sequence[Any] = args
         key: Any = tuple([(value.dtype, value.ndim) for value in args])
     else:
@@ -163,7 +163,7 @@ def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def current(module: Module) -> dict[Any, Any]:
-    """The models of the module as it is: another dict after the module or one of its parts has changed."""
+    """Returns the cached models of the module in its current state. Changes to it or its parts clear the cache."""
     entry = module._compiled.setdefault("entry", Entry())
     changes = _changes[0]
     if entry.changes != changes:
@@ -188,7 +188,7 @@ def _record_call(module: Module, leaves: Sequence[Any], structure: Any) -> Compi
 
 
 def from_types(module: Module, inputs: Mapping[str, Any], **options: Any) -> Model:
-    """The model of forward() with inputs by name, each an element type and extents."""
+    """Returns the model of forward() with named inputs, each given by element type and extents."""
     return record(module, (), {name: _spec(value) for name, value in inputs.items()}, options).model
 
 
@@ -209,12 +209,12 @@ def _is_type(value: Any) -> bool:
 
 
 def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options: Any) -> Model:
-    """A model of forward(), recorded with the types of `example_inputs`.
+    """Returns a model of forward(), recorded with the types of `example_inputs`.
 
     example_inputs  an array, a tuple of positional arguments or a dict of named ones
-    dynamic         True: every extent may differ in a run. False: none may. Or a dict from an input's name to its extents that
-                    may: {"x": {0: "batch"}}, or their dimensions {"x": [0]}. Extents of one name are equal
-    options         of runs, as for frazil.load()
+    dynamic         True: all extents may differ between runs. False: none may. A dict by input lists those that may, as
+                    named extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal
+    options         options of runs, as for frazil.load()
     """
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
     args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)

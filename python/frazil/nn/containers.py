@@ -1,4 +1,4 @@
-"""Modules that hold others."""
+"""Modules that contain other modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .module import Module, Parameter, recorded
 
 
 class Sequential(Module):
-    """Modules one after the other: of the arguments, or of one dict with names."""
+    """Runs modules one after the other. They are the arguments, or the values of one dict."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class Sequential(Module):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """The last module's result."""
+        """Returns the result of the last module."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -99,15 +99,15 @@ class ModuleDict(Module):
         self.add_module(name, module)
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """Returns the modules."""
         return self._modules.values()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Returns names and modules."""
         return self._modules.items()
 
 
@@ -161,32 +161,32 @@ class ParameterDict(Module):
         return name in self._parameters
 
     def keys(self) -> Any:
-        """The names."""
+        """Returns the names."""
         return self._parameters.keys()
 
     def items(self) -> Any:
-        """Names and parameters."""
+        """Returns names and parameters."""
         return [(name, self[name]) for name in self]
 
 
 class DataParallel(Module):
-    """A module by another name: there is one device."""
+    """Wraps a module without effect, as there is only one device."""
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self.module = module
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """What the module returns."""
+        """Returns the result of the module."""
         return self.module(*inputs, **named)
 
 
 class Identity(Module):
-    """The input, whatever the arguments."""
+    """Returns the input; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """Returns the input."""
         return input

@@ -14,11 +14,11 @@ from .recording import current_or_none, graph_of
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
-    """true_fn(*operands) where `pred` holds, else false_fn(*operands).
+    """Returns true_fn(*operands) if `pred` is true, else false_fn(*operands).
 
-    Where `pred` is a Term, or an array of a function that is recorded, the graph has both, which return the same structure:
-    a value, or tuples, lists and dicts of values; only the one that is taken runs. Elsewhere `pred` is read.
-    Raises BadInput where the structures differ.
+    If `pred` is a Term, or an array in a recorded function, the graph contains both branches and runs one of them. Both
+    must return the same structure: a value, or tuples, lists and dicts of values. Otherwise `pred` is read immediately.
+    Raises BadInput if the structures differ.
     """
     recorded = isinstance(pred, LazyArray) and pred._traced
     if not _is_open(pred) and not recorded:
@@ -53,11 +53,11 @@ def while_loop(
 ) -> Any:
     """Repeats `values = body_fn(*values)` while cond_fn(*values) holds, and returns the values.
 
-    They begin as the arguments, of which an only one is returned by itself; or, as in PyTorch, as the items of one tuple or
-    list. In a graph that is recorded this is a Loop: a value may be a Term, an array, a number or a structure of them. Its
-    extents may differ from one iteration to the next, its element type and rank may not. Elsewhere the condition is read.
-    `max_iterations` is a limit: a number, a Term or an array.
-    Raises BadInput where body_fn returns another structure than it is given.
+    The initial values are the arguments, or as in PyTorch, the items of one tuple or list. A single argument is
+    returned without a tuple. In a recorded graph this is a Loop. A value may be a Term, an array, a number or a
+    structure of them. Its extents may change between iterations, but not its element type and rank. Otherwise the
+    condition is read immediately. `max_iterations` is a number, a Term or an array. Raises BadInput if body_fn returns
+    another structure than that of its arguments.
     """
     values, alone = _carried(carried_inputs, keywords)
     leaves, structure = flatten(values)
@@ -83,7 +83,7 @@ def while_loop(
 
 
 def _carried(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
-    """What is carried, and whether it is a value by itself."""
+    """Returns the carried values, and whether they are a single value."""
     if keywords.keys() - {"carried_inputs"} or (values and keywords):
         raise TypeError(f"while_loop() has no parameters {sorted(keywords)} besides")
     if keywords:
@@ -100,7 +100,7 @@ def _has_terms(leaves: Sequence[Any]) -> bool:
 
 
 def _is_open(value: Any) -> bool:
-    """Whether this is a Term without a value."""
+    """Returns whether this is a Term without a value."""
     return isinstance(value, Term) and not getattr(value.graph, "readable", False)
 
 
@@ -120,7 +120,7 @@ def _loop_of_terms(holds: Callable[..., Any], step: Callable[..., Any], leaves: 
 
 
 def _recorded_loop(holds: Callable[..., Any], step: Callable[..., Any], leaves: list[Any], limit: Any) -> Sequence[Any]:
-    """With the number of iterations among the carried values, where there is a limit."""
+    """Records the loop. If there is a limit, the number of iterations becomes a carried value."""
     count = [] if limit is None else [as_lazy(0)]
 
     def condition(*values: LazyArray) -> tuple[LazyArray]:

@@ -1,4 +1,4 @@
-"""The functions of `ops` that make new Terms: of numbers, and of random numbers."""
+"""The functions of `ops` that create Terms, from numbers or at random."""
 
 from __future__ import annotations
 
@@ -23,26 +23,28 @@ _random = [numpy.random.default_rng(0)]
 
 
 def manual_seed(seed: int) -> None:
-    """Restarts the random numbers of Frazil. They are other ones than PyTorch's."""
+    """Restarts the random numbers of Frazil. They differ from PyTorch's."""
     _random[0] = numpy.random.default_rng(seed)
 
 
 def generator() -> numpy.random.Generator:
-    """Draws the random numbers. A recorded graph would repeat them: raises NeedsValues while forward is recorded."""
+    """Returns the random number generator. Raises NeedsValues while forward is recorded, as the graph would repeat its
+    numbers.
+    """
     if not getattr(current(), "readable", False):
         raise NeedsValues("a recorded graph does not draw random numbers: pass them as an argument")
     return _random[0]
 
 
 def term_of(like: Any, value: Any) -> Any:
-    """An array, a Parameter, a tensor of PyTorch or a number as a Term in the graph of another one."""
+    """Converts an array, a Parameter, a tensor of PyTorch or a number to a Term in the graph of another one."""
     if isinstance(value, TERMS) or isinstance(value, (bool, int, float)):
         return value
     return like.graph.constant(to_array(value))
 
 
 def _elements(data: Any, dtype: Any) -> Any:
-    """Numbers, arrays and Tensors in lists as an array, doubles of lists as float32."""
+    """Converts numbers, arrays and Tensors in lists to an array. Python's floats become float32."""
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], (*TERMS, list, tuple)):
         data = [_elements(part, None) for part in data]
     array = to_array(data) if not isinstance(data, (bool, int, float)) else numpy.asarray(data)
@@ -52,7 +54,7 @@ def _elements(data: Any, dtype: Any) -> Any:
 
 
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
-    """A new Term of numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
+    """Creates a Term from numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
     if isinstance(data, TERMS):
         return ops.cast(ops.clone(data), dtype or data.dtype)
     made = current().constant(_elements(data, dtype))
@@ -60,12 +62,12 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
-    """tensor(), but a Term stays the same."""
+    """Converts like tensor(), but returns a Term unchanged."""
     return ops.cast(data, dtype or data.dtype) if isinstance(data, TERMS) else tensor(data, dtype)
 
 
 def from_numpy(array: numpy.ndarray) -> Any:
-    """A new Term with a copy of an array."""
+    """Creates a Term with a copy of an array."""
     return tensor(array)
 
 
@@ -73,7 +75,7 @@ scalar_tensor = tensor
 
 
 def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: Any = None, device: Any = None) -> Term:
-    """Numbers from `start`, or 0, up to but without `end`."""
+    """Returns the numbers from `start`, or 0, to `end`, excluding `end`."""
     graph = graph_of(start, end, step)
     parts = [0, start, step] if end is None else [start, end, step]
     real = any(isinstance(part, float) or (isinstance(part, TERMS) and ops._kind(part.dtype) == 2) for part in parts)
@@ -83,7 +85,7 @@ def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: An
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of this shape, of numbers and scalar Terms, with one number everywhere."""
+    """Returns a Term of this shape, given by numbers and scalar Terms, filled with one number."""
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
 
@@ -96,17 +98,17 @@ def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
 
 
 def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
-    """One number everywhere, in the graph and of the element type of another Term."""
+    """Returns a filled Term in the graph and of the element type of another Term."""
     return _filled(like.graph, ops.vector(like.graph, size), value, like.dtype)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of zeros, float32 unless told."""
+    """Returns a Term of zeros, by default float32."""
     return full(ops._sizes(size), 0, dtype=dtype or "float32")
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of ones, float32 unless told."""
+    """Returns a Term of ones, by default float32."""
     return full(ops._sizes(size), 1, dtype=dtype or "float32")
 
 
@@ -114,17 +116,17 @@ empty = zeros
 
 
 def full_like(input: Term, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
-    """A Term of the shape and, unless told, type of another one, with one number everywhere."""
+    """Returns a filled Term of the shape and, by default, the type of another one."""
     return _filled(input.graph, input.graph.Shape(input), fill_value, dtype or input.dtype)
 
 
 def zeros_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
-    """full_like() with zeros."""
+    """Returns full_like() with zeros."""
     return full_like(input, 0, dtype=dtype)
 
 
 def ones_like(input: Term, *, dtype: Any = None, device: Any = None) -> Term:
-    """full_like() with ones."""
+    """Returns full_like() with ones."""
     return full_like(input, 1, dtype=dtype)
 
 
@@ -132,23 +134,23 @@ empty_like = zeros_like
 
 
 def arange_of(like: Term) -> Any:
-    """0, 1, 2, ...: one number for each element of a Term, in one dimension."""
+    """Returns 0, 1, 2, ... with one number for each element of a Term, in one dimension."""
     graph = like.graph
     return graph.Range(graph.constant(0, "int64"), graph.Size(like), graph.constant(1, "int64"))
 
 
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None) -> Any:
-    """Numbers at equal distances from `start` to `end`."""
+    """Returns equally spaced numbers from `start` to `end`."""
     return tensor(numpy.linspace(start, end, steps, dtype=numpy.float32), dtype)
 
 
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """Powers of `base` with the exponents of linspace()."""
+    """Returns powers of `base` with the exponents of linspace()."""
     return tensor(numpy.logspace(start, end, steps, base=base).astype(numpy.float32), dtype)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None) -> Any:
-    """1 on the diagonal, 0 elsewhere."""
+    """Returns a matrix with 1 on the diagonal and 0 elsewhere."""
     return tensor(numpy.eye(n, m, dtype=numpy.float32), dtype)
 
 
@@ -161,56 +163,56 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def rand(*size: Any, dtype: Any = None, device: Any = None, generator: Any = None, **_: Any) -> Any:
-    """Random numbers between 0 and 1."""
+    """Returns random numbers between 0 and 1."""
     return _drawn(lambda random: random.random(_shape(size)), dtype)
 
 
 def randn(*size: Any, dtype: Any = None, device: Any = None, generator: Any = None, **_: Any) -> Any:
-    """Random numbers of the normal distribution."""
+    """Returns random numbers of the normal distribution."""
     return _drawn(lambda random: random.standard_normal(_shape(size)), dtype)
 
 
 def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
-    """Random integers from `low`, or 0, up to but without `high`."""
+    """Returns random integers from `low`, or 0, to `high`, excluding `high`."""
     first, last, shape = (0, low, high) if size is None else (low, high, size)
     return _drawn(lambda random: random.integers(first, last, _shape((shape,))), dtype, "int64")
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
-    """The numbers below n in a random order."""
+    """Returns the numbers from 0 to n - 1 in random order."""
     return _drawn(lambda random: random.permutation(n), dtype, "int64")
 
 
 def rand_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
-    """rand() in the shape of a Term."""
+    """Returns rand() in the shape of a Term."""
     return _drawn(lambda random: random.random(_shape(ops.size(input))), dtype or input.dtype)
 
 
 def randn_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
-    """randn() in the shape of a Term."""
+    """Returns randn() in the shape of a Term."""
     return _drawn(lambda random: random.standard_normal(_shape(ops.size(input))), dtype or input.dtype)
 
 
 def randint_like(input: Term, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None) -> Any:
-    """randint() in the shape of a Term."""
+    """Returns randint() in the shape of a Term."""
     first, last = (0, low) if high is None else (low, high)
     return _drawn(lambda random: random.integers(first, last, _shape(ops.size(input))), dtype or input.dtype)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, **_: Any) -> Any:
-    """Random numbers of normal distributions."""
+    """Returns random numbers of normal distributions."""
     like = mean if isinstance(mean, TERMS) else std
     noise = randn_like(like) if isinstance(like, TERMS) else randn(size)
     return ops.add(ops.mul(noise, std), mean)
 
 
 def bernoulli(input: Term, p: float | None = None, **_: Any) -> Any:
-    """1 with the probabilities of the input, else 0."""
+    """Returns 1 with the probabilities of the input, else 0."""
     return ops.cast(ops.lt(rand_like(input), input if p is None else p), input.dtype)
 
 
 def multinomial(input: Term, num_samples: int, replacement: bool = False, **_: Any) -> Any:
-    """Random indices along the last dimension, with the input as weights."""
+    """Returns random indices along the last dimension, with the input as weights."""
     weights = input._read("multinomial() draws from values")  # type: ignore[attr-defined]
     rows = weights.reshape(-1, weights.shape[-1]).astype(numpy.float64)
     draw = generator()

@@ -1,4 +1,4 @@
-"""Devices and memory formats by name: there is the CPU, and one format."""
+"""Devices and memory formats by name. Only the CPU and one format are supported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class device(str):
 
     @property
     def index(self) -> int | None:  # type: ignore[override]
-        """The number of the device, None where it has none."""
+        """The number of the device; None if it has none."""
         number = self.partition(":")[2]
         return int(number) if number else None
 
@@ -34,7 +34,7 @@ class device(str):
 
 
 def on_cpu(what: Any) -> bool:
-    """Whether this is the CPU as a device. Raises Unsupported for other devices; False for what is not a device."""
+    """Returns True for the CPU. Raises Unsupported for other devices. Returns False for other values than devices."""
     if not isinstance(what, (str, int)) and type(what).__name__ != "device":
         return False
     name = str(what).partition(":")[0]

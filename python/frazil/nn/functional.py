@@ -18,7 +18,7 @@ Window = Union[int, Sequence[int]]
 
 
 def windows(value: Any, count: int) -> list[int]:
-    """One number for each dimension."""
+    """Returns one number per dimension."""
     return list(value) if isinstance(value, (tuple, list)) else [value] * count
 
 
@@ -26,57 +26,57 @@ def windows(value: Any, count: int) -> list[int]:
 
 
 def relu(input: Term, inplace: bool = False) -> Term:
-    """The larger one of input and 0."""
+    """Returns the maximum of input and 0."""
     return input.graph.Relu(input)
 
 
 def relu6(input: Term, inplace: bool = False) -> Term:
-    """Between 0 and 6."""
+    """Clips to [0, 6]."""
     return input.graph.Clip(input, 0, 6)
 
 
 def hardtanh(input: Term, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Term:
-    """Between min_val and max_val."""
+    """Clips to [min_val, max_val]."""
     return input.graph.Clip(input, min_val, max_val)
 
 
 def gelu(input: Term, approximate: str = "none") -> Term:
-    """input * P(input), P the distribution function of the normal distribution."""
+    """Returns input * P(input), where P is the distribution function of the normal distribution."""
     return input.graph.Gelu(input, approximate=approximate)
 
 
 def silu(input: Term, inplace: bool = False) -> Term:
-    """input * sigmoid(input)."""
+    """Returns input * sigmoid(input)."""
     return input.graph.Swish(input)
 
 
 def mish(input: Term, inplace: bool = False) -> Term:
-    """input * tanh(softplus(input))."""
+    """Returns input * tanh(softplus(input))."""
     return input.graph.Mish(input)
 
 
 def leaky_relu(input: Term, negative_slope: float = 0.01, inplace: bool = False) -> Term:
-    """input, times negative_slope below 0."""
+    """Returns input, multiplied by negative_slope below 0."""
     return input.graph.LeakyRelu(input, alpha=negative_slope)
 
 
 def elu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
-    """input, below 0 alpha * (exp(input) - 1)."""
+    """Returns input, or alpha * (exp(input) - 1) below 0."""
     return input.graph.Elu(input, alpha=alpha)
 
 
 def selu(input: Term, inplace: bool = False) -> Term:
-    """The scaled elu of self-normalising networks."""
+    """Returns elu with the scale of self-normalising networks."""
     return input.graph.Selu(input)
 
 
 def celu(input: Term, alpha: float = 1.0, inplace: bool = False) -> Term:
-    """input, below 0 alpha * (exp(input / alpha) - 1)."""
+    """Returns input, or alpha * (exp(input / alpha) - 1) below 0."""
     return input.graph.Celu(input, alpha=alpha)
 
 
 def prelu(input: Term, weight: Value) -> Term:
-    """input, below 0 times a weight of its channel."""
+    """Returns input, multiplied by a weight of its channel below 0."""
     slope = weight if isinstance(weight, TERMS) else input.graph.constant(weight)
     if input.ndim > 2 and slope.ndim == 1:
         slope = ops.reshape(slope, -1, *[1] * (input.ndim - 2))
@@ -84,55 +84,55 @@ def prelu(input: Term, weight: Value) -> Term:
 
 
 def hardsigmoid(input: Term, inplace: bool = False) -> Term:
-    """input / 6 + 1 / 2, between 0 and 1."""
+    """Returns input / 6 + 1 / 2, clipped to [0, 1]."""
     return input.graph.HardSigmoid(input, alpha=1 / 6, beta=0.5)
 
 
 def hardswish(input: Term, inplace: bool = False) -> Term:
-    """input * hardsigmoid(input)."""
+    """Returns input * hardsigmoid(input)."""
     return input.graph.HardSwish(input)
 
 
 def softplus(input: Term, beta: float = 1, threshold: float = 20) -> Term:
-    """log(1 + exp(beta * input)) / beta."""
+    """Returns log(1 + exp(beta * input)) / beta."""
     return input.graph.Softplus(input) if beta == 1 else ops.div(input.graph.Softplus(ops.mul(input, beta)), beta)
 
 
 def softsign(input: Term) -> Term:
-    """input / (1 + abs(input))."""
+    """Returns input / (1 + abs(input))."""
     return input.graph.Softsign(input)
 
 
 def logsigmoid(input: Term) -> Term:
-    """log(sigmoid(input))."""
+    """Returns log(sigmoid(input))."""
     return ops.neg(softplus(ops.neg(input)))
 
 
 def tanhshrink(input: Term) -> Term:
-    """input - tanh(input)."""
+    """Returns input - tanh(input)."""
     return ops.sub(input, tanh(input))
 
 
 def glu(input: Term, dim: int = -1) -> Term:
-    """The first half along `dim` times the sigmoid of the second."""
+    """Returns the first half along `dim` times the sigmoid of the second half."""
     a, b = ops.chunk(input, 2, dim)
     return ops.mul(a, sigmoid(b))
 
 
 def softmax(input: Term, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Term:
-    """exp(input) by its sum along `dim`."""
+    """Returns exp(input) divided by its sum along `dim`."""
     x = input if dtype is None else ops.cast(input, dtype)
     return x.graph.Softmax(x, axis=_softmax_axis(x, dim))
 
 
 def log_softmax(input: Term, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Term:
-    """log(softmax(input))."""
+    """Returns log(softmax(input))."""
     x = input if dtype is None else ops.cast(input, dtype)
     return x.graph.LogSoftmax(x, axis=_softmax_axis(x, dim))
 
 
 def softmin(input: Term, dim: int | None = None) -> Term:
-    """softmax(-input)."""
+    """Returns softmax(-input)."""
     return softmax(ops.neg(input), dim)
 
 
@@ -141,7 +141,7 @@ def _softmax_axis(x: Term, dim: int | None) -> int:
 
 
 def dropout(input: Term, p: float = 0.5, training: bool = False, inplace: bool = False) -> Term:
-    """The input: nothing is dropped in inference, unless `training` is given. Then elements become 0 at random."""
+    """Returns the input. With `training`, elements become 0 at random."""
     if not training or p == 0:
         return input
     kept = ops.cast(ops.ge(ops.rand_like(input), p), input.dtype)
@@ -149,26 +149,26 @@ def dropout(input: Term, p: float = 0.5, training: bool = False, inplace: bool =
 
 
 def threshold(input: Term, threshold: float, value: float, inplace: bool = False) -> Term:
-    """input, `value` up to the threshold."""
+    """Returns input above the threshold, else `value`."""
     return ops.where(ops.gt(input, threshold), input, value)  # type: ignore[no-any-return]
 
 
 def rrelu(
     input: Term, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Term:
-    """input, below 0 times the mean of two slopes."""
+    """Returns input, multiplied by the mean of two slopes below 0."""
     if training:
         raise ops.unsupported("training=True of rrelu()")
     return leaky_relu(input, (lower + upper) / 2)
 
 
 def hardshrink(input: Term, lambd: float = 0.5) -> Term:
-    """input, 0 between -lambd and lambd."""
+    """Returns input, or 0 between -lambd and lambd."""
     return input.graph.Shrink(input, lambd=lambd, bias=0.0)
 
 
 def softshrink(input: Term, lambd: float = 0.5) -> Term:
-    """input moved towards 0 by lambd."""
+    """Returns input moved towards 0 by lambd."""
     return input.graph.Shrink(input, lambd=lambd, bias=lambd)
 
 
@@ -185,7 +185,7 @@ alpha_dropout = dropout1d = dropout2d = dropout3d = feature_alpha_dropout = drop
 
 
 def linear(input: Term, weight: Value, bias: Value | None = None) -> Term:
-    """input @ weight.T + bias."""
+    """Returns input @ weight.T + bias."""
     graph = graph_of(input, weight)
     matrix = weight if isinstance(weight, TERMS) else graph.constant(weight)
     if matrix.ndim == 2 and input.ndim == 2:
@@ -212,7 +212,7 @@ def conv1d(
     input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Any = 0, dilation: Window = 1,
     groups: int = 1,
 ) -> Term:  # fmt: skip
-    """Convolution of [batch, channels, length]; padding also "same" or "valid"."""
+    """Convolves [batch, channels, length]. Padding may also be "same" or "valid"."""
     return _convolved(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -220,7 +220,7 @@ def conv2d(
     input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Any = 0, dilation: Window = 1,
     groups: int = 1,
 ) -> Term:  # fmt: skip
-    """Convolution of [batch, channels, height, width]; padding also "same" or "valid"."""
+    """Convolves [batch, channels, height, width]. Padding may also be "same" or "valid"."""
     return _convolved(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -231,7 +231,7 @@ def conv_transpose2d(
     input: Term, weight: Term, bias: Value | None = None, stride: Window = 1, padding: Window = 0,
     output_padding: Window = 0, groups: int = 1, dilation: Window = 1,
 ) -> Term:  # fmt: skip
-    """The transposed convolution; weights are [channels, channels of the result / groups, ...]."""
+    """Returns the transposed convolution. Weights are [channels, channels of the result / groups, ...]."""
     graph, count = graph_of(input, weight), weight.ndim - 2
     return graph.ConvTranspose(
         input,
@@ -252,7 +252,7 @@ def embedding(
     input: Term, weight: Value, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Term:  # fmt: skip
-    """The rows of `weight` at some indices."""
+    """Returns the rows of `weight` at the indices."""
     if max_norm is not None:
         raise ops.unsupported("max_norm of an embedding")
     return graph_of(input, weight).Gather(weight, input, axis=0)
@@ -268,7 +268,7 @@ def layer_norm(
     bias: Value | None = None,
     eps: float = 1e-5,
 ) -> Term:
-    """Mean 0 and variance 1 over the last dimensions, times weight, plus bias."""
+    """Normalises the last dimensions to mean 0 and variance 1, then applies weight and bias."""
     scale = ops.filled(input, normalized_shape, 1) if weight is None else weight
     made = input.graph.LayerNormalization(input, scale, bias, axis=-len(normalized_shape), epsilon=eps)
     return made[0] if isinstance(made, tuple) else made
@@ -277,7 +277,7 @@ def layer_norm(
 def rms_norm(
     input: Term, normalized_shape: Sequence[int], weight: Value | None = None, eps: float | None = None
 ) -> Term:
-    """Mean square 1 over the last dimensions, times weight."""
+    """Normalises the last dimensions to mean square 1, then applies weight."""
     scale = ops.filled(input, normalized_shape, 1) if weight is None else weight
     least = float(numpy.finfo(numpy.float32).eps) if eps is None else eps
     return input.graph.RMSNormalization(input, scale, axis=-len(normalized_shape), epsilon=least)
@@ -296,7 +296,7 @@ def batch_norm(
     input: Term, running_mean: Value | None, running_var: Value | None, weight: Value | None = None,
     bias: Value | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Term:  # fmt: skip
-    """Each channel by its running mean and variance, or, without these, by those of the batch."""
+    """Normalises each channel by its running mean and variance, or without these, by those of the batch."""
     if running_mean is None or running_var is None:
         dims = [axis for axis in range(input.ndim) if axis != 1]
         running_mean, running_var = ops.mean(input, dims), ops.var(input, dims, correction=0)
@@ -309,7 +309,7 @@ def batch_norm(
 def group_norm(
     input: Term, num_groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5
 ) -> Term:
-    """Mean 0 and variance 1 for each group of channels."""
+    """Normalises each group of channels to mean 0 and variance 1."""
     scale, shift = _affine(input, ops.extent(input, 1), weight, bias)
     return input.graph.GroupNormalization(input, scale, shift, num_groups=num_groups, epsilon=eps)
 
@@ -318,7 +318,7 @@ def instance_norm(
     input: Term, running_mean: Any = None, running_var: Any = None, weight: Value | None = None,
     bias: Value | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Term:  # fmt: skip
-    """Mean 0 and variance 1 for each channel of each example."""
+    """Normalises each channel of each example to mean 0 and variance 1."""
     if running_mean is not None and not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
     scale, shift = _affine(input, ops.extent(input, 1), weight, bias)
@@ -326,7 +326,7 @@ def instance_norm(
 
 
 def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Term:
-    """By the p-norm along `dim`."""
+    """Divides by the p-norm along `dim`."""
     return ops.div(input, ops.maximum(ops.norm(input, p, dim, True), eps))
 
 
@@ -334,7 +334,9 @@ def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> 
 
 
 def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | None = None) -> Term:
-    """Padding before and behind, from the last dimension on; mode is constant, reflect, replicate or circular."""
+    """Pads before and after each dimension, starting with the last. The mode is constant, reflect, replicate or
+    circular.
+    """
     modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode not in modes or len(pad) % 2 or len(pad) // 2 > input.ndim:
         raise BadInput(f"pad(): mode {mode!r} with {len(pad)} numbers for a term of type {input.type}")
@@ -346,26 +348,26 @@ def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | 
 
 
 def one_hot(tensor: Term, num_classes: int = -1) -> Term:
-    """A new last dimension with 1 at the index."""
+    """Appends a dimension with 1 at the index and 0 elsewhere."""
     if num_classes < 0:
         num_classes = int(ops.max(tensor)) + 1
     return tensor.graph.OneHot(tensor, numpy.array(num_classes, numpy.int64), numpy.array([0, 1], numpy.int64))
 
 
 def pixel_shuffle(input: Term, upscale_factor: int) -> Term:
-    """Channels become blocks of pixels."""
+    """Rearranges channels into blocks of pixels."""
     return input.graph.DepthToSpace(input, blocksize=upscale_factor, mode="CRD")
 
 
 def pixel_unshuffle(input: Term, downscale_factor: int) -> Term:
-    """Blocks of pixels become channels."""
+    """Rearranges blocks of pixels into channels."""
     r, (n, c, h, w) = downscale_factor, ops.size(input)
     made = ops.reshape(input, n, c, h // r, r, w // r, r)
     return ops.reshape(ops.permute(made, 0, 1, 3, 5, 2, 4), n, c * r * r, h // r, w // r)
 
 
 def unfold(input: Term, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Term:
-    """The windows of pictures as columns, [batch, channels * window, windows]."""
+    """Returns the windows of images as columns, [batch, channels * window, windows]."""
     kernel, steps, far, edge = (windows(value, 2) for value in (kernel_size, stride, dilation, padding))
     x = pad(input, [edge[1], edge[1], edge[0], edge[0]])
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, far)]
@@ -384,32 +386,32 @@ def unfold(input: Term, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
 def fold(
     input: Term, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Term:
-    """The sums of windows that are columns, as pictures."""
+    """Sums windows given as columns into images."""
     graph, (kernel, steps, far, edge) = input.graph, (windows(v, 2) for v in (kernel_size, stride, dilation, padding))
     sizes = (numpy.array(windows(value, 2), numpy.int64) for value in (output_size, kernel_size))
     return graph.Col2Im(input, *sizes, dilations=far, pads=edge * 2, strides=steps)
 
 
 def channel_shuffle(input: Term, groups: int) -> Term:
-    """The channels of groups in turns."""
+    """Interleaves the channels of the groups."""
     made = ops.unflatten(input, 1, (groups, ops.extent(input, 1) // groups))
     return ops.flatten(ops.transpose(made, 1, 2), 1, 2)
 
 
 def bilinear(input1: Term, input2: Term, weight: Any, bias: Value | None = None) -> Term:
-    """Products of two inputs with a matrix for each result, plus bias."""
+    """Returns the bilinear forms of two inputs, with one matrix per result, plus bias."""
     rows, columns = (ops.unsqueeze(ops.unsqueeze(x, -2), -2) for x in (input1, input2))
     made = ops.sum(ops.mul(ops.matmul(rows, ops.term_of(input1, weight)), columns), (-1, -2))
     return made if bias is None else ops.add(made, bias)
 
 
 def local_response_norm(input: Term, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Term:
-    """Each element by the squares of neighbouring channels."""
+    """Divides each element by a norm of neighbouring channels."""
     return input.graph.LRN(input, size=size, alpha=alpha, beta=beta, bias=k)
 
 
 def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Term:
-    """A random choice of the logits: softmax, or one-hot where `hard`, of logits with noise."""
+    """Samples from the logits: returns softmax, or one-hot with `hard`, of the logits plus noise."""
     noise = ops.neg(ops.log(ops.neg(ops.log(ops.add(ops.mul(ops.rand_like(logits), 1 - 2e-7), 1e-7)))))
     soft = softmax(ops.div(ops.add(logits, noise), tau), dim)
     return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft

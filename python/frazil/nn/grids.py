@@ -1,4 +1,4 @@
-"""Sampling of pictures at points: grids and what is read at them."""
+"""Sampling of images: grids of points and the interpolation at them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from . import ops
 
 
 def affine_grid(theta: Term, size: Sequence[Any], align_corners: bool | None = None) -> Term:
-    """The points of a grid of this size, [batch, channels, height, width], moved by matrices [batch, 2, 3]."""
+    """Returns a grid of points for this size, [batch, channels, height, width], transformed by matrices [batch, 2, 3].
+    """
     shape = ops.vector(theta.graph, list(size))
     return theta.graph.AffineGrid(theta, shape, align_corners=int(bool(align_corners)))
 
@@ -19,7 +20,7 @@ def affine_grid(theta: Term, size: Sequence[Any], align_corners: bool | None = N
 def grid_sample(
     input: Term, grid: Term, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Term:
-    """The elements of pictures at points between -1 and 1, [batch, height, width, 2]; also in 3D."""
+    """Samples images at points between -1 and 1, [batch, height, width, 2]; also in 3D."""
     how = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
     if mode not in how:
         raise ops.unsupported(f"mode {mode!r} of grid_sample()")
@@ -31,7 +32,7 @@ def grid_sample(
 
 
 def _with_border(x: Term, grid: Term, corners: bool) -> tuple[Term, Term]:
-    """Pictures with wider borders, and the same points in them: ONNX moves points to the border, PyTorch does not."""
+    """Returns padded images and adjusted points. ONNX clamps points to the border, PyTorch does not."""
     wide = 3
     axes = numpy.array([2, 3], numpy.int64)
     padded = x.graph.Pad(x, numpy.full(4, wide, numpy.int64), None, axes, mode="edge")

@@ -1,4 +1,4 @@
-"""Indices of Tensors: those of PyTorch and NumPy, read and written."""
+"""Indexing of Tensors as in PyTorch and NumPy, for reading and writing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .views import attach, is_flat
 
 
 def is_array(part: Any) -> bool:
-    """Whether an index has several elements, or is a mask."""
+    """Returns whether an index is an array with axes or a mask."""
     if isinstance(part, Term):
         return part.ndim > 0 or part.dtype == "bool"
     return isinstance(part, (list, range, numpy.ndarray)) and (numpy.ndim(part) > 0 or _is_mask(part))
@@ -23,7 +23,7 @@ def _is_mask(part: Any) -> bool:
 
 
 def get(x: Any, key: Any) -> Any:
-    """x[key]: a view for numbers, slices and None, else a copy."""
+    """Returns x[key]: a view for numbers, slices and None, else a copy."""
     parts = tuple(map(_plain, key)) if isinstance(key, tuple) else (_plain(key),)
     arrays = [part for part in parts if is_array(part)]
     if not arrays:
@@ -39,7 +39,7 @@ def get(x: Any, key: Any) -> Any:
 
 
 def _plain(part: Any) -> Any:
-    """A Tensor with a value in place of a number stays; arrays of rank 0 become numbers."""
+    """Converts arrays of rank 0 to numbers. Tensors with values are kept."""
     if hasattr(part, "requires_grad_") and not isinstance(part, Term):
         return part.tensor() if hasattr(part, "tensor") else part.numpy()
     if isinstance(part, range):
@@ -48,7 +48,8 @@ def _plain(part: Any) -> Any:
 
 
 def _leading(parts: tuple[Any, ...]) -> bool:
-    """Whether the parts take neighbouring elements: numbers, then a slice without a step, then whole dimensions."""
+    """Returns whether the parts select contiguous elements: numbers, then one slice with step 1, then whole dimensions.
+    """
     rest = list(parts)
     while rest and isinstance(rest[0], int):
         rest.pop(0)
@@ -64,7 +65,7 @@ def _term(x: Any, part: Any) -> Any:
 
 
 def _masked(x: Any, mask: Any) -> Any:
-    """x[mask] with a mask over the first dimensions."""
+    """Returns x[mask] for a mask over the first dimensions."""
     if mask.ndim == 0:
         x, mask = ops.unsqueeze(x, 0), ops.reshape(mask, 1)
     if mask.ndim > 1:
@@ -73,7 +74,9 @@ def _masked(x: Any, mask: Any) -> Any:
 
 
 def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
-    """x[...] with several arrays of indices, or one among numbers and new axes. Numbers come first, unlike NumPy's."""
+    """Returns x[...] for several index arrays, or one among numbers and new axes. Unlike in NumPy, numbers are applied
+    first.
+    """
     parts = _without_masks(x, parts)
     used = sum(part is not None and part is not Ellipsis for part in parts)
     at = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
@@ -83,7 +86,7 @@ def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
             x = ops.unsqueeze(x, axis)
     parts = tuple(slice(None) if part is None else part for part in parts)
     x = Term.__getitem__(x, tuple(slice(None) if is_array(part) else part for part in parts))
-    parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # others took dimensions away
+    parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # other parts removed dimensions
     axes = [axis for axis, part in enumerate(parts) if not isinstance(part, slice)]
     terms = [_term(x, parts[axis]) for axis in axes]
     whole = terms[0]
@@ -107,7 +110,7 @@ def _without_masks(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def put(x: Any, key: Any, value: Any) -> Any:
-    """`x` with the elements at x[key] replaced by `value`, which is broadcast."""
+    """Returns `x` with the elements at x[key] replaced by `value`, which is broadcast."""
     value = value if isinstance(value, Term) else x.graph.constant(value, x.dtype)
     value = ops.cast(value, x.dtype)
     only = key[0] if isinstance(key, tuple) and len(key) == 1 else key

@@ -31,7 +31,7 @@ def _redraw(module: Module, fan_in: int) -> None:
 
 
 class Linear(Module):
-    """x @ weight.T + bias, over the last dimension."""
+    """Computes x @ weight.T + bias over the last dimension."""
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -47,12 +47,12 @@ class Linear(Module):
         _redraw(self, self.in_features)
 
     def forward(self, input: Term) -> Term:
-        """[..., in_features] to [..., out_features]."""
+        """Maps [..., in_features] to [..., out_features]."""
         return F.linear(input, self.weight, self.bias)
 
 
 class _Conv(Module):
-    """What convolutions have in common; `dims` is the number of dimensions of space."""
+    """The base of convolutions. `dims` is the number of spatial dimensions."""
 
     dims = 0
     transposed = False
@@ -83,7 +83,7 @@ class _Conv(Module):
         _redraw(self, fan_in_of(self._parameters["weight"].shape))
 
     def forward(self, input: Term) -> Term:
-        """[batch, in_channels, ...] to [batch, out_channels, ...]."""
+        """Maps [batch, in_channels, ...] to [batch, out_channels, ...]."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             sides: list[Any] = [
@@ -114,7 +114,7 @@ class Conv3d(_Conv):
 
 
 class _ConvTranspose(_Conv):
-    """What transposed convolutions have in common."""
+    """The base of transposed convolutions."""
 
     transposed = True
 
@@ -131,13 +131,13 @@ class _ConvTranspose(_Conv):
         self.output_padding = tuple(F.windows(output_padding, self.dims))
 
     def forward(self, input: Term, output_size: Any = None) -> Term:
-        """[batch, in_channels, ...] to [batch, out_channels, ...], whose last extents may be given."""
+        """Maps [batch, in_channels, ...] to [batch, out_channels, ...]. `output_size` may set the last extents."""
         padding = self.output_padding if output_size is None else self._padding_for(input, list(output_size))
         more = (self.stride, self.padding, padding, self.groups, self.dilation)
         return F.conv_transpose2d(input, self.weight, self.bias, *more)
 
     def _padding_for(self, input: Term, wanted: list[Any]) -> tuple[int, ...]:
-        """The padding with which the last extents of the result are the wanted ones."""
+        """Returns the output padding for the wanted last extents."""
         made = []
         for i, extent in enumerate(wanted[-self.dims :]):
             steps = (ops.extent(input, input.ndim - self.dims + i) - 1) * self.stride[i]
@@ -165,7 +165,7 @@ class ConvTranspose3d(_ConvTranspose):
 
 
 class Bilinear(Module):
-    """x1 @ weight[i] @ x2 + bias[i] for each result."""
+    """Computes x1 @ weight[i] @ x2 + bias[i] for each result."""
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
@@ -178,12 +178,12 @@ class Bilinear(Module):
         self.register_parameter("bias", uniform((out_features,), bound, dtype) if bias else None)
 
     def forward(self, input1: Term, input2: Term) -> Term:
-        """[..., in1_features] and [..., in2_features] to [..., out_features]."""
+        """Maps [..., in1_features] and [..., in2_features] to [..., out_features]."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
 
 class _BatchNorm(Module):
-    """What batch normalisations have in common."""
+    """The base of batch normalisations."""
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
@@ -200,7 +200,7 @@ class _BatchNorm(Module):
         self.register_buffer("num_batches_tracked", numpy.zeros((), numpy.int64) if kept else None)
 
     def forward(self, input: Term) -> Term:
-        """Each channel of [batch, channels, ...] by its running mean and variance."""
+        """Normalises each channel of [batch, channels, ...] by its running mean and variance."""
         return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
 
 
@@ -230,7 +230,7 @@ class InstanceNorm2d(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, input: Term) -> Term:
-        """Of [batch, channels, ...]."""
+        """Takes [batch, channels, ...]."""
         own = not self.track_running_stats
         return F.instance_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, use_input_stats=own, eps=self.eps
@@ -246,7 +246,7 @@ class InstanceNorm3d(InstanceNorm2d):
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last dimensions, times weight, plus bias."""
+    """Normalises the last dimensions to mean 0 and variance 1, then applies weight and bias."""
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
@@ -259,12 +259,12 @@ class LayerNorm(Module):
         self.register_parameter("bias", _zeros(self.normalized_shape, dtype) if elementwise_affine and bias else None)
 
     def forward(self, input: Term) -> Term:
-        """[..., *normalized_shape] in the same shape."""
+        """Maps [..., *normalized_shape] to the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(Module):
-    """Mean square 1 over the last dimensions, times weight."""
+    """Normalises the last dimensions to mean square 1, then applies weight."""
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
@@ -276,12 +276,12 @@ class RMSNorm(Module):
         self.register_parameter("weight", _ones(self.normalized_shape, dtype) if elementwise_affine else None)
 
     def forward(self, input: Term) -> Term:
-        """[..., *normalized_shape] in the same shape."""
+        """Maps [..., *normalized_shape] to the same shape."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 for each group of channels."""
+    """Normalises each group of channels to mean 0 and variance 1."""
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
@@ -295,7 +295,7 @@ class GroupNorm(Module):
         self.register_parameter("bias", _zeros(num_channels, dtype) if affine else None)
 
     def forward(self, input: Term) -> Term:
-        """Of [batch, channels, ...]."""
+        """Takes [batch, channels, ...]."""
         if self.affine:
             return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
         ones, zeros = numpy.ones(self.num_channels, numpy.float32), numpy.zeros(self.num_channels, numpy.float32)
@@ -303,7 +303,7 @@ class GroupNorm(Module):
 
 
 class Embedding(Module):
-    """Rows of a table by index."""
+    """A table whose rows are selected by index."""
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
@@ -322,12 +322,12 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """An embedding with this table."""
+        """Returns an embedding with this table."""
         rows, width = numpy.shape(embeddings)
         made = cls(rows, width, padding_idx)
         made.weight = Parameter(embeddings)
         return made
 
     def forward(self, input: Term) -> Term:
-        """Indices [...] to [..., embedding_dim]."""
+        """Maps indices [...] to [..., embedding_dim]."""
         return F.embedding(input, self.weight)

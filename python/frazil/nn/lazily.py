@@ -1,4 +1,4 @@
-"""Modules on lazy arrays: forward is recorded as a function of them."""
+"""Calls of modules with lazy arrays: forward is recorded as a function of them."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 
 class LazyBody:
-    """What a Builder adds nodes to, in a function of lazy arrays that is recorded."""
+    """The body that a Builder adds nodes to in a recorded function of lazy arrays."""
 
     def constant(self, value: Any, dtype: Any, copy: bool, name: str) -> LazyArray:
-        """A value; one that is not copied is a weight."""
+        """Returns a constant. Without a copy it becomes a weight."""
         return ops.constant(value, dtype) if copy else parameter(value)
 
     def op(self, op: str, inputs: list[Any], attributes: list[Any], outputs: int, name: str) -> tuple[LazyArray, ...]:
-        """The results of an operator."""
+        """Returns the results of an operator."""
         made = make(INFOS[op] if op in INFOS else _host(op), attributes, outputs)(*inputs)
         return made if isinstance(made, tuple) else (made,)
 
     def region(self, op: str, *arguments: Any) -> Any:
-        """Refuses operators with bodies but for If and Loop."""
+        """Raises Unsupported: operators with bodies other than If and Loop are not available."""
         raise Unsupported(f"{op} in a module that is called with lazy arrays")
 
     def if_else(self, condition: LazyArray, then: Callable[..., Any], otherwise: Callable[..., Any], name: str) -> Any:
-        """Both sides."""
+        """Records an If with both branches."""
         return _frazil.recorded_cond(condition, lambda: then(self, []), lambda: otherwise(self, []))
 
     def loop(
         self, trips: Any, condition: Any, carried: list[Any], body: Callable[..., Any], collected: int, name: str
     ) -> Any:
-        """With the number of the iteration and whether there is a next one among the carried values."""
+        """Records a Loop. The iteration number and the condition become carried values."""
         if collected:
             raise Unsupported("a loop that collects values, in a module that is called with lazy arrays")
         first = ops.constant(True) if condition is None else condition
@@ -57,7 +57,7 @@ class LazyBody:
         return _frazil.recorded_loop(holds, step, [ops.constant(0), first, *carried])[2:]
 
     def type(self, raw: LazyArray) -> str:
-        """As text."""
+        """Returns the type as text."""
         return raw.type
 
 
@@ -66,7 +66,7 @@ def _host(op: str) -> OperatorInfo:
 
 
 class LazyRecording(Recording):
-    """Records what forward does on Tensors that are lazy arrays."""
+    """Records forward on Tensors that are lazy arrays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Immediate(LazyRecording):
                 self.__dict__[info.name] = self._quick(getattr(ops, info.name))
 
     def _quick(self, operator: Callable[..., Any]) -> Callable[..., Any]:
-        """The operator of lazy arrays, which remembers attributes, on Tensors."""
+        """Wraps an operator of lazy arrays, which caches attributes, for Tensors."""
         term: Any = self.term_type
 
         def call(*inputs: Any, **attributes: Any) -> Any:
@@ -104,10 +104,10 @@ class Immediate(LazyRecording):
         return call
 
     def enter(self, module: Any) -> None:
-        """Nothing: what lazy arrays record has the names of the program's lines."""
+        """Does nothing, as lazy arrays record the lines of the program instead."""
 
     def leave(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def _raw_of(self, value: Any, wanted: Any = None) -> Any:
         if hasattr(value, "tensor"):  # a Parameter
@@ -115,11 +115,11 @@ class Immediate(LazyRecording):
         return super()._raw_of(value, wanted)
 
     def weight(self, array: numpy.ndarray) -> Term:
-        """The array as a weight."""
+        """Returns the array as a weight."""
         return self.term_type(self, parameter(array))  # type: ignore[arg-type]
 
     def derived(self, module: Module, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
-        """The weight of an array that is made from weights of the module, once as long as they do not change."""
+        """Returns a weight computed from the module's weights. It is cached until they change."""
         from . import calls
 
         known = calls.current(module)
@@ -130,12 +130,12 @@ class Immediate(LazyRecording):
 
 @functools.lru_cache(maxsize=None)
 def immediate() -> Immediate:
-    """The only one."""
+    """Returns the only instance."""
     return Immediate()
 
 
 def wrapped(value: Any) -> Any:
-    """Lazy arrays in a structure as Tensors."""
+    """Converts lazy arrays in a structure to Tensors."""
     graph = immediate()
     leaves, structure = trees.flatten(value)
     term: Any = graph.term_type
@@ -143,6 +143,6 @@ def wrapped(value: Any) -> Any:
 
 
 def unwrapped(value: Any) -> Any:
-    """Tensors in a structure as lazy arrays."""
+    """Converts Tensors in a structure to lazy arrays."""
     leaves, structure = trees.flatten(value)
     return trees.unflatten(structure, [x._raw if isinstance(x, Term) else x for x in leaves])

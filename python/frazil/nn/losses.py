@@ -11,7 +11,7 @@ from . import ops
 
 
 def _reduced(losses: Term, reduction: str, weights: Term | None = None) -> Term:
-    """All losses, their sum or their mean, of `weights` if there are any."""
+    """Returns all losses, their sum or their mean, weighted by `weights` if given."""
     if reduction == "none":
         return losses
     if reduction not in ("mean", "sum"):
@@ -45,12 +45,12 @@ def _smooth(x: Term, y: Term, beta: float) -> Term:
 def smooth_l1_loss(
     input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Term:
-    """Squares of small differences, absolute values of others."""
+    """Returns squares of small differences, and absolute values of others."""
     return _reduced(_smooth(input, target, beta), reduction)
 
 
 def huber_loss(input: Term, target: Term, reduction: str = "mean", delta: float = 1.0) -> Term:
-    """smooth_l1_loss() times `delta`."""
+    """Returns smooth_l1_loss() times `delta`."""
     return _reduced(ops.mul(_smooth(input, target, delta), delta), reduction)
 
 
@@ -58,7 +58,7 @@ def binary_cross_entropy(
     input: Term, target: Term, weight: Value | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """-target * log(input) - (1 - target) * log(1 - input), logarithms at least -100."""
+    """Returns -target * log(input) - (1 - target) * log(1 - input), with logarithms of at least -100."""
     logs = [ops.clamp(ops.log(x), min=-100.0) for x in (input, ops.sub(1, input))]
     losses = ops.neg(ops.add(ops.mul(target, logs[0]), ops.mul(ops.sub(1, target), logs[1])))
     return _reduced(losses if weight is None else ops.mul(losses, weight), reduction)
@@ -68,7 +68,7 @@ def binary_cross_entropy_with_logits(
     input: Term, target: Term, weight: Value | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Value | None = None,
 ) -> Term:  # fmt: skip
-    """binary_cross_entropy() of sigmoid(input)."""
+    """Returns binary_cross_entropy() of sigmoid(input)."""
     soft = ops.add(ops.log1p(ops.exp(ops.neg(ops.abs(input)))), ops.clamp(ops.neg(input), min=0))
     if pos_weight is not None:
         soft = ops.mul(soft, ops.add(ops.mul(ops.sub(pos_weight, 1), target), 1))
@@ -80,7 +80,7 @@ def kl_div(
     input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Term:  # fmt: skip
-    """target * (log(target) - input)."""
+    """Returns target * (log(target) - input)."""
     if log_target:
         losses = ops.mul(ops.exp(target), ops.sub(target, input))
     else:
@@ -99,7 +99,7 @@ def nll_loss(
     input: Term, target: Term, weight: Value | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """The negated inputs of the target classes, [batch, classes, ...] and [batch, ...]."""
+    """Returns the negated inputs of the target classes, [batch, classes, ...] and [batch, ...]."""
     logs = _classes_last(input)
     kept = ops.ne(target, ignore_index)
     classes = ops.where(kept, target, 0)
@@ -114,7 +114,7 @@ def cross_entropy(
     input: Term, target: Term, weight: Value | None = None, size_average: Any = None, ignore_index: int = -100,
     reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Term:  # fmt: skip
-    """nll_loss() of log_softmax(input); targets are classes, or probabilities in the shape of the input."""
+    """Returns nll_loss() of log_softmax(input). Targets are classes, or probabilities in the shape of the input."""
     axis = 0 if input.ndim == 1 else 1
     logs = input.graph.LogSoftmax(input, axis=axis)
     if target.dtype is not None and ops._kind(target.dtype) == 2:
@@ -144,12 +144,12 @@ def _weighted(logs: Term, weight: Value | None) -> Term:
 
 
 def pairwise_distance(x1: Term, x2: Term, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Term:
-    """The p-norms of x1 - x2 + eps along the last dimension."""
+    """Returns the p-norms of x1 - x2 + eps along the last dimension."""
     return ops.norm(ops.add(ops.sub(x1, x2), eps), p, -1, keepdim)
 
 
 def cosine_similarity(x1: Term, x2: Term, dim: int = 1, eps: float = 1e-8) -> Term:
-    """The cosine of the angle between vectors along `dim`."""
+    """Returns the cosine of the angle between vectors along `dim`."""
     lengths = [ops.maximum(ops.norm(x, 2, dim), eps) for x in (x1, x2)]
     return ops.div(ops.sum(ops.mul(x1, x2), dim), ops.mul(*lengths))
 
@@ -158,7 +158,7 @@ def margin_ranking_loss(
     input1: Term, input2: Term, target: Term, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """margin - target * (input1 - input2), at least 0."""
+    """Returns margin - target * (input1 - input2), at least 0."""
     return _reduced(ops.clamp(ops.sub(margin, ops.mul(target, ops.sub(input1, input2))), min=0), reduction)
 
 
@@ -166,7 +166,7 @@ def cosine_embedding_loss(
     input1: Term, input2: Term, target: Term, margin: float = 0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """1 - cosine where the target is 1, else cosine - margin, at least 0."""
+    """Returns 1 - cosine where the target is 1, else cosine - margin, at least 0."""
     cosine = cosine_similarity(input1, input2, -1, 1e-12)
     losses = ops.where(ops.eq(target, 1), ops.sub(1, cosine), ops.clamp(ops.sub(cosine, margin), min=0))
     return _reduced(losses, reduction)
@@ -176,7 +176,7 @@ def triplet_margin_loss(
     anchor: Term, positive: Term, negative: Term, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """The distance to `positive` less that to `negative`, plus `margin`, at least 0."""
+    """Returns the distance to `positive` minus that to `negative` plus `margin`, at least 0."""
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
@@ -186,7 +186,7 @@ def triplet_margin_loss(
 def gaussian_nll_loss(
     input: Term, target: Term, var: Term, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Term:
-    """Half of log(var) + (input - target) ** 2 / var."""
+    """Returns half of log(var) + (input - target) ** 2 / var."""
     spread = ops.clamp(var, min=eps)
     losses = ops.mul(ops.add(ops.log(spread), ops.div(ops.square(ops.sub(input, target)), spread)), 0.5)
     return _reduced(ops.add(losses, 0.5 * math.log(2 * math.pi)) if full else losses, reduction)
@@ -196,7 +196,7 @@ def poisson_nll_loss(
     input: Term, target: Term, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
     reduce: Any = None, reduction: str = "mean",
 ) -> Term:  # fmt: skip
-    """exp(input) - target * input, or input - target * log(input)."""
+    """Returns exp(input) - target * input, or input - target * log(input)."""
     if full:
         raise ops.unsupported("full=True of poisson_nll_loss()")
     if log_input:

@@ -26,7 +26,7 @@ GROUPS = ("_parameters", "_buffers", "_modules", "_tensors")
 
 
 class Incompatible(NamedTuple):
-    """The names that load_state_dict() did not find, and those that it did not expect."""
+    """The missing and unexpected names in load_state_dict()."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -35,7 +35,7 @@ class Incompatible(NamedTuple):
 class Parameter:
     """A weight.
 
-    It has the methods and operators of Tensors; `data` is a Tensor, and a change of it changes the weight.
+    It has the methods and operators of Tensors. `data` is a Tensor; changing it in place changes the weight.
     """
 
     def __init__(self, data: Any, requires_grad: bool = False) -> None:
@@ -48,12 +48,12 @@ class Parameter:
 
     @property
     def array(self) -> numpy.ndarray:
-        """The values as an array that cannot be written."""
+        """The values as a read-only array."""
         return self._data
 
     @property
     def data(self) -> Any:
-        """The values as a Tensor. Assign an array or a Tensor, or change it in place."""
+        """The values as a Tensor. It may be assigned, or changed in place."""
         return self.tensor()
 
     @data.setter
@@ -63,7 +63,7 @@ class Parameter:
         calls.changed()
 
     def tensor(self) -> Any:
-        """The weight as a Tensor with a value."""
+        """Returns the weight as a Tensor with a value."""
         if self._lazy is None or self._lazy[0] is not self._data:
             self._lazy = (self._data, parameter(self._data))
         graph = immediate()
@@ -85,11 +85,11 @@ class Parameter:
         return dtype_of(self._data.dtype)
 
     def numpy(self) -> ndarray:
-        """The values as an array that cannot be written."""
+        """Returns the values as an array that cannot be written."""
         return self._data
 
     def requires_grad_(self, requires_grad: bool = True) -> Parameter:
-        """The parameter: there are no gradients."""
+        """Returns the parameter itself, as there are no gradients."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -117,7 +117,7 @@ class Parameter:
 
 
 class Hook:
-    """A function that a module calls, until remove()."""
+    """A registered function that a module calls until remove()."""
 
     def __init__(self, module: Module, group: str, function: Callable[..., Any]) -> None:
         self._hooks: list[Any] = getattr(module, group)
@@ -126,7 +126,7 @@ class Hook:
         module._touch()
 
     def remove(self) -> None:
-        """The module does not call the function any more."""
+        """Unregisters the function."""
         if self._function in self._hooks:
             self._hooks.remove(self._function)
             self._module._touch()
@@ -150,16 +150,16 @@ for _symbol in ("lt", "le", "gt", "ge", "neg", "abs", "float", "int", "bool", "i
 
 
 class Module:
-    """A part of a network. Write `forward` with Terms; call the module with arrays.
+    """A part of a network. Implement `forward` with Terms; call the module with arrays.
 
-    A call records forward as a graph, once for each structure of the arguments (element types and ranks of arrays, values of
-    numbers), and runs the model. Extents may differ from call to call. Numbers, texts and None among the arguments, and
-    attributes other than parameters and buffers, are part of what is recorded: assigning an attribute records again,
-    changing a list or dict in place does not.
+    A call records forward as a graph, once for each structure of the arguments (element types and ranks of arrays,
+    values of numbers), and runs the model. Extents may differ between calls. Numbers, texts and None among the
+    arguments become part of the recording, as do attributes other than parameters and buffers. Assigning an attribute
+    causes a new recording; changing a list or dict in place does not.
     """
 
-    training = False  # there is inference only
-    several = False  # whether a class of this package records many nodes, so that Tensors call it as one
+    training = False  # only inference is supported
+    several = False  # whether a class of this package records many nodes, so that Tensors call it as one node
 
     def __init__(self) -> None:
         for name in ("_parameters", "_buffers", "_modules", "_tensors", "_compiled"):
@@ -171,7 +171,7 @@ class Module:
         object.__setattr__(self, "_version", 0)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes, on Terms."""
+        """Computes the results of the module on Terms. To be implemented by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -185,7 +185,7 @@ class Module:
             graph.leave()
 
     def hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """forward() with the hooks before and after it."""
+        """Calls forward() with its hooks."""
         for before in self._pre_hooks:
             changed = before(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
@@ -196,7 +196,8 @@ class Module:
         return made
 
     def graph(self, **inputs: Any) -> Model:
-        """A model of forward(): each argument is an element type and extents, numbers or names, or another value.
+        """Returns a model of forward(). Each argument is an element type and extents (numbers or names), or another
+        value.
 
         model = module.graph(x=("float32", ("N", 3)))
         """
@@ -226,7 +227,7 @@ class Module:
             kind = next((k for k in ("_parameters", "_buffers", "_modules") if name in own[k]), None)
             kind = "_tensors" if kind is None and isinstance(value, Term) else kind
             if kind == "_parameters" and isinstance(value, Term) and own[kind][name] is not None:
-                own[kind][name].data = value  # what `module.weight += 1` assigns in forward
+                own[kind][name].data = value  # assigned by `module.weight += 1` in forward
                 return
             if kind == "_buffers" and value is not None:
                 value = read_only(to_array(value))
@@ -264,7 +265,7 @@ class Module:
         self._touch()
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Adds an array that is no parameter; it is part of the state unless persistent=False."""
+        """Adds an array that is not a parameter. It is part of the state unless persistent=False."""
         self._buffers[name] = None if tensor is None else read_only(to_array(tensor))
         (self._transient.discard if persistent else self._transient.add)(name)
         self._touch()
@@ -277,7 +278,7 @@ class Module:
     register_module = add_module
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """The module and all its parts, each once, with paths."""
+        """Returns the module and all its parts, each once, with paths."""
         seen: set[int] = set()
         for name, module in self._walk(prefix):
             if id(module) not in seen:
@@ -291,19 +292,19 @@ class Module:
                 yield from part._walk(f"{prefix}.{name}" if prefix else name)
 
     def modules(self) -> Iterator[Module]:
-        """The module and all its parts, each once."""
+        """Returns the module and all its parts, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The parts, with names."""
+        """Returns the parts, with names."""
         return ((name, part) for name, part in self._modules.items() if part is not None)
 
     def children(self) -> Iterator[Module]:
-        """The parts."""
+        """Returns the parts."""
         return (part for _, part in self.named_children())
 
     def get_submodule(self, target: str) -> Module:
-        """The part with this path. AttributeError where there is none."""
+        """Returns the part with this path. Raises AttributeError if there is none."""
         module: Module = self
         for name in target.split(".") if target else ():
             if module._modules.get(name) is None:
@@ -318,7 +319,7 @@ class Module:
                     yield (f"{path}.{name}" if path else name), value, module, name
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters, each once, with paths."""
+        """Returns the parameters, each once, with paths."""
         seen: set[int] = set()
         for name, value, _, _ in self._entries("_parameters", prefix, recurse):
             if id(value) not in seen:
@@ -326,19 +327,19 @@ class Module:
                 yield name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
+        """Returns the parameters, each once."""
         return (value for _, value in self.named_parameters("", recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, numpy.ndarray]]:
-        """The buffers, with paths."""
+        """Returns the buffers, with paths."""
         return ((name, value) for name, value, _, _ in self._entries("_buffers", prefix, recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[numpy.ndarray]:
-        """The buffers."""
+        """Returns the buffers."""
         return (value for _, value in self.named_buffers("", recurse))
 
     def state_dict(self, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, numpy.ndarray]:
-        """Parameters and persistent buffers by path, without copies: arrays that cannot be written."""
+        """Returns parameters and persistent buffers by path as read-only arrays, without copies."""
         state: OrderedDict[str, numpy.ndarray] = OrderedDict()
         for path, module in self._walk(prefix.rstrip(".")):
             head = f"{path}." if path else ""
@@ -348,11 +349,11 @@ class Module:
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
-        """Takes parameters and buffers by path: arrays, or tensors of PyTorch.
+        """Loads parameters and buffers by path from arrays or tensors of PyTorch.
 
-        Arrays that cannot be written, such as those of frazil.load_state_dict(), are borrowed, others are copied. They are
-        cast to the element types that the module has; with assign=True the module takes theirs.
-        Raises BadInput where shapes differ and, when strict, for missing and unexpected names; then nothing has changed.
+        Read-only arrays, such as those of frazil.load_state_dict(), are borrowed; others are copied. They are cast to
+        the element types of the module; with assign=True the module takes their types. Raises BadInput if shapes
+        differ, and with `strict` for missing and unexpected names. Nothing is changed then.
         """
         found: dict[str, tuple[Module, str, numpy.ndarray]] = {}
         known, missing, wrong = set(), [], []
@@ -386,18 +387,18 @@ class Module:
         return Incompatible(missing, unexpected)
 
     def apply(self: M, fn: Callable[[Module], None]) -> M:
-        """Calls a function with every part, then with the module."""
+        """Calls a function on each part, then on the module."""
         for part in self.children():
             part.apply(fn)
         fn(self)
         return self
 
     def eval(self: M) -> M:
-        """The module: there is inference only."""
+        """Returns the module, as only inference is supported."""
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Casts floating-point weights to an element type. There is the CPU only."""
+        """Casts floating-point weights to an element type. Only the CPU is supported."""
         for what in (*args, kwargs.get("dtype"), kwargs.get("device")):
             if what is None or isinstance(what, bool) or str(what) in FORMATS or on_cpu(what):
                 continue
@@ -433,30 +434,30 @@ class Module:
     type = to
 
     def cpu(self: M) -> M:
-        """The module: there is the CPU only."""
+        """Returns the module: there is the CPU only."""
         return self
 
     def cuda(self: M, device: Any = None) -> M:
-        """Refuses: there is the CPU only."""
+        """Raises Unsupported, as only the CPU is supported."""
         return self.to("cuda")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Nothing: there are no gradients."""
+        """Does nothing, as there are no gradients."""
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Calls hook(module, args, result) after each forward; what it returns, unless None, is the result."""
+        """Calls hook(module, args, result) after each forward. A result other than None replaces the result."""
         return Hook(self, "_hooks", hook)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Calls hook(module, args) before each forward; what it returns, unless None, are the arguments."""
+        """Calls hook(module, args) before each forward. A result other than None replaces the arguments."""
         return Hook(self, "_pre_hooks", hook)
 
     def get_parameter(self, target: str) -> Any:
-        """The parameter with this path. AttributeError where there is none."""
+        """Returns the parameter with this path. Raises AttributeError if there is none."""
         return self._of_path("_parameters", target)
 
     def get_buffer(self, target: str) -> Any:
-        """The buffer with this path. AttributeError where there is none."""
+        """Returns the buffer with this path. Raises AttributeError if there is none."""
         return self._of_path("_buffers", target)
 
     def _of_path(self, group: str, target: str) -> Any:
@@ -467,17 +468,17 @@ class Module:
         return getattr(module, name)
 
     def train(self: M, mode: bool = True) -> M:
-        """The module. Unsupported with mode=True."""
+        """Returns the module. Raises Unsupported with mode=True."""
         if mode:
             raise Unsupported("Frazil does not train: modules are always in evaluation mode")
         return self
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """The module: there are no gradients."""
+        """Returns the module, as there are no gradients."""
         return self
 
     def extra_repr(self) -> str:
-        """What repr() tells besides the parts: the constructor's arguments."""
+        """Returns the constructor's arguments, which repr() shows in addition to the parts."""
         names = [name for name in inspect.signature(type(self).__init__).parameters if name not in ("self", "device")]
         return ", ".join(f"{n}={self.__dict__[n]!r}" for n in names if self.__dict__.get(n) is not None)
 
@@ -495,9 +496,9 @@ class Module:
 
 
 def recorded(module: Module, name: str, value: Any) -> Any:
-    """A weight of a module: a constant of the graph that is being recorded, or a Tensor.
+    """Returns a weight of a module: a constant of the current graph, or a Tensor.
 
-    A Parameter outside of forward.
+    Outside of forward it is the Parameter.
     """
     graph = current_or_none()
     if value is None or (graph is None and isinstance(value, Parameter)):
@@ -510,7 +511,7 @@ def recorded(module: Module, name: str, value: Any) -> Any:
 
 
 def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
-    """A buffer as a Tensor; a change of it changes the buffer."""
+    """Returns a buffer as a Tensor. Changing it in place changes the buffer."""
     known = module._compiled.setdefault("buffers", {})
     changing: set[str] = module._compiled.setdefault("changing", set())
     if name not in known or known[name][0] is not array:
@@ -519,7 +520,7 @@ def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
     made: Any = graph.term_type(graph, known[name][1])
 
     def take(changed: Any) -> None:
-        changing.add(name)  # what is compiled does not contain it any more
+        changing.add(name)  # makes it a plain array, which compiled code does not contain
         setattr(module, name, changed)
 
     made._owner = take
@@ -527,7 +528,7 @@ def _buffer(module: Module, name: str, array: numpy.ndarray) -> Any:
 
 
 def _frozen(module: Module, name: str, value: Any) -> numpy.ndarray:
-    """A buffer, or the value of a Tensor that is an attribute: the same array as long as it does not change."""
+    """Returns a buffer, or the value of a Tensor attribute: the same array until it changes."""
     if isinstance(value, numpy.ndarray):
         return value
     known = module._compiled.setdefault("tensors", {})

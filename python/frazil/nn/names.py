@@ -1,4 +1,4 @@
-"""The functions of `ops` that are other names, or short formulas of others."""
+"""The functions of `ops` that are aliases or short formulas of others."""
 
 from __future__ import annotations
 
@@ -35,126 +35,126 @@ atanh = _of._unary("Atanh", "The inverse of tanh.")
 
 
 def clamp_min(input: Term, min: Value) -> Term:
-    """At least `min`."""
+    """Clips to values of at least `min`."""
     return ops.maximum(input, min)
 
 
 def clamp_max(input: Term, max: Value) -> Term:
-    """At most `max`."""
+    """Clips to values of at most `max`."""
     return ops.minimum(input, max)
 
 
 def aminmax(input: Term, *, dim: int | None = None, keepdim: bool = False) -> tuple[Term, Term]:
-    """The smallest and the largest elements."""
+    """Returns the smallest and the largest elements."""
     return ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim)
 
 
 def fmax(input: Term, other: Term) -> Term:
-    """The larger elements, of a number and NaN the number."""
+    """Returns the larger elements. NaN is ignored if the other element is a number."""
     return _numbers(input, other, ops.maximum(input, other))
 
 
 def fmin(input: Term, other: Term) -> Term:
-    """The smaller elements, of a number and NaN the number."""
+    """Returns the smaller elements. NaN is ignored if the other element is a number."""
     return _numbers(input, other, ops.minimum(input, other))
 
 
 def _numbers(input: Term, other: Term, both: Term) -> Term:
-    """`both`, but of a number and NaN the number."""
+    """Returns `both`, or the number where only one element is NaN."""
     return ops.where(ops.isnan(input), other, ops.where(ops.isnan(other), input, both))  # type: ignore[no-any-return]
 
 
 def ravel(input: Term) -> Term:
-    """The elements along one dimension."""
+    """Returns the elements along one dimension."""
     return ops.reshape(input, -1)
 
 
 def adjoint(input: Term) -> Term:
-    """The last two dimensions exchanged."""
+    """Swaps the last two dimensions."""
     return ops.transpose(input, -2, -1)
 
 
 def argwhere(input: Term) -> Term:
-    """The indices of elements other than 0, one row each."""
+    """Returns the indices of elements other than 0, one row each."""
     return ops.nonzero(input)
 
 
 def deg2rad(input: Term) -> Term:
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     return ops.mul(input, math.pi / 180)
 
 
 def rad2deg(input: Term) -> Term:
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     return ops.mul(input, 180 / math.pi)
 
 
 def signbit(input: Term) -> Term:
-    """Whether an element is negative, also -0."""
+    """Returns whether elements are negative, including -0."""
     if ops._kind(input.dtype) < 2:
         return ops.lt(input, 0)
     return ops.logical_or(ops.lt(input, 0), ops.lt(ops.div(1, input), 0))
 
 
 def copysign(input: Term, other: Value) -> Term:
-    """The size of the input with the sign of `other`."""
+    """Returns the magnitude of the input with the sign of `other`."""
     sign = ops.term_of(input, other) if isinstance(other, TERMS) else ops.full_like(input, other)
     return ops.mul(ops.abs(ops.floating(input)), ops.where(signbit(sign), -1.0, 1.0))
 
 
 def heaviside(input: Term, values: Term) -> Term:
-    """0 below 0, 1 above it, and `values` at it."""
+    """Returns 0 below 0, 1 above 0, and `values` at 0."""
     return ops.where(ops.eq(input, 0), values, ops.cast(ops.gt(input, 0), input.dtype))  # type: ignore[no-any-return]
 
 
 def float_power(input: Term, exponent: Value) -> Term:
-    """input ** exponent, of float64."""
+    """Returns input ** exponent as float64."""
     return ops.pow(ops.cast(input, "float64"), exponent)
 
 
 def logit(input: Term, eps: float | None = None) -> Term:
-    """log(input / (1 - input))."""
+    """Returns log(input / (1 - input))."""
     x = input if eps is None else ops.clamp(input, eps, 1 - eps)
     return ops.log(ops.div(x, ops.sub(1, x)))
 
 
 def sinc(input: Term) -> Term:
-    """sin(pi * input) / (pi * input), 1 at 0."""
+    """Returns sin(pi * input) / (pi * input), and 1 at 0."""
     x = ops.mul(input, math.pi)
     zero = ops.eq(x, 0)
     return ops.where(zero, 1.0, ops.div(ops.sin(x), ops.where(zero, 1.0, x)))  # type: ignore[no-any-return]
 
 
 def xlogy(input: Term, other: Value) -> Term:
-    """input * log(other), 0 where the input is 0."""
+    """Returns input * log(other), or 0 where the input is 0."""
     y = other if isinstance(other, TERMS) else ops.full_like(input, other)
     made = ops.mul(input, ops.log(ops.where(ops.eq(input, 0), 1.0, y)))
     return ops.where(ops.isnan(ops.floating(y)), ops.floating(y), made)  # type: ignore[no-any-return]
 
 
 def nansum(input: Term, dim: ops.Dims = None, keepdim: bool = False) -> Term:
-    """The sum of the elements that are numbers."""
+    """Returns the sum of the elements that are not NaN."""
     return ops.sum(ops.where(ops.isnan(input), 0.0, input), dim, keepdim)
 
 
 def nanmean(input: Term, dim: ops.Dims = None, keepdim: bool = False) -> Term:
-    """The mean of the elements that are numbers."""
+    """Returns the mean of the elements that are not NaN."""
     count = ops.sum(ops.logical_not(ops.isnan(input)), dim, keepdim)
     return ops.div(nansum(input, dim, keepdim), count)
 
 
 def dist(input: Term, other: Term, p: float = 2) -> Term:
-    """The p-norm of input - other."""
+    """Returns the p-norm of input - other."""
     return ops.norm(ops.sub(input, other), p)
 
 
 def isin(elements: Term, test_elements: Term) -> Term:
-    """Whether elements are among others."""
+    """Returns whether each element is in `test_elements`."""
     return ops.any(ops.eq(ops.unsqueeze(elements, -1), ops.reshape(test_elements, -1)), -1)
 
 
 def bincount(input: Term, weights: Term | None = None, minlength: int = 0) -> Term:
-    """How often each number occurs. Reads the largest."""
+    """Returns the count of each number. Reads the largest one."""
     count = builtins.max(int(ops.max(input)) + 1, minlength) if ops.numel(input) else minlength
     hits = ops.eq(ops.unsqueeze(ops.arange(count), 1), ops.unsqueeze(input, 0))
     if weights is None:
@@ -163,22 +163,22 @@ def bincount(input: Term, weights: Term | None = None, minlength: int = 0) -> Te
 
 
 def atleast_1d(input: Term) -> Term:
-    """With at least one dimension."""
+    """Adds dimensions up to at least one."""
     return ops.reshape(input, 1) if input.ndim == 0 else input
 
 
 def atleast_2d(input: Term) -> Term:
-    """With at least two dimensions."""
+    """Adds dimensions up to at least two."""
     return input if input.ndim > 1 else ops.unsqueeze(atleast_1d(input), 0)
 
 
 def column_stack(tensors: Sequence[Term]) -> Term:
-    """One beside the other, as columns."""
+    """Joins tensors as columns."""
     return ops.cat([ops.reshape(part, -1, 1) if part.ndim < 2 else part for part in tensors], 1)
 
 
 def block_diag(*tensors: Term) -> Term:
-    """A matrix with others on its diagonal, 0 elsewhere."""
+    """Returns a matrix with the others on its diagonal, and 0 elsewhere."""
     parts = [atleast_2d(part) for part in ops._sizes(tensors)]
     whole = sum(ops.extent(part, 1) for part in parts)
     rows, before = [], 0
@@ -191,7 +191,7 @@ def block_diag(*tensors: Term) -> Term:
 
 
 def broadcast_tensors(*tensors: Term) -> tuple[Term, ...]:
-    """All in the common shape."""
+    """Broadcasts all tensors to their common shape."""
     parts = ops._sizes(tensors)
     whole = parts[0]
     for part in parts[1:]:
@@ -200,7 +200,7 @@ def broadcast_tensors(*tensors: Term) -> tuple[Term, ...]:
 
 
 def chain_matmul(*matrices: Term) -> Term:
-    """The product of matrices."""
+    """Returns the product of matrices."""
     made = matrices[0]
     for other in matrices[1:]:
         made = ops.matmul(made, other)
@@ -208,7 +208,7 @@ def chain_matmul(*matrices: Term) -> Term:
 
 
 def matrix_power(input: Term, n: int) -> Term:
-    """The product of a matrix with itself, n times."""
+    """Returns the product of a matrix with itself, n times."""
     if n < 0:
         return matrix_power(inverse(input), -n)
     made = ops.add(ops.mul(input, 0), ops.cast(ops.on_diagonal(input), input.dtype)) if n == 0 else input
@@ -216,58 +216,58 @@ def matrix_power(input: Term, n: int) -> Term:
 
 
 def inverse(input: Term) -> Term:
-    """The inverse of matrices."""
+    """Returns the inverse of matrices."""
     return input.graph.com_microsoft.Inverse(input)
 
 
 def logdet(input: Term) -> Term:
-    """The logarithm of determinants."""
+    """Returns the logarithm of determinants."""
     return ops.log(ops.det(input))
 
 
 def kron(input: Term, other: Term) -> Term:
-    """The Kronecker product of matrices."""
+    """Returns the Kronecker product of matrices."""
     a, b = ops.size(input), ops.size(other)
     made = ops.mul(ops.reshape(input, a[0], 1, a[1], 1), ops.reshape(other, 1, b[0], 1, b[1]))
     return ops.reshape(made, a[0] * b[0], a[1] * b[1])
 
 
 def fliplr(input: Term) -> Term:
-    """The second dimension reversed."""
+    """Reverses the second dimension."""
     return ops.flip(input, 1)
 
 
 def flipud(input: Term) -> Term:
-    """The first dimension reversed."""
+    """Reverses the first dimension."""
     return ops.flip(input, 0)
 
 
 def rot90(input: Term, k: int = 1, dims: Sequence[int] = (0, 1)) -> Term:
-    """Turned by 90 degrees, k times."""
+    """Rotates by 90 degrees, k times."""
     for _ in range(k % 4):
         input = ops.transpose(ops.flip(input, dims[1]), *dims)
     return input
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
-    """The indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix."""
     return ops.tensor(numpy.stack(numpy.tril_indices(row, offset, col)))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
-    """The indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix."""
     return ops.tensor(numpy.stack(numpy.triu_indices(row, offset, col)))
 
 
 def select_scatter(input: Term, src: Value, dim: int, index: int) -> Term:
-    """The input with another slice at an index."""
+    """Returns the input with the slice at an index replaced."""
     return ops.put(input, (*[slice(None)] * ops.axis_of(input, dim), index), src)
 
 
 def slice_scatter(
     input: Term, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Term:
-    """The input with other slices from `start` to `end`."""
+    """Returns the input with the slices from `start` to `end` replaced."""
     return ops.put(input, (*[slice(None)] * ops.axis_of(input, dim), slice(start, end, step)), src)
 
 
@@ -277,7 +277,7 @@ def _unfolded(source: Term, new: Term, *_: Any) -> Any:
 
 @viewing(_unfolded, flat=lambda *_: False)
 def unfold(input: Term, dimension: int, size: int, step: int) -> Term:
-    """The windows along a dimension, in a new last dimension."""
+    """Returns the windows along a dimension, in a new last dimension."""
     axis = ops.axis_of(input, dimension)
     count = (ops.extent(input, axis) - size) // step + 1
     starts = ops.mul(ops.arange(count), step) if isinstance(count, TERMS) else None
@@ -295,19 +295,19 @@ def _window(kind: str, n: int, periodic: bool, dtype: Any) -> Any:
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None) -> Any:
-    """0.5 - 0.5 * cos."""
+    """Returns the Hann window, 0.5 - 0.5 * cos."""
     return _window("HannWindow", window_length, periodic, dtype)
 
 
 def hamming_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None) -> Any:
-    """0.54 - 0.46 * cos."""
+    """Returns the Hamming window, 0.54 - 0.46 * cos."""
     count = window_length if periodic else builtins.max(window_length - 1, 1)
     at = 2 * math.pi * numpy.arange(window_length) / count
     return ops.tensor((0.54 - 0.46 * numpy.cos(at)).astype(numpy.float32), dtype)
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None) -> Any:
-    """0.42 - 0.5 * cos + 0.08 * cos of twice the angle."""
+    """Returns the Blackman window, 0.42 - 0.5 * cos + 0.08 * cos of twice the angle."""
     return _window("BlackmanWindow", window_length, periodic, dtype)
 
 
@@ -316,7 +316,7 @@ def stft(
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Term:  # fmt: skip
-    """The Fourier transforms of windows of signals, [..., frequencies, windows, 2] with real and imaginary parts."""
+    """Returns the short-time Fourier transform, [..., frequencies, windows, 2] with real and imaginary parts."""
     from . import functional as F
 
     if return_complex:

@@ -1,7 +1,7 @@
 """Functions on Terms with the names, parameters and results of those in PyTorch's module `torch`.
 
-Each records operators in the graph of its Terms. `dim` counts from the end where it is negative. Numbers take the element
-type of the Terms that they are used with; Terms of different ones are cast to the larger, as in PyTorch.
+Each records operators in the graph of its Terms. A negative `dim` counts from the end. Numbers take the element type of
+the other Terms. Terms of different types are cast to the larger type, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class Pair(NamedTuple):
 
 
 def _kind(dtype: DType | None) -> int:
-    """0 for bool, 1 for integers, 2 for others."""
+    """Returns 0 for bool, 1 for integers, 2 for other types."""
     name = dtype.name if dtype is not None else ""
     return 0 if name == "bool" else 1 if "int" in name else 2
 
 
 def rank_of(x: Term) -> int:
-    """The number of dimensions."""
+    """Returns the number of dimensions."""
     return x.ndim
 
 
 def axis_of(x: Term, dim: int, extra: int = 0) -> int:
-    """`dim` counted from the front. Raises IndexError outside of the rank."""
+    """Returns `dim` counted from the front. Raises IndexError if it is out of range."""
     rank = rank_of(x) + extra
     if not -rank <= dim < builtins.max(rank, 1):
         raise IndexError(f"dimension {dim} of a term of type {x.type}")
@@ -50,14 +50,14 @@ def axis_of(x: Term, dim: int, extra: int = 0) -> int:
 
 
 def axes_of(x: Term, dim: Dims) -> numpy.ndarray | None:
-    """Some dimensions as a tensor; None stands for all."""
+    """Returns dimensions as a tensor; None means all."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return None
     return numpy.array([axis_of(x, d) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))], numpy.int64)
 
 
 def vector(graph: Builder, parts: Sequence[Any]) -> Any:
-    """Numbers and scalar Terms as one tensor of int64."""
+    """Combines numbers and scalar Terms into one int64 tensor."""
     if not builtins.any(isinstance(part, TERMS) for part in parts):
         return numpy.array(parts, numpy.int64)
     one = numpy.array([-1], numpy.int64)
@@ -72,12 +72,12 @@ def _int64(graph: Builder, value: Any) -> Term:
 
 
 def _sizes(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """f(2, 3) as f((2, 3))."""
+    """Converts the arguments of f(2, 3) to those of f((2, 3))."""
     return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
 def promoted(a: Any, b: Any) -> tuple[Term, Term]:
-    """Two operands of one element type; at least one is a Term, or a graph is being recorded."""
+    """Casts two operands to a common element type. At least one is a Term, or a graph is being recorded."""
     graph = graph_of(a, b)
     if isinstance(a, Term) and a.graph is not graph:
         a = graph.adopt(a)  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ def _cast(x: Term, to: Any) -> Term:
 
 
 def floating(x: Term) -> Term:
-    """Integers and bools as float32."""
+    """Casts integers and bools to float32."""
     return _cast(x, "float32") if _kind(x.dtype) < 2 else x
 
 
@@ -168,24 +168,24 @@ det = _unary("Det", "Determinants.")
 
 
 def add(input: Value, other: Value, *, alpha: float = 1) -> Term:
-    """input + alpha * other, by elements."""
+    """Returns input + alpha * other, elementwise."""
     a, b = promoted(input, other if alpha == 1 else mul(other, alpha))
     return a.graph.Or(a, b) if a.dtype == "bool" else a.graph.Add(a, b)
 
 
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Term:
-    """input - alpha * other, by elements."""
+    """Returns input - alpha * other, elementwise."""
     a, b = promoted(input, other if alpha == 1 else mul(other, alpha))
     return a.graph.Sub(a, b)
 
 
 def rsub(input: Value, other: Value, *, alpha: float = 1) -> Term:
-    """other - alpha * input."""
+    """Returns other - alpha * input."""
     return sub(other, input, alpha=alpha)
 
 
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Term:
-    """input / other; integers give float32 unless rounding_mode is "floor" or "trunc"."""
+    """Returns input / other; integers give float32 unless rounding_mode is "floor" or "trunc"."""
     if rounding_mode == "floor":
         return floor_divide(input, other)
     a, b = promoted(input, other)
@@ -196,7 +196,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Term
 
 
 def floor_divide(input: Value, other: Value) -> Term:
-    """input // other, rounded down."""
+    """Returns input // other, rounded down."""
     a, b = promoted(input, other)
     if _kind(a.dtype) == 2:
         return a.graph.Floor(a.graph.Div(a, b))
@@ -204,28 +204,28 @@ def floor_divide(input: Value, other: Value) -> Term:
 
 
 def remainder(input: Value, other: Value) -> Term:
-    """input % other, with the sign of other."""
+    """Returns input % other, with the sign of other."""
     a, b = promoted(input, other)
     return sub(a, mul(floor_divide(a, b), b)) if _kind(a.dtype) == 2 else a.graph.Mod(a, b)
 
 
 def ne(input: Value, other: Value) -> Term:
-    """Whether elements differ."""
+    """Returns whether elements differ."""
     return logical_not(eq(input, other))
 
 
 def square(input: Term) -> Term:
-    """input * input."""
+    """Returns input * input."""
     return mul(input, input)
 
 
 def rsqrt(input: Term) -> Term:
-    """1 / sqrt(input)."""
+    """Returns 1 / sqrt(input)."""
     return reciprocal(sqrt(input))
 
 
 def clamp(input: Term, min: Value | None = None, max: Value | None = None) -> Term:
-    """At least `min` and at most `max`; None: no limit."""
+    """Clips to [min, max]; None means no limit."""
     x = input if min is None else maximum(input, min)
     return x if max is None else minimum(x, max)
 
@@ -236,7 +236,9 @@ multiply, subtract = mul, sub
 
 
 def where(condition: Term, input: Value | None = None, other: Value | None = None) -> Any:
-    """`input` where the condition holds, else `other`; without them a tuple of the indices where it holds."""
+    """Returns `input` where the condition is true, else `other`. Without these, returns a tuple of the indices where it
+    is true.
+    """
     if input is None or other is None:
         rows = condition.graph.NonZero(condition)
         return tuple(rows[i] for i in range(rank_of(condition)))
@@ -245,13 +247,13 @@ def where(condition: Term, input: Value | None = None, other: Value | None = Non
 
 
 def masked_fill(input: Term, mask: Term, value: Value) -> Term:
-    """`value` where the mask holds, else `input`."""
+    """Returns `value` where the mask is true, else `input`."""
     filler = value if isinstance(value, TERMS) else input.graph.constant(value, input.dtype)
     return input.graph.Where(_cast(mask, "bool"), _cast(filler, input.dtype), input)
 
 
 def matmul(input: Value, other: Value) -> Term:
-    """The matrix product, over the batch dimensions broadcast."""
+    """Returns the matrix product, with broadcast batch dimensions."""
     graph = graph_of(input, other)
     return graph.MatMul(input, other)
 
@@ -261,19 +263,19 @@ mm = bmm = mv = dot = matmul
 
 
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: float = 1, alpha: float = 1) -> Term:
-    """beta * input + alpha * mat1 @ mat2."""
+    """Returns beta * input + alpha * mat1 @ mat2."""
     return add(mul(input, beta) if beta != 1 else input, matmul(mat1, mat2), alpha=alpha)
 
 
 
 
 def einsum(equation: str, *operands: Any) -> Term:
-    """Sums of products by Einstein's convention."""
+    """Returns the sums of products in Einstein's notation."""
     return graph_of(*operands).Einsum(*_sizes(operands), equation=equation)
 
 
 def outer(input: Term, vec2: Term) -> Term:
-    """Products of all pairs of elements."""
+    """Returns products of all pairs of elements."""
     return mul(unsqueeze(input, 1), unsqueeze(vec2, 0))
 
 
@@ -299,22 +301,22 @@ logsumexp = _reduction("ReduceLogSumExp", "log(sum(exp(input))) along dimensions
 
 
 def all(input: Term, dim: Dims = None, keepdim: bool = False) -> Term:
-    """Whether every element holds."""
+    """Returns whether all elements are true."""
     return _cast(amin(_cast(_cast(input, "bool"), "int32"), dim, keepdim), "bool")
 
 
 def any(input: Term, dim: Dims = None, keepdim: bool = False) -> Term:
-    """Whether an element holds."""
+    """Returns whether any element is true."""
     return _cast(amax(_cast(_cast(input, "bool"), "int32"), dim, keepdim), "bool")
 
 
 def argmax(input: Term, dim: int | None = None, keepdim: bool = False) -> Term:
-    """Indices of the largest elements; of the flattened input without `dim`."""
+    """Returns indices of the largest elements; of the flattened input without `dim`."""
     return _arg("ArgMax", input, dim, keepdim)
 
 
 def argmin(input: Term, dim: int | None = None, keepdim: bool = False) -> Term:
-    """Indices of the smallest elements; of the flattened input without `dim`."""
+    """Returns indices of the smallest elements; of the flattened input without `dim`."""
     return _arg("ArgMin", input, dim, keepdim)
 
 
@@ -325,21 +327,21 @@ def _arg(op: str, x: Term, dim: int | None, keepdim: bool) -> Term:
 
 
 def max(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest element; along `dim` with its indices; of two Terms the larger elements."""
+    """Returns the largest element, with its index if `dim` is given, or the elementwise maximum of two Terms."""
     if isinstance(dim, TERMS):
         return maximum(input, dim)
     return amax(input) if dim is None else Pair(amax(input, dim, keepdim), argmax(input, dim, keepdim))
 
 
 def min(input: Term, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest element; along `dim` with its indices; of two Terms the smaller elements."""
+    """Returns the smallest element, with its index if `dim` is given, or the elementwise minimum of two Terms."""
     if isinstance(dim, TERMS):
         return minimum(input, dim)
     return amin(input) if dim is None else Pair(amin(input, dim, keepdim), argmin(input, dim, keepdim))
 
 
 def var(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Term:
-    """The variance along dimensions: squares are divided by the number of elements less `correction`."""
+    """Returns the variance along dimensions. The divisor is the number of elements minus `correction`."""
     x = floating(input)
     centred = sub(x, mean(x, dim, True))
     total, correction = sum(mul(centred, centred), dim, keepdim), correction if unbiased else 0
@@ -349,12 +351,12 @@ def var(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = Fa
 
 
 def std(input: Term, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Term:
-    """The square root of var()."""
+    """Returns the square root of var()."""
     return sqrt(var(input, dim, unbiased, keepdim, correction=correction))
 
 
 def norm(input: Term, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Term:
-    """The p-norm along dimensions, or of all elements."""
+    """Returns the p-norm along dimensions, or of all elements."""
     x = floating(input)
     if p in (2, 2.0, "fro"):
         return x.graph.ReduceL2(x, axes_of(x, dim), keepdims=int(keepdim))
@@ -366,7 +368,7 @@ def norm(input: Term, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Te
 
 
 def topk(input: Term, k: Value, dim: int = -1, largest: bool = True, sorted: bool = True) -> Pair:
-    """The k largest or smallest elements along `dim`, and their indices."""
+    """Returns the k largest or smallest elements along `dim`, and their indices."""
     graph = input.graph
     count = vector(graph, [k])
     axis = axis_of(input, dim)
@@ -374,23 +376,23 @@ def topk(input: Term, k: Value, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def sort(input: Term, dim: int = -1, descending: bool = False, stable: bool = False) -> Pair:
-    """Sorted along `dim`, and the indices that the elements had."""
+    """Sorts along `dim`. Returns the elements and their original indices."""
     return topk(input, extent(input, axis_of(input, dim)), dim, descending)
 
 
 def argsort(input: Term, dim: int = -1, descending: bool = False) -> Term:
-    """The indices of sort()."""
+    """Returns the indices of sort()."""
     return sort(input, dim, descending).indices
 
 
 def cumsum(input: Term, dim: int, *, dtype: Any = None) -> Term:
-    """Sums of the elements so far along `dim`."""
+    """Returns the cumulative sums along `dim`."""
     x = _cast(input, dtype) if dtype is not None else _counting(input)
     return x.graph.CumSum(x, numpy.array(axis_of(x, dim), numpy.int64))
 
 
 def extent(x: Term, axis: int) -> Any:
-    """An extent: a number, or a scalar Term where it is known only in a run."""
+    """Returns an extent: a number, or a scalar Term if it is known only in a run."""
     raw = getattr(x, "_raw", None)
     if isinstance(raw, LazyArray) and raw._extents[axis] is not None:
         return raw._extents[axis]
@@ -403,25 +405,25 @@ def extent(x: Term, axis: int) -> Any:
 
 
 def size(input: Term, dim: int | None = None) -> Any:
-    """All extents, or one: numbers, or scalar Terms where they are known only in a run."""
+    """Returns all extents, or one. They are numbers, or scalar Terms if they are known only in a run."""
     if dim is not None:
         return extent(input, axis_of(input, dim))
     return Size(extent(input, axis) for axis in range(rank_of(input)))
 
 
 def numel(input: Term) -> Any:
-    """The number of elements: a number, or a scalar Term where it is known only in a run."""
+    """Returns the number of elements: a number, or a scalar Term if it is known only in a run."""
     parts = size(input)
     return math.prod(parts) if builtins.all(isinstance(part, int) for part in parts) else input.graph.Size(input)
 
 
 def cast(input: Term, dtype: Any) -> Term:
-    """The elements in another type."""
+    """Casts the elements to another type."""
     return _cast(input, dtype)
 
 
 def unsupported(what: str) -> Unsupported:
-    """The error for what PyTorch has and this package has not."""
+    """Returns the error for a feature of PyTorch that this package lacks."""
     return Unsupported(f"{what} is not supported by frazil.nn")
 
 

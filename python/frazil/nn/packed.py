@@ -19,7 +19,7 @@ __all__ = [
 
 
 class Padded(NamedTuple):
-    """Sequences in one Term [length, batch, ...], and their lengths; `sorted` is () where they are sorted by them."""
+    """Sequences in one Term [length, batch, ...], and their lengths. `sorted` is () if they are sorted by length."""
 
     values: Any
     lengths: Any
@@ -33,8 +33,8 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """Sequences of different lengths without padding.
 
-    They are kept padded, which is what recurrent layers take; `data`,
-    `batch_sizes` and the orders are computed when asked for.
+    They are stored with padding, the form that recurrent layers take. `data`, `batch_sizes` and the orders are computed
+    on access.
     """
 
     __slots__ = ()
@@ -66,19 +66,19 @@ class PackedSequence(_Packed):
 
     @property
     def batch_sizes(self) -> Any:
-        """How many sequences are longer than each index."""
+        """The number of sequences that are longer than each index."""
         return ops.sum(_mask(self.padded), 1)
 
     @property
     def data(self) -> Any:
-        """The elements of all sequences, for each index those of the sequences that are longer, longest first."""
+        """The elements of all sequences: for each index, those of the longer sequences, longest first."""
         order = self._order()
         values = ops.index_select(self.padded.values, 1, order)
         mask = ops.index_select(_mask(self.padded), 1, order)
         return ops.flatten(values, 0, 1).graph.Compress(ops.flatten(values, 0, 1), ops.reshape(mask, -1), axis=0)
 
     def _with_data(self, data: Any) -> PackedSequence:
-        """Other elements, one for each one of `data`."""
+        """Returns the sequences with other elements, in the form of `data`."""
         mask, order = _mask(self.padded), self._order()
         ranks = ops.argsort(order)
         flat = ops.reshape(ops.index_select(mask, 1, order), -1)
@@ -87,16 +87,16 @@ class PackedSequence(_Packed):
         return self.with_values(ops.index_select(rows, 1, ranks))
 
     def with_values(self, values: Any) -> PackedSequence:
-        """Other elements in the same padded form."""
+        """Returns the sequences with other elements, in padded form."""
         return PackedSequence(self.padded._replace(values=values))
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Cast, as Tensor.to()."""
+        """Casts as Tensor.to()."""
         return self.with_values(self.padded.values.to(*args, **kwargs))
 
 
 def _mask(padded: Padded) -> Any:
-    """Which elements belong to sequences, [length, batch]."""
+    """Returns which elements belong to sequences, [length, batch]."""
     length = ops.max(padded.lengths)
     places = ops.arange(length)
     return ops.lt(ops.unsqueeze(places, 1), ops.unsqueeze(padded.lengths, 0))
@@ -109,7 +109,7 @@ def _length_first(x: Any, batch_first: bool) -> Any:
 def pack_padded_sequence(
     input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Sequences of these lengths, [length, batch, ...] or with batch_first [batch, length, ...]."""
+    """Packs sequences of these lengths, [length, batch, ...], or [batch, length, ...] with batch_first."""
     found = lengths if isinstance(lengths, TERMS) else term_of(input, numpy.asarray(lengths, numpy.int64))
     found = ops.cast(found, "int64")
     if enforce_sorted:
@@ -130,7 +130,7 @@ def _check_sorted(lengths: Any) -> None:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
-    """The sequences with padding at their ends, and their lengths."""
+    """Returns the sequences padded at their ends, and their lengths."""
     values, lengths, _ = sequence.padded
     mask = _mask(sequence.padded)
     for _ in range(values.ndim - 2):
@@ -142,7 +142,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0) -> Any:
-    """Terms of different lengths one beside the other, with padding at their ends."""
+    """Combines Terms of different lengths into one, padded at their ends."""
     terms = [part if isinstance(part, TERMS) else tensor(part) for part in sequences]
     lengths = [ops.extent(term, 0) for term in terms]
     most: Any = lengths[0]
@@ -159,7 +159,7 @@ def _padded(term: Any, count: Any, value: float) -> Any:
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Terms of different lengths as a PackedSequence."""
+    """Converts Terms of different lengths to a PackedSequence."""
     lengths: list[Value] = [ops.extent(part, 0) for part in sequences]
     return pack_padded_sequence(pad_sequence(sequences), _vector(sequences, lengths), False, enforce_sorted)
 
@@ -169,6 +169,6 @@ def _vector(sequences: Sequence[Any], lengths: list[Any]) -> Any:
 
 
 def unpad_sequence(padded_sequences: Term, lengths: Any, batch_first: bool = False) -> list[Any]:
-    """The sequences of pad_sequence()."""
+    """Returns the sequences without their padding."""
     rows = ops.unbind(padded_sequences, 0 if batch_first else 1)
     return [ops.narrow(row, 0, 0, length) for row, length in zip(rows, lengths)]

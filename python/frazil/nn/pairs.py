@@ -1,4 +1,4 @@
-"""The functions of `ops` that are made of others."""
+"""The functions of `ops` that combine other functions."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ __all__ = [
 
 
 def addcmul(input: Term, tensor1: Term, tensor2: Value, *, value: float = 1) -> Term:
-    """input + value * tensor1 * tensor2."""
+    """Returns input + value * tensor1 * tensor2."""
     return ops.add(input, ops.mul(ops.mul(tensor1, tensor2), value))
 
 
 def addcdiv(input: Term, tensor1: Term, tensor2: Value, *, value: float = 1) -> Term:
-    """input + value * tensor1 / tensor2."""
+    """Returns input + value * tensor1 / tensor2."""
     return ops.add(input, ops.mul(ops.div(tensor1, tensor2), value))
 
 
 def baddbmm(input: Term, batch1: Term, batch2: Term, *, beta: float = 1, alpha: float = 1) -> Term:
-    """beta * input + alpha * batch1 @ batch2."""
+    """Returns beta * input + alpha * batch1 @ batch2."""
     return ops.addmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 def lerp(input: Term, end: Value, weight: Value) -> Term:
-    """input + weight * (end - input)."""
+    """Returns input + weight * (end - input)."""
     return ops.add(input, ops.mul(ops.sub(end, input), weight))
 
 
 def isfinite(input: Term) -> Term:
-    """Whether an element is neither infinite nor not a number."""
+    """Returns whether elements are neither infinite nor NaN."""
     if ops._kind(input.dtype) < 2:
         return ops.full_like(input, True, dtype="bool")
     return ops.logical_not(ops.logical_or(ops.isnan(input), ops.isinf(input)))
 
 
 def isclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Term:
-    """Whether elements differ by at most atol + rtol * |other|."""
+    """Returns whether elements differ by at most atol + rtol * |other|."""
     a, b = ops.promoted(input, other)
     same = ops.eq(a, b)
     if ops._kind(a.dtype) < 2:
@@ -65,39 +65,39 @@ def isclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, e
 
 
 def allclose(input: Term, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether isclose() holds for all elements. Reads values."""
+    """Returns whether isclose() holds for all elements. Reads values."""
     return bool(ops.all(isclose(input, other, rtol, atol, equal_nan)))
 
 
 def equal(input: Term, other: Term) -> bool:
-    """Whether shapes and elements are equal. Reads values."""
+    """Returns whether shapes and elements are equal. Reads values."""
     return tuple(ops.size(input)) == tuple(ops.size(other)) and bool(ops.all(ops.eq(input, other)))
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether this is a Term or a lazy array."""
+    """Returns whether this is a Term or a lazy array."""
     return isinstance(obj, TERMS)
 
 
 def is_floating_point(input: Term) -> bool:
-    """Whether elements are floating-point numbers."""
+    """Returns whether elements are floating-point numbers."""
     return ops._kind(input.dtype) == 2
 
 
 def exp2(input: Term) -> Term:
-    """2 ** input."""
+    """Returns 2 ** input."""
     return ops.exp(ops.mul(ops.floating(input), math.log(2)))
 
 
 def expm1(input: Term) -> Term:
-    """exp(input) - 1."""
+    """Returns exp(input) - 1."""
     x = ops.floating(input)
     half = ops.div(x, 2)
     return ops.mul(ops.mul(ops.exp(half), ops.sinh(half)), 2)
 
 
 def log1p(input: Term) -> Term:
-    """log(1 + input), exact near 0."""
+    """Returns log(1 + input), accurate near 0."""
     x = ops.floating(input)
     whole = ops.add(x, 1)
     rest = ops.sub(whole, 1)
@@ -105,33 +105,33 @@ def log1p(input: Term) -> Term:
 
 
 def log2(input: Term) -> Term:
-    """The logarithm to the base of 2."""
+    """Returns the logarithm to the base of 2."""
     return ops.div(ops.log(input), math.log(2))
 
 
 def log10(input: Term) -> Term:
-    """The logarithm to the base of 10."""
+    """Returns the logarithm to the base of 10."""
     return ops.div(ops.log(input), math.log(10))
 
 
 def logaddexp(input: Term, other: Term) -> Term:
-    """log(exp(input) + exp(other))."""
+    """Returns log(exp(input) + exp(other))."""
     most = ops.maximum(input, other)
     return ops.add(most, log1p(ops.exp(ops.neg(ops.abs(ops.sub(input, other))))))
 
 
 def erfc(input: Term) -> Term:
-    """1 - erf(input)."""
+    """Returns 1 - erf(input)."""
     return ops.sub(1, ops.erf(input))
 
 
 def hypot(input: Term, other: Value) -> Term:
-    """The square root of the sum of squares."""
+    """Returns the square root of the sum of squares."""
     return ops.sqrt(ops.add(ops.square(input), ops.mul(other, other)))
 
 
 def atan2(input: Term, other: Term) -> Term:
-    """The angle of the point (other, input)."""
+    """Returns the angle of the point (other, input)."""
     y, x = ops.promoted(ops.floating(input), ops.floating(other))
     angle = ops.atan(ops.div(y, x))
     turned = ops.add(angle, ops.where(ops.lt(y, 0), -math.pi, math.pi))
@@ -141,28 +141,28 @@ def atan2(input: Term, other: Term) -> Term:
 
 
 def trunc(input: Term) -> Term:
-    """Rounded towards 0."""
+    """Rounds towards 0."""
     return input if ops._kind(input.dtype) < 2 else ops.mul(ops.sign(input), ops.floor(ops.abs(input)))
 
 
 def frac(input: Term) -> Term:
-    """input - trunc(input)."""
+    """Returns input - trunc(input)."""
     return ops.sub(input, trunc(input))
 
 
 def fmod(input: Term, other: Value) -> Term:
-    """The remainder with the sign of the input."""
+    """Returns the remainder with the sign of the input."""
     a, b = ops.promoted(input, other)
     return a.graph.Mod(a, b, fmod=1)
 
 
 def positive(input: Term) -> Term:
-    """The input."""
+    """Returns the input."""
     return input
 
 
 def nan_to_num(input: Term, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Term:
-    """With numbers in place of elements that are infinite or not a number."""
+    """Replaces NaN and infinite elements by numbers."""
     limits = numpy.finfo(input.dtype.numpy)  # type: ignore[union-attr]
     made = ops.where(ops.isnan(input), nan, input)
     least, most = (float(limits.min) if neginf is None else neginf), (float(limits.max) if posinf is None else posinf)
@@ -184,43 +184,43 @@ bitwise_xor = _bitwise("Xor", "BitwiseXor", "The bits of exactly one.")
 
 
 def bitwise_not(input: Term) -> Term:
-    """The other bits."""
+    """Inverts the bits."""
     return ~input
 
 
 def count_nonzero(input: Term, dim: ops.Dims = None) -> Term:
-    """The number of elements other than 0."""
+    """Returns the number of elements other than 0."""
     return ops.sum(ops.ne(input, 0), dim)
 
 
 def var_mean(
     input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1
 ) -> Any:
-    """var() and mean()."""
+    """Returns var() and mean()."""
     return ops.var(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
 
 
 def std_mean(
     input: Term, dim: ops.Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1
 ) -> Any:
-    """std() and mean()."""
+    """Returns std() and mean()."""
     return ops.std(input, dim, unbiased, keepdim, correction=correction), ops.mean(input, dim, keepdim)
 
 
 def cumprod(input: Term, dim: int, *, dtype: Any = None) -> Term:
-    """Products of the elements so far along `dim`."""
+    """Returns the cumulative products along `dim`."""
     x = ops.cast(input, dtype) if dtype is not None else ops._counting(input)
     return x.graph.CumProd(x, numpy.array(ops.axis_of(x, dim), numpy.int64))
 
 
 def kthvalue(input: Term, k: int, dim: int = -1, keepdim: bool = False) -> ops.Pair:
-    """The k-th smallest element along `dim`, and its index."""
+    """Returns the k-th smallest element along `dim`, and its index."""
     values, indices = (ops.narrow(part, dim, k - 1, 1) for part in ops.topk(input, k, dim, largest=False))
     return ops.Pair(values, indices) if keepdim else ops.Pair(ops.squeeze(values, dim), ops.squeeze(indices, dim))
 
 
 def median(input: Term, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower one of the elements in the middle; along `dim` with its index."""
+    """Returns the lower median, with its index if `dim` is given."""
     if dim is None:
         return median(ops.reshape(input, -1), 0).values
     ordered = ops.sort(input, dim)
@@ -231,12 +231,12 @@ def median(input: Term, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def cdist(x1: Term, x2: Term, p: float = 2.0) -> Term:
-    """The p-norms of the differences of all pairs of rows."""
+    """Returns the p-norms of the differences of all pairs of rows."""
     return ops.norm(ops.sub(ops.unsqueeze(x1, -2), ops.unsqueeze(x2, -3)), p, -1)
 
 
 def cross(input: Term, other: Term, dim: int | None = None) -> Term:
-    """The cross products of vectors along `dim`, by default the first dimension of extent 3."""
+    """Returns the cross products of vectors along `dim`, by default the first dimension of extent 3."""
     if dim is None:
         extents = [part if isinstance(part, int) else 0 for part in ops.size(input)]
         if 3 not in extents:
@@ -249,7 +249,7 @@ def cross(input: Term, other: Term, dim: int | None = None) -> Term:
 
 
 def diagonal(input: Term, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Term:
-    """The elements with equal indices along two dimensions, in a new last dimension."""
+    """Returns the diagonal of two dimensions in a new last dimension."""
     first, second = ops.axis_of(input, dim1), ops.axis_of(input, dim2)
     rest = [axis for axis in range(input.ndim) if axis not in (first, second)]
     x = ops.permute(input, *rest, first, second)
@@ -269,12 +269,12 @@ def _open(*extents: Any) -> bool:
 
 
 def diag(input: Term, diagonal: int = 0) -> Term:
-    """The diagonal of a matrix, or a matrix with this diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with this diagonal."""
     return diag_embed(input, diagonal) if input.ndim == 1 else ops.diagonal(input, diagonal)
 
 
 def diag_embed(input: Term, offset: int = 0) -> Term:
-    """Matrices with these diagonals, 0 elsewhere."""
+    """Returns matrices with these diagonals, and 0 elsewhere."""
     first, last = builtins.max(offset, 0), builtins.max(-offset, 0)
     whole = ops.mul(ops.unsqueeze(input, -1), ops.cast(on_diagonal(input), input.dtype))
     pads = numpy.array([*[0] * (input.ndim - 1), last, first, *[0] * (input.ndim - 1), first, last], numpy.int64)
@@ -282,28 +282,28 @@ def diag_embed(input: Term, offset: int = 0) -> Term:
 
 
 def _places(x: Term, axis: int) -> Term:
-    """0, 1, 2, ... for each slice along a dimension."""
+    """Returns 0, 1, 2, ... for the slices along a dimension."""
     count = ops.extent(x, axis)
     return ops.arange(count) if _open(count) else x.graph.constant(numpy.arange(count))
 
 
 def on_diagonal(x: Term, rows: int = -1) -> Term:
-    """Whether indices along dimension `rows` and the last one are equal, as a matrix."""
+    """Returns a mask of the elements on the diagonal of dimension `rows` and the last one."""
     return ops.eq(ops.unsqueeze(_places(x, rows), 1), ops.unsqueeze(_places(x, -1), 0))
 
 
 def trace(input: Term) -> Term:
-    """The sum of the diagonal."""
+    """Returns the sum of the diagonal."""
     return ops.sum(ops.diagonal(input))
 
 
 def inner(input: Term, other: Term) -> Term:
-    """Sums of products along the last dimensions."""
+    """Returns sums of products along the last dimensions."""
     return tensordot(input, other, ([-1], [-1])) if input.ndim and other.ndim else ops.mul(input, other)
 
 
 def tensordot(a: Term, b: Term, dims: Any = 2) -> Term:
-    """Sums of products along some dimensions: a number of the last and the first ones, or a pair of lists."""
+    """Returns sums of products along dimensions: a number of last and first dimensions, or a pair of lists."""
     left, right = (range(-dims, 0), range(dims)) if isinstance(dims, int) else dims
     ours, theirs = [ops.axis_of(a, dim) for dim in left], [ops.axis_of(b, dim) for dim in right]
     kept = [axis for axis in range(a.ndim) if axis not in ours], [axis for axis in range(b.ndim) if axis not in theirs]
@@ -317,17 +317,17 @@ def tensordot(a: Term, b: Term, dims: Any = 2) -> Term:
 
 
 def hstack(tensors: Sequence[Term]) -> Term:
-    """One after the other along the second dimension, or the only one."""
+    """Concatenates along the second dimension, or along the only one."""
     return ops.cat(tensors, 0 if tensors[0].ndim < 2 else 1)
 
 
 def vstack(tensors: Sequence[Term]) -> Term:
-    """One after the other along the first of at least two dimensions."""
+    """Concatenates along the first of at least two dimensions."""
     return ops.cat([ops.unsqueeze(part, 0) if part.ndim == 1 else part for part in tensors], 0)
 
 
 def tensor_split(input: Term, indices_or_sections: Any, dim: int = 0) -> tuple[Term, ...]:
-    """Pieces that differ by at most one slice, or those between some indices."""
+    """Splits into parts whose extents differ by at most one, or at the given indices."""
     whole = ops.extent(input, ops.axis_of(input, dim))
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
@@ -337,7 +337,7 @@ def tensor_split(input: Term, indices_or_sections: Any, dim: int = 0) -> tuple[T
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Term, ...]:
-    """Coordinates of a grid."""
+    """Returns the coordinates of a grid."""
     parts = ops._sizes(tensors)
     count, made = len(parts), []
     order = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
@@ -349,7 +349,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Term, ...]:
 
 
 def searchsorted(sorted_sequence: Term, input: Any, *, right: bool = False, **_: Any) -> Term:
-    """The places at which elements keep a sorted sequence sorted."""
+    """Returns the insertion positions of elements into a sorted sequence."""
     graph = graph_of(sorted_sequence, input)
     x = input if isinstance(input, TERMS) else graph.constant(input)
     edges = sorted_sequence if sorted_sequence.ndim == 1 else ops.unsqueeze(sorted_sequence, -2)
@@ -358,14 +358,14 @@ def searchsorted(sorted_sequence: Term, input: Any, *, right: bool = False, **_:
 
 
 def bucketize(input: Term, boundaries: Term, *, right: bool = False, **_: Any) -> Term:
-    """The places of elements among sorted boundaries."""
+    """Returns the insertion positions of elements into sorted boundaries."""
     return searchsorted(boundaries, input, right=right)
 
 
 def unique(
     input: Term, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
-    """The different elements in ascending order."""
+    """Returns the unique elements in ascending order."""
     axis = None if dim is None else ops.axis_of(input, dim)
     x = ops.reshape(input, -1) if dim is None else input
     found = x.graph.Unique(x, axis=0 if axis is None else axis, sorted=1, outputs=4)

@@ -45,7 +45,7 @@ def _max_pool(
 
 
 def _max_unpool(x: Term, indices: Term, count: int, kernel: Window, stride: Any, padding: Window, size: Any) -> Term:
-    """Zeros with elements at the indices that max_pool() found."""
+    """Returns zeros with elements at the indices that max_pool() found."""
     shape = list(ops.size(x))
     steps = _each(kernel if stride is None else stride, count)
     sides = zip(shape[2:], steps, _each(kernel, count), _each(padding, count))
@@ -58,14 +58,14 @@ def _max_unpool(x: Term, indices: Term, count: int, kernel: Window, stride: Any,
 def max_unpool1d(
     input: Term, indices: Term, kernel_size: Window, stride: Any = None, padding: Window = 0, output_size: Any = None
 ) -> Term:
-    """The elements at the places where max_pool1d() found them, 0 elsewhere."""
+    """Returns the elements at the places where max_pool1d() found them, 0 elsewhere."""
     return _max_unpool(input, indices, 1, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
     input: Term, indices: Term, kernel_size: Window, stride: Any = None, padding: Window = 0, output_size: Any = None
 ) -> Term:
-    """The elements at the places where max_pool2d() found them, 0 elsewhere."""
+    """Returns the elements at the places where max_pool2d() found them, 0 elsewhere."""
     return _max_unpool(input, indices, 2, kernel_size, stride, padding, output_size)
 
 
@@ -73,7 +73,7 @@ def max_pool1d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Term:  # fmt: skip
-    """The largest elements of windows."""
+    """Returns the largest elements of windows."""
     return _max_pool(input, 1, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -81,7 +81,7 @@ def max_pool2d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Term:  # fmt: skip
-    """The largest elements of windows."""
+    """Returns the largest elements of windows."""
     return _max_pool(input, 2, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -96,7 +96,7 @@ def avg_pool1d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Term:  # fmt: skip
-    """The means of windows."""
+    """Returns the means of windows."""
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -104,7 +104,7 @@ def avg_pool2d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Term:  # fmt: skip
-    """The means of windows."""
+    """Returns the means of windows."""
     if divisor_override is not None:
         raise ops.unsupported("divisor_override of avg_pool2d")
     return _avg_pool(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad)
@@ -114,7 +114,7 @@ def max_pool3d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, dilation: Window = 1,
     ceil_mode: bool = False, return_indices: bool = False,
 ) -> Term:  # fmt: skip
-    """The largest elements of windows."""
+    """Returns the largest elements of windows."""
     return _max_pool(input, 3, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -122,7 +122,7 @@ def avg_pool3d(
     input: Term, kernel_size: Window, stride: Window | None = None, padding: Window = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Term:  # fmt: skip
-    """The means of windows."""
+    """Returns the means of windows."""
     if divisor_override is not None:
         raise ops.unsupported("divisor_override of avg_pool3d")
     return _avg_pool(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad)
@@ -131,14 +131,14 @@ def avg_pool3d(
 def lp_pool1d(
     input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
 ) -> Term:
-    """Sums of powers of windows, and their roots."""
+    """Returns sums of powers of windows, and their roots."""
     return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
     input: Term, norm_type: float, kernel_size: Window, stride: Window | None = None, ceil_mode: bool = False
 ) -> Term:
-    """Sums of powers of windows, and their roots."""
+    """Returns sums of powers of windows, and their roots."""
     return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -149,9 +149,9 @@ def _lp_pool(pool: Any, x: Term, norm: float, kernel: Window, stride: Window | N
 
 
 def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> Term:
-    """Extent 1 by a reduction; others need known extents.
+    """Pools to the output size. Extent 1 is a reduction; other extents require known input extents.
 
-    Those that they do not divide are pooled dimension by dimension.
+    Extents that do not divide the input's are pooled dimension by dimension.
     """
     wanted = _each(output_size, count)
     axes = [x.ndim - count + i for i in range(count)]
@@ -171,32 +171,32 @@ def _adaptive(x: Term, output_size: Any, count: int, reduce: Any, pool: Any) -> 
 
 
 def adaptive_avg_pool1d(input: Term, output_size: Any) -> Term:
-    """The means of as many windows."""
+    """Returns the means of as many windows."""
     return _adaptive(input, output_size, 1, ops.mean, avg_pool1d)
 
 
 def adaptive_avg_pool2d(input: Term, output_size: Any) -> Term:
-    """The means of as many windows."""
+    """Returns the means of as many windows."""
     return _adaptive(input, output_size, 2, ops.mean, avg_pool2d)
 
 
 def adaptive_max_pool1d(input: Term, output_size: Any) -> Term:
-    """The largest elements of as many windows."""
+    """Returns the largest elements of as many windows."""
     return _adaptive(input, output_size, 1, ops.amax, max_pool1d)
 
 
 def adaptive_max_pool2d(input: Term, output_size: Any) -> Term:
-    """The largest elements of as many windows."""
+    """Returns the largest elements of as many windows."""
     return _adaptive(input, output_size, 2, ops.amax, max_pool2d)
 
 
 def adaptive_avg_pool3d(input: Term, output_size: Any) -> Term:
-    """The means of as many windows."""
+    """Returns the means of as many windows."""
     return _adaptive(input, output_size, 3, ops.mean, avg_pool3d)
 
 
 def adaptive_max_pool3d(input: Term, output_size: Any) -> Term:
-    """The largest elements of as many windows."""
+    """Returns the largest elements of as many windows."""
     return _adaptive(input, output_size, 3, ops.amax, max_pool3d)
 
 
@@ -215,7 +215,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Term:
-    """Resized to `size`, or by `scale_factor`; mode is nearest, nearest-exact, linear, bilinear or bicubic."""
+    """Resizes to `size`, or by `scale_factor`. The mode is nearest, nearest-exact, linear, bilinear or bicubic."""
     if mode not in MODES:
         raise ops.unsupported(f"mode {mode!r} of interpolate()")
     if (size is None) == (scale_factor is None):

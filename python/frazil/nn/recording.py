@@ -13,19 +13,19 @@ from ..errors import BadInput
 from ..graph import Builder, Graph, Term
 from ..lazy.array import LazyArray
 
-TERMS: Any = (Term, LazyArray)  #: what records: in a graph, or as it runs
+TERMS: Any = (Term, LazyArray)  #: types that record operators, in a graph or lazily
 
 _current: contextvars.ContextVar[Recording | None] = contextvars.ContextVar("recording", default=None)
 
 
 class Recording(Graph):
-    """A graph whose Terms have PyTorch's habits: frazil.nn.Tensor.
+    """A graph whose Terms behave like PyTorch's tensors (frazil.nn.Tensor).
 
-    Weights are borrowed, and one array is one constant, in whichever body it is used first.
+    Weights are borrowed. An array becomes a single constant, in the body that uses it first.
     """
 
     readable = False  #: whether its Tensors have values
-    captures = False  #: whether Tensors with values become constants, also those that are no attributes
+    captures = False  #: whether Tensors with values become constants, even if they are not attributes
 
     def __init__(self, name: str = "graph") -> None:
         from .tensor import Tensor
@@ -40,7 +40,7 @@ class Recording(Graph):
         self._counts: dict[str, int] = {}
 
     def adopt(self, value: Term) -> Term:
-        """A Tensor with a value as a constant. Raises NeedsValues unless the graph captures them."""
+        """Converts a Tensor with a value to a constant. Raises NeedsValues unless the graph captures values."""
         if not getattr(value.graph, "readable", False):
             raise BadInput("a term belongs to another graph or patch")
         if not self.captures:
@@ -53,11 +53,11 @@ class Recording(Graph):
         return super()._raw_of(value, wanted)
 
     def enter(self, module: Any) -> None:
-        """Nodes are called like this module from now on, until leave()."""
+        """Names subsequent nodes after this module, until leave()."""
         self._inside.append(self.module_names.get(id(module), self._inside[-1]))
 
     def leave(self) -> None:
-        """The end of what enter() began."""
+        """Ends the naming that enter() began."""
         self._inside.pop()
 
     def _call(self, info: Any, inputs: Any, bodies: Any, attributes: Any, outputs: Any, name: str) -> Any:
@@ -68,7 +68,7 @@ class Recording(Graph):
         return super()._call(info, inputs, bodies, attributes, outputs, name)
 
     def weight(self, array: numpy.ndarray) -> Term:
-        """The constant of an array, without a copy."""
+        """Returns the constant of an array, without a copy."""
         known = self._weights.get(id(array))
         if known is None:
             raw = self._raw.constant(array, None, False, self.weight_names.get(id(array), ""))
@@ -78,7 +78,7 @@ class Recording(Graph):
         return known[1]
 
     def derived(self, module: Any, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
-        """The constant of an array that is made from weights of a module, once for each key."""
+        """Returns the constant for an array computed from the module's weights. It is computed once per key."""
         if (id(module), key) not in self._derived:
             self._derived[id(module), key] = make()
         return self.weight(self._derived[id(module), key])
@@ -99,12 +99,12 @@ def recording(graph: Recording) -> Iterator[Recording]:
 
 
 def current_or_none() -> Recording | None:
-    """The graph that this thread records."""
+    """Returns the graph that this thread records."""
     return _current.get()
 
 
 def current() -> Recording:
-    """The graph that this thread records, or that of Tensors with values."""
+    """Returns the graph that this thread records, or that of Tensors with values."""
     graph = _current.get()
     if graph is not None:
         return graph
@@ -114,9 +114,9 @@ def current() -> Recording:
 
 
 def graph_of(*values: Any) -> Builder:
-    """Where the Terms or lazy arrays among the values record, else the graph that is recorded.
+    """Returns the graph of the Terms or lazy arrays among the values, else the current graph.
 
-    A graph that is recorded comes before that of Tensors with values.
+    The recorded graph has precedence over that of Tensors with values.
     """
     found = None
     for value in values:

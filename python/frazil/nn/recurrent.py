@@ -18,7 +18,9 @@ from .recording import current
 
 
 class _Recurrent(Module):
-    """Layers of a recurrent operator. Its gates are in another order than PyTorch's: `order` has PyTorch's places."""
+    """Layers of a recurrent operator. Its gates are ordered differently than PyTorch's: `order` has their positions in
+    PyTorch.
+    """
 
     op = ""
     order: tuple[int, ...] = (0,)
@@ -47,7 +49,7 @@ class _Recurrent(Module):
         return [(layer, side) for layer in range(self.num_layers) for side in sides]
 
     def _stacked(self, layer: int, names: tuple[str, ...]) -> Term:
-        """Weights of a layer as the operator has them: [directions, gates * hidden, ...]."""
+        """Returns the weights of a layer in the operator's form: [directions, gates * hidden, ...]."""
 
         def make() -> numpy.ndarray:
             sides = [side for at, side in self._sides() if at == layer]
@@ -76,9 +78,10 @@ class _Recurrent(Module):
         return {}
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """[length, batch, input_size], or with batch_first [batch, length, input_size], to the results and the last state.
+        """Maps [length, batch, input_size], or [batch, length, input_size] with batch_first, to the results and the
+        last state.
 
-        A PackedSequence gives a PackedSequence, and the states after the last element of each sequence.
+        For a PackedSequence, returns a PackedSequence and the states after the last element of each sequence.
 
         hx  the first state: [layers * directions, batch, hidden_size], of an LSTM a pair; by default zeros
         """
@@ -96,14 +99,14 @@ class _Recurrent(Module):
         return x, finals[0] if self.states == 1 else tuple(finals)
 
     def _first(self, hx: Any) -> list[Any]:
-        """The parts of the first state."""
+        """Returns the parts of the initial state."""
         first = [] if hx is None else list(hx) if isinstance(hx, (tuple, list)) else [hx]
         if first and len(first) != self.states:
             raise BadInput(f"{type(self).__name__}: hx has {len(first)} parts, expected {self.states}")
         return first
 
     def _layers(self, x: Term, first: list[Any], lengths: Term | None) -> tuple[Term, list[Term]]:
-        """The results of the last layer, [length, batch, ...], and the last states of all."""
+        """Returns the results of the last layer, [length, batch, ...], and the last states of all."""
         sides, last = 1 + self.bidirectional, []
         for layer in range(self.num_layers):
             initial = [ops.narrow(part, 0, layer * sides, sides) for part in first]
@@ -176,7 +179,7 @@ class LSTMCell(_Cell):
     gates = 4
 
     def forward(self, input: Term, hx: Any = None) -> tuple[Term, Term]:
-        """[batch, input_size] and a state to the next state."""
+        """Maps [batch, input_size] and a state to the next state."""
         h, c = hx if hx is not None else (self._zeros(input),) * 2
         i, f, g, o = ops.chunk(ops.add(*self._products(input, h)), 4, -1)
         cell = ops.add(ops.mul(F.sigmoid(f), c), ops.mul(F.sigmoid(i), F.tanh(g)))
@@ -189,7 +192,7 @@ class GRUCell(_Cell):
     gates = 3
 
     def forward(self, input: Term, hx: Term | None = None) -> Term:
-        """[batch, input_size] and a state to the next state."""
+        """Maps [batch, input_size] and a state to the next state."""
         h = hx if hx is not None else self._zeros(input)
         ours, theirs = (ops.chunk(x, 3, -1) for x in self._products(input, h))
         r, z = (F.sigmoid(ops.add(ours[i], theirs[i])) for i in (0, 1))
@@ -208,6 +211,6 @@ class RNNCell(_Cell):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Term, hx: Term | None = None) -> Term:
-        """[batch, input_size] and a state to the next state."""
+        """Maps [batch, input_size] and a state to the next state."""
         made = ops.add(*self._products(input, hx if hx is not None else self._zeros(input)))
         return F.tanh(made) if self.nonlinearity == "tanh" else F.relu(made)

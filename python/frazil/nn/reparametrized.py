@@ -1,4 +1,4 @@
-"""Weights that are computed of others: weight_norm() and spectral_norm(), as in torch.nn.utils."""
+"""Reparametrised weights: weight_norm() and spectral_norm(), as in torch.nn.utils."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _norm_without(v: Any, dim: int | None) -> Any:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Makes a weight of its direction and its length: name_v and name_g."""
+    """Replaces a weight by its direction name_v and its length name_g."""
     weight = module._parameters[name].array
     dim = dim % weight.ndim if dim is not None and dim != -1 else None
     axes = None if dim is None else tuple(axis for axis in range(weight.ndim) if axis != dim)
@@ -43,7 +43,7 @@ def _direction(v: Any, dim: int | None) -> Any:
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divides a weight by its largest singular value, of the vectors name_u and name_v."""
+    """Divides a weight by its largest singular value, estimated from the vectors name_u and name_v."""
     weight = module._parameters[name].array
     at = dim if dim is not None else 1 if type(module).__name__.startswith("ConvTranspose") else 0
     rows = numpy.moveaxis(weight, at, 0).reshape(weight.shape[at], -1)

@@ -1,4 +1,4 @@
-"""Calls of modules outside of a recording: by a recorded graph, or by running forward."""
+"""Calls of modules outside of a recording: with a recorded graph, or by running forward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """forward() of arrays, lazy arrays or Tensors, which it returns, too."""
+    """Calls forward() on arrays, lazy arrays or Tensors, and returns values of the same kind."""
     inside = current_or_none()
     if inside is not None:
         return _on_tensors(module, args, kwargs)
@@ -41,7 +41,7 @@ def _kind(value: Any) -> Any:
 
 
 def reason(module: Module) -> str | None:
-    """Why forward runs in each call, None where it is recorded or has not been called."""
+    """Returns why forward runs in each call; None if it is recorded or has not been called."""
     found: str | None = module._compiled.get("direct")
     return found
 
@@ -79,7 +79,7 @@ def _on_tensors(module: Module, args: Any, kwargs: Any) -> Any:
 
 
 def _forward(module: Module, args: Any, kwargs: Any) -> Any:
-    """forward() of Tensors with values."""
+    """Calls forward() on Tensors with values."""
     with recording(immediate()):
         return module.hooked(args, kwargs)
 
@@ -97,7 +97,7 @@ def _recorded_or(module: Module, recorded: Callable[[], Any], direct: Callable[[
 
 
 def _function(module: Module) -> Function:
-    """forward() as a function of lazy arrays: one node for each call, where no function is recorded."""
+    """Returns forward() as a function of lazy arrays, which records one node per call outside of a recording."""
     functions = calls.current(module)
     if "lazy" not in functions:
         functions["lazy"] = ModuleFunction(module)
@@ -106,14 +106,14 @@ def _function(module: Module) -> Function:
 
 
 class ModuleFunction(Function):
-    """forward() of a module as a function of lazy arrays."""
+    """The forward() of a module as a function of lazy arrays."""
 
     def __init__(self, module: Module) -> None:
         super().__init__(_forward_of(module), type(module).__name__)
         self._module = module
 
     def watched(self) -> Any:
-        """Refuses side effects."""
+        """Returns a context that refuses side effects."""
         return calls.refusing(self._module)
 
 

@@ -19,13 +19,13 @@ REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "ama
 
 
 def gather(input: Term, dim: int, index: Term, *, sparse_grad: bool = False) -> Term:
-    """For each index the element at it along `dim`. Other dimensions of `index` may be smaller than the input's."""
+    """Returns the element at each index along `dim`. Other dimensions of `index` may be smaller than the input's."""
     axis = ops.axis_of(input, dim)
     return input.graph.GatherElements(_cropped(input, axis, index), index, axis=axis)
 
 
 def _cropped(x: Term, axis: int, index: Any) -> Term:
-    """The first slices along all other dimensions, as many as the index has."""
+    """Crops all other dimensions to the extents of the index."""
     for other in range(x.ndim):
         if other != axis and not _same(x, index, other):
             x = ops.narrow(x, other, 0, ops.extent(index, other))
@@ -38,26 +38,26 @@ def _same(x: Term, index: Any, axis: int) -> bool:
 
 
 def take_along_dim(input: Term, indices: Term, dim: int | None = None) -> Term:
-    """gather(); without `dim` of the flattened input."""
+    """Calls gather(), on the flattened input without `dim`."""
     if dim is None:
         return gather(ops.reshape(input, -1), 0, ops.reshape(indices, -1))
     return gather(input, dim, indices)
 
 
 def take(input: Term, index: Term) -> Term:
-    """The elements of the flattened input at some indices."""
+    """Returns the elements of the flattened input at the indices."""
     return input.graph.Gather(ops.reshape(input, -1), index, axis=0)
 
 
 def index_select(input: Term, dim: int, index: Value) -> Term:
-    """The slices at some indices."""
+    """Returns the slices at some indices."""
     return input.graph.Gather(input, index, axis=ops.axis_of(input, dim))
 
 
 def scatter(
     input: Term, dim: int, index: Term, src: Value = 0, *, reduce: str | None = None, value: Value | None = None
 ) -> Term:
-    """`input` with the elements at some indices along `dim` replaced by those of `src`, or changed by them."""
+    """Returns `input` with the elements at indices along `dim` replaced by, or combined with, those of `src`."""
     reduction = "none" if reduce is None else REDUCTIONS[reduce]
     return _scattered(input, dim, index, src if value is None else value, reduction)
 
@@ -72,12 +72,12 @@ def _scattered(x: Term, dim: int, index: Any, src: Any, reduction: str) -> Term:
 
 
 def scatter_add(input: Term, dim: int, index: Term, src: Value) -> Term:
-    """`input` with elements of `src` added at some indices along `dim`."""
+    """Returns `input` with elements of `src` added at indices along `dim`."""
     return _scattered(input, dim, index, src, "add")
 
 
 def scatter_reduce(input: Term, dim: int, index: Term, src: Term, reduce: str, *, include_self: bool = True) -> Term:
-    """`input` reduced with the elements of `src` at some indices: sum, prod, mean, amax or amin."""
+    """Returns `input` reduced with the elements of `src` at indices: sum, prod, mean, amax or amin."""
     if reduce == "mean":
         ones = ops.full_like(src, 1)
         start = input if include_self else _scattered(input, dim, index, 0, "none")
@@ -93,32 +93,32 @@ def scatter_reduce(input: Term, dim: int, index: Term, src: Term, reduce: str, *
 
 
 def _spread(x: Term, axis: int, index: Term, like: Term) -> Term:
-    """Indices of slices as indices of all their elements."""
+    """Converts indices of slices to indices of their elements."""
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     return ops.expand_as(ops.reshape(index, *shape), like)
 
 
 def index_add(input: Term, dim: int, index: Term, source: Term, *, alpha: float = 1) -> Term:
-    """`input` with slices of `source` added at some indices along `dim`."""
+    """Returns `input` with slices of `source` added at indices along `dim`."""
     axis = ops.axis_of(input, dim)
     return _scattered(input, axis, _spread(input, axis, index, source), ops.mul(source, alpha), "add")
 
 
 def index_copy(input: Term, dim: int, index: Term, source: Term) -> Term:
-    """`input` with the slices at some indices along `dim` replaced."""
+    """Returns `input` with the slices at indices along `dim` replaced."""
     axis = ops.axis_of(input, dim)
     return _scattered(input, axis, _spread(input, axis, index, source), source, "none")
 
 
 def index_fill(input: Term, dim: int, index: Term, value: Value) -> Term:
-    """`input` with one number in the slices at some indices along `dim`."""
+    """Returns `input` with the slices at indices along `dim` filled with one number."""
     axis = ops.axis_of(input, dim)
     slices = ops.index_select(input, axis, index)
     return _scattered(input, axis, _spread(input, axis, index, slices), ops.full_like(slices, value), "none")
 
 
 def masked_scatter(input: Term, mask: Term, source: Term) -> Term:
-    """`input` with the elements where the mask holds replaced by the first ones of `source`."""
+    """Returns `input` with the elements where the mask is true replaced by the first ones of `source`."""
     chosen = ops.reshape(ops.expand_as(mask, input), -1)
     at = ops.clamp(ops.sub(ops.cumsum(ops.cast(chosen, "int64"), 0), 1), min=0)
     flat = ops.where(chosen, ops.index_select(ops.reshape(source, -1), 0, at), ops.reshape(input, -1))

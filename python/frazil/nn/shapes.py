@@ -1,4 +1,4 @@
-"""The functions of `ops` that move elements, pick some or make new ones."""
+"""The functions of `ops` that move, select or repeat elements."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 
 
 def clone(input: Term, **_: Any) -> Term:
-    """A copy, which changes in place by itself."""
+    """Returns a copy, which is independent of changes in place."""
     return type(input)(input.graph, input._raw) if isinstance(input, Term) else input
 
 
 def contiguous(input: Term, **_: Any) -> Term:
-    """The same Term; a copy where its elements lie in another order than the indices."""
+    """Returns the same Term, or a copy if its elements are not in row-major order."""
     return input if is_flat(input) else clone(input)
 
 
 @viewing(lambda source, new: new, flat=lambda: True)
 def detach(input: Term) -> Term:
-    """The same elements: there are no gradients."""
+    """Returns a copy. There are no gradients to detach."""
     return clone(input)
 
 
@@ -70,13 +70,15 @@ def _reshaped(input: Term, *shape: Any) -> Term:
 
 @viewing(_as_before)
 def reshape(input: Term, *shape: Any) -> Term:
-    """The elements in another shape: numbers and scalar Terms, of which at most one is -1; or one Term with all."""
+    """Returns the elements in another shape: numbers and scalar Terms with at most one -1, or one Term with all
+    extents.
+    """
     return _reshaped(input, *shape)
 
 
 @viewing(_as_before, flat=lambda *_, **__: True)
 def view(input: Term, *shape: Any) -> Term:
-    """reshape() as a view, or the bits as another element type."""
+    """Returns a view in another shape, or the bits as another element type."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, *TERMS)):
         return input.graph.BitCast(input, to=shape[0])
     return _reshaped(input, *shape)
@@ -84,12 +86,12 @@ def view(input: Term, *shape: Any) -> Term:
 
 @viewing(_as_before, flat=lambda *_, **__: True)
 def view_as(input: Term, other: Term) -> Term:
-    """The elements in the shape of another Term."""
+    """Returns the elements in the shape of another Term."""
     return input.graph.Reshape(input, other.graph.Shape(other))
 
 
 def flatten(input: Term, start_dim: int = 0, end_dim: int = -1) -> Term:
-    """The dimensions from start_dim to end_dim as one."""
+    """Merges the dimensions from start_dim to end_dim."""
     if input.ndim == 0:
         return reshape(input, 1)
     first, last = ops.axis_of(input, start_dim), ops.axis_of(input, end_dim)
@@ -101,7 +103,7 @@ def flatten(input: Term, start_dim: int = 0, end_dim: int = -1) -> Term:
 
 
 def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
-    """One dimension as several."""
+    """Splits one dimension into several."""
     axis = ops.axis_of(input, dim)
     shape = ops.size(input)
     return view(input, *shape[:axis], *sizes, *shape[axis + 1 :])
@@ -109,13 +111,13 @@ def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
 
 @viewing(_unpermuted, flat=lambda *_: False)
 def permute(input: Term, *dims: Any) -> Term:
-    """The dimensions in another order."""
+    """Permutes the dimensions."""
     return input.graph.Transpose(input, perm=[ops.axis_of(input, dim) for dim in ops._sizes(dims)])
 
 
 @viewing(lambda source, new, dim0, dim1: transpose(new, dim0, dim1), flat=lambda *_, **__: False)
 def transpose(input: Term, dim0: int, dim1: int) -> Term:
-    """Two dimensions exchanged."""
+    """Swaps two dimensions."""
     perm = list(range(input.ndim))
     a, b = ops.axis_of(input, dim0), ops.axis_of(input, dim1)
     perm[a], perm[b] = perm[b], perm[a]
@@ -126,14 +128,14 @@ swapaxes = transpose
 
 
 def t(input: Term) -> Term:
-    """A matrix with its dimensions exchanged."""
+    """Transposes a matrix."""
     if input.ndim > 2:
         raise BadInput(f"t() of a term of type {input.type}")
     return transpose(input, 0, 1) if input.ndim == 2 else input
 
 
 def movedim(input: Term, source: Any, destination: Any) -> Term:
-    """Dimensions moved to other places."""
+    """Moves dimensions to other positions."""
     pairs = zip(*((part,) if isinstance(part, int) else part for part in (source, destination)))
     moved = {ops.axis_of(input, to): ops.axis_of(input, at) for at, to in pairs}
     rest = iter(axis for axis in range(input.ndim) if axis not in moved.values())
@@ -142,15 +144,15 @@ def movedim(input: Term, source: Any, destination: Any) -> Term:
 
 @viewing(_as_before, flat=lambda *_, **__: True)
 def unsqueeze(input: Term, dim: int) -> Term:
-    """With a new dimension of extent 1."""
+    """Inserts a dimension of extent 1."""
     return input.graph.Unsqueeze(input, numpy.array([ops.axis_of(input, dim, 1)], numpy.int64))
 
 
 @viewing(_as_before, flat=lambda *_, **__: True)
 def squeeze(input: Term, dim: Any = None) -> Term:
-    """Without dimensions of extent 1: `dim`, or all. An extent along `dim` that only a run tells must be 1 then.
+    """Removes dimensions of extent 1: `dim`, or all. An extent along `dim` that is known only in a run must be 1 then.
 
-    Raises Unsupported without `dim` where an extent is known in a run only.
+    Raises Unsupported without `dim` if an extent is known only in a run.
     """
     shape = Term.shape.__get__(input) or ()
     if dim is None and any(not isinstance(extent, int) for extent in shape):
@@ -161,7 +163,7 @@ def squeeze(input: Term, dim: Any = None) -> Term:
 
 
 def cat(tensors: Sequence[Term], dim: int = 0) -> Term:
-    """One behind the other along `dim`."""
+    """Concatenates along `dim`."""
     graph = graph_of(tensors)
     first = next(part for part in tensors if isinstance(part, TERMS))
     whole = first
@@ -175,14 +177,15 @@ concat = cat
 
 
 def stack(tensors: Sequence[Term], dim: int = 0) -> Term:
-    """One behind the other along a new dimension."""
+    """Stacks along a new dimension."""
     graph = graph_of(tensors)
     terms = [part if isinstance(part, TERMS) else graph.constant(part) for part in tensors]
     return cat([unsqueeze(term, dim) for term in terms], ops.axis_of(terms[0], dim, 1))
 
 
 def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
-    """Pieces of this extent, or of these. The extent along `dim` must be known unless all pieces are given."""
+    """Splits into parts of this extent, or of these. The extent along `dim` must be known unless all parts are given.
+    """
     axis = ops.axis_of(input, dim)
     if isinstance(split_size, (tuple, list)):
         pieces = list(split_size)
@@ -196,7 +199,7 @@ def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
 
 
 def _pieces(x: Term, axis: int, extents: Sequence[Any], made: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The results of Split as views."""
+    """Returns the results of Split as views."""
     start: Any = 0
     for part, extent in zip(made, extents):
         at = (axis, start, extent)
@@ -207,7 +210,7 @@ def _pieces(x: Term, axis: int, extents: Sequence[Any], made: tuple[Term, ...]) 
 
 
 def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
-    """About equal pieces: `chunks`, or fewer where the extent is known to be too small for as many."""
+    """Splits into about equal parts: `chunks`, or fewer if the extent is known to be too small."""
     axis = ops.axis_of(input, dim)
     whole = ops.extent(input, axis)
     if isinstance(whole, int):
@@ -217,7 +220,7 @@ def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
 
 
 def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
-    """All slices along `dim`, whose extent must be known."""
+    """Returns all slices along `dim`, whose extent must be known."""
     axis = ops.axis_of(input, dim)
     whole = ops.extent(input, axis)
     if not isinstance(whole, int):
@@ -227,14 +230,14 @@ def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
 
 @viewing(_selected, flat=lambda dim, index: dim == 0)
 def select(input: Term, dim: int, index: Value) -> Term:
-    """The slice at an index."""
+    """Returns the slice at an index."""
     at: Any = index if isinstance(index, TERMS) else numpy.asarray(index, numpy.int64)
     return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
 
 
 @viewing(_narrowed, flat=lambda dim, start, length: dim == 0)
 def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
-    """`length` slices from `start` on."""
+    """Returns `length` slices from `start`."""
     axis = ops.axis_of(input, dim)
     end = start + length  # type: ignore[operator]
     return Term.__getitem__(input, (*[slice(None)] * axis, slice(start, end)))
@@ -242,7 +245,7 @@ def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
 
 @viewing(_refused, flat=lambda *_: False)
 def expand(input: Term, *sizes: Any) -> Term:
-    """Repeated along dimensions of extent 1, without a copy; -1 keeps an extent."""
+    """Repeats along dimensions of extent 1, without a copy; -1 keeps an extent."""
     parts = [1 if isinstance(part, int) and part == -1 else part for part in ops._sizes(sizes)]
     return input.graph.Expand(input, ops.vector(input.graph, parts))
 
@@ -251,12 +254,12 @@ broadcast_to = expand
 
 
 def expand_as(input: Term, other: Term) -> Term:
-    """expand() to the shape of another Term."""
+    """Returns expand() to the shape of another Term."""
     return input.graph.Expand(input, other.graph.Shape(other))
 
 
 def repeat(input: Term, *sizes: Any) -> Term:
-    """Copies along every dimension; new ones are in front."""
+    """Repeats along every dimension; new dimensions come first."""
     counts = ops._sizes(sizes)
     for _ in range(len(counts) - input.ndim):
         input = unsqueeze(input, 0)
@@ -264,26 +267,26 @@ def repeat(input: Term, *sizes: Any) -> Term:
 
 
 def tile(input: Term, *dims: Any) -> Term:
-    """As repeat(), with ones for dimensions that are not named."""
+    """As repeat(), with 1 for missing dimensions."""
     counts = ops._sizes(dims)
     return repeat(input, *[1] * (input.ndim - len(counts)), *counts)
 
 
 def repeat_interleave(input: Term, repeats: int, dim: int | None = None) -> Term:
-    """Each slice `repeats` times."""
+    """Repeats each slice `repeats` times."""
     x, axis = (reshape(input, -1), 0) if dim is None else (input, ops.axis_of(input, dim))
     counts = [repeats if i == axis + 1 else 1 for i in range(x.ndim + 1)]
     return flatten(repeat(unsqueeze(x, axis + 1), *counts), axis, axis + 1)
 
 
 def flip(input: Term, *dims: Any) -> Term:
-    """The slices along dimensions in reversed order."""
+    """Reverses the slices along dimensions."""
     axes = [ops.axis_of(input, dim) for dim in ops._sizes(dims)]
     return Term.__getitem__(input, tuple(slice(None, None, -1 if i in axes else None) for i in range(input.ndim)))
 
 
 def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
-    """The slices along dimensions moved by `shifts`, those behind the end to the front."""
+    """Shifts the slices along dimensions by `shifts`, cyclically."""
     if dims is None:
         return view_as(roll(reshape(input, -1), shifts, 0), input)
     pairs = ((shifts, dims),) if isinstance(dims, int) else zip(shifts, dims)
@@ -298,27 +301,27 @@ def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
 
 
 def diff(input: Term, dim: int = -1) -> Term:
-    """Differences of neighbours."""
+    """Returns the differences of neighbours."""
     head = (slice(None),) * ops.axis_of(input, dim)
     cut = Term.__getitem__
     return ops.sub(cut(input, (*head, slice(1, None))), cut(input, (*head, slice(None, -1))))
 
 
 def tril(input: Term, diagonal: int = 0) -> Term:
-    """The lower triangle, 0 elsewhere."""
+    """Returns the lower triangle, with 0 elsewhere."""
     return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=0)
 
 
 def triu(input: Term, diagonal: int = 0) -> Term:
-    """The upper triangle, 0 elsewhere."""
+    """Returns the upper triangle, with 0 elsewhere."""
     return input.graph.Trilu(input, numpy.array(diagonal, numpy.int64), upper=1)
 
 
 def nonzero(input: Term) -> Term:
-    """The indices of elements other than 0, one row each."""
+    """Returns the indices of elements other than 0, one row each."""
     return transpose(input.graph.NonZero(input), 0, 1)
 
 
 def masked_select(input: Term, mask: Term) -> Term:
-    """The elements where the mask holds."""
+    """Returns the elements where the mask is true."""
     return input.graph.Compress(input, reshape(expand_as(mask, input), -1))

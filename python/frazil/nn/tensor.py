@@ -1,4 +1,4 @@
-"""Terms with PyTorch's habits."""
+"""Terms that behave like PyTorch's tensors."""
 
 from __future__ import annotations
 
@@ -66,11 +66,12 @@ LEGACY_TYPES = {legacy: name for name, legacy in LEGACY.items()}
 
 
 class Tensor(Shared):
-    """A value with the methods and operators of PyTorch's tensors, of a graph that forward records or by itself.
+    """A value with the methods and operators of PyTorch's tensors. It belongs to a graph recorded by forward, or has a
+    value itself.
 
-    What differs from a Term: == and != compare elements; `shape` and size() have scalar Tensors for extents that are known
-    only in a run; transpose() exchanges two dimensions; operands of different element types are cast to the larger one;
-    functions whose names end in "_" and x[i] = y change it. Tensors of torch.tensor() and the like can be read: item(),
+    Differences to a Term: == and != compare elements. `shape` and size() have scalar Tensors for extents known only in
+    a run. transpose() swaps two dimensions. Operands of different element types are cast to the larger one. Functions
+    whose names end in "_", and x[i] = y, modify it in place. Tensors of torch.tensor() etc. can be read: item(),
     numpy(), bool(), print().
     """
 
@@ -98,18 +99,18 @@ class Tensor(Shared):
 
     @property
     def shape(self) -> Size:  # type: ignore[override]
-        """The extents: numbers, and scalar Tensors for those that are known only in a run."""
+        """The extents as numbers, or scalar Tensors if they are known only in a run."""
         return ops.size(self)  # type: ignore[no-any-return]
 
     def as_extent(self) -> Any:
-        """The same scalar, known not to be negative."""
+        """Returns the same scalar as a non-negative Extent."""
         return Extent(self.graph, self._raw)
 
     def __hash__(self) -> int:
         return id(self)
 
     def _read(self, what: str) -> numpy.ndarray:
-        """The elements. Raises NeedsValues with `what` to do while forward is recorded."""
+        """Returns the elements. Raises NeedsValues while forward is recorded; `what` is the advice."""
         raw = self._raw
         if not getattr(self.graph, "readable", False) or raw._traced:
             raise NeedsValues(f"a Tensor has no value while forward is recorded: {what}")
@@ -130,29 +131,29 @@ class Tensor(Shared):
         return float(self.item())
 
     def item(self) -> Any:
-        """The only element as a Python number."""
+        """Returns the only element as a Python number."""
         found = self._read("return the Tensor")
         if found.size != 1:
             raise BadInput(f"item(): a Tensor of type {self.type} has {found.size} elements, expected one")
         return found.item()
 
     def numpy(self, *, force: bool = False) -> numpy.ndarray:
-        """A copy of the elements as an array."""
+        """Returns a copy of the elements as an array."""
         return self._read("return the Tensor").copy()
 
     def tolist(self) -> Any:
-        """The elements as nested lists."""
+        """Returns the elements as nested lists."""
         return self._read("return the Tensor").tolist()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU's memory."""
+        """Returns the CPU's memory."""
         return 1, 0
 
     def __dlpack__(self, **_: Any) -> Any:
-        """A copy of the elements as a DLPack tensor."""
+        """Returns a copy of the elements as a DLPack tensor."""
         return self.numpy().__dlpack__()
 
     def __iter__(self) -> Any:
@@ -209,21 +210,21 @@ class Tensor(Shared):
         self.assign(indexing.put(self, key, ops.term_of(self, value)))
 
     def size(self, dim: int | None = None) -> Any:
-        """All extents, or one."""
+        """Returns all extents, or one."""
         return ops.size(self, dim)
 
     def dim(self) -> int:
-        """The rank."""
+        """Returns the rank."""
         return self.ndim
 
     ndimension = dim
 
     def numel(self) -> Any:
-        """The number of elements."""
+        """Returns the number of elements."""
         return ops.numel(self)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Cast to an element type, or to that of a Term. There is the CPU only; formats are ignored."""
+        """Casts to an element type, or to that of a Term. Only the CPU is supported; formats are ignored."""
         for what in (*args, kwargs.get("dtype"), kwargs.get("device")):
             if isinstance(what, Term):
                 return ops.cast(self, what.dtype)
@@ -233,59 +234,59 @@ class Tensor(Shared):
         return self
 
     def cuda(self, *_: Any, **__: Any) -> None:
-        """Refuses: there is the CPU only."""
+        """Raises Unsupported, as only the CPU is supported."""
         on_cpu("cuda")
 
     def backward(self, *_: Any, **__: Any) -> Any:
-        """Refuses: there are no gradients."""
+        """Raises Unsupported, as there are no gradients."""
         raise Unsupported("Frazil does not train: there are no gradients, backward() is not there")
 
     def type_as(self, other: Term) -> Term:
-        """Cast to the element type of another Term."""
+        """Casts to the element type of another Term."""
         return ops.cast(self, other.dtype)
 
     def float(self) -> Term:
-        """Cast to float32."""
+        """Casts to float32."""
         return ops.cast(self, "float32")
 
     def double(self) -> Term:
-        """Cast to float64."""
+        """Casts to float64."""
         return ops.cast(self, "float64")
 
     def half(self) -> Term:
-        """Cast to float16."""
+        """Casts to float16."""
         return ops.cast(self, "float16")
 
     def long(self) -> Term:
-        """Cast to int64."""
+        """Casts to int64."""
         return ops.cast(self, "int64")
 
     def int(self) -> Term:
-        """Cast to int32."""
+        """Casts to int32."""
         return ops.cast(self, "int32")
 
     def bool(self) -> Term:
-        """Cast to bool."""
+        """Casts to bool."""
         return ops.cast(self, "bool")
 
     def new_tensor(self, data: Any, dtype: Any = None, **_: Any) -> Term:
-        """Numbers or an array, of this element type."""
+        """Creates a Tensor of this element type from numbers or an array."""
         return ops.tensor(data, dtype or self.dtype)  # type: ignore[no-any-return]
 
     def new_zeros(self, *size: Any, dtype: Any = None) -> Term:
-        """Zeros of this element type."""
+        """Returns zeros of this element type."""
         return ops.zeros(*size, dtype=dtype or self.dtype)
 
     def new_ones(self, *size: Any, dtype: Any = None) -> Term:
-        """Ones of this element type."""
+        """Returns ones of this element type."""
         return ops.ones(*size, dtype=dtype or self.dtype)
 
     def new_full(self, size: Any, fill_value: Any, dtype: Any = None) -> Term:
-        """One number everywhere, of this element type."""
+        """Returns one number everywhere, of this element type."""
         return ops.full(size, fill_value, dtype=dtype or self.dtype)
 
     def is_floating_point(self) -> Any:
-        """Whether elements are floating-point numbers."""
+        """Returns whether elements are floating-point numbers."""
         return ops._kind(self.dtype) == 2
 
     astype = ops.cast  # type: ignore[assignment]
@@ -338,73 +339,73 @@ class Tensor(Shared):
     var, view_as = ops.var, ops.view_as
 
     def where(self, condition: Term, other: Any) -> Term:
-        """self where the condition holds, else other."""
+        """Returns self where the condition is true, else other."""
         return ops.where(condition, self, other)  # type: ignore[no-any-return]
 
     def copy_(self, src: Any, non_blocking: Any = False) -> Any:
-        """The elements of another Tensor or array, in place."""
+        """Copies the elements of another Tensor or array into this one."""
         return self.assign(ops.term_of(self, src))
 
     def fill_(self, value: Any) -> Any:
-        """One number everywhere, in place."""
+        """Fills with one number, in place."""
         return self.assign(ops.full_like(self, value))
 
     def zero_(self) -> Any:
-        """0 everywhere, in place."""
+        """Fills with 0, in place."""
         return self.fill_(0)
 
     def random_(self, low: Any = 0, high: Any = None) -> Any:
-        """Random integers from `low`, or 0, up to but without `high`, in place."""
+        """Fills with random integers from `low`, or 0, to `high`, excluding `high`, in place."""
         return self.assign(ops.randint_like(self, low, high, dtype="int64"))
 
     def reshape_as(self, other: Term) -> Term:
-        """The elements in the shape of another Term."""
+        """Returns the elements in the shape of another Term."""
         return ops.reshape(self, ops.size(other))  # type: ignore[no-any-return]
 
     def new_empty(self, *size: Any, dtype: Any = None) -> Term:
-        """Zeros of this element type."""
+        """Returns zeros of this element type."""
         return self.new_zeros(*size, dtype=dtype)
 
     def index_put_(self, indices: Any, values: Any, accumulate: Any = False) -> Any:
-        """x[indices] = values, or += values, in place."""
+        """Assigns x[indices] = values, or += values, in place."""
         self[tuple(indices)] = self[tuple(indices)] + values if accumulate else values
         return self
 
     def fill_diagonal_(self, fill_value: Any) -> Any:
-        """One number on the diagonal, in place."""
+        """Fills the diagonal with one number, in place."""
         return self.assign(ops.where(ops.on_diagonal(self, -2), fill_value, self))
 
     def exponential_(self, lambd: Any = 1.0) -> Any:
-        """Random numbers of the exponential distribution, in place."""
+        """Fills with random numbers of the exponential distribution, in place."""
         return self.assign(ops.div(ops.neg(ops.log1p(ops.neg(ops.rand_like(self)))), lambd))
 
     def register_hook(self, hook: Any) -> Any:
-        """Refuses: there are no gradients."""
+        """Raises Unsupported, as there are no gradients."""
         raise Unsupported("Frazil does not train: there are no gradients to hook")
 
     def element_size(self) -> Any:
-        """The bytes of an element."""
+        """Returns the bytes of an element."""
         return self.dtype.itemsize  # type: ignore[union-attr]
 
     def get_device(self) -> Any:
-        """-1: the CPU."""
+        """Returns -1, which means the CPU."""
         return -1
 
     def uniform_(self, a: Any = 0.0, b: Any = 1.0) -> Any:
-        """Random numbers between a and b, in place."""
+        """Fills with random numbers between a and b, in place."""
         return self.assign(ops.add(ops.mul(ops.rand_like(self), b - a), a))
 
     def normal_(self, mean: Any = 0.0, std: Any = 1.0) -> Any:
-        """Random numbers of a normal distribution, in place."""
+        """Fills with random numbers of a normal distribution, in place."""
         return self.assign(ops.add(ops.mul(ops.randn_like(self), std), mean))
 
     def bernoulli_(self, p: Any = 0.5) -> Any:
-        """1 with this probability, else 0, in place."""
+        """Fills with 1 with this probability, else 0, in place."""
         return self.assign(ops.bernoulli(ops.full_like(self, p, dtype="float32")))
 
 
 def _tensor_of(array: numpy.ndarray) -> Tensor:
-    """A Tensor with a value."""
+    """Returns a Tensor with a value."""
     return immediate().constant(array)  # type: ignore[return-value]
 
 

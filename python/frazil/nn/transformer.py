@@ -17,7 +17,7 @@ from .module import Module
 
 
 class _Layer(Module):
-    """What layers of transformers have in common: two products, and an activation between them."""
+    """The base of transformer layers: two linear layers with an activation between them."""
 
     attentions: tuple[str, ...] = ()
 
@@ -40,21 +40,21 @@ class _Layer(Module):
         return self.linear2(self.activation(self.linear1(x)))  # type: ignore[no-any-return]
 
     def _added(self, x: Term, norm: Any, part: Any) -> Term:
-        """x with the part's result added, normalised before or after it."""
+        """Adds the part's result to x, with the norm before or after it."""
         if self.norm_first:
             return ops.add(x, part(norm(x)))
         return norm(ops.add(x, part(x)))  # type: ignore[no-any-return]
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and two products, each with a residual and a layer norm."""
+    """Self-attention and two linear layers, each with a residual connection and a layer norm."""
 
     attentions = ("self_attn",)
 
     def forward(
         self, src: Term, src_mask: Term | None = None, src_key_padding_mask: Term | None = None, is_causal: bool = False
     ) -> Term:
-        """[length, batch, d_model], or with batch_first [batch, length, d_model], in the same shape."""
+        """Maps [length, batch, d_model], or [batch, length, d_model] with batch_first, to the same shape."""
 
         def attend(x: Term) -> Term:
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0]  # type: ignore[no-any-return]
@@ -63,7 +63,9 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's results and two products, each with a residual and a layer norm."""
+    """Self-attention, attention to the encoder's results and two linear layers, each with a residual connection and a
+    layer norm.
+    """
 
     attentions = ("self_attn", "multihead_attn")
 
@@ -71,7 +73,7 @@ class TransformerDecoderLayer(_Layer):
         self, tgt: Term, memory: Term, tgt_mask: Term | None = None, memory_mask: Term | None = None,
         tgt_key_padding_mask: Term | None = None, memory_key_padding_mask: Term | None = None,
     ) -> Term:  # fmt: skip
-        """Like TransformerEncoderLayer.forward(), with the encoder's results as `memory`."""
+        """As TransformerEncoderLayer.forward(), with the encoder's results as `memory`."""
 
         def attend(x: Term) -> Term:
             return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask)[0]  # type: ignore[no-any-return]
@@ -85,7 +87,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class _Stack(Module):
-    """Copies of a layer one after the other, and a norm at the end."""
+    """Copies of a layer in sequence, and a norm at the end."""
 
     def _stack(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
@@ -97,7 +99,7 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Encoder layers one after the other."""
+    """Encoder layers in sequence."""
 
     def __init__(
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True
@@ -108,21 +110,21 @@ class TransformerEncoder(_Stack):
     def forward(
         self, src: Term, mask: Term | None = None, src_key_padding_mask: Term | None = None, is_causal: bool = False
     ) -> Term:
-        """In the same shape."""
+        """Returns a result of the same shape."""
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask)
         return self._end(src)
 
 
 class TransformerDecoder(_Stack):
-    """Decoder layers one after the other."""
+    """Decoder layers in sequence."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self._stack(decoder_layer, num_layers, norm)
 
     def forward(self, tgt: Term, memory: Term, *masks: Any, **named_masks: Any) -> Term:
-        """In the shape of `tgt`; masks as of TransformerDecoderLayer.forward()."""
+        """Returns a result in the shape of `tgt`. Masks are those of TransformerDecoderLayer.forward()."""
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, **named_masks)
         return self._end(tgt)
@@ -152,7 +154,7 @@ class Transformer(Module):
         memory_mask: Term | None = None, src_key_padding_mask: Term | None = None,
         tgt_key_padding_mask: Term | None = None, memory_key_padding_mask: Term | None = None,
     ) -> Term:  # fmt: skip
-        """In the shape of `tgt`."""
+        """Returns a result in the shape of `tgt`."""
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(  # type: ignore[no-any-return]
             tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
@@ -160,5 +162,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None) -> Any:
-        """Minus infinity above the diagonal, 0 elsewhere."""
+        """Returns minus infinity above the diagonal, and 0 elsewhere."""
         return ops.tensor(numpy.triu(numpy.full((sz, sz), -numpy.inf, numpy.float32), 1))

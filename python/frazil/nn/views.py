@@ -1,4 +1,4 @@
-"""Tensors that share elements: what changes in place through one of them is seen through the others."""
+"""Tensors that share elements: a change in place through one of them is visible through the others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..graph import Builder, Term
 from ..lazy.array import LazyArray
 
 TYPES = {known.numpy: known for known in dtypes}
-Write = Callable[..., Any]  # a function of the source and of what is written
+Write = Callable[..., Any]  # takes the source and the written value
 
 
 class View:
-    """How a Tensor is made of another one, its source, and how the source is made again of a changed one."""
+    """The relation of a Tensor to another one, its source: how to read it, and how to write a changed one back."""
 
     __slots__ = ("source", "read", "write", "contiguous", "seen", "root")
 
@@ -27,9 +27,9 @@ class View:
 
 
 class Shared(Term):
-    """A Term whose elements can be changed in place; views of it and Terms that it is a view of change, too.
+    """A Term whose elements can be changed in place, together with its views and the Terms that it is a view of.
 
-    A change makes a new value in the graph. `_owner` is called with the Term after a change, or refuses it.
+    A change creates a new value in the graph. `_owner` is called with the Term after a change, and may refuse it.
     """
 
     __slots__ = ("_held", "_base", "_version", "_owner", "_depth")
@@ -51,7 +51,7 @@ class Shared(Term):
 
     @property
     def root(self) -> Shared:
-        """The Term that this one is a view of, by however many steps, or itself."""
+        """The Term that this one is directly or indirectly a view of, or itself."""
         return self if self._base is None else self._base.root
 
     @property
@@ -67,7 +67,7 @@ class Shared(Term):
         return raw.ndim if isinstance(raw, LazyArray) else Term.ndim.__get__(self)
 
     def assign(self, made: Any) -> Shared:
-        """Gives the elements of `made`, broadcast and cast as PyTorch does in place. Returns self."""
+        """Assigns the elements of `made`, broadcast and cast as in PyTorch. Returns self."""
         if not isinstance(made, Term):
             made = self.graph.constant(made, None if hasattr(made, "dtype") else self.dtype)
         if made.type != self.type:
@@ -82,7 +82,7 @@ class Shared(Term):
         return self
 
     def become(self, made: Any) -> None:
-        """Takes another value, of any type. BadInput where self is a view."""
+        """Takes another value of any type. Raises BadInput if self is a view."""
         if self._base is not None:
             raise BadInput("a view of a Tensor keeps its shape: use the function without '_'")
         if self._owner is not None:
@@ -103,20 +103,20 @@ class Shared(Term):
 
 
 def is_flat(x: Any) -> bool:
-    """Whether the elements lie in the order of the indices, as far as views are known."""
+    """Returns whether the elements are in row-major order, as far as views are known."""
     base = getattr(x, "_base", None)
     return base is None or base.contiguous
 
 
 def attach(made: Any, source: Any, read: Callable[[Any], Any], write: Write, flat: bool) -> Any:
-    """Makes `made` a view of `source`, where that can change in place."""
+    """Makes `made` a view of `source` if that can change in place."""
     if isinstance(source, Shared) and isinstance(made, Shared) and made is not source and made._base is None:
         made._base = View(source, read, write, flat)
     return made
 
 
 def viewing(write: Write, flat: Callable[..., bool] | None = None) -> Callable[[Write], Write]:
-    """Decorates a function whose result shares its input's elements; `write` makes the input again of a changed result.
+    """Decorates a function whose result shares its input's elements. `write` writes a changed result back to the input.
 
     flat  of the arguments after the input: whether the result of a contiguous input is contiguous. Without it,
     the result is,

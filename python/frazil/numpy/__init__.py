@@ -1,11 +1,11 @@
-"""Lazy arrays under NumPy's names: what is written runs when a value is read.
+"""Lazy arrays under NumPy's names. Operations are recorded and run when a value is read.
 
     import frazil.numpy as fnp
     y = fnp.tanh(fnp.matmul(x, w) + b)    # records
     print(y)                              # runs
 
-What a function takes and gives is NumPy 2's: element types (numbers take that of the arrays beside them), axes, shapes.
-docs/python.md lists the names. The module is the namespace of the Python array API standard 2022.12.
+Functions follow NumPy 2 in element types (numbers take that of the other operands), axes and shapes. docs/python.md
+lists the names. The module is the namespace of the Python array API standard 2022.12.
 """
 
 from numpy import (

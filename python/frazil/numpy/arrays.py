@@ -1,4 +1,4 @@
-"""Making lazy arrays."""
+"""Creation of lazy arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_device(device: Any) -> None:
 
 
 def with_device(function: Made) -> Made:
-    """Gives a function that makes arrays the parameter `device`: None or "cpu"."""
+    """Adds the parameter `device` (None or "cpu") to a function that creates arrays."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -39,18 +39,18 @@ def with_device(function: Made) -> Made:
 
 
 def numpy_dtype(of: Any) -> Any:
-    """NumPy's dtype of anything that names an element type."""
+    """Returns NumPy's dtype for anything that identifies an element type."""
     return dtype_of(of).numpy
 
 
 @functools.lru_cache(1 << 12, typed=True)
 def ints(*values: int) -> LazyArray:
-    """Some numbers of int64, which what is compiled may contain."""
+    """Returns an int64 array, which compiled code may contain as a constant."""
     return _frazil.lazy_ints(*values)
 
 
 def vector(parts: Any) -> LazyArray:
-    """Numbers and arrays without axes as one array of int64: a shape, or axes."""
+    """Combines numbers and arrays without axes into one int64 array: a shape, or axes."""
     if isinstance(parts, LazyArray) and parts.ndim:
         return astype(parts, "int64")
     parts = tuple(parts) if isinstance(parts, (tuple, list, numpy.ndarray)) else (parts,)
@@ -82,10 +82,10 @@ def _made(value: Any, dtype: Any, copy: bool) -> LazyArray:
 def array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0
 ) -> LazyArray:
-    """A lazy array of a NumPy array, a DLPack tensor, a number or a list, whose elements are copied.
+    """Creates a lazy array from a NumPy array, a DLPack tensor, a number or a list. The elements are copied.
 
-    Without `dtype` it is the element type that numpy.array() chooses: float64 for Python's floats. Axes of extent 1
-    come first where there are fewer than `ndmin`. `order` changes nothing.
+    The default of `dtype` is numpy.array()'s element type: float64 for Python's floats. Up to `ndmin`, axes of extent 1
+    are prepended. `order` has no effect.
     """
     made = _made(object, dtype, bool(copy))
     return made if made.ndim >= ndmin else made.reshape((1,) * (ndmin - made.ndim) + made.shape)
@@ -94,19 +94,19 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None
 ) -> LazyArray:
-    """As array(), but unless `copy` is True without a copy where that is possible: elements must not change then."""
+    """As array(), but unless `copy` is True, without a copy if possible. The elements must not change then."""
     check_device(device)
     return _made(a, dtype, copy is True)
 
 
 def from_dlpack(x: Any, *, device: Any = None, copy: bool | None = None) -> LazyArray:
-    """A lazy array of a DLPack tensor in the CPU's memory, which must not change afterwards unless it is copied."""
+    """Creates a lazy array from a DLPack tensor in the CPU's memory. Without a copy, the tensor must not change."""
     check_device(device)
     return _made(x, None, bool(copy))
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> LazyArray:
-    """The elements cast to another type. `copy` changes nothing: arrays do not change."""
+    """Casts the elements to another type. `copy` has no effect, as arrays are immutable."""
     x = asarray(x)
     to = dtype_of(dtype)
     if x.dtype == to.numpy:
@@ -120,7 +120,7 @@ def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Lazy
 
 @with_device
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> LazyArray:
-    """One value everywhere; the shape may have arrays without axes. `order` changes nothing."""
+    """Returns an array filled with one value. The shape may contain arrays without axes. `order` has no effect."""
     value = asarray(fill_value, dtype)
     return ops.Expand(value, vector(shape))
 
@@ -133,13 +133,13 @@ def _filled(value: int, shape: Any, dtype: Any) -> LazyArray:
 
 @with_device
 def zeros(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
-    """Zeros. `order` changes nothing."""
+    """Returns zeros. `order` has no effect."""
     return _filled(0, shape, dtype)
 
 
 @with_device
 def ones(shape: Any, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
-    """Ones. `order` changes nothing."""
+    """Returns ones. `order` has no effect."""
     return _filled(1, shape, dtype)
 
 
@@ -150,20 +150,20 @@ empty = zeros
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> LazyArray:
-    """One value everywhere, in the shape and element type of another array, unless these are given."""
+    """Returns an array filled with one value. Shape and element type default to those of another array."""
     a = asarray(a)
     return full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
 
 
 @with_device
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
-    """Zeros, as full_like()."""
+    """Returns zeros, as full_like()."""
     return full_like(a, 0, dtype, shape=shape)
 
 
 @with_device
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> LazyArray:
-    """Ones, as full_like()."""
+    """Returns ones, as full_like()."""
     return full_like(a, 1, dtype, shape=shape)
 
 
@@ -171,7 +171,7 @@ empty_like = zeros_like
 
 
 def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments of arange() by position: (stop,), (start, stop) or (start, stop, step)."""
+    """Returns the arguments of arange() by position: (stop,), (start, stop) or (start, stop, step)."""
     given = dict(zip(("start", "stop", "step"), args))
     twice = [name for name in kwargs if name in given]
     wrong = [name for name in kwargs if name not in ("start", "stop", "step")]
@@ -186,7 +186,9 @@ def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 
 @with_device
 def arange(*args: Any, dtype: Any = None, **kwargs: Any) -> LazyArray:
-    """The numbers from `start` (0) to `stop`, in steps of `step` (1); bounds may be arrays without axes."""
+    """Returns the numbers from `start` (0) to `stop`, excluding it, in steps of `step` (1). Bounds may be arrays
+    without axes.
+    """
     args = _bounds(args, kwargs)
     if _has_lazy(args):
         start, stop, step = (
@@ -211,7 +213,7 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Numbers at equal distances; with `retstep` also the distance."""
+    """Returns equally spaced numbers; with `retstep` also the step."""
     element = None if dtype is None else numpy_dtype(dtype)
     start, stop = values_of([start, stop])
     made = numpy.linspace(start, stop, num, endpoint, retstep, element, axis)  # type: ignore[call-overload]
@@ -220,19 +222,19 @@ def linspace(
 
 @with_device
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
-    """Ones on a diagonal, zeros elsewhere. `order` changes nothing."""
+    """Returns ones on a diagonal and zeros elsewhere. `order` has no effect."""
     return asarray(numpy.eye(N, M, k, numpy_dtype(dtype)))
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from the front. Raises AxisError, an IndexError and ValueError, outside of the rank."""
+    """Returns an axis counted from the front. Raises AxisError, an IndexError and ValueError, if it is out of range."""
     if not -rank <= axis < rank:
         raise AxisError(f"axis {axis} of an array with {rank} axes")
     return axis % rank
 
 
 def axes_of(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """Some axes, counted from the front. Raises ValueError for one that is there twice."""
+    """Returns axes counted from the front. Raises ValueError for duplicates."""
     axes = tuple(axis_of(each, rank) for each in (axis if isinstance(axis, (tuple, list)) else (axis,)))
     if len(set(axes)) < len(axes):
         raise ValueError(f"an axis is given twice: {axis}")

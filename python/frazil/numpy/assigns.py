@@ -1,4 +1,4 @@
-"""Assignment: functions that change an array, which a lazy one refuses, and x.at[...], which makes another one."""
+"""Assignment: functions that modify an array, which lazy arrays refuse, and x.at[...], which returns another array."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADVICE = {
 
 
 def _assigning(name: str) -> Callable[..., Any]:
-    """NumPy's function that changes its first argument, a NumPy array."""
+    """Wraps a NumPy function that modifies its first argument, which must be a NumPy array."""
     function = getattr(numpy, name)
 
     @functools.wraps(function)
@@ -42,7 +42,7 @@ fill_diagonal, put_along_axis = _assigning("fill_diagonal"), _assigning("put_alo
 
 
 class At:
-    """Places of an array in brackets: x.at[key].set(values) is x with other elements there."""
+    """The elements of an array selected by a key: x.at[key].set(values) is x with other elements there."""
 
     __slots__ = ("_array", "_key")
 
@@ -64,27 +64,28 @@ class At:
         return reshape(made, x.shape)
 
     def set(self, values: Any) -> LazyArray:
-        """Returns the array with values there; of several for one place the last."""
+        """Returns the array with the elements replaced. If an element is selected several times, the last value wins.
+        """
         return self._scattered(values, "none")
 
     def add(self, values: Any) -> LazyArray:
-        """Returns the array with values added, each time that a place is there."""
+        """Returns the array with values added, once per selection of an element."""
         return self._scattered(values, "add")
 
     def multiply(self, values: Any) -> LazyArray:
-        """Returns the array with elements multiplied by values, each time that a place is there."""
+        """Returns the array with elements multiplied by values, once per selection of an element."""
         return self._scattered(values, "mul")
 
     def min(self, values: Any) -> LazyArray:
-        """Returns the array with the lesser of element and value."""
+        """Returns the array with the minimum of element and value."""
         return self._scattered(values, "min")
 
     def max(self, values: Any) -> LazyArray:
-        """Returns the array with the larger of element and value."""
+        """Returns the array with the maximum of element and value."""
         return self._scattered(values, "max")
 
     def subtract(self, values: Any) -> LazyArray:
-        """Returns the array with values subtracted, each time that a place is there."""
+        """Returns the array with values subtracted, once per selection of an element."""
         return self.add(-asarray(values, self._array.dtype))
 
     def divide(self, values: Any) -> LazyArray:
@@ -96,7 +97,7 @@ class At:
         return self.set(power(self.get(), values))
 
     def apply(self, function: Callable[[LazyArray], Any]) -> LazyArray:
-        """Returns the array with what a function makes of the elements there."""
+        """Returns the array with a function applied to the selected elements."""
         return self.set(function(self.get()))
 
 

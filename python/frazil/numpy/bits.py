@@ -1,4 +1,4 @@
-"""Functions of the digits of numbers. NumPy computes those that no operator has: see host.py."""
+"""Functions of the bits of numbers. NumPy computes those without an operator, see host.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .elementwise import is_inexact, where
 from .host import call, known, tensor
 from .ufuncs import absolute, add, bitwise_and, common, floor, isinf, multiply, subtract
 
-MASKS = [  # of neighbouring groups of 1, 2, 4, ... bits
+MASKS = [  # masks of neighbouring groups of 1, 2, 4, ... bits
     numpy.uint64(((1 << 64) - 1) // ((1 << width) + 1)) for width in (1, 2, 4, 8, 16, 32)
 ]
 known("i0", numpy.i0, lambda x: [x])
@@ -23,7 +23,7 @@ known("unpackbits", numpy.unpackbits, lambda a, axis, count, bitorder: [tensor("
 
 
 def _packed(shape: Any, axis: int | None, bits: int) -> Any:
-    """The shape of 8 bits as one number, or of the bits of numbers; "?" where it depends on extents."""
+    """Returns the shape after packing 8 bits into one number, or unpacking them; "?" if it depends on extents."""
     if shape is None or axis is None:
         return None if shape is None else ("?",)
     extents = list(shape)
@@ -72,12 +72,12 @@ def ldexp(x1: Any, x2: Any) -> LazyArray:
 
 
 def frexp(x: Any) -> tuple[LazyArray, LazyArray]:
-    """Returns mantissas, of which the absolute value is from 0.5 to 1, and exponents to the base 2."""
+    """Returns mantissas, with absolute values from 0.5 to 1, and exponents to the base 2."""
     return call("frexp", [reals.real(x)], 2)  # type: ignore[no-any-return]
 
 
 def modf(x: Any) -> tuple[LazyArray, LazyArray]:
-    """Returns the parts after the point and before it; both have the number's sign."""
+    """Returns the fractional and the integral parts; both have the number's sign."""
     x = reals.real(x)
     whole = reals.trunc(x)
     rest = where(isinf(x), asarray(0.0, x.dtype), subtract(x, whole))
@@ -85,7 +85,7 @@ def modf(x: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def bitwise_count(x: Any) -> LazyArray:
-    """Returns how many bits of the absolute value are 1, as uint8."""
+    """Returns the number of one bits of the absolute value, as uint8."""
     x = asarray(x)
     if x.dtype.kind not in "biu":
         raise TypeError(f"bitwise_count() of {x.dtype}: integers have bits")
@@ -103,10 +103,10 @@ def i0(x: Any) -> LazyArray:
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> LazyArray:
-    """Returns 8 values as the bits of one uint8, which is filled up with 0."""
+    """Packs 8 values into the bits of one uint8, padded with 0."""
     return call("packbits", [a], axis=axis, bitorder=bitorder)  # type: ignore[no-any-return]
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> LazyArray:
-    """Returns the bits of uint8 as numbers, the first `count` of them."""
+    """Unpacks the bits of uint8 to numbers, at most the first `count`."""
     return call("unpackbits", [a], axis=axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]

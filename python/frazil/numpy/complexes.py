@@ -1,4 +1,4 @@
-"""Functions of complex numbers, which NumPy computes: see host.py."""
+"""Functions of complex numbers, which NumPy computes, see host.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .ufuncs import equal, not_equal
 
 
 def broadcast_extents(first: Any, second: Any) -> Any:
-    """The shape of two shapes, of which extents may be names; "?" if a name meets another one."""
+    """Returns the broadcast shape. Extents may be names; "?" where a name meets another one."""
     if first is None or second is None:
         return None
     rank = max(len(first), len(second))
@@ -24,7 +24,7 @@ def broadcast_extents(first: Any, second: Any) -> Any:
 
 
 def _know(name: str, function: Any) -> None:
-    """Makes NumPy's function by elements known."""
+    """Registers an elementwise function of NumPy."""
 
     def types(*given: Any) -> Sequence[Any]:
         dtype = function(*(numpy.ones(1, like(each.dtype)) for each in given)).dtype
@@ -44,9 +44,9 @@ for _name in ("real", "imag", "angle", "iscomplex", "isreal"):
 
 
 def on_host(name: str, *operands: Any) -> LazyArray:
-    """A function by elements of operands of which some are complex, computed by NumPy."""
+    """Applies an elementwise function with NumPy, for complex operands."""
     arrays = [asarray(each) for each in operands]
-    if len(arrays) > 1:  # not by NumPy, of which version 1 decides by values
+    if len(arrays) > 1:  # promotes here, as NumPy 1 decides by values
         kinds = [array.dtype for array, each in zip(arrays, operands) if not is_number(each)]
         wide = numpy.result_type(numpy.complex64, *kinds) if kinds else numpy.dtype("complex128")
         arrays = [astype(each, wide) for each in arrays]
@@ -62,7 +62,7 @@ known("astype", _cast, lambda x, to: [tensor(to, x.shape)])
 
 
 def cast(x: LazyArray, dtype: Any) -> LazyArray:
-    """astype() from or to complex elements."""
+    """Implements astype() from or to complex elements."""
     return call("astype", [x], to=str(dtype))  # type: ignore[no-any-return]
 
 
@@ -85,17 +85,17 @@ def conjugate(x: Any) -> LazyArray:
 
 
 def iscomplex(x: Any) -> LazyArray:
-    """Whether the imaginary part is not 0."""
+    """Returns whether the imaginary part is not 0."""
     return on_host("iscomplex", x) if is_complex(x) else not_equal(reals.imag(x), 0)
 
 
 def isreal(x: Any) -> LazyArray:
-    """Whether the imaginary part is 0."""
+    """Returns whether the imaginary part is 0."""
     return on_host("isreal", x) if is_complex(x) else equal(reals.imag(x), 0)
 
 
 def angle(z: Any, deg: bool = False) -> LazyArray:
-    """Returns the angle in the complex plane, in radians or degrees: 0 of positive numbers, pi of negative ones."""
+    """Returns the angle in the complex plane, in radians or degrees: 0 for positive numbers, pi for negative ones."""
     if is_complex(z):
         made = on_host("angle", z)
     else:
@@ -105,7 +105,7 @@ def angle(z: Any, deg: bool = False) -> LazyArray:
 
 
 def real_if_close(a: Any, tol: float = 100) -> LazyArray:
-    """Returns the real parts where all imaginary ones are small. It reads whether they are."""
+    """Returns the real parts if all imaginary parts are small, which it reads."""
     a = asarray(a)
     if not is_complex(a):
         return a
@@ -119,10 +119,10 @@ def sort_complex(a: Any) -> LazyArray:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the element type is complex."""
+    """Returns whether the element type is complex."""
     return is_complex(x)
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the element type is not complex."""
+    """Returns whether the element type is not complex."""
     return not is_complex(x)

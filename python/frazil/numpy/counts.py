@@ -1,4 +1,4 @@
-"""Places in sorted vectors, and counts."""
+"""Positions in sorted vectors, and counts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .ufuncs import (
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> LazyArray:
-    """The places in a sorted vector before which values stay sorted; behind equal elements with side='right'."""
+    """Returns the insertion positions of values into a sorted vector; after equal elements with side='right'."""
     if side not in ("left", "right"):
         raise ValueError("a side is 'left' or 'right'")
     a, v = common(a, v)
@@ -54,7 +54,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Lazy
 
 
 def _before(side: str) -> Callable[[Any, Any], LazyArray]:
-    """Whether an element stands before a value; NaN stands behind all numbers."""
+    """Returns the comparison for elements before a value. NaN follows all numbers."""
     order = less if side == "left" else less_equal
 
     def before(element: LazyArray, value: LazyArray) -> LazyArray:
@@ -68,7 +68,7 @@ def _before(side: str) -> Callable[[Any, Any], LazyArray]:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
-    """The number of the interval in which each element lies; bins ascend, or descend."""
+    """Returns the index of the interval that contains each element. The bins ascend or descend."""
     edges = numpy.asarray(bins)
     steps = numpy.diff(edges)
     if edges.ndim != 1 or not ((steps >= 0).all() or (steps <= 0).all()):
@@ -80,7 +80,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> LazyArray:
-    """How often each number from 0 on is there, or the sums of its weights. It reads the largest number."""
+    """Returns the counts of the numbers from 0, or the sums of their weights. Reads the largest number."""
     x = asarray(x)
     if x.ndim != 1:
         raise ValueError("numbers are counted in a vector")
@@ -102,12 +102,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> LazyArray:
 
 
 def _summed(places: LazyArray, parts: LazyArray, length: int) -> LazyArray:
-    """Sums of what belongs to each place."""
+    """Returns the sums of the values for each position."""
     return operator("ScatterElements", axis=0, reduction="add")(full((length,), asarray(0, parts.dtype)), places, parts)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> LazyArray:
-    """The edges of the intervals of histogram(). It reads the elements if NumPy chooses the number of bins."""
+    """Returns the edges of the intervals of histogram(). Reads the elements if NumPy chooses the number of bins."""
     return array(_edges(ravel(a), bins, range, weights))
 
 
@@ -120,7 +120,7 @@ def _edges(a: LazyArray, bins: Any, range: Any, weights: Any = None) -> numpy.nd
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> Any:
-    """How many elements lie in each of some intervals, and the edges of these. It reads the extremes."""
+    """Returns the number of elements in each interval, and the edges. Reads the extremes."""
     a = ravel(a)
     edges = _edges(a, bins, range, weights)
     if weights is not None:
@@ -142,7 +142,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool = False, 
 
 
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> Any:
-    """How many points lie in each cell of a grid, and a list of the edges along each axis. It reads the extremes."""
+    """Returns the number of points in each cell of a grid, and a list of the edges along each axis. Reads the extremes.
+    """
     points = stack([asarray(each) for each in sample], 1) if isinstance(sample, (tuple, list)) else asarray(sample)
     points = points if points.ndim > 1 else reshape(points, (-1, 1))
     rank = extent_of(points, 1)
@@ -167,7 +168,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 
 
 def _cell(x: LazyArray, edges: numpy.ndarray) -> tuple[LazyArray, LazyArray]:
-    """The interval of each element, and whether there is one; the last interval has its end."""
+    """Returns the interval of each element, and whether there is one. The last interval includes its upper end."""
     place = subtract(searchsorted(edges, x, "right"), 1)
     last = len(edges) - 2
     holds = logical_and(less_equal(edges[0], x), less_equal(x, edges[-1]))
@@ -177,7 +178,7 @@ def _cell(x: LazyArray, edges: numpy.ndarray) -> tuple[LazyArray, LazyArray]:
 def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
 ) -> tuple[LazyArray, LazyArray, LazyArray]:
-    """How many points lie in each cell of a grid, and its edges along both axes. It reads the extremes."""
+    """Returns the number of points in each cell of a grid, and the edges along both axes. Reads the extremes."""
     if not isinstance(bins, (int, numpy.integer)) and len(bins) not in (1, 2):
         bins = [numpy.asarray(bins)] * 2
     counts, edges = histogramdd([x, y], bins, range, density, weights)

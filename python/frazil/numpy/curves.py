@@ -19,7 +19,7 @@ from .ufuncs import absolute, add, divide, equal, isnan, less, logical_and, mini
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> LazyArray:
-    """A function that is linear between points, which ascend, or are in any order if it repeats with a period."""
+    """Interpolates linearly between points, which ascend, or with a period have any order."""
     x, xp, fp = (astype(each, "float64") for each in (x, xp, fp))
     if period is not None:
         return _periodic(x, xp, fp, abs(period))
@@ -41,7 +41,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _periodic(x: LazyArray, xp: LazyArray, fp: LazyArray, period: float) -> LazyArray:
-    """interp() of points that repeat: those of one period and a neighbour on both sides."""
+    """Implements interp() for periodic points: those of one period and a neighbour on both sides."""
     if period == 0:
         raise ValueError("a period is not 0")
     if xp.ndim != 1 or fp._extents != xp._extents:
@@ -54,9 +54,9 @@ def _periodic(x: LazyArray, xp: LazyArray, fp: LazyArray, period: float) -> Lazy
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The derivatives along axes by differences of neighbours, of distance 1, or of one given for all or each axis.
+    """Returns the derivatives along axes by finite differences, with a spacing of 1, or given for all or each axis.
 
-    Coordinates in place of a distance are known numbers. Of several axes a list.
+    Coordinates instead of a spacing must be known numbers. For several axes the result is a list.
     """
     f = asarray(f)
     bools = f.dtype == bool
@@ -97,24 +97,24 @@ def _slopes(f: LazyArray, width: numpy.ndarray, axis: int, edge_order: int) -> L
 
 
 def _three(arrays: list[LazyArray], weights: tuple[Any, Any, Any]) -> LazyArray:
-    """The weighted sum of three arrays."""
+    """Returns the weighted sum of three arrays."""
     parts = [multiply(each, numpy.asarray(weight, each.dtype)) for each, weight in zip(arrays, weights)]
     return add(add(parts[0], parts[1]), parts[2])
 
 
 def _inner_weights(steps: numpy.ndarray) -> tuple[Any, Any, Any]:
-    """The weights of the neighbour before, the element and the neighbour after it, of distances between these."""
+    """Returns the weights of the previous neighbour, the element and the next one, for these distances between them."""
     h, k = steps[:-1], steps[1:]
     return -k / (h * (h + k)), (k - h) / (h * k), h / (k * (h + k))
 
 
 def _edge_weights(h: float, k: float) -> tuple[Any, Any, Any]:
-    """The weights of an end and of its two neighbours, which are h and h + k away."""
+    """Returns the weights of an end and of its two neighbours, at distances h and h + k."""
     return -(2 * h + k) / (h * (h + k)), (h + k) / (h * k), -h / (k * (h + k))
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> LazyArray:
-    """Angles without jumps of more than half a period, or `discont`, along an axis."""
+    """Returns angles without jumps of more than half a period, or `discont`, along an axis."""
     p = asarray(p)
     half = period / 2
     steps = diff(p, axis=axis)
@@ -131,7 +131,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> LazyArray:
-    """The integral along an axis by trapezoids."""
+    """Returns the integral along an axis by trapezoids."""
     y = asarray(y)
     axis = axis_of(axis, y.ndim)
     key = (slice(None),) * axis

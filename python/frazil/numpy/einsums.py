@@ -1,4 +1,4 @@
-"""Sums of products by Einstein's convention."""
+"""Sums of products in Einstein's notation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ known("einsum", _einsum, _no_types)
 
 
 def _letters(labels: Sequence[Any], known_labels: dict[Any, str]) -> str:
-    """A list of labels as a text."""
+    """Converts a list of labels to a text."""
     text = ""
     for label in labels:
         text += "..." if label is Ellipsis else known_labels.setdefault(label, LETTERS[len(known_labels)])
@@ -37,7 +37,9 @@ def _letters(labels: Sequence[Any], known_labels: dict[Any, str]) -> str:
 
 
 def _of_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The text and the operands of arrays with a list of labels after each, and perhaps the result's at the end."""
+    """Converts arrays that are each followed by a list of labels, and perhaps the result's labels, to a text and
+    operands.
+    """
     operands, lists = list(arguments[:-1:2]), list(arguments[1::2])
     result = arguments[-1] if len(arguments) % 2 else None
     labels = {label for each in [*lists, result or []] for label in each if label is not Ellipsis}
@@ -47,7 +49,7 @@ def _of_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
 
 
 def _checked(subscripts: str, operands: Sequence[LazyArray]) -> str:
-    """The text without spaces. Raises ValueError where it does not fit the operands' ranks."""
+    """Returns the text without spaces. Raises ValueError if it does not match the operands' ranks."""
     text = subscripts.replace(" ", "")
     terms, arrow, result = text.partition("->")
     parts = terms.split(",")
@@ -65,9 +67,10 @@ def _checked(subscripts: str, operands: Sequence[LazyArray]) -> str:
 
 @with_out
 def einsum(*operands: Any, dtype: Any = None, casting: Any = "safe", optimize: Any = False) -> LazyArray:
-    """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]).
+    """Returns sums of products in Einstein's notation: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0,
+    2]).
 
-    `optimize` changes nothing.
+    `optimize` has no effect.
     """
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], list(operands[1:])

@@ -1,4 +1,4 @@
-"""Functions by elements that are made of several operators; the others are operators (python/src/elementwise.cc)."""
+"""Elementwise functions that combine several operators. Those of one operator are in python/src/elementwise.cc."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from .ufuncs import (
 
 
 def is_inexact(x: LazyArray) -> bool:
-    """Whether elements are real numbers, not bools or integers."""
+    """Returns whether elements are real numbers, not bools or integers."""
     return x.dtype.kind not in "biu"
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where the condition holds, else `y`; without them nonzero(condition)."""
+    """Returns `x` where the condition is true, else `y`. Without these, returns nonzero(condition)."""
     if x is None and y is None:
         from .shapes import nonzero
 
@@ -55,7 +55,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def remainder(x1: Any, x2: Any) -> LazyArray:
-    """x1 % x2, with the sign of x2."""
+    """Returns x1 % x2, with the sign of x2."""
     x1, x2 = common(x1, x2)
     if not is_inexact(x1):
         return _of_divisors(operator("Mod"), x1, x2)
@@ -65,19 +65,19 @@ def remainder(x1: Any, x2: Any) -> LazyArray:
 
 
 def _other_sign(rest: LazyArray, x2: LazyArray) -> LazyArray:
-    """Whether a remainder is not 0 and has another sign than the divisor."""
+    """Returns whether a remainder is not 0 and its sign differs from the divisor's."""
     return logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(x2, 0)))
 
 
 def _of_divisors(operation: Any, x1: LazyArray, x2: LazyArray) -> LazyArray:
-    """An operation on integers; 0 where the divisor is."""
+    """Applies an operation to integers, with result 0 where the divisor is 0."""
     x1, x2 = _numbers(x1), _numbers(x2)
     none = equal(x2, 0)
     return where(none, 0, operation(x1, where(none, 1, x2)))
 
 
 def floor_divide(x1: Any, x2: Any) -> LazyArray:
-    """x1 // x2, rounded down."""
+    """Returns x1 // x2, rounded down."""
     x1, x2 = common(x1, x2)
     if not is_inexact(x1):
         return _of_divisors(lambda a, b: operator("Div")(subtract(a, operator("Mod")(a, b)), b), x1, x2)
@@ -91,7 +91,7 @@ def floor_divide(x1: Any, x2: Any) -> LazyArray:
 
 
 def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
-    """x1 // x2 and x1 % x2."""
+    """Returns x1 // x2 and x1 % x2."""
     for each in (x1, x2):
         if isinstance(each, LazyArray) and each.dtype.kind == "c":
             raise TypeError("complex numbers have no remainder")
@@ -99,19 +99,19 @@ def divmod(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def fmod(x1: Any, x2: Any) -> LazyArray:
-    """x1 % x2, with the sign of x1."""
+    """Returns x1 % x2, with the sign of x1."""
     x1, x2 = common(x1, x2)
     return operator("Mod", fmod=1)(x1, x2) if is_inexact(x1) else _of_divisors(operator("Mod", fmod=1), x1, x2)
 
 
 def _numbers(x: LazyArray) -> LazyArray:
-    """Bools as int8, as NumPy divides them."""
+    """Casts bools to int8, as NumPy does for division."""
     return astype(x, "int8") if x.dtype == bool else x
 
 
 @with_out
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> LazyArray:
-    """At least `a_min` and at most `a_max`, which are also called `min` and `max`; None: no limit."""
+    """Clips to [a_min, a_max], also named `min` and `max`; None means no limit."""
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise ValueError("a limit is given twice")
     a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
@@ -121,7 +121,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 @with_out
 def round(a: Any, decimals: int = 0) -> LazyArray:
-    """To so many decimals, half to even."""
+    """Rounds to a number of decimals, half to even."""
     a = asarray(a)
     if decimals >= 0 and not is_inexact(a):
         return rint(a) if a.dtype == bool else a
@@ -134,7 +134,7 @@ def round(a: Any, decimals: int = 0) -> LazyArray:
 
 
 def power_of(x1: Any, x2: Any) -> LazyArray:
-    """x1 ** x2; of small and unsigned integers modulo their range, of bools as int8."""
+    """Returns x1 ** x2: small and unsigned integers wrap around, bools become int8."""
     try:
         return power(x1, x2)
     except (BadModel, TypeError):
@@ -146,13 +146,13 @@ def power_of(x1: Any, x2: Any) -> LazyArray:
 
 
 def square(x: Any) -> LazyArray:
-    """x * x."""
+    """Returns x * x."""
     x = _numbers(asarray(x))
     return multiply(x, x)
 
 
 def reciprocal(x: Any) -> LazyArray:
-    """1 / x, of real numbers."""
+    """Returns 1 / x, of real numbers."""
     x = asarray(x)
     if not is_inexact(x):
         raise TypeError("integers have no reciprocals: cast them by astype()")
@@ -166,23 +166,23 @@ def _logarithm(x: Any, base: float) -> LazyArray:
 
 
 def log2(x: Any) -> LazyArray:
-    """The logarithm to the base 2; exact for powers of 2."""
+    """Returns the logarithm to the base 2; exact for powers of 2."""
     return _logarithm(x, 2.0)
 
 
 def log10(x: Any) -> LazyArray:
-    """The logarithm to the base 10; exact for powers of 10."""
+    """Returns the logarithm to the base 10; exact for powers of 10."""
     return _logarithm(x, 10.0)
 
 
 def isfinite(x: Any) -> LazyArray:
-    """Whether it is neither infinite nor not a number."""
+    """Returns whether elements are neither infinite nor NaN."""
     x = asarray(x)
     return logical_not(logical_or(isnan(x), isinf(x)))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> LazyArray:
-    """Whether elements differ by at most atol + rtol * abs(b)."""
+    """Returns whether elements differ by at most atol + rtol * abs(b)."""
     a, b = common(a, b)
     a, b = (astype(each, "int8") if each.dtype == bool else each for each in (a, b))
     near = less_equal(absolute(subtract(a, b)), add(multiply(absolute(b), rtol), atol))

@@ -1,4 +1,4 @@
-"""Indices, grids and windows, which are known numbers: NumPy makes them when they are recorded."""
+"""Indices, grids and windows. They are known numbers, which NumPy computes during recording."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _lazily(value: Any) -> Any:
 
 
 def _made(name: str) -> Callable[..., Any]:
-    """NumPy's function of known numbers, with lazy arrays as its results."""
+    """Wraps a NumPy function of known numbers to return lazy arrays."""
     function = getattr(numpy, name)
 
     @functools.wraps(function)
@@ -45,7 +45,7 @@ fromfile, load, loadtxt, genfromtxt = _made("fromfile"), numpy.load, _made("load
 
 
 class _Grid:
-    """Coordinates in brackets, as numpy.mgrid and numpy.ogrid have them."""
+    """Coordinates for ranges in brackets, like numpy.mgrid and numpy.ogrid."""
 
     def __init__(self, own: Any) -> None:
         self._own = own
@@ -92,7 +92,8 @@ r_, c_ = _Joined(0, 1, -1), _Joined(-1, 2, 0)
 
 
 def ix_(*args: Any) -> tuple[LazyArray, ...]:
-    """Vectors of indices, or of bools, along an axis each, so that x[ix_(rows, columns)] is a part of a matrix."""
+    """Returns vectors of indices, or of bools, each along its own axis, so that x[ix_(rows, columns)] is a submatrix.
+    """
     made = []
     for axis, each in enumerate(args):
         row = asarray(each)
@@ -104,7 +105,7 @@ def ix_(*args: Any) -> tuple[LazyArray, ...]:
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """The function of the coordinates of each element."""
+    """Calls the function with the coordinates of the elements."""
     return function(*(astype(each, dtype) for each in indices(shape)), **kwargs)
 
 
@@ -116,19 +117,19 @@ def _extents(x: Any, rank: int | None) -> tuple[int, ...]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the lower triangle of a matrix."""
+    """Returns the indices of the lower triangle of a matrix."""
     rows, columns = _extents(arr, 2)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """The indices of the upper triangle of a matrix."""
+    """Returns the indices of the upper triangle of a matrix."""
     rows, columns = _extents(arr, 2)
     return triu_indices(rows, k, columns)
 
 
 def diag_indices_from(arr: Any) -> Any:
-    """The indices of the diagonal of an array with equal extents."""
+    """Returns the indices of the diagonal of an array with equal extents."""
     extents = _extents(arr, None)
     if len(extents) < 2 or len(set(extents)) > 1:
         raise ValueError(f"an array of shape {extents} has no diagonal of all axes")
@@ -136,12 +137,14 @@ def diag_indices_from(arr: Any) -> Any:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> Any:
-    """The indices for which mask_func(ones((n, n)), k) is not 0."""
+    """Returns the indices for which mask_func(ones((n, n)), k) is not 0."""
     return nonzero(mask_func(asarray(numpy.ones((n, n), int)), k))
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[LazyArray, ...]:
-    """Indices of the flattened array as indices along each axis. Raises ValueError for known ones out of range."""
+    """Converts indices of the flattened array to indices along each axis. Raises ValueError for known ones out of
+    range.
+    """
     extents = tuple(int(each) for each in numpy.atleast_1d(shape))
     at = asarray(indices)
     if at.dtype.kind not in "iu":
@@ -155,7 +158,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[LazyArray
 
 
 def _check_inside(at: LazyArray, extent: int) -> None:
-    """Raises ValueError where known indices are outside of an axis."""
+    """Raises ValueError if known indices are out of range."""
     if at._there:
         values = at.numpy()
         if values.size and not (0 <= values.min() and values.max() < extent):
@@ -163,7 +166,7 @@ def _check_inside(at: LazyArray, extent: int) -> None:
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> LazyArray:
-    """Indices along each axis as those of the flattened array, by modes of take()."""
+    """Converts indices along each axis to those of the flattened array, with the modes of take()."""
     extents = tuple(int(each) for each in numpy.atleast_1d(dims))
     parts = [asarray(each) for each in multi_index]
     if len(parts) != len(extents):

@@ -1,4 +1,4 @@
-"""Functions that NumPy computes: those of linear algebra, transforms and complex numbers."""
+"""Functions that NumPy computes: linear algebra, transforms and complex numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_RESULTS = 4
 
 
 def known(name: str, function: Callable[..., Any], types: Types) -> None:
-    """Makes a function of arrays and keywords callable by call(). `types` returns the TensorTypes of its results."""
+    """Registers a function of arrays and keywords for call(). `types` returns the TensorTypes of its results."""
     KNOWN[name] = function, types
 
 
@@ -34,10 +34,10 @@ def _infer(given: Sequence[Any], name: str, keywords: str) -> list[Any]:
 
 
 def _operator(results: int) -> Any:
-    """The operator for functions with so many results."""
+    """Returns the operator for functions with this number of results."""
 
     def function(*arrays: Any, function: str = "", keywords: str = "{}") -> Any:
-        """A function of NumPy with some results."""
+        """Runs a function of NumPy with several results."""
         made = _run(arrays, function, keywords)
         return made if results > 1 else made[0]
 
@@ -58,9 +58,9 @@ def _node(name: str, keywords: str, results: int) -> Any:
 
 
 def call(name: str, arrays: Sequence[Any], results: int = 1, **keywords: Any) -> Any:
-    """Calls a known function: immediately, which reads the arrays, or by a node while a function is recorded.
+    """Calls a registered function: immediately, which reads the arrays, or in a node while a function is recorded.
 
-    Returns a lazy array, or a tuple of `results` arrays. Errors of NumPy are raised as they are, or end the run.
+    Returns a lazy array, or a tuple of `results` arrays. Errors of NumPy are raised unchanged, or end the run.
     """
     given = [asarray(each) for each in arrays]
     if _frazil.is_recording():
@@ -72,17 +72,17 @@ def call(name: str, arrays: Sequence[Any], results: int = 1, **keywords: Any) ->
 
 
 def tensor(dtype: Any, shape: Any) -> TensorType:
-    """The type of a result."""
+    """Returns the type of a result."""
     return TensorType(_frazil.dtype(dtype), shape)
 
 
 def like(dtype: Any) -> Any:
-    """NumPy's dtype of a TensorType's element type."""
+    """Returns NumPy's dtype for a TensorType's element type."""
     return numpy.dtype(dtype.numpy)
 
 
 def is_complex(x: Any) -> bool:
-    """Whether an operand is a complex number or has complex elements."""
+    """Returns whether an operand is a complex number or has complex elements."""
     if isinstance(x, LazyArray):
         return bool(x.dtype.kind == "c")
     return numpy.iscomplexobj(x)

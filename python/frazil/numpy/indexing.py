@@ -18,7 +18,7 @@ from .ufuncs import add, less, maximum
 
 
 def take_at(a: LazyArray, key: Any) -> LazyArray:
-    """What stands in brackets: integers, slices, None, Ellipsis, arrays of integers, one array of bools."""
+    """Implements a[key]: integers, slices, None, Ellipsis, arrays of integers, one array of bools."""
     key = key if isinstance(key, tuple) else (key,)
     parts = _whole_key(a, key)
     news = [i for i, part in enumerate(_results(parts)) if part is None]
@@ -33,7 +33,7 @@ def take_at(a: LazyArray, key: Any) -> LazyArray:
 
 
 def _dots_between(key: tuple[Any, ...]) -> bool:
-    """Whether '...' stands between indices, also if it stands for no axes."""
+    """Returns whether '...' is between indices, even if it stands for no axes."""
     places = [i for i, part in enumerate(key) if not _stays(part)]
     return builtins.any(part is Ellipsis and places[0] < i < places[-1] for i, part in enumerate(key))
 
@@ -43,12 +43,12 @@ def _is_array(part: Any) -> bool:
 
 
 def _results(parts: list[Any]) -> list[Any]:
-    """The parts that make axes of the result, where arrays are alone."""
+    """Returns the parts that become axes of the result in addition to those of arrays."""
     return [part for part in parts if part is None or isinstance(part, slice)]
 
 
 def _whole_key(a: LazyArray, key: tuple[Any, ...]) -> list[Any]:
-    """A part for each axis, and None for new ones; arrays and integers as lazy arrays."""
+    """Returns a part for each axis, and None for new axes. Arrays and integers become lazy arrays."""
     parts = [part if _stays(part) else _index(part) for part in key]
     used = builtins.sum(_width(part) for part in parts)
     if used > a.ndim:
@@ -75,14 +75,14 @@ def _is_mask(part: Any) -> bool:
 
 
 def _width(part: Any) -> int:
-    """How many axes a part of an index takes."""
+    """Returns the number of axes that a part of an index uses."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if _is_mask(part) else 1
 
 
 def _index(part: Any) -> Any:
-    """An index as an integer or a lazy array."""
+    """Returns an index as an integer or a lazy array."""
     if isinstance(part, (int, numpy.integer)) and not isinstance(part, bool):
         return int(part)
     made = asarray(part)
@@ -92,7 +92,8 @@ def _index(part: Any) -> Any:
 
 
 def _places(part: Any, extents: tuple[int | None, ...]) -> list[LazyArray]:
-    """An index along axes of these extents as indices along each; of a mask those of its elements that hold."""
+    """Converts an index along axes of these extents to indices along each axis; for a mask, those of its true elements.
+    """
     if isinstance(part, int):
         return [indices_of(ints(part), extents[0]).reshape(())]
     if not _is_mask(part):
@@ -118,7 +119,7 @@ def _take_slices(a: LazyArray, slices: list[tuple[int, slice]]) -> LazyArray:
 
 
 def _cuts(a: LazyArray, axis: int, start: Any, stop: Any, step: int) -> list[tuple[Any, Any, int]]:
-    """As slices.cuts(), of bounds that may be arrays."""
+    """As slices.cuts(), for bounds that may be arrays."""
     if step > 0 or not (isinstance(start, LazyArray) or isinstance(stop, LazyArray)):
         return cuts(start, stop, step, a._extents[axis])
     count = a.shape[axis]
@@ -133,10 +134,10 @@ def _cuts(a: LazyArray, axis: int, start: Any, stop: Any, step: int) -> list[tup
 
 
 def _take_arrays(a: LazyArray, parts: list[Any], apart: bool) -> LazyArray:
-    """Elements at several arrays of indices, which are broadcast.
+    """Returns the elements at several index arrays, which are broadcast.
 
-    Their axes come where the first of them stands, or first where something stands in between, as `apart` tells of
-    dots for no axes.
+    Their axes replace the first index array, or come first if other parts are between the index arrays. `apart` means
+    that '...' without axes is between them.
     """
     places = [i for i, part in enumerate(parts) if isinstance(part, LazyArray)]
     axes = [axis for axis, part in enumerate(part for part in parts if part is not None) if isinstance(part, LazyArray)]
@@ -150,7 +151,7 @@ def _take_arrays(a: LazyArray, parts: list[Any], apart: bool) -> LazyArray:
     columns = [expand_dims(index + whole * 0, -1) for index in indices]
     rest = [axis for axis in range(a.ndim) if axis not in axes]
     made = ops.GatherND(transpose(a, [*axes, *rest]), concatenate(columns, -1))
-    # Axes: those of the indices, then those of the rest; new ones are put in between.
+    # The axes are those of the indices, then those of the rest. New ones are inserted in between.
     rank = whole.ndim
     adjacent = not apart and places == list(range(places[0], places[0] + len(places)))
     before = len(_results(parts[: places[0]])) if adjacent else 0

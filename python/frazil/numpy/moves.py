@@ -1,4 +1,4 @@
-"""Functions that put elements in other places, by indices that are known when they are recorded."""
+"""Functions that move elements by indices that are known during recording."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pick(x: LazyArray, indices: Any, axis: int) -> LazyArray:
 
 
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> LazyArray:
-    """The elements moved on along axes; those that leave at the end come back at the front."""
+    """Shifts the elements cyclically along axes."""
     a = asarray(a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
@@ -54,7 +54,7 @@ def _rolled(a: LazyArray, by: int, axis: int) -> LazyArray:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> LazyArray:
-    """Each element so often, or each by a number of its own; of the flattened array without an axis."""
+    """Repeats each element by a common or individual count; flattens the array without an axis."""
     a = asarray(a)
     a, axis = (ravel(a), 0) if axis is None or (not a.ndim and axis in (0, -1)) else (a, axis_of(axis, a.ndim))
     counts = numpy.asarray(repeats)
@@ -63,7 +63,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> LazyArray:
 
 
 def resize(a: Any, new_shape: Any) -> LazyArray:
-    """The elements in another shape: repeated, or cut off, where that has another number of elements."""
+    """Returns the elements in another shape. They are repeated or truncated as needed."""
     a = ravel(a)
     size, extent = int(numpy.prod(new_shape)), extent_of(a, 0)
     if any(each < 0 for each in numpy.atleast_1d(new_shape)):
@@ -74,7 +74,7 @@ def resize(a: Any, new_shape: Any) -> LazyArray:
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> LazyArray:
-    """Turned by a right angle, k times, from the first of two axes towards the second."""
+    """Rotates by 90 degrees, k times, from the first of two axes towards the second."""
     m = asarray(m)
     if len(axes) != 2 or not all(-m.ndim <= each < m.ndim for each in axes):
         raise ValueError(f"two axes of {m.ndim} are turned, not {axes}")
@@ -88,12 +88,12 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> LazyArray:
 
 
 def fliplr(m: Any) -> LazyArray:
-    """Columns in reversed order."""
+    """Reverses the columns."""
     return flip(_with_axes(m, 2), 1)
 
 
 def flipud(m: Any) -> LazyArray:
-    """Rows in reversed order."""
+    """Reverses the rows."""
     return flip(_with_axes(m, 1), 0)
 
 
@@ -105,7 +105,7 @@ def _with_axes(m: Any, least: int) -> LazyArray:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> LazyArray:
-    """Elements of which the indices along two axes are equal, or differ by `offset`; along a new last axis."""
+    """Returns the elements whose indices along two axes are equal, or differ by `offset`, along a new last axis."""
     a = _with_axes(a, 2)
     a = moveaxis(a, axes_of((axis1, axis2), a.ndim), (-2, -1))
     rows, columns = extent_of(a, -2), extent_of(a, -1)
@@ -115,7 +115,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> LazyArr
 
 
 def diag(v: Any, k: int = 0) -> LazyArray:
-    """The diagonal of a matrix, or a matrix with a vector as its diagonal."""
+    """Returns the diagonal of a matrix, or a matrix with a vector as its diagonal."""
     v = asarray(v)
     if v.ndim == 2:
         return diagonal(v, k)
@@ -127,30 +127,30 @@ def diag(v: Any, k: int = 0) -> LazyArray:
 
 
 def diagflat(v: Any, k: int = 0) -> LazyArray:
-    """A matrix with the elements of an array as its diagonal."""
+    """Returns a matrix with the elements of an array as its diagonal."""
     return diag(ravel(v), k)
 
 
 @with_out
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> LazyArray:
-    """The sum of a diagonal."""
+    """Returns the sum of a diagonal."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> LazyArray:
-    """Values behind an array; both are flattened without an axis."""
+    """Appends values to an array; without an axis, both are flattened."""
     return concatenate([arr, values], axis)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> LazyArray:
-    """Without what stands at some indices, of the flattened array if there is no axis."""
+    """Removes the elements at indices; flattens the array without an axis."""
     arr = asarray(arr)
     arr, axis = (ravel(arr), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
     return _pick(arr, numpy.delete(numpy.arange(extent_of(arr, axis)), *values_of([obj])), axis)
 
 
 def insert(arr: Any, obj: int, values: Any, axis: int | None = None) -> LazyArray:
-    """Values before an index, of the flattened array if there is no axis."""
+    """Inserts values before an index; flattens the array without an axis."""
     arr = asarray(arr)
     arr, axis = (ravel(arr), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
     extent = extent_of(arr, axis)
@@ -168,14 +168,14 @@ def insert(arr: Any, obj: int, values: Any, axis: int | None = None) -> LazyArra
 
 
 def broadcast_arrays(*args: Any) -> list[LazyArray]:
-    """Arrays in the shape that they have in common."""
+    """Broadcasts arrays to their common shape."""
     arrays = [asarray(each) for each in args]
     shape = numpy.broadcast_shapes(*(tuple(extent_of(each, i) for i in range(each.ndim)) for each in arrays))
     return [each if each._extents == shape else broadcast_to(each, shape) for each in arrays]
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[LazyArray]:
-    """The coordinates of the points of a grid, an array for each vector. `copy` changes nothing."""
+    """Returns the coordinates of the points of a grid, one array per vector. `copy` has no effect."""
     if indexing not in ("xy", "ij"):
         raise ValueError("indexing is 'xy' or 'ij'")
     count = len(xi)
@@ -191,17 +191,17 @@ def _at_least(arrays: Sequence[Any], places: Any) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Arrays with one axis at least."""
+    """Adds axes up to at least one."""
     return _at_least(arys, lambda x: x if x.ndim else reshape(x, 1))
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Arrays with two axes at least; a vector is a row."""
+    """Adds axes up to at least two; a vector becomes a row."""
     return _at_least(arys, lambda x: x if x.ndim > 1 else reshape(x, (1, -1)))
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Arrays with three axes at least; a vector lies along the second."""
+    """Adds axes up to at least three; a vector lies along the second."""
 
     def places(x: LazyArray) -> LazyArray:
         if x.ndim > 2:
@@ -212,33 +212,33 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def dstack(tup: Sequence[Any]) -> LazyArray:
-    """Arrays behind each other along the third axis."""
+    """Concatenates arrays along the third axis."""
     return concatenate([atleast_3d(each) for each in tup], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> LazyArray:
-    """Vectors and matrices beside each other; a vector is a column."""
+    """Joins vectors and matrices as columns."""
     return concatenate([each if each.ndim > 1 else reshape(each, (-1, 1)) for each in map(asarray, tup)], 1)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[LazyArray]:
-    """Parts along the second axis; of a vector along its axis."""
+    """Splits along the second axis; a vector along its axis."""
     ary = _with_axes(ary, 1)
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[LazyArray]:
-    """Parts along the first axis."""
+    """Splits along the first axis."""
     return split(_with_axes(ary, 2), indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[LazyArray]:
-    """Parts along the third axis."""
+    """Splits along the third axis."""
     return split(_with_axes(ary, 3), indices_or_sections, 2)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
-    """An axis moved before another one."""
+    """Moves an axis before another one."""
     a = asarray(a)
     axis = axis_of(axis, a.ndim)
     if not -a.ndim <= start <= a.ndim:
@@ -250,7 +250,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> LazyArray:
-    """The choice of the first condition that holds, by elements."""
+    """Returns the elements of the choice whose condition is the first true one."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"{len(condlist)} conditions for {len(choicelist)} choices")
     conditions = [asarray(each) for each in condlist]

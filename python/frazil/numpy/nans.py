@@ -1,4 +1,4 @@
-"""Sums and the like of what is a number: without NaN."""
+"""Sums and other reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _without_nan(a: Any, fill: float) -> LazyArray:
 
 
 def _numbers(a: LazyArray, where: Any) -> LazyArray:
-    """Which elements are numbers and chosen."""
+    """Returns which elements are selected and not NaN."""
     given = logical_not(isnan(a))
     return given if where is None else logical_and(given, where)
 
 
 def _given(a: LazyArray, axis: Axis, keepdims: bool, where: Any = None) -> LazyArray:
-    """How many elements are numbers."""
+    """Returns the number of elements that are not NaN."""
     return sum(_numbers(a, where), axis, keepdims=keepdims)
 
 
@@ -35,7 +35,7 @@ def _given(a: LazyArray, axis: Axis, keepdims: bool, where: Any = None) -> LazyA
 def nansum(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The sum of what is a number."""
+    """Returns the sum, ignoring NaN."""
     return sum(_without_nan(a, 0), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
@@ -43,19 +43,19 @@ def nansum(
 def nanprod(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The product of what is a number."""
+    """Returns the product, ignoring NaN."""
     return prod(_without_nan(a, 1), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @with_out
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
-    """Sums of what is a number up to each element."""
+    """Returns the cumulative sums, ignoring NaN."""
     return cumsum(_without_nan(a, 0), axis, dtype)
 
 
 @with_out
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
-    """Products of what is a number up to each element."""
+    """Returns the cumulative products, ignoring NaN."""
     return cumprod(_without_nan(a, 1), axis, dtype)
 
 
@@ -74,31 +74,31 @@ def _extreme_number(
 
 @with_out
 def nanmax(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The largest number; NaN where there is none."""
+    """Returns the largest element, ignoring NaN; NaN if all are NaN."""
     return _extreme_number(max, -math.inf, a, axis, keepdims, initial, where)
 
 
 @with_out
 def nanmin(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The smallest number; NaN where there is none."""
+    """Returns the smallest element, ignoring NaN; NaN if all are NaN."""
     return _extreme_number(min, math.inf, a, axis, keepdims, initial, where)
 
 
 @with_out
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the largest number; 0 where there is none."""
+    """Returns the index of the largest element, ignoring NaN; 0 if all are NaN."""
     return argmax(_without_nan(a, -math.inf), axis, keepdims=keepdims)
 
 
 @with_out
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the smallest number; 0 where there is none."""
+    """Returns the index of the smallest element, ignoring NaN; 0 if all are NaN."""
     return argmin(_without_nan(a, math.inf), axis, keepdims=keepdims)
 
 
 @with_out
 def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """The mean of what is a number."""
+    """Returns the mean, ignoring NaN."""
     a = asarray(a)
     if not is_inexact(a):
         return mean(a, axis, dtype, keepdims=keepdims, where=where)
@@ -111,7 +111,7 @@ def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = Fa
 def nanvar(
     a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, where: Any = None
 ) -> LazyArray:
-    """The variance of what is a number; NaN where there are no more than `ddof`."""
+    """Returns the variance, ignoring NaN; NaN if there are at most `ddof` numbers."""
     a = asarray(a)
     if not is_inexact(a):
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where)
@@ -127,5 +127,5 @@ def nanvar(
 def nanstd(
     a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False, where: Any = None
 ) -> LazyArray:
-    """The square root of nanvar()."""
+    """Returns the square root of nanvar()."""
     return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where))

@@ -1,4 +1,4 @@
-"""Results in arrays that the caller gives: the parameter `out`."""
+"""Results in arrays of the caller: the parameter `out`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Made = TypeVar("Made", bound=Callable[..., Any])
 
 
 def stored(name: str, out: Any, made: LazyArray, where: Any = True, casting: Any = "same_kind") -> Any:
-    """Copies a result into a NumPy array and returns that. Raises TypeError for a lazy array."""
+    """Copies a result into a NumPy array and returns the array. Raises TypeError for a lazy array."""
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if isinstance(out, LazyArray):
@@ -28,7 +28,7 @@ def stored(name: str, out: Any, made: LazyArray, where: Any = True, casting: Any
 
 
 def with_out(function: Made) -> Made:
-    """Gives a function the parameter `out`: a NumPy array for the result, which is computed for that."""
+    """Adds the parameter `out` to a function: a NumPy array for the result, which is then computed immediately."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Arrays with more elements at their edges."""
+"""Padding of arrays."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ STATISTICS: dict[str, Callable[..., LazyArray]] = {"maximum": max, "minimum": mi
 
 
 def _pairs(value: Any, count: int) -> list[list[Any]]:
-    """A number, a pair, or a pair for each axis as a pair for each axis."""
+    """Converts a number, a pair, or a pair per axis to a pair per axis."""
     return numpy.broadcast_to(numpy.asarray(value), (count, 2)).tolist()
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> LazyArray:
-    """More elements before and after those of each axis, by a mode of numpy.pad(); 'empty' is as 'constant'.
+    """Pads each axis before and after, with a mode of numpy.pad(). 'empty' means 'constant'.
 
-    A function as the mode gets the values, which are read for that.
+    If the mode is a function, it gets the values, which are read.
     """
     x = asarray(array)
     given = numpy.asarray(pad_width)
@@ -76,7 +76,7 @@ def _by_values(x: LazyArray, widths: list[list[int]], values: list[list[Any]]) -
 
 
 def _moved(x: LazyArray, axis: int, pair: list[int], mode: str, odd: bool) -> LazyArray:
-    """Padding along an axis with elements of the array, which an odd reflection turns around the edges."""
+    """Pads along an axis with elements of the array. An odd reflection mirrors them around the edge values."""
     count = extent_of(x, axis)
     if not count:
         raise ValueError(f"axis {axis} has no elements: it is padded by 'constant' or 'empty'")
@@ -99,7 +99,9 @@ def _moved(x: LazyArray, axis: int, pair: list[int], mode: str, odd: bool) -> La
 
 
 def _by_edges(x: LazyArray, widths: Any, given: Any, edge: Callable[..., LazyArray]) -> LazyArray:
-    """Padding by a function of the array, an axis, a width, what is given for an edge, and whether that is the last."""
+    """Pads with `edge`, a function of the array, an axis, a width, the value given for an edge, and whether it is the
+    last.
+    """
     for axis, (pair, values) in enumerate(zip(widths, given)):
         if any(pair) and not extent_of(x, axis):
             raise ValueError(f"axis {axis} has no elements: it is padded by 'constant' or 'empty'")
@@ -110,7 +112,7 @@ def _by_edges(x: LazyArray, widths: Any, given: Any, edge: Callable[..., LazyArr
 
 
 def _ramp(x: LazyArray, axis: int, width: int, end: Any, last: bool) -> LazyArray:
-    """Numbers at equal distances from a value to the array's edge."""
+    """Returns equally spaced numbers from a value to the array's edge."""
     count = extent_of(x, axis)
     border = take(x, [count - 1 if last else 0], axis)
     real = border if is_inexact(x) else astype(border, "float64")
@@ -121,7 +123,7 @@ def _ramp(x: LazyArray, axis: int, width: int, end: Any, last: bool) -> LazyArra
 
 
 def _statistic(mode: str, x: LazyArray, axis: int, width: int, length: int | None, last: bool) -> LazyArray:
-    """A statistic of the elements next to an edge, of so many or all."""
+    """Returns a statistic of `length` elements next to an edge, or of all."""
     count = extent_of(x, axis)
     near = count if length is None else length
     if near < 1 and mode in ("maximum", "minimum"):

@@ -1,4 +1,4 @@
-"""Functions that choose elements, join blocks and apply Python functions."""
+"""Functions that select elements, join blocks and apply Python functions."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def _check_kth(kth: Any, extent: int) -> None:
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> LazyArray:
-    """The elements in an order in which those at the places kth are where sort() has them: all of them sorted."""
+    """Returns the elements with those at positions kth as in sort(). All of them are sorted."""
     a = asarray(a)
     _check_kth(kth, a.size if axis is None else extent_of(a, axis_of(axis, a.ndim)))
     return sort(a, axis)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> LazyArray:
-    """The indices of partition()."""
+    """Returns the indices of partition()."""
     a = asarray(a)
     _check_kth(kth, a.size if axis is None else extent_of(a, axis_of(axis, a.ndim)))
     return argsort(a, axis)
 
 
 def msort(a: Any) -> LazyArray:
-    """The elements sorted along the first axis."""
+    """Returns the elements sorted along the first axis."""
     return sort(a, 0)
 
 
 @with_out
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> LazyArray:
-    """For each index in a the element of that choice at its place, by modes of take()."""
+    """Returns for each index in a the element of that choice, with the modes of take()."""
     arrays = list(choices) if isinstance(choices, (tuple, list)) else [choices[i] for i in range(len(choices))]
     a = asarray(a)
     if a.dtype.kind not in "biu":
@@ -69,13 +69,13 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> LazyArray:
 
 
 def concatenate_types(parts: Sequence[LazyArray]) -> list[LazyArray]:
-    """Arrays in the element type that they have in common."""
+    """Casts arrays to their common element type."""
     wanted = numpy.result_type(*(each.dtype for each in parts))
     return [astype(each, wanted) for each in parts]
 
 
 def block(arrays: Any) -> LazyArray:
-    """An array of nested lists of blocks: those of the innermost lists lie along the last axis."""
+    """Joins nested lists of blocks. The innermost lists are joined along the last axis."""
     depth = _depth(arrays)
     leaves: list[LazyArray] = []
     _leaves(arrays, leaves)
@@ -112,7 +112,7 @@ def _joined(value: Any, depth: int, rank: int) -> LazyArray:
 
 
 def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
-    """A vector without zeros at its front and back. It reads where they are."""
+    """Returns a vector without leading and trailing zeros, which it reads."""
     row = asarray(filt)
     if not row.ndim:
         raise TypeError("trim_zeros() of an array without axes")
@@ -127,7 +127,7 @@ def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> LazyArray:
-    """The function, or number, of the last condition that holds, by elements; one more of them is that of no condition.
+    """Returns, for each element, the function or number of its last true condition. An extra one is the default.
 
     Functions are called with all elements.
     """
@@ -147,7 +147,7 @@ def _piece(function: Any, x: LazyArray, args: Any, kw: Any) -> LazyArray:
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> LazyArray:
-    """What a function of vectors returns for each vector along an axis, in the place of that axis."""
+    """Applies a function of vectors along an axis. Its results replace that axis."""
     arr = asarray(arr)
     axis = axis_of(axis, arr.ndim)
     rest = [extent_of(arr, i) for i in range(arr.ndim) if i != axis]
@@ -161,7 +161,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> LazyArray:
-    """The array after func(a, axis) for each axis; an axis that func removes is kept with extent 1."""
+    """Returns the array after func(a, axis) for each axis. Removed axes are kept with extent 1."""
     made = asarray(a)
     rank = made.ndim
     for axis in axes_of(tuple(numpy.atleast_1d(axes).tolist()), rank):
@@ -173,7 +173,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> LazyArray:
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> LazyArray:
-    """As asarray(). Raises ValueError for NaN and infinities; it reads whether there are any."""
+    """As asarray(). Raises ValueError for NaN and infinities, which it reads."""
     made = asarray(a, dtype)
     if made.dtype.kind == "f" and not bool(all(logical_or(isnan(made), isinf(made)) == False)):  # noqa: E712
         raise ValueError("an array with NaN or infinities")
@@ -181,12 +181,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> LazyArray
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> LazyArray:
-    """The array, which does not change; of another array a copy."""
+    """Returns the lazy array itself, which is immutable, or a copy of another array."""
     return array(a)
 
 
 class vectorize:
-    """A Python function of numbers as a function of arrays, called once for each element.
+    """A Python function of numbers as a function of arrays. It is called once per element.
 
     It reads its arguments. `signature` is refused; frazil.batch() runs code on many instances together.
     """

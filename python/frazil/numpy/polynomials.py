@@ -21,7 +21,7 @@ from .ufuncs import add, divide, multiply, sqrt, subtract
 
 
 def polyval(p: Any, x: Any) -> LazyArray:
-    """The value of a polynomial at each element (Horner)."""
+    """Returns the value of a polynomial at each element (Horner)."""
     p, x = asarray(p), asarray(x)
     if not p.ndim:
         raise TypeError("a polynomial is a vector")
@@ -32,7 +32,7 @@ def polyval(p: Any, x: Any) -> LazyArray:
 
 
 def _long(p: Any, length: int) -> LazyArray:
-    """A polynomial with zeros for higher powers."""
+    """Returns a polynomial with zeros added for higher powers."""
     p = atleast_1d(p)
     missing = length - extent_of(p, 0)
     return concatenate([zeros((missing,), p.dtype), p]) if missing else p
@@ -44,22 +44,22 @@ def _together(a1: Any, a2: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def polyadd(a1: Any, a2: Any) -> LazyArray:
-    """The sum of two polynomials."""
+    """Returns the sum of two polynomials."""
     return add(*_together(a1, a2))
 
 
 def polysub(a1: Any, a2: Any) -> LazyArray:
-    """The difference of two polynomials."""
+    """Returns the difference of two polynomials."""
     return subtract(*_together(a1, a2))
 
 
 def polymul(a1: Any, a2: Any) -> LazyArray:
-    """The product of two polynomials, without their leading zeros, which are read; a recorded function keeps them."""
+    """Returns the product of two polynomials. Leading zeros are read and removed, except in a recorded function."""
     return convolve(*(each if _frazil.is_recording() else _trimmed(each) for each in (atleast_1d(a1), atleast_1d(a2))))
 
 
 def _trimmed(p: LazyArray) -> LazyArray:
-    """Without leading zeros, but for the last coefficient."""
+    """Removes leading zeros, but keeps the last coefficient."""
     if p.ndim > 1:
         raise ValueError("a polynomial is a vector")
     if not p.size:
@@ -69,7 +69,7 @@ def _trimmed(p: LazyArray) -> LazyArray:
 
 
 def polydiv(u: Any, v: Any) -> tuple[LazyArray, LazyArray]:
-    """The quotient and the remainder of two polynomials. It reads where the remainder has leading zeros."""
+    """Returns the quotient and the remainder of two polynomials. Reads the leading zeros of the remainder."""
     u, v = (each if is_inexact(each) else astype(each, "float64") for each in (atleast_1d(u), atleast_1d(v)))
     count = extent_of(u, 0) - extent_of(v, 0) + 1
     if count < 1:
@@ -85,13 +85,13 @@ def polydiv(u: Any, v: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def _without_zeros(rest: LazyArray) -> LazyArray:
-    """Without leading coefficients that are nearly 0, but for the last."""
+    """Removes leading coefficients that are nearly 0, but keeps the last."""
     far = numpy.flatnonzero(~numpy.isclose(rest.numpy(), 0, rtol=1e-14))
     return rest[int(far[0]) if far.size else extent_of(rest, 0) - 1 :]
 
 
 def polyder(p: Any, m: int = 1) -> LazyArray:
-    """The m-th derivative."""
+    """Returns the m-th derivative."""
     if m < 0:
         raise ValueError("the number of derivatives is at least 0")
     p = asarray(p)
@@ -102,7 +102,7 @@ def polyder(p: Any, m: int = 1) -> LazyArray:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> LazyArray:
-    """The m-th antiderivative, with the constants k."""
+    """Returns the m-th antiderivative, with the constants k."""
     if m < 0:
         raise ValueError("the number of integrals is at least 0")
     p = asarray(p)
@@ -117,7 +117,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> LazyArray:
 
 
 def poly(seq_of_zeros: Any) -> LazyArray:
-    """The polynomial with some roots, or the characteristic one of a matrix."""
+    """Returns the polynomial with the given roots, or the characteristic polynomial of a matrix."""
     zeros_of = atleast_1d(seq_of_zeros)
     if zeros_of.ndim == 2 and zeros_of._extents[0] == zeros_of._extents[1] and zeros_of.size:
         zeros_of = eigvals(zeros_of)
@@ -130,14 +130,14 @@ def poly(seq_of_zeros: Any) -> LazyArray:
 
 
 def _times(p: LazyArray, root: LazyArray) -> LazyArray:
-    """A polynomial times x - root."""
+    """Returns a polynomial times x - root."""
     if is_complex(root):
         return array(numpy.poly(root.numpy())) if extent_of(p, 0) == 1 else array(numpy.convolve(p, [1, -root.item()]))
     return subtract(concatenate([p, zeros(1, p.dtype)]), concatenate([zeros(1, p.dtype), multiply(p, root)]))
 
 
 def roots(p: Any) -> LazyArray:
-    """The roots of a polynomial: eigenvalues of its companion matrix. It reads the coefficients."""
+    """Returns the roots of a polynomial, as eigenvalues of its companion matrix. Reads the coefficients."""
     p = atleast_1d(p)
     if p.ndim != 1:
         raise ValueError("a polynomial is a vector")
@@ -145,7 +145,7 @@ def roots(p: Any) -> LazyArray:
 
 
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """The polynomial of a degree nearest to points, by least squares: lstsq(), scaled."""
+    """Fits a polynomial to points by least squares, with scaled lstsq()."""
     x, y = astype(x, "float64"), astype(y, "float64")
     if deg < 0:
         raise ValueError("a degree is at least 0")
@@ -171,7 +171,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
 
 
 def _covariances(left: LazyArray, scale: LazyArray, residuals: LazyArray, y: LazyArray, deg: int, cov: Any) -> Any:
-    """The covariances of the coefficients that polyfit() finds."""
+    """Returns the covariances of the coefficients of polyfit()."""
     base = divide(inv(matmul(left.T, left)), outer(scale, scale))
     if cov == "unscaled":
         return base if y.ndim == 1 else expand_dims(base, 2)

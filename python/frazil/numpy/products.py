@@ -21,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _product_types(a: Any, b: Any) -> list[Any]:
-    """The type of a matrix product of complex numbers."""
+    """Returns the type of a matrix product of complex numbers."""
     rows = () if len(a.shape) == 1 else (a.shape[-2],)
     columns = () if len(b.shape) == 1 else (b.shape[-1],)
     shape = (*broadcast_extents(a.shape[:-2], b.shape[:-2]), *rows, *columns)
@@ -33,7 +33,7 @@ known("matmul", numpy.matmul, _product_types)
 
 @with_out
 def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
-    """The matrix product, over the axes before the last two broadcast; NumPy computes that of complex numbers."""
+    """Returns the matrix product with broadcast batch axes. NumPy computes it for complex numbers."""
     if dtype is not None:
         x1, x2 = astype(x1, dtype), astype(x2, dtype)
     if is_complex(x1) or is_complex(x2):
@@ -47,7 +47,7 @@ def matmul(x1: Any, x2: Any, *, dtype: Any = None) -> LazyArray:
 
 
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
-    """The inner products of vectors along an axis; the conjugate of the first is taken."""
+    """Returns the inner products of vectors along an axis, with the conjugate of the first."""
     x1, x2 = common(x1, x2)
     if not x1.ndim or not x2.ndim:
         raise ValueError("vecdot() of an array without axes")
@@ -60,18 +60,19 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> LazyArray:
 
 
 def matvec(x1: Any, x2: Any) -> LazyArray:
-    """The products of matrices and vectors, over the other axes broadcast."""
+    """Returns the products of matrices and vectors, with broadcast batch axes."""
     return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
 
 
 def vecmat(x1: Any, x2: Any) -> LazyArray:
-    """The products of vectors, of which the conjugate is taken, and matrices, over the other axes broadcast."""
+    """Returns the products of conjugated vectors and matrices, with broadcast batch axes."""
     return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
 
 
 @with_out
 def dot(a: Any, b: Any) -> LazyArray:
-    """Of vectors the inner product, of matrices the product; sums over the last axis of a and the last but one of b."""
+    """Returns the inner product of vectors, or the sums of products over the last axis of a and the last but one of b.
+    """
     a, b = asarray(a), asarray(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -92,7 +93,7 @@ def _check_summed(a: LazyArray, b: LazyArray, axis: int) -> None:
 
 
 def inner(a: Any, b: Any) -> LazyArray:
-    """Sums over the last axes."""
+    """Returns sums of products over the last axes."""
     a, b = asarray(a), asarray(b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -103,20 +104,20 @@ def inner(a: Any, b: Any) -> LazyArray:
 
 @with_out
 def outer(a: Any, b: Any) -> LazyArray:
-    """Products of all pairs of elements."""
+    """Returns products of all pairs of elements."""
     a, b = common(a, b)
     return multiply(a.reshape(-1, 1), b.reshape(1, -1))
 
 
 def vdot(a: Any, b: Any) -> LazyArray:
-    """The inner product of the flattened arrays."""
+    """Returns the inner product of the flattened arrays."""
     a, b = common(a, b)
     row = a.reshape(-1)
     return matmul(conjugate(row) if is_complex(row) else row, b.reshape(-1))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
-    """Sums of products over some axes: the last ones of a and the first ones of b, or a list of each."""
+    """Returns sums of products over axes: the last ones of a and the first ones of b, or a list for each."""
     a, b = asarray(a), asarray(b)
     if isinstance(axes, (int, numpy.integer)):
         pairs = list(zip(range(-axes, 0), range(axes)))
@@ -138,7 +139,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
 
 
 def kron(a: Any, b: Any) -> LazyArray:
-    """Products of all pairs of elements: each element of a in place of itself times b."""
+    """Returns the Kronecker product: each element of a is replaced by its product with b."""
     a, b = common(a, b)
     rank = max(a.ndim, b.ndim)
     a, b = (reshape(each, (*[1] * (rank - each.ndim), *each.shape)) for each in (a, b))
@@ -148,9 +149,9 @@ def kron(a: Any, b: Any) -> LazyArray:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> LazyArray:
-    """The vector products along axes of two or three elements; a third element that is not there is 0.
+    """Returns the cross products along axes of two or three elements. A missing third element is 0.
 
-    Two vectors of two elements have the third element of the product as their result.
+    For two vectors of two elements the result is the third element of the product.
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -168,14 +169,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 
 def _of_three(x: LazyArray) -> LazyArray:
-    """Vectors with a third element, which is 0 unless it is there."""
+    """Adds a third element 0 to vectors of two elements."""
     if extent_of(x, -1) == 3:
         return x
     return concatenate([x, broadcast_to(asarray(0, x.dtype), (*x.shape[:-1], 1))], -1)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
-    """The powers of each element, in a row of N."""
+    """Returns a row of N powers of each element."""
     x = asarray(x)
     if x.ndim != 1:
         raise ValueError("the powers of a vector are taken")

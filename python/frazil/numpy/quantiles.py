@@ -1,4 +1,4 @@
-"""Medians and quantiles: elements by their place in the sorted row."""
+"""Medians and quantiles: elements by their position in sorted order."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ CONTINUOUS = {
 }  # alpha and beta of Hyndman and Fan, "Sample quantiles in statistical packages", 1996
 WHOLE = {"lower", "higher", "nearest", "inverted_cdf", "closest_observation"}  # methods that return elements
 METHODS = {*CONTINUOUS, *WHOLE, "midpoint", "averaged_inverted_cdf"}
-TIES = int(numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0")  # of closest_observation: NumPy 2 rounds to odd places
+TIES = int(numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0")  # NumPy 2 rounds ties to odd positions
 LAZY = types.SimpleNamespace(floor=ufuncs.floor, ceil=ufuncs.ceil, rint=ufuncs.rint, where=where, clip=clip)
 
 
 def _place(xp: Any, count: Any, q: float, method: str) -> Any:
-    """The place, perhaps between two elements, of a share q in a sorted row of `count` numbers, which is a real."""
+    """Returns the fractional position of a share q in a sorted row of `count` numbers."""
     last = count - 1
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
@@ -54,13 +54,13 @@ def _place(xp: Any, count: Any, q: float, method: str) -> Any:
 
 
 def _lerp(first: LazyArray, second: LazyArray, part: float) -> LazyArray:
-    """What lies a part of the way from the first to the second, rounded as by NumPy."""
+    """Interpolates linearly between two values, with NumPy's rounding."""
     step = subtract(second, first)
     return subtract(second, multiply(step, 1 - part)) if part >= 0.5 else add(first, multiply(step, part))
 
 
 def _between(row: LazyArray, at: float, method: str) -> LazyArray:
-    """The quantile of sorted rows, from both of its neighbours."""
+    """Returns the quantile of sorted rows from its two neighbours."""
     last = extent_of(row, -1) - 1
     place = float(_place(numpy, numpy.float64(last + 1), at, method))
     low = int(math.floor(place))
@@ -69,7 +69,7 @@ def _between(row: LazyArray, at: float, method: str) -> LazyArray:
 
 
 def _shares(q: Any, most: int) -> numpy.ndarray:
-    """Shares from 0 to 1, given as parts of `most`."""
+    """Returns shares from 0 to 1, given as parts of `most`."""
     shares = numpy.asarray(q, numpy.float64) / most
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"a share is from 0 to {most}")
@@ -84,9 +84,10 @@ def _check_method(method: str) -> None:
 def _in_a_row(
     a: Any, axis: Axis, keepdims: bool, whole: bool = False
 ) -> tuple[LazyArray, tuple[int, ...] | None]:
-    """The elements of some axes along a last one, sorted, and the shape of the result with these axes.
+    """Returns the elements of some axes sorted along a new last axis, and the shape of the result that keeps these
+    axes.
 
-    They are real numbers, unless they are to be kept as a `whole`.
+    Elements are cast to reals unless `whole` is true.
     """
     a = asarray(a)
     a = a if is_inexact(a) or whole else astype(a, "float64")
@@ -99,7 +100,7 @@ def _in_a_row(
 
 
 def _quantile(a: Any, shares: numpy.ndarray, axis: Axis, method: str, keepdims: bool, numbers: bool) -> LazyArray:
-    """The quantiles of all elements, or of `numbers`, without NaN."""
+    """Returns the quantiles of all elements; `numbers` ignores NaN."""
     _check_method(method)
     a = asarray(a)
     if a.dtype == bool and method not in WHOLE:
@@ -122,7 +123,7 @@ def _quantile(a: Any, shares: numpy.ndarray, axis: Axis, method: str, keepdims: 
 
 
 def _found(row: LazyArray, share: float, method: str, given: LazyArray | None) -> LazyArray:
-    """A quantile of sorted rows, in which NaN is last; `given` is how many numbers each has, None: NaN counts."""
+    """Returns a quantile of sorted rows with NaN last. `given` is the number of numbers in each; None includes NaN."""
     if given is not None:
         return _among(row, given, share, method)
     found = _between(row, share, method)
@@ -134,7 +135,7 @@ def _given(row: LazyArray) -> LazyArray:
 
 
 def _among(row: LazyArray, given: LazyArray, share: float, method: str) -> LazyArray:
-    """A quantile of the first `given` elements of sorted rows."""
+    """Returns a quantile of the first `given` elements of sorted rows."""
     place = _place(LAZY, maximum(astype(given, "float64"), 1), share, method)
     low = LAZY.floor(place)
     near = [astype(minimum(each, subtract(given, 1)), "int64") for each in (low, add(low, 1))]
@@ -148,31 +149,31 @@ def _among(row: LazyArray, given: LazyArray, share: float, method: str) -> LazyA
 
 @with_out
 def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> LazyArray:
-    """What a share q, from 0 to 1, of the elements does not exceed, by a method of numpy.quantile()."""
+    """Returns the quantile for a share q from 0 to 1, by a method of numpy.quantile()."""
     return _quantile(a, _shares(q, 1), axis, method, keepdims, False)
 
 
 @with_out
 def percentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> LazyArray:
-    """As quantile(), of hundredths."""
+    """As quantile(), for q in percent."""
     return _quantile(a, _shares(q, 100), axis, method, keepdims, False)
 
 
 @with_out
 def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> LazyArray:
-    """The quantile of what is a number; NaN where there is none."""
+    """Returns the quantile, ignoring NaN; NaN if all are NaN."""
     return _quantile(a, _shares(q, 1), axis, method, keepdims, True)
 
 
 @with_out
 def nanpercentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> LazyArray:
-    """As nanquantile(), of hundredths."""
+    """As nanquantile(), for q in percent."""
     return _quantile(a, _shares(q, 100), axis, method, keepdims, True)
 
 
 @with_out
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The element in the middle, or the mean of the two."""
+    """Returns the middle element, or the mean of the middle two."""
     row, kept = _in_a_row(a, axis, keepdims)
     count = extent_of(row, -1)
     if not count:
@@ -185,7 +186,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
 
 @with_out
 def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The median of what is a number."""
+    """Returns the median, ignoring NaN."""
     row, kept = _in_a_row(a, axis, keepdims)
     if not extent_of(row, -1):
         return median(a, axis, keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""Functions of real numbers that are made of several operators. Integers become reals as in NumPy."""
+"""Functions of real numbers that combine several operators. Integers become reals as in NumPy."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from .ufuncs import (
     subtract,
 )
 
-REAL_OF_BYTES = {1: "float16", 2: "float32"}  # what NumPy makes of integers of this size; float64 of others
+REAL_OF_BYTES = {1: "float16", 2: "float32"}  # NumPy's real type for integers of this size; float64 for others
 
 
 def real(x: Any) -> LazyArray:
-    """The elements as they are if they are real numbers, else as those that functions of reals take."""
+    """Returns real numbers unchanged. Casts others to the type that functions of reals use."""
     x = asarray(x)
     if x.dtype.kind == "c":
         raise TypeError("a function of real numbers, not of complex ones")
@@ -55,14 +55,14 @@ def real(x: Any) -> LazyArray:
 
 
 def reals_of(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
-    """Two operands as reals of one type, which is that of the operands as reals; a Python number takes the other's."""
+    """Casts two operands to a common real type. A Python number takes the other's type."""
     x1, x2 = (each if isinstance(each, (int, float)) else real(each) for each in (x1, x2))
     x1, x2 = common(x1, x2)
     return real(x1), real(x2)
 
 
 def _widely(function: Callable[..., LazyArray], *args: Any) -> LazyArray:
-    """The function of reals; of 16 bits each it is computed in 32."""
+    """Applies a function of reals, computed in 32 bits for 16-bit types."""
     arrays = list(reals_of(*args)) if len(args) == 2 else [real(args[0])]
     kind = arrays[0].dtype
     if kind.itemsize > 2:
@@ -71,7 +71,7 @@ def _widely(function: Callable[..., LazyArray], *args: Any) -> LazyArray:
 
 
 def log1p(x: Any) -> LazyArray:
-    """log(1 + x), also for small x (Kahan's correction of what 1 + x loses)."""
+    """Returns log(1 + x), accurate for small x (Kahan's correction for the rounding of 1 + x)."""
 
     def made(x: LazyArray) -> LazyArray:
         whole = add(x, 1)
@@ -83,7 +83,7 @@ def log1p(x: Any) -> LazyArray:
 
 
 def expm1(x: Any) -> LazyArray:
-    """exp(x) - 1, also for small x (Kahan's correction, as of log1p())."""
+    """Returns exp(x) - 1, accurate for small x (Kahan's correction, as in log1p())."""
 
     def made(x: LazyArray) -> LazyArray:
         whole = exp(x)
@@ -96,12 +96,12 @@ def expm1(x: Any) -> LazyArray:
 
 
 def exp2(x: Any) -> LazyArray:
-    """2 to the power of x."""
+    """Returns 2 to the power of x."""
     return _widely(lambda x: power(asarray(2.0, x.dtype), x), x)
 
 
 def cbrt(x: Any) -> LazyArray:
-    """The real cube root."""
+    """Returns the real cube root."""
 
     def made(x: LazyArray) -> LazyArray:
         root = power(absolute(x), 1 / 3)
@@ -112,19 +112,19 @@ def cbrt(x: Any) -> LazyArray:
 
 
 def fabs(x: Any) -> LazyArray:
-    """The absolute value, as a real number."""
+    """Returns the absolute value, as a real number."""
     return absolute(real(x))
 
 
 def float_power(x1: Any, x2: Any) -> LazyArray:
-    """x1 to the power of x2, as float64."""
+    """Returns x1 to the power of x2, as float64."""
     if any(isinstance(each, LazyArray) and each.dtype.kind == "c" for each in (x1, x2)):
-        raise TypeError("float_power() of complex numbers")  # the ufunc has NumPy compute it
+        raise TypeError("float_power() of complex numbers")  # the ufunc then uses NumPy
     return power(astype(x1, "float64"), astype(x2, "float64"))
 
 
 def signbit(x: Any) -> LazyArray:
-    """Whether it is negative, or -0."""
+    """Returns whether elements are negative or -0."""
     x = asarray(x)
     if not is_inexact(x):
         return less(x, 0) if x.dtype.kind == "i" else astype(full_like(x, 0), bool)
@@ -132,32 +132,32 @@ def signbit(x: Any) -> LazyArray:
 
 
 def copysign(x1: Any, x2: Any) -> LazyArray:
-    """x1 with the sign of x2."""
+    """Returns x1 with the sign of x2."""
     x1, x2 = reals_of(x1, x2)
     return where(not_equal(signbit(x1), signbit(x2)), negative(x1), x1)
 
 
 def heaviside(x1: Any, x2: Any) -> LazyArray:
-    """0 of negative x1, 1 of positive ones, and x2 where x1 is 0."""
+    """Returns 0 for negative x1, 1 for positive ones, and x2 where x1 is 0."""
     x1, x2 = reals_of(x1, x2)
     step = where(greater(x1, 0), asarray(1.0, x1.dtype), where(less(x1, 0), asarray(0.0, x1.dtype), x2))
     return where(isnan(x1), x1, step)
 
 
 def trunc(x: Any) -> LazyArray:
-    """Rounded towards 0."""
+    """Rounds towards 0."""
     x = asarray(x)
     return where(signbit(x), ceil(x), floor(x)) if is_inexact(x) else x
 
 
 @with_out
 def fix(x: Any) -> LazyArray:
-    """Rounded towards 0."""
+    """Rounds towards 0."""
     return trunc(x)
 
 
 def arctan2(x1: Any, x2: Any) -> LazyArray:
-    """The angle of the point (x2, x1), from -pi to pi."""
+    """Returns the angle of the point (x2, x1), from -pi to pi."""
 
     def made(y: LazyArray, x: LazyArray) -> LazyArray:
         far = logical_and(isinf(y), isinf(x))
@@ -171,7 +171,7 @@ def arctan2(x1: Any, x2: Any) -> LazyArray:
 
 
 def hypot(x1: Any, x2: Any) -> LazyArray:
-    """sqrt(x1 * x1 + x2 * x2), without overflow on the way."""
+    """Returns sqrt(x1 * x1 + x2 * x2) without intermediate overflow."""
 
     def made(x: LazyArray, y: LazyArray) -> LazyArray:
         x, y = absolute(x), absolute(y)
@@ -184,7 +184,7 @@ def hypot(x1: Any, x2: Any) -> LazyArray:
 
 
 def logaddexp(x1: Any, x2: Any) -> LazyArray:
-    """log(exp(x1) + exp(x2)), without overflow on the way."""
+    """Returns log(exp(x1) + exp(x2)) without intermediate overflow."""
 
     def made(x: LazyArray, y: LazyArray) -> LazyArray:
         more = log1p(exp(negative(absolute(subtract(x, y)))))
@@ -194,7 +194,7 @@ def logaddexp(x1: Any, x2: Any) -> LazyArray:
 
 
 def logaddexp2(x1: Any, x2: Any) -> LazyArray:
-    """log2(2**x1 + 2**x2), without overflow on the way."""
+    """Returns log2(2**x1 + 2**x2) without intermediate overflow."""
 
     def made(x: LazyArray, y: LazyArray) -> LazyArray:
         more = multiply(log1p(exp2(negative(absolute(subtract(x, y))))), 1 / math.log(2))
@@ -204,7 +204,7 @@ def logaddexp2(x1: Any, x2: Any) -> LazyArray:
 
 
 def sinc(x: Any) -> LazyArray:
-    """sin(pi x) / (pi x), 1 at 0."""
+    """Returns sin(pi x) / (pi x), and 1 at 0."""
     x = asarray(x)
     x = x if is_inexact(x) else astype(x, "float64")
     angle = multiply(where(equal(x, 0), asarray(1e-20, x.dtype), x), math.pi)
@@ -212,12 +212,12 @@ def sinc(x: Any) -> LazyArray:
 
 
 def deg2rad(x: Any) -> LazyArray:
-    """Degrees as radians."""
+    """Converts degrees to radians."""
     return _widely(lambda x: multiply(x, math.pi / 180), x)
 
 
 def rad2deg(x: Any) -> LazyArray:
-    """Radians as degrees."""
+    """Converts radians to degrees."""
     return _widely(lambda x: multiply(x, 180 / math.pi), x)
 
 
@@ -225,7 +225,7 @@ radians, degrees = deg2rad, rad2deg
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> LazyArray:
-    """Numbers in place of NaN and of infinities, by default 0 and the largest numbers of the type."""
+    """Replaces NaN and infinities by numbers; the defaults are 0 and the largest numbers of the type."""
     x = asarray(x)
     if not is_inexact(x):
         return x
@@ -237,14 +237,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 
 @with_out
 def isposinf(x: Any) -> LazyArray:
-    """Whether it is infinite and positive."""
+    """Returns whether elements are positive infinity."""
     real(x)
     return logical_and(isinf(x), greater(x, 0))
 
 
 @with_out
 def isneginf(x: Any) -> LazyArray:
-    """Whether it is infinite and negative."""
+    """Returns whether elements are negative infinity."""
     real(x)
     return logical_and(isinf(x), less(x, 0))
 
@@ -256,12 +256,12 @@ def _passing_nan(extreme: Callable[[Any, Any], LazyArray], x1: Any, x2: Any) -> 
 
 
 def fmax(x1: Any, x2: Any) -> LazyArray:
-    """The larger one; NaN only where both are."""
+    """Returns the larger element; NaN only if both are NaN."""
     return _passing_nan(maximum, x1, x2)
 
 
 def fmin(x1: Any, x2: Any) -> LazyArray:
-    """The smaller one; NaN only where both are."""
+    """Returns the smaller element; NaN only if both are NaN."""
     return _passing_nan(minimum, x1, x2)
 
 
@@ -282,7 +282,7 @@ def _shift_right(x: LazyArray, by: LazyArray) -> LazyArray:
 
 
 def left_shift(x1: Any, x2: Any) -> LazyArray:
-    """Bits moved to the left; 0 behind the last one."""
+    """Shifts bits to the left; shifting out all bits gives 0."""
 
     def move(x: LazyArray, by: LazyArray, gone: LazyArray) -> LazyArray:
         made = operator("BitShift", direction="LEFT")(astype(x, by.dtype), by)
@@ -292,7 +292,7 @@ def left_shift(x1: Any, x2: Any) -> LazyArray:
 
 
 def right_shift(x1: Any, x2: Any) -> LazyArray:
-    """Bits moved to the right; the sign stays."""
+    """Shifts bits to the right and keeps the sign."""
 
     def move(x: LazyArray, by: LazyArray, gone: LazyArray) -> LazyArray:
         if x.dtype.kind == "u":
@@ -305,5 +305,5 @@ def right_shift(x1: Any, x2: Any) -> LazyArray:
 
 
 def imag(val: Any) -> LazyArray:
-    """Zeros: numbers are real here."""
+    """Returns zeros, as the numbers are real."""
     return full_like(val, 0)

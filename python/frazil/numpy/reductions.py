@@ -1,4 +1,4 @@
-"""Sums and the like, along axes or over all elements."""
+"""Reductions along axes or over all elements."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Axis = Union[int, Sequence[int], None]
 
 
 def axes_to_reduce(x: LazyArray, axis: Axis) -> tuple[int, ...]:
-    """The axes to reduce, counted from the front. An array without axes may be reduced along 0, or -1."""
+    """Returns the axes to reduce, counted from the front. For an array without axes, 0 and -1 are accepted."""
     if axis is None or (not x.ndim and axis in (0, -1)):
         return tuple(range(x.ndim))
     return axes_of(axis, x.ndim)
 
 
 def _check_axes(x: LazyArray, axis: Axis) -> None:
-    """Raises IndexError for axes that the array does not have, as functions that count elements do without any axes."""
+    """Raises IndexError for axes out of range, including for arrays without axes."""
     if axis is not None:
         axes_of(axis, x.ndim)
 
@@ -41,27 +41,27 @@ def _reduce(op: str, x: LazyArray, axis: Axis, keepdims: bool) -> LazyArray:
     extreme = op in ("ReduceMax", "ReduceMin")  # which take int8 and uint8
     small = x.dtype.kind in "iu" and x.dtype.itemsize < 4 and not (extreme and x.dtype.itemsize == 1)
     made = operator(op, keepdims=int(keepdims))(widened(x) if small else x, None if axis is None else ints(*axes))
-    if small and extreme:  # of no elements it is the limit of the wider type
+    if small and extreme:  # without elements the result is the wider type's limit
         limits = numpy.iinfo(x.dtype)
         made = minimum(maximum(made, limits.min), limits.max)
     return astype(made, x.dtype) if small else made
 
 
 def widened(x: LazyArray) -> LazyArray:
-    """Small integers as those of 32 bits, which more operators take; bools as int32."""
+    """Casts small integers to 32 bits, which more operators support; bools to int32."""
     if x.dtype.kind not in "biu" or x.dtype.itemsize >= 4:
         return x
     return astype(x, "uint32" if x.dtype.kind == "u" else "int32")
 
 
 def _of_complex(name: str, a: LazyArray, axis: Axis, keepdims: bool, **keywords: Any) -> LazyArray:
-    """A sum or the like of complex numbers, which NumPy computes."""
+    """Computes a reduction of complex numbers with NumPy."""
     axes = list(axes_to_reduce(a, axis))
     return call(f"reduce.{name}", [a], axes=axes, keepdims=keepdims, **keywords)  # type: ignore[no-any-return]
 
 
 def _know_reduction(name: str) -> None:
-    """Makes NumPy's function known for _of_complex()."""
+    """Registers NumPy's function for _of_complex()."""
 
     def function(a: numpy.ndarray, axes: list[int], keepdims: bool, **keywords: Any) -> Any:
         return getattr(numpy, name)(a, axis=tuple(axes), keepdims=keepdims, **keywords)
@@ -83,7 +83,7 @@ known("cumsum", _cumsum, lambda a, axis: [a])
 
 
 def _know_place(name: str) -> None:
-    """Makes argmax() or argmin() of complex numbers known."""
+    """Registers argmax() or argmin() of complex numbers."""
 
     def function(a: numpy.ndarray, axis: int) -> Any:
         return getattr(numpy, name)(a, axis)
@@ -101,7 +101,7 @@ for _name in ("sum", "prod", "mean", "var", "max", "min"):
 
 
 def counting(x: LazyArray) -> LazyArray:
-    """Small integers and bools as NumPy adds them."""
+    """Casts small integers and bools to the type in which NumPy sums them."""
     kind, size = x.dtype.kind, x.dtype.itemsize
     return x if kind not in "biu" or size == 8 else astype(x, "uint64" if kind == "u" else "int64")
 
@@ -114,12 +114,12 @@ def _not_empty(x: LazyArray, axis: Axis, name: str) -> LazyArray:
 
 
 def any_empty(extents: Sequence[int | None]) -> bool:
-    """Whether an extent is known to be 0."""
+    """Returns whether an extent is known to be 0."""
     return 0 in extents
 
 
 def _chosen(a: LazyArray, where: Any, neutral: Any) -> LazyArray:
-    """The elements for which `where` holds, and one that changes nothing in place of the others. None: all."""
+    """Replaces the elements for which `where` is false by a neutral one. None selects all."""
     return a if where is None else where_holds(where, a, asarray(neutral, a.dtype))
 
 
@@ -139,7 +139,9 @@ def _total(
 def sum(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The sum, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    """Returns the sum of `initial` and the elements for which `where` is true. Bools and small integers become
+    (u)int64.
+    """
     return _total("ReduceSum", add, 0, a, axis, dtype, keepdims, initial, where)
 
 
@@ -147,13 +149,15 @@ def sum(
 def prod(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> LazyArray:
-    """The product, with `initial`, of the elements for which `where` holds; of bools and small integers as (u)int64."""
+    """Returns the product of `initial` and the elements for which `where` is true. Bools and small integers become
+    (u)int64.
+    """
     return _total("ReduceProd", multiply, 1, a, axis, dtype, keepdims, initial, where)
 
 
 @with_out
 def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """The mean of the elements for which `where` holds; of integers as float64."""
+    """Returns the mean of the elements for which `where` is true; float64 for integers."""
     a = asarray(a)
     _check_axes(a, axis)
     if dtype is None:
@@ -169,13 +173,13 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
 
 @with_out
 def max(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The largest element, or `initial`, of those for which `where` holds."""
+    """Returns the maximum of `initial` and the elements for which `where` is true."""
     return _extreme("ReduceMax", "max", maximum, asarray(a), axis, keepdims, initial, where)
 
 
 @with_out
 def min(a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> LazyArray:
-    """The smallest element, or `initial`, of those for which `where` holds."""
+    """Returns the minimum of `initial` and the elements for which `where` is true."""
     return _extreme("ReduceMin", "min", minimum, asarray(a), axis, keepdims, initial, where)
 
 
@@ -199,23 +203,23 @@ def _extreme(
 
 @with_out
 def any(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """Whether an element, of those for which `where` holds, is not 0."""
+    """Returns whether any element for which `where` is true is not 0."""
     return not_equal(sum(astype(a, bool), axis, keepdims=keepdims, where=where), 0)
 
 
 @with_out
 def all(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> LazyArray:
-    """Whether no element, of those for which `where` holds, is 0."""
+    """Returns whether all elements for which `where` is true are not 0."""
     return equal(sum(equal(astype(a, bool), False), axis, keepdims=keepdims, where=where), 0)
 
 
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """How many elements are not 0."""
+    """Returns the number of elements that are not 0."""
     return sum(astype(a, bool), axis, keepdims=keepdims)
 
 
 def squares(x: LazyArray) -> LazyArray:
-    """The squares of absolute values, as reals."""
+    """Returns the squares of absolute values, as reals."""
     if x.dtype.kind != "c":
         return multiply(x, x)
     size = on_host("absolute", x)
@@ -233,7 +237,7 @@ def var(
     where: Any = None,
     correction: float | None = None,
 ) -> LazyArray:
-    """The variance of the elements for which `where` holds: squares are divided by their number less `ddof`.
+    """Returns the variance of the elements for which `where` is true. The divisor is their number minus `ddof`.
 
     `correction` is another name of `ddof`.
     """
@@ -267,12 +271,12 @@ def std(
     where: Any = None,
     correction: float | None = None,
 ) -> LazyArray:
-    """The square root of var()."""
+    """Returns the square root of var()."""
     return sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction))
 
 
 def _kept(a: LazyArray, axis: Axis) -> tuple[Any, ...]:
-    """The shape of an array after a reduction that keeps its axes."""
+    """Returns the shape of an array after a reduction that keeps its axes."""
     axes = axes_to_reduce(a, axis)
     return tuple(1 if i in axes else extent for i, extent in enumerate(a.shape))
 
@@ -295,19 +299,19 @@ def _arg(op: str, a: Any, axis: int | None, keepdims: bool) -> LazyArray:
 
 @with_out
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the largest element, the first one of several; of all elements without an axis."""
+    """Returns the index of the first largest element, of the flattened array without an axis."""
     return _arg("ArgMax", a, axis, keepdims)
 
 
 @with_out
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> LazyArray:
-    """The index of the smallest element, the first one of several; of all elements without an axis."""
+    """Returns the index of the first smallest element, of the flattened array without an axis."""
     return _arg("ArgMin", a, axis, keepdims)
 
 
 @with_out
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
-    """Sums of the elements up to each one; of all elements in a row without an axis."""
+    """Returns the cumulative sums, of the flattened array without an axis."""
     a = asarray(a)
     a = counting(a) if dtype is None else astype(a, dtype)
     if a.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays, values as sets, and elements that fulfil a condition."""
+"""Comparisons of whole arrays, set operations, and elements that fulfil a condition."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .ufuncs import common, equal, isnan, logical_and, logical_not, logical_or, 
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, see isclose(). It reads the result."""
+    """Returns whether all elements are close, see isclose(). Reads the result."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and equal elements. It reads the result."""
+    """Returns whether two arrays have equal shapes and elements. Reads the result."""
     a1, a2 = asarray(a1), asarray(a2)
     if a1._extents != a2._extents:
         return False
@@ -45,7 +45,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays have equal elements once they are broadcast. It reads the result."""
+    """Returns whether two arrays have equal elements after broadcasting. Reads the result."""
     try:
         a1, a2 = broadcast_arrays(a1, a2)
     except ValueError:
@@ -56,7 +56,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> LazyArray:
-    """Whether each element is one of some values."""
+    """Returns whether each element is one of some values."""
     element, values = common(element, ravel(test_elements))
     if not extent_of(values, 0):
         made = broadcast_to(asarray(False), element.shape)
@@ -68,12 +68,12 @@ def isin(
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> LazyArray:
-    """isin() of the flattened array."""
+    """Returns isin() of the flattened array."""
     return isin(ravel(ar1), ar2, assume_unique, invert)
 
 
 def argwhere(a: Any) -> LazyArray:
-    """The indices of elements that are not 0, a row for each."""
+    """Returns the indices of elements that are not 0, one row for each."""
     a = asarray(a)
     if not a.ndim:
         return argwhere(reshape(a, 1))[:, :0]
@@ -81,18 +81,18 @@ def argwhere(a: Any) -> LazyArray:
 
 
 def flatnonzero(a: Any) -> LazyArray:
-    """The indices of elements of the flattened array that are not 0."""
+    """Returns the indices of elements of the flattened array that are not 0."""
     return nonzero(ravel(a))[0]
 
 
 def extract(condition: Any, arr: Any) -> LazyArray:
-    """The elements where the condition holds, in a row."""
+    """Returns the elements where the condition is true, as a vector."""
     return take(ravel(arr), flatnonzero(condition))
 
 
 @with_out
 def compress(condition: Any, a: Any, axis: int | None = None) -> LazyArray:
-    """The parts along an axis for which the condition holds; of the flattened array without one."""
+    """Returns the slices along an axis where the condition is true, of the flattened array without an axis."""
     a = asarray(a)
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, a.ndim))
     chosen = asarray(condition)
@@ -110,10 +110,11 @@ def unique(
     *,
     equal_nan: bool = True,
 ) -> Any:
-    """The values of the flattened array, sorted, each once; with first indices, the place of each element, counts.
+    """Returns the sorted unique values of the flattened array. Optional results: first indices, inverse positions,
+    counts.
 
-    Along an axis the parts that differ, sorted by their elements in order. NaN is one value, or with equal_nan=False
-    as many as there are.
+    With an axis, returns the unique slices in lexicographic order. All NaNs are one value, or with equal_nan=False
+    distinct values.
     """
     row = ravel(ar) if axis is None else asarray(ar)
     place = 0 if axis is None else axis_of(axis, row.ndim)
@@ -127,7 +128,7 @@ def unique(
 
 
 def _found(row: LazyArray, axis: int | None, equal_nan: bool) -> tuple[LazyArray, ...]:
-    """Values, first indices, places and counts."""
+    """Returns values, first indices, inverse positions and counts."""
     if not is_inexact(row) or axis is not None:
         along = {} if axis is None else {"axis": axis}
         return operator("Unique", 4, sorted=1, **along)(row)  # type: ignore[no-any-return]
@@ -144,7 +145,7 @@ def _found(row: LazyArray, axis: int | None, equal_nan: bool) -> tuple[LazyArray
 
 
 class UniqueAllResult(NamedTuple):
-    """What unique_all() returns."""
+    """The result of unique_all()."""
 
     values: LazyArray
     indices: LazyArray
@@ -153,50 +154,50 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What unique_counts() returns."""
+    """The result of unique_counts()."""
 
     values: LazyArray
     counts: LazyArray
 
 
 class UniqueInverseResult(NamedTuple):
-    """What unique_inverse() returns."""
+    """The result of unique_inverse()."""
 
     values: LazyArray
     inverse_indices: LazyArray
 
 
 def unique_all(x: Any) -> UniqueAllResult:
-    """The values, each once, their first indices, the place of each element and counts; each NaN is a value."""
+    """Returns the unique values, their first indices, the inverse positions and counts. Each NaN is a value."""
     x = asarray(x)
     values, first, place, counts = unique(x, True, True, True, equal_nan=False)
     return UniqueAllResult(values, first, reshape(place, x.shape), counts)
 
 
 def unique_counts(x: Any) -> UniqueCountsResult:
-    """The values, each once, and counts; each NaN is a value."""
+    """Returns the unique values and their counts. Each NaN is a value."""
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> UniqueInverseResult:
-    """The values, each once, and the place of each element; each NaN is a value."""
+    """Returns the unique values and the inverse positions. Each NaN is a value."""
     x = asarray(x)
     values, place = unique(x, return_inverse=True, equal_nan=False)
     return UniqueInverseResult(values, reshape(place, x.shape))
 
 
 def unique_values(x: Any) -> LazyArray:
-    """The values, each once; each NaN is a value."""
+    """Returns the unique values. Each NaN is a value."""
     return unique(x, equal_nan=False)  # type: ignore[no-any-return]
 
 
 def union1d(ar1: Any, ar2: Any) -> LazyArray:
-    """The values of either array, sorted, each once."""
+    """Returns the sorted unique values of either array."""
     return unique(concatenate([ar1, ar2], None))  # type: ignore[no-any-return]
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The values that both arrays have, sorted, each once; with their first indices in both if it is asked for."""
+    """Returns the sorted unique values in both arrays, optionally with their first indices in both."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
     values, first = unique(ar1, return_index=True)
     both = isin(values, ar2)
@@ -207,19 +208,19 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
-    """The values of the first array that the second does not have, sorted, each once."""
+    """Returns the sorted unique values of the first array that are not in the second."""
     values = ravel(ar1) if assume_unique else unique(ar1)
     return values[isin(values, ar2, invert=True)]  # type: ignore[no-any-return]
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
-    """The values that one of two arrays has, sorted, each once."""
+    """Returns the sorted unique values that are in exactly one of two arrays."""
     ar1, ar2 = common(ravel(ar1), ravel(ar2))
     return sort(concatenate([setdiff1d(ar1, ar2), setdiff1d(ar2, ar1)]))
 
 
 def lexsort(keys: Sequence[Any], axis: int = -1) -> LazyArray:
-    """The indices that sort by several keys, of which the last one counts most."""
+    """Returns the indices that sort by several keys, the last being the primary one."""
     made = [asarray(each) for each in keys]
     if not made:
         raise TypeError("there is no key")

@@ -1,4 +1,4 @@
-"""Functions that move elements, pick some or join arrays."""
+"""Functions that move, select or join elements."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .ufuncs import in_common, maximum, minimum, subtract
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> LazyArray:
-    """The elements in another shape, of which one extent may be -1; extents may be arrays without axes.
+    """Returns the elements in another shape. One extent may be -1, and extents may be arrays without axes.
 
-    With order="F" the first axis varies fastest, in the array and in the result. `copy` changes nothing.
+    With order="F" the first axis varies fastest, in the array and in the result. `copy` has no effect.
     """
     if _columns_first(order):
         wanted = tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape
@@ -27,19 +27,20 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def _columns_first(order: str) -> bool:
-    """Whether an order is that of Fortran; arrays have no order of their own. Raises ValueError for other texts."""
+    """Returns whether an order is Fortran's. Arrays have no order themselves. Raises ValueError for an unknown order.
+    """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"an order is one of 'C', 'F', 'A', 'K', not {order!r}")
     return order == "F"
 
 
 def ravel(a: Any, order: str = "C") -> LazyArray:
-    """The elements along one axis, in the order of reshape()."""
+    """Returns the elements along one axis, in the order of reshape()."""
     return reshape(a, -1, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
-    """The axes in another order; reversed without `axes`."""
+    """Permutes the axes; reverses them without `axes`."""
     a = asarray(a)
     rank = a.ndim
     order = tuple(range(rank))[::-1] if axes is None else axes_of(tuple(axes), rank)
@@ -49,7 +50,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
-    """Two axes exchanged."""
+    """Swaps two axes."""
     a = asarray(a)
     order = list(range(a.ndim))
     first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
@@ -58,7 +59,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
 
 
 def matrix_transpose(x: Any) -> LazyArray:
-    """The last two axes exchanged."""
+    """Swaps the last two axes."""
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"an array with {x.ndim} axes is no matrix")
@@ -66,7 +67,7 @@ def matrix_transpose(x: Any) -> LazyArray:
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> LazyArray:
-    """Some axes in other places, the rest in order."""
+    """Moves axes to other positions; the rest keeps its order."""
     a = asarray(a)
     moved, to = axes_of(source, a.ndim), axes_of(destination, a.ndim)
     if len(moved) != len(to):
@@ -78,14 +79,14 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def expand_dims(a: Any, axis: int | Sequence[int] = 0) -> LazyArray:
-    """New axes of extent 1 at these places of the result."""
+    """Inserts axes of extent 1 at these positions of the result."""
     a = asarray(a)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     return ops.Unsqueeze(a, ints(*axes_of(axis, a.ndim + count)))
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
-    """Without some axes of extent 1; without all of them where none is given."""
+    """Removes axes of extent 1: the given ones, or all."""
     a = asarray(a)
     extents = a._extents
     if not extents and axis in (0, -1):
@@ -98,7 +99,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
 
 
 def broadcast_to(array: Any, shape: Any) -> LazyArray:
-    """The elements repeated along axes of extent 1 and new ones."""
+    """Returns the elements repeated along axes of extent 1 and new ones."""
     array = asarray(array)
     wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     extents = array._extents
@@ -114,7 +115,7 @@ def broadcast_to(array: Any, shape: Any) -> LazyArray:
 def concatenate(
     arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> LazyArray:
-    """Arrays one behind the other along an axis; flattened without one. `dtype` is that of the result."""
+    """Concatenates arrays along an axis, or flattened for axis None. `dtype` is that of the result."""
     made = list(in_common(*(asarray(each) for each in arrays)))
     if dtype is not None:
         made = [_cast(each, dtype, casting) for each in made]
@@ -133,7 +134,7 @@ def _cast(x: LazyArray, dtype: Any, casting: Any) -> LazyArray:
 
 @with_out
 def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
-    """Arrays of one shape along a new axis."""
+    """Stacks arrays of equal shapes along a new axis."""
     arrays = [asarray(each) for each in arrays]
     if len({each.ndim for each in arrays}) > 1:
         raise ValueError(f"arrays with {', '.join(str(each.ndim) for each in arrays)} axes cannot be stacked")
@@ -141,26 +142,26 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: A
 
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
-    """Arrays below each other; those with one axis are rows."""
+    """Stacks arrays vertically; those with one axis are rows."""
     rows = [each if each.ndim > 1 else reshape(each, (1, -1)) for each in map(asarray, tup)]
     return concatenate(rows, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> LazyArray:
-    """Arrays beside each other."""
+    """Stacks arrays horizontally."""
     made = [each if each.ndim else reshape(each, -1) for each in map(asarray, tup)]
     return concatenate(made, 0 if made[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
-    """The parts along an axis, without that axis."""
+    """Returns the slices along an axis, without that axis."""
     x = asarray(x)
     axis = axis_of(axis, x.ndim)
     return tuple(take(x, i, axis) for i in range(extent_of(x, axis)))
 
 
 def extent_of(x: LazyArray, axis: int) -> int:
-    """An extent that is known. Raises ValueError where a traced function has an array of any extent."""
+    """Returns a known extent. Raises ValueError if a recorded function has an array of any extent."""
     extent = x._extents[axis]
     if extent is None:
         raise ValueError("the extent of an array of a traced function is not known")
@@ -168,7 +169,7 @@ def extent_of(x: LazyArray, axis: int) -> int:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
-    """Parts, as split(), which may differ by one element."""
+    """Splits as split(), into parts that may differ by one element."""
     x = asarray(ary)
     axis = axis_of(axis, x.ndim)
     if not isinstance(indices_or_sections, int):
@@ -181,12 +182,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyA
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
-    """Equal parts along an axis, so many of them; or parts that begin at some indices."""
+    """Splits along an axis into a number of equal parts, or before the given indices."""
     x = asarray(ary)
     place = axis_of(axis, x.ndim)
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
         extent = x._extents[place]
-        if extent is None:  # the run refuses sizes whose sum is another one
+        if extent is None:  # the run refuses sizes with another sum
             size = ops.Div(ops.Slice(ops.Shape(x), ints(place), ints(place + 1)), indices_or_sections)
             sizes = ops.Expand(size, ints(indices_or_sections))
             return list(_several(operator("Split", indices_or_sections, axis=place)(x, sizes)))
@@ -211,9 +212,9 @@ def _split_at(x: LazyArray, indices: list[int], axis: int) -> list[LazyArray]:
 
 @with_out
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> LazyArray:
-    """Elements at some indices along an axis; of the flattened array without one.
+    """Returns the elements at indices along an axis, of the flattened array without an axis.
 
-    Indices out of range are errors, or with mode="wrap" and "clip" taken modulo the extent and cut off at its ends.
+    Indices out of range are errors; mode="wrap" takes them modulo the extent, and "clip" clips them.
     """
     a = asarray(a)
     flat = axis is None or (not a.ndim and axis in (0, -1))
@@ -224,7 +225,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
 
 
 def inside(indices: Any, extent: Any, mode: str) -> LazyArray:
-    """Indices of an axis, by a mode of take()."""
+    """Converts indices of an axis according to a mode of take()."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"a mode is 'raise', 'wrap' or 'clip', not {mode!r}")
     at = asarray(indices)
@@ -234,7 +235,7 @@ def inside(indices: Any, extent: Any, mode: str) -> LazyArray:
 
 
 def indices_of(indices: Any, extent: int | None) -> LazyArray:
-    """Indices along an axis of so many elements; None: unknown. Those whose values are known are checked."""
+    """Converts indices along an axis of this extent (None: unknown). Known values are checked."""
     made = asarray(indices)
     if made.dtype.kind not in "iu":
         if not isinstance(indices, LazyArray) and made.size == 0:
@@ -249,7 +250,7 @@ def indices_of(indices: Any, extent: int | None) -> LazyArray:
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
-    """Elements at indices of their own along an axis; the other axes are broadcast."""
+    """Returns the elements at individual indices along an axis; the other axes are broadcast."""
     arr, at = asarray(arr), asarray(indices)
     axis = axis_of(axis, arr.ndim)
     if at.ndim != arr.ndim:
@@ -268,7 +269,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
 
 
 def nonzero(a: Any) -> tuple[LazyArray, ...]:
-    """The indices of elements that are not 0, an array for each axis."""
+    """Returns the indices of elements that are not 0, one array per axis."""
     a = asarray(a)
     if not a.ndim:
         raise ValueError("nonzero() of an array without axes")
@@ -277,7 +278,7 @@ def nonzero(a: Any) -> tuple[LazyArray, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:
-    """The array repeated so often along each axis."""
+    """Repeats the array along each axis."""
     A, counts = asarray(A), list(reps) if isinstance(reps, (tuple, list)) else [reps]
     counts = [1] * (A.ndim - len(counts)) + counts
     if len(counts) > A.ndim:
@@ -286,19 +287,19 @@ def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> LazyArray:
-    """The elements in reversed order along axes; along all without one."""
+    """Reverses the elements along axes, or along all."""
     m = asarray(m)
     axes = range(m.ndim) if axis is None else axes_of(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
 
 
 def tril(m: Any, k: int = 0) -> LazyArray:
-    """Zeros above a diagonal."""
+    """Sets elements above a diagonal to 0."""
     return operator("Trilu", upper=0)(asarray(m), k)
 
 
 def triu(m: Any, k: int = 0) -> LazyArray:
-    """Zeros below a diagonal."""
+    """Sets elements below a diagonal to 0."""
     return operator("Trilu", upper=1)(asarray(m), k)
 
 
@@ -324,7 +325,7 @@ KINDS_OF_SORT = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
 def _check_kind(kind: Any, order: Any) -> None:
-    """Raises ValueError for a kind that NumPy does not have. All of them are stable here."""
+    """Raises ValueError for a kind that NumPy lacks. All kinds are stable here."""
     if kind not in KINDS_OF_SORT:
         raise ValueError(f"a kind of sort is one of {', '.join(map(repr, KINDS_OF_SORT[1:]))}, not {kind!r}")
     if order is not None:
@@ -340,7 +341,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> LazyArray:
-    """The elements in ascending order along an axis; flattened without one. All kinds are stable."""
+    """Sorts in ascending order along an axis, or the flattened array for axis None. All kinds are stable."""
     _check_kind(kind, order)
     a = asarray(a)
     if descending:
@@ -361,7 +362,7 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
 ) -> LazyArray:
-    """The indices that sort; equal elements keep their order, with all kinds."""
+    """Returns the indices that sort. All kinds are stable."""
     _check_kind(kind, order)
     a = asarray(a)
     a = a if a.ndim or axis not in (0, -1) else reshape(a, 1)

@@ -30,7 +30,7 @@ from .ufuncs import common, divide, maximum, multiply, not_equal, sqrt, subtract
 
 
 def scanned(a: LazyArray, axis: int, combine: Callable[..., LazyArray]) -> LazyArray:
-    """What `combine` makes of all elements up to each one, in steps of doubled length (Hillis and Steele)."""
+    """Returns the inclusive scan with `combine`, in steps of doubled length (Hillis and Steele)."""
     extent, by = extent_of(a, axis), 1
     key = (slice(None),) * axis
     while by < extent:
@@ -41,7 +41,7 @@ def scanned(a: LazyArray, axis: int, combine: Callable[..., LazyArray]) -> LazyA
 
 @with_out
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> LazyArray:
-    """Products of the elements up to each one; of all elements in a row without an axis."""
+    """Returns the cumulative products, of the flattened array without an axis."""
     a = asarray(a)
     a = counting(a) if dtype is None else astype(a, dtype)
     if axis is None or (not a.ndim and axis in (0, -1)):
@@ -65,18 +65,18 @@ def _cumulative(scan: Callable[..., LazyArray], first: int, x: Any, axis: Any, d
 
 @with_out
 def cumulative_sum(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> LazyArray:
-    """Sums up to each element along an axis; with 0 before them if it is asked for."""
+    """Returns the cumulative sums along an axis, optionally with a leading 0."""
     return _cumulative(cumsum, 0, x, axis, dtype, include_initial)
 
 
 @with_out
 def cumulative_prod(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> LazyArray:
-    """Products up to each element along an axis; with 1 before them if it is asked for."""
+    """Returns the cumulative products along an axis, optionally with a leading 1."""
     return _cumulative(cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:
-    """Differences of neighbours, n times; of bools whether they differ."""
+    """Returns the differences of neighbours, n times; for bools whether they differ."""
     a = asarray(a)
     if n < 0:
         raise ValueError("the number of times is at least 0")
@@ -98,7 +98,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> LazyArray:
-    """Differences of neighbours in the flattened array, between what is given for both ends."""
+    """Returns the differences of neighbours in the flattened array, with optional values at both ends."""
     row = ravel(ary)
     ends = [None if each is None else _castable(each, row) for each in (to_begin, to_end)]
     pieces = [ends[0], subtract(row[1:], row[:-1]), ends[1]]
@@ -106,7 +106,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> LazyArray:
 
 
 def _castable(given: Any, row: LazyArray) -> LazyArray:
-    """Values in a row's element type. Raises TypeError where that loses their kind."""
+    """Casts values to a row's element type. Raises TypeError if the kind would change."""
     values = ravel(given)
     if not numpy.can_cast(values.dtype, row.dtype, "same_kind"):
         raise TypeError(f"{values.dtype} is not cast to {row.dtype}")
@@ -115,14 +115,14 @@ def _castable(given: Any, row: LazyArray) -> LazyArray:
 
 @with_out
 def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> LazyArray:
-    """The largest element less the smallest."""
+    """Returns the largest element minus the smallest."""
     return subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
 def average(
     a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """The mean, or the weighted mean; with the sum of weights if it is asked for."""
+    """Returns the mean, or the weighted mean, optionally with the sum of weights."""
     a = asarray(a)
     if weights is None:
         made = mean(a, axis, keepdims=keepdims)
@@ -145,7 +145,7 @@ def average(
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
-    """The discrete convolution of two vectors."""
+    """Returns the discrete convolution of two vectors."""
     a, v = common(_vector(a), _vector(v))
     if not extent_of(a, 0) or not extent_of(v, 0):
         raise ValueError("a vector has no elements")
@@ -158,13 +158,13 @@ def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
     if a.dtype == bool:
         return astype(convolve(astype(a, "int64"), astype(v, "int64"), mode), bool)
     places = numpy.arange(begin, end)[:, None] + numpy.arange(m) - (m - 1)
-    inside = (places >= 0) & (places < n)  # elsewhere there is no product, which would be NaN of infinities
+    inside = (places >= 0) & (places < n)  # elsewhere the product is skipped, as it would be NaN for infinities
     products = multiply(take(a, numpy.clip(places, 0, n - 1)), flip(v))
     return sum(where(inside, products, asarray(0, a.dtype)), 1, a.dtype)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
-    """The correlation of two vectors."""
+    """Returns the correlation of two vectors."""
     if not asarray(a).ndim or not asarray(v).ndim:
         raise ValueError("correlate() of an array without axes")
     a, v = _vector(a), _vector(v)
@@ -184,7 +184,7 @@ def _vector(x: Any) -> LazyArray:
 
 
 def _variables(m: Any, y: Any, rowvar: bool) -> LazyArray:
-    """The rows of one or two arrays, each of which is a variable."""
+    """Returns the rows of one or two arrays as variables."""
     rows: list[LazyArray] = []
     for each in (m, y):
         each = None if each is None else asarray(each)
@@ -200,7 +200,7 @@ def _variables(m: Any, y: Any, rowvar: bool) -> LazyArray:
 
 
 def _weights(given: Any, count: int, name: str) -> LazyArray | None:
-    """Weights of observations as float64."""
+    """Returns weights of observations as float64."""
     if given is None:
         return None
     weights = numpy.asarray(given)
@@ -226,9 +226,9 @@ def cov(
     *,
     dtype: Any = None,
 ) -> LazyArray:
-    """The covariances of variables, each of which is a row of m or y.
+    """Returns the covariances of variables, which are the rows of m and y.
 
-    `fweights` are how often each observation is counted, `aweights` are its importance.
+    `fweights` are the counts of the observations, `aweights` their importance.
     """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof is an integer")
@@ -251,7 +251,7 @@ def cov(
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:
-    """The correlation coefficients of variables, each of which is a row of x or y."""
+    """Returns the correlation coefficients of variables, which are the rows of x and y."""
     made = cov(x, y, rowvar, dtype=dtype)
     if not made.ndim:
         return divide(made, made)

@@ -1,4 +1,4 @@
-"""Element types: NumPy's, and functions of them that take lazy arrays, too."""
+"""Element types of NumPy, and functions of them that also accept lazy arrays."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _element(of: Any) -> Any:
 
 
 def is_number(of: Any) -> bool:
-    """Whether it is a Python number, which has no element type of its own."""
+    """Returns whether a value is a Python number, which has no element type."""
     return isinstance(of, (bool, int, float, complex)) and not isinstance(of, numpy.generic)
 
 
 def result_type(*arrays_and_dtypes: Any) -> numpy.dtype[Any]:
-    """The element type that arrays and types have in common; a Python number takes that of the others."""
+    """Returns the common element type of arrays and types; a Python number takes that of the others."""
     kinds = [_element(each) for each in arrays_and_dtypes if not is_number(each)]
     made = numpy.result_type(*kinds) if kinds else None
     for number in arrays_and_dtypes:
@@ -42,7 +42,7 @@ def result_type(*arrays_and_dtypes: Any) -> numpy.dtype[Any]:
 
 
 def _beside(number: Any, kind: Any) -> numpy.dtype[Any]:
-    """The element type of a Python number beside arrays of another one."""
+    """Returns the element type of a Python number next to arrays of this type."""
     own = numpy.asarray(number).dtype
     if kind is None:
         return own
@@ -53,24 +53,24 @@ def _beside(number: Any, kind: Any) -> numpy.dtype[Any]:
 
 
 def finfo(type: Any) -> Any:
-    """The limits of a real element type, or that of an array."""
+    """Returns the limits of a real element type, or of an array's type."""
     return numpy.finfo(_element(type))
 
 
 def iinfo(type: Any) -> Any:
-    """The limits of an integer element type, or that of an array."""
+    """Returns the limits of an integer element type, or of an array's type."""
     return numpy.iinfo(_element(type))
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether an element type, or that of an array, may be cast to another one by a rule."""
+    """Returns whether an element type, or an array's type, may be cast to another one by a rule."""
     if is_number(from_):
         raise TypeError("can_cast() takes arrays and element types, not Python numbers")
     return bool(numpy.can_cast(_element(from_), numpy_dtype(to), casting))
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether an element type is another one, or of a kind such as 'real floating', or one of several of these."""
+    """Returns whether an element type equals another one or is of a kind such as 'real floating', or any of several."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str):
@@ -81,22 +81,22 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def common_type(*arrays: Any) -> Any:
-    """The real or complex type that arrays have in common; of integers float64."""
+    """Returns the common real or complex type of arrays; float64 for integers."""
     return numpy.common_type(*(numpy.empty(0, asarray(each).dtype) for each in arrays))
 
 
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """Returns the number of axes."""
     return asarray(a).ndim
 
 
 def shape(a: Any) -> tuple[Any, ...]:
-    """The extents."""
+    """Returns the extents."""
     return asarray(a).shape
 
 
 def size(a: Any, axis: int | None = None) -> Any:
-    """The number of elements, or the extent of an axis."""
+    """Returns the number of elements, or the extent of an axis."""
     return asarray(a).size if axis is None else asarray(a).shape[axis]
 
 

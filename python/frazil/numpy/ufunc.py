@@ -1,4 +1,4 @@
-"""NumPy's universal functions: functions by elements with the parameters and methods that those have."""
+"""NumPy's universal functions: elementwise functions with the parameters and methods of NumPy's."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ IN_ANY_ORDER = {
     *("logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "lcm"),
     *("hypot", "logaddexp", "logaddexp2"),
 }
-BEGIN_WITH_IDENTITY = {"logical_xor", "hypot", "logaddexp", "logaddexp2", "gcd"}  # reductions of one element, too
-OF_OPERANDS = {  # functions whose results are bools of operands of any type
+BEGIN_WITH_IDENTITY = {"logical_xor", "hypot", "logaddexp", "logaddexp2", "gcd"}  # even reductions of one element
+OF_OPERANDS = {  # functions with bool results for operands of any type
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
     *("isnan", "isinf", "isfinite", "signbit"),
 }
-_NONE = object()  # in place of an argument that is not given
-PLAIN_LOOPS = {"order": "K", "subok": True}  # parameters that change nothing here
+_NONE = object()  # stands for a missing argument
+PLAIN_LOOPS = {"order": "K", "subok": True}  # parameters without effect
 
 
 class ufunc:
-    """A function by elements: y = function(x1, x2, out=None, where=True, dtype=None, casting="same_kind").
+    """An elementwise function: y = function(x1, x2, out=None, where=True, dtype=None, casting="same_kind").
 
-    Elements for which `where` does not hold are 0, or those of the NumPy array `out`. `dtype` is what the operands are
-    cast to. Functions of two operands have reduce, accumulate, outer and reduceat.
+    Elements for which `where` is false are 0, or keep their values in the NumPy array `out`. The operands are cast to
+    `dtype`. Functions of two operands have reduce, accumulate, outer and reduceat.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -60,7 +60,7 @@ class ufunc:
 
     @property
     def identity(self) -> Any:
-        """What changes nothing; None if there is no such value."""
+        """The neutral element; None if there is none."""
         return self._numpy.identity
 
     def __repr__(self) -> str:
@@ -70,13 +70,13 @@ class ufunc:
         return self._with(*args, **kwargs)
 
     def _failed(self, error: Exception, *args: Any) -> Any:
-        """What NumPy makes of complex operands. Raises the error for others."""
+        """Returns NumPy's result for complex operands. Raises the error for other operands."""
         if builtins.any(map(is_complex, args)):
             return on_host(self.__name__, *args)
         raise error
 
     def _with(self, *args: Any, **kwargs: Any) -> Any:
-        """The call with parameters."""
+        """Calls the function with parameters."""
         for name in PLAIN_LOOPS:
             kwargs.pop(name, None)
         out, where, dtype = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("dtype", None)
@@ -100,7 +100,7 @@ class ufunc:
         return where_holds(holds, made, zeros_like(made))
 
     def _cast(self, args: Any, dtype: Any, casting: Any) -> list[Any]:
-        """The operands in the element type that NumPy's loop for this result has. Raises NumPy's errors."""
+        """Casts the operands to the element type of NumPy's loop for this result. Raises NumPy's errors."""
         wanted = numpy.dtype(_frazil.dtype(dtype).numpy)
         empty = [numpy.empty(0, each.dtype) if hasattr(each, "dtype") else each for each in args]
         self._numpy(*empty, dtype=wanted, casting=casting)
@@ -113,7 +113,7 @@ class ufunc:
             raise ValueError(f"{self.__name__}.{method}(): only functions of two arrays have it")
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
-        """The function of all pairs of elements."""
+        """Applies the function to all pairs of elements."""
         self._of_two("outer")
         A, B = asarray(A), asarray(B)
         return self(reshape(A, (*A.shape, *[1] * B.ndim)) if B.ndim else A, B, **kwargs)
@@ -128,7 +128,7 @@ class ufunc:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """What the function makes of all elements along axes, by default the first."""
+        """Reduces the elements along axes, by default the first."""
         self._of_two("reduce")
         array = asarray(array)
         known = REDUCTIONS.get(self.__name__)
@@ -169,7 +169,7 @@ class ufunc:
         return reshape(made, shape) if keepdims else made
 
     def _halved(self, row: LazyArray) -> Any:
-        """What the function makes of pairs, again and again."""
+        """Reduces by combining pairs repeatedly."""
         while extent_of(row, 0) > 1:
             half = extent_of(row, 0) // 2
             pairs = self(row[:half], row[half : 2 * half])
@@ -177,7 +177,7 @@ class ufunc:
         return row[0]
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """What the function makes of all elements up to each one along an axis."""
+        """Returns the cumulative results along an axis."""
         self._of_two("accumulate")
         array = asarray(array)
         array = array if dtype is None else astype(array, dtype)
@@ -203,7 +203,7 @@ class ufunc:
         return stack(made)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """reduce() of the parts of an axis that begin at some indices."""
+        """Reduces the parts of an axis that begin at the indices."""
         self._of_two("reduceat")
         array = asarray(array)
         axis = axis_of(axis, array.ndim)
@@ -217,7 +217,7 @@ class ufunc:
         return made if out is None else stored(f"{self.__name__}.reduceat", out, made)
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
-        """Raises TypeError: lazy arrays do not change."""
+        """Raises TypeError, as lazy arrays are immutable."""
         advice = "write y = x.at[indices].add(b), or set, multiply, min, max"
         raise TypeError(f"{self.__name__}.at() changes its array: {advice}")
 

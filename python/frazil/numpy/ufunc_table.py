@@ -1,4 +1,4 @@
-"""The functions by elements with the parameters of NumPy's."""
+"""The elementwise functions with the parameters of NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions by elements that are one operator each. NumPy computes those of complex numbers: see complexes.py."""
+"""The elementwise functions with one operator each. NumPy computes those of complex numbers, see complexes.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Binary = Callable[[Any, Any], LazyArray]
 
 
 def _of_one(name: str) -> Unary:
-    """The operator's function, or NumPy's for complex numbers."""
+    """Returns the operator's function, or NumPy's for complex numbers."""
     own: Unary = _frazil.elementwise[name]
 
     def call(x: Any, /) -> LazyArray:
@@ -30,7 +30,7 @@ def _of_one(name: str) -> Unary:
 
 
 def _of_two(name: str) -> Binary:
-    """The operator's function, or NumPy's for complex numbers."""
+    """Returns the operator's function, or NumPy's for complex numbers."""
     own: Binary = _frazil.elementwise[name]
 
     def call(x1: Any, x2: Any, /) -> LazyArray:
@@ -44,7 +44,7 @@ def _of_two(name: str) -> Binary:
 
 
 def _of_complex(error: Exception, name: str, *operands: Any) -> LazyArray:
-    """What NumPy makes of operands of which some are complex. Raises the error for other operands."""
+    """Returns NumPy's result for complex operands. Raises the error for other operands."""
     from .complexes import on_host
     from .host import is_complex
 
@@ -103,7 +103,7 @@ true_divide, abs, bitwise_not = divide, absolute, invert
 
 
 def in_common(*values: Any) -> tuple[LazyArray, ...]:
-    """Operands as arrays of the element type that they have in common."""
+    """Converts operands to arrays of their common element type."""
     try:
         return tuple(_frazil.in_common(*values))
     except (BadModel, Unsupported):  # no operator casts complex numbers
@@ -115,6 +115,6 @@ def in_common(*values: Any) -> tuple[LazyArray, ...]:
 
 
 def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
-    """Two operands as arrays of the element type that they have in common."""
+    """Converts two operands to arrays of their common element type."""
     first, second = in_common(x1, x2)
     return first, second

@@ -1,4 +1,4 @@
-"""PyTorch's names, for inference: a program becomes one of Frazil by changing its imports.
+"""PyTorch's names for inference. A program uses Frazil after changing its imports.
 
     import frazil.torch as torch
     import frazil.torch.nn as nn
@@ -65,7 +65,7 @@ for _name in (
 
 
 def load(f: Any, map_location: Any = None, **_: Any) -> Any:
-    """The tensors of a file as arrays: frazil.load_state_dict()."""
+    """Returns the tensors of a file as arrays, see frazil.load_state_dict()."""
     return load_state_dict(f)
 
 

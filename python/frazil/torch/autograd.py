@@ -1,4 +1,4 @@
-"""There are no gradients here."""
+"""Stand-ins for torch.autograd. There are no gradients."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Any
 
 
 def Variable(data: Any, *args: Any, **kwargs: Any) -> Any:
-    """The Tensor."""
+    """Returns the Tensor itself."""
     return data

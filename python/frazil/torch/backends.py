@@ -1,16 +1,16 @@
-"""Settings of other devices, which change nothing."""
+"""Settings of other devices, which have no effect."""
 
 from __future__ import annotations
 
 
 class _Backend:
-    """A device that is not there."""
+    """An unavailable device."""
 
     enabled = benchmark = deterministic = allow_tf32 = False
 
     @staticmethod
     def is_available() -> bool:
-        """Never."""
+        """Returns False."""
         return False
 
 

@@ -1,24 +1,24 @@
-"""There is no CUDA here."""
+"""Stand-ins for torch.cuda. There is no CUDA."""
 
 from __future__ import annotations
 
 
 def is_available() -> bool:
-    """Never."""
+    """Returns False."""
     return False
 
 
 def device_count() -> int:
-    """None."""
+    """Returns 0."""
     return 0
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing: there is no device."""
+    """Does nothing, as there is no device."""
 
 
 manual_seed = manual_seed_all
 
 
 def empty_cache() -> None:
-    """Nothing: there is no device."""
+    """Does nothing, as there is no device."""

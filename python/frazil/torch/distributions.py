@@ -11,7 +11,7 @@ from ..nn import ops
 
 
 class Categorical:
-    """One of several, with these probabilities or their logarithms along the last dimension."""
+    """The categorical distribution with these probabilities or logits along the last dimension."""
 
     def __init__(self, probs: Any = None, logits: Any = None) -> None:
         if (probs is None) == (logits is None):
@@ -24,7 +24,7 @@ class Categorical:
             self.probs = ops.exp(self.logits)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Indices."""
+        """Draws indices."""
         count = math.prod(sample_shape)
         drawn = ops.multinomial(self.probs, count, True)
         if not sample_shape:
@@ -32,11 +32,11 @@ class Categorical:
         return ops.unflatten(ops.movedim(drawn, -1, 0), 0, tuple(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithms of the probabilities of indices."""
+        """Returns the logarithms of the probabilities of indices."""
         return ops.squeeze(ops.gather(self.logits, -1, ops.unsqueeze(value, -1)), -1)
 
     def entropy(self) -> Any:
-        """Of each distribution."""
+        """Returns the entropy of each distribution."""
         logs = ops.clamp(self.logits, min=-3.4e38)
         return ops.neg(ops.sum(ops.mul(self.probs, logs), -1))
 
@@ -49,25 +49,25 @@ class Normal:
         self.mean, self.stddev = self.loc, self.scale
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Numbers."""
+        """Draws numbers."""
         like = ops.add(self.loc, ops.mul(self.scale, 0))
         return ops.add(ops.mul(ops.randn(*sample_shape, *ops.size(like)), self.scale), self.loc)
 
     rsample = sample
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         distance = ops.div(ops.sub(value, self.loc), self.scale)
         density = ops.add(ops.mul(ops.square(distance), 0.5), ops.log(self.scale))
         return ops.neg(ops.add(density, 0.5 * math.log(2 * math.pi)))
 
     def entropy(self) -> Any:
-        """Of each distribution."""
+        """Returns the entropy of each distribution."""
         return ops.add(ops.log(self.scale), 0.5 + 0.5 * math.log(2 * math.pi))
 
 
 class Bernoulli:
-    """1 with these probabilities, or those of logits, else 0."""
+    """The Bernoulli distribution: 1 with these probabilities or logits, else 0."""
 
     def __init__(self, probs: Any = None, logits: Any = None) -> None:
         if (probs is None) == (logits is None):
@@ -76,10 +76,10 @@ class Bernoulli:
         self.logits = logits if logits is not None else ops.log(ops.div(probs, ops.sub(1, probs)))
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """0 and 1."""
+        """Draws 0 and 1."""
         drawn = ops.rand(*sample_shape, *ops.size(self.probs))
         return ops.cast(ops.lt(drawn, self.probs), self.probs.dtype)
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the probability of 0 or 1."""
+        """Returns the logarithm of the probability of 0 or 1."""
         return ops.neg(F.binary_cross_entropy_with_logits(self.logits, value, reduction="none"))

@@ -1,4 +1,4 @@
-"""What code that is also scripted by PyTorch uses: nothing is scripted here."""
+"""Stand-ins for torch.jit. Nothing is scripted here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ T = TypeVar("T")
 
 
 def script(obj: T, *args: Any, **kwargs: Any) -> T:
-    """The function or module: it is recorded when it is called."""
+    """Returns the function or module itself, which is recorded when it is called."""
     return obj
 
 
 def ignore(obj: T = None, *args: Any, **kwargs: Any) -> Any:  # type: ignore[assignment]
-    """The function; a decorator also with arguments."""
+    """Returns the function itself. May be used as a decorator with or without arguments."""
     return obj if callable(obj) else script
 
 
@@ -21,7 +21,7 @@ export = unused = script_method = script
 
 
 def is_scripting() -> bool:
-    """Never."""
+    """Returns False."""
     return False
 
 

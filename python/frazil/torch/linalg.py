@@ -11,12 +11,12 @@ inv = ops.inverse
 
 
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    """The norm of all elements, or along dimensions."""
+    """Returns the norm of all elements, or along dimensions."""
     return ops.norm(x, ord, dim, keepdim)
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-    """The norm of vectors, or the root of the sum of squares. Raises Unsupported for other norms of matrices."""
+    """Returns vector norms, or the Frobenius norm. Raises Unsupported for other matrix norms."""
     matrices = isinstance(dim, (tuple, list)) and len(dim) == 2 or (dim is None and A.ndim == 2)
     if matrices and ord not in (None, "fro"):
         raise ops.unsupported(f"norm {ord!r} of matrices")

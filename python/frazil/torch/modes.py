@@ -1,4 +1,4 @@
-"""Modes without gradients, and other settings, which change nothing here."""
+"""Modes without gradients and other settings, which have no effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..nn.devices import device
 
 
 class _Mode(contextlib.ContextDecorator):
-    """A context manager and decorator that changes nothing."""
+    """A context manager and decorator without effect."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -27,25 +27,25 @@ class _Mode(contextlib.ContextDecorator):
 
 
 class no_grad(_Mode):
-    """There are no gradients."""
+    """Has no effect, as there are no gradients."""
 
     def __new__(cls, function: Any = None) -> Any:
         return function if callable(function) else super().__new__(cls)
 
 
 class inference_mode(no_grad):
-    """There is inference only."""
+    """Has no effect, as there is only inference."""
 
     def __new__(cls, mode: Any = True) -> Any:
         return mode if callable(mode) else super().__new__(cls)
 
 
 class autocast(_Mode):
-    """Element types stay as they are."""
+    """Has no effect: element types stay unchanged."""
 
 
 class set_grad_enabled(_Mode):
-    """Refuses gradients."""
+    """Has no effect for False. Raises Unsupported for True."""
 
     def __init__(self, mode: bool) -> None:
         if mode:
@@ -53,50 +53,50 @@ class set_grad_enabled(_Mode):
 
 
 class enable_grad(_Mode):
-    """Refuses: there are no gradients."""
+    """Raises Unsupported, as there are no gradients."""
 
     def __init__(self) -> None:
         raise Unsupported("Frazil does not train: there are no gradients")
 
 
 def is_grad_enabled() -> bool:
-    """Never."""
+    """Returns False."""
     return False
 
 
 def get_default_dtype() -> DType:
-    """The element type of floating-point numbers."""
+    """Returns the element type of floating-point numbers."""
     return dtype_of("float32")
 
 
 def set_default_dtype(d: Any) -> None:
-    """Refuses other types than float32."""
+    """Raises Unsupported for types other than float32."""
     if dtype_of(d).name != "float32":
         raise Unsupported(f"set_default_dtype({d}): numbers are float32 here; give dtype= or use module.to()")
 
 
 def set_num_threads(count: int) -> None:
-    """Refuses: models have their own number of threads."""
+    """Raises Unsupported, as models have their own number of threads."""
     raise Unsupported("set_num_threads(): give threads= to frazil.nn.compile(), or set FRAZIL_THREADS")
 
 
 def get_num_threads() -> int:
-    """1: what Tensors compute runs on the caller's thread."""
+    """Returns 1, as computations on Tensors run on the caller's thread."""
     return 1
 
 
 def finfo(type: Any = "float32") -> Any:
-    """The limits of floating-point numbers."""
+    """Returns the limits of floating-point numbers."""
     return numpy.finfo(dtype_of(type).numpy)
 
 
 def iinfo(type: Any) -> Any:
-    """The limits of integers."""
+    """Returns the limits of integers."""
     return numpy.iinfo(dtype_of(type).numpy)
 
 
 def typed(dtype: str) -> Callable[..., Any]:
-    """torch.LongTensor and the like: Tensors of numbers, or of extents."""
+    """Returns a constructor such as torch.LongTensor, for numbers or extents."""
 
     def make(*data: Any) -> Any:
         if len(data) == 1 and not isinstance(data[0], int):

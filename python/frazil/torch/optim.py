@@ -1,4 +1,4 @@
-"""Programs import optimizers, which are not there: Frazil does not train."""
+"""An empty module for programs that import optimizers. Frazil does not train."""
 
 from __future__ import annotations
 

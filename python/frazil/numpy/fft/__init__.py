@@ -1,7 +1,7 @@
 """Fourier transforms under the names of numpy.fft.
 
-NumPy computes them on the host: immediately, which reads the array, or by a node in a recorded function. Those of
-float32 are complex64, as in NumPy 2. A graph without Python has frazil.lazy.ops.DFT, of which the last axis holds real
+NumPy computes them on the host: immediately, which reads the array, or in a node of a recorded function. Transforms of
+float32 are complex64, as in NumPy 2. For graphs without Python use frazil.lazy.ops.DFT, whose last axis has the real
 and imaginary parts.
 """
 

@@ -13,7 +13,7 @@ from ..moves import roll
 from ..shapes import extent_of
 
 SINGLE = ("float16", "float32", "complex64")
-HALVES = {  # what the last axis is: 1 halved, -1 doubled
+HALVES = {  # change of the last axis: 1 halved, -1 doubled
     **dict.fromkeys(("rfft", "ihfft", "rfftn"), 1),
     **dict.fromkeys(("irfft", "hfft", "irfftn"), -1),
 }
@@ -28,7 +28,7 @@ def _element(name: str, given: Any) -> numpy.dtype[Any]:
 
 
 def _of_axis(name: str, extent: Any) -> Any:
-    """The extent of the last transformed axis for one of the array."""
+    """Returns the result's extent of the last transformed axis."""
     way = HALVES.get(name, 0)
     if not way:
         return extent
@@ -101,7 +101,7 @@ def _over(name: str, a: Any, s: Sequence[int] | None, axes: Sequence[int] | None
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> LazyArray:
-    """Returns the transform along an axis, of n elements: the first ones, or all and zeros."""
+    """Returns the transform of n elements along an axis: the first n, or all and appended zeros."""
     return _along("fft", a, n, axis, norm)
 
 
@@ -111,17 +111,17 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> LazyArray:
-    """Returns the transform of real numbers without the half that follows by symmetry."""
+    """Returns the transform of real numbers, without the redundant half."""
     return _along("rfft", a, n, axis, norm)
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> LazyArray:
-    """Returns the inverse of rfft(), of n elements, by default an even number."""
+    """Returns the inverse of rfft() with n elements, by default an even number."""
     return _along("irfft", a, n, axis, norm)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> LazyArray:
-    """Returns the transform of a signal of which the half is given, the rest by symmetry: real numbers."""
+    """Returns the real transform of a Hermitian signal, given by its first half."""
     return _along("hfft", a, n, axis, norm)
 
 
@@ -131,7 +131,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> LazyArray:
-    """Returns the transform along several axes, by default all, of extents s."""
+    """Returns the transform along several axes, by default all, with extents s."""
     return _over("fftn", a, s, axes, norm)
 
 
@@ -141,7 +141,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> L
 
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> LazyArray:
-    """Returns fftn() of real numbers without the half of the last axis that follows by symmetry."""
+    """Returns fftn() of real numbers, without the redundant half of the last axis."""
     return _over("rfftn", a, s, axes, norm)
 
 

@@ -1,7 +1,7 @@
 """Linear algebra under the names of numpy.linalg.
 
 Norms, products, powers, traces and determinants are operators. NumPy computes the rest on the host: immediately, which
-reads the operands and raises LinAlgError, or by a node in a recorded function.
+reads the operands and may raise LinAlgError, or in a node of a recorded function.
 """
 
 from numpy.linalg import LinAlgError

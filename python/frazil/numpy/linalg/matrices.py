@@ -1,4 +1,4 @@
-"""What functions of matrices share: checks of operands, and functions that NumPy computes."""
+"""Shared by functions of matrices: checks of operands, and functions that NumPy computes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..ufuncs import common
 
 
 def matrix(a: Any) -> LazyArray:
-    """Returns an array with two axes at least, of reals or complex numbers of 4 bytes at least."""
+    """Returns an array with at least two axes, of reals or complex numbers of at least 4 bytes."""
     a = asarray(a)
     if a.dtype == numpy.float16:
         raise TypeError("linear algebra needs float32 or float64: cast float16 by astype()")
@@ -36,7 +36,7 @@ def square(a: Any) -> LazyArray:
 
 
 def together(a: LazyArray, b: Any) -> tuple[LazyArray, LazyArray]:
-    """Two operands in one element type."""
+    """Casts two operands to one element type."""
     b = asarray(b)
     if b.dtype == numpy.float16:
         raise TypeError("linear algebra needs float32 or float64: cast float16 by astype()")
@@ -44,7 +44,7 @@ def together(a: LazyArray, b: Any) -> tuple[LazyArray, LazyArray]:
 
 
 def adjoint(a: LazyArray) -> LazyArray:
-    """The conjugate of the transposed matrix."""
+    """Returns the conjugate of the transposed matrix."""
     return conjugate(swapaxes(a, -1, -2))
 
 
@@ -52,30 +52,30 @@ def adjoint(a: LazyArray) -> LazyArray:
 
 
 def real_part(dtype: Any) -> Any:
-    """The element type of absolute values."""
+    """Returns the element type of absolute values."""
     return numpy.zeros(0, like(dtype)).real.dtype
 
 
 def wide(dtype: Any) -> Any:
-    """The complex element type of this precision."""
+    """Returns the complex element type of this precision."""
     return numpy.result_type(like(dtype), numpy.complex64)
 
 
 def least(m: Any, n: Any) -> Any:
-    """The lesser of two extents, which may be names."""
+    """Returns the minimum of two extents, which may be names."""
     return min(m, n) if isinstance(m, int) and isinstance(n, int) else m if m == n else f"min(({m}),({n}))"
 
 
 def host_function(name: str, function: Callable[..., Any], types: Callable[..., Sequence[Any]]) -> None:
-    """Makes a function of matrices known as linalg.name; `types` is called where the ranks are known."""
+    """Registers a function of matrices as linalg.name. `types` is called if the ranks are known."""
     known(f"linalg.{name}", function, types)
 
 
 def of_first(a: Any, *shape: Any) -> Any:
-    """A result of the first operand's element type, with its axes before the last two."""
+    """Returns the type of a result with the first operand's element type and batch axes."""
     return tensor(like(a.dtype), (*a.shape[:-2], *shape))
 
 
 def batch(a: Any, b: Any) -> tuple[Any, ...]:
-    """The axes before the last two that two operands have together."""
+    """Returns the broadcast batch axes of two operands."""
     return tuple(broadcast_extents(a.shape[:-2], b.shape[:-2]))

@@ -25,14 +25,14 @@ Order = Any
 
 
 def _sizes(x: LazyArray) -> LazyArray:
-    """Absolute values as reals."""
+    """Returns absolute values as reals."""
     if is_complex(x):
         return on_host("absolute", x)
     return absolute(x if is_inexact(x) else astype(x, "float64"))
 
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Order = 2) -> LazyArray:
-    """Returns the norms of vectors along axes; of all elements without one."""
+    """Returns the norms of vectors along axes, or of all elements without an axis."""
     size = _sizes(asarray(x))
     axes = tuple(range(size.ndim)) if axis is None else axes_of(axis, size.ndim)
     if isinstance(ord, str):
@@ -71,7 +71,7 @@ def _of_matrices(x: LazyArray, ord: Order) -> LazyArray:
 
 
 def norm(x: Any, ord: Order = None, axis: Any = None, keepdims: bool = False) -> LazyArray:
-    """Returns the norms of vectors along one axis or of matrices along two; of all elements without any."""
+    """Returns the norms of vectors along one axis or of matrices along two, or of all elements without an axis."""
     x = asarray(x)
     if axis is None:
         if ord is None or (x.ndim == 1 and ord == 2):
@@ -88,7 +88,7 @@ def norm(x: Any, ord: Order = None, axis: Any = None, keepdims: bool = False) ->
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> LazyArray:
-    """Returns how many singular values exceed `tol`, or `rtol` times the largest.
+    """Returns the number of singular values above `tol`, or above `rtol` times the largest.
 
     The default of `rtol` is the precision of the element type times the larger extent.
     """
@@ -107,13 +107,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 def _column(given: Any, values: LazyArray) -> LazyArray:
-    """A limit for each matrix as one for its singular values."""
+    """Reshapes a limit per matrix for comparison with its singular values."""
     given = astype(given, values.dtype)
     return expand_dims(given, -1) if given.ndim else given
 
 
 def cond(x: Any, p: Order = None) -> LazyArray:
-    """Returns the condition numbers of matrices: the norm times that of the inverse."""
+    """Returns the condition numbers of matrices: the norm times the norm of the inverse."""
     x = asarray(x)
     if x.size == 0:
         raise LinAlgError("a condition number of no elements")
@@ -133,7 +133,7 @@ def cond(x: Any, p: Order = None) -> LazyArray:
 
 @with_out
 def multi_dot(arrays: Sequence[Any]) -> LazyArray:
-    """Returns the product of matrices in the order with the fewest multiplications; both ends may be vectors."""
+    """Returns the product of matrices, in the order with the fewest multiplications. Both ends may be vectors."""
     made = [asarray(each) for each in arrays]
     if len(made) < 2:
         raise ValueError("a product has two matrices at least")
@@ -149,7 +149,7 @@ def multi_dot(arrays: Sequence[Any]) -> LazyArray:
 
 
 def _splits(extents: list[int]) -> dict[tuple[int, int], int]:
-    """Where each part of a chain of matrices is best divided."""
+    """Returns the best split of each part of a chain of matrices."""
     count = len(extents) - 1
     cost = {(i, i): 0 for i in range(count)}
     best = {}

@@ -1,7 +1,6 @@
 """Inverses, determinants, equations and decompositions of matrices.
 
-NumPy computes them (host.py), except for what operators do: det() is ONNX's Det, and inv() in a recorded function is
-Inverse.
+NumPy computes them (host.py), except that det() is ONNX's Det, and inv() in a recorded function is Inverse.
 """
 
 from __future__ import annotations
@@ -36,35 +35,35 @@ from .matrices import (
 
 
 class EigResult(NamedTuple):
-    """What eig() returns."""
+    """The result of eig()."""
 
     eigenvalues: LazyArray
     eigenvectors: LazyArray
 
 
 class EighResult(NamedTuple):
-    """What eigh() returns."""
+    """The result of eigh()."""
 
     eigenvalues: LazyArray
     eigenvectors: LazyArray
 
 
 class QRResult(NamedTuple):
-    """What qr() returns."""
+    """The result of qr()."""
 
     Q: LazyArray
     R: LazyArray
 
 
 class SlogdetResult(NamedTuple):
-    """What slogdet() returns."""
+    """The result of slogdet()."""
 
     sign: LazyArray
     logabsdet: LazyArray
 
 
 class SVDResult(NamedTuple):
-    """What svd() returns."""
+    """The result of svd()."""
 
     U: LazyArray
     S: LazyArray
@@ -153,7 +152,7 @@ def inv(a: Any) -> LazyArray:
 
 
 def solve(a: Any, b: Any) -> LazyArray:
-    """Returns x of a @ x = b, where b is a vector or has matrices. Raises LinAlgError for a singular matrix."""
+    """Solves a @ x = b for a vector or matrices b. Raises LinAlgError for a singular matrix."""
     a, b = together(square(a), b)
     column = b.ndim == 1
     if not b.ndim:
@@ -168,7 +167,7 @@ def solve(a: Any, b: Any) -> LazyArray:
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> LazyArray:
-    """Returns x of tensordot(a, x, x.ndim) = b. `axes` of a are moved to its end."""
+    """Solves tensordot(a, x, x.ndim) = b. `axes` of a are moved to its end."""
     a, b = asarray(a), asarray(b)
     if axes is not None:
         moved = [each % a.ndim for each in axes]
@@ -190,13 +189,14 @@ def tensorinv(a: Any, ind: int = 2) -> LazyArray:
 
 
 def cholesky(a: Any, *, upper: bool = False) -> LazyArray:
-    """Returns L, a lower triangle, of L @ L.T = a, or its adjoint. Raises LinAlgError if a is not positive definite."""
+    """Returns the lower triangle L with L @ L.T = a, or its adjoint. Raises LinAlgError if a is not positive definite.
+    """
     made = call("linalg.cholesky", [square(a)])
     return adjoint(made) if upper else made  # type: ignore[no-any-return]
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Returns Q, whose columns are orthonormal, and R, an upper triangle, of Q @ R = a; with mode='r' only R."""
+    """Returns Q with orthonormal columns and the upper triangle R with Q @ R = a; with mode='r' only R."""
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr() has modes 'reduced', 'complete' and 'r', not {mode!r}")
     if mode == "r":
@@ -205,7 +205,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Returns U, the singular values in descending order, and Vh, of U @ diag(S) @ Vh = a; or only the values."""
+    """Returns U, the singular values S in descending order, and Vh with U @ diag(S) @ Vh = a; or only the values."""
     keywords = {"full_matrices": full_matrices, "compute_uv": compute_uv, "hermitian": hermitian}
     if not compute_uv:
         return call("linalg.svd", [matrix(a)], **keywords)
@@ -236,7 +236,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> LazyArray:
 
 
 def eig(a: Any) -> EigResult:
-    """Returns eigenvalues, and eigenvectors as columns: complex ones unless all are real and values can be read."""
+    """Returns eigenvalues, and eigenvectors as columns. They are complex unless all are real and values can be read."""
     values, vectors = call("linalg.eig", [square(a)], 2)
     if is_complex(a) or _frazil.is_recording() or bool(any(imag(values) != 0)):
         return EigResult(values, vectors)
@@ -249,9 +249,11 @@ def eigvals(a: Any) -> LazyArray:
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[LazyArray, LazyArray, LazyArray, LazyArray]:
-    """Returns x for which norm(a @ x - b) is least, sums of squares of a @ x - b, the rank and singular values of a.
+    """Returns the x that minimises norm(a @ x - b), the sums of squares of a @ x - b, and the rank and singular values
+    of a.
 
-    Singular values below `rcond` times the largest count as 0; without it the precision times the larger extent.
+    Singular values below `rcond` times the largest are treated as 0. Its default is the precision times the larger
+    extent.
     """
     a, b = together(matrix(a), b)
     if a.ndim != 2 or b.ndim not in (1, 2):
@@ -264,13 +266,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[LazyArray, LazyArray, Lazy
 
 
 def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False, *, rtol: float | None = None) -> LazyArray:
-    """Returns the pseudo-inverses; singular values below `rcond`, or `rtol`, times the largest count as 0."""
+    """Returns the pseudo-inverses. Singular values below `rcond`, or `rtol`, times the largest are treated as 0."""
     rcond = rcond if rtol is None else rtol
     return call("linalg.pinv", [matrix(a)], rcond=float(rcond), hermitian=hermitian)  # type: ignore[no-any-return]
 
 
 def matrix_power(a: Any, n: int) -> LazyArray:
-    """Returns the product of n equal matrices; of their inverses for negative n."""
+    """Returns the n-th power of matrices; for negative n of their inverses."""
     a = asarray(a)
     if isinstance(n, bool) or not isinstance(n, (int, numpy.integer)):
         raise TypeError("an exponent is an integer")

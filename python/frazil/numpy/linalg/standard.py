@@ -1,4 +1,4 @@
-"""Functions that numpy.linalg has with other defaults than numpy: those of the array API standard."""
+"""Functions that differ between numpy.linalg and numpy: those of the array API standard."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
     rng = fnp.random.default_rng(0)                # numpy.random's numbers
     x = rng.normal(size=(2, 3))
 
-Draws by keys are recorded like any other function, also in functions and models.
+Draws by keys are recorded like other operations, also in functions and models.
 """
 
 from .keys import PRNGKey, fold_in, key, split

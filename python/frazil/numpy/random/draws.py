@@ -20,7 +20,7 @@ from .keys import checked, extents, random_bits, real_numbers, split
 
 
 def _element(dtype: Any) -> Any:
-    """A real element type. Raises TypeError for another one."""
+    """Returns the real element type. Raises TypeError for other types."""
     element = numpy_dtype(dtype)
     if element.kind != "f":
         raise TypeError(f"random real numbers are of real types, not {element}")
@@ -32,12 +32,12 @@ def _uniform(key: Any, name: str, shape: Any, dtype: Any) -> LazyArray:
 
 
 def _from_0(key: Any, name: str, shape: Any, dtype: Any) -> LazyArray:
-    """Exponential numbers of mean 1: at least 0, finite."""
+    """Draws numbers of the exponential distribution of mean 1: finite and at least 0."""
     return negative(log1p(negative(_uniform(key, name, shape, dtype))))
 
 
 def shape_of(shape: Any, *parameters: Any) -> tuple[Any, ...]:
-    """The shape that is given, or the one that parameters have in common."""
+    """Returns the given shape, or the common shape of the parameters."""
     if shape is not None:
         return extents(shape)
     return numpy.broadcast_shapes(*(asarray(each).shape for each in parameters))
@@ -52,7 +52,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = numpy.uint32) -> LazyArray:
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = numpy.float32, minval: Any = 0.0, maxval: Any = 1.0) -> LazyArray:
-    """Returns numbers from minval to maxval, without maxval."""
+    """Returns uniform numbers from minval to maxval, excluding maxval."""
     made = _uniform(key, "uniform", shape, dtype)
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)) and (minval, maxval) == (0, 1):
         return made
@@ -68,7 +68,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = numpy.float32) -> LazyArray:
 
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = numpy.int32) -> LazyArray:
-    """Returns integers from minval to maxval, without maxval: 64 random bits modulo their number."""
+    """Returns integers from minval to maxval, excluding maxval: 64 random bits modulo their number."""
     element = numpy_dtype(dtype)
     if element.kind not in "iu":
         raise TypeError(f"random integers are of integer types, not {element}")
@@ -79,14 +79,14 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = numpy.i
 
 
 def _order(key: LazyArray, count: Any) -> LazyArray:
-    """The numbers below a count in random order."""
+    """Returns the numbers from 0 to count - 1 in random order."""
     return argsort(real_numbers(key, (count,), numpy.float64), 0)
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> LazyArray:
     """Returns the parts along an axis in random order, or the numbers below x if that is an integer.
 
-    With `independent` each row along the axis has an order of its own.
+    With `independent` each row along the axis has its own order.
     """
     key = checked(key, "permutation")
     if isinstance(x, (int, numpy.integer)):
@@ -133,7 +133,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> LazyArray:
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> LazyArray:
-    """Returns indices along an axis with probabilities softmax(logits); `shape` ends with that of the result."""
+    """Returns indices along an axis with probabilities softmax(logits). `shape` ends with the shape of one result."""
     logits = asarray(logits)
     axis = axis_of(axis, logits.ndim) - logits.ndim
     rest = tuple(extent for i, extent in enumerate(logits.shape) if i != axis + logits.ndim)
@@ -189,7 +189,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dty
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = numpy.int32) -> LazyArray:
-    """Returns how many trials of probability p are made up to the first success."""
+    """Returns the number of trials with probability p until the first success."""
     drawn = _from_0(key, "geometric", shape_of(shape, p), numpy.float64)
     return astype(add(floor(divide(drawn, negative(log1p(negative(astype(p, "float64")))))), 1), dtype)
 

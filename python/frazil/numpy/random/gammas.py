@@ -1,4 +1,4 @@
-"""Random numbers of the gamma distribution and of those that follow from it."""
+"""Random numbers of the gamma distribution and of derived distributions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ..ufuncs import (
 from .keys import checked, extents, fold_in, real_numbers, split
 from .draws import shape_of, normal
 
-MOST_TRIES = 64  # fewer than one in 10**80 numbers needs more
+MOST_TRIES = 64  # the chance to need more is below 10**-80
 
 
 @function
 def _gamma(key: LazyArray, a: LazyArray) -> LazyArray:
-    """A number for each shape parameter, which is at least 1, by rejection.
+    """Draws a number for each shape parameter of at least 1, by rejection.
 
     Marsaglia, Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26 (3), 2000.
     """
@@ -90,7 +90,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = numpy.float3
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:
-    """Returns numbers of the chi-square distribution of so many degrees of freedom."""
+    """Returns numbers of the chi-square distribution with df degrees of freedom."""
     return multiply(gamma(key, divide(df, 2), shape, dtype), 2.0)
 
 

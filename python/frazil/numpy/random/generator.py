@@ -1,4 +1,4 @@
-"""Generators as NumPy has them, with its numbers."""
+"""Generators with the interface and the numbers of NumPy."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ DRAWS = frozenset(
 class Generator:
     """A generator with state: the methods and the numbers of numpy.random.Generator, as lazy arrays.
 
-    Draws are made immediately, which reads arguments that are arrays. A function that is recorded draws by keys, as
-    the recording would have the same numbers in every call.
+    Draws are made immediately, which reads array arguments. Recorded functions must draw by keys, as a recording would
+    repeat the same numbers in every call.
     """
 
     def __init__(self, bit_generator: Any) -> None:
@@ -37,7 +37,7 @@ class Generator:
         return self._own.bit_generator
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Returns new generators, which draw other numbers."""
+        """Returns new generators that draw independent numbers."""
         bits = type(self.bit_generator)
         return [Generator(bits(seed)) for seed in self.bit_generator._seed_seq.spawn(n_children)]
 
@@ -46,7 +46,7 @@ class Generator:
         return self._own.bytes(length)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Shuffles a NumPy array or a list in place. Raises TypeError for lazy arrays, which do not change."""
+        """Shuffles a NumPy array or a list in place. Raises TypeError for lazy arrays, which are immutable."""
         if isinstance(x, LazyArray):
             raise TypeError("shuffle(): a lazy array does not change: write y = rng.permutation(x)")
         self._own.shuffle(x, axis)

@@ -1,4 +1,4 @@
-"""Random words by keys: Philox4x32-10 on arrays, as the operators of random numbers have it.
+"""Random words by keys: Philox4x32-10 on arrays, equal to the operators of random numbers.
 
 Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. Words 4 i to 4 i + 3 of a key are
 those of the counter (i, 0, purpose, 0).
@@ -40,7 +40,7 @@ def _high(x: LazyArray) -> LazyArray:
 
 @function
 def philox(key: LazyArray, counters: LazyArray, purpose: int) -> LazyArray:
-    """The four words of each of some counters, as uint32[n, 4]."""
+    """Returns the four words for each counter, as uint32[n, 4]."""
     wide = astype(key, "uint64")
     keys = [wide[0], wide[1]]
     first = astype(counters, "uint64")
@@ -56,14 +56,14 @@ def philox(key: LazyArray, counters: LazyArray, purpose: int) -> LazyArray:
 
 
 def checked(key: Any, name: str) -> LazyArray:
-    """The key of a draw. Raises TypeError for anything else."""
+    """Returns the key of a draw. Raises TypeError for anything else."""
     if isinstance(key, LazyArray) and key.dtype == numpy.uint32 and key._extents in ((2,), (None,)):
         return key
     raise TypeError(f"random.{name}() draws by a key: {name}(random.key(seed), ...), or default_rng(seed).{name}(...)")
 
 
 def key(seed: Any) -> LazyArray:
-    """Returns the key of a seed, an integer: uint32[2], the low and the high half of its 64 bits."""
+    """Returns the key for an integer seed: uint32[2], the low and the high half of its 64 bits."""
     if isinstance(seed, LazyArray):
         if seed.dtype.kind not in "iu" or seed.ndim:
             raise TypeError(f"a seed is an integer, not {seed.type}")
@@ -77,24 +77,24 @@ PRNGKey = key
 
 
 def split(key: Any, num: int = 2) -> LazyArray:
-    """Returns new keys, a row for each, which draw other numbers than the key and than each other."""
+    """Returns new independent keys, one per row."""
     numbers = asarray(numpy.arange(num, dtype=numpy.uint32))
     return philox(checked(key, "split"), numbers, SPLIT)[:, :2]  # type: ignore[no-any-return]
 
 
 def fold_in(key: Any, data: Any) -> LazyArray:
-    """Returns a new key of a key and a number below 2**32."""
+    """Derives a new key from a key and a number below 2**32."""
     number = astype(data, "uint32").reshape(1)
     return philox(checked(key, "fold_in"), number, FOLD)[0, :2]  # type: ignore[no-any-return]
 
 
 def extents(shape: Any) -> tuple[Any, ...]:
-    """A shape as a tuple."""
+    """Converts a shape to a tuple."""
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
 def words(key: LazyArray, shape: tuple[Any, ...], each: int = 1) -> LazyArray:
-    """Random words: `each` of them, along a last axis, for each element of a shape."""
+    """Returns `each` random words, along a last axis, for each element of a shape."""
     count: Any = math.prod(shape) * each
     if isinstance(count, LazyArray):
         blocks = ops.Range(0, add(count, 3) // 4, 1)
@@ -105,7 +105,7 @@ def words(key: LazyArray, shape: tuple[Any, ...], each: int = 1) -> LazyArray:
 
 
 def random_bits(key: LazyArray, shape: tuple[Any, ...], width: int) -> LazyArray:
-    """Random numbers of 32 bits or 64, as unsigned integers."""
+    """Returns random unsigned integers of 32 or 64 bits."""
     if width == 32:
         return words(key, shape)[..., 0]
     pair = astype(words(key, shape, 2), "uint64")
@@ -113,7 +113,7 @@ def random_bits(key: LazyArray, shape: tuple[Any, ...], width: int) -> LazyArray
 
 
 def real_numbers(key: LazyArray, shape: tuple[Any, ...], dtype: Any) -> LazyArray:
-    """Numbers from 0 to 1, without 1: multiples of the precision of the element type."""
+    """Returns numbers in [0, 1) that are multiples of the precision of the element type."""
     bits = numpy.finfo(dtype).nmant + 1
     width = 64 if bits > 32 else 32
     drawn = random_bits(key, shape, width)

@@ -1,4 +1,4 @@
-"""Activations are not kept for gradients."""
+"""Stand-ins for activation checkpointing, which only matters for gradients."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Any, Callable
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
-    """function(*args, **kwargs)."""
+    """Returns function(*args, **kwargs)."""
     return function(*args, **kwargs)

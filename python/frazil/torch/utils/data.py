@@ -12,7 +12,7 @@ from ...nn import ops
 
 
 class Dataset:
-    """Examples by index: subclasses have __getitem__ and __len__."""
+    """Examples by index. Subclasses implement __getitem__ and __len__."""
 
     def __getitem__(self, index: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__()")
@@ -22,7 +22,7 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Slices of Tensors with the same first extent."""
+    """A data set of the slices of Tensors with equal first extents."""
 
     def __init__(self, *tensors: Any) -> None:
         self.tensors = tensors
@@ -35,7 +35,7 @@ class TensorDataset(Dataset):
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Examples as one: Tensors, arrays and numbers are stacked, in structures of them."""
+    """Combines examples into a batch: stacks Tensors, arrays and numbers, also in structures."""
     first = batch[0]
     if isinstance(first, dict):
         return {key: default_collate([part[key] for part in batch]) for key in first}
@@ -51,7 +51,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 class DataLoader:
-    """Batches of a data set, loaded by the thread that asks for them."""
+    """Batches of a data set, loaded on the calling thread."""
 
     def __init__(
         self, dataset: Any, batch_size: int = 1, shuffle: bool = False,
