@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages. Without an option: those for building and running. One option adds others:
+# Installs the missing Debian packages for building and running. One option adds packages for other work:
 #   --test   pages in a browser, the service with other clients and Redis, exported models with ONNX's checker
 #   --demo   the programs that `make demo-serve` starts
 #   --bench  comparisons with other runtimes
