@@ -22,13 +22,13 @@ test:  ## build and run every test
 	@$(MAKE) --no-print-directory build
 	@scripts/run_tests.sh $(BUILD)
 
-test-all: build  ## the same without each pass also where it changed nothing, and large models in every way
+test-all: build  ## run the tests with each pass off in turn for every graph, and large models in all configurations
 	@FRAZIL_TEST_ALL=1 scripts/run_tests.sh $(BUILD)
 
-test-isas: build  ## the suite on each instruction set, with one thread and with three that share all steps
+test-isas: build  ## run the suite on each instruction set, with one thread and with three that share all steps
 	@scripts/test_isas.sh $(BUILD)
 
-test-image: configure  ## start the container's command and the unit's in a file system as the container has it
+test-image: configure  ## test the container's command and the service unit in the container's file system
 	@cmake --build $(BUILD) --target frazil_tool
 	@scripts/test_image.sh $(BUILD)
 
@@ -36,53 +36,53 @@ demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo
 	@$(BUILD)/digits_demo examples/digits
 
-demo-serve:  ## models under load behind HAProxy, while they are changed and replicas die; prints what happened
+demo-serve:  ## serve models under load behind HAProxy while models change and replicas die; prints a report
 	@scripts/install-deps.sh --demo
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target frazil_tool frazil_python
 	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  examples/serving/demo.py --frazil $(BUILD)/frazil
 
-robust-serve: configure  ## ten thousand idle clients, stopped, slow and gone ones; ten thousand changes; see bench/serve
+robust-serve: configure  ## test the server with 10,000 idle clients, with slow and disconnecting ones, and 10,000 changes; see bench/serve
 	@cmake --build $(BUILD) --target frazil_tool frazil_python serve_models
 	@bench/serve/robust.py $(BUILD)
 	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  bench/serve/changes.py $(BUILD)
 
-demo-lazy: configure  ## build and run the define-by-run examples beside fixed graphs, and print a table
+demo-lazy: configure  ## compare the define-by-run examples with fixed graphs, and print a table
 	@cmake --build $(BUILD) --target lazy_examples
 	@examples/lazy/run.sh $(BUILD)
 
-demo-dialogue:  ## a conversation on two replicas, forks of it, and many that begin alike; prints what pages save
+demo-dialogue:  ## run a conversation on two replicas, fork it, and start many with one prompt; prints the memory saved
 	@scripts/install-deps.sh --demo
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target frazil_tool frazil_python
 	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  examples/dialogue/demo.py --frazil $(BUILD)/frazil
 
-bench:  ## measure against ONNX Runtime and oneDNN; THREADS=2 gives both two threads; see bench/run.sh
+bench:  ## compare with ONNX Runtime and oneDNN; THREADS=2 sets two threads for both; see bench/run.sh
 	@scripts/install-deps.sh --bench
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target benchmarks
 	@THREADS=$(THREADS) bench/run.sh $(BUILD)
 
-bench-serve:  ## measure the server beside ONNX Runtime behind the same transport; see bench/serve/run.py
+bench-serve:  ## compare the server with ONNX Runtime behind the same transport; see bench/serve/run.py
 	@scripts/install-deps.sh --bench
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target frazil_tool serve_load serve_ort serve_floor serve_models
 	@FRAZIL_PEER=$$(scripts/fetch_peer.sh) bench/serve/run.py $(BUILD)
 
-bench-lazy:  ## measure define-by-run batching beside handwritten programs and LibTorch; see bench/lazy/lazy_bench.cc
+bench-lazy:  ## compare define-by-run batching with handwritten programs and LibTorch; see bench/lazy/lazy_bench.cc
 	@scripts/install-deps.sh --bench
 	@$(MAKE) --no-print-directory configure
 	@cmake --build $(BUILD) --target lazy_bench model_bench
 	@taskset -c $(or $(FRAZIL_CPU),$$(($$(nproc) - 1))) $(BUILD)/bench/lazy/lazy_bench --json $(BUILD)/bench/lazy.json
 	@taskset -c $(or $(FRAZIL_CPU),$$(($$(nproc) - 1))) $(BUILD)/bench/lazy/model_bench
 
-asan:  ## the tests under the address and undefined-behaviour sanitizers
+asan:  ## run the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=asan
 
-tsan:  ## the tests under the thread sanitizer
+tsan:  ## run the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
 
 arm64:  ## cross-compile for 64-bit ARM, and run the tests under emulation
@@ -92,7 +92,7 @@ arm64:  ## cross-compile for 64-bit ARM, and run the tests under emulation
 	@cmake --build build-arm64
 	@scripts/run_tests.sh build-arm64
 
-soak: configure  ## sessions, loads and cancellations for SOAK_SECONDS (3600), watching memory; PRESET=tsan works too
+soak: configure  ## run sessions, loads and cancellations for SOAK_SECONDS (3600) and check memory; PRESET=tsan works too
 	@cmake --build $(BUILD) --target soak
 	@$(BUILD)/tests/soak
 
@@ -101,18 +101,18 @@ fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them fo
 	@$(MAKE) --no-print-directory build PRESET=fuzz
 	@fuzz/run.sh build-fuzz
 
-mutants:  ## change sources in MUTANTS places (400), one at a time, and list the changes that no test notices
+mutants:  ## change sources in MUTANTS places (400), one at a time, and list the changes that no test detects
 	@scripts/install-deps.sh --test
 	@scripts/mutate.py --count $(or $(MUTANTS),400)
 
-fuzz-configurations: configure  ## random programs on all tiers, with threads, limits and edits, for FUZZ_SECONDS (60)
+fuzz-configurations: configure  ## run random programs on all tiers with threads, limits and edits, for FUZZ_SECONDS (60)
 	@cmake --build $(BUILD) --target fuzz_configurations
 	@$(BUILD)/tests/fuzz_configurations
 
 format:  ## format the sources in place
 	@scripts/format.sh
 
-lint:  ## formatting, layers, sizes and clang-tidy
+lint:  ## check formatting, layers, sizes and clang-tidy
 	@scripts/lint.sh
 
 clean:  ## remove every build folder

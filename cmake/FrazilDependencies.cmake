@@ -1,4 +1,4 @@
-# Dependencies of the library and the tool; tests/ and bench/ find their own.
+# Dependencies of the library and the tool. tests/ and bench/ find their own dependencies.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -51,7 +51,7 @@ mark_as_advanced(PROTOZERO_INCLUDE_DIR)
 add_library(protozero::protozero INTERFACE IMPORTED)
 target_include_directories(protozero::protozero INTERFACE ${PROTOZERO_INCLUDE_DIR})
 
-# LLVM and the Clang that writes its bitcode, of one version.
+# LLVM, and the Clang of the same version that writes its bitcode.
 if(FRAZIL_JIT)
   enable_language(C)  # LLVM's package looks for C libraries
   foreach(version 22.1 21.1 20.1 19.1)

@@ -1,6 +1,6 @@
 # Compiler flags of the whole project.
 
-# A product and a sum are contracted to an FMA only where the code calls fma: results must not depend on the compiler.
+# The compiler must not contract a product and a sum to an FMA: results must not depend on the compiler.
 add_compile_options(-ffp-contract=off)
 add_compile_options($<$<CONFIG:Release>:-O2>)
 
@@ -12,7 +12,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict -Wno-error=array-bounds -Wno-error=stringop-overflow -Wno-error=stringop-overread
                       -Wno-error=maybe-uninitialized)
 endif()
-# ccache needs these where headers are precompiled.
+# ccache needs these flags for precompiled headers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # sources of a unity build look like headers
   add_compile_options(-fpch-preprocess)
@@ -20,7 +20,7 @@ else()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # Vectors are passed inside of the library alone; std::stable_sort of libstdc++ 12 calls what C++20 deprecates.
+  # Vectors are passed only inside the library. std::stable_sort of libstdc++ 12 calls functions that C++20 deprecates.
   add_compile_options(-Wno-psabi -Wno-deprecated-declarations $<$<COMPILE_LANGUAGE:CXX>:-Wno-pass-failed>)
 endif()
 if(FRAZIL_WERROR)
@@ -37,7 +37,7 @@ endif()
 if(FRAZIL_SANITIZE)
   add_compile_options(-fsanitize=${FRAZIL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FRAZIL_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # it reads a type in front of a called function; generated code has none
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # it reads type data before a called function, which generated code lacks
     add_compile_options(-fno-sanitize=function)
   endif()
 endif()

@@ -1,10 +1,10 @@
 # frazil_layer(<name> [DEPENDS <layer>...] [PUBLIC <lib>...] [PRIVATE <lib>...] [PRECOMPILE <header>...]
 #              [EXCEPT <regex>])
 #
-# Declares the layer in the current folder: the target frazil_<name>, alias frazil::<name>, from every *.cc here and in
-# its folders, except those that match EXCEPT.
-# DEPENDS names the layers it uses; dependents inherit them. A layer without sources is header-only.
-# PRECOMPILE names headers that the sources of this layer, and of those declared after it, parse only once.
+# Declares the layer in the current folder: the target frazil_<name>, alias frazil::<name>. Its sources are every *.cc
+# here and in its subfolders, except those that match EXCEPT.
+# DEPENDS lists the layers that it uses; dependents inherit them. A layer without sources is header-only.
+# PRECOMPILE lists headers to precompile for this layer and the layers declared after it.
 function(frazil_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCEPT" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILE")
   list(TRANSFORM arg_DEPENDS PREPEND frazil::)

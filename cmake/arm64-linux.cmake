@@ -1,5 +1,5 @@
-# Cross compilation for 64-bit ARM with Debian's compiler. CMAKE_SYSROOT, which scripts/arm64_sysroot.sh fills, has the
-# libraries; programs of the build run under emulation.
+# Cross compilation for 64-bit ARM with Debian's compiler. scripts/arm64_sysroot.sh installs the libraries in
+# CMAKE_SYSROOT. Programs of the build run under emulation.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks the arm64 packages that a cross build links to: arm64_sysroot.sh FOLDER. The system's own packages and package
-# lists stay as they are: apt works on lists of its own in FOLDER.apt.
+# Unpacks the arm64 packages that a cross build links to: arm64_sysroot.sh FOLDER
+# The system's packages and package lists do not change: apt uses separate lists in FOLDER.apt.
 set -euo pipefail
 
 sysroot=${1:?usage: $0 FOLDER}

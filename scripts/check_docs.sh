@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that the generated tables in docs/ are what the command prints: check_docs.sh TOOL. With --write, writes them.
+# Checks that the generated tables in docs/ equal the output of the command: check_docs.sh TOOL. --write writes them.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}

@@ -3,10 +3,10 @@
 
     check_exports.py TOOL [CASES] [--report FILE]
 
-CASES holds folders with a model.onnx each; by default ONNX's node cases, outside of the repository or Debian's. Models
-of newer opsets than the checker's, before or after, and those that it already refuses as they came, are left out.
-Without a Python that has the onnx package, or without cases, nothing is checked: a line says so, the exit status is 77,
-and FILE is a JUnit report of the skipped test.
+CASES contains folders with a model.onnx each. The default is ONNX's node cases, in the shared folder or Debian's.
+Models are skipped if their opset, before or after the export, is newer than the checker's, or if the checker rejects
+the original. Without a Python that has the onnx package, or without cases, nothing is checked: the script prints the
+reason, the exit status is 77, and FILE is a JUnit report of the skipped test.
 """
 
 import argparse
@@ -45,9 +45,9 @@ def skip(reason, report):
 
 
 def with_onnx(report):
-    """Restarts in a Python that has the package."""
+    """Imports onnx, or restarts the script in a Python that has it."""
     try:
-        import onnx.defs  # Debian's test data makes a folder `onnx` without code
+        import onnx.defs  # `import onnx` also finds a folder of Debian's test data without code
 
         return onnx
     except ImportError:
@@ -75,7 +75,7 @@ def complaint(onnx, model):
     try:
         onnx.checker.check_model(model, full_check=True)
         return None
-    except Exception as error:  # the checker, type inference and protobuf each have their own
+    except Exception as error:  # the checker, type inference and protobuf raise different types
         return str(error).strip().splitlines()[0]
 
 

@@ -11,7 +11,8 @@ cmake --build "$work/consumer"
 ctest --test-dir "$work/consumer" --output-on-failure
 version=$("$work/prefix/bin/frazil" --version)
 echo "$version"
-# Programs inside and outside of the prefix find the code generator, without a cache that would hide that they do not.
+# Programs inside and outside the prefix must find the code generator. The code cache is empty: a full one would hide a
+# failure.
 if [ -n "$(find "$work/prefix" -name libfrazil_jit.so)" ]; then
     FRAZIL_TIER=1 FRAZIL_CODE_CACHE="$work/code" "$work/consumer/consumer"
     echo "$version" | grep -q "$work/prefix/.*/libfrazil_jit.so"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that #include lines follow the order of the layers, that only one folder uses LLVM, and that a layer's names are
-in the layer's namespace."""
+"""Checks that #include lines follow the order of the layers, that only one folder uses LLVM, and that the names of a
+layer are in its namespace."""
 
 import pathlib
 import re
@@ -25,9 +25,9 @@ ORDER = [
 PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"
 
-# Layers that declare their names in frazil itself: what all layers after them speak of. See docs/decisions/0170.
+# Layers that declare their names in namespace frazil: the vocabulary of all later layers. See docs/decisions/0170.
 VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
-# Sources of other layers that do the same: a layer's single entry, with the type of the vocabulary as its result.
+# Sources of other layers that do the same: the entry function of a layer, whose result is a type of the vocabulary.
 ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
@@ -47,7 +47,7 @@ def may_include(layer, other):
 
 
 def fault(layer, line):
-    """Why a line is not allowed in a layer, or None."""
+    """Returns the reason why a line is not allowed in a layer, or None."""
     if layer != LLVM_FOLDER and LLVM.search(line.split("//")[0]):
         return f"only {LLVM_FOLDER}/ may name LLVM"
     include = INCLUDE.match(line)
@@ -60,7 +60,7 @@ def fault(layer, line):
 
 
 def declares_outside(layer, path, text):
-    """True where a layer with a namespace of its own puts names into frazil; types of others may be declared there."""
+    """Returns whether a layer with its own namespace defines names in frazil. Forward declarations are allowed."""
     is_entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
     if is_entry or layer in (*VOCABULARY, PUBLIC):
         return False
@@ -68,7 +68,7 @@ def declares_outside(layer, path, text):
 
 
 def sources(root):
-    """Every source with its layer."""
+    """Yields every source with its layer."""
     for top in ("include", "src", "tool", "python", "server"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in (".h", ".cc", ".inc"):

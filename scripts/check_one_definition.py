@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that no two files of a program define a type of the same name: neither compiler nor linker reports it.
 
-Names in unnamed namespaces, in functions and of specialisations with other arguments are others. With folders as arguments
-it checks the sources below them as one program.
+Names in unnamed namespaces and in functions are ignored. Specialisations with different arguments are different types.
+With a folder as the argument, it checks all sources below it as one program.
 """
 
 import collections
@@ -29,7 +29,7 @@ def tokens_of(text):
 
 
 def skip_attributes(tokens, i):
-    """Past [[...]] and alignas(...)."""
+    """Returns the index after [[...]] and alignas(...)."""
     while i < len(tokens) and (tokens[i] == "[" or tokens[i] == "alignas"):
         opening = {"[": "]", "(": ")"}
         i += tokens[i] == "alignas"
@@ -44,7 +44,7 @@ def skip_attributes(tokens, i):
 
 
 def name_at(tokens, i):
-    """The name of a type and where it ends; a specialisation's has its arguments."""
+    """Returns the name of a type and its end. The name of a specialisation includes its arguments."""
     name = ""
     while i < len(tokens) and (tokens[i] == "::" or re.match(r"[A-Za-z_]", tokens[i])):
         if name and tokens[i] != "::" and not name.endswith("::"):
@@ -63,7 +63,7 @@ def name_at(tokens, i):
 
 
 def opens_body(tokens, i):
-    """Whether what follows a type's name is its body, and where that begins."""
+    """Returns whether the body of a type follows its name, and the index where it begins."""
     if i < len(tokens) and tokens[i] == "final":
         i += 1
     if i < len(tokens) and tokens[i] == ":":
@@ -73,9 +73,9 @@ def opens_body(tokens, i):
 
 
 def definitions(text):
-    """The qualified names of types that a file defines."""
+    """Returns the qualified names of the types that a file defines."""
     tokens = tokens_of(text)
-    scopes = []  # names; None: nothing in it has a name outside of the file
+    scopes = []  # names; None: the names inside are not visible outside the file
     found = []
     i = 0
     while i < len(tokens):
@@ -102,7 +102,7 @@ def definitions(text):
             scopes.append(None)
         elif token == "}" and scopes:
             scopes.pop()
-        elif token == "extern" and tokens[i + 1 : i + 2] == ["{"]:  # its "C" is a string
+        elif token == "extern" and tokens[i + 1 : i + 2] == ["{"]:  # tokens_of() drops the string "C"
             scopes.append("")
             i += 2
             continue
@@ -130,7 +130,7 @@ def complaints(root, folders, known):
 
 
 def programs(root):
-    """The folders of each program."""
+    """Yields the folders of each program."""
     yield PRODUCT
     for folder in sorted((root / "tests").iterdir()):
         if folder.is_dir():

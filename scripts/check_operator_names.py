@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that operators are named only where they are defined, upgraded, rewritten and bound to kernels."""
+"""Checks that only code that defines, upgrades, rewrites or binds operators refers to them by name."""
 
 import fnmatch
 import pathlib
@@ -17,7 +17,7 @@ MAY_NAME = [
     "src/pass/batch/*",
     "src/plan/lower/bind*",
 ]
-# `ops::Add`, and what would let a file leave `ops::` out.
+# `ops::Add`, and declarations that allow a file to omit `ops::`.
 USE = re.compile(r"\bops\s*::\s*(\w+)")
 OPENING = re.compile(r"\busing\s+namespace\s+(?:frazil\s*::\s*)?ops\b|\bnamespace\s+(?:frazil\s*::\s*)?ops\b")
 
@@ -28,14 +28,14 @@ TOKEN = re.compile(
 
 
 def strings(text):
-    """Each string literal with its line."""
+    """Yields each string literal with its line."""
     for token in TOKEN.finditer(text):
         if token[1] is not None:
             yield token[1], line_of(text, token)
 
 
 def identifiers(text):
-    """Each identifier that is used of namespace ops with its line, and the line where that is opened."""
+    """Yields each identifier of namespace ops with its line. None stands for a line that opens the namespace."""
     code = TOKEN.sub(lambda token: re.sub(r"[^\n]", " ", token[0]), text)
     for use in USE.finditer(code):
         yield use[1], line_of(code, use)

@@ -2,8 +2,8 @@
 """Compares the libraries that a program needs with the packages that packaging/ installs: check_packages.py PROGRAM
 
 Each library that the program names (DT_NEEDED) must belong to a package of the second stage of packaging/Containerfile,
-and each of those packages must have such a library. Another release of Debian has other versions of the packages, so
-that names are compared without their numbers where it is not the Containerfile's.
+and each of those packages must have such a library. If this machine has another release of Debian than the
+Containerfile, package names are compared without version numbers.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 CONTAINERFILE = pathlib.Path(__file__).resolve().parent.parent / "packaging/Containerfile"
-# In every image, or a part of what the listed packages depend on.
+# Packages in every image, or dependencies of the listed packages.
 EVERYWHERE = {"libc6", "libgcc-s1"}
 
 
@@ -25,12 +25,12 @@ def needed(program):
 
 
 def paths_of(program):
-    """Where the loader finds each library."""
+    """Returns the path at which the loader finds each library."""
     return dict(re.findall(r"(\S+) => (/\S+)", output("ldd", program)))
 
 
 def package_of(path):
-    """The package that has a file, which may be listed at its place before /usr was merged."""
+    """Returns the package of a file. dpkg may list the file under its path without /usr."""
     real = pathlib.Path(path).resolve()
     for candidate in {str(real), str(real).removeprefix("/usr"), path, path.removeprefix("/usr")}:
         found = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
@@ -40,7 +40,7 @@ def package_of(path):
 
 
 def installed():
-    """The packages of the image, and the release of Debian that it is of."""
+    """Returns the packages of the image and its Debian release."""
     text = CONTAINERFILE.read_text()
     stage = text[text.rindex("\nFROM "):]
     release = re.search(r"debian:(\d+)", stage)[1]

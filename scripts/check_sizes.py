@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the lengths of files and functions, and the number of files in a folder. With --report, prints the longest
-ones, and the classes with most methods, without failing."""
+"""Checks the lengths of files and functions, and the number of files in a folder.
+
+With --report, prints the longest files and functions and the classes with most methods, and does not fail."""
 
 import collections
 import pathlib
@@ -10,7 +11,7 @@ import sys
 
 MAX_FILE = 800
 MAX_FUNCTION = 80
-MAX_IN_FOLDER = 45  # of src
+MAX_IN_FOLDER = 45  # files in a folder of src
 FOLDERS = ("src", "include", "server", "tool", "python")
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.
@@ -35,7 +36,7 @@ def function_name(head):
 
 
 def functions(text):
-    """(name, first line, lines) of each outermost function or lambda: a scan for braces, accurate enough to count lines."""
+    """Yields (name, first line, lines) of each outermost function or lambda, found by a scan for braces."""
     text = OPAQUE.sub(lambda m: " " + "\n" * m[0].count("\n"), text)
     stack = []  # (kind, head, line)
     head, line, head_line, inside = "", 1, 1, 0
@@ -68,7 +69,7 @@ def functions(text):
 
 
 CLASS = re.compile(r"\b(?:class|struct)\s+(?:FRAZIL_\w+\s+)?([\w:]+)(?:\s+final)?(?:\s*:[^;{]*)?$")
-# The declaration of a method, and the beginnings of other declarations with parentheses.
+# The declaration of a method, and the starts of other declarations with parentheses.
 METHOD = re.compile(
     r"^[^()=]*[\w~>\]=]\s*\(.*\)\s*(?:const|noexcept|override|final|&&?|->[^;]*|=\s*0|=\s*default|\s)*(?::.*)?$", re.S
 )
@@ -76,9 +77,9 @@ OTHER = ("friend", "using", "typedef", "static_assert", "FRAZIL_")
 
 
 def methods(text):
-    """(class, methods) of each class with a body, without those of classes inside of it; accurate enough to compare."""
+    """Yields (class, methods) of each class with a body, without nested classes. An estimate, for comparisons only."""
     text = OPAQUE.sub(lambda m: " " + "\n" * m[0].count("\n"), text)
-    stack, head = [], ""  # of the bodies that are open: [class or None, its methods]
+    stack, head = [], ""  # open bodies: [class or None, its methods]
     for char in text:
         if char not in "{};":
             head += char
@@ -98,7 +99,7 @@ def methods(text):
 
 
 def measure(root):
-    """Three lists: (lines, path) of files, (lines, name, path, first line) of functions, (methods, class, path)."""
+    """Returns lists of (lines, path) of files, (lines, name, path, first line) of functions, (methods, class, path)."""
     files, bodies, classes = [], [], []
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares what <frazil/c.h> declares with what the library exports: check_symbols.py LIBRARY [NM]
+"""Compares the declarations of <frazil/c.h> with the exports of the library: check_symbols.py LIBRARY [NM]
 
-Each function of the header must be defined in the library, as a C function, and no other function that begins with
-`frazil_` may be.
+Each function of the header must be defined in the library as a C function. The library must not define any other
+function whose name begins with `frazil_`.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ DECLARATION = re.compile(r"^FRAZIL_API\b[^;]*?\b(frazil_\w+)\(", re.M)
 
 
 def defined(nm, library):
-    """Functions that other programs can link to."""
+    """Returns the functions that other programs can link to."""
     dynamic = ["-D"] if ".so" in pathlib.Path(library).name else []
     out = subprocess.run([nm, *dynamic, "--defined-only", "-g", library], capture_output=True, text=True, check=True)
     return {line.split()[-1] for line in out.stdout.splitlines() if re.search(r" [TW] frazil_\w+$", line)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the tests with Clang's line counters, runs them, and prints the share of lines run, by folder of src/.
+# Builds the tests with Clang's line counters, runs them, and prints the share of executed lines by folder of src/.
 # Arguments: folders (onnx, ir, ...) whose files are listed separately.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

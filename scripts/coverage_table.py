@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads llvm-cov's summary from stdin; prints lines run by folder of the given source folder."""
+"""Reads llvm-cov's summary from stdin and prints the executed lines by folder of the given source folder."""
 import collections
 import json
 import os

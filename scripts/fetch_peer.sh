@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs ONNX Runtime, the peer of the side-by-side benchmarks, and prints the path of its shared library.
+# Installs ONNX Runtime, with which the benchmarks compare Frazil, and prints the path of its shared library.
 #
-#   scripts/fetch_peer.sh [DIR]     DIR is build/peer unless given; needs npm and a linux/x64 machine
+#   scripts/fetch_peer.sh [DIR]     default: build/peer; needs npm and a linux/x64 machine
 #
-# A development dependency: nothing that is shipped links to it. FRAZIL_PEER_VERSION selects another version.
+# A development dependency: no shipped file links to it. FRAZIL_PEER_VERSION selects another version.
 set -euo pipefail
 
 dir=${1:-build/peer}

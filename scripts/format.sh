@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C++ source in place; with --check, reports the lines that differ and fails if there are any.
+# Formats every C++ source in place. With --check, reports the lines that differ, and fails if there are any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a source of the examples in the comments of include/frazil/*.h: header_examples.py OUT
+"""Writes a source file with the examples in the comments of include/frazil/*.h: header_examples.py OUT
 
-An example is what a comment indents by three spaces. Each becomes a function, whose parameters are what the examples of
-its header take for granted.
+Lines of a comment that are indented by three spaces are an example. Each example becomes a function. Its parameters are
+the objects that the examples of its header use without declaring them.
 """
 
 import pathlib

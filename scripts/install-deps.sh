@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages: for building and running; with --test also for testing pages in a browser, the service
-# with other clients and Redis, and exported models with ONNX's checker, with --demo also for what `make demo-serve` starts, with --bench also for
-# comparing, with --dev also for linting and profiling, with --arm64 also for compiling and testing for 64-bit ARM.
+# Installs the missing Debian packages for building and running. One option adds packages for other work:
+#   --test   pages in a browser, the service with other clients and Redis, exported models with ONNX's checker
+#   --demo   the programs that `make demo-serve` starts
+#   --bench  comparisons with other runtimes
+#   --dev    linting and profiling
+#   --arm64  compiling and testing for 64-bit ARM
 set -euo pipefail
 
 packages=(

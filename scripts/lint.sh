@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting, the rules of the source tree and clang-tidy, cheapest first. Arguments: the sources to lint; by
-# default all.
+# Checks formatting, the rules of the source tree and clang-tidy, cheapest first. Arguments: the sources to lint
+# (default: all).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

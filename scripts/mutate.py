@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Mutation testing: changes one place of a source at a time and reports which changes no test notices.
+"""Mutation testing: changes one place of a source at a time and reports the changes that no test detects.
 
     mutate.py [--count N] [--seed N] [--folder NAME]... [--file PATH]... [--seconds N] [--commit REV] [--report FILE]
 
-Works in a checkout of its own (build-mutants/tree) with a build beside it, so that the working tree stays as it
-is. A mutant changes one operator, constant, condition or statement. It is
+Works in a separate checkout (build-mutants/tree) with its own build, so the working tree does not change. A mutant
+changes one operator, constant, condition or statement. Its result is
 
     invalid     if it does not compile,
     same        if its object file has the same bytes: the change has no effect,
-    killed      if a test fails, crashes or exceeds its time,
+    killed      if a test fails, crashes or exceeds its time limit,
     survived    otherwise.
 
-The score is killed / (killed + survived). A report of earlier runs is continued: mutants in it are not run again.
+The score is killed / (killed + survived). An existing report is extended: mutants in it are not run again.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def all_of(name):
     return name, "*"
 
 
-# The sources of a group, and the parts of the tests that must notice a change in them.
+# The sources of a group, and the parts of the tests that must detect a change in them.
 GROUPS = {
     "exec": (
         ["src/exec/**/*.cc"],
@@ -84,12 +84,12 @@ GROUPS = {
     ),
 }
 
-# Variables that one test program needs; tests/CMakeLists.txt sets the same.
+# Environment variables that a test program needs. tests/CMakeLists.txt sets the same.
 ENVIRONMENT = {"inject": {"FRAZIL_TIER": "0"}}
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.S | re.M)
 
-# What stands in a line, and what takes its place. Binary operators have spaces around them in formatted sources.
+# A pattern and its replacements. Binary operators have spaces around them in formatted sources.
 OPERATORS = [
     (r" < ", [" <= ", " > "]),
     (r" > ", [" >= ", " < "]),
@@ -127,12 +127,12 @@ DECLARATION = re.compile(r"^\s*(?:return|const|auto|static|using|constexpr|throw
 
 
 def blank(text):
-    """The text with comments, strings and directives as spaces."""
+    """Returns the text with comments, strings and directives replaced by spaces."""
     return TOKEN.sub(lambda t: re.sub(r"[^\n]", " ", t[0]), text)
 
 
 def mutants_of_line(line, code):
-    """Each (kind, changed line) of a line; `code` is the line without comments and strings."""
+    """Yields each (kind, changed line) of a line. `code` is the line without comments and strings."""
     for pattern, replacements in OPERATORS:
         for hit in re.finditer(pattern, code):
             for to in replacements:
@@ -168,7 +168,7 @@ def start(command, environment=None, output=subprocess.DEVNULL):
 
 
 def run(command, seconds):
-    """The exit status; None if it took longer."""
+    """Returns the exit status, or None after a time-out."""
     process = start(command)
     try:
         return process.wait(seconds)
@@ -187,12 +187,12 @@ def checkout(commit):
     (HOME / "one_by_one.cmake").write_text(one_by_one())
     options = ["-DFRAZIL_PYTHON=ON", f"-DCMAKE_PROJECT_INCLUDE={HOME}/one_by_one.cmake", *(f"-DFRAZIL_{o}=OFF" for o in ("BENCH", "EXAMPLES", "VIEW"))]
     subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD), *options], cwd=TREE, check=True)
-    subprocess.run(["ninja", "-C", str(BUILD), "frazil_python"], check=True)  # the package, and not the module alone
+    subprocess.run(["ninja", "-C", str(BUILD), "frazil_python"], check=True)  # the whole package, not only the module
     return head
 
 
 def one_by_one():
-    """CMake code that keeps the sources of the groups out of the units that are compiled together."""
+    """Returns CMake code that excludes the sources of the groups from unity builds."""
     by_folder = collections.defaultdict(list)
     for name in GROUPS:
         for path in sources_of(name):
@@ -216,7 +216,7 @@ def object_of(path):
 
 
 class Tests:
-    """The parts of the tests of a group, with the time that each takes on unchanged code."""
+    """The parts of the tests of a group, with the duration of each on unchanged code."""
 
     def __init__(self, parts, build_seconds):
         self.parts = list(parts)
@@ -254,7 +254,7 @@ class Tests:
         self.parts.sort(key=self.seconds.get)
 
     def killer(self, number):
-        """The first part that notices mutant `number`, or None. As many run at a time as there are cores.
+        """Returns the first part that detects mutant `number`, or None. Runs one part per core at a time.
 
         Precondition: build()."""
         waiting, running = list(self.parts), {}
@@ -279,13 +279,13 @@ class Tests:
 
 @functools.cache
 def interpreter():
-    """The Python that the package is built for."""
+    """Returns the Python that the package is built for."""
     return re.search(r"^Python_EXECUTABLE:\w+=(.+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
 
 
 @functools.cache
 def unchanged_object(path):
-    """Precondition: the source has not been changed since the last build."""
+    """Returns the bytes of the object file. Precondition: the source has not changed since the last build."""
     return object_of(path).read_bytes()
 
 
@@ -329,7 +329,7 @@ def report(results):
 
 
 def chosen(groups, files, count, seed):
-    """The mutants to try, as (group, mutant), the same for the same seed; groups have equal shares and take turns."""
+    """Returns the mutants to try as (group, mutant), by the seed. Groups have equal shares and alternate."""
     each = -(-count // len(groups))
     picked = []
     for name in groups:

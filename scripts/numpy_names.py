@@ -2,7 +2,7 @@
 """Prints the table of NumPy's public names in docs/python.md: numpy_names.py [--check | --write]
 
 Needs the built package in PYTHONPATH. --check fails if the page has another table, or if the installed NumPy has a name
-that is neither in frazil.numpy nor explained here; --write changes the page.
+that is neither in frazil.numpy nor explained here. --write changes the page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- made by scripts/numpy_names.py -->", "<!-- end -->"
 NAMESPACES = ("", "linalg", "fft")
 INTERNAL = {"annotations", "take_at"}
 
-# Names that are there and differ from NumPy's.
+# Names in frazil.numpy that differ from NumPy's.
 DIFFERS = {
     "empty is zeros": "empty empty_like",
     "of NumPy arrays only, TypeError for lazy ones: these do not change": "copyto fill_diagonal place put "
@@ -40,7 +40,7 @@ DIFFERS = {
     "fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn",
     "two results, no `out` and `where`": "divmod frexp modf",
 }
-# Names that are not there.
+# Names that frazil.numpy lacks.
 ABSENT = {
     "removed in NumPy 2": "ALLOW_THREADS BUFSIZE CLIP ComplexWarning DataSource "
     "ERR_CALL ERR_DEFAULT ERR_IGNORE ERR_LOG "
@@ -73,13 +73,13 @@ ABSENT = {
 
 
 def public(module: object) -> set[str]:
-    """The public names of a module, without those of its parts."""
+    """Returns the public names of a module, without those of its submodules."""
     names = {name for name in dir(module) if not name.startswith("_") and name not in INTERNAL}
     return {n for n in names if not isinstance(getattr(module, n), types.ModuleType)}
 
 
 def ours() -> dict[str, list[str]]:
-    """The names of frazil.numpy and its parts that NumPy has, too."""
+    """Returns the names of frazil.numpy and its submodules that NumPy also has."""
     parts = {"": fnp, **{part: getattr(fnp, part) for part in NAMESPACES if part}}
     return {part: sorted(public(module), key=str.lower) for part, module in parts.items()}
 
@@ -89,7 +89,7 @@ def full(part: str, name: str) -> str:
 
 
 def kind(name: str) -> str:
-    """What a name of frazil.numpy is."""
+    """Returns the kind of a name of frazil.numpy."""
     value = getattr(fnp, name)
     if isinstance(value, fnp.ufunc):
         return "functions by elements, with `out`, `where`, `dtype` and the methods of ufuncs"
@@ -114,7 +114,7 @@ def lines() -> list[str]:
 
 
 def unexplained() -> list[str]:
-    """Names of the installed NumPy that are neither there nor in a table; and names of tables that are not there."""
+    """Returns names of the installed NumPy without an entry in a table, and wrong entries of the tables."""
     explained = {name for names in ABSENT.values() for name in names.split()}
     there = {full(part, name) for part, names in ours().items() for name in names}
     there |= {"linalg", "fft", "random", "testing"}

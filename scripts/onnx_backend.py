@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs ONNX's own tests of backends (onnx.backend.test) on Frazil, and prints what passed, failed and was skipped, and why.
+"""Runs ONNX's backend tests (onnx.backend.test) on Frazil. Prints which passed, failed or were skipped, with reasons.
 
 PYTHONPATH=build/python scripts/onnx_backend.py [--only PATTERN] [--failed]
 
-Needs the package onnx. EXCLUDED has the tests that are left out, with reasons.
+Needs the package onnx. EXCLUDED lists the tests that are not run, with reasons.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import warnings
 import numpy
 
 if "object" not in vars(numpy):
-    numpy.object = object  # onnx 1.12 names what NumPy 1.24 has no more
+    numpy.object = object  # onnx 1.12 uses this name, which NumPy 1.24 lacks
 
 import onnx
 import onnx.backend.test
@@ -35,7 +35,7 @@ EXCLUDED = [
 
 
 class Result(unittest.TestResult):
-    """Keeps the names of tests that passed."""
+    """A test result that also stores the names of tests that passed."""
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ def suite_of(only):
 
 
 def reason_of(text):
-    """Why a test was skipped, in the words of this script for what it excludes."""
+    """Returns the reason why a test was skipped; for tests in EXCLUDED, the reason given there."""
     for pattern, why in EXCLUDED:
         if f'"{pattern}"' in text:
             return why
@@ -71,7 +71,7 @@ def last_line(trace):
 
 
 def run(only=None):
-    """Runs the tests; returns the result and the reasons of skipped ones with their counts."""
+    """Runs the tests. Returns the result, and the reasons of skipped tests with their counts."""
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     result = Result()

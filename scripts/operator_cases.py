@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adds a column to the table of operators on stdin: the number of cases that contain each operator.
 
-    frazil ops --markdown | operator_cases.py            ONNX's node cases as counted once, and our own as they are
+    frazil ops --markdown | operator_cases.py            counts of ONNX's node cases from the file, Frazil's counted now
     operator_cases.py --count NODE_CASES > tests/onnx/node_cases.txt
 """
 
@@ -15,7 +15,7 @@ COUNTS = TESTS / "onnx" / "node_cases.txt"
 
 
 def fields(data):
-    """(number, bytes) of each length-delimited field of a message."""
+    """Yields (number, bytes) of each length-delimited field of a message."""
     at = 0
 
     def varint():
@@ -43,7 +43,7 @@ def fields(data):
 
 
 def operators_of_nodes(owner, tag):
-    """Full names of the operators of a graph (nodes in field 1) or a function (field 7), subgraphs included."""
+    """Yields full names of the operators of a graph (nodes in field 1) or function (field 7), including subgraphs."""
     for number, node in fields(owner):
         if number != tag:
             continue

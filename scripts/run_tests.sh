@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of a build, and says in one line what was skipped: run_tests.sh BUILD [ctest's options]
+# Runs the tests of a build, and prints one line about skipped tests: run_tests.sh BUILD [ctest's options]
 set -euo pipefail
 
 build=${1:?usage: $0 BUILD [option of ctest...]}

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Says in one line which tests of a run were skipped, by reason: skipped_tests.py FOLDER, with GoogleTest's XML files."""
+"""Prints in one line which tests of a run were skipped, by reason: skipped_tests.py FOLDER
+
+FOLDER contains GoogleTest's XML files.
+"""
 
 import collections
 import pathlib
@@ -12,12 +15,12 @@ reasons = collections.Counter()
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.xml")):
     try:
         tests = xml.etree.ElementTree.parse(path)
-    except xml.etree.ElementTree.ParseError as error:  # its test was killed while it wrote
+    except xml.etree.ElementTree.ParseError as error:  # the test was killed while it wrote the file
         print(f"{path}: {error}", file=sys.stderr)
         continue
     for case in tests.iter("testcase"):
         skipped = case.find("skipped")
-        if skipped is not None:  # "file:line", then what the test says
+        if skipped is not None:  # "file:line", then the reason that the test gives
             said = (skipped.get("message") or "").split("\n", 1)[-1].strip()
             reasons[said or "no reason given"] += 1
 total = sum(reasons.values())

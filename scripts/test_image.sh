@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Starts what packaging/ starts: test_image.sh BUILD
+# Tests the container and the service unit of packaging/: test_image.sh BUILD
 #
-# Makes the file system of packaging/Containerfile by debootstrap, with the command of BUILD instead of one that is built
-# there, and runs its ENTRYPOINT with CMD, and the ExecStart of packaging/frazil.service, as their users. Each has to
-# become ready, to answer a request and to end with 0 on SIGTERM. Needs root, and Debian's packages from a mirror.
+# Creates the file system of packaging/Containerfile by debootstrap, with the command of BUILD. Then runs the ENTRYPOINT
+# with CMD, and the ExecStart of packaging/frazil.service, as their users. Each must become ready, answer a request and
+# exit with 0 on SIGTERM. Needs root, and Debian's packages from a mirror.
 set -euo pipefail
 
 build=$(realpath "${1:?usage: $0 BUILD}")
@@ -31,7 +31,7 @@ make_root() {
   grep -q ^frazil: "$root/etc/passwd" || chroot "$root" useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin frazil
 }
 
-# start NAME PORT MODELS USER COMMAND...: until it is ready, has answered and has ended.
+# start NAME PORT MODELS USER COMMAND...: starts the command, waits until it is ready, sends a request and stops it.
 start() {
   local name=$1 port=$2 models=$3 user=$4
   shift 4

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The suite, with ONNX's cases, on each instruction set of this machine with one thread and with several, where every
-# step that has units is shared: test_isas.sh BUILD [option of the test program...]
+# Runs the suite, with ONNX's cases, on each instruction set of this machine: test_isas.sh BUILD [option of the test
+# program...]. Each runs with one thread and with several threads that share every step with units.
 set -euo pipefail
 
 suite=$(realpath "${1:?usage: $0 BUILD [option of the test program...]}")/tests/frazil_test_suite

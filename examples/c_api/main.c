@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every call but the ones below goes through this: what fails is told, and ends the program. */
+/* Wraps most calls: prints the error of a failed call and ends the program. */
 static void check(frazil_code code, frazil_error** error) {
   if (code == FRAZIL_OK) return;
   fprintf(stderr, "c_api: error %d: %s\n", (int)code, frazil_error_message(*error));
@@ -12,7 +12,7 @@ static void check(frazil_code code, frazil_error** error) {
   exit(2);
 }
 
-/* y = x * scale, of any number of rows. */
+/* y = x * scale, for any number of rows. */
 static frazil_model* build(void) {
   const char* const dims[] = {"N", "2"};
   const int64_t scale_dims[] = {2};
@@ -34,7 +34,7 @@ static frazil_model* build(void) {
   return model;
 }
 
-/* The model with its results limited to 250. */
+/* Returns the model with its results limited to 250. */
 static frazil_model* limited(const frazil_model* model) {
   const float most = 250;
   frazil_error* error = NULL;
@@ -61,7 +61,7 @@ static void describe(const frazil_model* model) {
   printf("input %s: %s, %d axes, the first is %s\n", port.name, port.type, (int)port.rank, port.dims[0]);
 }
 
-/* Whether a run gives what is expected. The input stays in the caller's memory. */
+/* Returns whether a run gives the expected result. The input stays in the caller's memory. */
 static int gives(const frazil_model* model, const float* expected) {
   static const float rows[] = {1, 2, 3, 4};
   const int64_t dims[] = {2, 2};

@@ -1,4 +1,4 @@
-"""A conversation over several turns on two replicas, what if it had gone otherwise, and many that begin alike.
+"""Runs a conversation over several turns on two replicas, a fork of it, and many that begin with the same prompt.
 
     PYTHONPATH=build/python python3 examples/dialogue/demo.py [--frazil build/frazil]
 """
@@ -36,7 +36,7 @@ class Demo:
         self.wrong = 0
 
     def metric(self, name):
-        """The sum over the replicas."""
+        """Returns the sum over the replicas."""
         total = 0
         for replica in self.replicas:
             lines = replica.ask("GET", "/metrics", replica.metrics)[1].splitlines()
@@ -72,7 +72,7 @@ class Demo:
         return one
 
     def count_hand_over(self, one):
-        """What a turn sends to Redis, on average, while it goes to and fro."""
+        """Measures the mean number of bytes that a turn sends to Redis while turns alternate between the replicas."""
         turns = 20
         before = self.fleet.redis_number("stats", "total_net_input_bytes")
         for _ in range(turns):
@@ -82,7 +82,7 @@ class Demo:
         say("hand-over", f"a turn of one word sends {sent / 1e3:.0f} KB to Redis; the whole state has {megabytes(whole)}")
 
     def compare_with_history(self, one):
-        """The same answer from the state, and from all that was said before."""
+        """Compares the time of an answer from the state with that of an answer from the whole history."""
         question = model.ids_of("my color is")
         stays, moves, again = [], [], []
         for servers, times in ((self.servers[:1], stays), (self.servers, moves)):
@@ -106,7 +106,7 @@ class Demo:
         )
 
     def begin_many(self):
-        """Conversations that begin with the same prompt."""
+        """Starts conversations with the same prompt and reports the memory of their states."""
         stored = self.fleet.redis_number("memory", "used_memory")
         for i in range(MANY):
             other = talk.Conversation(self.servers)

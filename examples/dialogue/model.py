@@ -1,11 +1,10 @@
-"""Makes the model of the dialogue: causal attention over all that was said, with keys and values as state.
+"""Writes the model of the dialogue: causal attention over all earlier words, with keys and values as state.
 
     PYTHONPATH=build/python python3 examples/dialogue/model.py FOLDER
 
-Its weights are constructed, not learnt. One head of the first layer looks for the last time that the current word came
-behind the word before it, and answers with the word that came next: so it goes on with what it was told. All other heads
-and layers have random weights and write where nobody reads; they are there so that a turn costs what it does in a model
-of this size.
+Its weights are constructed, not learnt. One head of the first layer finds the last earlier occurrence of the last two
+words and answers with the word that followed them. The model thus repeats the facts of the conversation. All other
+heads and layers have random weights, and their results are not used. They give a turn the cost of a model of this size.
 """
 
 import pathlib
@@ -15,19 +14,19 @@ import frazil
 import numpy as np
 
 LAYERS, HEADS, WIDTH = 4, 8, 64
-MODEL = HEADS * WIDTH  # numbers that a position has
-CODE = 31  # numbers that tell words apart
-SHARP = 1e5  # makes the softmax of the head that looks things up a maximum
-LATER = 5.0  # of two places that fit the later one wins, while there are fewer than SHARP * 0.2 / LATER positions
+MODEL = HEADS * WIDTH  # numbers per position
+CODE = 31  # numbers that identify a word
+SHARP = 1e5  # makes the softmax of the look-up head a maximum
+LATER = 5.0  # prefers the later of two matches, for fewer than SHARP * 0.2 / LATER positions
 
 ITEMS, VALUES = 128, 48
 FACTS = [f"item{i} costs price{(7 * i + i // 9) % VALUES} ." for i in range(ITEMS)]
 WORDS = sorted({word for fact in FACTS for word in fact.split()}) + [
     *"my name color size is ada bob red blue green small large and what cheese please thanks".split()
 ]
-PROMPT = " ".join(FACTS)  # what all conversations begin with
+PROMPT = " ".join(FACTS)  # the start of all conversations
 
-# Where the parts of a position are.
+# The offsets of the parts of a position.
 NOW, BEFORE, EARLIER, PLACE, ONE = 0, CODE, 2 * CODE, 3 * CODE, 3 * CODE + 1
 FOUND, REST = 128, 192
 
@@ -37,7 +36,7 @@ def ids_of(text):
 
 
 def codes():
-    """A code of length 1 for each word, of which no two are similar."""
+    """Returns a code of length 1 for each word; no two codes are similar."""
     rng = np.random.default_rng(3)
     found = []
     while len(found) < len(WORDS):
@@ -146,13 +145,13 @@ def write(folder):
 
 
 def states():
-    """The configuration's `state` of the model."""
+    """Returns the `state` of the model for the configuration."""
     pairs = {"last": "last_out"} | {f"past_{p}{i}": f"{p}{i}" for i in range(LAYERS) for p in "kv"}
     return "{" + ", ".join(f"{a}: {b}" for a, b in pairs.items()) + "}"
 
 
 def expected(told):
-    """The word behind the last time that the last two words came, by looking."""
+    """Returns the word after the last earlier occurrence of the last two words, by search."""
     *_, before, now = told
     for i in reversed(range(2, len(told))):
         if told[i - 2 : i] == [before, now]:

@@ -1,8 +1,8 @@
-"""A client that holds a conversation, over plain HTTP.
+"""A client of the dialogue model, over plain HTTP.
 
     python3 examples/dialogue/talk.py HOST:PORT
 
-talks with a server that has the model. "my color is blue ." tells something, "my color is" asks.
+holds a conversation with a server of the model. "my color is blue ." states a fact, "my color is" asks for it.
 """
 
 import http.client
@@ -16,7 +16,7 @@ LONGEST_ANSWER = 4
 
 
 class Connection:
-    """To one server, kept open. Sends words and gets the words that the model expects behind each of them."""
+    """A persistent connection to one server. Sends words, and receives the word that the model expects after each."""
 
     def __init__(self, address):
         self.http = http.client.HTTPConnection(address, timeout=30)
@@ -57,7 +57,7 @@ class Conversation:
         self.send(model.ids_of(text))
 
     def ask(self, text):
-        """The words up to the end of the sentence. What is answered belongs to what was said."""
+        """Returns the words up to the end of the sentence. The answer becomes part of the history."""
         answer = [self.send(model.ids_of(text))]
         while model.WORDS[answer[-1]] != "." and len(answer) < LONGEST_ANSWER:
             answer.append(self.send(answer[-1:]))
@@ -65,7 +65,7 @@ class Conversation:
         return " ".join(model.WORDS[word] for word in answer if model.WORDS[word] != ".")
 
     def fork(self):
-        """Another conversation that begins as this one is now."""
+        """Returns another conversation that starts from the current state of this one."""
         return Conversation(self.servers, self)
 
 

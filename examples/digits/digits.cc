@@ -1,5 +1,5 @@
-// Classifies the held-out digits with an early-exit model and with the same weights run in full, and reports what the
-// early exits save: digits_demo FOLDER.
+// Classifies the held-out digits with an early-exit model and with a full model of the same weights, and reports the
+// savings of the early exits: digits_demo FOLDER
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -124,7 +124,7 @@ double timed_run(Demo& demo, Side& side, std::size_t image) {
   return taken.count();
 }
 
-/// Alternates the models, and which one is first, so that both run under the same conditions.
+/// Alternates the models, and their order, so that both run under the same conditions.
 void measure(Demo& demo) {
   const std::size_t count = demo.data.images.size();
   for (Side* side : {&demo.early, &demo.full}) side->passes.resize(count);
@@ -155,7 +155,7 @@ void print_answers(const Demo& demo) {
   }
 }
 
-/// A bar of length part / whole; not empty unless part is zero.
+/// Returns a bar of length part / whole. It is empty only if part is zero.
 std::string bar(std::size_t part, std::size_t whole) {
   constexpr std::size_t kWidth = 40;
   return part == 0 ? "" : "  " + std::string((part * kWidth + whole - 1) / whole, '#');
@@ -205,7 +205,7 @@ void print_times(const Demo& demo) {
   }
 }
 
-/// The mean over all images of each image's median.
+/// Returns the mean over all images of each image's median.
 double mean_time(const Side& side) {
   double sum = 0;
   for (const double t : side.micros) sum += t;
@@ -233,7 +233,7 @@ bool print_verdict(const Demo& demo) {
   return good;
 }
 
-/// The path as a user would type it: relative if it is below the working directory.
+/// Returns the path as a user would type it: relative if it is below the working directory.
 fs::path folder_of_program(const char* name) {
   std::error_code failed;
   const fs::path self = fs::read_symlink("/proc/self/exe", failed);

@@ -69,8 +69,8 @@ class Picture {
          << "\\nsure?\", shape=diamond, style=filled, fillcolor=\"#e0e7ff\", color=\"#6366f1\"];\n";
   }
 
-  /// A stage: its title above the operators that ran, one per line; those of a loop's body come last, in a separate
-  /// part.
+  /// Writes a stage: its title, then the operators that ran, one per line. Those of a loop's body are in a separate
+  /// part at the end.
   void card(const char* id, const char* title, std::int64_t count, const char* color) {
     out_ << "  " << id
          << " [shape=plain, label=<<table border=\"1\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"4\""

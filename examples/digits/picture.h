@@ -6,7 +6,7 @@
 
 namespace digits {
 
-/// The stages of the early-exit model as Graphviz input, with the counts of `trace` on its edges.
+/// Returns the stages of the early-exit model as Graphviz input, with the counts of `trace` on its edges.
 std::string picture(const Trace& trace);
 
 /// Runs Graphviz on a .dot file. Returns an error message, empty on success.

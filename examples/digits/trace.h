@@ -20,13 +20,13 @@ class Trace : public frazil::Observer {
     std::int64_t yes = 0, no = 0;
   };
 
-  /// Nodes whose names begin with "STAGE/", in execution order.
+  /// Returns the nodes whose names begin with "STAGE/", in execution order.
   std::vector<Node> nodes_of(const std::string& stage) const;
   Sides sides(const std::string& if_node) const;
   std::int64_t iterations(const std::string& loop_node) const;
 
   // ---- of the last run ----
-  /// The stage that produced the answer: each exit that is not taken leads to the next stage.
+  /// Returns the stage that produced the answer. Each exit that is not taken leads to the next stage.
   std::int64_t stage() const { return 1 + refusals_; }
   std::int64_t steps() const { return steps_; }
 

@@ -38,17 +38,17 @@ C2 = 32  # channels of stage 2 and of the refinement state
 MAX_STEPS = 8  # upper bound on refinement steps
 DAMP = 0.25  # refinement starts from this share of stage 2's logits
 
-# Thresholds to choose from: least probability of the best class for leaving at
-# an exit, and least lead over the second best for leaving the refinement. The
-# lowest entries are floors: an image is not waved through on less.
+# Candidate thresholds: the minimum probability of the best class to leave at an
+# exit, and the minimum lead over the second best class to leave the refinement.
+# The lowest entries are lower bounds for any choice.
 GRIDS = {
     "exit1": (0.90, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995),
     "exit2": (0.98, 0.985, 0.99, 0.995, 0.999),
     "margin": (0.80, 0.85, 0.90, 0.95, 0.98, 0.99, 0.995),
 }
 
-# Multiply-accumulates of each part, for one image (convolutions and matrix
-# products; everything else is noise beside them).
+# Multiply-accumulates of each part for one image, in convolutions and matrix
+# products. All other operations are negligible.
 MACS_STAGE1 = 64 * 9 * C1 + 16 * C1 * HIDDEN1 + HIDDEN1 * CLASSES
 MACS_STAGE2 = 64 * 9 * C1 * C2 + 16 * C2 * CLASSES
 MACS_STEP = 16 * 9 * C2 * C2 + 16 * C2 * CLASSES
@@ -95,7 +95,7 @@ def augment(images, rng):
     shift_y, shift_x = rng.uniform(-1.0, 1.0, (2, count, 1, 1))
     grid_y, grid_x = np.mgrid[0:size, 0:size] - centre
     cos, sin = np.cos(angle) * scale, np.sin(angle) * scale
-    # Two pixels of zeros all round: every sample outside them is zero.
+    # Two pixels of zeros on each side: every sample outside them is zero.
     y = np.clip(cos * grid_y - sin * grid_x + centre + shift_y, -1.5, size + 0.5) + 2
     x = np.clip(sin * grid_y + cos * grid_x + centre + shift_x, -1.5, size + 0.5) + 2
     y0, x0 = np.floor(y).astype(int), np.floor(x).astype(int)
@@ -150,7 +150,7 @@ def max_pool(x):
 
 
 def max_pool_backward(d_out, x, y):
-    """Send d_out [B,H/2,W/2,C] to the places in x [B,H,W,C] that won."""
+    """Send d_out [B,H/2,W/2,C] to the positions of the maxima in x [B,H,W,C]."""
     b, h, w, c = x.shape
     blocks = x.reshape(b, h // 2, 2, w // 2, 2, c)
     won = blocks == y[:, :, None, :, None]
@@ -383,7 +383,7 @@ def choose_thresholds(every, labels):
     that, the highest on its grid.
     """
     full_right = every[-1].argmax(axis=1) == labels
-    chosen = {name: 2.0 for name in GRIDS}  # 2: nobody leaves
+    chosen = {name: 2.0 for name in GRIDS}  # 2: no image leaves
     lost_before = 0
     for name, grid in GRIDS.items():
         for value in grid:
@@ -411,7 +411,7 @@ class Builder:
         self.nodes = []
 
     def add(self, kind, name, inputs, outputs=None, **attributes):
-        """Append a node and return its first output's name."""
+        """Append a node and return the name of its first output."""
     
         outputs = outputs or [name]
         node = helper.make_node(kind, inputs, outputs, name=name, **attributes)
@@ -705,8 +705,9 @@ def main():
     learn, held_out = stratified_parts(labels, (0.7, 0.3), rng)
     x, y = images[learn], labels[learn]
 
-    # The model that is kept learns from all of x. Three more, each without a
-    # third of x, only answer that third: from those answers the thresholds.
+    # The final model is trained on all of x. Three more models are each trained
+    # without a third of x and answer that third. The thresholds are chosen from
+    # those answers.
     folds = stratified_parts(y, (1 / 3, 1 / 3, 1 / 3), rng)
     jobs = [(x, y, args, args.seed)]
     for k, fold in enumerate(folds):

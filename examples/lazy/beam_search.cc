@@ -1,9 +1,9 @@
-// Beam search over a small LSTM decoder, several sentences at once. batch() runs each search as ordinary code, which
-// computes the hypotheses that go on, and ends when the best one has ended; the other way is a graph of one step over
-// all beams, with as many steps as the longest sentence may have.
+// Beam search over a small LSTM decoder, for several sentences at the same time. batch() runs each search as ordinary
+// code, which computes only unfinished hypotheses, and ends when the best hypothesis is complete. The alternative is a
+// graph of one step over all beams, run for the maximum length of a sentence.
 //
-// The decoder's output is the state's, by random weights, plus how often words follow each other in a few sentences, so
-// that what it writes can be read.
+// The decoder's output is a product of the state with random weights, plus the frequency with which words follow each
+// other in a few sentences. This makes the generated sentences readable.
 #include <array>
 #include <map>
 #include <numeric>
@@ -40,7 +40,7 @@ class Vocabulary {
   std::int64_t size() const { return static_cast<std::int64_t>(words_.size()); }
   const std::string& word(std::int64_t number) const { return words_[static_cast<std::size_t>(number)]; }
 
-  /// Of each word the logarithms of how often others follow it; ends are made rarer, for longer sentences.
+  /// For each word, the logarithms of the frequencies of its successors. Ends are less frequent, for longer sentences.
   Matrix followers() const {
     Matrix counts(size(), size());
     std::ranges::fill(counts.values, 0.01F);
@@ -75,19 +75,19 @@ struct Weights {
   }
   Random random;
   Matrix words, followers, out;
-  Matrix starts{kSentences, kHidden};  ///< the state that each sentence begins with
+  Matrix starts{kSentences, kHidden};  ///< the initial state of each sentence
   Matrix input = Matrix::layer(kHidden, 4 * kHidden, random), recurrent = Matrix::layer(kHidden, 4 * kHidden, random);
 };
 
 struct Hypothesis {
-  std::vector<std::int64_t> words{kEnd};  // what a sentence begins after
+  std::vector<std::int64_t> words{kEnd};  // the word before the first one
   float score = 0;                        // the logarithm of its probability
   std::size_t from = 0;                   // the position in the beam that it continues
   bool ended = false;
 };
 using Beam = std::vector<Hypothesis>;
 
-/// The best continuations. `chances(i)` has the logarithms of hypothesis i, which has not ended.
+/// Returns the best continuations. `chances(i)` returns the log probabilities of hypothesis i, which has not ended.
 template <class Chances>
 Beam grow(const Beam& beam, const Chances& chances) {
   Beam next;
@@ -113,7 +113,7 @@ Beam grow(const Beam& beam, const Chances& chances) {
   return next;
 }
 
-/// The best hypothesis: how many words it has, which ones, and its score.
+/// Returns the best hypothesis: the number of its words, the words, and its score.
 void append_best(std::vector<float>& results, const Beam& beam) {
   results.push_back(static_cast<float>(beam[0].words.size()));
   results.insert(results.end(), beam[0].words.begin(), beam[0].words.end());
@@ -151,7 +151,7 @@ class Searches {
     LazyArray h, c;
   };
 
-  /// As no hypothesis gains by going on, the best one is final once it has ended.
+  /// Scores never increase, so the best hypothesis is final once it has ended.
   Beam search(std::int64_t sentence, std::uint64_t& steps) const {
     Beam beam(1);
     std::vector<State> states{{starts_[sentence], Array(Dtype::f32, {kHidden})}};
@@ -181,7 +181,7 @@ class Searches {
   LazyArray words_, followers_, starts_;
 };
 
-/// A step of all hypotheses of all sentences: of those that have ended, too.
+/// A step of all hypotheses of all sentences, including those that have ended.
 class Padded {
  public:
   explicit Padded(const Weights& weights) : starts_(weights.starts) {

@@ -1,6 +1,6 @@
-// Layers until an answer is sure: an associative memory of ten patterns is shown pictures of them with noise, and each
-// layer takes some of the noise away. batch() runs ordinary code that stops when it is sure; the other way is a graph
-// of all layers, whose answer is that of the first layer that was sure.
+// A network that stops at the first layer with a confident answer. It is an associative memory of ten patterns, whose
+// inputs are noisy pictures of them; each layer removes some of the noise. batch() runs ordinary code that stops when
+// the answer is confident. The alternative is a graph of all layers, which selects the first confident answer.
 #include <array>
 
 #include "side_by_side.h"
@@ -31,7 +31,7 @@ struct Memory {
   Matrix patterns{kClasses, kPixels}, layer{kPixels, kPixels}, head{kPixels, kClasses};
 };
 
-/// Pictures of the patterns in turn; up to nine in ten of their pixels are noise.
+/// Returns pictures of the patterns in turn; up to nine tenths of their pixels are noise.
 Matrix noisy_pictures(const Memory& memory) {
   Random random(3);
   Matrix pictures(kPictures, kPixels);
@@ -59,7 +59,7 @@ class UntilSure {
     return outcome;
   }
 
-  std::vector<std::uint64_t> depths;  ///< how many pictures left after so many layers
+  std::vector<std::uint64_t> depths;  ///< number of pictures that left, by number of layers
 
  private:
   LazyArray classify(LazyArray x) {

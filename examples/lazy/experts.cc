@@ -1,8 +1,9 @@
-// A mixture of experts: a gate picks one of eight networks for each instance. batch() runs ordinary code that reads the
-// gate and calls that expert, and groups the instances by it; the other way is a graph of all experts, which selects.
+// A mixture of experts: a gate selects one of eight networks for each instance. batch() runs ordinary code that reads
+// the gate and calls the expert, and groups the instances by expert. The alternative is a graph that computes all
+// experts and selects one result.
 //
-// The gate's weights are the directions of eight topics, and each instance is of one topic, so that what is picked has
-// a meaning; the experts are random.
+// The gate's weights are the directions of eight topics, and each instance has one topic, so that a selection has a
+// meaning. The weights of the experts are random.
 #include <array>
 
 #include "side_by_side.h"
@@ -32,7 +33,7 @@ struct Weights {
   std::vector<Expert> experts;
 };
 
-/// Of topics that are not equally frequent: a direction of the gate, and noise.
+/// Returns instances: a direction of the gate, and noise. Topics are not equally frequent.
 std::vector<Array> instances(Weights& weights, std::vector<std::int64_t>& topics) {
   std::vector<Array> all;
   for (std::int64_t i = 0; i < kInstances; ++i) {

@@ -1,8 +1,8 @@
-// A policy that acts in many simulated environments, each an inverted pendulum on a cart with gusts of its own. batch()
-// runs each episode as ordinary code, and an instance leaves when its episode ends; the other way is a graph over all
-// environments, which computes those that have ended, too, until the last one ends.
+// A policy that acts in many simulated environments, each an inverted pendulum on a cart with its own gusts of wind.
+// batch() runs each episode as ordinary code, and an instance leaves when its episode ends. The alternative is a graph
+// over all environments, which also computes those that have ended, until the last one ends.
 //
-// The policy's first unit is a controller by rule, which holds poles up unless gusts are too strong; the rest of the
+// The policy's first unit is a rule-based controller, which balances poles unless gusts are too strong. The rest of the
 // network is random and does not move the cart.
 #include <array>
 #include <iterator>
@@ -73,7 +73,7 @@ struct Weights {
   Matrix last{kUnits, 1};
 };
 
-/// How long episodes took, and what their poles did last.
+/// The lengths of episodes, and the final states of their poles.
 Outcome outcome_of(std::span<const CartPole> all, std::uint64_t work) {
   Outcome outcome{{}, work};
   for (const CartPole& each : all) {

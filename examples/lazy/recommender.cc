@@ -1,8 +1,8 @@
-// What users may like next, by attention over their own histories of 1 to 100 items. batch() runs ordinary code on each
-// history as long as it is; the other way is a graph over histories that are padded to 100.
+// Recommends items to users by attention over their histories of 1 to 100 items. batch() runs ordinary code on each
+// history at its actual length. The alternative is a graph over histories that are padded to 100.
 //
-// Items are of genres: their vectors are a genre's direction and noise. Users keep to a genre most of the time, so that
-// what is recommended should be of theirs.
+// Each item has a genre: its vector is the genre's direction plus noise. Most items of a user's history have one genre,
+// so recommendations should have it, too.
 #include <array>
 #include <optional>
 
@@ -21,7 +21,7 @@ const float kScale = 1 / std::sqrt(static_cast<float>(kSize));
 
 struct User {
   std::int64_t genre = 0;
-  std::vector<std::int32_t> history;  // the last item last; short arrays of i64 would be taken for constants
+  std::vector<std::int32_t> history;  // oldest item first; short arrays of i64 would be treated as constants
 };
 
 struct Catalogue {
@@ -44,7 +44,7 @@ struct Catalogue {
   Matrix keys = Matrix::layer(kSize, kSize, random), values = Matrix::layer(kSize, kSize, random);
 };
 
-/// Most histories are short.
+/// Returns users; most histories are short.
 std::vector<User> users(Random& random) {
   std::vector<User> all(kUsers);
   for (User& user : all) {
@@ -89,7 +89,7 @@ class OwnHistory {
   LazyArray items_, items_by_size_, keys_, values_;
 };
 
-/// The same over histories of 100 items, of which those after `length` do not count.
+/// The same over histories of 100 items; items after `length` are ignored.
 class Padded {
  public:
   explicit Padded(const Catalogue& catalogue) {

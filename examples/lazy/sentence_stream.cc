@@ -1,8 +1,8 @@
-// A stream of sentences of 3 to 60 words through a layer of self-attention, one after the other. Recorded operators are
-// compiled once for all lengths, as extents are symbols; the other way is a graph for each bucket of eight lengths,
-// into which sentences are padded.
+// A stream of sentences of 3 to 60 words, processed one after the other by a layer of self-attention. Recorded
+// operators are compiled once for all lengths, because extents are symbols. The alternative is a graph for each bucket
+// of eight lengths, with padded sentences.
 //
-// A few words tell the topic of a sentence and attend to each other; the other words and the weights are random.
+// A few words determine the topic of a sentence and attend to each other. The other words and the weights are random.
 #include <array>
 #include <map>
 #include <optional>
@@ -34,11 +34,11 @@ struct Weights {
     }
   }
   Random random;
-  Matrix topics = Matrix::layer(kSize, kTopics, random), words{kWords, kSize};  ///< word i < kTopics tells topic i
+  Matrix topics = Matrix::layer(kSize, kTopics, random), words{kWords, kSize};  ///< word i < kTopics stands for topic i
   Matrix query = Matrix::layer(kSize, kSize, random), key = query, value = Matrix::layer(kSize, kSize, random);
 };
 
-using Sentence = std::vector<std::int32_t>;  // short arrays of i64 would be taken for constants
+using Sentence = std::vector<std::int32_t>;  // short arrays of i64 would be treated as constants
 
 std::vector<Sentence> stream(Random& random, Sentence& topics) {
   std::vector<Sentence> all(kSentences);
@@ -72,7 +72,7 @@ class AnyLength {
   LazyArray words_, query_, key_, value_, topics_;
 };
 
-/// A graph for sentences of up to `length` words.
+/// Returns a graph for sentences of up to `length` words.
 frazil::Model bucket(const Weights& weights, std::int64_t length) {
   frazil::GraphBuilder graph("bucket");
   const auto constant = [&](const Matrix& matrix) { return graph.constant(matrix.array()); };

@@ -15,19 +15,19 @@
 
 #include <frazil/frazil.h>
 
-// What the programs of this folder have in common: weights, and two ways to the same results beside each other.
+// Shared code of the programs in this folder: weights, and the comparison of two ways to compute the same results.
 namespace lazy_examples {
 
-/// Numbers that are the same with every compiler.
+/// A random generator that gives the same numbers with every compiler.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   float uniform() {
     state_ = state_ * 6364136223846793005U + 1442695040888963407U;
     return static_cast<float>(state_ >> 40U) / static_cast<float>(1U << 24U);
   }
-  /// In [-scale, scale).
+  /// Returns a number in [-scale, scale).
   float around_zero(float scale) { return (2 * uniform() - 1) * scale; }
   std::int64_t below(std::int64_t bound) { return static_cast<std::int64_t>(uniform() * static_cast<float>(bound)); }
 
@@ -35,11 +35,11 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Weights while they are made.
+/// A matrix of weights under construction.
 struct Matrix {
   Matrix(std::int64_t rows_, std::int64_t cols_)
       : rows(rows_), cols(cols_), values(static_cast<std::size_t>(rows_ * cols_)) {}
-  /// Random weights of a layer: products with them neither grow nor shrink.
+  /// Returns random weights of a layer, scaled so that products keep the magnitude of their operand.
   static Matrix layer(std::int64_t rows, std::int64_t cols, Random& random) {
     Matrix made(rows, cols);
     const float scale = std::sqrt(3.F / static_cast<float>(rows));
@@ -64,7 +64,7 @@ inline void append(std::vector<float>& to, const frazil::Array& values) {
   to.insert(to.end(), all.begin(), all.end());
 }
 
-/// A layer whose weights are parameters.
+/// An affine layer whose weights are parameters.
 struct Affine {
   Affine(const Matrix& weights, const Matrix& biases)
       : w(frazil::parameter(weights.array())), bias(frazil::parameter(vector_of(biases.values))) {}
@@ -72,7 +72,7 @@ struct Affine {
   frazil::LazyArray w, bias;
 };
 
-/// What a way gives, and how much it computed for that.
+/// The results of one way, and the amount of work that it computed.
 struct Outcome {
   std::vector<float> results;
   std::uint64_t work = 0;
@@ -98,7 +98,7 @@ inline double milliseconds(const std::function<Outcome()>& run) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The shortest times of both in half a second of turns, after what is compiled has been.
+/// Returns the shortest times of both in half a second of alternating runs. Compilation must be complete.
 inline std::pair<double, double> shortest(const Way& lazily, const Way& statically) {
   constexpr int kLeast = 3;
   double ours = std::numeric_limits<double>::infinity(), theirs = ours, spent = 0;
@@ -111,7 +111,7 @@ inline std::pair<double, double> shortest(const Way& lazily, const Way& statical
   return {ours, theirs};
 }
 
-/// Throws where results differ; prints what both took. The last line is a row of the table of run.sh.
+/// Prints the times of both; throws if their results differ. The last line is a row of the table of run.sh.
 inline void side_by_side(const char* example, const char* unit, const Way& lazily, const Way& statically) {
   const Outcome ours = lazily.run(), theirs = statically.run();
   const float difference = largest_difference(ours.results, theirs.results);
@@ -127,7 +127,7 @@ inline void side_by_side(const char* example, const char* unit, const Way& lazil
               their_ms, their_ms / our_ms);
 }
 
-/// What main() returns.
+/// Runs the body of main() and returns its exit status.
 inline int run_example(const char* example, void (*body)()) {
   try {
     body();

@@ -1,8 +1,8 @@
 // Sentiment by a Tree-LSTM: each sentence is computed along its own parse tree. batch() runs the cells of all trees
-// together; the other way is a graph for each cell, run node by node, one tree after the other.
+// together. The alternative is a graph for each cell, run node by node, one tree after the other.
 //
-// The weights are made by rule: element 0 of a state is the sentiment, which children add up; element 1 tells "not",
-// which turns what stands on its right. The other elements are random.
+// The weights are constructed: element 0 of a state is the sentiment, the sum over the children. Element 1 marks "not",
+// which inverts the sentiment to its right. The other elements are random.
 #include <array>
 #include <map>
 #include <optional>
@@ -42,7 +42,7 @@ Tree parse(std::string_view& text) {
   return tree;
 }
 
-/// The text with words in the places of + and -.
+/// Returns the text with words in place of + and -.
 std::string filled(std::string_view text, const std::string& positive, const std::string& negative) {
   std::string made;
   for (const char each : text) {
@@ -80,7 +80,7 @@ struct Layer {
   Matrix bias;
 };
 
-/// Random, except that the elements 0 and 1 of all states take part in nothing, and their gates are closed.
+/// Returns random weights. Elements 0 and 1 of all states have zero weights, and their gates are closed.
 Layer cell(std::int64_t states, std::int64_t gates, Random& random) {
   Layer made{Matrix::layer(states * kHidden, gates * kHidden, random), Matrix(1, gates * kHidden)};
   for (std::int64_t row = 0; row < made.w.rows; ++row) {
@@ -108,9 +108,9 @@ Layer leaf_cell(Random& random) {
 Layer inner_cell(Random& random) {
   Layer made = cell(2, 5, random);
   for (std::int64_t gate : {1, 2, 3}) made.bias(0, gate * kHidden) = kOpen;
-  made.w(1, 0) = 4 * kOpen;             // after "not" a new sentiment is let in,
-  made.w(1, 2 * kHidden) = -4 * kOpen;  // the one on the right is not kept,
-  made.w(kHidden, 4 * kHidden) = -2;    // and the new one is its opposite
+  made.w(1, 0) = 4 * kOpen;             // after "not" the input gate opens,
+  made.w(1, 2 * kHidden) = -4 * kOpen;  // the sentiment of the right child is dropped,
+  made.w(kHidden, 4 * kHidden) = -2;    // and its opposite is the new value
   return made;
 }
 
@@ -179,7 +179,7 @@ Outcome together(const std::vector<Tree>& trees, const Model& model) {
   return outcome;
 }
 
-/// The cells as graphs, which know nothing of trees.
+/// The cells as graphs, without any information about trees.
 class NodeByNode {
  public:
   explicit NodeByNode(const Model& model) : model_(model) {

@@ -1,4 +1,4 @@
-"""A branch that depends on data: one side of an `if` runs, the other costs nothing.
+"""A branch that depends on data: one side of an `if` runs, and the other side costs nothing.
 
 Large inputs are scaled by their largest element, others pass.
 """
@@ -15,7 +15,7 @@ model = g.build()
 
 
 class Nodes(frazil.Observer):
-    """The branches taken."""
+    """Returns the branches taken."""
 
     def __init__(self):
         self.taken = []

@@ -1,4 +1,4 @@
-"""A classifier that stops at the first stage that is sure. Later stages are not computed."""
+"""A classifier that stops at the first confident stage. Later stages are not computed."""
 
 import frazil
 import numpy as np
@@ -17,7 +17,7 @@ threshold = g.input("threshold", frazil.float32)
 
 
 def stage(k, hidden):
-    """The class and the number of the stage that was sure of it."""
+    """Returns the class and the number of the confident stage."""
     hidden = g.Relu(hidden @ matrix(WIDTH, WIDTH), name=f"hidden_{k}")
     scores = g.Softmax(hidden @ matrix(WIDTH, CLASSES))
     guess = g.ArgMax(scores, axis=1, keepdims=0), g.constant(k)
@@ -33,7 +33,7 @@ model = g.build(threads=1)
 
 
 class Branches(frazil.Observer):
-    """The branches of a run, in order."""
+    """Returns the branches of a run, in order."""
 
     def run_begin(self):
         self.seen = []

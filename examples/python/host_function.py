@@ -1,4 +1,4 @@
-"""A Python function as a node: what has no operator, or is easier in NumPy."""
+"""A Python function as a node, for computations without an operator or easier to write in NumPy."""
 
 import frazil
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 
 @frazil.host_operator("com.acme.Histogram")
 def histogram(x, *, bins=4):
-    """Counts of equal ranges between 0 and 1."""
+    """Returns the counts of values in equal ranges between 0 and 1."""
     return np.histogram(x, bins=bins, range=(0, 1))[0].astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""A layer is swapped while requests run: none waits, none sees half of the edit, and the edit is taken back again."""
+"""Replaces a layer while requests run, and then rolls the edit back. No request waits or sees half of the edit."""
 
 import threading
 

@@ -1,6 +1,6 @@
-"""Ordinary code on lazy arrays, one tree at a time; a batch runs what is equal in all of them together.
+"""Ordinary code on lazy arrays, one tree at a time. A batch runs the equal operations of all trees together.
 
-A value of each tree, from its leaves up; a part whose value is large is not looked into further.
+Computes a value of each tree, from its leaves up. If a left part has a large value, its right part is skipped.
 """
 
 import random
@@ -23,7 +23,7 @@ def value(tree):
     if isinstance(tree, int):
         return words[tree]
     left = value(tree[0])
-    if left.max() > 2:  # reads: this tree waits until all others have to
+    if left.max() > 2:  # a read: suspends this tree until all others wait, too
         return left
     return join(left, value(tree[1]))
 

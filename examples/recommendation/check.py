@@ -1,4 +1,4 @@
-"""Runs the example with a Redis of its own, and compares the scores with NumPy.
+"""Runs the example with its own Redis server, and compares the scores with NumPy.
 
     PYTHONPATH=build/python python3 examples/recommendation/check.py [FRAZIL]
 """
@@ -52,7 +52,7 @@ def start_server(frazil, folder):
 
 
 def ask(server, users, candidates):
-    """Scores and status."""
+    """Returns scores and status."""
     tensors = {"user_id": users, "candidates": candidates}
     inputs = [
         {"name": name, "datatype": "INT64", "shape": list(value.shape), "data": value.reshape(-1).tolist()}
@@ -72,7 +72,7 @@ def wanted(users, candidates):
 
 
 def compare(server):
-    """The largest difference of a score."""
+    """Checks the scores against NumPy and returns the largest difference."""
     rng = np.random.default_rng(1)
     largest = 0
     for rows in (1, 2, 7, 40) * 5:
@@ -87,7 +87,7 @@ def compare(server):
 
 
 def check_without_redis(server, redis):
-    """Redis hangs: who is asked for gets what is popular, and soon."""
+    """Checks that users get popular items, without a long wait, while Redis does not respond."""
     redis.send_signal(signal.SIGSTOP)
     users, candidates = np.array([10_000]), np.array([[1, 2, 3]])
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Writes users' histories to Redis as Feast's online store has them.
+"""Writes users' histories to Redis in the layout of Feast's online store.
 
     python3 examples/recommendation/histories.py HOST:PORT USERS
 
@@ -72,7 +72,7 @@ def timestamp(seconds):
 
 
 def history(user):
-    """What a user has looked at, the newest last, and how active he is; nothing for some."""
+    """Returns the items that a user has viewed, the newest last, and the user's activity; None for some users."""
     chance = random.Random(user)
     if user % 10 == 9:
         return None

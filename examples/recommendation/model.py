@@ -1,4 +1,4 @@
-"""Makes the folder that is served: the model, and the pipeline around it.
+"""Writes the folder that is served: the model, and the pipeline around it.
 
     PYTHONPATH=build/python python3 examples/recommendation/model.py FOLDER
 """
@@ -13,7 +13,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 ITEMS, WIDTH = 1000, 32
 
-# Behind the end of a history there is padding, which the mask leaves out of the mean.
+# After the end of a history there is padding, which the mask excludes from the mean.
 TEXT = """
 graph score(%history: i64[N,L], %length: i64[N], %activity: f32[N], %candidates: i64[N,C]) {
   %sizes = Shape(%history)
@@ -51,7 +51,7 @@ def weights():
 
 
 def expected(histories, activity, candidates):
-    """The same with NumPy, user by user."""
+    """Computes the same with NumPy, user by user."""
     known = weights()
     items, popularity = known["items"].astype(np.float64), known["popularity"].astype(np.float64)
     scores = []

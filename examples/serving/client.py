@@ -1,4 +1,4 @@
-"""A client of the Open Inference Protocol over HTTP/1.1, and requests that are looked at later."""
+"""A client of the Open Inference Protocol over HTTP/1.1, which records the outcome of each request."""
 
 import asyncio
 import collections
@@ -13,7 +13,7 @@ DTYPES = {name: dtype for dtype, name in DATATYPES.items()}
 
 
 def encoded(inputs, outputs, **parameters):
-    """The body of a request with binary tensors, and the size of its JSON."""
+    """Returns the body of a request with binary tensors, and the size of its JSON."""
     described = [
         {
             "name": name,
@@ -33,7 +33,7 @@ def encoded(inputs, outputs, **parameters):
 
 
 def decoded(headers, body):
-    """The version that answered, and its outputs."""
+    """Returns the version that answered, and its outputs."""
     size = int(headers["inference-header-content-length"])
     reply, outputs, at = json.loads(body[:size]), {}, size
     for output in reply["outputs"]:
@@ -45,10 +45,10 @@ def decoded(headers, body):
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a request. No status: there was no answer."""
+    """The outcome of a request. Status 0: there was no answer."""
 
     kind: str
-    what: int  # which of the prepared inputs
+    what: int  # index of the prepared input
     sent: float
     took: float = 0
     status: int = 0
@@ -59,7 +59,7 @@ class Outcome:
 
 
 class Client:
-    """Keeps connections to one address open, as many as there are requests at the same time."""
+    """Keeps connections to one address open, as many as there are concurrent requests."""
 
     def __init__(self, port):
         self.port = port
@@ -67,7 +67,7 @@ class Client:
         self.outcomes = collections.defaultdict(list)
 
     async def ask(self, method, path, body=b"", **headers):
-        """Status, headers and body; raises OSError or asyncio.IncompleteReadError where none come."""
+        """Returns status, headers and body. Raises OSError or asyncio.IncompleteReadError without an answer."""
         connection = self.idle.pop() if self.idle else await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = connection
         try:
@@ -87,7 +87,7 @@ class Client:
         return int(head[0].split()[1]), fields, answer
 
     async def infer(self, kind, model, what, message, **headers):
-        """Sends a prepared request, and notes what becomes of it."""
+        """Sends a prepared request and records its outcome."""
         body, json_size = message
         outcome = Outcome(kind, what, time.monotonic())
         try:

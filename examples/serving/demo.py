@@ -1,4 +1,4 @@
-"""Models under load behind HAProxy, while they are changed and replicas die. Prints what happened.
+"""Serves models under load behind HAProxy while models change and replicas die. Prints a report.
 
     make demo-serve
 
@@ -38,7 +38,7 @@ def say(key, text):
 
 
 def milliseconds(seconds):
-    """Median and 99th percentile."""
+    """Returns the median and the 99th percentile as text."""
     if not seconds:
         return "-"
     times = sorted(1000 * s for s in seconds)
@@ -46,13 +46,13 @@ def milliseconds(seconds):
 
 
 class Span:
-    """When a change of what is served began, and when all replicas had it."""
+    """The time when a change of a model began, and the time when all replicas had it."""
 
     def __init__(self):
         self.begin = self.end = float("inf")
 
     def possible(self, outcome, before, after):
-        """What may have been served to a request."""
+        """Returns the versions that may have served a request."""
         seen = set()
         if outcome.sent < self.end:
             seen.add(before)
@@ -83,7 +83,7 @@ class Demo:
         self.to.close()
         self.judge()
 
-    # ---- what happens ----
+    # ---- phases ----
 
     async def quiet(self):
         began = time.monotonic()
@@ -228,7 +228,7 @@ class Demo:
         return any(o.status == 200 and o.sent > since and o.replica != name for o, _ in self.sessions.steps[session])
 
     def slowest(self, since):
-        """Milliseconds of the longest answer to images and sessions that came since then."""
+        """Returns the longest time in ms of the answers to images and sessions since then."""
         outcomes = self.to.outcomes["digits"] + self.to.outcomes["sessions"]
         return 1000 * max((o.took for o in outcomes if o.sent + o.took > since), default=0)
 
@@ -241,7 +241,7 @@ class Demo:
     def memory(self):
         return " and ".join(f"{replica.memory():.0f}" for replica in self.fleet.replicas.values())
 
-    # ---- what is seen ----
+    # ---- observation ----
 
     def metrics(self):
         batches, requests, states = 0, 0, 0
@@ -259,7 +259,7 @@ class Demo:
         )
 
     def open_live_view(self, replica):
-        """Has a browser show it, where there are both."""
+        """Opens the live view in a browser, if the server has the view and a browser is installed."""
         if replica.ask("GET", "/v2/live")[0] != 200:
             return say("live view", "this server has none")
         sys.path.append(str(ROOT / "tests" / "view"))
@@ -282,12 +282,12 @@ class Demo:
         say("live view", f"a browser showed it under load: {len(shown.split())} words, {len(said)} errors on its console")
 
     def close(self):
-        """What may still be open when the demonstration is interrupted."""
+        """Closes the browser if it is still open, for example after an interrupt."""
         page, self.browser = self.browser, None
         if page is not None:
             page.close()
 
-    # ---- what is true of it ----
+    # ---- checks ----
 
     def judge(self):
         counts = collections.Counter()

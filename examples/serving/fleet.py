@@ -27,13 +27,13 @@ def free_ports(count):
 
 
 def end_with_parent():
-    """A child's last word before it becomes a program: it ends when the demonstration is killed."""
+    """Runs in a child before exec(): makes it end when the demonstration is killed."""
     set_death_signal = 1
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
 
 
 def found(program):
-    """Debian has servers in sbin, which is not in everybody's PATH."""
+    """Returns the path of a program. Debian installs servers in sbin, which may be missing from PATH."""
     path = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:
         raise SystemExit(f"there is no {program}: run scripts/install-deps.sh --demo")
@@ -62,7 +62,7 @@ class Replica:
             connection.close()
 
     def load(self, model):
-        """Has it read a model or a pipeline of the folder anew."""
+        """Makes the replica reload a model or a pipeline of the folder."""
         status, text = self.ask("POST", f"/v2/repository/models/{model}/load")
         if status != 200:
             raise RuntimeError(f"replica {self.name} does not load {model}: {status} {text}")
@@ -74,13 +74,13 @@ class Replica:
             return False
 
     def memory(self):
-        """Megabytes that the process has."""
+        """Returns the resident memory of the process in MB."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1000
 
 
 class Fleet:
-    """All of them, in a `with` block that ends them."""
+    """All processes of the demonstration. The end of the `with` block ends them."""
 
     def __init__(self, folder, frazil):
         self.folder, self.frazil = pathlib.Path(folder), frazil
@@ -161,7 +161,7 @@ class Fleet:
             time.sleep(0.02)
 
     def redis(self, *words):
-        """The first line of Redis's answer."""
+        """Returns the first line of Redis's answer."""
         try:
             with socket.create_connection(("127.0.0.1", self.redis_port), 5) as connection:
                 connection.sendall(" ".join(words).encode() + b"\r\n")
@@ -170,7 +170,7 @@ class Fleet:
             return ""
 
     def redis_number(self, section, name):
-        """What INFO says of it."""
+        """Returns a number of Redis's INFO."""
         with socket.create_connection(("127.0.0.1", self.redis_port), 5) as connection:
             connection.sendall(f"INFO {section}\r\n".encode())
             for line in connection.makefile():
@@ -179,7 +179,7 @@ class Fleet:
         raise RuntimeError(f"Redis does not tell {name}")
 
     def balancer(self):
-        """HAProxy's numbers of the replicas, by name."""
+        """Returns HAProxy's statistics of the replicas, by name."""
         connection = http.client.HTTPConnection("127.0.0.1", self.status, timeout=5)
         connection.request("GET", "/stats;csv")
         lines = connection.getresponse().read().decode().lstrip("# ").splitlines()

@@ -1,4 +1,4 @@
-"""Makes the models that the demonstration serves: the digits model in two sizes, and two recurrent ones.
+"""Writes the models that the demonstration serves: the digits model in two sizes, and two recurrent models.
 
     PYTHONPATH=build/python python3 examples/serving/models.py FOLDER
 
@@ -16,8 +16,8 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 DIGITS = HERE.parent / "digits"
-LINE, READER = 16, 512  # of the reader: numbers in a line, width of its state
-TOLD, SESSION = 16, 32  # of the session model: numbers in a request, width of its state
+LINE, READER = 16, 512  # the reader: numbers in a line, width of its state
+TOLD, SESSION = 16, 32  # the session model: numbers in a request, width of its state
 
 READER_TEXT = """
 graph reader(%lines: f32[N,L,16], %lengths: i32[N]) {
@@ -29,8 +29,8 @@ graph reader(%lines: f32[N,L,16], %lengths: i32[N]) {
 }
 """
 
-# A balancer may send a request a second time when a replica dies before its answer has arrived. So each request has the
-# number of its step, and a step that the state has seen already changes nothing.
+# A balancer may send a request a second time if a replica dies before its answer has arrived. Each request therefore
+# has the number of its step, and a step that the state already contains changes nothing.
 SESSION_TEXT = """
 graph session(%told: f32[N,16], %step: i64[N], %state: f32[N,32], %done: i64[N]) {
   %both = Concat(%told, %state) {axis = 1}
@@ -55,7 +55,7 @@ graph session(%told: f32[N,16], %step: i64[N], %state: f32[N,32], %done: i64[N])
 
 
 def weights(seed, **shapes):
-    """Random weights that keep states between -1 and 1 busy."""
+    """Returns random weights, scaled so that states use the range -1 to 1."""
     rng = np.random.default_rng(seed)
     return {
         name: (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32) for name, shape in shapes.items()
@@ -69,7 +69,7 @@ SESSION_WEIGHTS = weights(
 
 
 def batched(text):
-    """The digits model's text for any number of images: extents of 1 in front become N, inner types are inferred."""
+    """Returns the digits model's text for N images: leading extents of 1 become N, inner types are inferred."""
     head, body = text.split("{\n", 1)
     body = re.sub(r"(%[\w/]+): f32\[1,[\d,]*\]", r"\1", body)
     body = re.sub(r"(%[\w/]+): i64\[1\]", r"\1", body)
@@ -88,7 +88,7 @@ def returning(text, stage, steps):
 
 
 def small():
-    """The first stage alone, about a hundredth of the large model's work."""
+    """Returns only the first stage, about a hundredth of the large model's work."""
     model = frazil.load(DIGITS / "model.onnx")
     text = batched(model.text())
     end = text.index("\n", text.index('"stage1/softmax"'))
@@ -99,7 +99,7 @@ def small():
 
 
 def large(steps):
-    """All stages, and `steps` steps of refinement."""
+    """Returns all stages, and `steps` steps of refinement."""
     model = frazil.load(DIGITS / "model_full.onnx")
     text = batched(model.text())
     assert "Loop(i64[] 8," in text
@@ -112,13 +112,13 @@ def only_used(tensors, text):
 
 
 def recurrent(text, tensors):
-    """The text with a declaration of each weight in front."""
+    """Returns the text after a declaration of each weight."""
     declared = [f"weight @{name}: f32[{','.join(map(str, t.shape))}]" for name, t in tensors.items()]
     return frazil.from_text("\n".join(declared) + text, tensors)
 
 
 def save(model, path):
-    """A server that looks meanwhile sees the whole file, or none."""
+    """Writes a file atomically: a server that reads meanwhile sees the whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     model.save(part)

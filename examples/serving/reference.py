@@ -1,4 +1,4 @@
-"""What the models answer, computed apart from the server."""
+"""The expected answers of the models, computed independently of the server."""
 
 import models
 import numpy as np
@@ -9,7 +9,7 @@ def sigmoid(x):
 
 
 def reader(lines, lengths):
-    """The GRU as ONNX defines it, in NumPy, for sequences that are padded to equal lengths."""
+    """Computes the GRU as ONNX defines it, in NumPy, for sequences padded to equal lengths."""
     w, r, b, out = (models.READER_WEIGHTS[name] for name in ("w", "r", "b", "out"))
     size = models.READER
     w, r, w_bias, r_bias = w[0].T, r[0].T, b[0, : 3 * size], b[0, 3 * size :]
@@ -38,7 +38,7 @@ class Session:
 
 
 class Digits:
-    """The answers of both classifiers to each image alone, run in this process, by (stage, steps)."""
+    """The answers of both classifiers to each image, run separately in this process, by (stage, steps)."""
 
     def __init__(self):
         self.images = np.load(models.DIGITS / "images.npy")
@@ -50,5 +50,5 @@ class Digits:
         }
 
     def sure(self, image):
-        """How sure the small model is."""
+        """Returns the confidence of the small model."""
         return self.answers[1, 0][image].max()

@@ -1,4 +1,4 @@
-"""The demonstration's requests, who sends them, and what is wrong with their answers."""
+"""The demonstration's requests, their senders, and the checks of their answers."""
 
 import asyncio
 import itertools
@@ -11,14 +11,14 @@ import numpy as np
 import reference
 
 OUTPUTS = ("probabilities", "label", "stage", "steps")
-SHORTEST, LONGEST, PREPARED = 32, 256, 48  # lines of the reader's requests, and how many are prepared
+SHORTEST, LONGEST, PREPARED = 32, 256, 48  # lines of the reader's requests, and the number of prepared requests
 DEADLINE_S = 1.0  # of the reader's requests
 SESSIONS, PAUSE_S = 16, 0.02
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 
 
 class Digits:
-    """Routed images."""
+    """Requests with images, which a pipeline routes."""
 
     def __init__(self):
         self.expected = reference.Digits()
@@ -40,7 +40,7 @@ class Digits:
             await to.infer("digits", "router", image, self.messages[image])
 
     def wrong(self, outcome, thresholds, steps):
-        """Why the answer is none that these thresholds, and large models of so many steps, could give; or nothing."""
+        """Returns why the answer is impossible with these thresholds and numbers of steps, or an empty text."""
         stage, taken = int(outcome.outputs["stage"][0]), int(outcome.outputs["steps"][0])
         sure = self.expected.sure(outcome.what)
         allowed = {1 if sure >= threshold else 3 for threshold in thresholds}
@@ -55,7 +55,7 @@ class Digits:
 
 
 class Reader:
-    """Sequences of mixed lengths, whole in one request, with a deadline."""
+    """Sequences of mixed lengths, one per request, with a deadline."""
 
     def __init__(self):
         rng = np.random.default_rng(7)
@@ -69,7 +69,7 @@ class Reader:
         ]
 
     async def capacity(self, to, seconds, connections=16):
-        """Answers per second when as many requests as there are connections wait at any time."""
+        """Returns the answers per second with one request in progress on each connection."""
         end = time.monotonic() + seconds
 
         async def send(at):
@@ -83,7 +83,7 @@ class Reader:
         return answered / (time.monotonic() - began)
 
     async def at_rate(self, to, kind, rate, seconds=None, stop=None):
-        """Requests at random times, whether or not those before are answered."""
+        """Sends requests at random times, without waiting for earlier answers."""
         rng, began = random.Random(3), time.monotonic()
         due, sent = 0.0, []
         while not (stop and stop.is_set()) and (seconds is None or due < seconds):
@@ -101,11 +101,11 @@ class Reader:
 
 
 class Sessions:
-    """Clients that take one step after the other."""
+    """Clients that send one step after the other."""
 
     def __init__(self):
         self.told = [np.random.default_rng(100 + i) for i in range(SESSIONS)]
-        self.steps = {i: [] for i in range(SESSIONS)}  # (outcome, what was told)
+        self.steps = {i: [] for i in range(SESSIONS)}  # (outcome, input)
 
     async def until(self, to, stop):
         await asyncio.gather(*(self._one(to, i, stop) for i in range(SESSIONS)))
@@ -119,11 +119,11 @@ class Sessions:
             outcome = await to.infer("sessions", "session", session, message, X_Session_Id=f"client-{session}")
             self.steps[session].append((outcome, told))
             if outcome.status != 200:
-                return  # what follows would be another sequence
+                return  # the next request would start another sequence
             await asyncio.sleep(PAUSE_S)
 
     def wrong(self):
-        """A text for each session that does not go as NumPy computes it."""
+        """Yields a message for each session whose answers differ from NumPy's."""
         for session, steps in self.steps.items():
             computed = reference.Session()
             for number, (outcome, told) in enumerate(steps, 1):
@@ -137,7 +137,7 @@ class Sessions:
                     break
 
     def moves(self):
-        """How many sessions had answers of more than one replica, and how many came back to their first one."""
+        """Returns the number of sessions that moved to another replica, and of those that moved again."""
         moved = back = 0
         for steps in self.steps.values():
             replicas = [replica for replica, _ in itertools.groupby(o.replica for o, _ in steps if o.status == 200)]

@@ -28,7 +28,7 @@ Array row(std::vector<float> values) {
   return Array::of<float>({count}, values);
 }
 
-/// Large inputs are scaled by their largest element, others pass. One side of the If runs.
+/// Scales large inputs by their largest element; others are unchanged. Only one branch of the If runs.
 void branch() {
   GraphBuilder graph("scale");
   const Term x = graph.input("x", Dtype::f32, {"N"});
@@ -44,7 +44,7 @@ void branch() {
 
 Array diagonal(float value) { return Array::of<float>({2, 2}, {value, 0, 0, value}); }
 
-/// Requests run on the version that is current when they begin; none waits for the edit.
+/// Requests run on the version that is current when they begin, and do not wait for the edit.
 void swap_layer() {
   GraphBuilder graph("classifier");
   const Term x = graph.input("x", Dtype::f32, {"N", 2});
@@ -70,7 +70,7 @@ void swap_layer() {
   std::printf("%s", frazil::diff(live.version(1).model, live.version(2).model).c_str());
 }
 
-/// What a fused kernel computes inside can be looked at, and replaced.
+/// Reads and replaces a value inside a fused kernel.
 void stop_inside() {
   GraphBuilder graph("chain");
   const Term x = graph.input("x", Dtype::f32, {"N"});
@@ -85,7 +85,7 @@ void stop_inside() {
   expect(debugger.results()[0].values<float>()[1] == -1, "with what follows from the other value");
 }
 
-/// Each stage is computed only if the one before was not sure.
+/// Each stage is computed only if the previous stage was not confident.
 void end_early() {
   GraphBuilder graph("early_exit");
   const Term x = graph.input("x", Dtype::f32, {1, 2});

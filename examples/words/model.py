@@ -1,4 +1,4 @@
-"""Makes the folder that is served: a model of which word follows which, and the loop around it.
+"""Writes the folder that is served: a model that predicts the next word, and the loop around it.
 
     PYTHONPATH=build/python python3 examples/words/model.py FOLDER
 
@@ -51,7 +51,7 @@ graph next(%state: i64[N]) {
 
 
 def tables():
-    """Per state: its word, whether a sentence ends with it, the states behind it, and their odds, summed up."""
+    """Returns per state: its word, whether a sentence ends with it, the next states, and their cumulative odds."""
     told = CORPUS.split()
     pairs = list(zip(["", *told], told))
     states = {pair: i for i, pair in enumerate(dict.fromkeys(pairs))}
