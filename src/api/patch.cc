@@ -14,12 +14,10 @@ namespace {
 const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
 
 /// "relu#1", for what "relu" was before a patch.
-std::string unused_name(const Graph& graph, const std::string& name) {
+std::string unused_name(const Names& names, const std::string& name) {
   for (int number = 1;; ++number) {
     std::string candidate = fmt::format("{}#{}", name, number);
-    bool used = false;
-    for (std::uint32_t v = 0; v < graph.value_count() && !used; ++v) used = graph.value_name(Value{v}) == candidate;
-    if (!used) return candidate;
+    if (!names.has_value(candidate)) return candidate;
   }
 }
 
@@ -49,7 +47,7 @@ void Patch::replace(std::string_view value, Term with) {
   impl_->patch->replace(old, expr);
   check(impl_->patch->status());
   if (!graph.value_name(old).empty() && graph.producer(old)) {
-    impl_->patch->rename(old, unused_name(graph, graph.value_name(old)));
+    impl_->patch->rename(old, unused_name(*impl_->names, graph.value_name(old)));
   }
 }
 

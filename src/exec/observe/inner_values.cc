@@ -18,8 +18,6 @@ Value output_of(const Graph& graph, std::uint32_t stable, std::uint32_t output) 
   return {};
 }
 
-bool is_used(const Graph& graph, Value v) { return graph.constant(v) != nullptr || graph.block_of(v).has_value(); }
-
 /// Returns all values that the graph has under this name. Unrolling leaves several.
 std::vector<Value> values_of(const Graph& graph, const WatchedValue& watched) {
   std::vector<Value> values;
@@ -27,8 +25,13 @@ std::vector<Value> values_of(const Graph& graph, const WatchedValue& watched) {
     if (const Value v = output_of(graph, watched.node, watched.output)) values.push_back(v);
     return values;
   }
+  const auto add = [&](Value v) {
+    if (v && graph.value_name(v) == watched.name) values.push_back(v);
+  };
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) std::ranges::for_each(graph.block({b}).params, add);
+  for (const NodeId n : graph.nodes()) std::ranges::for_each(graph.node(n).out, add);
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
-    if (graph.value_name(Value{v}) == watched.name && is_used(graph, Value{v})) values.push_back({v});
+    if (graph.constant({v}) != nullptr) add({v});
   }
   return values;
 }

@@ -150,17 +150,13 @@ void GraphWriter::set_like(NodeId id, const Graph& from, const Node& like) const
 
 void GraphWriter::remove(NodeId id) const {
   std::vector<NodeId> work{id};
-  const auto unname = [this](Value v) {
-    if (v && !graph_.value_name(v).empty()) value(v).name.clear();
-  };
   while (!work.empty()) {
     const NodeId n = work.back();
     work.pop_back();
     std::erase_if(tables_.assumptions, [&](const Assumption& a) { return a.node == n; });
-    std::ranges::for_each(graph_.node(n).out, unname);
     for (const BlockId b : graph_.node(n).blocks) {
-      std::ranges::for_each(block(b).params, unname);
       work.insert(work.end(), block(b).nodes.begin(), block(b).nodes.end());
+      block(b).params.clear();
       block(b).nodes.clear();
       block(b).results.clear();
     }
@@ -177,8 +173,6 @@ void GraphWriter::remove_unused_constants() const {
   for (std::uint32_t v = 0; v < used.size(); ++v) {
     if (used[v] || graph_.constant({v}) == nullptr) continue;
     tables_.constants.write(graph_.def({v}).owner).tensor = {};
-    value({v}).name.clear();
-    value({v}).known.reset();
   }
 }
 

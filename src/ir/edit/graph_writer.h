@@ -30,7 +30,7 @@ class GraphWriter {
   void add_results(NodeId node, const std::vector<bool>& wanted) const;
   /// Appends a node to its block.
   void place(NodeId node) const { block(graph_.node(node).parent).nodes.push_back(node); }
-  /// Clears names, bodies and assumptions of a node that no block lists any more.
+  /// Clears bodies and assumptions of a node that no block lists any more.
   void remove(NodeId node) const;
   /// Frees the constants that no node and no result uses.
   void remove_unused_constants() const;

@@ -349,9 +349,7 @@ Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
   }
   for (const auto& [id, index] : outputs) {
     FRAZIL_CHECK(check(id, graph.node(id).out[index], index));
-    const GraphWriter write(graph);
-    std::vector<Value>& out = write.node(id).out;
-    if (out[index]) write.value(out[index]).name.clear();
+    std::vector<Value>& out = GraphWriter(graph).node(id).out;
     out[index] = {};
     if (std::ranges::none_of(out, [](Value v) { return static_cast<bool>(v); })) {
       return fail(Code::bad_model, "{} would have no output left", graph.describe(id));
@@ -427,6 +425,7 @@ Result<Graph> Patch::commit() && {
     const auto inside = [&](const PatchPlace& p) { return p.block != Graph::kMain; };
     EditCopier copier(s.edited, !s.sinks.empty() || std::ranges::any_of(places, inside));
     FRAZIL_TRY(Graph made, rebuild(s.edit, copier));
+    GraphWriter(made).remove_unused_constants();
     if (made.assumptions().empty()) return made;
     // Types may rely on an assumption of a node that has moved.
     return rebuild(made, choices_of(made));

@@ -46,6 +46,7 @@ class Rebuilder {
   }
 
   Result<Graph> run() {
+    const std::size_t constants = write_->constants.size();
     rewriter_.begin(from_, [this](Value v) { return is_written(v) ? mapped(v) : Value{}; });
     for (std::size_t i = 0; i < from_.main().params.size(); ++i) input(i);
     push({.from = Graph::kMain, .to = Graph::kMain, .region_from = {}, .region_to = {}});
@@ -58,7 +59,7 @@ class Rebuilder {
         FRAZIL_CHECK(end_block());
       }
     }
-    if (keeps_) write_.remove_unused_constants();
+    if (keeps_ && write_->constants.size() > constants) write_.remove_unused_constants();
     return std::move(to_);
   }
 

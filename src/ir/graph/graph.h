@@ -90,6 +90,11 @@ struct ResultType {
   std::optional<Type> type;
   std::optional<std::vector<Dim>> known;  ///< elements of an integer tensor
 };
+/// What the body of a composite gives its results.
+struct CompositeTypes {
+  std::vector<ResultType> results;
+  std::vector<Constraint> constraints;
+};
 
 /// The tables of a Graph. A GraphWriter writes them. Handles are indices into them. Rows that a rewrite has removed
 /// stay, so that other handles keep their meaning. No block lists a removed node, and removed blocks are empty.
@@ -125,7 +130,7 @@ struct GraphTables {
   /// The key of the next assumption of nodes that replace another graph's node. Nullopt if nodes use their own keys.
   std::optional<AssumptionKey> next_key;
   /// The types of composites by what they depend on. A body is expanded for its types once for each key.
-  std::unordered_map<std::string, std::vector<ResultType>> composite_types;
+  std::unordered_map<std::string, CompositeTypes> composite_types;
 };
 
 /// A graph in typed SSA form, with nested blocks over one value table and one symbol table. Copies share the rows that

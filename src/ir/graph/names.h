@@ -43,6 +43,7 @@ class Names {
   /// Returns a name by which value() or node() finds this one: its own name if that is unique.
   std::string of(Value v) const;
   std::string of(NodeId id) const;
+  bool has_value(std::string_view own_name) const { return values_.contains(own_name); }
   /// Returns true if no other value of the graph has the same own name.
   bool is_unique(Value v) const { return values_.count(graph_.value_name(v)) == 1; }
 

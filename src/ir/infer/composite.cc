@@ -124,15 +124,15 @@ Status infer_composite(Graph& graph, InferCx& cx) {
   const GraphWriter write(graph);
   auto& memo = write->composite_types;
   if (const auto at = memo.find(*key); at != memo.end()) {
-    cx.out(at->second);
+    cx.out(at->second.results);
+    cx.add_constraints(at->second.constraints);
     return {};
   }
   const std::size_t symbols = graph.scope().symbol_count(), assumptions = graph.assumptions().size();
   FRAZIL_CHECK(expand_for_types(graph, cx));
-  const bool own = graph.scope().symbol_count() != symbols || graph.assumptions().size() != assumptions;
-  if (own || !cx.found().constraints.empty()) return {};
+  if (graph.scope().symbol_count() != symbols || graph.assumptions().size() != assumptions) return {};
   if (memo.size() == kMostKeys) memo.clear();
-  memo.emplace(*key, cx.found().outputs);
+  memo.emplace(*key, CompositeTypes{cx.found().outputs, cx.found().constraints});
   return {};
 }
 

@@ -6,7 +6,6 @@
 #include "base/value/hash.h"
 #include "ir/edit/rebuild.h"
 #include "ir/graph/key.h"
-#include "ir/text/text_walk.h"
 #include "pass/engine/rules.h"
 
 namespace frazil::pass {
@@ -139,30 +138,9 @@ class Merger : public Rewriter {
   int merged_ = 0;
 };
 
-/// Searches a graph for a duplicate.
-struct FindPair {
-  const Graph& graph;
-  Seen seen{graph};
-  bool found = false;
-
-  Status enter(BlockId) { return {}; }
-  Status node(NodeId id) {
-    const Node& node = graph.node(id);
-    if (found || !may_merge(graph, node, node.in)) return {};
-    found = seen.find(node, node.in, node.parent).has_value();
-    if (!found) seen.add(id);
-    return {};
-  }
-  Status done(NodeId) { return {}; }
-  Status leave(BlockId) { return {}; }
-};
-
 }  // namespace
 
 Result<std::optional<Graph>> merge_equal(const Graph& graph, const PassOptions&, std::string& note) {
-  FindPair pair{graph};
-  FRAZIL_CHECK(walk(graph, pair));
-  if (!pair.found) return std::nullopt;
   Merger merger;
   FRAZIL_TRY(Graph made, rebuild(graph, merger));
   if (merger.merged() == 0) return std::nullopt;
