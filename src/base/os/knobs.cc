@@ -127,86 +127,91 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
-constexpr std::array<Knob, 22> kTable{{
-    {"FRAZIL_DEBUG", "integer", "0", "0..6",
-     "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to the "
-     "ones before."},
-    {"FRAZIL_VERIFY", "integer", "0", "0..3",
-     "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
-     "trip through the text form."},
-    {"FRAZIL_ISA", kCpuFeaturesForm, "", "",
-     "The widest vector set that kernels may use, without the extensions that follow, each after a minus: avx512-vnni "
-     "is AVX-512 without VNNI. A bare name allows all extensions that the machine has. Unset, or a vector set that the "
-     "machine lacks: all that the machine supports."},
-    {"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
-     "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
-     "the "
-     "plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see tiers.md."},
-    {"FRAZIL_JIT", "on or off", "on", "",
-     "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
-    {"FRAZIL_CODE_GENERATOR", "a file", "", "",
-     "The code generator, libfrazil_jit.so; unset: beside the program or the library, where it is installed, or where "
-     "the dynamic linker looks."},
-    {"FRAZIL_CODE_CACHE", "a folder or off", "", "",
-     "Where generated code is kept from one process to the next; unset: in $XDG_CACHE_HOME/frazil/code or "
-     "~/.cache/frazil/code."},
-    {"FRAZIL_CODE_SYMBOLS", "off, perf, gdb or perf,gdb", "off", "",
-     "Who is told of generated code: perf by /tmp/perf-PID.map, gdb by its JIT interface."},
-    {"FRAZIL_TUNING", "a file or off", "", "",
-     "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
-     "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
-    {"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
-    {"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
-     "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
-    {"FRAZIL_LAZY_BYTES", "integer", "67108864", "0..18446744073709551615",
-     "Maximum bytes of the graphs and plans that a process keeps for structures of recorded operators; see "
-     "define-by-run.md."},
-    {"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
-     "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the file. "
-     "By default four fifths of the memory of the machine or its control group."},
-    {"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
-     "Maximum bytes of a session's values kept between runs: arena, growing values, scratch."},
-    {"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615",
-     "Maximum number of elements of a tensor."},
-    {"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Maximum number of steps of a run."},
-    {"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Maximum duration of a run in milliseconds; 0: none."},
-    {"FRAZIL_LOAD_DEADLINE_MS", "integer", "0", "0..1000000000000",
-     "Maximum duration of loading a model, and again of planning it, in milliseconds; 0: none."},
-    {"FRAZIL_FILL", "integer", "", "0..255",
-     "A byte that new buffers, and before each run the session's arena, growing values and scratch, are filled with: a "
-     "test of kernels that leave bytes of a result unwritten; unset: they are not filled."},
-    {"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
-     "Maximum number of nodes of a model, including those of inlined functions."},
-    {"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
-     "Maximum nesting depth of subgraphs and function calls."},
-    {"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615",
-     "Maximum length of a name in a model, in bytes."},
-}};
-
-constexpr std::array<Set, kTable.size()> kSetters{
-    &set_integer<&Knobs::debug, 0, 6>,
-    &set_integer<&Knobs::verify, 0, 3>,
-    &set_isa,
-    &set_tier,
-    &set_jit,
-    &set_code_generator,
-    &set_code_cache,
-    &set_code_symbols,
-    &set_tuning,
-    &set_integer<&Knobs::threads, 0, 1024>,
-    &set_passes,
-    &set_integer<&Knobs::lazy_bytes, 0, kAny>,
-    &set_memory,
-    &set_limit<&Limits::arena_bytes>,
-    &set_elements,
-    &set_limit<&Limits::steps>,
-    &set_deadline,
-    &set_load_deadline,
-    &set_fill,
-    &set_load_limit<&LoadLimits::nodes>,
-    &set_load_limit<&LoadLimits::nesting>,
-    &set_load_limit<&LoadLimits::name_bytes>,
+struct Row {
+  Knob knob;
+  Set set;
 };
+constexpr std::array<Row, 22> kTable{{
+    {{"FRAZIL_DEBUG", "integer", "0", "0..6",
+      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to "
+      "the "
+      "ones before."},
+     &set_integer<&Knobs::debug, 0, 6>},
+    {{"FRAZIL_VERIFY", "integer", "0", "0..3",
+      "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
+      "trip through the text form."},
+     &set_integer<&Knobs::verify, 0, 3>},
+    {{"FRAZIL_ISA", kCpuFeaturesForm, "", "",
+      "The widest vector set that kernels may use, without the extensions that follow, each after a minus: avx512-vnni "
+      "is AVX-512 without VNNI. A bare name allows all extensions that the machine has. Unset, or a vector set that "
+      "the "
+      "machine lacks: all that the machine supports."},
+     &set_isa},
+    {{"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
+      "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
+      "the "
+      "plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see tiers.md."},
+     &set_tier},
+    {{"FRAZIL_JIT", "on or off", "on", "",
+      "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
+     &set_jit},
+    {{"FRAZIL_CODE_GENERATOR", "a file", "", "",
+      "The code generator, libfrazil_jit.so; unset: beside the program or the library, where it is installed, or where "
+      "the dynamic linker looks."},
+     &set_code_generator},
+    {{"FRAZIL_CODE_CACHE", "a folder or off", "", "",
+      "Where generated code is kept from one process to the next; unset: in $XDG_CACHE_HOME/frazil/code or "
+      "~/.cache/frazil/code."},
+     &set_code_cache},
+    {{"FRAZIL_CODE_SYMBOLS", "off, perf, gdb or perf,gdb", "off", "",
+      "Who is told of generated code: perf by /tmp/perf-PID.map, gdb by its JIT interface."},
+     &set_code_symbols},
+    {{"FRAZIL_TUNING", "a file or off", "", "",
+      "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
+      "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
+     &set_tuning},
+    {{"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
+     &set_integer<&Knobs::threads, 0, 1024>},
+    {{"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
+      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
+     &set_passes},
+    {{"FRAZIL_LAZY_BYTES", "integer", "67108864", "0..18446744073709551615",
+      "Maximum bytes of the graphs and plans that a process keeps for structures of recorded operators; see "
+      "define-by-run.md."},
+     &set_integer<&Knobs::lazy_bytes, 0, kAny>},
+    {{"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
+      "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the "
+      "file. "
+      "By default four fifths of the memory of the machine or its control group."},
+     &set_memory},
+    {{"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
+      "Maximum bytes of a session's values kept between runs: arena, growing values, scratch."},
+     &set_limit<&Limits::arena_bytes>},
+    {{"FRAZIL_MAX_ELEMENTS", "integer", "68719476736", "0..18446744073709551615",
+      "Maximum number of elements of a tensor."},
+     &set_elements},
+    {{"FRAZIL_MAX_STEPS", "integer", "1000000000", "0..18446744073709551615", "Maximum number of steps of a run."},
+     &set_limit<&Limits::steps>},
+    {{"FRAZIL_DEADLINE_MS", "integer", "0", "0..1000000000000", "Maximum duration of a run in milliseconds; 0: none."},
+     &set_deadline},
+    {{"FRAZIL_LOAD_DEADLINE_MS", "integer", "0", "0..1000000000000",
+      "Maximum duration of loading a model, and again of planning it, in milliseconds; 0: none."},
+     &set_load_deadline},
+    {{"FRAZIL_FILL", "integer", "", "0..255",
+      "A byte that new buffers, and before each run the session's arena, growing values and scratch, are filled with: "
+      "a "
+      "test of kernels that leave bytes of a result unwritten; unset: they are not filled."},
+     &set_fill},
+    {{"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
+      "Maximum number of nodes of a model, including those of inlined functions."},
+     &set_load_limit<&LoadLimits::nodes>},
+    {{"FRAZIL_MAX_NESTING", "integer", "20000", "0..18446744073709551615",
+      "Maximum nesting depth of subgraphs and function calls."},
+     &set_load_limit<&LoadLimits::nesting>},
+    {{"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615",
+      "Maximum length of a name in a model, in bytes."},
+     &set_load_limit<&LoadLimits::name_bytes>},
+}};
 
 std::optional<std::string> from_environment(std::string_view name) {
   const char* text = std::getenv(std::string(name).c_str());
@@ -215,13 +220,20 @@ std::optional<std::string> from_environment(std::string_view name) {
 
 }  // namespace
 
-std::span<const Knob> knob_table() { return kTable; }
+std::span<const Knob> knob_table() {
+  static const auto knobs = [] {
+    std::array<Knob, kTable.size()> all;
+    std::ranges::transform(kTable, all.begin(), &Row::knob);
+    return all;
+  }();
+  return knobs;
+}
 
 Result<Knobs> parse_knobs(const std::function<std::optional<std::string>(std::string_view)>& get) {
   Knobs knobs;
-  for (std::size_t i = 0; i < kTable.size(); ++i) {
-    const std::optional<std::string> text = get(kTable[i].name);
-    if (text && !text->empty()) FRAZIL_CHECK(kSetters[i](knobs, kTable[i], *text));
+  for (const auto& [knob, set] : kTable) {
+    const std::optional<std::string> text = get(knob.name);
+    if (text && !text->empty()) FRAZIL_CHECK(set(knobs, knob, *text));
   }
   return knobs;
 }

@@ -9,9 +9,11 @@
 namespace frazil {
 namespace {
 
-constexpr std::array<std::string_view, 16> kNames{"recover",   "batch_norm", "dead",   "fold",   "unroll", "select",
-                                                  "attention", "algebra",    "cse",    "layout", "count",  "hoist",
-                                                  "motion",    "fuse",       "append", "stack"};
+constexpr std::array kNames{
+#define FRAZIL_X(name) std::string_view(#name),
+    FRAZIL_PASSES(FRAZIL_X)
+#undef FRAZIL_X
+};
 
 /// Applies one word of the list. Returns false if it is invalid.
 bool apply(PassSet& set, std::string_view word) {

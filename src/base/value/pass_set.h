@@ -9,24 +9,13 @@
 
 namespace frazil {
 
-/// The passes of a graph, including planner passes. pass/engine/passes.cc describes each.
+/// The passes of a graph, including planner passes: X(name). pass/engine/passes.cc describes each.
+#define FRAZIL_PASSES(X) X(recover) X(batch_norm) X(dead) X(fold) X(unroll) X(select) X(attention) X(algebra) X(cse) X(layout) X(count) X(hoist) X(motion) X(fuse) X(append) X(stack)
+
 enum class Pass : std::uint8_t {
-  recover,
-  batch_norm,
-  dead,
-  fold,
-  unroll,
-  select,
-  attention,
-  algebra,
-  cse,
-  layout,
-  count,
-  hoist,
-  motion,
-  fuse,
-  append,
-  stack,
+#define FRAZIL_X(name) name,
+  FRAZIL_PASSES(FRAZIL_X)
+#undef FRAZIL_X
 };
 std::span<const std::string_view> pass_names();
 inline std::string_view name_of(Pass pass) { return pass_names()[static_cast<std::size_t>(pass)]; }

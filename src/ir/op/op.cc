@@ -1,7 +1,10 @@
 #include "ir/op/op.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "base/thread/mutex.h"
 
@@ -32,6 +35,12 @@ Mutex& registry_mutex() {
 bool OpRegistry::add(const OpDef& op) {
   const std::scoped_lock lock(registry_mutex());
   return ops_.try_emplace({op.domain, op.name}, &op).second;
+}
+
+OpRegistration::OpRegistration(const OpDef& op) {
+  if (OpRegistry::global().add(op)) return;
+  fmt::print(stderr, "operator '{}' of domain '{}' is defined twice\n", op.name, op.domain);
+  std::abort();
 }
 
 const OpDef* OpRegistry::find(std::string_view domain, std::string_view name) const {

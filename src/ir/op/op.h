@@ -146,8 +146,9 @@ class OpRegistry {
   std::map<std::pair<std::string_view, std::string_view>, const OpDef*> ops_;  // by domain, name
 };
 
+/// Registers an operator of this program. Aborts if one of the same domain and name exists.
 struct OpRegistration {
-  explicit OpRegistration(const OpDef& op) { OpRegistry::global().add(op); }
+  explicit OpRegistration(const OpDef& op);
 };
 
 // ---- element type sets ----

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,18 @@ struct Ix {
 /// The way in which contributions are combined. `argmax` and `argmin` return Space::report at the extreme point: the
 /// first one in iteration order, or the last with Space::last_wins. `only` allows at most one contribution; without
 /// one, the result is 0.
-enum class Fold : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, only };
+#define FRAZIL_FOLDS(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
+enum class Fold : std::uint8_t {
+#define FRAZIL_X(name) name,
+  FRAZIL_FOLDS(FRAZIL_X)
+#undef FRAZIL_X
+      only
+};
+inline constexpr std::array kFoldNames{
+#define FRAZIL_X(name) std::string_view(#name),
+    FRAZIL_FOLDS(FRAZIL_X)
+#undef FRAZIL_X
+};
 
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
@@ -46,13 +59,19 @@ struct Space {
   }
 };
 
-/// The element that an index outside of the operand's axis reads.
+/// The element that an index outside of the operand's axis reads: `none` if indices are never outside, `fill` for the
+/// fill value, `clamp` for the nearest element, `reflect` for the index mirrored about the edge element, `wrap` for the
+/// index modulo the extent.
+#define FRAZIL_EDGES(X) X(none) X(fill) X(clamp) X(reflect) X(wrap)
 enum class Edge : std::uint8_t {
-  none,     ///< indices are never outside
-  fill,     ///< gives the fill value
-  clamp,    ///< the nearest element
-  reflect,  ///< mirrored about the edge element
-  wrap,     ///< index modulo the extent
+#define FRAZIL_X(name) name,
+  FRAZIL_EDGES(FRAZIL_X)
+#undef FRAZIL_X
+};
+inline constexpr std::array kEdgeNames{
+#define FRAZIL_X(name) std::string_view(#name),
+    FRAZIL_EDGES(FRAZIL_X)
+#undef FRAZIL_X
 };
 
 /// A view: a map from each output index to an element of the operand.

@@ -12,13 +12,9 @@
 namespace frazil::ops {
 namespace {
 
-constexpr std::string_view kFolds[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
-
 std::optional<Fold> fold_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kFolds); ++i) {
-    if (kFolds[i] == name) return static_cast<Fold>(i);
-  }
-  return std::nullopt;
+  const auto at = std::ranges::find(kFoldNames, name);
+  return at == kFoldNames.end() ? std::nullopt : std::optional(static_cast<Fold>(at - kFoldNames.begin()));
 }
 
 bool is_name(std::string_view text) {
@@ -262,7 +258,7 @@ class SpaceReader {
 
   Status set_fold(Elem value) {
     const auto fold = fold_from_name(attrs_.fold);
-    if (!fold) return bad("fold", "'{}' is none of {}", printable(attrs_.fold, 60), fmt::join(kFolds, ", "));
+    if (!fold) return bad("fold", "'{}' is none of {}", printable(attrs_.fold, 60), fmt::join(kFoldNames, ", "));
     if (attrs_.last != 0 && attrs_.last != 1) return bad("last", "{} is neither 0 nor 1", attrs_.last);
     const bool folds = !attrs_.reduce.empty();
     space_.folds = {folds ? *fold : Fold::only};
@@ -298,7 +294,7 @@ class SpaceReader {
 
 }  // namespace
 
-std::string_view name_of(Fold fold) { return fold == Fold::only ? kFolds[0] : kFolds[static_cast<std::size_t>(fold)]; }
+std::string_view name_of(Fold fold) { return kFoldNames[fold == Fold::only ? 0 : static_cast<std::size_t>(fold)]; }
 
 Status generic_space(InferCx& cx, Space& space) { return SpaceReader(cx, space).run(); }
 

@@ -9,8 +9,6 @@
 namespace frazil::ops {
 namespace {
 
-constexpr std::string_view kEdges[] = {"none", "fill", "clamp", "reflect", "wrap"};
-
 class MapReader {
  public:
   explicit MapReader(InferCx& cx) : cx_(cx), attrs_(cx.attrs<GenericViewAttrs>()) {}
@@ -126,12 +124,12 @@ class MapReader {
       FRAZIL_TRY(axis.step, read_extent(cx_, attrs_.steps[d], fmt::format("steps[{}]", d)));
     }
     if (attrs_.edges.empty()) return axis;
-    const auto edge = std::ranges::find(kEdges, attrs_.edges[d]);
-    if (edge == std::end(kEdges)) {
+    const auto edge = std::ranges::find(kEdgeNames, attrs_.edges[d]);
+    if (edge == kEdgeNames.end()) {
       return bad(fmt::format("edges[{}]", d), "'{}' is none of {}", printable(attrs_.edges[d], 60),
-                 fmt::join(kEdges, ", "));
+                 fmt::join(kEdgeNames, ", "));
     }
-    axis.edge = static_cast<Edge>(edge - std::begin(kEdges));
+    axis.edge = static_cast<Edge>(edge - kEdgeNames.begin());
     return axis;
   }
 
@@ -159,7 +157,7 @@ class MapReader {
 
 }  // namespace
 
-std::string_view name_of(Edge edge) { return kEdges[static_cast<std::size_t>(edge)]; }
+std::string_view name_of(Edge edge) { return kEdgeNames[static_cast<std::size_t>(edge)]; }
 
 Status generic_view_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(ViewMap map, MapReader(cx).run());

@@ -105,17 +105,6 @@ class FusedPrinter {
 
 // ---- reading ----
 
-template <std::size_t... I>
-std::optional<KernelParams> family(std::string_view name, std::index_sequence<I...>) {
-  std::optional<KernelParams> found;
-  const auto try_one = [&]<std::size_t K>() {
-    using P = std::variant_alternative_t<K, KernelParams>;
-    if (P::kName == name) found = P{};
-  };
-  (try_one.template operator()<I>(), ...);
-  return found;
-}
-
 std::optional<RowOp> row_op(std::string_view name) {
   for (int op = 1; op <= static_cast<int>(RowOp::standardize); ++op) {
     if (name_of(static_cast<RowOp>(op)) == name) return static_cast<RowOp>(op);
@@ -285,8 +274,7 @@ class FusedReader {
   }
 
   Result<KernelParams> parameters() {
-    constexpr std::size_t kFamilies = std::variant_size_v<KernelParams>;
-    auto params = family(t_.peek_str(), std::make_index_sequence<kFamilies>());
+    auto params = kernel_named(t_.peek_str());
     if (!params) return t_.expected("a kernel");
     t_.next();
     while (!t_.is("(")) FRAZIL_CHECK(parameter(*params));

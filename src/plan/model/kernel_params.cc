@@ -2,7 +2,6 @@
 
 #include <array>
 #include <ranges>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,28 +43,28 @@ std::vector<std::pair<std::string_view, std::string>> fields_of(const P& params)
   return all;
 }
 
-template <std::size_t... I>
-constexpr auto family_names(std::index_sequence<I...>) {
-  return std::array{std::variant_alternative_t<I, KernelParams>::kName...};
-}
-constexpr auto kNames = family_names(std::make_index_sequence<std::variant_size_v<KernelParams>>());
-
-static_assert(kNames.size() == static_cast<std::size_t>(Kernel::contraction) + 1);
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kernel::fused), KernelParams>, params::Fused>);
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kernel::conv), KernelParams>, params::Conv>);
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kernel::lstm), KernelParams>, params::Lstm>);
+constexpr std::array kNames{
+#define FRAZIL_X(name, type) std::string_view(#name),
+    FRAZIL_KERNELS(FRAZIL_X)
+#undef FRAZIL_X
+};
 
 }  // namespace
 
 std::string_view name_of(Kernel kernel) { return kNames[static_cast<std::size_t>(kernel)]; }
 
+std::optional<KernelParams> kernel_named(std::string_view name) {
+#define FRAZIL_X(kernel, type) \
+  if (name == #kernel) return params::type{};
+  FRAZIL_KERNELS(FRAZIL_X)
+#undef FRAZIL_X
+  return std::nullopt;
+}
+
 std::string str(const KernelParams& params) {
   return std::visit(
       [&](const auto& p) {
-        std::string s(p.kName);
+        std::string s(name_of(kernel_of(params)));
         const auto now = fields_of(p), initial = fields_of(std::remove_cvref_t<decltype(p)>{});
         for (std::size_t i = 0; i < now.size(); ++i) {
           if (now[i].second != initial[i].second) s += fmt::format(" {}={}", now[i].first, now[i].second);

@@ -16,33 +16,20 @@
 
 namespace frazil {
 
-/// A kernel family: the code that serves a step. Enumerators are in the order of the alternatives of KernelParams.
+/// The kernel families, the codes that serve a step: X(name, type of its parameters in params).
+#define FRAZIL_KERNELS(X) \
+  X(reference, Reference) X(opaque, Opaque) X(fused, Fused) X(copy, Copy) \
+  X(fill, Fill) X(edges, Edges) X(pack, Pack) X(matmul, MatMul) \
+  X(matmul_nbits, MatMulNBits) X(gemm, Gemm) X(conv, Conv) X(conv_transpose, ConvTranspose) \
+  X(max_pool, MaxPool) X(average_pool, AveragePool) X(global_pool, GlobalPool) X(reduce, Reduce) \
+  X(arg_reduce, ArgReduce) X(softmax, Softmax) X(layer_norm, LayerNorm) X(batch_norm, BatchNorm) \
+  X(lstm, Lstm) X(gru, Gru) X(attention, Attention) X(rotary, Rotary) \
+  X(contraction, Contraction)
+
 enum class Kernel : std::uint8_t {
-  reference,
-  opaque,
-  fused,
-  copy,
-  fill,
-  edges,
-  pack,
-  matmul,
-  matmul_nbits,
-  gemm,
-  conv,
-  conv_transpose,
-  max_pool,
-  average_pool,
-  global_pool,
-  reduce,
-  arg_reduce,
-  softmax,
-  layer_norm,
-  batch_norm,
-  lstm,
-  gru,
-  attention,
-  rotary,
-  contraction,
+#define FRAZIL_X(name, type) name,
+  FRAZIL_KERNELS(FRAZIL_X)
+#undef FRAZIL_X
 };
 
 /// The parameters of each kernel family. Unless said otherwise, operands are those of the ONNX operator and elements
@@ -52,37 +39,31 @@ namespace params {
 
 /// A run of the node by the reference executor: always right, never fast.
 struct Reference {
-  static constexpr std::string_view kName = "reference";
   static void fields(auto&, auto&&) {}
 };
 
 /// The operator's own run function.
 struct Opaque {
-  static constexpr std::string_view kName = "opaque";
   static void fields(auto&, auto&&) {}
 };
 
 /// The fused kernel that the step names.
 struct Fused {
-  static constexpr std::string_view kName = "fused";
   static void fields(auto&, auto&&) {}
 };
 
 /// A copy of operand 0 to the result, which may be a view of a larger value. Any element type and strides.
 struct Copy {
-  static constexpr std::string_view kName = "copy";
   static void fields(auto&, auto&&) {}
 };
 
 /// A result filled with operand 0, a scalar; with zeros if there are no operands. Any element type.
 struct Fill {
-  static constexpr std::string_view kName = "fill";
   static void fields(auto&, auto&&) {}
 };
 
 /// A view that reads beyond its operand's ends, with an offset and a rule for each axis. Any element type.
 struct Edges {
-  static constexpr std::string_view kName = "edges";
   std::vector<std::int64_t> offset;
   std::vector<kernel::Outside> outside;
   static void fields(auto& self, auto&& v) {
@@ -93,14 +74,12 @@ struct Edges {
 
 /// Operand 0 in row-major order without padding. Copies only if the value of the run has padding.
 struct Pack {
-  static constexpr std::string_view kName = "pack";
   static void fields(auto&, auto&&) {}
 };
 
 /// MatMul of the element types that kernel::find_gemm() supports. With `zero_points`, operands 2 and 3 are those of
 /// MatMulInteger. Otherwise, a third operand is a row that is added.
 struct MatMul {
-  static constexpr std::string_view kName = "matmul";
   bool added = false;  ///< the last operand, with the result's extents, is added after the row
   float slope = 1;     ///< negative slope: at the end, elements below 0 are multiplied by it; 0 is Relu
   bool zero_points = false;
@@ -113,7 +92,6 @@ struct MatMul {
 
 /// A product with weights of few bits, quantised in blocks that share a scale.
 struct MatMulNBits {
-  static constexpr std::string_view kName = "matmul_nbits";
   std::int64_t k = 0, n = 0, bits = 4, block = 32;
   static void fields(auto& self, auto&& v) {
     v("k", self.k);
@@ -124,7 +102,6 @@ struct MatMulNBits {
 };
 
 struct Gemm {
-  static constexpr std::string_view kName = "gemm";
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
   float slope = 1;  ///< as in MatMul
@@ -141,7 +118,6 @@ struct Gemm {
 /// With `zero_points`, elements are bytes and operands are those of ConvInteger. The weight must then be a constant if
 /// channels are last.
 struct Conv {
-  static constexpr std::string_view kName = "conv";
   std::int64_t groups = 1;
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
@@ -167,7 +143,6 @@ struct Conv {
 
 /// 1-D and 2-D transposed convolution. It uses the window's pads at the beginning.
 struct ConvTranspose {
-  static constexpr std::string_view kName = "conv_transpose";
   std::int64_t groups = 1;
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -178,7 +153,6 @@ struct ConvTranspose {
 
 /// Max pooling of f32 or bytes; with channels_last, also of 16-bit floats.
 struct MaxPool {
-  static constexpr std::string_view kName = "max_pool";
   bool channels_last = false;
   Window window;
   static void fields(auto& self, auto&& v) {
@@ -188,7 +162,6 @@ struct MaxPool {
 };
 
 struct AveragePool {
-  static constexpr std::string_view kName = "average_pool";
   bool count_padding = false;
   bool channels_last = false;
   Window window;
@@ -200,14 +173,12 @@ struct AveragePool {
 };
 
 struct GlobalPool {
-  static constexpr std::string_view kName = "global_pool";
   bool maximum = false;  ///< else average
   static void fields(auto& self, auto&& v) { v("maximum", self.maximum); }
 };
 
 /// A fold of `count` axes from `axis` on, of any element type that the kernel supports.
 struct Reduce {
-  static constexpr std::string_view kName = "reduce";
   kernel::Reduce fold = kernel::Reduce::sum;
   std::int64_t axis = 0, count = 1;
   static void fields(auto& self, auto&& v) {
@@ -219,7 +190,6 @@ struct Reduce {
 
 /// The position of an extreme element, of any element type that the kernel supports.
 struct ArgReduce {
-  static constexpr std::string_view kName = "arg_reduce";
   kernel::Arg extreme = kernel::Arg::max;
   bool last = false;  ///< of equal elements, the last one
   std::int64_t axis = 0;
@@ -232,14 +202,12 @@ struct ArgReduce {
 
 /// Softmax over the last axis.
 struct Softmax {
-  static constexpr std::string_view kName = "softmax";
   bool log = false;
   static void fields(auto& self, auto&& v) { v("log", self.log); }
 };
 
 /// Normalisation over the axes from `axis` on.
 struct LayerNorm {
-  static constexpr std::string_view kName = "layer_norm";
   std::int64_t axis = 0;
   float epsilon = 0;
   static void fields(auto& self, auto&& v) {
@@ -249,7 +217,6 @@ struct LayerNorm {
 };
 
 struct BatchNorm {
-  static constexpr std::string_view kName = "batch_norm";
   float epsilon = 0;
   static void fields(auto& self, auto&& v) { v("epsilon", self.epsilon); }
 };
@@ -257,7 +224,6 @@ struct BatchNorm {
 enum class Direction : std::uint8_t { forward, reverse, both };
 
 struct Lstm {
-  static constexpr std::string_view kName = "lstm";
   Direction direction = Direction::forward;
   bool batch_first = false;
   float clip = 0;  ///< 0: none
@@ -269,7 +235,6 @@ struct Lstm {
 };
 
 struct Gru {
-  static constexpr std::string_view kName = "gru";
   Direction direction = Direction::forward;
   bool batch_first = false;
   bool linear_before_reset = false;
@@ -284,7 +249,6 @@ struct Gru {
 
 /// Attention with the operands of the operator Attend, of any strides.
 struct Attention {
-  static constexpr std::string_view kName = "attention";
   bool causal = false;
   kernel::Attention::Undefined undefined = kernel::Attention::is_nan;
   std::optional<float> scale;  ///< nullopt: 1 / sqrt(features)
@@ -303,7 +267,6 @@ struct Attention {
 
 /// Rotary embedding of the last axis: x * cos + (-second half, first half) * sin. Any strides.
 struct Rotary {
-  static constexpr std::string_view kName = "rotary";
   bool half_tables = false;  ///< cos and sin have half of the features
   static void fields(auto& self, auto&& v) { v("half_tables", self.half_tables); }
 };
@@ -312,7 +275,6 @@ struct Rotary {
 /// The step's domain holds the numbers of the space. The extents of the axes come first. Then follow, for each index of
 /// an operand and for `report`, the offset and one factor per axis of the index.
 struct Contraction {
-  static constexpr std::string_view kName = "contraction";
   using Index = std::vector<std::int32_t>;  ///< the axes of its terms
   std::vector<bool> reduced;                ///< per axis
   std::vector<std::int32_t> write;          ///< per axis of the results: an axis, or -1 for a kept extent of 1
@@ -337,15 +299,16 @@ struct Contraction {
 
 }  // namespace params
 
-using KernelParams =
-    std::variant<params::Reference, params::Opaque, params::Fused, params::Copy, params::Fill, params::Edges,
-                 params::Pack, params::MatMul, params::MatMulNBits, params::Gemm, params::Conv, params::ConvTranspose,
-                 params::MaxPool, params::AveragePool, params::GlobalPool, params::Reduce, params::ArgReduce,
-                 params::Softmax, params::LayerNorm, params::BatchNorm, params::Lstm, params::Gru, params::Attention,
-                 params::Rotary, params::Contraction>;
+template <class, class... Params>
+using VariantOf = std::variant<Params...>;
+#define FRAZIL_X(name, type) , params::type
+using KernelParams = VariantOf<void FRAZIL_KERNELS(FRAZIL_X)>;
+#undef FRAZIL_X
 
 inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.index()); }
 std::string_view name_of(Kernel kernel);
+/// Returns the family of this name with default parameters; nullopt if there is none.
+std::optional<KernelParams> kernel_named(std::string_view name);
 /// Returns the name and the parameters that differ from their defaults, such as "matmul slope=0".
 std::string str(const KernelParams& params);
 
