@@ -4,8 +4,8 @@
 
 namespace frazil::kernel {
 
-/// `rows` rows of `cols` contiguous elements; strides in elements. y may be x (with the same strides). The bits of a
-/// row do not depend on the other rows. Numeric class: reassociated.
+/// The operands of a row-wise operator: `rows` rows of `cols` contiguous elements. Strides are in elements. y may be x,
+/// with the same strides. The bits of a row do not depend on the other rows. Numeric class: reassociated.
 struct Rows {
   std::int64_t rows = 0, cols = 0;
   const float* x = nullptr;
