@@ -56,7 +56,7 @@ struct NativeProduct {
   std::uint32_t bias = kNone, addend = kNone;
   std::uint32_t into = 0;  ///< the result that it writes
   float slope = 1;
-  OperandRange behind;  ///< what the body after the product loads besides its result
+  OperandRange behind;  ///< operands that the body after the product loads
 };
 
 /// A fused body in one place of a plan, with all extents known: rows of `n` elements in loops. Its operands and results
@@ -115,7 +115,7 @@ struct NativePlan {
 bool has_native_code(const Plan& plan, const Step& step);
 /// Returns the registers that no step changes: those that the inputs of a run determine.
 std::vector<bool> fixed_registers(const Plan& plan);
-/// Returns the registers of extents and strides of what the launch reads and writes.
+/// Returns the registers of extents and strides of the slots that the launch reads and writes.
 std::vector<Reg> extents_of(const Plan& plan, const step::Launch& launch);
 
 }  // namespace frazil::code

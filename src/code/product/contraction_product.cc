@@ -136,7 +136,7 @@ class ContractionRun {
     for (const std::int8_t a : s_.depth.all()) index_[a] = 0;
   }
 
-  /// Writes row k of the patch for each k: what `count` columns from `first` on read at point k of the reduced axes.
+  /// Writes the patch. Row k has the elements that `count` columns from `first` on read at point k of the reduced axes.
   void copy_patch(std::int64_t first, std::int64_t count) {
     const AxisCounter depth(space_, s_.depth.all());
     PollThrottle throttle;

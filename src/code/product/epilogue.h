@@ -12,7 +12,7 @@ namespace frazil::code {
 /// The body of a fused kernel after its producer, and how operands are passed.
 struct EpilogueCode {
   TileCode tiles;
-  OperandRange operands;   ///< of the call: what the body loads besides the producer's result
+  OperandRange operands;   ///< of the call, loaded by the body besides the producer's result
   std::uint32_t into = 0;  ///< the result that the producer writes, or kPassing
 };
 
@@ -46,7 +46,7 @@ class EpilogueRun {
   void at_row(std::int64_t row) { row_ = row; }
   /// Runs the epilogue on a complete result, if it does not run by tiles.
   void finish() const;
-  /// Does for a part what on_tile() does, for a product that did not receive it.
+  /// Runs the epilogue on a part, for a product that did not receive on_tile().
   void run_part(std::int64_t row0, std::int64_t row1, std::int64_t col0, std::int64_t col1) const;
   /// Runs all columns of rows [begin, end) of a complete result.
   void run_rows(std::int64_t begin, std::int64_t end) const;

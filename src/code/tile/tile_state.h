@@ -14,7 +14,7 @@
 // The state of tile bytecode between preparing and running; private to tile_*.cc, epilogue.cc and prologue.cc.
 namespace frazil::code {
 
-/// The most outer loops. With two iterations each, they exceed the number of bytes in memory.
+/// The largest number of outer loops. With two iterations each, they exceed the number of bytes in memory.
 inline constexpr int kMaxTileLoops = 40;
 /// Elements of a tile. A few tiles at a time fit into the first-level cache.
 inline constexpr std::int64_t kTile = 1024;

@@ -158,7 +158,7 @@ Result<std::shared_ptr<const PackedWeight>> WeightStore::get(const WeightRef& we
     lock.unlock();
     if (!other->wait()) return interrupted();
   }
-  struct Done {  // also runs if memory ends
+  struct Done {  // runs also if memory is exhausted
     WeightStore& store;
     const Key& key;
     Latch& latch;

@@ -19,7 +19,7 @@ struct Panels {
 };
 
 /// The loops over panels and tiles for a block of rows. Rows is a RowsOfA. Ends provides the functions of tiles, and
-/// what happens to their sums:
+/// stores their sums:
 ///   Tile                         the argument of a tile's function, a TileOperands
 ///   tiles(reads, vectors, cols)  returns functions by number of rows, for `cols` columns in `vectors` vectors
 ///   columns(tile, col, cols)     is called before the tiles of these columns

@@ -2,7 +2,7 @@
 
 // The innermost loop of products. The sums of a tile of C stay in registers while R rows of A are multiplied with NV
 // vectors of columns of B. Private to translation units of one instruction set, like math_lanes.h. A policy E defines
-// what is multiplied, and how:
+// the multiplication:
 //
 //   Raw, Part, Sum        a vector of columns as it is loaded, the factors in it, and its sums
 //   kParts                number of parts of a Raw, each multiplied with a word of a row of A
@@ -55,7 +55,7 @@ struct TileOperands {
   int64_t taps = 1;
   const std::byte* b = nullptr;      ///< the first vector
   int64_t b_step = 0, b_panel = 0;   ///< bytes from one step to the next, from one panel to the next
-  const std::byte* ahead = nullptr;  ///< what is read next, to be prefetched; null: nothing
+  const std::byte* ahead = nullptr;  ///< address to prefetch, which is read next; null: none
   int64_t ahead_lines = 0;
 };
 
