@@ -159,7 +159,7 @@ struct Tile {
       return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   }
 
-  /// dst[i][j] = src[j][i], kSide x kSide: log2(kSide) perfect shuffles of the rows.
+  /// Sets dst[i][j] = src[j][i], kSide x kSide, by log2(kSide) perfect shuffles of the rows.
   static void transpose(std::byte* dst, int64_t dst_row, const std::byte* src, int64_t src_row) {
     Vec v[kSide], t[kSide];
     for (int r = 0; r < kSide; ++r) v[r] = load<Vec>(src + r * src_row);
@@ -195,7 +195,7 @@ void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
   transpose_scalar<T>(d + i * dst_row, dst_row, s + i * e, src_row, rows - i, cols);
 }
 
-/// Transposes: dst[i][j] = src[j][i]. Works in squares of whole cache lines on both sides, grouped into areas with few
+/// Sets dst[i][j] = src[j][i]. Works in squares of whole cache lines on both sides, grouped into areas with few
 /// enough rows for the TLB. Returns false if the run has to stop.
 template <class T>
 bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,

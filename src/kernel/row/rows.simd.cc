@@ -68,7 +68,7 @@ FRAZIL_INLINE float sum_row(const float* x, int64_t n, Map map) {
   return sum_lanes(fold_row(x, n, 0.f, map, [](F32v a, F32v b) __attribute__((always_inline)) { return a + b; }));
 }
 
-/// Sum of (x - middle)^2.
+/// Returns the sum of (x - middle)^2.
 FRAZIL_INLINE float sum_squares(const float* x, int64_t n, F32v middle) {
   F32v acc[4] = {};
   int64_t i = whole_steps(n, 4 * kW, [&](int64_t at) __attribute__((always_inline)) {

@@ -174,7 +174,7 @@ FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to,
 constexpr int kSquare = 8;
 using F32x8 = float __attribute__((vector_size(32)));
 
-/// dst[c][r] = src[r][c] for a kSquare x kSquare block.
+/// Sets dst[c][r] = src[r][c] for a kSquare x kSquare block.
 FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* src, int64_t src_row) {
   F32x8 v[8], t[8];
   for (int r = 0; r < 4; ++r) {  // lower half: row r, columns 0..3; upper half: row r + 4

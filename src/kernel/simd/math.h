@@ -113,7 +113,7 @@ FRAZIL_INLINE Reduced reduced(F32v x) {
   return {r, bits(shifted) - bits(splat<F32v>(kMagic)), n};
 }
 
-/// e^r - 1 for |r| <= ln(2)/2.
+/// Returns e^r - 1 for |r| <= ln(2)/2.
 FRAZIL_INLINE F32v expm1_of_reduced(F32v r) {
   F32v q = fma(1.97403206e-04f, r, 1.39350875e-03f);
   q = fma(q, r, 8.33357032e-03f);
@@ -123,7 +123,7 @@ FRAZIL_INLINE F32v expm1_of_reduced(F32v r) {
   return fma(r * r, q, r);
 }
 
-/// 2^n for -126 <= n <= 127.
+/// Returns 2^n for -126 <= n <= 127.
 FRAZIL_INLINE F32v power_of_two(U32v n) { return from_bits<F32v>((n + 127) << 23); }
 
 /// Returns m 2^n for the n of `x`, -150 <= n <= 128. The result may be denormal.
@@ -136,18 +136,18 @@ FRAZIL_INLINE F32v scaled(F32v m, const Reduced& x) {
 #endif
 }
 
-/// e^x for -104 <= x <= 89 or NaN.
+/// Returns e^x for -104 <= x <= 89 or NaN.
 FRAZIL_INLINE F32v exp_inside(F32v x) {
   const Reduced d = reduced(x);
   return scaled(1.0f + expm1_of_reduced(d.r), d);
 }
 
-/// e^x for x <= 0 or NaN.
+/// Returns e^x for x <= 0 or NaN.
 FRAZIL_INLINE F32v exp_of_negative(F32v x) { return exp_inside(at_least(x, -104.0f)); }
 
 FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -104.0f)); }
 
-/// e^x - 1 for -60 <= x <= 89 or NaN. A denormal x loses one bit.
+/// Returns e^x - 1 for -60 <= x <= 89 or NaN. A denormal x loses one bit.
 FRAZIL_INLINE F32v expm1_inside(F32v x) {
   const Reduced d = reduced(x);
   F32v s = power_of_two(d.n - 1);
@@ -173,7 +173,7 @@ FRAZIL_INLINE F32v tanh(F32v x) {
   return copysign(fma(t, e, o) / fma(t, o, e), x);
 }
 
-/// e^x / (1 + e^x), e^x = 2^n (e + o) / (e - o) with tanh(r / 2) = o / e.
+/// Returns e^x / (1 + e^x), e^x = 2^n (e + o) / (e - o) with tanh(r / 2) = o / e.
 FRAZIL_INLINE F32v logistic(F32v x) {
   const Reduced d = reduced(at_least(at_most(x, 60.0f), -104.0f));
   F32v z = d.r * d.r;
@@ -204,7 +204,7 @@ FRAZIL_INLINE F32v erf(F32v x) {
 
 // Logarithms.
 
-/// log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
+/// Returns log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
 FRAZIL_INLINE F32v log_of(F32v f, F32v k, F32v c) {
   F32v q = fma(6.74953908e-02f, f, -1.16701826e-01f);
   q = fma(q, f, 1.18834712e-01f);

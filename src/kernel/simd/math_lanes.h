@@ -94,7 +94,7 @@ FRAZIL_INLINE V with_sign(V x, V s) {
   return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
 }
 
-/// |x| with the sign of s.
+/// Returns |x| with the sign of s.
 FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #if defined(__AVX512F__)
   constexpr int kChoose = 0xca;  // selects bits of the second operand where the first has a 1, else of the third
@@ -125,7 +125,7 @@ FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #endif
 }
 
-/// max(x, c); NaN stays NaN.
+/// Returns max(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_least(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_max_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -137,7 +137,7 @@ FRAZIL_INLINE F32v at_least(F32v x, float c) {
   return x < c ? splat<F32v>(c) : x;
 #endif
 }
-/// min(x, c); NaN stays NaN.
+/// Returns min(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_min_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -150,7 +150,7 @@ FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #endif
 }
 
-/// a > b ? a : b.
+/// Returns a > b ? a : b.
 FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
@@ -204,7 +204,7 @@ FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
   return a;
 }
 #endif
-/// c - a * b.
+/// Returns c - a * b.
 FRAZIL_INLINE F32v fnma(F32v a, F32v b, F32v c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);

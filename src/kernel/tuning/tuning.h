@@ -52,7 +52,7 @@ void forget_tuning(Isa isa);
 double product_nanoseconds(const Tuning& t, double Tuning::* each, std::int64_t m, std::int64_t n, std::int64_t k,
                            std::size_t element);
 
-/// The time of a convolution as a plain sum, and with channels last by Winograd's F(4x4, 3x3).
+/// Return the time of a convolution as a plain sum, and with channels last by Winograd's F(4x4, 3x3).
 double conv_nanoseconds(const Tuning& t, const ConvParams& p);
 double winograd_nanoseconds(const Tuning& t, const ConvParams& p);
 /// Returns the part of winograd_nanoseconds() that adjacent units of one block of tiles share: the transform of its

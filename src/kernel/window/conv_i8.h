@@ -20,7 +20,7 @@ struct ByteConv {
   const TileCallback* on_tile = nullptr;  ///< sees y as [batch * out_c, out_h * out_w] and may overwrite it
 };
 
-/// The work consists of independent units. With on_tile->whole_rows, those of a plane must be run together.
+/// The work consists of independent units. If on_tile->whole_rows, one call must run all units of a plane.
 std::int64_t byte_conv_units(const ConvParams& p) noexcept;
 /// Returns the units of a plane, which is one group of one image.
 std::int64_t byte_conv_units_per_plane(const ConvParams& p) noexcept;
