@@ -11,12 +11,13 @@ using Native = std::shared_ptr<NativeSource>;
 
 template <class P>
 concept IsProduct = requires(ProductParams<P> product) { entry_of(std::move(product)); };
-/// The session runs the first three itself. A fused kernel has tile_entry() or the entry of its producer.
+/// Kernels without an entry. The session runs the first three itself; a fused kernel has tile_entry() or the entry of
+/// its producer.
 template <class P>
 concept HasNoEntry = std::same_as<P, params::Reference> || std::same_as<P, params::Opaque> ||
                      std::same_as<P, params::Pack> || std::same_as<P, params::Fused>;
 
-/// The entry of a family.
+/// A visitor that returns the entry of a family.
 struct HandEntries {
   template <class P>
   std::optional<KernelEntry> operator()(const P& p) const {
@@ -30,7 +31,7 @@ struct HandEntries {
       return entry_of(p);
   }
 
-  OperandRange all;  ///< of the call
+  OperandRange all;  ///< all operands of the call
   const Native& native;
 };
 

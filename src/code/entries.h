@@ -7,14 +7,14 @@
 
 namespace frazil::code {
 
-/// The hand-written code of a kernel step, or tier 0's of a fused kernel. `fused` is the kernel that params::Fused
-/// names; `native` has machine code for its body. Nothing for families that the session runs itself (reference, opaque,
-/// pack).
+/// Returns the hand-written code of a kernel step, or that of tier 0 for a fused kernel. `fused` is the kernel that
+/// params::Fused names; `native` provides machine code for its body. Returns null for families that the session runs
+/// itself (reference, opaque, pack).
 std::shared_ptr<const KernelEntry> hand_entry(const KernelParams& params,
                                               const std::shared_ptr<const FusedKernel>& fused, std::uint32_t inputs,
                                               const std::shared_ptr<NativeSource>& native = nullptr);
 
-// One per family; private to code/*/*_entr*.cc.
+// One function per family; private to code/*/*_entr*.cc.
 KernelEntry tile_entry(const FusedKernel& kernel, const std::shared_ptr<NativeSource>& native);
 KernelEntry entry_of(ProductParams<params::MatMul> params);
 KernelEntry entry_of(ProductParams<params::Gemm> params);

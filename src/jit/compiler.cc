@@ -19,14 +19,14 @@
 namespace frazil::jit {
 namespace {
 
-/// Bodies come as straight code through memory; what is left to do is to undo that, to move what loops repeat out of
-/// them and to choose instructions.
+/// Bodies are straight-line code that passes values through memory. The passes undo that, move loop invariants out of
+/// loops and combine instructions.
 constexpr const char* kPasses =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse),"
     "globaldce";
 
-/// The pass moves integers into mask registers, which bodies do not use. It took two thirds of the compile time of long
-/// plans.
+/// Disables a pass that moves integers into mask registers, which bodies do not use. It takes two thirds of the compile
+/// time of long plans.
 void leave_out_domain_reassignment() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find("disable-x86-domain-reassignment");
@@ -42,10 +42,10 @@ void start_llvm() {
   });
 }
 
-/// One function of one module.
+/// The compilation of one function in a module of its own.
 class Compilation {
  public:
-  /// Writes the body of the function.
+  /// A function that writes the body.
   using Body = std::function<void(Lanes&, llvm::IRBuilder<>&, llvm::Function&)>;
 
   Compilation(std::string_view name, bool text) : name_(name), text_(text), module_("frazil", context_) {}
@@ -89,7 +89,7 @@ llvm::FunctionType* type_of_steps(llvm::IRBuilder<>& b) {
   return llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt32Ty()}, false);
 }
 
-/// A NativeLoop: rows, one after the other.
+/// Writes a NativeLoop: rows, one after the other.
 void loop(const code::NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
   const code::TileCode& code = *request.loop;
   llvm::Type *const pointer = b.getPtrTy(), *const number = b.getInt64Ty();

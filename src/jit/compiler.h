@@ -7,8 +7,8 @@
 
 namespace frazil::jit {
 
-/// The object file, or the LLVM IR, that the request asks for. Thread-safe: each call has a context of its own.
-/// Code::unsupported where there is no code generator for it.
+/// Returns the object file, or the LLVM IR, that the request asks for. Thread-safe: each call has its own context.
+/// Fails with Code::unsupported if there is no code generator for it.
 Result<std::string> compile(const code::NativeRequest& request);
 Result<std::string> compile_plan(const code::NativePlanRequest& request);
 

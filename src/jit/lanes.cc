@@ -12,7 +12,7 @@
 namespace frazil::jit {
 namespace {
 
-/// What decides which instructions a function may use.
+/// The attributes that decide which instructions a function may use.
 constexpr const char* kTargetAttributes[] = {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
                                              "prefer-vector-width"};
 
@@ -52,7 +52,7 @@ void Lanes::adopt(llvm::Function& function) const {
   function.addFnAttr(llvm::Attribute::NoUnwind);
 }
 
-/// At the function's entry, so that loops do not take more of the stack in each round.
+/// Allocates at the function's entry, so that loops do not take more of the stack in each iteration.
 llvm::AllocaInst* Lanes::space(llvm::IRBuilder<>& b, llvm::Type* type) const {
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at(&entry, entry.begin());

@@ -14,38 +14,38 @@
 
 namespace frazil::jit {
 
-/// The vector functions of one instruction set, made from the sources of the tile kernels, as calls in generated code.
-/// They take and return values through memory, which goes away when they are inlined.
+/// The vector functions of one instruction set, as calls in generated code. They are compiled from the sources of the
+/// tile kernels. They take and return values through memory, which disappears when they are inlined.
 class Lanes {
  public:
-  /// Into `module`, whose functions get the instruction set of the library's. Code::unsupported for an instruction set
-  /// that this build has no functions for.
+  /// Loads the functions for `module`, whose own functions get the library's instruction set. Fails with
+  /// Code::unsupported for an instruction set that this build has no functions for.
   static Result<std::unique_ptr<Lanes>> make(llvm::Module& module, std::string_view isa);
 
-  /// Lanes of every vector.
+  /// Returns the number of lanes of every vector.
   unsigned width() const { return width_; }
   llvm::Type* scalar(Elem elem) const;
   llvm::Type* vector(Elem elem) const { return llvm::FixedVectorType::get(scalar(elem), width_); }
-  /// Gives `function` what the library's functions are compiled for.
+  /// Gives `function` the target attributes of the library's functions.
   void adopt(llvm::Function& function) const;
 
-  /// A primitive of operands of type `elem`, of which all are vectors or all are scalars.
+  /// Calls a primitive on operands of type `elem`, all of which are vectors, or all scalars.
   llvm::Value* apply(llvm::IRBuilder<>& b, ScalarOp op, Elem elem, Elem result,
                      std::initializer_list<llvm::Value*> args);
   llvm::Value* cast(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x);
-  /// f32 divided by one divisor, given as a vector.
+  /// Divides f32 by one divisor, given as a vector.
   llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor);
-  /// One or kGroup vectors of f32, quantised to `to`, u8 or i8, with a scale and a zero point that are given as
-  /// vectors: as an array of vectors of f32, or with `bytes` as one vector of `to`.
+  /// Quantises one or kGroup vectors of f32 to `to`, u8 or i8. Scale and zero point are given as vectors. Returns an
+  /// array of vectors of f32, or with `bytes` one vector of `to`.
   llvm::Value* quantised(llvm::IRBuilder<>& b, Elem to, bool bytes, llvm::ArrayRef<llvm::Value*> x, llvm::Value* scale,
                          llvm::Value* zero);
   static constexpr unsigned kGroup = 4;
-  /// x * y + sum of vectors of f32, rounded as kernels for the instruction set do: once where it has such instructions.
+  /// Returns x * y + sum of vectors of f32, rounded as in the kernels of the instruction set: once if it has FMA.
   llvm::Value* multiply_add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const;
-  /// A fold of the row of `n` elements at `from`; `name` as frazil::name_of(RowOp).
+  /// Folds the row of `n` elements at `from`. `name` is that of frazil::name_of(RowOp).
   llvm::Value* fold(llvm::IRBuilder<>& b, std::string_view name, Elem elem, llvm::Value* from, llvm::Value* n);
 
-  /// Brings in the bodies of what was called. The module must not be added to afterwards.
+  /// Links the bodies of the functions that were called. Nothing may be added to the module afterwards.
   Status link();
 
  private:

@@ -43,14 +43,14 @@ llvm::Value* PlanEmitter::element(llvm::Value* array, llvm::Type* type, std::siz
   return b_.CreateConstInBoundsGEP1_64(type, array, i);
 }
 
-/// An element of an array that nothing changes while the code runs.
+/// Loads an element of an array that nothing changes while the code runs.
 llvm::Value* PlanEmitter::fixed(llvm::Value* array, llvm::Type* type, std::size_t i) {
   llvm::LoadInst* const load = b_.CreateLoad(type, element(array, type, i));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
   return load;
 }
 
-// ---- what changes ----
+// ---- registers and addresses that change ----
 
 void PlanEmitter::find_changes() {
   struct Changes {
@@ -63,7 +63,7 @@ void PlanEmitter::find_changes() {
   };
   for (const Step& step : plan_.steps) {
     const auto* evaluate = step.as<step::Evaluate>();
-    const bool stays = evaluate != nullptr && evaluate->group == 0;  // or the code is left
+    const bool stays = evaluate != nullptr && evaluate->group == 0;  // else the code is left
     if (code::has_native_code(plan_, step) && !stays) for_definitions(plan_, step, Changes{*this});
     if (const auto* swap = step.as<step::Swap>(); swap != nullptr && code::has_native_code(plan_, step)) {
       base_changes_[plan_.slot(swap->source).storage] = 1;
@@ -134,7 +134,7 @@ void PlanEmitter::write(llvm::Function& function) {
   b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), at_));
 }
 
-// ---- where the code is left ----
+// ---- exits ----
 
 void PlanEmitter::leave(StepIndex pc) {
   b_.CreateStore(b_.getInt32(pc), at_);
@@ -151,7 +151,7 @@ void PlanEmitter::leave_unless(llvm::Value* condition, StepIndex pc) {
 
 void PlanEmitter::done() { b_.CreateStore(b_.CreateSub(b_.CreateLoad(b_.getInt64Ty(), left_), b_.getInt64(1)), left_); }
 
-/// A jump back only happens while enough steps are left for all steps to run once.
+/// Jumps to a step. A jump back is taken only while enough steps are left for all steps to run once.
 void PlanEmitter::go_to(StepIndex from, StepIndex target) {
   if (target <= from) {
     llvm::Value* const left = b_.CreateLoad(b_.getInt64Ty(), left_);
@@ -213,8 +213,7 @@ void PlanEmitter::fits_results(const std::vector<SlotId>& slots, StepIndex pc) {
 
 // ---- steps ----
 
-/// The code of each kind of step; the builder stands in the step's block, and where this returns true the next step
-/// follows.
+/// A visitor that writes the code of a step. The builder is in the step's block. Returns true if the next step follows.
 struct StepCode {
   PlanEmitter& e;
   StepIndex pc;
@@ -232,7 +231,7 @@ struct StepCode {
   bool operator()(const step::LeaveAt& l) const {
     return fork(b.CreateICmpSLT(e.reg(l.counter), e.reg(l.limit)), l.target);
   }
-  /// To the next step where the condition holds, else to `target`.
+  /// Branches to the next step if the condition holds, else to `target`.
   bool fork(llvm::Value* condition, StepIndex target) const {
     e.done();
     llvm::BasicBlock* const other = e.block("other");
@@ -312,7 +311,7 @@ struct StepCode {
     return true;
   }
   bool operator()(const step::Append& append) const;
-  /// The rest has no code; has_native_code() says which.
+  /// Other steps have no code; see has_native_code().
   bool operator()(const auto&) const {
     e.leave(pc);
     return false;
@@ -422,7 +421,7 @@ llvm::Value* PlanEmitter::call_of(StepIndex pc) {
   return element(calls, b_.getInt8Ty(), pc * sizeof(code::NativeCall));
 }
 
-/// What the session has prepared to run the step, or the code is left.
+/// Returns the function that the session has prepared for the step. The code is left if there is none.
 llvm::Value* PlanEmitter::prepared_call(StepIndex pc) {
   llvm::Value* const run =
       b_.CreateLoad(b_.getPtrTy(), element(call_of(pc), b_.getInt8Ty(), offsetof(code::NativeCall, run)));
@@ -438,7 +437,7 @@ bool PlanEmitter::in_loop(StepIndex pc) const {
   return false;
 }
 
-/// A product written out, whose packed operand is in the state that the session has prepared.
+/// Writes a product, whose packed operand is in the state that the session has prepared.
 void PlanEmitter::product(StepIndex pc, const code::NativeProduct& product, const std::vector<llvm::Value*>& in,
                           llvm::Value* out) {
   RowProductPlace place{.a = in[product.a], .b = in[product.b], .c = out};
@@ -452,7 +451,7 @@ void PlanEmitter::product(StepIndex pc, const code::NativeProduct& product, cons
   RowProduct(lanes_, b_, product).write(place, in_loop(pc));
 }
 
-/// Of the kernel, as the session has prepared it.
+/// Calls the kernel as the session has prepared it.
 void PlanEmitter::call(StepIndex pc, const step::Launch& launch) {
   llvm::Type *const pointer = b_.getPtrTy(), *const wide = b_.getInt64Ty();
   llvm::Value* const prepared = call_of(pc);
@@ -473,7 +472,7 @@ void PlanEmitter::call(StepIndex pc, const step::Launch& launch) {
   leave_unless(b_.CreateICmpEQ(b_.CreateLoad(wide, slot), number(code::FaultSlot::kNone)), pc);
 }
 
-/// The `loop` innermost loops over rows.
+/// Writes the `loop` innermost loops over rows.
 void PlanEmitter::loops(const code::NativeBody& body, std::vector<llvm::Value*> at, std::size_t loop) {
   if (loop == 0) {
     RowPlace place{.at = std::move(at), .steps = {}, .n = number(body.n), .scratch = nullptr, .stride = nullptr};
@@ -500,7 +499,7 @@ void PlanEmitter::loops(const code::NativeBody& body, std::vector<llvm::Value*> 
   b_.SetInsertPoint(after);
 }
 
-// ---- arithmetic of extents, as sym/saturate.h ----
+// ---- arithmetic of extents, as in sym/saturate.h ----
 
 llvm::Value* PlanEmitter::saturated(llvm::Value* x) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, largest(x, Dim::kMin), number(Dim::kMax));
@@ -532,8 +531,8 @@ llvm::Value* PlanEmitter::arithmetic(DimProgram::Op op, llvm::Value* a, llvm::Va
   }
 }
 
-/// Rounded towards minus infinity; 0 for a divisor 0. Extents are far from the least integer, so that a divisor -1
-/// needs nothing.
+/// Returns a quotient rounded towards minus infinity, or its remainder; 0 for a divisor of 0. Extents are far from the
+/// least integer, so that a divisor of -1 cannot overflow.
 llvm::Value* PlanEmitter::quotient(DimProgram::Op op, llvm::Value* a, llvm::Value* b) {
   llvm::Value* const zero = number(0);
   llvm::Value* const none = b_.CreateICmpEQ(b, zero);

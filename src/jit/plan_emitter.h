@@ -7,14 +7,14 @@
 
 namespace frazil::jit {
 
-/// Writes the code that runs the steps of a plan: a block for each step, real branches between them. Registers that
-/// steps change and addresses that loops exchange are values of the function, which it reads where it is entered and
-/// writes back where it is left.
+/// The emitter of the code that runs the steps of a plan: a block for each step, with real branches between them.
+/// Registers that steps change and addresses that loops swap are variables of the function. It reads them when it is
+/// entered and writes them back when it is left.
 class PlanEmitter {
  public:
   PlanEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::NativePlan& native);
 
-  /// The body of `function`, a NativeSteps.
+  /// Writes the body of `function`, a NativeSteps.
   void write(llvm::Function& function);
 
  private:
@@ -65,11 +65,11 @@ class PlanEmitter {
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;
   llvm::Value *regs_ = nullptr, *bases_ = nullptr;  // arrays of the frame
-  llvm::Value *left_ = nullptr, *at_ = nullptr;     // variables: steps left, where the code is left
+  llvm::Value *left_ = nullptr, *at_ = nullptr;     // variables: steps left, step at which the code is left
   llvm::Value *iterations_ = nullptr, *changes_ = nullptr;
-  std::vector<llvm::Value*> reg_, base_;  // variables of those that change; null: it does not
+  std::vector<llvm::Value*> reg_, base_;  // variables of those that change; null: it does not change
   std::vector<std::uint8_t> reg_changes_, base_changes_;
-  std::vector<std::size_t> seen_;          // per group: where its sources begin
+  std::vector<std::size_t> seen_;          // per group: index of its first source in NativeFrame::seen
   std::vector<llvm::BasicBlock*> blocks_;  // per step
   llvm::BasicBlock* leave_ = nullptr;
 };

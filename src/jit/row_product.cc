@@ -11,8 +11,8 @@ namespace frazil::jit {
 
 namespace {
 
-constexpr unsigned kSums = 8;  ///< of all chains and columns: they hide the latency of an addition
-/// Bytes of B of which the nearest cache keeps a part from one time to the next, where it is read in turns.
+constexpr unsigned kSums = 8;  ///< sums of all chains and columns, which hide the latency of an addition
+/// Bytes of B for which the first-level cache keeps a part from one run to the next, if the direction alternates.
 constexpr std::int64_t kTurnsFrom = 24 << 10, kTurnsTo = 128 << 10;
 
 }  // namespace
@@ -37,7 +37,7 @@ void RowProduct::write(const RowProductPlace& place, bool again) {
   turns ? in_turns(forwards, backwards) : forwards();
 }
 
-/// Every other time that this place is reached does the other.
+/// Writes code that runs `one` and `other` in turn, each time that it is reached.
 void RowProduct::in_turns(llvm::function_ref<void()> one, llvm::function_ref<void()> other) {
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
   llvm::BasicBlock& entry = function->getEntryBlock();
@@ -77,7 +77,7 @@ void RowProduct::tile(std::int64_t column, unsigned vectors) {
   }
 }
 
-/// The chains of a tile behind all steps of k.
+/// Returns the chains of a tile after all steps of k.
 RowProduct::Sums RowProduct::sums(std::int64_t column, unsigned vectors) {
   llvm::Type* const type = lanes_.vector(Elem::f32);
   const std::int64_t whole = product_.k / chains_ * chains_;
@@ -135,7 +135,7 @@ llvm::Value* RowProduct::finished(llvm::Value* sum, std::int64_t column) {
   return bent(sum);
 }
 
-/// As kernel::bent().
+/// Does the same as kernel::bent().
 llvm::Value* RowProduct::bent(llvm::Value* x) {
   if (product_.slope == 1) return x;
   llvm::Constant* const zero = llvm::Constant::getNullValue(x->getType());
@@ -151,7 +151,7 @@ llvm::Value* RowProduct::load(llvm::Value* from, std::int64_t column) {
   return b_.CreateMaskedLoad(type, from, llvm::Align(1), some, llvm::Constant::getNullValue(type));
 }
 
-/// Of the columns from `column` on that exist; null where all lanes have one.
+/// Returns the mask of the columns from `column` on that exist, or null if all lanes have one.
 llvm::Value* RowProduct::mask(std::int64_t column) {
   const std::int64_t left = product_.n - column;
   if (left >= lanes_.width()) return nullptr;

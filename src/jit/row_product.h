@@ -11,13 +11,14 @@
 
 namespace frazil::jit {
 
-/// Where the operands of a product of one row lie, as values of generated code.
+/// The addresses of the operands of a product of one row, as values of generated code.
 struct RowProductPlace {
   llvm::Value *a = nullptr, *b = nullptr, *c = nullptr;
   llvm::Value *bias = nullptr, *addend = nullptr;  ///< null: none
 };
 
-/// Writes a product of one row, tile of columns by tile, at the builder's place, which moves behind it.
+/// The emitter of a product of one row, tile of columns by tile. It writes at the builder's position, which moves past
+/// it.
 class RowProduct {
  public:
   RowProduct(Lanes& lanes, llvm::IRBuilder<>& builder, const code::NativeProduct& product)
@@ -25,11 +26,11 @@ class RowProduct {
         b_(builder),
         product_(product),
         chains_(kernel::row_chains(product.n, static_cast<int>(lanes.width()))) {}
-  /// `again`: this place is reached repeatedly, so that what is read last is worth finding in the cache.
+  /// `again`: the code is reached repeatedly, so that the part of B that was read last may be in the cache.
   void write(const RowProductPlace& place, bool again);
 
  private:
-  /// Vectors of columns side by side, per chain.
+  /// Adjacent vectors of columns, per chain.
   using Sums = std::vector<std::vector<llvm::Value*>>;
 
   void in_turns(llvm::function_ref<void()> one, llvm::function_ref<void()> other);

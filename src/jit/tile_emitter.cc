@@ -9,9 +9,9 @@
 namespace frazil::jit {
 namespace {
 
-/// Vectors of a round: enough to overlap their latencies, few enough for the registers.
+/// Vectors of an iteration: enough to overlap their latencies, few enough for the registers.
 constexpr unsigned kUnroll = 4;
-/// So many vectors of a row of known length are written out.
+/// Up to so many vectors of a row of known length are written without a loop.
 constexpr std::int64_t kWrittenOut = 8;
 
 }  // namespace
@@ -38,7 +38,7 @@ void TileEmitter::number_stages() {
   stages_ = stage + 1;
 }
 
-/// Rows that something reads which is not in the loop that makes them. What was loaded is loaded again.
+/// Marks rows that are read outside the loop that computes them. Loaded rows are loaded again instead.
 void TileEmitter::mark_used() {
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
     for_operands(code_.body[i], [&](std::uint32_t a) {
@@ -54,7 +54,7 @@ Elem TileEmitter::stored_elem(std::uint32_t k) const {
   return k < operands ? code_.operands[k].elem : code_.stores[k - operands].elem;
 }
 
-/// A row in memory, elements side by side and of the type in which they are computed.
+/// Returns whether instruction i is a row in memory, of adjacent elements of the type in which they are computed.
 bool TileEmitter::lies_ready(std::uint32_t i) const {
   if (!is_load(i)) return false;
   const std::uint32_t k = ins(i).scalar.operand;
@@ -135,7 +135,7 @@ llvm::Value* TileEmitter::compute(const FusedIns& in, llvm::Value* a, llvm::Valu
 
 // ---- loops over vectors ----
 
-/// Whether something happens in the loop of a stage.
+/// Writes the loop of a stage, if anything happens in it.
 void TileEmitter::loop(std::uint32_t number) {
   bool any = false;
   for (std::uint32_t i = 0; i < code_.body.size(); ++i) {
@@ -203,8 +203,8 @@ void TileEmitter::rounds(std::uint32_t number) {
   b_.SetInsertPoint(done);
 }
 
-/// `count` vectors from element `first` on. All is loaded before something is stored: a result may lie where an operand
-/// does.
+/// Writes `count` vectors from element `first` on. All is loaded before anything is stored, as a result may have the
+/// address of an operand.
 void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned count, llvm::Value* mask) {
   vectors_.assign(code_.body.size(), {});
   groups_.assign(code_.body.size(), {});
@@ -271,7 +271,7 @@ void TileEmitter::vectors_of(std::uint32_t number, llvm::Value* first, unsigned 
   }
 }
 
-/// Whether something in the loop widens what instruction i quantises.
+/// Returns whether a later instruction converts the quantised result of instruction i to f32.
 bool TileEmitter::is_widened(std::uint32_t i) const {
   for (std::uint32_t k = i + 1; k < code_.body.size(); ++k) {
     if (ins(k).is(ScalarOp::cast) && ins(k).scalar.a == i && elem_of(k) == Elem::f32) return true;
@@ -279,7 +279,7 @@ bool TileEmitter::is_widened(std::uint32_t i) const {
   return false;
 }
 
-/// Computes instruction i: as bytes, or as whole numbers of f32 if they are widened.
+/// Computes instruction i: as bytes, or as whole numbers of f32 if is_widened().
 void TileEmitter::quantise(std::uint32_t i, unsigned count) {
   const ScalarIns& s = ins(i).scalar;
   const bool bytes = !is_widened(i);
@@ -299,12 +299,12 @@ void TileEmitter::quantise(std::uint32_t i, unsigned count) {
   }
 }
 
-/// True for what was quantised in the round at hand, and is of f32.
+/// Returns true if instruction i was quantised in the current iteration, as f32.
 bool TileEmitter::is_whole(std::uint32_t i) const {
   return quantises(i) && vectors_[i][0]->getType() == lanes_.vector(Elem::f32);
 }
 
-/// Vector u of instruction i, of its type.
+/// Returns vector u of instruction i, of its type.
 llvm::Value* TileEmitter::value(std::uint32_t i, unsigned u) {
   llvm::Value* const x = vectors_[i][u];
   if (!is_whole(i)) return x;
@@ -312,7 +312,7 @@ llvm::Value* TileEmitter::value(std::uint32_t i, unsigned u) {
   return elem_of(i) == Elem::u8 ? b_.CreateFPToUI(x, type) : b_.CreateFPToSI(x, type);
 }
 
-/// What an operand, or a row that was kept, has at elements from `first` on.
+/// Loads an operand, or a row that was kept, at elements from `first` on.
 TileEmitter::Vectors TileEmitter::load(std::uint32_t i, llvm::Value* first, unsigned count, llvm::Value* mask) {
   Vectors made;
   for (unsigned u = 0; u < count; ++u) {

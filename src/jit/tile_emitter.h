@@ -7,24 +7,24 @@
 
 namespace frazil::jit {
 
-/// Where a row of a tile program lies, as values of generated code.
+/// The place of a row of a tile program, as values of generated code.
 struct RowPlace {
-  std::vector<llvm::Value*> at;     ///< of operands, then of results: the row's first element
-  std::vector<llvm::Value*> steps;  ///< of those that are strided: bytes between elements
+  std::vector<llvm::Value*> at;     ///< addresses of the row's first element in operands, then in results
+  std::vector<llvm::Value*> steps;  ///< bytes between elements of those that are strided
   llvm::Value* n = nullptr;         ///< elements; a constant lets the loops be unrolled
-  llvm::Value* scratch = nullptr;   ///< of a program that works on rows: its buffers, `stride` bytes apart
+  llvm::Value* scratch = nullptr;   ///< if the program works on rows: its buffers, `stride` bytes apart
   llvm::Value* stride = nullptr;
   std::vector<llvm::Value*>
-      parameters;  ///< per instruction: its number if it is one of code::parameters(); empty: none is
+      parameters;  ///< per instruction: its value if it is one of code::parameters(); empty: none is
 };
 
-/// Writes the code that runs a tile program on one row: one loop over vectors for all that stands between two
-/// operations on whole rows.
+/// The emitter of the code that runs a tile program on one row. It writes one loop over vectors for all instructions
+/// between two operations on whole rows.
 class TileEmitter {
  public:
   TileEmitter(Lanes& lanes, llvm::IRBuilder<>& builder, const code::TileCode& code, const code::LoopForm& form);
 
-  /// At the builder's place, which moves behind it.
+  /// Writes the code at the builder's position, which moves past it.
   void row(const RowPlace& place);
 
  private:
@@ -73,14 +73,14 @@ class TileEmitter {
   const code::LoopForm& form_;
   RowPlace place_;
   std::uint32_t stages_ = 1;
-  std::vector<std::uint32_t> stage_;  // per instruction: in whose loop it is, or behind whose loop it runs
+  std::vector<std::uint32_t> stage_;  // per instruction: the loop it is in; a row operation runs after that loop
   std::vector<bool> single_;          // per instruction: one element for the whole row
-  std::vector<bool> kept_;            // per instruction: its row lies in a buffer for later
-  std::vector<llvm::Value*> scalar_;  // of those that are single
-  std::vector<llvm::Value*> splat_;   // the same as vectors, in the loop at hand
+  std::vector<bool> kept_;            // per instruction: its row is kept in a buffer for later
+  std::vector<llvm::Value*> scalar_;  // values of those that are single
+  std::vector<llvm::Value*> splat_;   // the same as vectors, in the current loop
   std::vector<llvm::Value*> where_;   // per instruction: the row that an operation on rows made
-  std::vector<Vectors> vectors_;      // per instruction, in the round at hand; whole numbers of f32 where is_whole()
-  std::vector<Vectors> groups_;       // per instruction that gives bytes: of each Lanes::kGroup vectors
+  std::vector<Vectors> vectors_;      // per instruction, in the current iteration; whole numbers of f32 if is_whole()
+  std::vector<Vectors> groups_;       // per instruction that gives bytes: one for each Lanes::kGroup vectors
 };
 
 }  // namespace frazil::jit

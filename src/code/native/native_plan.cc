@@ -27,7 +27,7 @@ std::size_t NativeBody::instructions() const {
 
 namespace {
 
-/// A row of one element is computed as one element, unless the program works on rows.
+/// Returns the layout along a row. A row of one element counts as one element, unless the program works on rows.
 InnerStep step_of(const TileOperand& o, const TileState& s) {
   if (o.inner_step == 0 || (s.inner == 1 && !s.rows)) return InnerStep::one;
   return o.inner_step == o.size ? InnerStep::dense : InnerStep::strided;
@@ -56,10 +56,10 @@ std::optional<NativeBody> native_body(const TileCode& code, const TileState& s) 
 
 namespace {
 
-/// What the code of a step does; each kind without one is left to the interpreter.
+/// The outcome of a step's code. The interpreter runs steps without code.
 enum class StepCode : std::uint8_t {
   none,
-  may_leave,  ///< it may find that the interpreter has to run the step
+  may_leave,  ///< it may leave the step to the interpreter
   stays,      ///< it always runs the step
 };
 
@@ -184,7 +184,8 @@ void add_body(std::string& key, const NativeBody& body) {
   for (const auto& steps : body.steps) add(key, "steps", steps);
 }
 
-/// Writes numbers alone, lists with their lengths: no name of a user's can look like a part of another plan.
+/// A writer of keys. It writes only numbers, and lists with their lengths, so that no user's name can look like a part
+/// of another plan.
 class KeyWriter {
  public:
   explicit KeyWriter(const Plan& plan) {
@@ -202,7 +203,7 @@ class KeyWriter {
   }
   std::string take() { return std::move(key_); }
 
-  // The roles of a step's fields, see plan/model/step.h.
+  // The roles of a step's fields; see plan/model/step.h.
   void reads(std::string_view, const auto& slots) { one(slots); }
   void writes(std::string_view, const auto& slots) { one(slots); }
   void updates(std::string_view, const auto& slots) { one(slots); }
@@ -212,7 +213,7 @@ class KeyWriter {
   void group(std::string_view, std::uint32_t g) { number(g); }
   void accumulator(std::string_view, AccumulatorId a) { number(a.id); }
   void fused(std::string_view, std::uint32_t k) { number(k); }
-  void value(std::string_view, const KernelParams&) {}  // a launch is called as it was prepared, or has a body
+  void value(std::string_view, const KernelParams&) {}  // a launch is called as prepared, or has a body
   void value(std::string_view, DeviceId device) { number(static_cast<int>(device)); }
   void value(std::string_view, auto n) { number(n); }
 

@@ -7,10 +7,10 @@
 
 namespace frazil::code {
 
-/// The axes before the last two of a product's operands, which broadcast as in NumPy, counted from the last one. Those
-/// of one element are left out.
+/// The batch axes of a product: those before the last two of its operands, which broadcast as in NumPy. They are
+/// counted from the last one; axes of extent 1 are left out.
 struct Batches {
-  static constexpr std::size_t kMostAxes = 40;  ///< of two elements each they are more than memory has bytes
+  static constexpr std::size_t kMostAxes = 40;  ///< with two elements each, they exceed the number of bytes in memory
   std::size_t axes = 0;
   std::int64_t count = 1;
   std::int64_t extents[kMostAxes] = {}, a_step[kMostAxes] = {}, b_step[kMostAxes] = {};  ///< steps in elements
@@ -36,7 +36,7 @@ struct Batches {
     return {};
   }
 
-  /// Offsets into a and b of a batch, in elements.
+  /// Returns the offsets into a and b of a batch, in elements.
   std::pair<std::int64_t, std::int64_t> at(std::int64_t batch) const {
     std::int64_t a = 0, b = 0;
     for (std::size_t i = 0; i < axes; ++i) {
@@ -48,7 +48,7 @@ struct Batches {
   }
 
  private:
-  /// Extent and step; an axis that is not there repeats, as does nothing.
+  /// Returns the extent and step of an axis. A missing axis has extent 1; an empty operand has step 0.
   static std::pair<std::int64_t, std::int64_t> axis(const OperandShape& x, std::size_t i) {
     const std::size_t n = axes_of(x);
     if (i >= n) return {1, 0};
@@ -57,7 +57,7 @@ struct Batches {
   }
 };
 
-/// Extents and steps of the last two axes of a NumPy product's operands, of which a vector lacks one.
+/// Reads the extents and steps of the last two axes of a NumPy product's operands, of which a vector lacks one.
 template <class Product>
 void read_matrices(Product& g, const OperandShape& a, const OperandShape& b) {
   const std::size_t ra = a.dims.size(), rb = b.dims.size();

@@ -10,7 +10,7 @@ struct ContractionCode {
   LoopsCode loops;
 };
 
-/// The tile state of the loops' body follows.
+/// The state of a contraction. The tile state of the loops' body follows it in memory.
 struct alignas(16) ContractionState {
   ConcreteSpace space;
   SpaceProduct product;
@@ -22,7 +22,7 @@ TileState& tiles_of(const ContractionState& s) {
   return *reinterpret_cast<TileState*>(const_cast<ContractionState*>(&s + 1));
 }
 
-/// Takes the numbers of a domain one after the other.
+/// A reader of the numbers of a domain, one after the other.
 class Numbers {
  public:
   explicit Numbers(std::span<const std::int64_t> domain) : domain_(domain) {}

@@ -7,8 +7,8 @@
 #include "code/tile/elements.h"
 #include "kernel/tile/tile.h"
 
-// A space as loops: for each run of results, all points of the reduced axes, and at each of these the body on the part
-// of the run that lies inside of all operands.
+// A space as loops. Each run of results visits all points of the reduced axes. At each point, the body runs on the part
+// of the run that lies inside all operands.
 namespace frazil::code {
 namespace {
 
@@ -31,7 +31,7 @@ ScalarOp op_of(Fold f) {
   }
 }
 
-/// The type in which values of type `value` are folded to a result of type `result`.
+/// Returns the type in which values of type `value` are folded to a result of type `result`.
 Elem folded_elem(Fold f, Elem value, Elem result) {
   if (f == Fold::sum || f == Fold::prod) return compute_elem(result);
   return f == Fold::any || f == Fold::all ? Elem::boolean : value;
@@ -60,7 +60,7 @@ void identity(const FoldCode& f, void* to) {
   }
 }
 
-/// The axis of the longest runs: the last one of the result where that has some length.
+/// Returns the axis of the longest runs: the last one of the result, if it is long enough.
 int run_axis(const params::Contraction& p, const ConcreteSpace& space) {
   constexpr std::int64_t kLong = 16;
   int best = -1;
@@ -72,7 +72,7 @@ int run_axis(const params::Contraction& p, const ConcreteSpace& space) {
   return best;
 }
 
-/// The body for runs of `n` results.
+/// Prepares the body for runs of `n` results.
 Status prepare_body(Prepare& cx, const LoopsCode& code, const ConcreteSpace& space, const SpaceLoops& s,
                     const std::int64_t& n, TileState& tiles) {
   static constexpr std::int64_t kOne = 1;
@@ -97,7 +97,7 @@ Status prepare_body(Prepare& cx, const LoopsCode& code, const ConcreteSpace& spa
   return {};
 }
 
-/// What one worker runs.
+/// The run of one worker.
 class LoopRun {
  public:
   LoopRun(const Call& call, const ConcreteSpace& space, const LoopsCode& code, const SpaceLoops& s,
@@ -123,10 +123,10 @@ class LoopRun {
   }
 
  private:
-  /// Buffers of a run.
+  /// The buffers of a fold in a run.
   struct FoldRun {
-    std::byte* held;    ///< of an extreme: the best so far
-    std::byte* values;  ///< of an extreme: those of the point
+    std::byte* held;    ///< argmax, argmin: the best values so far
+    std::byte* values;  ///< argmax, argmin: values of the point
     std::int64_t* places;
     std::byte* any;  ///< 1 where there was a value
   };
@@ -143,7 +143,7 @@ class LoopRun {
     for (std::size_t k = 0; k < code_.folds.size(); ++k) store(k, n);
   }
 
-  /// All points of the last reduced axis, or those before the run is stopped.
+  /// Visits all points of the last reduced axis, or those before the run is stopped.
   void line(std::int64_t n) {
     if (s_.last < 0) return points(inside(n), 1);
     const std::int64_t most = !by_points_ && is_inside(n) ? std::max<std::int64_t>(1, kLongTile / n) : 1;
@@ -155,8 +155,8 @@ class LoopRun {
     index_[s_.last] = 0;
   }
 
-  /// Returns true if the run lies inside of all operands at each point of the last reduced axis. Indices are affine:
-  /// its two ends decide.
+  /// Returns true if the run lies inside all operands at each point of the last reduced axis. Indices are affine, so
+  /// that its two ends decide.
   bool is_inside(std::int64_t n) {
     const auto whole = [&](std::int64_t at) {
       index_[s_.last] = at;
@@ -168,7 +168,7 @@ class LoopRun {
     return all;
   }
 
-  /// The part of a run that lies inside of all operands.
+  /// Returns the part of a run that lies inside all operands.
   SpaceRun inside(std::int64_t n) const {
     SpaceRun run{0, n};
     for (int k = 0; k < space_.operands && !run.empty(); ++k) {
@@ -177,7 +177,7 @@ class LoopRun {
     return run;
   }
 
-  /// The body at `count` points one after the other.
+  /// Runs the body at `count` points one after the other.
   void points(const SpaceRun& run, std::int64_t count) {
     if (run.empty()) return;
     constexpr int kMost = kMaxSpaceOperands + 2 * kMaxSpaceFolds;
@@ -235,7 +235,7 @@ class LoopRun {
     });
   }
 
-  /// NaN is the extreme.
+  /// Returns whether x replaces the best value. NaN is the extreme.
   template <class T>
   bool beats(std::size_t k, T x, T best) const {
     if (best != best) return x != x && code_.last_wins;

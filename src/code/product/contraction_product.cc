@@ -5,14 +5,14 @@
 #include "code/tile/elements.h"
 #include "kernel/contract/gemm_kernel.h"
 
-// A sum of products of two operands as products of matrices. One operand, the weights, is read at single axes; the
-// other, the image, at any affine indices. Rows of the product are an axis that only the weights have, columns the last
-// axes of the result, which only the image has. What columns read at each point of the reduced axes is copied, some
-// columns at a time, with zeros outside of the image.
+// A sum of products of two operands, computed as matrix products. One operand, the weights, is read at single axes; the
+// other one, the image, at any affine indices. Rows of the product are an axis that only the weights have. Columns are
+// the last axes of the result, which only the image has. The elements that columns read at each point of the reduced
+// axes are copied, some columns at a time, with zeros outside the image.
 namespace frazil::code {
 namespace {
 
-constexpr std::int64_t kFewestRows = 4;  ///< fewer do not pay for the copy
+constexpr std::int64_t kFewestRows = 4;  ///< with fewer rows, the copy does not pay
 constexpr std::int64_t kPatchBytes = std::int64_t{1} << 19;
 constexpr std::int64_t kColumnStep = 32, kMostColumns = 1024;
 
@@ -21,7 +21,7 @@ bool is_product(const ScalarTape& tape) {
          tape.code[2].op == ScalarOp::mul && tape.code[0].operand != tape.code[1].operand;
 }
 
-/// Each index is one axis, from its beginning to its end.
+/// Returns whether each index of operand k is one axis, from its beginning to its end.
 bool reads_single_axes(const params::Contraction& p, const ConcreteSpace& space, int k) {
   const SpaceRead& read = space.reads[k];
   for (int d = 0; d < read.rank; ++d) {
@@ -39,7 +39,7 @@ bool has_axis(const params::Contraction& p, int k, int axis) {
   return false;
 }
 
-/// Whether positions of the listed axes follow each other `step` elements apart.
+/// Returns whether consecutive points of the listed axes are `step` elements apart.
 bool is_linear(const ConcreteSpace& space, const AxisList& axes, const SpaceLine& line, std::int64_t step) {
   for (int i = axes.count; i-- > 0;) {
     const int a = axes.axis[i];
@@ -49,7 +49,7 @@ bool is_linear(const ConcreteSpace& space, const AxisList& axes, const SpaceLine
   return true;
 }
 
-/// The roles of the axes: false where they do not make a product.
+/// Assigns roles to the axes. Returns false if they do not make a product.
 bool assign_axes(const params::Contraction& p, const ConcreteSpace& space, SpaceProduct& s) {
   std::size_t at = p.write.size();
   const auto only_in = [&](int axis, int operand) {
@@ -76,7 +76,7 @@ void cut_columns(SpaceProduct& s) {
   s.chunks = std::max<std::int64_t>(1, ceil_div(s.cols, s.chunk));
 }
 
-/// Bytes of the parts of a worker's scratch, one behind the other.
+/// The bytes of the parts of a worker's scratch, in this order.
 struct ProductScratch {
   std::int64_t weights, patch, result, product;
   ProductScratch(const SpaceProduct& s, const kernel::GemmKernel& gemm) {
@@ -136,7 +136,7 @@ class ContractionRun {
     for (const std::int8_t a : s_.depth.all()) index_[a] = 0;
   }
 
-  /// Row k of the patch: what `count` columns from `first` on read at point k of the reduced axes.
+  /// Writes the patch. Row k has the elements that `count` columns from `first` on read at point k of the reduced axes.
   void copy_patch(std::int64_t first, std::int64_t count) {
     const AxisCounter depth(space_, s_.depth.all());
     PollThrottle throttle;
@@ -148,7 +148,7 @@ class ContractionRun {
 
   void copy_row(std::int64_t first, std::int64_t count, std::byte* to) {
     const SpaceRead& read = space_.reads[s_.image];
-    std::int64_t index[kMaxSpaceAxes];  // of the image, where columns are 0
+    std::int64_t index[kMaxSpaceAxes];  // indices of the image with column axes at 0
     for (int d = 0; d < read.rank; ++d) index[d] = value_at(read.axis[d], space_.axes, index_);
     const std::int64_t place = value_at(read.place, space_.axes, index_);
     const int along = s_.columns.axis[s_.columns.count - 1];
@@ -173,7 +173,7 @@ class ContractionRun {
     return at;
   }
 
-  /// n elements, of which those outside of the image are 0.
+  /// Copies n elements; those outside the image become 0.
   void copy_line(std::int64_t place, std::int64_t step, SpaceRun inside, std::int64_t n, std::byte* to) const {
     if (inside.empty()) {
       std::memset(to, 0, static_cast<std::size_t>(n * size_));
@@ -187,7 +187,7 @@ class ContractionRun {
     load_run(elem, from, step * size, to + inside.low * size_, inside.high - inside.low);
   }
 
-  /// index_ is that of the first column.
+  /// Multiplies `count` columns. index_ is that of the first one.
   void multiply(std::int64_t count) {
     const SpaceRead& read = space_.reads[s_.weights];
     const auto bytes = static_cast<std::int64_t>(byte_size(result_));

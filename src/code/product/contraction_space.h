@@ -11,7 +11,7 @@
 #include "kernel/tile/tile.h"
 #include "plan/lower/contraction.h"
 
-// A space of params::Contraction in numbers; private to contraction_*.cc.
+// A space of params::Contraction with concrete extents; private to contraction_*.cc.
 namespace frazil::code {
 
 /// An affine function of the axes of a space.
@@ -20,14 +20,14 @@ struct SpaceLine {
   std::int64_t factor[kMaxSpaceAxes] = {};
 };
 
-/// How an operand is read. A point whose index `axis[d]` is outside of [0, extent[d]) contributes nothing.
+/// The access to an operand. A point whose index `axis[d]` is outside [0, extent[d]) contributes nothing.
 struct SpaceRead {
   bool given = false;
   Elem elem = Elem::f32;
   int rank = 0;
   SpaceLine axis[kMaxSpaceAxes];
   std::int64_t extent[kMaxSpaceAxes] = {};
-  SpaceLine place;  ///< in elements
+  SpaceLine place;  ///< position, in elements
 };
 
 struct ConcreteSpace {
@@ -35,14 +35,14 @@ struct ConcreteSpace {
   std::int64_t extent[kMaxSpaceAxes] = {};
   bool reduced[kMaxSpaceAxes] = {};
   SpaceRead reads[kMaxSpaceOperands];
-  SpaceLine result;  ///< place in each result, in elements: they have the same strides
+  SpaceLine result;  ///< position in each result, in elements; all have the same strides
   SpaceLine report;
 };
 
-/// Code::internal where results have unlike strides.
+/// Reads a space. Fails with Code::internal if results have different strides.
 Status read_space(const Prepare& cx, const params::Contraction& p, ConcreteSpace& space);
 
-/// Counts through some axes of a space, the last one fastest.
+/// A counter through some axes of a space, the last one fastest.
 class AxisCounter {
  public:
   AxisCounter(const ConcreteSpace& space, std::span<const std::int8_t> axes) : space_(space), axes_(axes) {}
@@ -55,7 +55,7 @@ class AxisCounter {
       number /= extent;
     }
   }
-  /// False behind the last point, where all are 0 again.
+  /// Advances to the next point. Returns false after the last point, where all axes are 0 again.
   bool next(std::int64_t* index) const {
     for (std::size_t i = axes_.size(); i-- > 0;) {
       if (++index[axes_[i]] < space_.extent[axes_[i]]) return true;
@@ -63,7 +63,7 @@ class AxisCounter {
     }
     return false;
   }
-  /// How many points there are.
+  /// Returns the number of points.
   std::int64_t count() const {
     std::int64_t n = 1;
     for (const std::int8_t a : axes_) n *= space_.extent[a];
@@ -93,24 +93,25 @@ inline std::int64_t value_at(const SpaceLine& line, int axes, const std::int64_t
 struct SpaceRun {
   std::int64_t low, high;
   bool empty() const { return low >= high; }
-  /// Leaves the i with 0 <= at + step * i < extent.
+  /// Keeps the i with 0 <= at + step * i < extent.
   void clip(std::int64_t at, std::int64_t step, std::int64_t extent);
-  /// Leaves those that lie inside of the operand, at `index` and then along `axis`.
+  /// Keeps the positions inside the operand of a run that starts at `index` and goes along axis `along`.
   void clip(const SpaceRead& read, int axes, const std::int64_t* index, int along);
 };
 
-// Two ways to run a space. Each says in `prepare` whether it serves it; `cx` gets units, scratch and costs.
+// Two ways to run a space. prepare_space_product() sets `serves` if matrix products can run it, else loops do. Both set
+// units, scratch and cost in `cx`.
 
-/// As products of matrices: a sum of products of two operands, of which one is copied a patch at a time.
+/// A space as matrix products: a sum of products of two operands, one of which is copied a patch at a time.
 struct SpaceProduct {
   bool serves = false;
   int weights = 0, image = 1;  ///< operands
   int row = 0;                 ///< the axis that only the weights have; its positions are rows of the product
   AxisList outer, columns, depth;
   std::int64_t rows = 0, cols = 0, steps = 0;
-  std::int64_t chunk = 0, chunks = 0;  ///< columns at a time
+  std::int64_t chunk = 0, chunks = 0;  ///< columns of a chunk, and number of chunks
   bool weights_in_place = false, direct = false;
-  Elem elem = Elem::f32;  ///< in which it is computed
+  Elem elem = Elem::f32;  ///< type in which it is computed
 };
 void prepare_space_product(Prepare& cx, const params::Contraction& p, const ConcreteSpace& space, SpaceProduct& s);
 void run_space_product(const Call& call, const Worker& worker, const ConcreteSpace& space, const SpaceProduct& s,
@@ -119,13 +120,13 @@ void run_space_product(const Call& call, const Worker& worker, const ConcreteSpa
 /// The fold of one result.
 struct FoldCode {
   Fold fold = Fold::sum;
-  Elem folded = Elem::f32;          ///< in which is folded
-  Elem elem = Elem::f32;            ///< of the result
-  kernel::TileFn finish = nullptr;  ///< to the result's compute type; null: it is that
+  Elem folded = Elem::f32;          ///< type of the fold
+  Elem elem = Elem::f32;            ///< type of the result
+  kernel::TileFn finish = nullptr;  ///< converts to the result's compute type; null: not needed
 };
 
-/// The body on a run of results, whose operands are those of the space and then what is held of folds that accumulate.
-/// Its results are the next to be held or, where an extreme's place is sought, values.
+/// The body on a run of results. Its operands are those of the space and then the held values of folds that accumulate.
+/// Its results are the next held values or, for argmax and argmin, values.
 struct LoopsCode {
   TileCode body;
   std::vector<FoldCode> folds;  ///< per result
@@ -133,16 +134,16 @@ struct LoopsCode {
 };
 LoopsCode compile_loops(const params::Contraction& p, const std::shared_ptr<NativeSource>& native);
 
-/// As loops: runs of results along one axis, one point of the reduced axes at a time.
+/// A space as loops: runs of results along one axis, one point of the reduced axes at a time.
 struct SpaceLoops {
   static constexpr std::int64_t kRun = 256;  ///< elements
   int along = -1;                            ///< -1: a space without axes
-  AxisList outer, lines;                     ///< lines: the reduced axes but for the last one
+  AxisList outer, lines;                     ///< lines: the reduced axes except the last one
   int last = -1;                             ///< the last reduced axis; -1: none
-  std::int64_t points = 1;                   ///< along it
+  std::int64_t points = 1;                   ///< extent of the last reduced axis
   std::int64_t instructions = 0;
   bool nothing = false;     ///< a reduced axis is empty
-  std::size_t buffers = 0;  ///< where in a worker's scratch they lie
+  std::size_t buffers = 0;  ///< offset of the folds' buffers in a worker's scratch
 };
 /// `tiles` has tile_state_bytes() of the body.
 Status prepare_space_loops(Prepare& cx, const params::Contraction& p, const LoopsCode& code, const ConcreteSpace& space,

@@ -14,10 +14,10 @@ namespace {
 struct ByteConvState {
   kernel::ByteConv conv;
   ProductOperands operands;
-  std::int64_t unit = 1;  ///< units of the kernel in one of the step
+  std::int64_t unit = 1;  ///< units of the kernel per unit of the step
 };
 
-/// Types and zero points, of either layout.
+/// Reads types and zero points, of either layout.
 template <class State>
 Status read_bytes(const Prepare& cx, const params::Conv& how, const kernel::ConvParams& p, State& s) {
   s.conv.signed_x = cx.in[0].elem == Elem::i8;
@@ -31,7 +31,7 @@ Status read_bytes(const Prepare& cx, const params::Conv& how, const kernel::Conv
   return {};
 }
 
-/// The kernel's arguments of a run but for the weights, of either layout.
+/// Returns the kernel's arguments for a run, except the weights, of either layout.
 template <class State>
 auto call_of(const ProductRun<State>& r) {
   auto conv = r.state.conv;
@@ -65,7 +65,7 @@ std::int64_t positions(const ByteConvState& s) { return s.conv.params.out_h * s.
 
 // ---- channels last ----
 
-/// A depthwise one takes as long as with f32, another as a product of bytes.
+/// Returns the time of a convolution. A depthwise one takes as long as with f32, others as a product of bytes.
 double nanoseconds_of(const kernel::ConvParams& p) {
   const kernel::Tuning& t = kernel::tuning();
   const bool depthwise = p.groups > 1 && p.in_c == p.groups;

@@ -14,8 +14,8 @@
 namespace frazil::code {
 namespace {
 
-/// Whether to pack a constant B, also where only one row meets it: rows of a file are not aligned, and packed panels
-/// lie in huge pages, in the order in which they are read. `bytes`: of B as it lies.
+/// Returns whether to pack a constant B, even for a product of one row. Rows of a file are not aligned; packed panels
+/// are in huge pages, in the order in which they are read. `bytes` is the size of the unpacked B.
 bool packs(const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::size_t bytes) {
   if (kernel.pack_b == nullptr || g.n * g.k < 1024) return false;
   return g.m > 1 || kernel.always_packs || kernel.packed_b_bytes(g.k, g.n) / 2 <= bytes;
@@ -34,10 +34,10 @@ Status pack_b(Prepare& cx, const kernel::GemmKernel& kernel, kernel::GemmCall& g
   return {};
 }
 
-/// The matrices of a constant, of which each product takes one: by its batch, or because the operand is a slice of it.
+/// The matrices of a constant, of which each product takes one: by its batch, or because the operand is a slice.
 struct Stack {
-  const std::byte* first = nullptr;     ///< of the matrices as they lie in the weight; null: there is no stack
-  std::int64_t matrix = 0, packed = 0;  ///< bytes from one to the next
+  const std::byte* first = nullptr;     ///< the first matrix in the weight; null: there is no stack
+  std::int64_t matrix = 0, packed = 0;  ///< bytes from one matrix to the next
 };
 
 /// Packs each matrix of a dense constant; g.packed_b is the first one.
@@ -70,8 +70,8 @@ Result<const kernel::GemmKernel*> kernel_for(const Prepare& cx) {
   return kernel;
 }
 
-/// The call as a product that generated code computes; nothing where the kernel sums in another order than that has.
-/// `state`: what `g` lies in.
+/// Returns the call as a product that generated code computes, or nullopt if the kernel sums in another order. `state`
+/// is the object that contains `g`.
 std::optional<NativeProduct> row_product(const kernel::GemmKernel& kernel, const kernel::GemmCall& g,
                                          const void* state) {
   const bool packed = g.packed_b != nullptr;
@@ -88,13 +88,13 @@ std::optional<NativeProduct> row_product(const kernel::GemmKernel& kernel, const
   return product;
 }
 
-/// A product of one row reads its packed B once. Where it is run again and again, every other time from its end, what
-/// it read last is still in the cache.
+/// The direction of a product of one row, which reads its packed B once. If it runs repeatedly, every other run starts
+/// at the end of B, where the last-read columns are still in the cache.
 struct Turns {
   mutable bool backwards = false;
   bool taken = false;
   void prepare(const kernel::GemmCall& g) { taken = g.m == 1 && g.packed_b != nullptr; }
-  /// For a call for all units, beside which there is no other.
+  /// Returns the direction of a call for all units, during which there is no other call.
   bool next() const { return taken && (backwards = !backwards); }
 };
 
@@ -108,12 +108,12 @@ struct MatMulState {
   Stack stack;
   ProductCut cut;
   ProductOperands operands;
-  bool zeros = false;                                  ///< of a product with zero points, given or not
-  std::size_t sums = 0;                                ///< where in scratch a result lies that passes
+  bool zeros = false;                                  ///< the product has zero points, given or not
+  std::size_t sums = 0;                                ///< offset in scratch of a result that is passed
   std::int64_t a_width = 0, b_width = 0, c_width = 0;  ///< bytes of an element
 };
 
-/// True when the axes before the last two can be walked as one with the one behind them.
+/// Returns true if all axes but the last one can be walked as one.
 bool rows_are_even(const OperandShape& a) {
   for (std::size_t i = 0; i + 2 < a.dims.size(); ++i) {
     if (a.strides[i] != a.strides[i + 1] * a.dims[i + 1]) return false;
@@ -121,7 +121,7 @@ bool rows_are_even(const OperandShape& a) {
   return true;
 }
 
-/// The step from one zero point to the next where there is one for each of `rows` rows or columns; 0 for one of all.
+/// Returns the step between zero points if there is one for each of `rows` rows or columns, or 0 if one is for all.
 Result<std::int64_t> zero_step(const Prepare& cx, std::size_t operand, std::int64_t rows) {
   if (operand == 0 || cx.in[operand].count() == 1) return 0;
   const std::int64_t count = cx.in[operand].count();
@@ -147,7 +147,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
     FRAZIL_TRY(g.a_zero_step, zero_step(cx, s.operands.a_zero, g.m));
     FRAZIL_TRY(g.b_zero_step, zero_step(cx, s.operands.b_zero, g.n));
   }
-  if (rb == 2 && ra > 2 && rows_are_even(a) && g.a_zero_step == 0) {  // all rows of all batches meet the same B
+  if (rb == 2 && ra > 2 && rows_are_even(a) && g.a_zero_step == 0) {  // all rows of all batches share B
     for (std::size_t i = 0; i + 2 < ra; ++i) g.m *= a.dims[i];
   } else {
     FRAZIL_CHECK(s.batches.prepare(a, b));
@@ -164,7 +164,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   return {};
 }
 
-/// The call of a run, but for the batch.
+/// Returns the call of a run, except for the batch.
 kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   const auto& s = r.state;
   kernel::GemmCall g = s.gemm;
@@ -180,7 +180,7 @@ kernel::GemmCall call_of(const ProductRun<MatMulState>& r) {
   return g;
 }
 
-/// Takes the packed form of the matrix at g.b, where it is one of the stack.
+/// Sets the packed form of the matrix at g.b, if that is one of the stack.
 void take_from_stack(const MatMulState& s, kernel::GemmCall& g) {
   if (s.stack.first == nullptr) return;
   const std::int64_t offset = static_cast<const std::byte*>(g.b) - s.stack.first;
@@ -188,7 +188,7 @@ void take_from_stack(const MatMulState& s, kernel::GemmCall& g) {
   g.packed_b = offset % s.stack.matrix == 0 ? packed + offset / s.stack.matrix * s.stack.packed : nullptr;
 }
 
-/// Rows [begin, end) of one batch, by a call of the run, whose operands are set.
+/// Computes rows [begin, end) of one batch. `g` is the call of the run, whose operands are set.
 void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int64_t batch, std::int64_t begin,
                  std::int64_t end) {
   const auto& s = r.state;
@@ -202,7 +202,7 @@ void matmul_rows(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int
   s.kernel->rows(g, begin, end, r.worker.scratch);
 }
 
-/// Units of rows [begin, end), of which `g` has the columns.
+/// Computes units of rows [begin, end), of which `g` has the columns.
 void matmul_units(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::int64_t begin, std::int64_t end) {
   const auto& s = r.state;
   const auto rows_at = [&](std::int64_t unit) { return std::min(g.m, unit * s.cut.unit_rows); };
@@ -215,7 +215,7 @@ void matmul_units(const ProductRun<MatMulState>& r, kernel::GemmCall& g, std::in
   }
 }
 
-/// The rows of a product from `row` on, of which A lies at `a`.
+/// Returns the call for rows from `row` on, whose A is at `a`.
 kernel::GemmCall from_row(const kernel::GemmKernel& kernel, kernel::GemmCall g, const void* a, std::int64_t row) {
   const auto width = static_cast<std::int64_t>(byte_size(kernel.c));
   g.a = a;
@@ -250,7 +250,7 @@ std::optional<NativeProduct> row_of_matmul(const MatMulState& s) {
 
 struct GemmState {
   const kernel::GemmKernel* kernel = nullptr;
-  std::size_t sums = 0;  ///< where in scratch some rows of sums lie that the result is too narrow for, and an addend
+  std::size_t sums = 0;  ///< offset in scratch of some rows of f32 sums for a narrower result, and an addend
   kernel::GemmCall gemm;
   ProductCut cut;
   float alpha = 1, beta = 1, slope = 1;
@@ -274,7 +274,7 @@ Status read_addend(const Prepare& cx, GemmState& s) {
   return {};
 }
 
-/// Sums that are not yet the result have a kernel of their own where it is narrower.
+/// Chooses a kernel with f32 sums, if the result is narrower and sums are not yet the result.
 Status prepare_sums(Prepare& cx, GemmState& s) {
   const Elem elem = cx.out[0].elem;
   if (s.plain() || !is_small_float(elem)) return {};
@@ -306,7 +306,7 @@ Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   return prepare_sums(cx, s);
 }
 
-/// alpha * C + beta * addend, for what the kernel does not do by itself.
+/// Computes alpha * C + beta * addend, which the kernel does not do by itself.
 void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, std::int64_t begin, std::int64_t end,
                    std::int64_t past_col) {
   const auto& s = r.state;
@@ -321,7 +321,7 @@ void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, st
   }
 }
 
-/// The same for rows of 16-bit floats, which lie at g.a, some at a time.
+/// Does the same for rows of 16-bit floats, some at a time. Their A is at g.a.
 void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std::int64_t begin, std::int64_t end) {
   const auto& s = r.state;
   const auto width = static_cast<std::int64_t>(byte_size(s.kernel->a));

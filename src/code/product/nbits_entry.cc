@@ -5,20 +5,20 @@
 #include "kernel/contract/float_gemm.h"
 #include "kernel/contract/nbits.h"
 
-// Products with weights of few bits. Few rows meet them as they lie, where there is a kernel for that; else some
-// columns are unpacked at a time and meet all rows while they are in a cache.
+// Products with weights of few bits. A few rows are multiplied with the weights in place, if there is a kernel for
+// that. Otherwise some columns are unpacked at a time, and multiplied with all rows while they are in a cache.
 namespace frazil::code {
 namespace {
 
-constexpr std::int64_t kColumns = 64;  ///< of a unit
+constexpr std::int64_t kColumns = 64;  ///< columns of a unit
 constexpr std::int64_t kMostDirectRows = 64;
 
 struct State {
-  kernel::GemmCall gemm;  ///< of kColumns columns
+  kernel::GemmCall gemm;  ///< a product of kColumns columns
   kernel::PackedRow row;
   std::int64_t columns = 0, blocks = 0;
   bool packed_zeros = false, real_zeros = false, bias = false;
-  bool direct = false;  ///< no column is unpacked
+  bool direct = false;  ///< weights are read in place
 };
 
 Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
@@ -55,7 +55,7 @@ Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
   return {};
 }
 
-/// The packed columns of a call from column `first` on.
+/// Returns the packed columns of a call from column `first` on.
 kernel::PackedRow columns_from(const Call& call, const State& s, std::int64_t first) {
   kernel::PackedRow row = s.row;
   row.numbers = as<std::uint8_t>(call.in[1]) + first * s.blocks * row.block * row.bits / 8;

@@ -9,22 +9,22 @@
 
 namespace frazil::code {
 
-/// How the result of a product, or of a batch of them, is cut into units: by rows, or, where rows alone make few units,
-/// each product by columns. Units are numbered along the columns first.
+/// The units of the result of a product, or of a batch of products. They are rows or, if rows alone make few units,
+/// columns of each product. Units are numbered along the columns first.
 struct ProductCut {
   static constexpr std::int64_t kUnitRows = 48;  ///< a few panels of the kernel
   static constexpr std::int64_t kUnitCols = 2 * kernel::kRangeCols;
-  static constexpr std::int64_t kManyUnits = 8;  ///< of rows, which several threads share well
+  static constexpr std::int64_t kManyUnits = 8;  ///< units of rows that several threads share well
 
   std::int64_t unit_rows = kUnitRows;
-  std::int64_t per_batch = 0;  ///< units below each other
-  std::int64_t columns = 1;    ///< units side by side
+  std::int64_t per_batch = 0;  ///< units of rows per product
+  std::int64_t columns = 1;    ///< units of columns
 
-  /// Sets what Prepare asks of an entry.
+  /// Sets the results of Prepare.
   void prepare(Prepare& cx, const kernel::GemmKernel& kernel, const kernel::GemmCall& g, std::int64_t batches) {
     per_batch = ceil_div(g.m, kUnitRows);
     const std::int64_t side_by_side = ceil_div(g.n, kUnitCols);
-    const bool passes = cx.passing && cx.whole_rows;  // rows that are kept nowhere cannot be cut
+    const bool passes = cx.passing && cx.whole_rows;  // rows that are not stored cannot be cut
     if (!passes && kernel.column_ranges && per_batch * batches < kManyUnits && side_by_side > per_batch &&
         per_batch > 0) {
       unit_rows = g.m, per_batch = 1, columns = side_by_side;
@@ -37,7 +37,7 @@ struct ProductCut {
     cx.fewest_units = fewest(cx, g);
   }
 
-  /// Units [begin, end): rows(first, past) for units below each other, of which g has the columns.
+  /// Calls rows(first, past) for the units of rows in units [begin, end). g has their columns.
   template <class F>
   void for_each(kernel::GemmCall& g, std::int64_t begin, std::int64_t end, F rows) const {
     while (begin < end && !stop_requested()) {
@@ -58,16 +58,16 @@ struct ProductCut {
   }
 
  private:
-  static constexpr std::int64_t kUnitsForB = 8;  ///< that pay for packing B
+  static constexpr std::int64_t kUnitsForB = 8;  ///< units for which packing B pays
   static constexpr std::int64_t kFewRanges = 7;
-  static constexpr std::int64_t kTimesSetUp = 8;    ///< what has to be done with an A for whose packing it pays
-  static constexpr double kPackNanoseconds = 0.15;  ///< an element of A
-  static constexpr std::int64_t kRowsInPlace = 12;  ///< of A are not packed
+  static constexpr std::int64_t kTimesSetUp = 8;    ///< units have to take so many times their set-up
+  static constexpr double kPackNanoseconds = 0.15;  ///< per element of A
+  static constexpr std::int64_t kRowsInPlace = 12;  ///< up to so many rows of A are not packed
 
-  /// Units of rows each pack a B that is not; units of columns each pack A.
+  /// Returns Prepare::fewest_units. A call for units of rows packs an unpacked B, one for units of columns packs A.
   std::int64_t fewest(const Prepare& cx, const kernel::GemmCall& g) const {
     if (columns == 1) return g.packed_b != nullptr || per_batch == 0 ? 1 : std::min(per_batch, kUnitsForB);
-    // A range for each thread, of up to kFewRanges: rows of a B that lies as it is are read in long pieces.
+    // One range per thread, up to kFewRanges: rows of a B in place are read in long pieces.
     if (g.packed_b == nullptr && g.b_col == 1) return ceil_div(columns, kFewRanges);
     if (g.m <= kRowsInPlace) return 1;
     const double pack = kPackNanoseconds * static_cast<double>(g.m) * static_cast<double>(g.k);

@@ -12,19 +12,19 @@
 
 namespace frazil::code {
 
-/// A product or convolution as it was planned: alone, or as the producer of a fused kernel.
+/// A planned product or convolution: alone, or as the producer of a fused kernel.
 template <class P>
 struct ProductParams {
   P params;
-  OperandRange operands;  ///< its own; all of the call where it is alone
+  OperandRange operands;  ///< its own operands; all of the call if it is alone
   std::optional<EpilogueCode> epilogue;
   std::optional<PrologueCode> prologue;
   std::uint32_t into = 0;  ///< the result that it writes, or kPassing
   Elem passed = Elem::i32;
 };
 
-/// One call of a product for units [begin, end): with a prologue these are its blocks. The result is call.out[0]; null
-/// where it is kept nowhere.
+/// One call of a product for units [begin, end); with a prologue these are its blocks. The result is call.out[0], or
+/// null if it is not stored.
 template <class S>
 struct ProductRun {
   Call call;
@@ -36,28 +36,29 @@ struct ProductRun {
   bool whole;  ///< all units
 };
 
-/// Entries of products whose parameters are P and whose state is S. `prepare` sees the product's own operands and its
-/// one result, and sets units and scratch; `columns` are the elements of a row of its result. `row`, or null: the
-/// product of one row that it is, with its own operands and `packed_at` as an offset in S.
+/// The entries of products whose parameters are P and whose state is S. `prepare` gets the product's own operands and
+/// its one result, and sets units and scratch. `columns` returns the number of elements of a row of the result. `row`
+/// may be null. It returns the product of one row that this is, with its own operands and `packed_at` as an offset in
+/// S.
 template <class P, class S, Status (*prepare)(Prepare&, const P&, S&), std::int64_t (*columns)(const S&),
           void (*run)(const ProductRun<S>&), std::optional<NativeProduct> (*row)(const S&) = nullptr>
 struct ProductEntry {
   using Code = ProductParams<P>;
-  /// The tile states of epilogue and prologue follow.
+  /// The tile states of epilogue and prologue follow it in memory.
   struct State {
     S product;
     Prologue prologue;
     Epilogue epilogue;
     std::uint32_t into;
-    std::size_t passed;       ///< where in a worker's scratch the whole of a result lies that passes
-    std::int64_t units;       ///< of the product; one for the caller where the epilogue needs the whole result
-    std::int64_t last_units;  ///< of the epilogue, where it works on rows that the units of the product cut
+    std::size_t passed;       ///< offset in a worker's scratch of a whole result that is passed
+    std::int64_t units;       ///< of the product; the caller sees one unit if the epilogue needs the whole result
+    std::int64_t last_units;  ///< of the epilogue, if it works on rows that the product's units cut
     bool whole;
   };
 
-  static constexpr std::int64_t kLastRows = 8;  ///< of a last unit
+  static constexpr std::int64_t kLastRows = 8;  ///< rows of a last unit
 
-  /// Units of the product side by side.
+  /// Returns the number of units of columns.
   static std::int64_t units_of_columns(const S& product) {
     if constexpr (requires { product.cut; }) return product.cut.columns;
     return 1;
@@ -115,7 +116,7 @@ struct ProductEntry {
     return {};
   }
 
-  /// Each unit makes the rows of its block anew.
+  /// Counts the units of a product with a prologue. Each unit computes the rows of its block again.
   static void count_blocks(Prepare& cx, double product, State& state) {
     const std::int64_t side_by_side = units_of_columns(state.product);
     const double rows = cx.nanoseconds - cx.last_nanoseconds - product;

@@ -8,16 +8,16 @@
 
 namespace frazil::code {
 
-/// The operands of a product or convolution beside the two that it multiplies, by what they do: their numbers in the
-/// call; 0: not given.
+/// The operands of a product or convolution besides the two that it multiplies, by role. Each is a number of an operand
+/// in the call; 0: not given.
 struct ProductOperands {
-  std::size_t bias = 0;                ///< of each column, or output channel
+  std::size_t bias = 0;                ///< one per column, or output channel
   std::size_t scale = 0, shift = 0;    ///< the same
-  std::size_t addend = 0;              ///< of each element of the result
+  std::size_t addend = 0;              ///< one per element of the result
   std::size_t a_zero = 0, b_zero = 0;  ///< zero points; a is the image of a convolution
 
   ProductOperands() = default;
-  /// P: params::MatMul or params::Conv.
+  /// P is params::MatMul or params::Conv.
   template <class P>
   ProductOperands(std::span<const OperandShape> in, const P& p) {
     std::size_t own = in.size();  // operands of the operator; those of fused nodes follow them
@@ -31,7 +31,7 @@ struct ProductOperands {
     p.zero_points ? (a_zero = given(2), b_zero = given(3)) : bias = given(2);
   }
 
-  /// The memory of operand `number`; null where that is 0.
+  /// Returns the memory of operand `number`, or null if that is 0.
   static const std::byte* of(const Call& call, std::size_t number) { return number != 0 ? call.in[number] : nullptr; }
 };
 

@@ -8,8 +8,8 @@
 namespace frazil::code {
 namespace {
 
-/// Rows are made this many bytes at a time, so that the product finds them in a cache beside its weight, and in
-/// multiples of kPanelRows. Few rows are made at once, as the product then reads its weight once.
+/// Bytes of a block of rows, so that the product finds it in a cache together with its weight. Blocks are multiples of
+/// kPanelRows. A few rows are one block, so that the product reads its weight once.
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
 constexpr std::int64_t kFewRows = 4 * kernel::kPanelRows;
 

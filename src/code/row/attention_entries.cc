@@ -8,7 +8,7 @@
 namespace frazil::code {
 namespace {
 
-/// Strides of an operand that broadcasts to `extents`: 0 where it repeats. False where it does not.
+/// Sets the strides of an operand that broadcasts to `extents`, 0 where it repeats. Returns false if it does not.
 bool steps_over(const OperandShape& o, std::span<const std::int64_t> extents, std::span<std::int64_t> steps) {
   if (o.dims.size() > extents.size()) return false;
   const std::size_t missing = extents.size() - o.dims.size();
@@ -20,7 +20,7 @@ bool steps_over(const OperandShape& o, std::span<const std::int64_t> extents, st
   return true;
 }
 
-/// Nanoseconds, roughly: two products and the softmax of the scores.
+/// Returns the approximate nanoseconds of two products and the softmax of the scores.
 double work(const kernel::Attention& s) {
   const double scores = static_cast<double>(s.batch * s.heads) * static_cast<double>(s.queries * s.keys);
   const kernel::Tuning& t = kernel::tuning();
@@ -55,7 +55,7 @@ Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attent
   s.scale = p.scale.value_or(1 / std::sqrt(static_cast<float>(s.size)));
   s.bias_last = p.bias_last;
   s.softcap = p.softcap, s.hidden = p.hidden;
-  // Which masks there are decides on scratch memory.
+  // The scratch memory depends on which masks there are.
   const auto given = [&](std::size_t i) { return i < cx.in.size() && cx.in[i].given; };
   static constexpr float kSome = 0;
   if (given(3)) s.bias = &kSome;
@@ -84,7 +84,7 @@ void run_attention(const Call& cx, const Worker& worker, const kernel::Attention
 
 struct RotaryState {
   kernel::Rotary rotary;
-  std::int64_t rows = 0, unit = 1;  ///< all, and of a unit
+  std::int64_t rows = 0, unit = 1;  ///< in total, and of a unit
 };
 
 Status prepare_rotary(Prepare& cx, const params::Rotary& p, RotaryState& state) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kUnitBytes = std::int64_t{1} << 16;
 
-/// What it takes to read and to write, at least; `bytes` that lie apart take longer.
+/// Returns the least time to read and write `bytes`. Strided bytes (`apart`) take longer.
 double moving(double bytes, bool apart) {
   const kernel::Tuning& t = kernel::tuning();
   return bytes * (apart ? t.element : 2 * t.near_byte);
@@ -35,7 +35,7 @@ void cut(Prepare& cx, CopyState& s) {
 Status prepare_copy(Prepare& cx, const params::Copy&, CopyState& s) {
   const auto &from = cx.in[0], &to = cx.out[0];
   const auto size = static_cast<std::int64_t>(byte_size(to.elem));
-  if (from.dims.size() != to.dims.size()) {  // one element, as a scalar here and [1] there
+  if (from.dims.size() != to.dims.size()) {  // one element: a scalar and a [1]
     const std::int64_t count[] = {to.count()}, step[] = {1};
     kernel::plan_copy(s.plan, count, step, step, size);
     return {};
@@ -47,12 +47,12 @@ Status prepare_copy(Prepare& cx, const params::Copy&, CopyState& s) {
   return {};
 }
 
-/// A value that stays where it is, as one that is appended to, is its own copy.
+/// Copies a value, unless it is its own copy, such as a value that is appended to in place.
 void run_copy(const Call& call, const Worker&, const CopyState& s, std::int64_t begin, std::int64_t end) {
   if (call.out[0] != call.in[0]) kernel::run_copy_parts(s.plan, s.parts, begin, end, call.out[0], call.in[0]);
 }
 
-/// A unit has kFillPiece elements.
+/// The state of a fill. A unit has kFillPiece elements.
 struct FillState {
   std::size_t size = 0, count = 0;
   bool zero = true;
@@ -83,7 +83,7 @@ void run_fill(const Call& cx, const Worker&, const FillState& s, std::int64_t fi
 
 struct EdgesState {
   kernel::EdgePlan plan;
-  std::int64_t rows = 1, unit = 1;  ///< all but the last axis; of these in a unit
+  std::int64_t rows = 1, unit = 1;  ///< product of all axes but the last one, and the part of it in a unit
 };
 
 Status prepare_edges(Prepare& cx, const params::Edges& p, EdgesState& s) {

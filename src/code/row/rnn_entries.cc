@@ -8,8 +8,8 @@
 namespace frazil::code {
 namespace {
 
-/// Operands as in ONNX: X, W, R, B, sequence_lens, initial_h, initial_c, P; results Y, Y_h, Y_c.
-/// Weights have a leading direction axis. Y is [T, D, B, H], or [B, T, D, H] when the batch comes first.
+/// The state of an LSTM or GRU. Operands are as in ONNX: X, W, R, B, sequence_lens, initial_h, initial_c, P; results
+/// are Y, Y_h, Y_c. Weights have a leading direction axis. Y is [T, D, B, H], or [B, T, D, H] if the batch comes first.
 struct RnnState {
   kernel::Rnn rnn;
   int gates = 4, directions = 1;
@@ -21,10 +21,10 @@ struct RnnState {
   } packed[2];  ///< per direction
 };
 
-/// Sequences of a batch that are computed side by side.
+/// Sequences of a batch that are computed together.
 constexpr std::int64_t kSequencesTogether = 4;
 
-/// Rows [first, first + rows) of a constant matrix [.., cols], packed once and kept.
+/// Returns rows [first, first + rows) of a constant matrix [.., cols] in packed form. They are packed once and kept.
 Result<const std::byte*> pack_rows(Prepare& cx, std::size_t operand, std::int64_t first, std::int64_t rows,
                                    std::int64_t cols) {
   const std::size_t row = static_cast<std::size_t>(cols) * sizeof(float);
@@ -77,7 +77,7 @@ Status prepare_rnn(Prepare& cx, const P& how, RnnState& s) {
   p.clip = how.clip;
   FRAZIL_CHECK(pack_weights(cx, s));
   const bool packed = s.packed[0].r != nullptr;
-  // A unit is a sequence. Some at a time share what is read of R.
+  // A unit is a sequence. Several sequences at a time share the reads of R.
   cx.units = s.directions * std::max<std::int64_t>(p.batch, 1);
   cx.fewest_units = std::clamp<std::int64_t>(p.batch / 2, 1, kSequencesTogether);
   const double step = kernel::product_nanoseconds(kernel::tuning(), &kernel::Tuning::product, p.batch,
@@ -89,7 +89,8 @@ Status prepare_rnn(Prepare& cx, const P& how, RnnState& s) {
   return {};
 }
 
-/// States are [D, B, H]; batch first makes them [B, D, H], which for one direction is the same.
+/// Computes units [begin, end). States are [D, B, H], or [B, D, H] with the batch first, which for one direction is the
+/// same.
 template <class P>
 void run_rnn(const Call& cx, const Worker& worker, const RnnState& s, std::int64_t begin, std::int64_t end) {
   const std::int64_t sequences = std::max<std::int64_t>(s.rnn.batch, 1);

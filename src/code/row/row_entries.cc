@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kRowUnitElements = std::int64_t{1} << 14;
 
-/// Units of some items each, `nanoseconds` an element.
+/// Cuts items into units and returns the items per unit. `nanoseconds` is the time of one element.
 std::int64_t cut(Prepare& cx, std::int64_t items, std::int64_t elements, double nanoseconds) {
   const std::int64_t per_unit = items_per_unit(elements, kRowUnitElements);
   cx.units = std::max<std::int64_t>(1, ceil_div(items, per_unit));
@@ -27,7 +27,7 @@ struct ReduceState {
   bool last = false;
   Elem elem = Elem::f32;
   std::int64_t outer = 1, extent = 1, inner = 1;
-  std::int64_t unit = 1;  ///< of outer
+  std::int64_t unit = 1;  ///< positions of `outer` per unit
 };
 
 void read_axes(Prepare& cx, std::size_t axis, std::size_t count, ReduceState& s) {
@@ -119,7 +119,8 @@ void run_layer_norm(const Call& call, const Worker&, const RowState& s, std::int
 
 // ---- batch normalisation ----
 
-/// x[batch, channels, inner]; scale, bias, mean, variance per channel. A unit is a channel of an item.
+/// The state for x[batch, channels, inner], with scale, bias, mean and variance per channel. A unit is a channel of an
+/// item.
 struct BatchNormState {
   std::int64_t channels = 1, inner = 1;
   float epsilon = 0;
@@ -149,7 +150,7 @@ void run_batch_norm(const Call& call, const Worker&, const BatchNormState& s, st
   for (std::int64_t u = begin; u < end && !throttle.stop(s.inner); ++u) {
     const std::int64_t c = u % s.channels;
     const float factor = scale[c] / std::sqrt(var[c] + s.epsilon), middle = mean[c], shift = bias[c];
-    // The mean goes first: behind the factor its digits would be those that the result needs.
+    // Subtracts the mean before scaling: afterwards, the subtraction would cancel digits that the result needs.
     for (std::int64_t i = 0; i < s.inner; ++i) y[i] = (x[i] - middle) * factor + shift;
     x += s.inner;
     y += s.inner;

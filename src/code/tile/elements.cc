@@ -14,7 +14,7 @@ void move_each(std::byte* to, std::int64_t to_step, const std::byte* from, std::
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, kSize);
 }
 
-/// n elements of 1, 2, 4 or 8 bytes, any bytes apart.
+/// Copies n elements of 1, 2, 4 or 8 bytes, any number of bytes apart.
 void move_each(std::int64_t size, std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step,
                std::int64_t n) {
   switch (size) {

@@ -6,7 +6,8 @@
 namespace frazil::code {
 namespace {
 
-/// True when `ins` may write where its operand `a` lies: each element is read before it is written there.
+/// Returns true if instruction `i` may write where its operand `a` is stored: each element is read before it is
+/// overwritten.
 bool may_overwrite(const TileCode& code, const TileCode::Ins& i, std::uint32_t a) {
   const FusedIns& ins = i.ins;
   if (is_fold(ins.row) || byte_size(code.body[a].ins.scalar.type) != byte_size(ins.scalar.type)) return false;
@@ -16,7 +17,7 @@ bool may_overwrite(const TileCode& code, const TileCode::Ins& i, std::uint32_t a
   return a == ins.scalar.a && reads == 1;
 }
 
-/// A buffer for each instruction, taken again once what lies in it has been read for the last time.
+/// An assignment of buffers to instructions. A buffer is reused after the last read of its elements.
 class BufferAssignment {
  public:
   explicit BufferAssignment(TileCode& code) : code_(code), last_(code.body.size()) {
@@ -49,11 +50,11 @@ class BufferAssignment {
 
   TileCode& code_;
   std::vector<std::uint32_t> last_;   // per instruction: the last that reads it
-  std::vector<std::uint32_t> holds_;  // per buffer: the instruction whose elements lie there
+  std::vector<std::uint32_t> holds_;  // per buffer: the instruction whose elements it holds
 };
 
-/// Finds where a body quantises: cast(min(max(round(x / scale) + zero, low), high)) with the limits of 8 bits. Division
-/// and sum may be missing.
+/// A search for quantisation in a body: cast(min(max(round(x / scale) + zero, low), high)) with the limits of 8 bits.
+/// Division and sum may be missing.
 class QuantiserSearch {
  public:
   static constexpr std::uint32_t kNone = ~0u;
@@ -69,7 +70,7 @@ class QuantiserSearch {
     for (const FusedStore& s : kernel.stores) ++uses_[s.value];
   }
 
-  /// The one whose result instruction i is.
+  /// Returns the quantiser whose result is that of instruction i.
   std::optional<Quantiser> at(std::uint32_t i) const {
     const ScalarIns& cast = body_[i].scalar;
     if (!body_[i].is(ScalarOp::cast) || (cast.type != Elem::u8 && cast.type != Elem::i8)) return std::nullopt;
@@ -99,13 +100,13 @@ class QuantiserSearch {
     return all;
   }
 
-  /// Instruction i, of f32, where it is `op` and nothing but what follows it reads it.
+  /// Returns instruction i if it is `op` of f32 and read only once, else null.
   const ScalarIns* inner(std::uint32_t i, ScalarOp op) const {
     const bool fits = i != kNone && body_[i].is(op) && body_[i].scalar.type == Elem::f32 && uses_[i] == 1;
     return fits ? &body_[i].scalar : nullptr;
   }
 
-  /// The operand of a limit; kNone if instruction i is none.
+  /// Returns the operand of instruction i if that is `op` with the constant `at`, else kNone.
   std::uint32_t limit(std::uint32_t i, ScalarOp op, double at) const {
     const ScalarIns* const limit = inner(i, op);
     if (limit == nullptr) return kNone;
@@ -118,13 +119,13 @@ class QuantiserSearch {
   std::vector<bool> single_;  // one element for the whole domain
 };
 
-/// Writes the instructions of a body that something still needs.
+/// The lowering of a body: writes those instructions whose results are needed.
 class BodyLowering {
  public:
   BodyLowering(const FusedKernel& kernel, TileCode& code)
       : kernel_(kernel), code_(code), needed_(kernel.body.size()), quantisers_(kernel.body.size()) {}
 
-  /// The operand of a load becomes `operand(k)`.
+  /// Lowers the body. The operand k of a load becomes `operand(k)`.
   template <class F>
   void run(F operand) {
     find();

@@ -9,13 +9,14 @@
 namespace frazil::code {
 namespace {
 
-/// Tier 0 of a tile program: one operation after the other, each on a tile of elements that stays in the first-level
-/// cache. A tile is a part of a row, a whole row where the program works on rows, or some short rows.
+/// The interpreter of tile programs (tier 0). It runs one operation after the other, each on a tile of elements that
+/// stays in the first-level cache. A tile is a part of a row, a whole row if the program works on rows, or several
+/// short rows.
 class TileInterpreter {
  public:
   TileInterpreter(const TileState& state, std::byte* scratch);
 
-  /// `rows` rows of `n` elements: as NativeLoop.
+  /// Computes `rows` rows of `n` elements; arguments as in NativeLoop.
   void rows(std::byte* const* at, const std::int64_t* row_steps, std::int64_t rows, std::int64_t n);
 
  private:
@@ -41,7 +42,7 @@ class TileInterpreter {
   const std::int64_t* row_steps_ = nullptr;
   std::int64_t rows_ = 1, n_ = 0;                       // of the tile
   std::byte* at_[kMaxFusedOperands + kMaxFusedStores];  // its first element
-  std::int64_t gathered_[kMaxFusedOperands];            // rows that are repeated in the copy of an operand
+  std::int64_t gathered_[kMaxFusedOperands];            // number of rows that are repeated in the copy of an operand
   const void* values_[kMaxFusedInstructions];
 };
 
@@ -76,7 +77,7 @@ std::int64_t TileInterpreter::rows_together(std::int64_t rows) const {
   if (rows == 1 || s_.rows || s_.inner == 1 || 2 * n_ > kTile) return 1;
   for (int k = 0; k < s_.count(); ++k) {
     if (operand(k).inner_step == 0 && row_steps_[k] != 0) return 1;  // one element for each row
-    if (k >= s_.operands && row_steps_[k] == 0) return 1;            // each row needs what the row before has written
+    if (k >= s_.operands && row_steps_[k] == 0) return 1;            // each row needs the result of the previous one
   }
   return std::min(rows, kTile / std::max<std::int64_t>(n_, 1));
 }
@@ -94,13 +95,13 @@ void TileInterpreter::tile(std::int64_t rows, std::int64_t n) {
 
 // ---- some rows at a time ----
 
-/// Whether the rows of the tile lie side by side in an operand or result, so that they are one.
+/// Returns whether the rows of the tile are adjacent in operand or result k, so that they form one row.
 bool TileInterpreter::is_adjacent(int k) const {
   const TileOperand& o = operand(k);
   return rows_ == 1 || o.inner_step == 0 || (o.inner_step == o.size && row_steps_[k] == n_ * o.inner_step);
 }
 
-/// The elements of an operand, whose rows are copied where they are not adjacent.
+/// Returns the elements of operand k. Copies its rows if they are not adjacent.
 const void* TileInterpreter::gathered(int k) {
   if (is_adjacent(k)) return at_[k];
   if (row_steps_[k] == 0 && gathered_[k] >= rows_) return copy(k);
@@ -131,7 +132,7 @@ void TileInterpreter::op(const TileOp& op) {
   if (apart) scatter(result);
 }
 
-/// A long row may be stopped in.
+/// Runs a scalar operation. A long row is cut, so that the run can stop within it.
 void TileInterpreter::scalar(const TileOp& op, std::byte* to, std::int64_t n) const {
   const void* args[3] = {values_[op.a], values_[op.b], values_[op.c]};
   if (n <= kLongTile) [[likely]]
@@ -144,7 +145,7 @@ void TileInterpreter::scalar(const TileOp& op, std::byte* to, std::int64_t n) co
   }
 }
 
-/// Precondition: the tile is one row.
+/// Runs other operations. Precondition for folds and row operations: the tile is one row.
 void TileInterpreter::other(const TileOp& op, std::byte* to) {
   if (op.kind == TileOp::Kind::convert) return load(op, to);
   const void* x = op.expands ? repeated(op) : values_[op.a];
@@ -160,7 +161,7 @@ void TileInterpreter::other(const TileOp& op, std::byte* to) {
   kernel::layer_norm(row, scale, bias, op.epsilon, nullptr, nullptr);
 }
 
-/// Elements that are converted, or lie apart.
+/// Loads elements that are converted or not adjacent.
 void TileInterpreter::load(const TileOp& op, std::byte* to) const {
   const TileOperand& o = operand(op.a);
   if (op.once) return load_run(o.elem, at_[op.a], o.inner_step, to, 1);
@@ -173,13 +174,13 @@ void TileInterpreter::store(const TileOp& op) const {
   const int k = s_.operands + op.to;
   const TileOperand& o = operand(k);
   const auto* const from = static_cast<const std::byte*>(values_[op.value]);
-  if (o.inner_step == 0) return store_run(o.elem, from, at_[k], 0, 1, false);  // one of a row
+  if (o.inner_step == 0) return store_run(o.elem, from, at_[k], 0, 1, false);  // one per row
   const auto row = op.once ? 0 : n_ * static_cast<std::int64_t>(byte_size(compute_elem(o.elem)));
   for (std::int64_t r = 0; r < rows_; ++r)
     store_run(o.elem, from + r * row, at_[k] + r * row_steps_[k], o.inner_step, n_, op.once);
 }
 
-/// One element, repeated to a row.
+/// Returns one element repeated to a row.
 const void* TileInterpreter::repeated(const TileOp& op) {
   std::byte* const to = scratch_ + s_.spare * s_.stride;
   kernel::fill(to, values_[op.a], byte_size(op.type), static_cast<std::size_t>(n_));

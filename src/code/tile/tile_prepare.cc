@@ -23,7 +23,7 @@ std::uint64_t constant_bits(const ScalarIns& ins) {
   return bits;
 }
 
-/// True if a loop has no iterations. Empty rows alone still have results: those of folds.
+/// Returns true if a loop has no iterations. Empty rows alone still have results: those of folds.
 bool has_no_loops(std::span<const std::int64_t> domain, bool rows) {
   const auto loops = rows ? domain.first(domain.size() - 1) : domain;
   return std::ranges::find(loops, 0) != loops.end();
@@ -55,14 +55,14 @@ class TilePreparer {
     return k < s_.operands ? cx_.in[static_cast<std::size_t>(k)] : cx_.out[static_cast<std::size_t>(k - s_.operands)];
   }
 
-  /// Every operand is one element or has the extents of the domain, without padding.
+  /// Returns true if every operand is one element or has the extents of the domain, without padding.
   bool all_dense() const {
     const auto whole = [&](const OperandShape& o) { return o.contiguous && std::ranges::equal(o.dims, cx_.domain); };
     return code_.in_order && std::ranges::all_of(cx_.out, whole) &&
            std::ranges::all_of(cx_.in, [&](const OperandShape& o) { return o.count() == 1 || whole(o); });
   }
 
-  /// Another size of what was prepared before: functions and loops stay.
+  /// Returns true, after setting the size, if only that has changed. Functions and loops stay.
   bool only_size_changed() {
     if (!s_.prepared || !s_.dense || s_.inner < 2 || !all_dense()) return false;
     if (code_.native != nullptr && s_.native == nullptr && s_.asked != code_.native->generation()) return false;
@@ -108,7 +108,7 @@ class TilePreparer {
     return true;
   }
 
-  /// From where they were built to where they are read.
+  /// Copies the arrays from where they were built to where they are read.
   void pack() {
     const TileArrays to(s_);
     std::copy_n(operands_, s_.count(), to.operands);
@@ -132,7 +132,7 @@ class TilePreparer {
     return {};
   }
 
-  /// Bytes between neighbours of operand k along an axis of the domain.
+  /// Returns the bytes between neighbours of operand k along an axis of the domain.
   std::int64_t step_of(int k, std::size_t axis) const {
     const OperandShape& o = shape(k);
     const int own = code_.axis_of(static_cast<std::size_t>(k), axis);
@@ -140,7 +140,7 @@ class TilePreparer {
     return o.strides[static_cast<std::size_t>(own)] * static_cast<std::int64_t>(byte_size(o.elem));
   }
 
-  /// The axes of the domain, right to left, merged greedily into loops; a row is never merged.
+  /// Merges the axes of the domain greedily into loops, from right to left. A row is never merged.
   Status merge_axes() {
     if (!s_.rows && all_dense()) return one_loop();
     if (has_no_loops(cx_.domain, s_.rows)) {
@@ -210,7 +210,7 @@ class TilePreparer {
   }
 
   bool is_single(const TileOperand& o) const { return o.inner_step == 0 || s_.inner == 1; }
-  /// Read or written where it lies: elements of the compute type, one or side by side.
+  /// Returns whether elements can be read or written in place: of the compute type, one or adjacent.
   bool lies_ready(const TileOperand& o) const { return is_plain(o.elem) && (is_single(o) || o.inner_step == o.size); }
 
   Status instruction(std::uint32_t i) {
@@ -299,7 +299,8 @@ class TilePreparer {
     op.epsilon = static_cast<float>(ins.scalar.real);
   }
 
-  /// Results that instruction i holds. The last op may write one of them where it belongs.
+  /// Adds the stores of the results that instruction i holds. If it `computes`, the last op may write one of them
+  /// directly.
   void stores(std::uint32_t i, bool computes) {
     bool direct = computes;
     const std::uint32_t computing = s_.ops - 1;
@@ -318,7 +319,7 @@ class TilePreparer {
     }
   }
 
-  /// One operation that needs no buffer runs on long pieces.
+  /// Chooses the tile. A single operation that needs no buffer runs on long pieces.
   void choose_tile() {
     if (s_.native != nullptr) return choose_native();
     const TileArrays at(s_);
@@ -347,7 +348,7 @@ class TilePreparer {
                       static_cast<double>(s_.outer) * static_cast<double>(s_.inner);
   }
 
-  /// A unit is long enough to pay for its set-up, and no longer than a core's cache holds.
+  /// Chooses units that are long enough to pay for their set-up, and no longer than a core's cache holds.
   void choose_units(bool alone) {
     constexpr std::int64_t kUnitElements = std::int64_t{1} << 14;
     const std::int64_t elements = alone ? kLongTile : kUnitElements;

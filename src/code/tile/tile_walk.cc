@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostOperands = kMaxFusedOperands + kMaxFusedStores + 1;
 
-/// Has rows of a range run, by machine code or by the interpreter; the run may be stopped in between.
+/// A walk over a range of rows, which machine code or the interpreter computes. The run may be stopped in between.
 class TileWalk {
  public:
   TileWalk(const TileCall& call, const TileState& s) : s_(s), arrays_(s), scratch_(call.scratch) {
@@ -22,7 +22,7 @@ class TileWalk {
 
   void rows(const std::int64_t* row_steps, std::int64_t rows, std::int64_t n) const { call(at_, row_steps, rows, n); }
 
-  /// Elements [from, past) of the innermost loop, which is the only one or is run once.
+  /// Computes elements [from, past) of the innermost loop, which is the only one or runs once.
   void elements(std::int64_t from, std::int64_t past) {
     if (s_.rows) return call(at_, kNoSteps, 1, past);
     for (std::int64_t i = from; i < past; i += kLongTile) {
@@ -33,13 +33,13 @@ class TileWalk {
     }
   }
 
-  /// The columns of a part of the only row.
+  /// Computes the columns of a part of the only row.
   void columns(const TilePart& p) {
     start(p, [&](int k) { return p.col0 * steps_[k]; });
     elements(0, p.col1 - p.col0);
   }
 
-  /// The innermost loop over the part's columns, in the rounds of the others that are its rows.
+  /// Computes the part's columns, in the runs of the innermost loop that are its rows.
   void rounds(const TilePart& p) {
     const int count = s_.count();
     std::int64_t index[kMaxTileLoops] = {};
@@ -60,7 +60,7 @@ class TileWalk {
     }
   }
 
-  /// Rows of a space whose elements lie side by side.
+  /// Computes rows of a space whose elements are adjacent.
   void dense_rows(const TilePart& p) {
     std::int64_t row_steps[kMostOperands];
     for (int k = 0; k < s_.count(); ++k) row_steps[k] = steps_[k] * p.cols;
@@ -85,7 +85,7 @@ class TileWalk {
     }
   }
 
-  /// `rows` further in the first loop, and on in the others where that ends.
+  /// Advances by `rows` in the first loop, and in the others where that ends.
   void advance(std::int64_t* index, std::int64_t rows) {
     const int count = s_.count();
     const std::int64_t before = index[0];

@@ -12,7 +12,7 @@
 
 namespace frazil::code {
 
-/// Opened when the packing of one form has ended, well or not.
+/// A latch that opens when the packing of a form has ended, successfully or not.
 class Latch {
  public:
   void open() {
@@ -20,7 +20,7 @@ class Latch {
     done_ = true;
     changed_.notify_all();
   }
-  /// False when the waiting run has to stop.
+  /// Waits until the latch is open. Returns false if the waiting run has to stop.
   bool wait() {
     std::unique_lock lock(mutex_);
     while (!done_) {
@@ -38,7 +38,7 @@ class Latch {
 
 namespace {
 
-/// All sessions share it: it is not charged to the limits of any.
+/// Allocates memory that all sessions share. It is not charged to the limits of any.
 Result<std::shared_ptr<Buffer>> shared_buffer(std::size_t bytes) {
   const LimitsScope nobody(nullptr);
   FRAZIL_TRY(Buffer buffer, Buffer::allocate(bytes));
@@ -50,7 +50,7 @@ std::unexpected<Fault> interrupted() { return fail(Code::cancelled, "the packing
 }  // namespace
 
 WeightStore& WeightStore::global() {
-  static WeightStore& store = *new WeightStore;  // forms may die after static objects
+  static WeightStore& store = *new WeightStore;  // never destroyed, as forms may die after static objects
   return store;
 }
 
@@ -66,7 +66,7 @@ std::uint64_t WeightStore::packed_count() const {
 }
 
 std::vector<PackedPart> WeightStore::forms_of(std::span<const std::byte> weight) const {
-  // References outlive the lock: who drops the last one to a form takes the lock.
+  // References outlive the lock: dropping the last one to a form takes the lock.
   std::vector<PackedPart> parts;
   std::shared_ptr<const PackedWeight> form;
   const std::scoped_lock lock(mutex_);
@@ -90,7 +90,7 @@ std::shared_ptr<const PackedWeight> WeightStore::adopt(const WeightRef& weight, 
   return form;
 }
 
-/// Memory for a form. The lock is held.
+/// Returns memory for a form. The lock must be held.
 Result<PackedWeight> WeightStore::take(std::size_t bytes) {
   constexpr std::size_t kChunk = std::size_t{16} << 20;
   const std::size_t padded = aligned(bytes);
@@ -158,7 +158,7 @@ Result<std::shared_ptr<const PackedWeight>> WeightStore::get(const WeightRef& we
     lock.unlock();
     if (!other->wait()) return interrupted();
   }
-  struct Done {  // also where memory ends
+  struct Done {  // runs also if memory is exhausted
     WeightStore& store;
     const Key& key;
     Latch& latch;

@@ -19,17 +19,17 @@
 
 namespace frazil::code {
 
-/// A part of a weight's bytes, with the buffer that it lies in.
+/// A part of a weight's bytes, with the buffer that contains it.
 struct WeightRef {
   const Buffer* buffer = nullptr;  ///< null: no weight
   std::span<const std::byte> bytes;
-  bool moving = false;  ///< the operand is a part of these bytes, which may be another one in each run
-  /// True for an operand that is these bytes.
+  bool moving = false;  ///< the operand is a part of these bytes, possibly another one in each run
+  /// Returns true for an operand that is all of these bytes.
   explicit operator bool() const { return buffer != nullptr && !moving; }
   WeightRef part(std::size_t offset, std::size_t size) const { return {buffer, bytes.subspan(offset, size), moving}; }
 };
 
-/// B of products, as GemmKernel::pack_b packs it: `count` adjacent matrices.
+/// The format of B of products, as GemmKernel::pack_b packs it: `count` adjacent matrices.
 struct PackedMatrices {
   static constexpr std::string_view kName = "matrices";
   Elem elem = Elem::f32;
@@ -47,13 +47,13 @@ struct PackedMatrices {
   }
 };
 
-/// Weights of a convolution.
+/// The format of the weights of a convolution.
 struct PackedKernels {
   static constexpr std::string_view kName = "kernels";
   Elem elem = Elem::f32;
-  bool channels_last = false;  ///< of the image
+  bool channels_last = false;  ///< layout of the image
   bool adjacent = true;        ///< dilation_w is 1
-  bool zero_points = false;    ///< weights have them
+  bool zero_points = false;    ///< weights have zero points
   std::int64_t out_c = 0, in_c = 0, kernel_h = 0, kernel_w = 0, groups = 1;
   auto operator<=>(const PackedKernels&) const = default;
   static void fields(auto& self, auto&& v) {
@@ -69,10 +69,10 @@ struct PackedKernels {
   }
 };
 
-/// The packed bytes of a weight depend on its elements and on this alone: equal formats give equal bytes.
+/// The packed bytes of a weight depend only on its elements and its format: equal formats give equal bytes.
 using PackFormat = std::variant<PackedMatrices, PackedKernels>;
 
-/// The packed form of a weight. It lives as long as somebody refers to it.
+/// The packed form of a weight. It lives as long as a reference to it.
 class PackedWeight {
  public:
   PackedWeight(std::shared_ptr<Buffer> memory, std::byte* data, std::size_t bytes)
@@ -82,7 +82,7 @@ class PackedWeight {
 
  private:
   friend class WeightStore;
-  std::shared_ptr<Buffer> memory_;  ///< small forms share one
+  std::shared_ptr<Buffer> memory_;  ///< small forms share one buffer
   std::byte* data_;
   std::size_t bytes_;
 };
@@ -94,24 +94,24 @@ struct PackedPart {
   std::shared_ptr<const PackedWeight> form;
 };
 
-/// Packed forms of weights, shared by all models, specialisations and sessions of the process, by the identity of the
-/// buffer, the part of it and the format. Thread-safe. A form is packed once; others that need it wait for it, and no
-/// other caller waits.
+/// The packed forms of weights, shared by all models, specialisations and sessions of the process. Their key is the
+/// identity of the buffer, the part of it and the format. A form is packed once. Callers that need it meanwhile wait
+/// for it; no others wait. Thread-safe.
 class WeightStore {
  public:
   static WeightStore& global();
 
-  /// The packed form of `weight`; `fill` writes it where there is none. The weight's own pages are given back once it
-  /// is packed, where they can be read again from its file. Code::cancelled when the run has to stop.
+  /// Returns the packed form of `weight`. Calls `fill` to write it if there is none, and then releases the weight's own
+  /// pages if they can be read again from its file. Fails with Code::cancelled if the run has to stop.
   Result<std::shared_ptr<const PackedWeight>> get(const WeightRef& weight, const PackFormat& format, std::size_t bytes,
                                                   const std::function<void(std::byte*)>& fill);
 
-  /// The forms of parts of `weight` that somebody refers to.
+  /// Returns the forms of parts of `weight` that are referenced.
   std::vector<PackedPart> forms_of(std::span<const std::byte> weight) const;
-  /// Takes `memory` for the packed form of `weight`, until the last who refers to the result lets go.
+  /// Makes `memory` the packed form of `weight`, until the last reference to the result is dropped.
   std::shared_ptr<const PackedWeight> adopt(const WeightRef& weight, const PackFormat& format, Buffer memory);
 
-  /// How often a form was packed since the process began.
+  /// Returns how often a form was packed since the process began.
   std::uint64_t packed_count() const;
 
  private:
@@ -124,28 +124,28 @@ class WeightStore {
   };
   struct Entry {
     std::weak_ptr<const PackedWeight> form;
-    std::shared_ptr<class Latch> packing;  ///< set while somebody packs it
+    std::shared_ptr<class Latch> packing;  ///< set while the form is being packed
   };
   Result<PackedWeight> take(std::size_t bytes);
   Result<PackedWeight> pack(const WeightRef& weight, std::size_t bytes, const std::function<void(std::byte*)>& fill);
-  /// A form that leaves the table when the last who refers to it lets go.
+  /// Returns a form that leaves the table when its last reference is dropped.
   std::shared_ptr<const PackedWeight> shared(PackedWeight form, const Key& key);
   void forget(const Key& key) noexcept;
 
   mutable Mutex mutex_;
   std::map<Key, Entry> entries_;
   std::uint64_t packed_count_ = 0;
-  std::weak_ptr<Buffer> chunk_;  ///< small forms share one, so that its pages can be huge
-  std::size_t used_ = 0;         ///< of it
+  std::weak_ptr<Buffer> chunk_;  ///< small forms share a chunk, so that its pages can be huge
+  std::size_t used_ = 0;         ///< bytes of the chunk in use
 };
 
 /// The packed weights that one executable refers to. Thread-safe.
 class WeightRefs {
  public:
-  /// As WeightStore::get; the form stays until this object dies.
+  /// Does the same as WeightStore::get. The form stays until this object dies.
   Result<const std::byte*> get(const WeightRef& weight, const PackFormat& format, std::size_t bytes,
                                const std::function<void(std::byte*)>& fill);
-  /// Of all forms together.
+  /// Returns the bytes of all forms together.
   std::size_t bytes() const;
 
  private:

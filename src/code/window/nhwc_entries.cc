@@ -15,11 +15,11 @@ struct NhwcState {
   kernel::NhwcConv conv;
   const std::byte* packed = nullptr;
   ProductOperands operands;
-  std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
-  std::int64_t unit = 1;         ///< units of the kernel in one of the step
+  std::size_t packed_bytes = 0;  ///< of weights that are not constant: packed in each run at the start of scratch
+  std::int64_t unit = 1;         ///< units of the kernel per unit of the step
 };
 
-/// Units that share their rows are one where only whole rows of the result are reported.
+/// Sets units and cost. If only whole rows of the result are reported, units that share rows are one unit.
 void cut(Prepare& cx, NhwcState& s) {
   s.unit = cx.whole_rows ? kernel::nhwc_units_per_rows(s.conv) : 1;
   cx.units = std::max<std::int64_t>(1, kernel::nhwc_units(s.conv) / s.unit);
@@ -33,7 +33,7 @@ void cut(Prepare& cx, NhwcState& s) {
                                                kernel::nhwc_units_per_rows(s.conv) / s.unit);
 }
 
-/// The plan has other operands made contiguous before.
+/// Reads the strides of an image that is not contiguous. The plan makes other operands contiguous.
 Status read_strides(const OperandShape& x, kernel::NhwcConv& conv) {
   if (!kernel::nhwc_takes_strides(conv.params)) return fail(Code::internal, "the image is not contiguous");
   const std::size_t rank = x.dims.size();
@@ -95,7 +95,7 @@ struct NhwcPool {
   bool count_padding = false;
 };
 
-/// Units are lines of the result.
+/// Prepares a pool, whose units are lines of the result.
 void prepare_pool(Prepare& cx, const Window& window, NhwcPool& s) {
   read_pool(cx, window, true, s.params);
   s.params.planes = cx.in[0].dims[0];

@@ -10,9 +10,9 @@ struct ConvState {
   kernel::ConvParams params;
   const std::byte* packed = nullptr;
   bool biased = false;
-  bool rows = false;             ///< by conv_rows
-  std::size_t packed_bytes = 0;  ///< packed per run at the start of scratch when the weights are not constant
-  std::int64_t unit = 1;         ///< units of the kernel in one of the step
+  bool rows = false;             ///< computed by conv_rows
+  std::size_t packed_bytes = 0;  ///< of weights that are not constant: packed in each run at the start of scratch
+  std::int64_t unit = 1;         ///< units of the kernel per unit of the step
 };
 
 Status prepare_conv_rows(Prepare& cx, ConvState& s) {
@@ -29,7 +29,8 @@ Status prepare_conv_rows(Prepare& cx, ConvState& s) {
   return {};
 }
 
-/// A plane of a group is a unit, or parts of it where only whole rows of the result are reported.
+/// Sets units and cost. Units are parts of a plane of a group, or whole planes if only whole rows of the result are
+/// reported.
 void cut_conv(Prepare& cx, ConvState& s) {
   const kernel::ConvParams& p = s.params;
   const std::int64_t units = kernel::conv_units(p), planes = std::max<std::int64_t>(1, p.batch * p.groups);
@@ -53,7 +54,7 @@ Status prepare_conv(Prepare& cx, const params::Conv& how, ConvState& s) {
     }));
     cut_conv(cx, s);
   } else {
-    s.packed_bytes = aligned(bytes);  // each call packs them
+    s.packed_bytes = aligned(bytes);  // each call packs the weights
   }
   cx.scratch_bytes = s.packed_bytes + static_cast<std::size_t>(kernel::conv_scratch_bytes(p));
   return {};
@@ -109,7 +110,7 @@ struct PoolState {
   bool count_padding = false;
 };
 
-/// Units are planes.
+/// Prepares a pool, whose units are planes.
 void prepare_pool(Prepare& cx, const Window& window, kernel::PoolParams& p) {
   read_pool(cx, window, false, p);
   p.planes = cx.in[0].dims[0] * cx.in[0].dims[1];

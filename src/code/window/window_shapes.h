@@ -6,18 +6,18 @@
 #include "kernel/window/pool.h"
 #include "plan/model/kernel_params.h"
 
-// Extents of convolutions and pools, as their entries read them from operands: images are [n, c, (h,) w], or
-// [n, (h,) w, c] with `channels_last`; 1-D images have h = 1.
+// Extents of convolutions and pools, as their entries read them from operands. Images are [n, c, (h,) w], or [n, (h,)
+// w, c] with `channels_last`. 1-D images have h = 1.
 namespace frazil::code {
 
-/// Extent h (k = 0) or w (k = 1).
+/// Returns extent h (k = 0) or w (k = 1).
 inline std::int64_t spatial(const OperandShape& x, int k, bool channels_last = false) {
   const std::size_t first = channels_last ? 1 : 2;
   if (x.dims.size() == 3) return k == 0 ? 1 : x.dims[first];
   return x.dims[first + static_cast<std::size_t>(k)];
 }
 
-/// How windows of the kernel's extents, which `p` has, slide from an image to a result.
+/// Reads how windows slide from the image to the result. `p` already has the kernel's extents.
 template <class P>
 void read_window(const Prepare& cx, const Window& window, bool channels_last, P& p) {
   const auto &x = cx.in[0], &y = cx.out[0];
@@ -29,7 +29,7 @@ void read_window(const Prepare& cx, const Window& window, bool channels_last, P&
   p.pad_left = window.pad(1, p.in_w, p.out_w, p.kernel_w);
 }
 
-/// `how` is of a convolution or a transposed one.
+/// Reads the extents of a convolution or transposed convolution.
 template <class How>
 void read_conv(const Prepare& cx, const How& how, bool channels_last, kernel::ConvParams& p) {
   const auto &x = cx.in[0], &w = cx.in[1], &y = cx.out[0];
@@ -53,7 +53,7 @@ inline PackedKernels packed_kernels(Elem elem, bool channels_last, const kernel:
           .groups = p.groups};
 }
 
-/// But for the planes. `cx` is told the cost.
+/// Reads the extents of a pool, except for `planes`, and sets the cost in `cx`.
 inline void read_pool(Prepare& cx, const Window& w, bool channels_last, kernel::PoolParams& p) {
   p.kernel_h = w.kernel[0], p.kernel_w = w.kernel[1];
   read_window(cx, w, channels_last, p);

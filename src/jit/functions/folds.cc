@@ -1,7 +1,7 @@
-// The folds of a row, as functions that generated code calls: the source of the reduction kernels, so that the order of
-// their sums is the same. Compiled to bitcode for each instruction set.
+// The folds of a row, as functions that generated code calls. They are compiled to bitcode for each instruction
+// set, from the source of the reduction kernels, so that the order of sums is the same.
 //
-//   frazil_<fold>_<elem>(result, row, n)
+//   frazil_<fold>_<elem>_row(result, row, n)
 
 #include "kernel/row/reduce.simd.cc"
 

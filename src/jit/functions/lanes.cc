@@ -1,10 +1,11 @@
-// The scalar primitives on a vector of lanes and on one element, as functions that generated code inlines: the same
-// sources as the tile kernels, so that bits are the same. Compiled to bitcode for each instruction set.
+// The scalar primitives on a vector of lanes and on one element, as functions that generated code inlines. They are
+// compiled to bitcode for each instruction set, from the sources of the tile kernels, so that bits are the same.
 //
-//   frazil_<op>_<elem>, frazil_<op>_<elem>_1: (result, a, b, c), pointers to kLanes elements or to one
+//   frazil_<op>_<elem>, frazil_<op>_<elem>_1: (result, a, b, c), pointers to kW elements or to one
 //   frazil_cast_<from>_<to>, ..._1: (result, a)
-//   frazil_quantise_<elem>_x<n>: (result, x, scale, zero point); result and x are n times kLanes f32, the result whole
-//     numbers within the limits of elem; frazil_bytes_<elem>_x<n>: the same with a result of elem
+//   frazil_quantise_<elem>_x<n>: (result, x, scale, zero point); result and x are n times kW f32. The result is whole
+//     numbers within the limits of elem.
+//   frazil_bytes_<elem>_x<n>: the same with a result of elem
 //   frazil_widen_<elem>, frazil_narrow_<elem>: f32 from and to f16 and bf16
 
 #include "kernel/simd/half_lanes.h"
@@ -121,7 +122,7 @@ FRAZIL_INLINE void convert(void* r, const void* a) {
 }
 
 #if defined(__AVX512F__)
-/// By one divisor: a corrected reciprocal is faster than division at this width.
+/// Divides by one divisor. A corrected reciprocal is faster than division at this vector width.
 FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
   const F32v one = splat<F32v>(b[0]);
   const bool usual = b[0] != 0 && unusual_lanes(one) == 0 && unusual_lanes(a) == 0;
@@ -135,7 +136,7 @@ FRAZIL_INLINE F32v quotient(F32v a, F32v b) {
 using namespace frazil;
 using namespace frazil::kernel::FRAZIL_ISA_NS;
 
-// The same list twice, as a macro does not expand inside of itself. X(elem, T, argument)
+// The same list twice, as a macro does not expand inside itself. X(elem, T, argument)
 #define FRAZIL_ELEMS(X, ...)                                                                                \
   X(boolean, U8, __VA_ARGS__) X(i8, I8, __VA_ARGS__) X(i16, I16, __VA_ARGS__) X(i32, I32, __VA_ARGS__)      \
   X(i64, I64, __VA_ARGS__) X(u8, U8, __VA_ARGS__) X(u16, U16, __VA_ARGS__) X(u32, U32, __VA_ARGS__)         \

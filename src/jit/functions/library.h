@@ -9,7 +9,7 @@ namespace frazil::jit {
 struct Bitcode {
   const char *begin, *end;
 };
-/// The vector functions of a vector set, by the name of its Isa; empty where this build has none.
+/// Returns the vector functions of a vector set, by the name of its Isa; empty if this build has none.
 std::span<const Bitcode> function_library(std::string_view isa);
 
 }  // namespace frazil::jit

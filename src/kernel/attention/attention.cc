@@ -18,7 +18,7 @@ using std::int64_t;
 
 constexpr int64_t kAlign = kLineBytes / static_cast<int64_t>(sizeof(float));
 constexpr int64_t kValueRows = 256;  // keys in a packed block of V
-constexpr int64_t kFewQueries = 16;  // up to this many queries, K and V are read in place
+constexpr int64_t kFewQueries = 16;  // K and V are read in place up to this many queries per group
 constexpr int64_t kBlockScores = 1 << 16;
 constexpr int64_t kMostBlock = 48, kLeastBlock = 12;
 
@@ -60,7 +60,7 @@ int64_t integer(const void* list, int64_t at) {
   return x;
 }
 
-/// The keys and values of one head.
+/// The keys and values of one group in one batch item, and the attention of the heads that share them.
 class Group {
  public:
   Group(const Attention& a, const Layout& at, float* scratch, int64_t batch, int64_t group)
@@ -80,7 +80,7 @@ class Group {
     }
   }
 
-  /// Computes `count` heads from `head` on. With one query each, they are the rows of one product.
+  /// Computes `count` heads from `head` on. If each head has one query, the heads are the rows of one product.
   void heads(int64_t head, int64_t count) const {
     if (a_.queries == 1) {
       for (int64_t i = 0; i < count && !stop_requested(); i += at_.block) {
@@ -96,14 +96,14 @@ class Group {
   }
 
  private:
-  /// Row r is query `query` + r * next_query of head `head` + r * next_head.
+  /// Rows of scores: row r is query `query` + r * next_query of head `head` + r * next_head.
   struct Block {
     int64_t head, query, rows, next_head, next_query;
   };
   std::byte* scratch_bytes() const { return reinterpret_cast<std::byte*>(scratch_ + at_.gemm); }
   float* packed_values(int64_t key) const { return scratch_ + at_.values + key * round_up(a_.value_size, 32); }
 
-  /// The number of keys that query i may see.
+  /// Returns the number of keys that query i may see.
   int64_t seen(int64_t i) const {
     if (!a_.causal) return length_;
     int64_t last = 0;
@@ -153,7 +153,8 @@ class Group {
     gemm(g, scratch_bytes());
   }
 
-  /// Returns the factor for the row after multiplication with the values; 0 hides it.
+  /// Turns a row of scores into probabilities up to a factor. Returns the factor, to be applied after multiplication
+  /// with the values; 0 makes the result zero.
   float softmax(int64_t head, int64_t i, float* x, int64_t n) const {
     if (a_.keys == 0) return 0;
     const int64_t place[3] = {batch_, head, i};

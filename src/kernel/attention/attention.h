@@ -4,10 +4,11 @@
 
 namespace frazil::kernel {
 
-/// y[b, i, h, :] = sum over j of softmax(q[b, h, i, :] k[b, g, j, :]^T)[j] v[b, g, j, :], with h / (heads / groups) =
-/// g. Scores exist for one block of queries at a time. Strides are in elements and arbitrary, in the order batch, head,
-/// step, feature (bias and keep: batch, head, query, key; 0 where they repeat). y is dense. A hidden key contributes
-/// nothing, even when its value is not finite. Numeric class: reassociated.
+/// Attention: y[b, i, h, :] = sum over j of softmax(q[b, h, i, :] k[b, g, j, :]^T)[j] v[b, g, j, :], with g = h /
+/// (heads / groups). The scores of only one block of queries exist at a time. Strides are in elements and arbitrary, in
+/// the order batch, head, position, feature. Those of bias and keep are in the order batch, head, query, key, and 0
+/// where the operand repeats. y is dense. A hidden key contributes nothing, even if its value is not finite. Numeric
+/// class: reassociated.
 struct Attention {
   std::int64_t batch = 0, heads = 0, groups = 1, queries = 0, keys = 0, size = 0, value_size = 0;
   const float* q = nullptr;
@@ -28,17 +29,18 @@ struct Attention {
   float* y = nullptr;
 };
 
-/// Negative when the size does not fit in 63 bits.
+/// Returns the scratch memory in bytes, or -1 if it does not fit in 63 bits.
 std::int64_t attention_scratch_bytes(const Attention& a) noexcept;
-/// Units [begin, end) of batch * groups: a unit is a group's heads of an item, and does not depend on the others.
+/// Computes units [begin, end) of batch * groups. A unit is the heads of one group in one batch item. Units are
+/// independent.
 void attention(const Attention& a, std::int64_t begin, std::int64_t end, void* scratch) noexcept;
 
-/// y[..., i] = x[..., i] * cosine[..., i] + r[..., i] * sine[..., i], where r is the negated second half of x followed
-/// by its first half. Strides are in elements and arbitrary, 0 where an operand repeats; y is dense. Numeric class:
-/// exact.
+/// Rotary embedding: y[..., i] = x[..., i] * cosine[..., i] + r[..., i] * sine[..., i], where r is the negated second
+/// half of x followed by its first half. Strides are in elements and arbitrary, 0 where an operand repeats. y is dense.
+/// Numeric class: exact.
 struct Rotary {
   static constexpr int kMostAxes = 8;
-  int axes = 0;  ///< excluding the last one, from right to left
+  int axes = 0;  ///< excluding the last one; `extents` and `steps` list them from right to left
   std::int64_t extents[kMostAxes] = {}, half = 0;
   const float *x = nullptr, *cosine = nullptr, *sine = nullptr;
   std::int64_t steps[3][kMostAxes] = {}, last[3] = {1, 1, 1};  ///< of x, cosine, sine
@@ -51,7 +53,7 @@ struct Rotary {
     return all;
   }
 };
-/// Rows [begin, end) of y.
+/// Computes rows [begin, end) of y.
 void rotary(const Rotary& r, std::int64_t begin, std::int64_t end) noexcept;
 
 }  // namespace frazil::kernel

@@ -1,7 +1,7 @@
 #pragma once
 
-// The walk of products with a packed B: a block of rows of A meets one panel after the other, and each panel meets one
-// tile of rows after the other. This header is for translation units of one instruction set, as math_lanes.h.
+// The loops of products with a packed B. A block of rows of A is multiplied with one panel after the other, and each
+// panel with one tile of rows after the other. Private to translation units of one instruction set, like math_lanes.h.
 
 #include "kernel/contract/rows_of_a.h"
 #include "kernel/contract/sums.h"
@@ -12,29 +12,30 @@ namespace {
 /// B in panels of kPanelCols columns.
 struct Panels {
   const std::byte* at = nullptr;
-  int64_t bytes = 0;       ///< from a panel to the next
-  int64_t step = 0;        ///< bytes from a step to the next
+  int64_t bytes = 0;       ///< bytes from one panel to the next
+  int64_t step = 0;        ///< bytes from one step to the next
   int64_t cols = 0;        ///< columns of B
-  bool contiguous = true;  ///< a panel lies side by side
+  bool contiguous = true;  ///< the bytes of a panel are adjacent
 };
 
-/// Rows is a RowsOfA. Ends says which tiles there are, and what becomes of their sums:
+/// The loops over panels and tiles for a block of rows. Rows is a RowsOfA. Ends provides the functions of tiles, and
+/// stores their sums:
 ///   Tile                         the argument of a tile's function, a TileOperands
-///   tiles(reads, vectors, cols)  functions by their number of rows, for `cols` columns in so many vectors
-///   columns(tile, col, cols)     before the tiles of these columns
-///   rows(tile, row)              before a tile, whose first row this is
+///   tiles(reads, vectors, cols)  returns functions by number of rows, for `cols` columns in `vectors` vectors
+///   columns(tile, col, cols)     is called before the tiles of these columns
+///   rows(tile, row)              is called before a tile whose first row is `row`
 template <class Rows, class Ends>
 class BlockWalk {
  public:
   using Tile = typename Ends::Tile;
-  /// `steps`: of a row, or of a tap.
+  /// `steps` are those of a row or, in runs, of a tap.
   BlockWalk(const Rows& a, const Panels& b, int64_t steps, Ends& ends) : a_(a), b_(b), ends_(ends) {
     tile_.steps = steps;
     tile_.b_step = b.step, tile_.b_panel = b.bytes;
   }
 
-  /// Columns [first, past), in tiles of `vectors` vectors and a narrower one at the end of B. `ahead`: each tile brings
-  /// a part of the next panel nearer.
+  /// Computes columns [first, past), in tiles of `vectors` vectors and a narrower one at the end of B. If `ahead`, each
+  /// tile prefetches a part of the next panel.
   void columns(int64_t first, int64_t past, int vectors, bool ahead) {
     const int64_t width = vectors * kW, tiles = a_.cut().tiles;
     tile_.ahead_lines = ceil_div(b_.bytes / kLine, tiles * max64(1, kPanelCols / width));

@@ -1,7 +1,7 @@
 #pragma once
 
-// This header says how bytes are multiplied (see sums.h) and how rows of A become words. It is for translation units of
-// one instruction set, as math_lanes.h.
+// The policies of sums.h for bytes, and the packing of rows of A as words. Private to translation units of one
+// instruction set, like math_lanes.h.
 
 #include <cstring>
 #include <type_traits>
@@ -16,8 +16,8 @@ namespace {
 using std::int32_t;
 
 // A step multiplies four elements of each row with four of each column. VNNI and SDOT sum them in one instruction.
-// Elsewhere bytes become 16-bit numbers, whose products are summed in pairs: elements 0 and 2, then 1 and 3, as that is
-// how bytes of B are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
+// Other sets widen bytes to 16-bit integers, whose products are summed in pairs: elements 0 and 2, then 1 and 3,
+// because that is how bytes of B are widened in place. vpmaddubsw would sum in 16 bits, which is too few.
 #if defined(__AVX512VNNI__)
 constexpr int kHalves = 1;
 constexpr int32_t kMoved = 0;
@@ -28,7 +28,7 @@ FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
 FRAZIL_INLINE I32v widened(I32v b, int) { return b; }
 #elif defined(__ARM_FEATURE_DOTPROD)
 constexpr int kHalves = 1;
-constexpr int32_t kMoved = 128;  ///< what is taken from elements of B
+constexpr int32_t kMoved = 128;  ///< subtracted from elements of B
 using Wide = std::int8_t;
 FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) {
   sum = (I32v)vdotq_s32((int32x4_t)sum, (int8x16_t)b, (int8x16_t)a);
@@ -40,8 +40,8 @@ constexpr int32_t kMoved = 0;
 using Wide = std::int16_t;
 using U16v = std::uint16_t __attribute__((vector_size(kVectorBytes)));
 #if defined(FRAZIL_NEON)
-/// Sums of first and second elements of pairs side by side, of the lower and of the upper columns: they are added at
-/// the end, as no instruction adds products in pairs.
+/// The sums of first and of second elements of pairs, side by side, of the lower and of the upper columns. They are
+/// added at the end, because no instruction adds products in pairs.
 struct PairSums {
   I32v low = {}, high = {};
 };
@@ -53,19 +53,19 @@ FRAZIL_INLINE void add_products(PairSums& sum, I32v b, I32v a) {
 #else
 FRAZIL_INLINE void add_products(I32v& sum, I32v b, I32v a) { add_pairs(sum, b, a); }
 #endif
-/// Elements 0 and 2, or 1 and 3, of each column's four.
+/// Returns elements 0 and 2, or 1 and 3, of each column's four, as 16-bit integers.
 FRAZIL_INLINE I32v widened(I32v b, int half) { return (I32v)(half == 0 ? (U16v)b & 0xff : (U16v)b >> 8); }
 #endif
 #if defined(FRAZIL_NEON) && !defined(__ARM_FEATURE_DOTPROD)
 using Sum = PairSums;
 FRAZIL_INLINE I32v total(const Sum& sum) { return (I32v)vpaddq_s32((int32x4_t)sum.low, (int32x4_t)sum.high); }
 #else
-using Sum = I32v;  ///< of a vector of columns
+using Sum = I32v;  ///< sums of a vector of columns
 FRAZIL_INLINE I32v total(Sum sum) { return sum; }
 #endif
 static_assert(kHalves * kWord <= kByteQuadSize);
 
-/// Prevents GCC from starting the products of other rows, which have no registers.
+/// Keeps GCC from starting the products of other rows, for which there are no registers.
 FRAZIL_INLINE void stay_in_register(I32v& sum) {
 #if defined(__AVX512F__)
   asm volatile("" : "+v"(sum));
@@ -84,7 +84,7 @@ FRAZIL_INLINE void stay_in_register(PairSums& sum) {
 }
 #endif
 
-/// Words of four elements, or of their half, that are packed.
+/// The policy for packed A: words of four elements, or of two widened ones.
 struct PackedBytes {
   static constexpr int kParts = kHalves;
   using Raw = I32v;
@@ -101,7 +101,7 @@ struct PackedBytes {
 #if defined(__ARM_FEATURE_DOTPROD)
   template <int R, bool>
   struct Words {
-    static constexpr int kVectors = R / 4;  ///< rows that are loaded by vectors, as lanes can be factors
+    static constexpr int kVectors = R / 4;  ///< vectors of four rows, whose lanes are factors
     I32v rows[kVectors + 1];
     const std::byte* at;
     FRAZIL_INLINE Words(const std::byte* a, int64_t) : at(a) {
@@ -130,7 +130,7 @@ struct PackedBytes {
 };
 
 #if defined(__AVX512VNNI__)
-/// Words of unsigned elements of A where they lie, times signed ones of B: no sums of rows are needed.
+/// The policy for unsigned A in place, times signed B. It needs no sums of rows.
 struct BytesInPlace {
   static constexpr int kParts = 1;
   using Raw = I32v;
@@ -149,8 +149,8 @@ struct BytesInPlace {
 };
 #endif
 
-/// Sixteen elements of a row to four places, `step` bytes apart. Elements 1 and 3 of each four are
-/// `half` bytes after elements 0 and 2 where there is no VNNI.
+/// Writes sixteen elements of a row as four words, `step` bytes apart. If kHalves is 2, a word is elements 0 and 2 of
+/// four; that of elements 1 and 3 is `half` bytes later.
 FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, int64_t step, int64_t half) {
   using U8x16 = std::uint8_t __attribute__((vector_size(16)));
   using I8x16 = std::int8_t __attribute__((vector_size(16)));
@@ -166,7 +166,7 @@ FRAZIL_INLINE void put_16(const void* from, std::uint8_t flip, std::byte* to, in
       __builtin_memcpy(to + i * step + h * half, words + (i * kHalves + h) * kWord, kWord);
 }
 
-/// One row of a tile of `height` rows, from element `p` on, which is a multiple of 16.
+/// Packs one row of a tile of `height` rows from element `p` on, which is a multiple of 16.
 void pack_row(const std::uint8_t* from, int64_t p, int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
   const int64_t half = height * kWord, step = kHalves * half;
   to += p / 4 * step;
@@ -181,7 +181,7 @@ void pack_row(const std::uint8_t* from, int64_t p, int64_t k, std::uint8_t flip,
     for (int h = 0; h < kHalves; ++h) std::memcpy(to + i * step + h * half, quads + (i * kHalves + h) * kWord, kWord);
 }
 
-/// Four adjacent rows of a tile, where a word of A is four bytes.
+/// Packs four adjacent rows of a tile, if a word of A is four elements.
 void pack_four_rows(const std::uint8_t* const (&from)[4], int64_t k, std::uint8_t flip, int64_t height, std::byte* to) {
   const int64_t step = height * kWord, whole = k / 16 * 16;
   const std::uint32_t flips = flip * 0x01010101u;
@@ -192,7 +192,7 @@ void pack_four_rows(const std::uint8_t* const (&from)[4], int64_t k, std::uint8_
   for (int r = 0; r < 4; ++r) pack_row(from[r], whole, k, flip, height, to + r * kWord);
 }
 
-/// `rows` rows of k bytes, a tile's.
+/// Packs the `rows` rows of a tile, of k bytes each.
 void pack_rows(const std::uint8_t* const* from, int64_t rows, int64_t k, std::uint8_t flip, std::byte* to) {
   int64_t r = 0;
   for (; kHalves == 1 && r + 4 <= rows; r += 4) {
@@ -202,7 +202,7 @@ void pack_rows(const std::uint8_t* const* from, int64_t rows, int64_t k, std::ui
   for (; r < rows; ++r) pack_row(from[r], 0, k, flip, rows, to + r * kWord);
 }
 
-/// The sum of k bytes as they are read after `flip`.
+/// Returns the sum of k bytes as the product reads them: signed, or unsigned minus 128.
 int32_t sum_of(const std::uint8_t* x, int64_t k, bool is_signed) {
   int32_t sum = 0;
   int64_t p = 0;

@@ -1,4 +1,4 @@
-// Products of f32 of few rows with a B that lies as its columns: both are read as they lie, and summed along vectors.
+// Products of a few rows of f32 with a B whose columns are contiguous. Both are read in place and summed along vectors.
 
 #include "base/thread/poll_throttle.h"
 #include "kernel/contract/product.simd.h"
@@ -12,7 +12,7 @@ struct Dots : Results {
   const float *a, *b;
 };
 
-/// C = A * B^T for R rows of A against NC rows of B, all contiguous along k.
+/// Computes C = A * B^T for R rows of A against NC rows of B, all contiguous along k.
 template <int R, int NC>
 void dot_tile(const Dots& g, int64_t row, int64_t col) {
   F32v acc[R][NC];
@@ -69,7 +69,7 @@ void dot_strip(const Dots& g, int64_t row, int64_t col, int64_t end) {
 }  // namespace
 
 void dot_rows(const Product& g, const float* b, int64_t b_col, int64_t begin, int64_t end) noexcept {
-  constexpr int64_t kChunk = 32;  // columns, whose B stays in a cache while all rows meet it
+  constexpr int64_t kChunk = 32;  // columns whose part of B stays in a cache for all rows
   const Dots dots{results_of(g), g.k, g.a_row, b_col, static_cast<const float*>(g.a), b};
   for (int64_t col = 0; col < g.n; col += kChunk) {
     if (stop_requested()) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// This header says how floats are multiplied (see sums.h) and how rows of A become words. It is for translation units
-// of one instruction set, as math_lanes.h.
+// The policies of sums.h for floats, and the packing of rows of A as words. Private to translation units of one
+// instruction set, like math_lanes.h.
 
 #include "kernel/contract/sums.h"
 #include "kernel/simd/half_lanes.h"
@@ -15,13 +15,13 @@ FRAZIL_INLINE U32v same_word(const std::byte* p) {
   return x + U32v{};
 }
 
-/// f32 as it lies.
+/// The policy for f32.
 struct F32 {
   using Number = float;
   static constexpr int kParts = 1;
   static constexpr int64_t kStep = kPanelCols * 4;  ///< bytes of a packed step of B
-  static constexpr int64_t kElements = 1;           ///< of k in it
-  static constexpr bool kInPlace = true;            ///< words of A are what memory has
+  static constexpr int64_t kElements = 1;           ///< elements of k in a step
+  static constexpr bool kInPlace = true;            ///< words of A can be read where A is stored
   using Raw = F32v;
   using Part = F32v;
   using Sum = F32v;
@@ -39,7 +39,7 @@ struct F32 {
   };
 };
 
-/// The base of 16-bit floats that become f32: words of A are f32, made when A is packed.
+/// The base of policies that widen 16-bit floats to f32. Words of A are f32, made when A is packed.
 struct Widened {
   static constexpr bool kInPlace = false;
   using Part = F32v;
@@ -62,7 +62,7 @@ struct WideF16 : Widened {
   FRAZIL_INLINE static U16h of_sum(F32v x) { return Number::narrowed(x); }
 };
 
-/// The first elements of pairs, then the second ones.
+/// The policy for bf16: first elements of pairs, then the second ones.
 struct WideBf16 : Widened {
   using Number = Bf16;
   static constexpr int kParts = 2;
@@ -74,7 +74,7 @@ struct WideBf16 : Widened {
 };
 
 #if defined(__AVX512BF16__)
-/// Pairs of bf16 as they lie.
+/// The policy for pairs of bf16 in place.
 struct PairBf16 {
   using Number = Bf16;
   static constexpr int kParts = 1;
@@ -91,7 +91,7 @@ struct PairBf16 {
   FRAZIL_INLINE static U32v word(const std::byte* a) { return same_word(a); }
   template <int, bool>
   using Words = SingleWords<PairBf16>;
-  /// Denormal numbers become zero, as they do in sums.
+  /// Rounds x to bf16. Denormal numbers become zero, as in the sums.
   FRAZIL_INLINE static U16h of_sum(F32v x) { return (U16h)_mm512_cvtneps_pbh((__m512)x); }
 };
 #endif
@@ -102,13 +102,13 @@ constexpr bool kIsHalf = !std::is_same_v<E, F32>;
 template <class E>
 using Element = std::conditional_t<kIsHalf<E>, std::uint16_t, float>;
 
-/// Words of a row of packed A.
+/// Returns the number of words of a row of packed A.
 template <class E>
 FRAZIL_INLINE int64_t row_words(int64_t k) {
   return ceil_div(k, E::kElements) * E::kParts;
 }
 
-/// n elements from `from` on, `step` apart, to words `next` bytes apart.
+/// Packs n elements, `step` apart from `from` on, as words `next` bytes apart.
 template <class E>
 void pack_row(const Element<E>* from, int64_t step, int64_t n, std::byte* to, int64_t next) {
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return load<Element<E>>(from + p * step); };
@@ -133,7 +133,7 @@ void pack_row(const Element<E>* from, int64_t step, int64_t n, std::byte* to, in
   }
 }
 
-/// Four adjacent rows, whose elements lie side by side.
+/// Packs four adjacent rows whose elements are contiguous.
 template <class E>
 void pack_four_rows(const Element<E>* const (&from)[4], int64_t n, std::byte* to, int64_t next) {
   int64_t p = 0;
@@ -154,12 +154,12 @@ void pack_four_rows(const Element<E>* const (&from)[4], int64_t n, std::byte* to
   for (int r = 0; r < 4; ++r) pack_row<E>(from[r] + p, 1, n - p, to + r * kWord, next);
 }
 
-/// Rows side by side: `step` elements from one of a row to the next.
+/// Packs rows side by side. Elements of a row are `step` elements apart.
 template <class E>
 void pack_rows(const Element<E>* const* from, int64_t step, int64_t rows, int64_t n, std::byte* to) {
   const int64_t next = rows * kWord;
   if constexpr (!kIsHalf<E>) {
-    if (step != 1 && from[rows - 1] == from[0] + (rows - 1)) {  // rows that lie side by side already
+    if (step != 1 && from[rows - 1] == from[0] + (rows - 1)) {  // the rows are side by side already
       for (int64_t p = 0; p < n; ++p)
         __builtin_memcpy(to + p * next, from[0] + p * step, static_cast<std::size_t>(next));
       return;

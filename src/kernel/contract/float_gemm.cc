@@ -15,12 +15,12 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-constexpr int64_t kChunkBytes = int64_t{1} << 19;  ///< of a B that is packed within the call
+constexpr int64_t kChunkBytes = int64_t{1} << 19;  ///< bytes of a B that is packed within the call
 constexpr int64_t kThinRows = kPanelRows;          ///< up to this many rows of f32, B is read once and in place
 constexpr int64_t kDotRows = 16;                   ///< up to this many rows of f32, columns of B are read in place
-constexpr int64_t kDirectHalfRows = 3;             ///< the same of 16-bit floats
+constexpr int64_t kDirectHalfRows = 3;             ///< the same for 16-bit floats
 
-/// Steps of k, and columns of them, of B that a call packs at a time. Sums of 16-bit floats are not cut.
+/// Returns the steps of k of B that a call packs at a time. Sums of 16-bit floats are not cut.
 int64_t chunk_steps(Elem elem, int64_t k) {
   return elem == Elem::f32 ? std::min(k, kChunkBytes / panel_bytes(elem, 1)) : k;
 }
@@ -49,7 +49,7 @@ Product product_of(const GemmCall& g, Elem elem, bool wide) {
           .on_tile = g.on_tile};
 }
 
-/// A product and its B, which is not packed unless the product says so.
+/// A product and its B, which is not packed unless the product has packed_b.
 struct Call {
   Product g;
   const std::byte* b;
@@ -58,7 +58,7 @@ struct Call {
   int64_t width() const { return element_bytes(g.elem); }
   const std::byte* b_at(int64_t row, int64_t col) const { return b + (row * b_row + col * b_col) * width(); }
 
-  /// Columns [first, past), a multiple of kPanelCols being the first.
+  /// Returns the product of columns [first, past); `first` is a multiple of kPanelCols.
   Call columns(int64_t first, int64_t past) const {
     const auto moved = [&](const void* p) {
       return p == nullptr ? p : static_cast<const std::byte*>(p) + first * width();
@@ -75,7 +75,8 @@ struct Call {
     return part;
   }
 
-  /// Steps [first, past) of k of f32: all but the first ones are added to C, and only the last ones finish it.
+  /// Returns the f32 product of steps [first, past) of k. All but the first steps are added to C, and only the last
+  /// ones apply the epilogue.
   Call steps(int64_t first, int64_t past) const {
     Call part = *this;
     part.g.k = past - first;
@@ -91,10 +92,10 @@ void report(const Product& g, int64_t begin, int64_t end) {
   if (g.on_tile != nullptr) (*g.on_tile)(begin, end, g.first_col, g.first_col + g.n);
 }
 
-/// The parts of an unpacked B that meet all rows, one after the other.
+/// The parts of an unpacked B. Each is multiplied with all rows before the next one.
 struct Chunks {
   int64_t cols, steps;
-  bool in_place;  ///< rows of f32 that are read where they are; else each chunk is packed
+  bool in_place;  ///< rows of f32 are read in place; else each chunk is packed
 };
 
 void by_chunks(const Call& all, const Chunks& chunks, int64_t begin, int64_t end, std::byte* scratch) {
@@ -115,7 +116,7 @@ void by_chunks(const Call& all, const Chunks& chunks, int64_t begin, int64_t end
   if (!reports) report(g, begin, end);
 }
 
-/// C of an empty product.
+/// Computes C of a product with k == 0.
 void no_depth(const Call& all, int64_t begin, int64_t end, void* scratch) {
   static constexpr float kZero[2 * kPanelCols] = {};
   for (int64_t j = 0; j < all.g.n && !stop_requested(); j += kPanelCols) {
@@ -140,16 +141,17 @@ void direct_rows(const Call& c, int64_t begin, int64_t end) {
 
 Chunks packed_chunks(const Product& g) { return {chunk_cols(g.elem, g.k, g.n), chunk_steps(g.elem, g.k), false}; }
 
-/// Cuts a product of f32 whose B has rows that are adjacent in memory. `n`: columns of the whole product.
+/// Cuts a product of f32 whose B has contiguous rows. `n` is the number of columns of the whole product.
 Chunks chunks_of_rows(const Call& c, int64_t n, int64_t rows) {
   constexpr int64_t kFarRow = 512, kFewest = 256, kNear = 6144;
-  // Few rows and long rows of B: a few of these at a time from end to end, as walking down a column would miss the TLB.
+  // With few rows of A and long rows of B, a few rows of B are read at a time from end to end. Walking down a column
+  // would miss the TLB.
   if (c.g.m <= kThinRows && c.b_row >= kFarRow && n >= kFewest) return {.cols = 2048, .steps = 16, .in_place = true};
   if (rows <= 2 * kPanelRows || c.g.k * c.g.n <= kNear) return {c.g.n, chunk_steps(Elem::f32, c.g.k), true};
   return packed_chunks(c.g);
 }
 
-/// `n`: columns of the whole product, which bits may depend on.
+/// Computes rows of f32. `n` is the number of columns of the whole product, which bits may depend on.
 void f32_rows(Call c, int64_t n, int64_t begin, int64_t end, std::byte* scratch) {
   Product& g = c.g;
   const bool packed = g.packed_b != nullptr, adjacent = c.b_col == 1 || n == 1;
@@ -166,7 +168,7 @@ void f32_rows(Call c, int64_t n, int64_t begin, int64_t end, std::byte* scratch)
 
 std::size_t float_gemm_scratch(Elem elem, int64_t m, int64_t n, int64_t k) noexcept {
   if (m <= 0 || n <= 0) return 0;
-  // Room for a chunk that is packed: this function does not know whether B is packed already.
+  // Always includes a chunk to pack, as it is not known here whether B is packed.
   const int64_t chunk = elem != Elem::f32 && m == 1 ? kPanelCols : chunk_cols(elem, k, n);
   return product_scratch(elem, m, std::max<int64_t>(k, 1), 0) + packed_b_bytes(elem, chunk_steps(elem, k), chunk) +
          kLineBytes;

@@ -14,16 +14,16 @@ namespace {
 using std::int64_t;
 using std::uint8_t;
 
-constexpr int64_t kFewRows = 4;                    ///< that do not pay for packing B
-constexpr int64_t kChunkBytes = int64_t{1} << 20;  ///< of a B that is packed within the call
+constexpr int64_t kFewRows = 4;                    ///< with fewer rows, packing B does not pay
+constexpr int64_t kChunkBytes = int64_t{1} << 20;  ///< bytes of a B that is packed within the call
 
-/// Columns of B that a call packs at a time.
+/// Returns the number of columns of B that a call packs at a time.
 int64_t chunk_cols(int64_t k, int64_t n) {
   const int64_t most = kChunkBytes / (4 * byte_quads(k) + 4) / kByteCols * kByteCols;
   return std::min(byte_cols(n), std::max(most, kByteCols));
 }
 
-/// Four rows of a panel, of which `depth` exist, as [column][row].
+/// Packs four rows of a panel, of which `depth` exist, as [column][row].
 void pack_quad(const uint8_t* b, int64_t b_row, int64_t b_col, int64_t depth, int64_t cols, uint8_t flip, uint8_t* to) {
   if (b_row == 1 && depth == 4) {
     for (int64_t c = 0; c < cols; ++c) std::memcpy(to + 4 * c, b + c * b_col, 4);
@@ -65,7 +65,7 @@ ByteProduct product_of(const GemmCall& g, bool signed_a, bool signed_b) {
           .passed = static_cast<std::int32_t*>(g.passed)};
 }
 
-/// Packs some columns of B at a time, of those in [first, past).
+/// Computes columns [first, past), packing some columns of B at a time.
 void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t first, int64_t past, int64_t begin, int64_t end,
                std::byte* scratch) {
   const int64_t chunk = chunk_cols(g.k, g.n);
@@ -86,7 +86,7 @@ void by_chunks(const GemmCall& g, const ByteProduct& all, int64_t first, int64_t
   if (all.on_tile != nullptr && !reports) (*all.on_tile)(begin, end, first, past);
 }
 
-/// Columns [first, past) of g as a product of their own.
+/// Returns columns [first, past) of g as a separate product.
 GemmCall columns_of(const GemmCall& g, int64_t first, int64_t past) {
   GemmCall part = g;
   part.n = past - first;
@@ -96,7 +96,7 @@ GemmCall columns_of(const GemmCall& g, int64_t first, int64_t past) {
   return part;
 }
 
-/// A few rows at a time of a C that is kept nowhere.
+/// Computes a few rows at a time of a C that is not stored.
 void direct_passing(const GemmCall& g, bool signed_a, bool signed_b, int64_t first, int64_t past, int64_t begin,
                     int64_t end) {
   GemmCall part = g;
@@ -119,7 +119,7 @@ std::size_t byte_packed_b_bytes(int64_t k, int64_t n) noexcept {
 
 namespace {
 
-/// Panels of B, whose rows [p, p + depth) and columns [j, j + cols) fill(p, depth, j, cols, quad) writes.
+/// Packs panels of B. fill(p, depth, j, cols, quad) writes rows [p, p + depth) and columns [j, j + cols).
 template <class Fill>
 void pack_panels(int64_t k, int64_t n, void* packed, Fill fill) {
   auto* sums = static_cast<std::int32_t*>(packed);
@@ -220,7 +220,7 @@ void byte_product(const ByteProduct& g, int64_t begin, int64_t end, void* scratc
 }
 
 std::size_t gemm_i8_scratch(int64_t m, int64_t n, int64_t k) noexcept {
-  // Whether B is packed already is not known here.
+  // It is not known here whether B is packed.
   const std::size_t chunk = m < kFewRows ? 0 : byte_packed_b_bytes(k, chunk_cols(k, n));
   return byte_product_scratch(k, 0) + chunk;
 }

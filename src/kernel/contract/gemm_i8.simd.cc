@@ -11,11 +11,11 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-// ---- B as it lies ----
+// ---- B in place ----
 
 constexpr int64_t kCols = 64;  ///< columns of C whose sums stay in registers or L1
 
-/// Columns [first, first + cols) of row i of C.
+/// Computes columns [first, first + cols) of row i of C.
 template <class A, class B>
 void row_part(const GemmCall& g, int64_t i, int64_t first, int64_t cols, const std::int32_t* zero) {
   const A* const a = static_cast<const A*>(g.a) + i * g.a_row;
@@ -54,13 +54,13 @@ void rows_of(const GemmCall& g, int64_t begin, int64_t end) {
 
 #if defined(__AVX512F__)
 constexpr int kTileRows = 12;
-constexpr int kNarrowRows = 0;  ///< up to which four vectors fit into the registers
+constexpr int kNarrowRows = 0;  ///< most rows for which four vectors fit into the registers
 #elif defined(__ARM_FEATURE_DOTPROD)
 constexpr int kTileRows = 12;
 constexpr int kNarrowRows = 6;
 #else
 constexpr int kTileRows = 6;
-constexpr int kNarrowRows = 3;  ///< up to which four vectors fit into the registers
+constexpr int kNarrowRows = 3;  ///< most rows for which four vectors fit into the registers
 #endif
 
 /// A tile of C, at most kByteCols wide.
@@ -89,7 +89,7 @@ struct RowCorrection {
   }
 };
 
-/// The same of A in place: one zero point.
+/// The same for A in place, which has one zero point.
 template <int NV>
 struct OneCorrection {
   U32v moved[NV];
@@ -135,7 +135,7 @@ void byte_tile(const ByteTile& t) {
 
 using ByteTileFn = void (*)(const ByteTile&);
 
-/// Tiles of NV vectors by their number of rows.
+/// The functions of tiles of NV vectors, by number of rows.
 template <int NV, Reads reads>
 struct ByteTiles {
   ByteTileFn at[kTileRows + 1] = {};
@@ -181,10 +181,10 @@ Reads choose_reads(const ByteProduct& g) {
   return Reads::packed;
 }
 
-/// The terms of the correction of a panel of columns.
+/// The terms of the correction for a panel of columns.
 struct ColumnTerms {
   int32_t zeros[kByteCols] = {}, terms[kByteCols] = {};
-  /// Reads those of columns from `first` on.
+  /// Reads the terms of columns from `first` on.
   void read(const ByteProduct& g, int64_t first) {
     const auto* const packed = static_cast<const int32_t*>(g.packed_b) + g.packed_from;
     const int32_t moved = g.signed_b ? 128 : 0;
@@ -195,16 +195,16 @@ struct ColumnTerms {
   }
 };
 
-/// The terms of the corrections that the rows of a block of packed A give.
+/// The terms of the correction for the rows of a block of packed A.
 struct RowTerms {
   int32_t sums[kByteRowBlock], zeros[kByteRowBlock];
 };
 
-/// The tiles of a product, whose sums become elements of C.
+/// The tiles of a product (see BlockWalk). Their sums become elements of C.
 class ByteEnds {
  public:
   using Tile = ByteTile;
-  /// Element (row, col) of C lies at c. `terms`: of packed rows from `row` on.
+  /// `c` is the address of element (row, col) of C. `terms` are those of packed rows from `row` on.
   ByteEnds(const ByteProduct& g, int32_t* c, int64_t row, int64_t col, const RowTerms& terms)
       : g_(g), c_(c), row_(row), col_(col), terms_(terms), zero_(byte_at(g.a_zero, 0, false)) {}
 
@@ -234,7 +234,7 @@ class ByteEnds {
   ColumnTerms columns_;
 };
 
-/// A product: cuts rows and columns, and reports what is done.
+/// A run of a product: cuts rows and columns, and reports finished tiles.
 class ByteRun {
  public:
   ByteRun(const ByteProduct& g, const ProductScratch& s)
@@ -286,7 +286,7 @@ class ByteRun {
     return {at + g_.packed_from * quads_ * 4, quads_ * kByteCols * 4, kByteCols * 4, g_.n};
   }
 
-  /// A block of rows, some columns at a time.
+  /// Multiplies a block of rows, some columns at a time.
   void multiply() {
     const RowCut& cut = a_.cut();
     const bool passes = g_.c == nullptr, whole_rows = g_.on_tile != nullptr && g_.on_tile->whole_rows;

@@ -3,10 +3,11 @@
 // Declarations shared by the translation units of products of bytes. This header is compiled for several instruction
 // sets: functions defined here have internal linkage.
 //
-// Inside, A is signed and B unsigned, which is what the dot product of AVX-512 VNNI takes: operands of the other sign,
-// and their zero points, are moved by 128, which leaves the result as it is. With a, b and their zero points az, bz
-//   sum (a - az) (b - bz) = sum a b - bz sum a - az (sum b - k bz),
-// so that what is summed are bytes, and all else is done once per element of C. All sums are exact modulo 2^32.
+// Internally, A is signed and B unsigned, as the dot product of AVX-512 VNNI requires. Operands of the other sign are
+// moved by 128 together with their zero points, which does not change the result. With the zero points az of a and bz
+// of b,
+//   sum (a - az) (b - bz) = sum a b - bz sum a - az (sum b - k bz).
+// Only bytes are summed, and all other terms are computed once per element of C. All sums are exact modulo 2^32.
 
 #include <cstdint>
 
@@ -18,11 +19,11 @@ namespace frazil::kernel {
 
 constexpr std::int64_t kByteCols = 32;      ///< columns of a packed B panel, [k / 4][32][4], padded with zeros
 constexpr std::int64_t kByteRowBlock = 96;  ///< most rows of A packed at a time
-constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< bytes that these take, more or less
-constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes that four elements of A take when packed
+constexpr std::int64_t kByteBlockSize = std::int64_t{3} << 16;  ///< approximate bytes of these rows
+constexpr std::int64_t kByteQuadSize = 8;                       ///< most bytes of four packed elements of A
 
 namespace {
-/// Element i of bytes; 0 if there are none.
+/// Returns element i of `bytes`, or 0 if `bytes` is null.
 [[gnu::always_inline]] inline std::int32_t byte_at(const void* bytes, std::int64_t i, bool is_signed) {
   if (bytes == nullptr) return 0;
   return is_signed ? static_cast<const std::int8_t*>(bytes)[i] : static_cast<const std::uint8_t*>(bytes)[i];
@@ -31,17 +32,18 @@ namespace {
 [[gnu::always_inline]] inline std::int64_t byte_cols(std::int64_t n) {
   return (n + kByteCols - 1) / kByteCols * kByteCols;
 }
-/// Rows of A packed at a time, where four elements take `quad` bytes.
+/// Returns the number of rows of A to pack at a time, if four elements take `quad` bytes.
 [[gnu::always_inline]] inline std::int64_t byte_row_block(std::int64_t k, std::int64_t quad) {
   const std::int64_t rows = kByteBlockSize / ((byte_quads(k) + 1) * quad) / 12 * 12;
   return rows < 12 ? 12 : rows < kByteRowBlock ? rows : kByteRowBlock;
 }
-/// What they take at most.
+/// Returns the most bytes that these rows take.
 [[gnu::always_inline]] inline std::int64_t byte_block_bytes(std::int64_t k) {
   const std::int64_t wide = byte_row_block(k, kByteQuadSize) * kByteQuadSize, narrow = byte_row_block(k, 4) * 4;
   return (wide > narrow ? wide : narrow) * byte_quads(k);
 }
-/// Rows of a block whose sums stay in a core's cache, and that are long, for who is told of them.
+/// The columns and rows of a block of C. Its sums stay in a core's cache, and its rows are long for the callback that
+/// receives them.
 constexpr std::int64_t kByteColBlock = 512;
 [[gnu::always_inline]] inline std::int64_t byte_rows_at_once(std::int64_t n, std::int64_t k, std::int64_t quad = 4) {
   constexpr std::int64_t kNearSums = std::int64_t{3} << 14;
@@ -51,8 +53,8 @@ constexpr std::int64_t kByteColBlock = 512;
 }
 }  // namespace
 
-// gemm_i8_direct: rows [begin, end) of a product whose B is read as it lies
-// gemm_i8_packed: rows [begin, end) of one with a packed B
+// gemm_i8_direct: computes rows [begin, end) of a product whose B is read in place
+// gemm_i8_packed: computes rows [begin, end) of a product with a packed B
 #define FRAZIL_X(ns)                                                                                                  \
   namespace ns {                                                                                                      \
   void gemm_i8_direct(const GemmCall& g, bool signed_a, bool signed_b, std::int64_t begin, std::int64_t end) noexcept; \

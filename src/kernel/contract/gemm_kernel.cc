@@ -91,7 +91,7 @@ void float_rows(const GemmCall& call, int64_t begin, int64_t end, void* scratch)
   float_gemm(elem, wide, call, begin, end, scratch);
 }
 
-/// `wide`: the result of 16-bit floats is of f32.
+/// Returns the kernel of a float type. If `wide`, the result of 16-bit floats is f32.
 template <Elem elem, bool wide = false>
 constexpr GemmKernel floats() {
   return {.a = elem,

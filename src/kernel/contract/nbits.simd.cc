@@ -13,7 +13,7 @@ int number_at(const std::uint8_t* numbers, std::int64_t i) {
   return numbers[i / kPerByte] >> (i % kPerByte * Bits) & ((1 << Bits) - 1);
 }
 
-/// Unpacks whole bytes, as many numbers as the block has left.
+/// Unpacks the `count` numbers of a block.
 template <int Bits>
 void unpack_block(const std::uint8_t* numbers, std::int64_t count, float zero, float scale, float* to) {
   constexpr int kPerByte = 8 / Bits;

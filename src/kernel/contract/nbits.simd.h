@@ -3,7 +3,7 @@
 #include "kernel/contract/nbits.h"
 #include "kernel/simd/isa_list.h"
 
-// The functions that nbits exports per instruction set.
+// The functions of nbits.simd.cc for each instruction set.
 #define FRAZIL_X(ns)                                                  \
   namespace frazil::kernel::ns {                                      \
   void unpack_row_run(const PackedRow& row, float* to) noexcept; \

@@ -1,7 +1,7 @@
-// Products with weights of 4 bits as they lie, for AVX-512. Sixteen floats, one for each number that there can be, are
-// a table in a register, from which permutations take weights. A vector of 64 bytes has 128 numbers: the halves j of
-// its 32-bit lanes, which are eight apart, meet a vector of A that is arranged like them. What they sum is multiplied
-// by the scales of its lanes.
+// Products with 4-bit weights in place, for AVX-512. A register holds a table of sixteen floats, one for each possible
+// number, from which permutations take weights. A vector of 64 bytes has 128 numbers. Half bytes j of all 32-bit lanes,
+// which are eight numbers apart, are multiplied with a vector of A that is arranged like them. Their sums are
+// multiplied by the scales of the lanes.
 
 #include "base/thread/poll_throttle.h"
 #include "kernel/contract/nbits.simd.h"
@@ -13,27 +13,27 @@ namespace {
 
 using std::int64_t;
 
-constexpr int kHalves = 8;                  ///< of a lane
-constexpr int64_t kMostRows = 8;            ///< of a tile
+constexpr int kHalves = 8;                  ///< half bytes of a lane
+constexpr int64_t kMostRows = 8;            ///< most rows of a tile
 constexpr int64_t kNearNumbers = 24 << 10;  ///< bytes of A that stay in the first-level cache
 
-/// Columns of a tile, as registers hold their sums.
+/// Returns the number of columns of a tile whose sums fit into registers.
 constexpr int columns_of(int rows) { return rows <= 2 ? 1 : rows <= 4 ? 2 : 1; }
 
-/// Steps [begin, end) of rows of A and columns of B.
+/// The operands of steps [begin, end) of some rows of A and columns of B.
 struct NBitsTile {
-  const float* a;  ///< of the first row, arranged
+  const float* a;  ///< the first row, arranged
   int64_t a_row;
   int64_t begin, end;
   int64_t k, block;
   const std::uint8_t* numbers;
   const float* scales;
-  const float* zeros;  ///< of each block, or null: all are 8
+  const float* zeros;  ///< one per block, or null: all are 8
   float* totals;       ///< [column][row][16]
   int64_t column_totals;
 };
 
-/// Which of the numbers for blocks of a step each lane takes.
+/// Returns for each lane which of the blocks of a step it belongs to.
 FRAZIL_INLINE __m512i lanes_to_blocks(int64_t block) {
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   if (block == 32) return _mm512_maskz_srli_epi32(0xffff, lane, 2);
@@ -105,7 +105,7 @@ void nbits_tile(const NBitsTile& t) {
 
 using NBitsTileFn = void (*)(const NBitsTile&);
 
-/// By rows: tiles of several columns, and of one.
+/// The functions of tiles by number of rows: for several columns, and for one.
 template <bool HasZeros, bool Tail>
 struct NBitsTiles {
   NBitsTileFn wide[kMostRows + 1] = {}, narrow[kMostRows + 1] = {};
@@ -126,7 +126,7 @@ NBitsTileFn nbits_tile_fn(bool zeros, bool tail, bool wide, int64_t rows) {
   return tail ? pick(kNBitsTiles<false, true>) : pick(kNBitsTiles<false, false>);
 }
 
-/// Zero points of columns as floats; null where there are none.
+/// Returns the zero points of columns as floats, or null if there are none.
 const float* zeros_of(const PackedRow& column, int64_t first, int64_t count, float* room) {
   const int64_t blocks = column.count / column.block, bytes = (blocks + 1) / 2;
   if (column.zeros != nullptr) return column.zeros + first * blocks;
@@ -146,11 +146,11 @@ FRAZIL_INLINE float sum_of_lanes(const float* from) {
   return lanes[0];
 }
 
-/// Some rows of A, and columns whose sums lie in `totals`.
+/// Some rows of A, and columns whose sums are in `totals`.
 struct NBitsGroup {
   const NBitsProduct& p;
   const float* arranged;
-  const float* zeros;  ///< of the first column
+  const float* zeros;  ///< zero points of the first column
   float* totals;
   int64_t col, cols, row, rows;
 

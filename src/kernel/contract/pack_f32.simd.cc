@@ -6,7 +6,7 @@
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 
-/// Whole panels of a B with dense rows. Processes a few rows at a time in memory order.
+/// Packs whole panels of a B with dense rows, a few rows at a time in memory order.
 static void pack_row_major(int64_t k, int64_t panels, const float* b, int64_t b_row, float* packed,
                            int64_t panel) noexcept {
   constexpr int64_t kRows = 16;

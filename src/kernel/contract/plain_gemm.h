@@ -7,9 +7,9 @@
 
 namespace frazil::kernel {
 
-/// c = a * b for element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Strides are in
-/// elements; the columns of c are contiguous. Each element is summed in the order of k, with separate product and sum:
-/// the same bits on every instruction set.
+/// A product c = a * b of element types without a tuned kernel: f64, and 32- and 64-bit integers, which wrap. Strides
+/// are in elements; the columns of c are contiguous. Each element is summed in the order of k, with separate
+/// multiplication and addition, so that the bits are the same on every instruction set.
 struct PlainGemm {
   std::int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
@@ -22,7 +22,7 @@ struct PlainGemm {
 
 inline constexpr std::size_t kPlainGemmScratch = std::size_t{256} << 10;
 
-/// `scratch`: kPlainGemmScratch bytes, aligned to 64. Returns false when the type is not supported.
+/// Computes c. `scratch` has kPlainGemmScratch bytes, aligned to 64. Returns false if the type is not supported.
 bool plain_gemm(Elem elem, const PlainGemm& g, std::byte* scratch) noexcept;
 
 }  // namespace frazil::kernel

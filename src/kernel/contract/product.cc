@@ -23,7 +23,7 @@ uint16_t half_at(const uint16_t* p) {
   return x;
 }
 
-/// Rows [p, p + count) of a panel, side by side for each column; `cols` columns exist.
+/// Packs rows [p, p + count) of a panel side by side for each column; `cols` columns exist.
 void pack_step(const uint16_t* b, int64_t b_row, int64_t b_col, int64_t count, int64_t depth, int64_t cols,
                uint16_t* to) {
   for (int64_t t = 0; t < count; ++t) {
@@ -32,7 +32,7 @@ void pack_step(const uint16_t* b, int64_t b_row, int64_t b_col, int64_t count, i
   }
 }
 
-/// Steps of all columns of a panel, whose rows lie side by side.
+/// Packs all columns of a panel whose rows are contiguous.
 void pack_rows(const uint16_t* b, int64_t b_row, int64_t k, int64_t depth, uint16_t* to) {
   constexpr std::size_t kRowBytes = kPanelCols * sizeof(uint16_t);
   if (depth == 1) {
@@ -47,9 +47,9 @@ void pack_rows(const uint16_t* b, int64_t b_row, int64_t k, int64_t depth, uint1
   }
 }
 
-/// Columns that lie side by side along k.
+/// Packs columns that are contiguous along k.
 void pack_columns(const uint16_t* b, int64_t b_col, int64_t k, int64_t depth, int64_t cols, uint16_t* to) {
-  constexpr int64_t kBlock = 32;  // steps of k, so that what is read and written stays in the first-level cache
+  constexpr int64_t kBlock = 32;  // steps of k whose input and output stay in the first-level cache
   for (int64_t p0 = 0; p0 < k; p0 += kBlock) {
     const int64_t p1 = std::min(k, p0 + kBlock);
     for (int64_t c = 0; c < cols; ++c) {
@@ -88,7 +88,7 @@ void pack_floats(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_
   FRAZIL_DISPATCH(pack_cols(k, n, b, b_row, b_col, to, k * kPanelCols));
 }
 
-/// The parts of the scratch of product_rows(). `memory`: null if only `bytes` is asked for.
+/// The parts of the scratch of product_rows(). `memory` is null to compute only `bytes`.
 struct Parts {
   ProductScratch at;
   int64_t bytes;

@@ -1,8 +1,8 @@
 // Products of floats.
 //
-// Rows of A are cut into blocks, which stay in a core's cache, and these into tiles; a block meets one panel of B after
-// the other. A is read where it lies, unless its words must be made or that is slower. Every element of C is one chain
-// over k: cutting k into blocks that stay in the first-level cache makes nothing faster (docs/decisions/0191).
+// Rows of A are cut into blocks, which stay in a core's cache, and blocks into tiles. A block is multiplied with one
+// panel of B after the other. A is read in place, unless its words must be made or that is slower. Every element of C
+// is one chain over k: blocks of k that stay in the first-level cache make nothing faster (docs/decisions/0191).
 
 #include "kernel/contract/product.simd.h"
 
@@ -34,7 +34,7 @@ constexpr int half_vectors(int rows) { return rows <= 4 ? 4 : 2; }
 constexpr int kHalfRows = 4;
 constexpr int half_vectors(int) { return 2; }
 #endif
-/// Rows of the highest tile, and vectors of the widest one of some rows.
+/// The rows of the highest tile. most_vectors() returns the vectors of the widest tile of some rows.
 template <class E>
 constexpr int kTileRows = kIsHalf<E> ? kHalfRows : kF32Rows;
 template <class E>
@@ -42,25 +42,25 @@ constexpr int most_vectors(int rows) {
   return kIsHalf<E> ? half_vectors(rows) : f32_vectors(rows);
 }
 static_assert(kF32Rows <= kPanelRows && kHalfRows <= kPanelRows);
-constexpr int kTileVectors = 2;  ///< of tiles of many rows
+constexpr int kTileVectors = 2;  ///< vectors of tiles of many rows
 
-/// Elements of C that stay in a cache until a callback has seen them: of f32, the first-level cache.
+/// Elements of C that stay in a cache until a callback has read them: for f32, the first-level cache.
 template <class E>
 constexpr int64_t kNearElements = kIsHalf<E> ? int64_t{1} << 17 : 8192;
-constexpr int64_t kNearRowElements = int64_t{1} << 17;  ///< the same of whole rows
-constexpr int64_t kRunStep = 2 * kW;  ///< elements of runs that are packed one by one: their words fill vectors
-constexpr int64_t kAwaitSteps = 100;  ///< that take longer than to bring a tile of C nearer
+constexpr int64_t kNearRowElements = int64_t{1} << 17;  ///< the same for whole rows
+constexpr int64_t kRunStep = 2 * kW;  ///< runs of a multiple of this are packed one by one: their words fill vectors
+constexpr int64_t kAwaitSteps = 100;  ///< steps that take longer than prefetching a tile of C
 
 /// A tile of C.
 struct Tile : TileOperands {
   const std::byte* last_a = nullptr;  ///< pairs that are not packed: the last element of each row, if k is odd
   const Product* g = nullptr;
-  bool plain = false;                  ///< of 16-bit floats: sums are rounded, and nothing else
+  bool plain = false;                  ///< 16-bit floats: sums are rounded, and nothing else
   int64_t row = 0, col = 0, cols = 0;  ///< of C
-  Results out;                         ///< of f32
+  Results out;                         ///< f32 only
 };
 
-/// The results of the sums of a vector of columns, of which `n` exist.
+/// The results for 16-bit floats of the sums of a vector of columns, of which `n` exist.
 template <class E>
 class HalfResults {
  public:
@@ -106,7 +106,7 @@ class HalfResults {
   F32v bias_{}, scale_{}, shift_{};
 };
 
-/// Writes a tile of C from its sums, of NV vectors a row.
+/// Writes a tile of C from its sums, which are NV vectors a row.
 template <class E, int NV>
 [[gnu::noinline]] void put_tile(const Tile& t, const float* sums, int rows) {
   for (int v = 0; v < NV && v * kW < t.cols; ++v) {
@@ -133,12 +133,12 @@ FRAZIL_INLINE void put_sums(const Tile& t, const F32v (&acc)[R][NV]) {
   put_tile<E, NV>(t, sums, R);
 }
 
-/// Tail: of f32, only some lanes of the last vector.
+/// Computes a tile. Tail: of f32, only some lanes of the last vector exist.
 template <class E, int R, int NV, Reads reads, bool Tail>
 void tile(const Tile& t) {
   F32v acc[R][NV] = {};
   const Mask mask = first_lanes(Tail ? t.cols - (NV - 1) * kW : 0);
-  if (!kIsHalf<E> && t.steps * t.taps >= kAwaitSteps) {  // what the sums are added to, or written to, arrives meanwhile
+  if (!kIsHalf<E> && t.steps * t.taps >= kAwaitSteps) {  // C arrives during the steps
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
@@ -180,7 +180,7 @@ constexpr TileFn tile_or_null() {
   }
 }
 
-/// Tiles by their number of rows.
+/// The functions of tiles by number of rows.
 template <class E, int NV, Reads reads, bool Tail>
 struct Tiles {
   TileFn at[kTileRows<E> + 1] = {};
@@ -204,7 +204,7 @@ const TileFn* tiles_of(int vectors, bool tail) {
   return vectors == 2 ? kTiles<E, 2, reads, false>.at : kTiles<E, 4, reads, false>.at;
 }
 
-/// By rows. `cols`: of the tile; at most `vectors` vectors.
+/// Returns the functions of tiles by number of rows, for `cols` columns in at most `vectors` vectors.
 template <class E>
 const TileFn* tiles_for(Reads reads, int vectors, int64_t cols) {
   const bool tail = cols < vectors * kW;
@@ -216,7 +216,7 @@ const TileFn* tiles_for(Reads reads, int vectors, int64_t cols) {
   return nullptr;
 }
 
-/// Chooses how `rows` rows are read: in place if their words are in memory and do not all share a set of the
+/// Chooses how `rows` rows are read: in place if their words are in memory and do not all map to one set of the
 /// first-level cache.
 template <class E>
 Reads choose_reads(const Product& g, int64_t rows) {
@@ -237,7 +237,7 @@ bool is_plain(const Product& g) {
   return !g.wide && c.bias == nullptr && c.addend == nullptr && c.scale == nullptr && c.slope == 1;
 }
 
-/// The tiles of a product, whose sums become elements of C.
+/// The tiles of a product (see BlockWalk). Their sums become elements of C.
 template <class E>
 class FloatEnds {
  public:
@@ -265,7 +265,7 @@ class FloatEnds {
   Results out_;
 };
 
-/// A product: cuts rows and columns, and reports what is done.
+/// A run of a product: cuts rows and columns, and reports finished tiles.
 template <class E>
 class FloatRun {
  public:
@@ -311,12 +311,12 @@ class FloatRun {
     return (a_.reads() == Reads::runs ? g_.runs.depth : g_.k) / E::kElements;
   }
 
-  /// A block of rows.
+  /// Multiplies a block of rows.
   void multiply() {
     const RowCut& cut = a_.cut();
     FloatEnds<E> ends(g_);
     BlockWalk<Rows, FloatEnds<E>> walk(a_, panels(), steps(), ends);
-    // One tile of few rows waits for memory: it reads several panels side by side.
+    // One tile of few rows waits for memory, so it reads several panels side by side.
     const bool alone = cut.tiles == 1 && a_.reads() != Reads::runs;
     const int vectors = alone ? most_vectors<E>(static_cast<int>(cut.rows)) : kTileVectors;
     const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
@@ -356,7 +356,8 @@ void rows_of(const Product& g, int64_t begin, int64_t end, const ProductScratch&
 
 // ---- one row of f32 ----
 
-/// Up to NV vectors of columns: S chains, each over every S-th step of k, to hide latency when columns are few.
+/// Computes up to NV vectors of columns in S chains, each over every S-th step of k, to hide latency when columns are
+/// few.
 template <int NV, int S, bool Tail>
 void row_tile(const TileOperands& t, int64_t lanes, const Results& out) {
   const Mask mask = first_lanes(Tail ? lanes : 0);
@@ -396,7 +397,7 @@ void row_tile(const TileOperands& t, int64_t lanes, const Results& out) {
 
 using RowTileFn = void (*)(const TileOperands&, int64_t, const Results&);
 
-/// The one row of a product, whose columns are summed in chains (gemm_row.h).
+/// A product of one row, whose columns are summed in chains (gemm_row.h).
 class RowProduct {
  public:
   explicit RowProduct(const Product& g) : g_(g), out_(results_of(g)) {
@@ -407,7 +408,7 @@ class RowProduct {
     t_.b_panel = g.b_row == 0 ? panel_bytes(Elem::f32, g.k) : kPanelCols * kWord;
   }
 
-  /// `all`: columns of the product that this one is a part of.
+  /// `all` is the number of columns of the product that this one is a part of.
   void run(int64_t all) {
     const int chains = row_chains(all, kW);
     if (chains == 2) return long_row();
@@ -421,7 +422,7 @@ class RowProduct {
     row(t_, lanes, out_.at(0, col));
   }
 
-  /// Columns [col, end) in tiles of S chains, of any width.
+  /// Computes columns [col, end) in tiles of S chains, of any width.
   template <int S>
   void strip(int64_t col, int64_t end) {
     if constexpr (S <= 2)
@@ -432,7 +433,8 @@ class RowProduct {
     if (col < end) put(row_tile<1, S, true>, col, end - col);
   }
 
-  /// Two panels at a time: B streams faster from the second-level cache than with four.
+  /// Processes four vectors at a time, with AVX-512 two panels: B streams faster from the second-level cache than with
+  /// four panels.
   void long_row() {
     constexpr int64_t kCols = 4 * kW;
     const int64_t whole = g_.n / kCols;
@@ -448,13 +450,13 @@ class RowProduct {
   TileOperands t_;
 };
 
-// ---- few rows, B as it lies ----
+// ---- few rows, B in place ----
 
 const std::uint16_t* half_row(const Product& g, int64_t row) {
   return static_cast<const std::uint16_t*>(g.a) + row * g.a_row;
 }
 
-/// Columns [col, col + NV vectors) of one row, of which `n` exist.
+/// Computes columns [col, col + NV vectors) of one row, of which `n` exist.
 template <class E, int NV>
 void direct_columns(const Product& g, const std::uint16_t* b, int64_t b_row, int64_t row, int64_t col, int64_t n) {
   using N = typename E::Number;
@@ -474,7 +476,7 @@ void direct_columns(const Product& g, const std::uint16_t* b, int64_t b_row, int
     if (v * kW < n) HalfResults<E>(g, col + v * kW, n - v * kW).put(acc[v], row);
 }
 
-/// An element of C whose row of A and column of B lie side by side.
+/// Returns an element of C whose row of A and column of B are contiguous.
 template <class E>
 float direct_dot(const std::uint16_t* a, const std::uint16_t* b, int64_t k) {
   using N = typename E::Number;
@@ -522,7 +524,7 @@ void product_rows(const Product& g, int64_t begin, int64_t end, const ProductScr
 #endif
 }
 
-#if !defined(__AVX512BF16__)  // which has products of bf16 alone
+#if !defined(__AVX512BF16__)  // that set has only products of bf16
 void f32_block(const F32Block& g, int64_t rows, int64_t cols) noexcept {
   const bool packed = g.a_row == 1;
   Tile t;

@@ -10,29 +10,28 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kMostBlockRows = 288;                 ///< of A, packed at a time
-constexpr std::int64_t kMostRunRows = 1024;                  ///< of A that is read in runs
-constexpr std::int64_t kBlockBytes = std::int64_t{3} << 17;  ///< that these take, more or less
+constexpr std::int64_t kMostBlockRows = 288;                 ///< most rows of A that are packed at a time
+constexpr std::int64_t kMostRunRows = 1024;                  ///< most rows of A in a block that is read in runs
+constexpr std::int64_t kBlockBytes = std::int64_t{3} << 17;  ///< approximate bytes of these rows
 
 namespace {
-/// Elements of k in a step of B.
+/// Returns the number of elements of k in a step of B.
 [[gnu::always_inline]] inline std::int64_t step_elements(Elem elem) { return elem == Elem::bf16 ? 2 : 1; }
 [[gnu::always_inline]] inline std::int64_t element_bytes(Elem elem) { return elem == Elem::f32 ? 4 : 2; }
-/// Bytes of a packed panel of B.
+/// Returns the bytes of a packed panel of B.
 [[gnu::always_inline]] inline std::int64_t panel_bytes(Elem elem, std::int64_t k) {
   const std::int64_t step = step_elements(elem);
   return (k + step - 1) / step * step * kPanelCols * element_bytes(elem);
 }
-/// Rows of A at a time, of `words` each.
+/// Returns the number of rows of A in a block, of `words` words each.
 [[gnu::always_inline]] inline std::int64_t block_rows(std::int64_t words, std::int64_t most = kMostBlockRows) {
   const std::int64_t rows = kBlockBytes / ((words + 1) * 4) / kPanelRows * kPanelRows;
   return rows < kPanelRows ? kPanelRows : rows < most ? rows : most;
 }
 }  // namespace
 
-/// The place of a tile of C, and the operands that its sums meet: C becomes ((accumulate ? C : 0) + sum + biases) *
-/// scale
-/// + shift + addend, rounded after each operation; then elements below 0 are multiplied by the slope. A null operand is
+/// The place of a tile of C, and the operands of its sums. C becomes ((accumulate ? C : 0) + sum + biases) * scale +
+/// shift + addend, rounded after each operation. Then elements below 0 are multiplied by the slope. A null operand is
 /// left out.
 struct Results {
   float* c = nullptr;
@@ -42,7 +41,7 @@ struct Results {
   bool accumulate = false;
   float slope = 1;
 
-  /// The tile that begins `rows` rows and `cols` columns later.
+  /// Returns the tile that begins `rows` rows and `cols` columns later.
   [[gnu::always_inline]] inline Results at(std::int64_t rows, std::int64_t cols) const {
     const auto moved = [](const float* p, std::int64_t by) { return p != nullptr ? p + by : p; };
     Results r = *this;
@@ -68,17 +67,17 @@ struct F32Block {
 /// The parts of the scratch of product_rows().
 struct ProductScratch {
   std::byte* a;          ///< packed rows
-  const std::byte** at;  ///< of a block of rows
-  std::byte* row;        ///< elements of the rows of a tile
+  const std::byte** at;  ///< pointers of a block of rows in runs
+  std::byte* row;        ///< copied elements of the rows of a tile
 };
 
-// product_rows: rows [begin, end) of a product, which has rows and columns
-// single_row:   a product of one row of f32, in chains (gemm_row.h); `all`: columns of the product that it is a part of
-// f32_block:    a block of `rows` rows and `cols` columns
-// dot_rows:     rows [begin, end) of f32 where B lies as its columns, `b_col` apart, and A as its rows
-// direct_rows:  the same of few rows of 16-bit floats with B as it lies
-// pack_cols:    b[k, n] into panels, each [k][32] and `panel` elements after the one before
-// pack_panel:   a[rows, k] into one panel [k][rows], at most kPanelRows rows
+// product_rows: computes rows [begin, end) of a product that is not empty
+// single_row:   computes a product of one row of f32, in chains (gemm_row.h); `all`: columns of the whole product
+// f32_block:    computes a block of `rows` rows and `cols` columns
+// dot_rows:     computes rows [begin, end) of f32; columns of B (`b_col` apart) and rows of A are contiguous
+// direct_rows:  computes a few rows of 16-bit floats with B in place
+// pack_cols:    packs b[k, n] into panels, each [k][32] and `panel` elements after the previous one
+// pack_panel:   packs a[rows, k] into one panel [k][rows], at most kPanelRows rows
 #define FRAZIL_X(ns)                                                                                           \
   namespace ns {                                                                                               \
   void product_rows(const Product& g, std::int64_t begin, std::int64_t end, const ProductScratch& s) noexcept; \

@@ -1,6 +1,6 @@
 #pragma once
 
-// The end of tiles of f32: what becomes of sums. For translation units of one instruction set, as math_lanes.h.
+// The epilogue of f32 tiles. Private to translation units of one instruction set, like math_lanes.h.
 
 #include "kernel/contract/product.simd.h"
 #include "kernel/simd/f32_lanes.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of A, wherever they lie: for packing, and for tiles. This header is for translation units of one instruction
-// set, as math_lanes.h.
+// Access to rows of A in any layout, for packing and for tiles. Private to translation units of one instruction set,
+// like math_lanes.h.
 
 #include "kernel/contract/product.simd.h"
 #include "kernel/contract/sums.h"
@@ -10,15 +10,15 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// Product: has A as a, a_row, a_col, k and runs. T: an element.
+/// The rows of A of a product. Product has members a, a_row, a_col, k and runs; T is the type of an element.
 template <class Product, class T>
 class RowsOfA {
  public:
-  /// `packed_row`: bytes of a packed row.
+  /// `packed_row` is the size of a packed row in bytes.
   RowsOfA(const Product& g, const ProductScratch& s, Reads reads, int64_t packed_row)
       : g_(g), s_(s), reads_(reads), packed_row_(packed_row) {}
 
-  /// Before the rows of a block are packed or read.
+  /// Starts a block. Must be called before its rows are packed or read.
   void begin(const RowCut& cut) {
     cut_ = cut;
     if (in_runs()) g_.runs.point(g_.runs.context, cut.begin, cut.begin + cut.rows, s_.at);
@@ -29,10 +29,10 @@ class RowsOfA {
   Reads reads() const { return reads_; }
   int64_t taps() const { return reads_ == Reads::runs ? g_.runs.taps : 1; }
 
-  /// The packed rows of tile i.
+  /// Returns the packed rows of tile i.
   std::byte* packed(int64_t i) const { return s_.a + (cut_.row(i) - cut_.begin) * packed_row_; }
 
-  /// Says where tile i reads A; true if its rows are equally far apart (Reads::even).
+  /// Sets where tile i reads A. Returns true if its rows are equally far apart (Reads::even).
   bool place(int64_t i, TileOperands& t) const {
     const int64_t row = cut_.row(i);
     if (reads_ == Reads::packed) {
@@ -51,9 +51,9 @@ class RowsOfA {
     return steps_[i] != Runs::kUneven;
   }
 
-  /// Calls pack(pointers, step, rows, n, done) for parts of the rows of tile i: each pointer leads to n
-  /// elements, `step` apart, which are elements `done` and following of a row. Runs are parts where their length is a
-  /// multiple of `unit`; otherwise rows are copied first.
+  /// Calls pack(pointers, step, rows, n, done) for parts of the rows of tile i. Each pointer leads to n elements,
+  /// `step` apart, of which the first is element `done` of a row. Runs are parts if their length is a multiple of
+  /// `unit`; otherwise rows are copied first.
   template <int64_t unit>
   void pack(int64_t i, auto pack) const {
     const int64_t taps = g_.runs.taps, depth = g_.runs.depth, first = cut_.row(i), rows = cut_.row(i + 1) - first;
@@ -88,7 +88,7 @@ class RowsOfA {
   const Reads reads_;
   const int64_t packed_row_;
   RowCut cut_{0, 0, 1};
-  int64_t steps_[kMostRunRows / kFewestTileRows + 1];  // of rows in runs: Runs::step() of each tile
+  int64_t steps_[kMostRunRows / kFewestTileRows + 1];  // rows in runs: Runs::step() of each tile
 };
 
 }  // namespace

@@ -1,17 +1,17 @@
 #pragma once
 
-// The innermost loop of products: the sums of a tile of C stay in registers while R rows of A meet NV vectors of
-// columns of B. This header is for translation units of one instruction set, as math_lanes.h. A policy E says what is
-// multiplied, and how:
+// The innermost loop of products. The sums of a tile of C stay in registers while R rows of A are multiplied with NV
+// vectors of columns of B. Private to translation units of one instruction set, like math_lanes.h. A policy E defines
+// the multiplication:
 //
 //   Raw, Part, Sum        a vector of columns as it is loaded, the factors in it, and its sums
-//   kParts                parts of what is loaded, each of which meets a word of a row of A
-//   get(b, v)             vector v of a step of a panel
-//   part(raw, i)
-//   word(a)               the word at a, as a factor
-//   add(sum, part, word)
-//   merge(sum, other)     of exact sums: adds one to another
-//   Words<R, bool>        a word of each of R rows, `step` bytes apart in memory, or adjacent if true: word(r), and
+//   kParts                number of parts of a Raw, each multiplied with a word of a row of A
+//   get(b, v)             loads vector v of a step of a panel
+//   part(raw, i)          returns part i
+//   word(a)               returns the word at a, as a factor
+//   add(sum, part, word)  adds a product to a sum
+//   merge(sum, other)     adds one exact sum to another
+//   Words<R, bool>        a word of each of R rows, `step` bytes apart in memory, or adjacent if true. Has word(r) and
 //                         add(sum, part, word, r)
 
 #include <type_traits>
@@ -26,9 +26,9 @@ namespace {
 constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
 constexpr int64_t kWord = 4;        ///< bytes of a word
 constexpr int64_t kLine = 64;       ///< bytes of a cache line
-constexpr int64_t kAheadSteps = 4;  ///< between prefetches
+constexpr int64_t kAheadSteps = 4;  ///< steps between prefetches
 
-/// Words of rows that are loaded one by one.
+/// Words of rows, loaded one by one.
 template <class E>
 struct SingleWords {
   const std::byte* at;
@@ -40,26 +40,26 @@ struct SingleWords {
 
 /// The ways in which a tile reads A.
 enum class Reads : std::uint8_t {
-  packed,  ///< words of rows are adjacent, then the next step
-  rows,    ///< words of steps are adjacent, rows are `a_row` bytes apart
-  runs,    ///< words of steps are adjacent after a pointer for each row and tap
-  even,    ///< the same where rows are `a_row` bytes apart: only the first row's pointers are read
+  packed,  ///< the words of all rows for a step are adjacent, then those of the next step
+  rows,    ///< words of a row are adjacent, rows are `a_row` bytes apart
+  runs,    ///< words of a row are adjacent after a pointer for each row and tap
+  even,    ///< like runs, with rows `a_row` bytes apart: only the first row's pointers are read
 };
 
 /// The operands of a tile.
 struct TileOperands {
-  int64_t steps = 0;  ///< of a tap
+  int64_t steps = 0;  ///< steps of a tap
   const std::byte* a = nullptr;
   int64_t a_row = kWord, a_step = kWord;  ///< bytes; a_step: from a word to the next one of the row
   const std::byte* const* at = nullptr;   ///< runs: [row][tap], rows `taps` pointers apart
   int64_t taps = 1;
-  const std::byte* b = nullptr;      ///< of the first vector
-  int64_t b_step = 0, b_panel = 0;   ///< bytes from a step to the next, from a panel to the next
-  const std::byte* ahead = nullptr;  ///< what is read next, brought nearer; null: nothing
+  const std::byte* b = nullptr;      ///< the first vector
+  int64_t b_step = 0, b_panel = 0;   ///< bytes from one step to the next, from one panel to the next
+  const std::byte* ahead = nullptr;  ///< address to prefetch, which is read next; null: none
   int64_t ahead_lines = 0;
 };
 
-/// The products of a step: vectors of B from `b` on, and words.at(part).
+/// Adds the products of a step to `sums`: vectors of B from `b` on, times words(part).
 template <class E, int R, int NV>
 FRAZIL_INLINE void add_step(typename E::Sum (&sums)[R][NV], const std::byte* b, int64_t panel, auto get, auto words) {
   typename E::Raw raw[NV];
@@ -80,8 +80,8 @@ FRAZIL_INLINE void add_step(typename E::Sum (&sums)[R][NV], const std::byte* b, 
   }
 }
 
-/// Further sums, added to the others at the end: a few sums alone do not hide the latency of a product. Exact sums
-/// only.
+/// Additional sums, which are added to the others at the end, because a few sums alone do not hide the latency of a
+/// product. For exact sums only.
 template <class E, int R, int NV, int Chains>
 struct MoreSums {
   typename E::Sum at[Chains > 0 ? Chains : 1][R][NV] = {};
@@ -96,7 +96,7 @@ struct MoreSums {
     }
   }
 };
-/// Runs `step` for chain 0, then for the others in turns, until `steps` are done.
+/// Runs steps [i, steps), in turn for each chain; the remaining ones run for chain 0.
 template <int Chains>
 FRAZIL_INLINE void in_chains(int64_t i, int64_t steps, auto step) {
   if constexpr (Chains > 1) {
@@ -110,7 +110,7 @@ FRAZIL_INLINE void in_chains(int64_t i, int64_t steps, auto step) {
   for (; i < steps; ++i) step(std::integral_constant<int, 0>());
 }
 
-/// All steps, of A that is packed or read in rows.
+/// Runs all steps, for an A that is packed or read in rows.
 template <class E, int R, int NV, bool Packed, bool Tail, int Chains = 1>
 FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&sums)[R][NV]) {
   const int64_t a_row = Packed ? kWord : t.a_row, a_step = Packed ? t.a_step : kWord;
@@ -135,7 +135,7 @@ FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&
     }
     a += E::kParts * a_step;
     b += b_step;
-    asm volatile("" : "+r"(a));  // else the loads of later steps come first, and take the registers of the sums
+    asm volatile("" : "+r"(a));  // else loads of later steps come first, and take the registers of the sums
   };
   int64_t i = 0;
   if (t.ahead != nullptr) {
@@ -177,13 +177,13 @@ struct EvenWords {
   FRAZIL_INLINE EvenWords(const TileOperands& t, int64_t tap) : at(t.at[tap]), row(t.a_row) {}
   FRAZIL_INLINE void next() {
     at += kWord;
-    asm volatile("" : "+r"(at));  // else there is a pointer for each row, for which there are no registers
+    asm volatile("" : "+r"(at));  // else GCC keeps a pointer for each row, for which there are no registers
   }
   FRAZIL_INLINE auto word(int r) const { return E::word(at + r * row); }
   FRAZIL_INLINE void add(typename E::Sum& sum, typename E::Part part, auto word, int) const { E::add(sum, part, word); }
 };
 
-/// The same of A that is read in runs; E::kParts is 1.
+/// Runs all steps, for an A that is read in runs; E::kParts is 1.
 template <class E, int R, int NV, class Words, int Chains = 1>
 FRAZIL_INLINE void sum_runs(const TileOperands& t, typename E::Sum (&sums)[R][NV]) {
   const std::byte *b = t.b, *ahead = t.ahead;

@@ -29,7 +29,7 @@ void store(std::byte* p, T value) {
   std::memcpy(p, &value, sizeof(T));
 }
 
-/// memcpy with short rows inlined.
+/// Copies a row like memcpy, with rows of 16 to 128 bytes inlined.
 inline void copy_row(std::byte* dst, const std::byte* src, int64_t bytes) {
   if (bytes < 16 || bytes > 128) {
     std::memcpy(dst, src, static_cast<std::size_t>(bytes));
@@ -43,7 +43,7 @@ struct Block2 {
   int64_t dims[2], dst[2], src[2];
 };
 
-/// The last two dimensions of the plan; missing ones have extent 1.
+/// Returns the last two dimensions of the plan; missing ones have extent 1.
 Block2 inner_block(const CopyPlan& p) {
   Block2 b = {{1, 1}, {0, 0}, {0, 0}};
   for (int k = 0; k < 2; ++k) {
@@ -159,7 +159,7 @@ struct Tile {
       return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   }
 
-  /// dst[i][j] = src[j][i], kSide x kSide: log2(kSide) perfect shuffles of the rows.
+  /// Sets dst[i][j] = src[j][i], kSide x kSide, by log2(kSide) perfect shuffles of the rows.
   static void transpose(std::byte* dst, int64_t dst_row, const std::byte* src, int64_t src_row) {
     Vec v[kSide], t[kSide];
     for (int r = 0; r < kSide; ++r) v[r] = load<Vec>(src + r * src_row);
@@ -195,8 +195,8 @@ void transpose_square(std::byte* d, int64_t dst_row, const std::byte* s, int64_t
   transpose_scalar<T>(d + i * dst_row, dst_row, s + i * e, src_row, rows - i, cols);
 }
 
-/// dst[i][j] = src[j][i], in squares of whole cache lines on both sides, grouped into areas with few enough rows for
-/// the TLB. Returns false when the run has to stop.
+/// Sets dst[i][j] = src[j][i]. Works in squares of whole cache lines on both sides, grouped into areas with few
+/// enough rows for the TLB. Returns false if the run has to stop.
 template <class T>
 bool transpose(std::byte* d, int64_t dst_row, const std::byte* s, int64_t src_row, int64_t rows, int64_t cols,
                PollThrottle& throttle) {
@@ -222,16 +222,16 @@ void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   });
 }
 
-constexpr int kMostLanes = 8;  ///< rows that are interleaved at a time
+constexpr int kMostLanes = 8;  ///< largest number of rows that are interleaved
 
-/// Whether the last dimension of dst takes an element of each of a few rows in turns.
+/// Returns whether the last dimension of dst takes one element of each of a few rows in turn.
 bool joins_rows(const CopyPlan& p) {
   const int last = p.rank - 1;
   return p.dims[last] <= kMostLanes && p.dst_strides[last - 1] == p.dims[last] * p.dst_strides[last];
 }
 
-/// dst[j][i] = src[i][j] for i < kRows, or the other way round: one side is dense, rows of the other are `row` bytes
-/// apart.
+/// Writes dst[j][i] = src[i][j] for i < kRows if kJoins, else the reverse. One side is dense; rows of the other are
+/// `row` bytes apart.
 template <class T, int kRows, bool kJoins>
 void interleave(std::byte* __restrict d, const std::byte* __restrict s, int64_t row, int64_t n) {
   constexpr int64_t e = sizeof(T);
@@ -254,7 +254,8 @@ InterleaveFn interleave_fn(int64_t rows) {
   return kBy[rows - 2];
 }
 
-/// Few long rows, whose elements lie, or come to lie, in turns. The dense side is that of its few rows.
+/// Interleaves the elements of a few long rows, or separates interleaved elements into rows. The interleaved side is
+/// dense.
 template <class T>
 void run_interleave(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
@@ -408,7 +409,7 @@ int64_t copy_bytes(const CopyPlan& p) noexcept {
   return bytes;
 }
 
-/// The longest dimension, but for one that has to stay whole.
+/// Returns the longest dimension, except the one that has to stay whole.
 static int longest_dim(const CopyPlan& p) {
   const bool parts = p.kind == CopyPlan::Kind::interleave && !joins_rows(p);
   const int whole = p.rank - (parts ? 2 : 1);
@@ -420,7 +421,7 @@ static int longest_dim(const CopyPlan& p) {
 }
 
 CopyParts copy_parts(const CopyPlan& p, int64_t bytes) noexcept {
-  constexpr int64_t kSide = 64;  // of what a transpose moves at a time
+  constexpr int64_t kSide = 64;  // the longest side of a square of a transpose
   const int64_t all = copy_bytes(p);
   if (all <= bytes) return {};
   CopyParts parts{.dim = 0, .extent = p.elem_size};

@@ -7,15 +7,15 @@ namespace frazil::kernel {
 
 inline constexpr int kMaxCopyRank = 16;
 
-/// A plan for copying one strided tensor to another, made once per shape and strides: dimensions of extent 1 are
-/// removed, the others sorted for the destination and merged where both sides allow it. Plain data; reusable.
+/// A plan for copying one strided tensor to another, made once per shape and strides. Dimensions of extent 1 are
+/// removed; the others are sorted for the destination and merged where both sides allow it. Plain data; reusable.
 struct CopyPlan {
   enum class Kind : std::uint8_t {
     empty,       ///< nothing to move
     block,       ///< one memcpy
     rows,        ///< the innermost dimension is contiguous on both sides
     fill,        ///< the innermost dimension repeats one source element into a contiguous row
-    interleave,  ///< the same of at most 8 rows of dst or src, which are dense: elements of rows in turns
+    interleave,  ///< a transpose where dst or src has the elements of at most 8 rows in turn
     transpose,   ///< the last two dimensions: dst is contiguous along the last, src along the one before
     strided,     ///< anything else
   };
@@ -33,23 +33,23 @@ struct CopyPlan {
 bool plan_copy(CopyPlan& plan, std::span<const std::int64_t> dims, std::span<const std::int64_t> dst_strides,
                std::span<const std::int64_t> src_strides, std::int64_t elem_size) noexcept;
 
-/// Pointers are to element [0, 0, ...]. dst and src must not overlap.
+/// Runs a plan. The pointers are to element [0, 0, ...]. dst and src must not overlap.
 void run_copy(const CopyPlan& plan, void* dst, const void* src) noexcept;
 
-/// Parts of a copy that can be run apart: ranges of one of its dimensions, or of the bytes of a block.
+/// Parts of a copy that can run independently: ranges of one of its dimensions, or of the bytes of a block.
 struct CopyParts {
   int dim = 0;
-  std::int64_t extent = 0, each = 1;  ///< of that dimension: all, and in a part
+  std::int64_t extent = 0, each = 1;  ///< of that dimension: in total, and in a part
   std::int64_t count = 1;
 };
-/// Of about `bytes` each.
+/// Cuts a copy into parts of about `bytes` each.
 CopyParts copy_parts(const CopyPlan& plan, std::int64_t bytes) noexcept;
 std::int64_t copy_bytes(const CopyPlan& plan) noexcept;
-/// Parts [begin, end).
+/// Runs parts [begin, end).
 void run_copy_parts(const CopyPlan& plan, const CopyParts& parts, std::int64_t begin, std::int64_t end, void* dst,
                     const void* src) noexcept;
 
-/// plan_copy and run_copy combined, for any rank.
+/// Combines plan_copy and run_copy, for any rank.
 void copy_strided(void* dst, std::span<const std::int64_t> dst_strides, const void* src,
                   std::span<const std::int64_t> src_strides, std::span<const std::int64_t> dims,
                   std::int64_t elem_size) noexcept;

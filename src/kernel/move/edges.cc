@@ -39,7 +39,7 @@ void pick(int64_t size, std::byte* to, const std::byte* from, const int64_t* pla
   }
 }
 
-/// The positions [begin, end) of an axis that are inside the operand's.
+/// The positions [begin, end) of an axis of dst that lie inside the operand.
 struct Inside {
   int64_t begin, end;
   Inside(const EdgePlan& p, int d)

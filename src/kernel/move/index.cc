@@ -16,7 +16,8 @@ using std::int64_t;
 
 int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
-/// -1: none found before the run had to stop. Callers that read by the indices poll for that first.
+/// Returns the position of the first index out of range, or -1 if there is none or the run has to stop. Callers check
+/// for a stop before they use the indices.
 template <class I>
 int64_t first_outside(const I* indices, int64_t count, int64_t extent) {
   constexpr int64_t kChunk = 256;
@@ -37,7 +38,7 @@ int64_t first_outside(Indices indices, int64_t count, int64_t extent) {
   return first_outside(static_cast<const std::int32_t*>(indices.data), count, extent);
 }
 
-/// Of tuples [count, dims.size()].
+/// Does the same for indices[count, dims.size()], one tuple per row.
 int64_t first_outside_tuple(Indices indices, int64_t count, std::span<const int64_t> dims) {
   if (dims.empty()) return -1;
   int64_t at = 0;
@@ -88,7 +89,7 @@ void gather_rows(std::byte* dst, const std::byte* src, const I* indices, int64_t
   }
 }
 
-/// The elements that index_dims select from data_dims: by an index along the axis, by position along the others.
+/// The elements of data that indices select: by an index along the axis, by position along the others.
 struct Selection {
   std::span<const int64_t> data_dims, index_dims;
   std::size_t axis;
@@ -176,7 +177,7 @@ T read(const std::byte* p) {
   }
 }
 
-/// data[i] op= updates[i] for i < count.
+/// A function that computes data[i] op= updates[i] for i < count.
 using Apply = void (*)(std::byte* data, const std::byte* updates, int64_t count);
 
 template <Scatter kOp, class T>
@@ -223,7 +224,7 @@ void assign(std::byte* data, const std::byte* updates, int64_t count) {
   if (count != 0) std::memcpy(data, updates, static_cast<std::size_t>(count) * kBytes);
 }
 
-/// Bytes of an element for types that scatter_supports; 0 for others.
+/// Returns the bytes of an element, or 0 for strings.
 int64_t scatter_bytes(Elem elem) { return elem == Elem::string ? 0 : static_cast<int64_t>(byte_size(elem)); }
 
 Apply find_apply(Scatter op, Elem elem) {

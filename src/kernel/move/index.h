@@ -19,35 +19,37 @@ struct Indices {
   }
 };
 
-/// Every function here returns -1, or the flat position of the first index that is out of range; then nothing is
-/// written. Data tensors are contiguous. Sizes named *_bytes are in bytes.
+/// The gather and scatter functions return -1, or the flat position of the first index that is out of range. In the
+/// latter case they write nothing. Data tensors are contiguous. Sizes named *_bytes are in bytes.
 
-/// src[outer, extent, inner] -> dst[outer, count, inner]; indices[count].
+/// Gathers src[outer, extent, inner] to dst[outer, count, inner] by indices[count].
 std::int64_t gather(void* dst, const void* src, std::int64_t outer, std::int64_t extent, std::int64_t inner_bytes,
                     Indices indices, std::int64_t count) noexcept;
 
-/// dst[i] = src[i with i[axis] = indices[i]] for i < index_dims; index_dims[d] <= src_dims[d] off the axis (else the
-/// position is reported). Rank is at least 1.
+/// Sets dst[i] = src[j] for all i < index_dims, where j is i with j[axis] = indices[i]. If index_dims[d] > src_dims[d]
+/// off the axis, the first position outside is reported. Rank is at least 1.
 std::int64_t gather_elements(void* dst, const void* src, std::span<const std::int64_t> src_dims, Indices indices,
                              std::span<const std::int64_t> index_dims, std::int64_t axis,
                              std::int64_t elem_size) noexcept;
 
-/// src[batch, tuple_dims..., inner], indices[batch, count, tuple_dims.size()] -> dst[batch, count, inner].
+/// Gathers src[batch, tuple_dims..., inner] to dst[batch, count, inner] by indices[batch, count, tuple_dims.size()].
 std::int64_t gather_nd(void* dst, const void* src, std::int64_t batch, std::span<const std::int64_t> tuple_dims,
                        std::int64_t inner_bytes, Indices indices, std::int64_t count) noexcept;
 
 enum class Scatter : std::uint8_t { none, add, mul, max, min };
 
-/// none: every type except string; others: integers, bool (add, max: or; mul, min: and), f16, bf16, f32, f64.
+/// Returns whether scatter supports the type. Scatter::none supports every type except string. The others support
+/// integers, bool (add, max: or; mul, min: and), f16, bf16, f32, f64.
 bool scatter_supports(Scatter op, Elem elem) noexcept;
 
-/// data[i with i[axis] = indices[i]] op= updates[i] for i < index_dims, in row-major order of i. `data` already holds
-/// the input. Returns -1 with nothing done if not scatter_supports().
+/// Computes data[j] op= updates[i] for all i < index_dims in row-major order, where j is i with j[axis] = indices[i].
+/// `data` already holds the input. Returns -1 with nothing done if not scatter_supports().
 std::int64_t scatter_elements(Scatter op, Elem elem, void* data, std::span<const std::int64_t> data_dims,
                               Indices indices, const void* updates, std::span<const std::int64_t> index_dims,
                               std::int64_t axis) noexcept;
 
-/// data[tuple_dims..., inner], indices[count, tuple_dims.size()], updates[count, inner]; `inner` in elements.
+/// Computes data[indices[i], :] op= updates[i, :] for all i < count. Shapes are data[tuple_dims..., inner],
+/// indices[count, tuple_dims.size()] and updates[count, inner]; `inner` is in elements.
 std::int64_t scatter_nd(Scatter op, Elem elem, void* data, std::span<const std::int64_t> tuple_dims, std::int64_t inner,
                         Indices indices, std::int64_t count, const void* updates) noexcept;
 

@@ -33,7 +33,7 @@ int64_t product_bytes(int64_t m, int64_t n, int64_t k) {
   return static_cast<int64_t>(float_gemm_scratch(Elem::f32, m, n, k));
 }
 
-/// The working set. Input projections are computed for `chunk` steps at a time.
+/// The arrays of a call in scratch memory. Input projections are computed for `chunk` steps at a time.
 struct Work {
   int64_t gates, chunk;
   bool pack_r;  ///< pack R into the scratch memory
@@ -41,7 +41,7 @@ struct Work {
   void *packed_r, *packed_rh, *gemm;
   int64_t bytes;
 
-  /// `rows` sequences of the batch, by whose size all is chosen that bits depend on.
+  /// Lays out the arrays for `rows` sequences. Choices that bits depend on use the size of the whole batch.
   Work(int64_t gate_count, int64_t steps, int64_t batch, int64_t rows, int64_t inputs, int64_t hidden, bool packed,
        void* base) {
     constexpr int64_t kRowsAtOnce = 512, kPackRows = 4, kPackSteps = 24;
@@ -73,7 +73,7 @@ void copy_or_zero(float* to, const float* from, int64_t count) {
   }
 }
 
-/// The sequences of a call as if they were all.
+/// Returns the call with its own sequences as the whole batch.
 Rnn part_of(const Rnn& rnn) {
   Rnn p = rnn;
   const int64_t at = rnn.first, held = at * rnn.hidden;
@@ -89,9 +89,9 @@ Rnn part_of(const Rnn& rnn) {
 }
 
 struct Sequence {
-  const Rnn p;          ///< of the sequences that are computed
-  const int64_t whole;  ///< size of the batch
-  bool ragged = false;  ///< the batch is
+  const Rnn p;          ///< the call, for the sequences to compute
+  const int64_t whole;  ///< size of the whole batch
+  bool ragged = false;  ///< some sequence of the whole batch is shorter than `steps`
 
   explicit Sequence(const Rnn& rnn) : p(part_of(rnn)), whole(rnn.batch) {
     for (int64_t b = 0; b < whole && rnn.lengths != nullptr; ++b) ragged = ragged || clamped(rnn.lengths[b]) != p.steps;
@@ -101,10 +101,10 @@ struct Sequence {
   int64_t time(int64_t b, int64_t step) const { return p.reverse ? length(b) - 1 - step : step; }
 };
 
-/// The first `rows` rows, with the bits of a product of g.m.
+/// Computes the first `rows` rows, with the bits of a product of g.m rows.
 void project(const GemmCall& g, int64_t rows, const Work& work) { float_gemm(Elem::f32, false, g, 0, rows, work.gemm); }
 
-/// projected[slot(step), b] = x at that step's time * w^T + bias, for steps [begin, end).
+/// Computes projected[slot(step), b] = x * w^T + bias for steps [begin, end), with x at the step's time.
 void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   const Rnn& p = s.p;
   GemmCall g;
@@ -139,14 +139,14 @@ void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   }
 }
 
-/// The projections of the whole batch at one step of the chunk [begin, end).
+/// Returns the projections of all sequences at one step of the chunk [begin, end).
 float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t begin, int64_t end) {
   const int64_t slot = s.p.reverse && !s.ragged ? end - 1 - step : step - begin;
   return work.projected + slot * s.p.batch * work.gates;
 }
 
-/// out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Alternates the direction between steps, as every step
-/// reads all of r.
+/// Computes out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Every second step runs backwards, as every
+/// step reads all of r.
 void recur(const Sequence& s, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
            const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
   const Rnn& p = s.p;
@@ -162,7 +162,7 @@ void recur(const Sequence& s, const Work& work, int64_t step, const float* state
   float_gemm(Elem::f32, false, g, 0, p.batch, work.gemm);
 }
 
-/// The packed weights available to the run: the caller's, those packed now, or none.
+/// The packed weights of a call: the caller's, those packed here, or none.
 struct Packed {
   const void *r = nullptr, *rh = nullptr;
 
@@ -192,8 +192,8 @@ void finish(const Sequence& s, const Work& work) {
   if (p.y_c != nullptr && work.gates == 4 * p.hidden && bytes != 0) std::memcpy(p.y_c, work.c, bytes);
 }
 
-/// Adds both biases of a gate to its projection; for gates from `joint` on, the recurrent one is added in the
-/// recurrence.
+/// Adds both biases of a gate to the bias of its projection. For gates from `joint` on, the recurrence adds the
+/// recurrent bias.
 void join_biases(const Rnn& p, const Work& work, int64_t joint) {
   for (int64_t i = 0; i < work.gates; ++i) {
     const float w = p.bias_w != nullptr ? p.bias_w[i] : 0.f, r = p.bias_r != nullptr ? p.bias_r[i] : 0.f;
@@ -255,7 +255,7 @@ int64_t gru_scratch_bytes(int64_t steps, int64_t batch, int64_t inputs, int64_t 
 
 namespace {
 
-/// Calls step(number, its projections) for all steps.
+/// Calls step(index, projections of the step) for all steps.
 template <class F>
 void for_steps(const Sequence& s, const Work& work, F step) {
   for (int64_t begin = 0; begin < s.p.steps && !stop_requested(); begin += work.chunk) {

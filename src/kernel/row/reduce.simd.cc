@@ -1,7 +1,7 @@
 // Reductions.
 //
-// A row is folded in 256 bytes of lanes, a column one element at a time; both in blocks of 64 steps, which are then
-// combined in pairs. The tree does not depend on the width of vector registers.
+// A row is folded into 256 bytes of lanes, a column one element at a time. Both are folded in blocks of 64 steps, which
+// are then combined in pairs. The tree does not depend on the width of vector registers.
 
 #include "kernel/row/reduce.simd.h"
 
@@ -46,7 +46,7 @@ FRAZIL_TRAITS(std::int32_t, std::uint32_t, INT32_MIN, INT32_MAX)
 FRAZIL_TRAITS(std::int64_t, std::uint64_t, INT64_MIN, INT64_MAX)
 #undef FRAZIL_TRAITS
 
-// Operators on X, a T or a vector of T; UX is its unsigned twin.
+// Operators on X, which is T or a vector of T. UX is the unsigned type of the same shape.
 
 struct Plain {
   template <class UX, class X>
@@ -113,7 +113,8 @@ FRAZIL_INLINE V loadx(const T* p) {
   return v;
 }
 
-/// Combines blocks in pairs as they arrive: block i merges as many halves as i + 1 has trailing zero bits.
+/// A pairwise reduction of blocks as they arrive. Block i is folded with as many earlier partial results as i + 1 has
+/// trailing zero bits.
 template <class X, int N>
 struct Cascade {
   X parts[kLevels][N];
@@ -136,7 +137,7 @@ struct Cascade {
   }
 };
 
-/// At most kBlockSteps * lanes elements.
+/// Folds n elements, at most kBlockSteps * lanes.
 template <class T, class Op>
 T row_block(const T* x, int64_t n) {
   using V = typename Traits<T>::Vec;
@@ -187,7 +188,7 @@ T row(const T* x, int64_t n) {
   return cascade.parts[0][0];
 }
 
-/// N adjacent X of a column set: y[N] from x[extent] rows that are `step` elements apart.
+/// Reduces N adjacent X over `extent` rows, which are `step` elements apart, to y[N].
 template <class T, class Op, class X, class UX, int N>
 void columns(const T* x, int64_t step, int64_t extent, T* y) {
   constexpr int kPer = static_cast<int>(sizeof(X) / sizeof(T));
@@ -278,7 +279,7 @@ bool run_order(Reduce op, const void* from, void* to, int64_t outer, int64_t ext
   return op == Reduce::max || op == Reduce::min;
 }
 
-/// The first or last position of the extreme value `best` in a row that contains it.
+/// Returns the first or last position of the extreme value `best` in a row that contains it.
 template <class T>
 int64_t find(const T* x, int64_t n, T best, bool last) {
   constexpr int64_t kChunk = 64;

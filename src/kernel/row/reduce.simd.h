@@ -3,7 +3,7 @@
 #include "kernel/row/reduce.h"
 #include "kernel/simd/isa_list.h"
 
-// The functions that reduce exports per instruction set. They return true if the element type is supported.
+// The functions of reduce.simd.cc for each instruction set. They return true if the element type is supported.
 #define FRAZIL_X(ns)                                                                                           \
   namespace frazil::kernel::ns {                                                                               \
   bool reduce_run(Reduce op, Elem elem, const void* x, void* y, std::int64_t outer, std::int64_t extent,       \

@@ -6,7 +6,7 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// Lanes outside the mask become `fill`.
+/// Sets lanes outside the mask to `fill`.
 FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_mask_mov_ps((__m512)set1(fill), m, (__m512)v);
@@ -20,7 +20,7 @@ FRAZIL_INLINE F32v keep(F32v v, Mask m, float fill) {
 }
 
 /// Calls run(begin) for begin = 0, step, 2 * step, ... while a whole step fits into n. Returns the first remaining
-/// position, or n when the run has to stop.
+/// position, or n if the run has to stop.
 template <class F>
 FRAZIL_INLINE int64_t whole_steps(int64_t n, int64_t step, F run) {
   constexpr int64_t kPiece = int64_t{1} << 16;  // a multiple of every step
@@ -32,8 +32,8 @@ FRAZIL_INLINE int64_t whole_steps(int64_t n, int64_t step, F run) {
   }
 }
 
-/// Calls f(i, get, put) for each vector of n elements; get(p) loads from p + i, put(p, v) stores there. Lanes beyond n
-/// load as 0.
+/// Calls f(get, put) for each vector of n elements. At a vector's position i, get(p) loads from p + i and put(p, v)
+/// stores to p + i. Lanes beyond n load as 0 and are not stored.
 template <class F>
 FRAZIL_INLINE void for_vectors(int64_t n, F f) {
   const int64_t i = whole_steps(n, kW, [&](int64_t at) __attribute__((always_inline)) {
@@ -47,7 +47,7 @@ FRAZIL_INLINE void for_vectors(int64_t n, F f) {
   }
 }
 
-/// Folds map(x) over a row in four vectors, then over their lanes.
+/// Folds map(x) over a row into four vectors, then these into one. Callers fold its lanes.
 template <class Map, class Fold>
 FRAZIL_INLINE F32v fold_row(const float* x, int64_t n, float identity, Map map, Fold fold) {
   F32v acc[4] = {set1(identity), set1(identity), set1(identity), set1(identity)};
@@ -68,7 +68,7 @@ FRAZIL_INLINE float sum_row(const float* x, int64_t n, Map map) {
   return sum_lanes(fold_row(x, n, 0.f, map, [](F32v a, F32v b) __attribute__((always_inline)) { return a + b; }));
 }
 
-/// Sum of (x - middle)^2.
+/// Returns the sum of (x - middle)^2.
 FRAZIL_INLINE float sum_squares(const float* x, int64_t n, F32v middle) {
   F32v acc[4] = {};
   int64_t i = whole_steps(n, 4 * kW, [&](int64_t at) __attribute__((always_inline)) {
@@ -96,7 +96,7 @@ FRAZIL_INLINE float max_lanes(F32v m) {
   return lanes[0];
 }
 
-/// NaN may be dropped.
+/// Returns the largest element; may ignore NaN.
 FRAZIL_INLINE float max_row(const float* x, int64_t n) {
   return max_lanes(fold_row(
       x, n, -__builtin_inff(), [](F32v v) __attribute__((always_inline)) { return v; },
@@ -109,7 +109,7 @@ FRAZIL_INLINE F32v clipped(F32v v, float clip) {
   return v < -clip ? set1(-clip) : v;
 }
 
-/// Lanes of x where keep is not 0, `hidden` in the others. Bytes beyond n are not read.
+/// Returns the lanes of x where keep is not 0, and `hidden` in the others. Bytes beyond n are not read.
 FRAZIL_INLINE F32v kept(F32v x, const std::uint8_t* keep, int64_t n, F32v hidden) {
   std::int32_t lanes[kW] = {};
   const int64_t count = min64(kW, n);
@@ -119,7 +119,7 @@ FRAZIL_INLINE F32v kept(F32v x, const std::uint8_t* keep, int64_t n, F32v hidden
   return mask != 0 ? x : hidden;
 }
 
-/// Applies soft limit, bias and mask to the visible scores; returns the largest one.
+/// Applies softcap, bias and mask to the visible scores and returns the largest one.
 float adjust_scores(const AttentionRow& r) {
   F32v highest = set1(-__builtin_inff());
   const F32v cap = set1(r.softcap), hidden = set1(r.hidden);

@@ -27,7 +27,7 @@ void maxima_of(const float* x, int64_t n, bool turned, std::int32_t* maxima, int
   FRAZIL_DISPATCH(select_maxima(x, n, turned, maxima, groups));
 }
 
-/// A key that at least k elements of the row reach: the k-th largest of the maxima of disjoint groups.
+/// Returns a key that at least k elements of the row reach: the k-th largest of the maxima of disjoint groups.
 std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std::int32_t* maxima) {
   const int64_t groups = round_up(4 * k, 16);
   if (k == 0 || groups > n / 4) return kLowest;
@@ -36,7 +36,7 @@ std::int32_t reached_by(const float* row, int64_t n, int64_t k, bool turned, std
   return maxima[k - 1];
 }
 
-/// Moves the k greatest to the front, in order.
+/// Moves the k greatest ranks to the front, in order. Returns false if the run has to stop.
 bool put_best_first(Rank* ranks, int64_t count, int64_t k) {
   const auto sort = [&](auto less) {
     if (k < count) std::nth_element(ranks, ranks + k, ranks + count, less);
@@ -47,7 +47,7 @@ bool put_best_first(Rank* ranks, int64_t count, int64_t k) {
   return true;
 }
 
-/// Calls f(elements, mask) with the elements' width.
+/// Calls f(elements, mask) with pointers and masks of the elements' width.
 template <class F>
 auto by_width(const Flags& flags, F f) {
   const auto as = [&]<class T>() { return f(static_cast<const T*>(flags.data), static_cast<T>(flags.mask)); };

@@ -5,11 +5,11 @@
 
 namespace frazil::kernel {
 
-/// A sort key: numbers compare as their keys do. All NaNs are equal and above infinity, and -0 equals 0. `turned`:
-/// descending order.
+/// Returns the sort key of x: numbers compare as their keys do. All NaNs are equal and above infinity, and -0 equals 0.
+/// `turned` gives descending order.
 std::int32_t order_key(float x, bool turned) noexcept;
 
-/// A number and its position in one word: the greater of two ranks has the greater key or, for equal keys, the lower
+/// A key and a position in one word. The greater of two ranks has the greater key or, for equal keys, the lower
 /// position.
 using Rank = std::uint64_t;
 inline std::int64_t place_of(Rank rank) { return static_cast<std::uint32_t>(~rank); }
@@ -19,29 +19,29 @@ inline std::int64_t place_of(Rank rank) { return static_cast<std::uint32_t>(~ran
 std::int64_t ranks_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,
                            std::int64_t first, Rank* out) noexcept;
 
-/// order[0, k): the positions of the k largest (or smallest) elements of row[n], best first; 0 <= k <= n < 2^32.
-/// Returns false when the run has to stop. `scratch` has capacity for n ranks.
+/// Writes to order[0, k) the positions of the k largest (or smallest) elements of row[n], best first; 0 <= k <= n <
+/// 2^32. Returns false if the run has to stop. `scratch` has capacity for n ranks.
 bool top_k(const float* row, std::int64_t n, std::int64_t k, bool largest, std::int64_t* order, Rank* scratch) noexcept;
 
-/// Elements of `width` bytes (1, 2, 4 or 8); an element is set when it shares a bit with `mask`.
+/// Elements of `width` bytes (1, 2, 4 or 8). An element is set if it shares a bit with `mask`.
 struct Flags {
   const void* data = nullptr;
   std::int64_t width = 1;
   std::uint64_t mask = ~std::uint64_t{0};
 };
-/// The number of set elements in [first, first + n).
+/// Returns the number of set elements in [first, first + n).
 std::int64_t count_set(const Flags& flags, std::int64_t first, std::int64_t n) noexcept;
-/// out[0, found): the positions, relative to `first`, of the first `found` set elements from `first` on.
+/// Writes to out[0, found) the positions, relative to `first`, of the first `found` set elements from `first` on.
 void places_set(const Flags& flags, std::int64_t first, std::int64_t* out, std::int64_t found) noexcept;
 
-/// Makes a max-heap as std::make_heap does. Returns false when the run has to stop.
+/// Makes a max-heap like std::make_heap. Returns false if the run has to stop.
 bool make_heap(Rank* ranks, std::int64_t n) noexcept;
 
-/// Boxes as arrays of coordinates, lower ones first, and their areas.
+/// Boxes as one array per coordinate, lower ones first, and one of their areas.
 struct BoxLanes {
   float *y0, *x0, *y1, *x1, *area;
 };
-/// Whether the intersection over union of box `i` of `all` and one of the first `count` boxes of `kept` exceeds
+/// Returns whether the intersection over union of box `i` of `all` and one of the first `count` boxes of `kept` exceeds
 /// `threshold`. Boxes without an area overlap nothing.
 bool overlaps_any(const BoxLanes& all, std::int64_t i, const BoxLanes& kept, std::int64_t count,
                   float threshold) noexcept;

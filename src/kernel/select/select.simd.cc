@@ -6,14 +6,14 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// order_key of each lane.
+/// Returns order_key() of each lane.
 FRAZIL_INLINE I32v keys(F32v x, I32v turn) {
   const I32v b = (I32v)(x + 0.0f);  // -0 becomes 0
   const I32v key = b ^ ((b >> 31) & 0x7fffffff);
   return (x == x ? key : I32v{} + 0x7fffffff) ^ turn;
 }
 
-/// One bit per lane of a that is within [low, high].
+/// Returns one bit per lane of a, set if the lane is within [low, high].
 FRAZIL_INLINE std::uint32_t lanes_between(I32v a, I32v low, I32v high) {
 #if defined(__AVX512F__)
   const __mmask16 fits = _mm512_cmple_epi32_mask((__m512i)low, (__m512i)a);

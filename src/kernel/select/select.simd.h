@@ -3,9 +3,9 @@
 #include "kernel/select/select.h"
 #include "kernel/simd/isa_list.h"
 
-// The functions that select exports per instruction set; contracts as in select.h, except select_maxima: maxima[j] is
-// the largest key of the elements i with i % groups == j, over the whole multiples of `groups` in x; `groups` is a
-// multiple of 16
+// The functions of select.simd.cc for each instruction set; contracts as in select.h. select_maxima sets maxima[j] to
+// the largest key of the elements i with i % groups == j. It reads the whole multiples of `groups` in x; `groups` is a
+// multiple of 16.
 #define FRAZIL_X(ns)                                                                                               \
   namespace frazil::kernel::ns {                                                                                   \
   std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,    \

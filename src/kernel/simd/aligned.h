@@ -5,17 +5,17 @@
 
 namespace frazil::kernel {
 
-/// Extra bytes to request so that scratch memory can start on a cache line.
+/// The bytes of a cache line, and the extra bytes to request so that scratch memory can start on one.
 inline constexpr std::int64_t kLineBytes = 64;
 
-/// The first address from `p` on that is a multiple of kLineBytes.
+/// Returns the first address from `p` on that is a multiple of kLineBytes.
 inline float* aligned(void* p) {
   const std::uintptr_t gap = -reinterpret_cast<std::uintptr_t>(p) & (kLineBytes - 1);
   return reinterpret_cast<float*>(static_cast<std::byte*>(p) + gap);
 }
 
-/// Cuts scratch memory into arrays that begin on cache lines. If the base is null, it counts bytes and returns null
-/// pointers. Then `used() + kLineBytes` bytes are enough for the same cuts of any base.
+/// An allocator of arrays that begin on cache lines within scratch memory. With a null base it only counts bytes and
+/// returns null pointers. Then `used() + kLineBytes` bytes are enough for the same arrays at any base.
 class Carver {
  public:
   explicit Carver(void* base) : base_(static_cast<std::byte*>(base)) {

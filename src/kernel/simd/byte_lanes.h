@@ -1,7 +1,7 @@
 #pragma once
 
-// Vectors of 16-bit numbers whose products are summed in pairs. For translation units of one instruction set, as
-// math_lanes.h.
+// Vectors of 16-bit integers whose products are summed in pairs. Private to translation units of one instruction set,
+// like math_lanes.h.
 
 #include "kernel/simd/f32_lanes.h"
 

@@ -14,7 +14,7 @@ using std::int64_t;
 
 constexpr int kW = static_cast<int>(kLanes<F32v>);
 
-/// A float of a weight, at any alignment.
+/// Loads a float at any alignment.
 FRAZIL_INLINE float load_1(const void* p) {
   float x;
   __builtin_memcpy(&x, p, sizeof x);
@@ -31,13 +31,13 @@ FRAZIL_INLINE void storev(float* p, F32v v) { store(p, v); }
 #if defined(__AVX512F__)
 
 FRAZIL_INLINE F32v set1(float s) { return (F32v)_mm512_set1_ps(s); }
-/// a * b + c, with a single rounding where the instruction set supports it.
+/// Returns a * b + c, rounded once if the instruction set has FMA.
 FRAZIL_INLINE F32v mul_add(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 
 using Mask = __mmask16;
-/// Lanes [0, n), 0 <= n <= kW.
+/// Returns the mask of lanes [0, n), 0 <= n <= kW.
 FRAZIL_INLINE Mask first_lanes(int64_t n) { return static_cast<Mask>((1u << n) - 1); }
-/// Zero in the other lanes, whose memory is not read.
+/// Loads the lanes in `m`. The other lanes become zero, and their memory is not read.
 FRAZIL_INLINE F32v load_mask(const float* p, Mask m) { return (F32v)_mm512_maskz_loadu_ps(m, p); }
 FRAZIL_INLINE void store_mask(float* p, F32v v, Mask m) { _mm512_mask_storeu_ps(p, m, (__m512)v); }
 
@@ -86,7 +86,7 @@ FRAZIL_INLINE F32x4 load_4(const void* p) {
 }
 FRAZIL_INLINE void store_4(float* p, F32x4 v) { __builtin_memcpy(p, &v, sizeof v); }
 
-/// The four horizontal sums of v0 .. v3, each by the same tree.
+/// Returns the horizontal sums of v0 .. v3, all by the same summation tree.
 FRAZIL_INLINE F32x4 sum4(F32v v0, F32v v1, F32v v2, F32v v3) {
 #if defined(__AVX512F__)
   const F32v t0 = __builtin_shufflevector(v0, v1, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
@@ -119,8 +119,8 @@ FRAZIL_INLINE F32x4 sum4(F32v v0, F32v v1, F32v v2, F32v v3) {
 }
 FRAZIL_INLINE float sum_lanes(F32v v) { return sum4(v, v, v, v)[0]; }
 
-/// R numbers of a column of A, `step` apart, to multiply vectors by. What is Adjacent is loaded by vectors where lanes
-/// of a vector can be factors.
+/// R elements of a column of A, `step` floats apart, each of which multiplies a vector. Adjacent elements are loaded
+/// four at a time if the instruction set can multiply by one lane of a vector.
 template <int R, bool Adjacent>
 class Factors {
  public:
@@ -128,9 +128,9 @@ class Factors {
 #pragma GCC unroll 16
     for (int q = 0; q < kQuads; ++q) quads_[q] = load_4(from + 4 * q);
   }
-  /// Number r, unless it is a lane.
+  /// Returns element r in all lanes, or zero if add() takes it from a lane.
   FRAZIL_INLINE F32v word(int r) const { return r < 4 * kQuads ? F32v{} : set1(load_1(from_ + r * step_)); }
-  /// sum += number r * b; `word` is word(r).
+  /// Adds element r times b to `sum`. `word` must be word(r).
   FRAZIL_INLINE void add(F32v& sum, F32v b, F32v word, [[maybe_unused]] int r) const {
 #if defined(FRAZIL_NEON)
     if (r < 4 * kQuads) return add_lane(sum, b, quads_[r / 4], r % 4);
@@ -142,7 +142,7 @@ class Factors {
 #if defined(FRAZIL_NEON)
   static constexpr int kQuads = Adjacent ? R / 4 : 0;
 
-  /// With intrinsics, GCC 12 loads lanes one by one.
+  /// Uses assembly, because GCC 12 loads the lanes one by one for the intrinsics.
   FRAZIL_INLINE static void add_lane(F32v& sum, F32v b, F32x4 a, int lane) {
     if (lane == 0) asm("fmla %0.4s, %1.4s, %2.s[0]" : "+w"(sum) : "w"(b), "w"(a));
     if (lane == 1) asm("fmla %0.4s, %1.4s, %2.s[1]" : "+w"(sum) : "w"(b), "w"(a));
@@ -159,7 +159,7 @@ class Factors {
 
 using U32x4 = std::uint32_t __attribute__((vector_size(16)));
 
-/// Four rows of four words, turned.
+/// Writes the transpose of the 4 x 4 words a, b, c, d as four rows, `next` bytes apart.
 FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
   const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
@@ -174,7 +174,7 @@ FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to,
 constexpr int kSquare = 8;
 using F32x8 = float __attribute__((vector_size(32)));
 
-/// dst[c][r] = src[r][c] for a kSquare x kSquare block.
+/// Sets dst[c][r] = src[r][c] for a kSquare x kSquare block.
 FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* src, int64_t src_row) {
   F32x8 v[8], t[8];
   for (int r = 0; r < 4; ++r) {  // lower half: row r, columns 0..3; upper half: row r + 4

@@ -1,14 +1,15 @@
 #pragma once
 
-// Vectors of f16 and bf16 in memory, as vectors of f32 in registers. Private to translation units that are compiled for
-// one instruction set and define FRAZIL_ISA_NS. Rounding is that of base/value/float.h, bit for bit.
+// Conversions between vectors of f16 or bf16 in memory and vectors of f32 in registers. Private to translation units
+// that are compiled for one instruction set and define FRAZIL_ISA_NS. Rounding gives the same bits as
+// base/value/float.h.
 
 #include "kernel/simd/f32_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// As many 16-bit numbers as F32v has lanes.
+/// A vector of 16-bit numbers with as many lanes as F32v.
 using U16h = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
 
 FRAZIL_INLINE U16h low_halves(U32v x) {
@@ -31,7 +32,7 @@ FRAZIL_INLINE U32v zero_extended(U16h x) {
 struct Bf16 {
   FRAZIL_INLINE static F32v widened(U16h x) { return (F32v)(zero_extended(x) << 16); }
   FRAZIL_INLINE static U16h narrowed(F32v x) { return low_halves(upper(x) >> 16); }
-  /// The nearest number that the type has.
+  /// Rounds x to the nearest bf16 and returns it as f32.
   FRAZIL_INLINE static F32v rounded(F32v x) { return (F32v)(upper(x) & 0xffff0000u); }
 
  private:
@@ -76,7 +77,7 @@ struct F16 {
 
 FRAZIL_INLINE U16h load_halves(const std::uint16_t* p) { return load<U16h>(p); }
 FRAZIL_INLINE void store_halves(std::uint16_t* p, U16h v) { store(p, v); }
-/// Of the first n; zero in the others, whose memory is not read.
+/// Loads the first n elements. The other lanes become zero, and their memory is not read.
 FRAZIL_INLINE U16h load_halves(const std::uint16_t* p, int64_t n) {
 #if defined(__AVX512F__)
   return (U16h)_mm256_maskz_loadu_epi16(first_lanes(n), p);

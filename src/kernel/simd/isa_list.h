@@ -1,8 +1,9 @@
 #pragma once
 
-// The instruction sets that kernels are compiled for, as namespaces. This header is compiled for all of them.
+// The namespaces of the instruction sets that kernels are compiled for. The code of every instruction set includes this
+// header.
 
-// FRAZIL_FOR_ISAS(X): X(namespace) for each. FRAZIL_DISPATCH(call): returns isa_<current>::call.
+// FRAZIL_FOR_ISAS(X) expands to X(namespace) for each set. FRAZIL_DISPATCH(call) returns isa_<current>::call.
 #if defined(__x86_64__)
 #define FRAZIL_FOR_ISAS(X) X(isa_base) X(isa_avx2) X(isa_avx512)
 #define FRAZIL_DISPATCH(...)                                \

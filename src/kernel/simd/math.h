@@ -1,32 +1,32 @@
 #pragma once
 
-// Vector mathematics for f32 on GCC vector types. Private to translation units that are compiled for one instruction
-// set and define FRAZIL_ISA_NS, a namespace of their own: whatever is here must not be shared between instruction sets.
+// Elementary functions of f32 on GCC vector types. Private to translation units that are compiled for one instruction
+// set and define FRAZIL_ISA_NS, a namespace of their own. Code here must not be shared between instruction sets.
 //
-// FMA is explicit and emulated where there is none, and nothing depends on the vector's length, so all instruction sets
-// give equal bits. All are right at infinities, NaN, signed zeros and for denormal operands and results, in the default
-// rounding mode.
+// All instruction sets give equal bits: FMA is explicit and emulated where the hardware has none, and nothing depends
+// on the length of a vector. All functions are correct at infinities, NaN, signed zeros and for denormal operands and
+// results, in the default rounding mode.
 //
-// Largest errors, in units in the last place, over every 31st of the 2^32 operands (pow: 1.3e6 tiles of 1024 pairs over
-// the whole range and around its edges), and the method:
+// Function, largest error in units in the last place, and method. The errors are over every 31st of the 2^32 operands.
+// Those of pow are over 1.3e6 tiles of 1024 pairs from the whole range and around its edges.
 //   exp        0.98  Cody-Waite reduction by ln 2 in two parts, polynomial of degree 7 on |r| <= ln(2)/2
 //   expm1      1.43  the same polynomial without its 1, recombined as 2 (s p + (s - 1/2)), s = 2^(n-1)
 //   log        0.78  m in [sqrt(1/2), sqrt(2)), log(1+f) = f - f^2/2 + f^3 q(f), deg q = 8, plus k ln 2 in two parts
 //   log1p      0.82  the same on 1 + x, with the rounding error of 1 + x carried along
-//   tanh       2.43  addition theorem from the nearest of eight places, rational function of degree 3 over 4 between
-//   logistic   2.48  e^x / (1 + e^x), e^x by a rational function of degree 3 over 3 behind the reduction of exp
+//   tanh       2.43  addition theorem at the nearest of eight points, rational function of degree 3 over 4 between them
+//   logistic   2.48  e^x / (1 + e^x), e^x by a rational function of degree 3 over 3 after the reduction of exp
 //   erf        1.11  x + x p(x^2) below 0.9; above it 1 - exp(-q(x)), as q = -log(erfc) is smooth
 //   sin, cos   0.57  in f64: Cody-Waite by pi/2 in two parts; |x| >= 1e6 goes to the C library, element by element
 //   pow        0.51  in f64: exp2(y log2 |x|), log2 by the series of atanh((m-1)/(m+1))
 //   sqrt, floor, ceil, round, trunc   correctly rounded, exact
-// The coefficients are our own: weighted least squares on Chebyshev nodes, reweighted (Lawson) to the minimax
-// fit, then rounded to the type from the lowest term up, refitting the rest.
+// The coefficients were computed for this file by weighted least squares on Chebyshev nodes, reweighted (Lawson) to the
+// minimax fit. They are rounded to the type from the lowest term up, refitting the rest.
 
 #include "kernel/simd/math_lanes.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 
-// Rounding. Adding and subtracting 2^23 (2^52) rounds smaller numbers; larger ones are integers.
+// Rounding. Adding and subtracting 2^23 (f64: 2^52) rounds smaller numbers; larger ones are integers.
 
 template <class V>
 FRAZIL_INLINE V round(V x) {
@@ -87,7 +87,8 @@ FRAZIL_INLINE F64v sqrt(F64v x) {
 #endif
 }
 
-/// a / b, correctly rounded, when no lane is unusual and b is not 0: from y = 1 / b and two remainders (Markstein).
+/// Returns a / b, correctly rounded, from y = 1 / b and two remainders (Markstein). No lane may be unusual (see
+/// unusual_lanes()), and b must not be 0.
 FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
   F32v rough = a * y;
   F32v q = fma(fnma(b, rough, a), y, rough);
@@ -97,16 +98,14 @@ FRAZIL_INLINE F32v quotient_by(F32v a, F32v b, F32v y) {
 
 // The exponential family.
 
-/// x = n ln(2) + r, |r| <= ln(2)/2.
+/// The reduction of an operand x of exp: x = n ln(2) + r, |r| <= ln(2)/2.
 struct Reduced {
   F32v r;
   U32v n;         // two's complement
   F32v exponent;  // n as a float
 };
 
-///
-/// x
-/// <= 2^13 or NaN (then r is NaN and n unspecified).
+/// Reduces an x with |x| <= 2^13, or NaN. For NaN, r is NaN and n is unspecified.
 FRAZIL_INLINE Reduced reduced(F32v x) {
   constexpr float kMagic = Lanes<F32v>::kMagic;
   F32v shifted = fma(x, 1.44269504f, splat<F32v>(kMagic)), n = shifted - kMagic;
@@ -114,7 +113,7 @@ FRAZIL_INLINE Reduced reduced(F32v x) {
   return {r, bits(shifted) - bits(splat<F32v>(kMagic)), n};
 }
 
-/// e^r - 1 for |r| <= ln(2)/2.
+/// Returns e^r - 1 for |r| <= ln(2)/2.
 FRAZIL_INLINE F32v expm1_of_reduced(F32v r) {
   F32v q = fma(1.97403206e-04f, r, 1.39350875e-03f);
   q = fma(q, r, 8.33357032e-03f);
@@ -124,10 +123,10 @@ FRAZIL_INLINE F32v expm1_of_reduced(F32v r) {
   return fma(r * r, q, r);
 }
 
-/// 2^n for -126 <= n <= 127.
+/// Returns 2^n for -126 <= n <= 127.
 FRAZIL_INLINE F32v power_of_two(U32v n) { return from_bits<F32v>((n + 127) << 23); }
 
-/// m 2^n for the n of `x`, -150 <= n <= 128; may be denormal.
+/// Returns m 2^n for the n of `x`, -150 <= n <= 128. The result may be denormal.
 FRAZIL_INLINE F32v scaled(F32v m, const Reduced& x) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_scalef_ps(0xffff, (__m512)m, (__m512)x.exponent);
@@ -137,18 +136,18 @@ FRAZIL_INLINE F32v scaled(F32v m, const Reduced& x) {
 #endif
 }
 
-/// e^x for -104 <= x <= 89 or NaN.
+/// Returns e^x for -104 <= x <= 89 or NaN.
 FRAZIL_INLINE F32v exp_inside(F32v x) {
   const Reduced d = reduced(x);
   return scaled(1.0f + expm1_of_reduced(d.r), d);
 }
 
-/// e^x for x <= 0 or NaN.
+/// Returns e^x for x <= 0 or NaN.
 FRAZIL_INLINE F32v exp_of_negative(F32v x) { return exp_inside(at_least(x, -104.0f)); }
 
 FRAZIL_INLINE F32v exp(F32v x) { return exp_inside(at_least(at_most(x, 89.0f), -104.0f)); }
 
-/// -60 <= x <= 89 or NaN; denormal x loses one bit.
+/// Returns e^x - 1 for -60 <= x <= 89 or NaN. A denormal x loses one bit.
 FRAZIL_INLINE F32v expm1_inside(F32v x) {
   const Reduced d = reduced(x);
   F32v s = power_of_two(d.n - 1);
@@ -157,9 +156,9 @@ FRAZIL_INLINE F32v expm1_inside(F32v x) {
 
 FRAZIL_INLINE F32v expm1(F32v x) { return abs(x) < 0x1p-25f ? x : expm1_inside(at_least(at_most(x, 89.0f), -20.0f)); }
 
-/// tanh(c + r) by the addition theorem, (tanh(c) e + o) / (e + tanh(c) o) with tanh(r) = o / e. Each c is chosen so
-/// that tanh(c) is an f32 to 2e-5 ulp (accurate tables, Gal 1986), near the middle of the interval that rounds to its
-/// index; the last one serves all x from 8.94 on, where tanh is 1 to 0.6 ulp.
+/// Computes tanh(c + r) by the addition theorem, (tanh(c) e + o) / (e + tanh(c) o) with tanh(r) = o / e. Each c is near
+/// the middle of the interval that rounds to its index. It is chosen so that tanh(c) is an f32 to 2e-5 ulp (accurate
+/// tables, Gal 1986). The last c serves all x from 8.94 on, where tanh is 1 to 0.6 ulp.
 FRAZIL_INLINE F32v tanh(F32v x) {
   constexpr float kStep = 1.375f;
   constexpr float kC[8] = {
@@ -174,7 +173,7 @@ FRAZIL_INLINE F32v tanh(F32v x) {
   return copysign(fma(t, e, o) / fma(t, o, e), x);
 }
 
-/// e^x / (1 + e^x), e^x = 2^n (e + o) / (e - o) with tanh(r / 2) = o / e.
+/// Returns e^x / (1 + e^x), e^x = 2^n (e + o) / (e - o) with tanh(r / 2) = o / e.
 FRAZIL_INLINE F32v logistic(F32v x) {
   const Reduced d = reduced(at_least(at_most(x, 60.0f), -104.0f));
   F32v z = d.r * d.r;
@@ -205,7 +204,7 @@ FRAZIL_INLINE F32v erf(F32v x) {
 
 // Logarithms.
 
-/// log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
+/// Returns log((1 + f) 2^k) + c for sqrt(1/2) - 1 <= f < sqrt(2) - 1, with a small c.
 FRAZIL_INLINE F32v log_of(F32v f, F32v k, F32v c) {
   F32v q = fma(6.74953908e-02f, f, -1.16701826e-01f);
   q = fma(q, f, 1.18834712e-01f);
@@ -220,7 +219,7 @@ FRAZIL_INLINE F32v log_of(F32v f, F32v k, F32v c) {
   return fma(k, 0.693115234f, f + fma(z, -0.5f, tail));
 }
 
-/// k and m with x = m 2^k, sqrt(1/2) <= m < sqrt(2), for normal positive x.
+/// The parts of a normal positive x = m 2^k, sqrt(1/2) <= m < sqrt(2).
 struct Split {
   F32v m;
   I32v k;
@@ -231,7 +230,7 @@ FRAZIL_INLINE Split split(F32v x) {
   return {from_bits<F32v>(bits(x) - ((U32v)k << 23)), k};
 }
 
-/// `r` where 0 < x < infinity; elsewhere the special values of the logarithm.
+/// Returns `r` where 0 < x < infinity, and the special values of the logarithm elsewhere.
 FRAZIL_INLINE F32v log_domain(F32v x, F32v r) {
   constexpr float kInf = __builtin_inff();
   F32v outside = x == 0.0f ? splat<F32v>(-kInf) : splat<F32v>(__builtin_nanf(""));
@@ -263,14 +262,12 @@ FRAZIL_INLINE F32v log1p(F32v x) {
 FRAZIL_INLINE F64v widen(F32h x) { return __builtin_convertvector(x, F64v); }
 FRAZIL_INLINE F32h narrow(F64v x) { return __builtin_convertvector(x, F32h); }
 
-/// Sine of x + quarter * pi/2 for
-/// x
-/// < 1e6; unspecified for others.
+/// Returns the sine of x + quarter * pi/2 for |x| < 1e6; unspecified for other x.
 FRAZIL_INLINE F64v sine(F64v x, std::uint64_t quarter) {
   constexpr double kMagic = Lanes<F64v>::kMagic;
   F64v shifted = x * 0.63661977236758138 + kMagic, n = shifted - kMagic;
   U64v quadrant = bits(shifted) + quarter;
-  F64v r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // the first factor has 33 bits: exact
+  F64v r = (x - n * 1.5707963267341256) - n * 6.077100506506192e-11;  // exact: the first factor has 33 bits
   F64v z = r * r;
   F64v s = 2.7171451000584227e-06 * z - 1.9839177517262161e-04;
   s = s * z + 8.3333286873529949e-03;
@@ -312,7 +309,8 @@ FRAZIL_INLINE F32h sine_or(F32h x, std::uint64_t quarter) {
 FRAZIL_INLINE F32h sin(F32h x) { return sine_or<library_sin>(x, 0); }
 FRAZIL_INLINE F32h cos(F32h x) { return sine_or<library_cos>(x, 1); }
 
-/// log2 of a >= 0 converted from f32, including denormals; infinity for infinity, NaN for NaN.
+/// Returns log2(a) for an a >= 0 that was converted from f32, including denormals. Infinity gives infinity, NaN gives
+/// NaN.
 FRAZIL_INLINE F64v log2_of(F64v a) {
   constexpr double kInf = __builtin_inf();
   constexpr std::uint64_t kRootHalf = 0x3fe6a09e00000000, kOne = 0x3ff0000000000000, k2To52 = 0x4330000000000000;
@@ -331,7 +329,8 @@ FRAZIL_INLINE F64v log2_of(F64v a) {
   return a == 0.0 ? splat<F64v>(-kInf) : r;
 }
 
-/// 2^x, with 0 or infinity where the result is that in f32.
+/// Returns a number that narrow() makes the f32 2^x. x is clamped to [-200, 160], outside of which 2^x is 0 or infinity
+/// in f32.
 FRAZIL_INLINE F64v exp2_of(F64v x) {
   constexpr double kMagic = Lanes<F64v>::kMagic;
   x = x > 160.0 ? splat<F64v>(160.0) : x;
@@ -353,7 +352,7 @@ FRAZIL_INLINE F32h pow(F32h base, F32h power) {
   F64v r = exp2_of(y * log2_of(a));
   F64v one = splat<F64v>(1.0);
   r = a == 1.0 ? (y == y ? one : y) : r;
-  // Even, odd or not an integer: by rounding y and y / 2, which is exact in f64.
+  // Rounding y and y / 2, which is exact in f64, shows if y is an even integer, an odd one or not an integer.
   I64v integral = round(y) == y, odd = integral & (round(0.5 * y) != 0.5 * y);
   r = from_bits<F64v>(bits(r) | ((U64v)odd & bits(x) & Lanes<F64v>::kSign));
   I64v no_root = ~integral & (x < 0.0) & (a < __builtin_inf()) & (y == y);

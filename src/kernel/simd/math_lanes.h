@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors of f32 and f64 in GCC's vector extension, with the width of the instruction set. Private to translation units
-// that are compiled for one instruction set and define FRAZIL_ISA_NS; code here must not be shared between instruction
-// sets.
+// Vectors of f32 and f64 in GCC's vector extension, as wide as those of the instruction set. Private to translation
+// units that are compiled for one instruction set and define FRAZIL_ISA_NS. Code here must not be shared between
+// instruction sets.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ using U32v = std::uint32_t __attribute__((vector_size(kVectorBytes)));
 using F64v = double __attribute__((vector_size(kVectorBytes)));
 using I64v = std::int64_t __attribute__((vector_size(kVectorBytes)));
 using U64v = std::uint64_t __attribute__((vector_size(kVectorBytes)));
-/// f32 vector with as many lanes as F64v.
+/// An f32 vector with as many lanes as F64v.
 using F32h = float __attribute__((vector_size(kVectorBytes / 2)));
 using I32h = std::int32_t __attribute__((vector_size(kVectorBytes / 2)));
 using U32h = std::uint32_t __attribute__((vector_size(kVectorBytes / 2)));
@@ -75,7 +75,7 @@ template <class V>
 FRAZIL_INLINE V splat(typename Lanes<V>::Scalar s) {
   return s - V{};  // subtracting zero keeps every s, including -0
 }
-/// Unsigned, so that arithmetic on the bits of a NaN may wrap.
+/// Returns the bits of v as unsigned integers, so that arithmetic on the bits of a NaN may wrap.
 template <class V>
 FRAZIL_INLINE typename Lanes<V>::Bits bits(V v) {
   return reinterpret_cast<typename Lanes<V>::Bits>(v);
@@ -88,13 +88,13 @@ template <class V>
 FRAZIL_INLINE V abs(V x) {
   return from_bits<V>(bits(x) & ~Lanes<V>::kSign);
 }
-/// |x| with the sign of s; x must not be negative.
+/// Returns x with the sign of s; x must not be negative.
 template <class V>
 FRAZIL_INLINE V with_sign(V x, V s) {
   return from_bits<V>(bits(x) | (bits(s) & Lanes<V>::kSign));
 }
 
-/// |x| with the sign of s.
+/// Returns |x| with the sign of s.
 FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #if defined(__AVX512F__)
   constexpr int kChoose = 0xca;  // selects bits of the second operand where the first has a 1, else of the third
@@ -106,7 +106,7 @@ FRAZIL_INLINE F32v copysign(F32v x, F32v s) {
 #endif
 }
 
-/// In each lane, the table entry selected by the low three bits of its index.
+/// Returns in each lane the table entry selected by the low three bits of its index.
 FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #if defined(__AVX512F__)
   const __m512 twice = _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table));
@@ -116,7 +116,7 @@ FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #elif defined(FRAZIL_NEON)
   uint8x16x2_t bytes;
   __builtin_memcpy(&bytes, table, sizeof bytes);
-  const U32v places = (index & 7) * 0x04040404 + 0x03020100;  // of each entry's bytes
+  const U32v places = (index & 7) * 0x04040404 + 0x03020100;  // positions of each entry's bytes
   return (F32v)vqtbl2q_u8(bytes, (uint8x16_t)places);
 #else
   F32v found;
@@ -125,7 +125,7 @@ FRAZIL_INLINE F32v look_up(const float (&table)[8], U32v index) {
 #endif
 }
 
-/// max(x, c); NaN stays NaN.
+/// Returns max(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_least(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_max_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -137,7 +137,7 @@ FRAZIL_INLINE F32v at_least(F32v x, float c) {
   return x < c ? splat<F32v>(c) : x;
 #endif
 }
-/// min(x, c); NaN stays NaN.
+/// Returns min(x, c); NaN stays NaN.
 FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_min_ps(0xffff, _mm512_set1_ps(c), (__m512)x);
@@ -150,7 +150,7 @@ FRAZIL_INLINE F32v at_most(F32v x, float c) {
 #endif
 }
 
-/// a > b ? a : b.
+/// Returns a > b ? a : b.
 FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
@@ -162,7 +162,7 @@ FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 }
 
 #if defined(__AVX512F__)
-/// Where |x| is neither in [2^-60, 2^60) nor 0.
+/// Returns the lanes where |x| is neither 0 nor in [2^-60, 2^60).
 FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
   constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted left by one
   const U32v twice = bits(x) << 1;
@@ -172,7 +172,7 @@ FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
 }
 #endif
 
-/// a * b + c, rounded once; the same bits with and without hardware support.
+/// Returns a * b + c, rounded once, with the same bits with and without hardware support.
 #if defined(__AVX512F__)
 FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) { return (F32v)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 #elif defined(__FMA__)
@@ -204,7 +204,7 @@ FRAZIL_INLINE F32v fma(F32v a, F32v b, F32v c) {
   return a;
 }
 #endif
-/// c - a * b.
+/// Returns c - a * b.
 FRAZIL_INLINE F32v fnma(F32v a, F32v b, F32v c) {
 #if defined(__AVX512F__)
   return (F32v)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -220,7 +220,8 @@ FRAZIL_INLINE F32v fma(F32v a, F32v b, float c) { return fma(a, b, splat<F32v>(c
 FRAZIL_INLINE F32v fma(F32v a, float b, F32v c) { return fma(a, splat<F32v>(b), c); }
 FRAZIL_INLINE F32v fma(float a, F32v b, float c) { return fma(splat<F32v>(a), b, splat<F32v>(c)); }
 
-// The first n < kLanes elements, n > 0; the other lanes are zero, and memory after the elements is not read.
+// Loads and stores of the first n elements, 0 < n < kLanes. The other lanes load as zero, and memory after the elements
+// is not accessed.
 
 #if defined(__AVX512F__)
 FRAZIL_INLINE __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1u << n) - 1); }

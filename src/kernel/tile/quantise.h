@@ -1,16 +1,17 @@
 #pragma once
 
-// Quantisation of vectors to a type of 8 bits. For translation units of one instruction set, as math_lanes.h.
+// Quantisation of vectors to an 8-bit type. Private to translation units of one instruction set, like math_lanes.h.
 
 #include "kernel/simd/math.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// Bytes, with as many lanes as F32v.
+/// A vector of bytes with as many lanes as F32v.
 using I8q = std::int8_t __attribute__((vector_size(kVectorBytes / 4)));
 
-/// round(x / scale) + zero within the limits of i8 or u8, 0 for NaN, with the bits of these operations one by one.
+/// Computes round(x / scale) + zero, clamped to the limits of i8 or u8, and 0 for NaN. The bits are those
+/// of the separate operations.
 template <bool kSigned>
 class Quantiser {
  public:
@@ -24,7 +25,7 @@ class Quantiser {
 #endif
   }
 
-  /// Whole numbers.
+  /// Quantises x to whole numbers as f32.
   template <int N>
   FRAZIL_INLINE void run(const F32v (&x)[N], F32v (&y)[N]) const {
 #if defined(__AVX512F__)
@@ -48,7 +49,7 @@ class Quantiser {
 #endif
   }
 
-  /// The same as bytes, to anywhere but where x is.
+  /// Quantises x to bytes at `to`, which must not overlap x.
   template <int N>
   FRAZIL_INLINE void bytes(const F32v (&x)[N], void* to) const {
 #if defined(__AVX512F__)
@@ -80,12 +81,12 @@ class Quantiser {
   }
 
 #if defined(__AVX512F__)
-  // x * (1 / scale) differs from the quotient by less than 2^-12 within 2^10, and by nothing that counts outside, where
-  // the limits apply. If it is so near to the middle of two integers that the quotient's own rounding counts, all lanes
-  // are divided.
+  // x * (1 / scale) differs from the quotient by less than 2^-12 within 2^10. Outside, the limits apply and the
+  // difference has no effect. Near the middle of two integers, the quotient's own rounding matters, and all lanes are
+  // divided.
   static constexpr float kSure = 0.4995F;
 
-  /// The larger magnitude; a number rather than NaN.
+  /// Returns the larger magnitude, or the number if the other operand is NaN.
   FRAZIL_INLINE static F32v farther(F32v a, F32v b) {
     constexpr int kMagnitudes = 0b1011;
     return (F32v)_mm512_maskz_range_ps(0xffff, (__m512)a, (__m512)b, kMagnitudes);
@@ -94,7 +95,7 @@ class Quantiser {
     return _mm512_cmp_ps_mask((__m512)off, _mm512_set1_ps(kSure), _CMP_GE_OQ) != 0;
   }
 
-  /// Converts with saturation, which makes NaN 0. Returns false, and writes nothing, if all lanes have to be divided.
+  /// Converts with saturation, which maps NaN to 0. Returns false without writing if all lanes have to be divided.
   FRAZIL_INLINE bool pack(const F32v (&x)[4], void* to) const {
     F32v q[4], off = least_off_;
 #pragma GCC unroll 4

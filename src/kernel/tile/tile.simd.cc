@@ -7,7 +7,7 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// T in memory, where buffers are reused for other types.
+/// T in memory, which may alias other types because buffers are reused.
 template <class T>
 struct Memory {
   typedef T Type __attribute__((may_alias, aligned(1)));  // weights may be unaligned
@@ -15,8 +15,8 @@ struct Memory {
 template <class T>
 using Mem = typename Memory<T>::Type;
 
-// In front of a loop none of whose iterations reads what another one wrote: out is identical to an operand or disjoint
-// from it.
+// Precedes a loop whose iterations read nothing that another one wrote: out is identical to an operand or disjoint from
+// it.
 #ifdef __clang__
 #define FRAZIL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -44,8 +44,8 @@ void binary(void* out, const void* const* in, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] = Op::run((kMask & 1) != 0 ? a0 : T(a[i]), (kMask & 2) != 0 ? b0 : T(b[i]));
 }
 
-/// Starts at element i and processes kChains vectors at a time while enough remain: a core's reorder window is too
-/// short to overlap their dependency chains by itself. Returns where it stopped.
+/// Processes kChains vectors at a time from element i on, while enough remain. A core's reorder window is too short to
+/// overlap their dependency chains by itself. Returns the first element that remains.
 template <class Op, std::size_t kChains, class T>
 std::size_t side_by_side(Mem<T>* r, const Mem<T>* a, std::size_t i, std::size_t n) {
   using V = typename Op::V;
@@ -105,7 +105,7 @@ void vector_binary(void* out, const void* const* in, std::size_t n) {
 }
 
 #if defined(__AVX512F__)
-/// As side_by_side, for one divisor that is not unusual.
+/// Divides by one divisor that is not unusual (see unusual_lanes()), interleaved as in side_by_side.
 std::size_t divide_side_by_side(Mem<float>* r, const Mem<float>* a, F32v b, std::size_t n) {
   constexpr std::size_t kChains = 4, kStep = kChains * kLanes<F32v>;
   const F32v y = 1.0f / b;
@@ -125,7 +125,7 @@ std::size_t divide_side_by_side(Mem<float>* r, const Mem<float>* a, F32v b, std:
   return i;
 }
 
-/// By one divisor. A corrected reciprocal is faster than division at this width only.
+/// Divides by one divisor. A corrected reciprocal is faster than division at this vector width only.
 void divide_by_one(void* out, const void* const* in, std::size_t n) {
   auto* r = static_cast<Mem<float>*>(out);
   auto* a = static_cast<const Mem<float>*>(in[0]);
@@ -163,7 +163,7 @@ void choose(void* out, const void* const* in, std::size_t n) {
   }
 }
 
-/// Functions on tiles; bit k of `mask`: operand k is one element.
+/// The Make of functions on tiles (see tile_table.h). Bit k of `mask` means that operand k is one element.
 struct TileMaker {
   using Fn = TileFn;
   unsigned mask = 0;

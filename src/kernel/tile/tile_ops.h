@@ -1,7 +1,7 @@
 #pragma once
 
-// The scalar primitives as function objects: `run` on scalars, or on vectors where there is a type V. Total as
-// specified in base/value/scalar_op.h. Private to tile.simd.cc.
+// The scalar primitives as function objects. `run` takes scalars, or vectors if there is a type V. They are total, as
+// specified in base/value/scalar_op.h.
 
 #include "kernel/simd/math.h"
 
@@ -16,7 +16,7 @@ using U16 = std::uint16_t;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-/// Unsigned: of the same size. Wide: unsigned too, and arithmetic on it does not promote to (signed) int.
+/// Unsigned has the same size. Wide is unsigned too, and arithmetic on it does not promote to (signed) int.
 template <std::size_t kSize>
 struct IntOf;
 template <>
@@ -283,7 +283,7 @@ struct LibPow {
   FRAZIL_INLINE static double run(double a, double b) { return __builtin_pow(a, b); }
 };
 
-// Functions of math.h. Chains: the number of interleaved vectors that is fastest with 32 registers.
+// Functions of math.h. Chains is the number of interleaved vectors that is fastest with 32 registers.
 #define FRAZIL_VECTOR(Name, name, Vector, Chains)                      \
   struct Name {                                                        \
     using V = Vector;                                                  \

@@ -1,11 +1,11 @@
 #pragma once
 
-// Which function object of tile_ops.h each scalar primitive is, per element type. Private to translation units that are
+// Maps each scalar primitive and element type to a function object of tile_ops.h. Private to translation units that are
 // compiled for one instruction set and define FRAZIL_ISA_NS.
 //
-// A Make turns them into functions of its type Fn: one<Op, R, T>() and two<Op, R, T>() where `run` takes scalars T and
-// gives R, vector_one<Op>() and vector_two<Op>() where it takes vectors, select<T>(), divide() for f32. What is not
-// defined for the type gives nullptr.
+// A Make turns function objects into functions of its type Fn. one<Op, R, T>() and two<Op, R, T>() are for a `run` that
+// takes scalars T and returns R. vector_one<Op>() and vector_two<Op>() are for a `run` that takes vectors. select<T>()
+// and divide() (f32) have no function object. The result is nullptr if the primitive is not defined for the type.
 
 #include "base/value/elem.h"
 #include "base/value/scalar_op.h"
@@ -30,7 +30,7 @@ constexpr auto bool_op(ScalarOp op, Make m) -> typename Make::Fn {
 
 template <class T, class Make>
 constexpr auto int_op(ScalarOp op, Make m) -> typename Make::Fn {
-  using U = Unsigned<T>;  // one function serves both when the sign makes no difference
+  using U = Unsigned<T>;  // one function serves both if the sign makes no difference
   switch (op) {
     case ScalarOp::neg: return m.template one<Neg, U, U>();
     case ScalarOp::abs: return m.template one<Abs, T, T>();
@@ -137,7 +137,7 @@ constexpr auto f64_op(ScalarOp op, Make m) -> typename Make::Fn {
   }
 }
 
-/// For a type that has arithmetic: bool, i8 to i64, u8 to u64, f32, f64.
+/// Returns the function for a type that has arithmetic: bool, i8 to i64, u8 to u64, f32, f64.
 template <class Make>
 constexpr auto scalar_op(ScalarOp op, Elem elem, Make m) -> typename Make::Fn {
   switch (elem) {

@@ -31,14 +31,14 @@ double nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// What a table predicts for a piece of work, and the work. Predictions are linear in the table's constants.
+/// A piece of work and the time that a table predicts for it. Predictions are linear in the table's constants.
 struct Probe {
   std::string name;
   std::function<double(const Tuning&)> predicted;
   std::function<void()> work;
 };
 
-/// The shortest of several times: other work of the machine only adds to them.
+/// Returns the shortest of several times in nanoseconds, as other work of the machine only adds to them.
 double shortest(const std::function<void()>& work) {
   constexpr double kNanoseconds = 4e7;
   constexpr int kFewest = 4;
@@ -54,7 +54,7 @@ double shortest(const std::function<void()>& work) {
   return best;
 }
 
-/// Memory at the border of a cache line, as the arena of a session is, with small numbers in it.
+/// Memory that starts on a cache line, like the arena of a session, filled with small numbers.
 class Room {
  public:
   explicit Room(std::size_t bytes) : bytes_(bytes + kLineBytes) {
@@ -69,7 +69,7 @@ class Room {
   std::vector<std::byte> bytes_;
 };
 
-/// A product of [m, k] and a packed [k, n].
+/// Makes a probe of the product of [m, k] and a packed [k, n].
 Probe product_probe(Elem a, Elem b, Elem c, int64_t m, int64_t n, int64_t k) {
   const GemmKernel* const kernel = find_gemm(a, b, c);
   struct Operands {
@@ -97,7 +97,7 @@ Probe product_probe(Elem a, Elem b, Elem c, int64_t m, int64_t n, int64_t k) {
           [=] { kernel->rows(call, 0, m, own->scratch.data()); }};
 }
 
-/// A convolution of channels last with padding, whose image is square.
+/// Makes a probe of a padded convolution of a square image, channels last.
 Probe conv_probe(int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_t groups, bool fast) {
   struct Operands {
     Room x, w, packed, y, scratch;
@@ -128,7 +128,7 @@ Probe conv_probe(int64_t in, int64_t out, int64_t extent, int64_t kernel, int64_
       }};
 }
 
-/// Operations on the elements of a tile, as fused kernels have them.
+/// Makes a probe of operations on the elements of a tile, as in fused kernels.
 Probe element_probe() {
   constexpr std::size_t kElements = 1024;
   static constexpr ScalarOp kOps[] = {ScalarOp::mul, ScalarOp::add, ScalarOp::max, ScalarOp::exp};
@@ -174,7 +174,8 @@ std::vector<Probe> probes() {
   return all;
 }
 
-/// What it takes until a second thread that sleeps has joined; nothing without such a thread, or a core for it.
+/// Returns the time until a sleeping second thread has joined. Returns nullopt if there is no such thread, or no core
+/// for it.
 std::optional<double> wake_nanoseconds() {
   constexpr int kTimes = 20;
   constexpr auto kPatience = std::chrono::milliseconds(1);
@@ -197,7 +198,7 @@ std::optional<double> wake_nanoseconds() {
   return median < std::chrono::duration<double, std::nano>(kPatience).count() ? std::optional(median) : std::nullopt;
 }
 
-/// How much of each constant a piece of work takes, relative to its time.
+/// The amount of each constant in a piece of work, relative to the work's time.
 struct Row {
   std::vector<double> parts;
 };
@@ -212,8 +213,8 @@ Row row_of(const Probe& probe, double measured) {
   return row;
 }
 
-/// Least squares of sum(parts * x) = 1 for all rows, x >= 0, by coordinate descent: each constant in turn takes its
-/// best value for what the others leave. What no row has keeps its value.
+/// Solves sum(parts * x) = 1 for all rows by least squares with bounds on x, by coordinate descent. Each constant in
+/// turn takes its best value for the remainder that the others leave. A constant in no row keeps its value.
 void fit(const std::vector<Row>& rows, std::vector<double>& x) {
   constexpr int kSweeps = 4000;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {

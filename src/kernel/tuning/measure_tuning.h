@@ -19,9 +19,10 @@ struct MeasuredTuning {
   std::vector<TuningCheck> checks;
 };
 
-/// Measures what the constants of a table are made from, on the calling thread with features(), and fits the table
-/// to it: the sum of squared relative errors is least, with no constant below 0. Takes about two seconds. A constant
-/// that no measurement tells (`wake` on a machine of one core) keeps its reference. Throws std::bad_alloc.
+/// Measures the work that a table's constants stand for, on the calling thread with features(), and fits a table to it.
+/// The fit minimises the sum of squared relative errors, with constants in kLeastConstant..kMostConstant. Takes about
+/// two seconds. A constant without a measurement (`wake` on a machine of one core) keeps its reference value. Throws
+/// std::bad_alloc.
 MeasuredTuning measure_tuning();
 
 }  // namespace frazil::kernel

@@ -14,7 +14,7 @@ namespace {
 
 using std::int64_t;
 
-constexpr double kNearBytes = 1 << 20;  ///< that a core's own caches hold, more or less
+constexpr double kNearBytes = 1 << 20;  ///< about the capacity of a core's own caches
 
 constexpr TuningConstant kConstants[] = {
     {"product", &Tuning::product},
@@ -96,7 +96,7 @@ constexpr Reference kReferences[] = {
       .wake = 20'000}},
 };
 
-/// Every table that was ever installed, as readers may still hold one.
+/// All tables that were ever installed, as readers may still hold one.
 struct Installed {
   Mutex mutex;
   std::list<Tuning> all;

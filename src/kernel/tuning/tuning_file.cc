@@ -23,7 +23,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 16;
 
 std::uint64_t sum_of(std::string_view text) { return Hasher().add(text).value(); }
 
-/// The value of the first line "name : value" of /proc/cpuinfo that has one of the names.
+/// Returns the value of the first line "name : value" of /proc/cpuinfo that has one of the names.
 std::string cpu_line(std::span<const std::string_view> names) {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -48,7 +48,7 @@ std::string key_text(const TuningKey& key) {
   return fmt::format("cpu {}\nisa {}{}\n", key.cpu, name_of(key.isa), key.byte_dot ? " dot" : "");
 }
 
-/// Takes the next line, without its end.
+/// Removes the next line from `text` and returns it without its newline.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -56,7 +56,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// The text without its last line, which must hold its sum.
+/// Returns the text without its last line, which must hold the check sum of the rest.
 Result<std::string_view> checked(std::string_view text) {
   const std::size_t at = text.rfind("sum ");
   if (at == std::string_view::npos || !text.ends_with('\n') || (at > 0 && text[at - 1] != '\n')) {
@@ -88,7 +88,7 @@ Result<Tuning> read_tuning(const std::string& path, const TuningKey& key) {
   return parsed;
 }
 
-/// The user's own file, if there is one.
+/// Reads the user's own file. Fails if it belongs to another user.
 Result<Tuning> read_own(const std::string& path, const TuningKey& key) {
   struct stat state = {};
   if (stat(path.c_str(), &state) == 0 && state.st_uid != geteuid()) {

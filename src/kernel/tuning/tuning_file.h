@@ -8,30 +8,31 @@
 
 namespace frazil::kernel {
 
-/// What a table was measured for: it holds for nothing else.
+/// The machine and instruction set that a table was measured for. It is valid for no other.
 struct TuningKey {
-  std::string cpu;  ///< the model's name; one line
+  std::string cpu;  ///< model name, one line
   Isa isa = Isa::base;
   bool byte_dot = false;
 };
-/// The key of this machine, with features().
+/// Returns the key of this machine, with features().
 TuningKey tuning_key();
 
-/// A table as text: its version, its key, a line for each constant and a check sum.
+/// Formats a table as text: its version, its key, a line for each constant and a check sum.
 std::string tuning_text(const Tuning& tuning, const TuningKey& key);
-/// Code::bad_input, naming what is wrong: damaged, cut off, of another version, for another key, or with constants that
-/// are missing, unknown or not in 1e-6..1e9.
+/// Parses the text of a table. Fails with Code::bad_input if the text is damaged, cut off, of another version or for
+/// another key. Also fails if constants are missing, unknown or not in 1e-6..1e9. The message names the problem.
 Result<Tuning> parse_tuning(std::string_view text, const TuningKey& key);
 
-/// The user's own file for a key: in $XDG_CACHE_HOME/frazil, or ~/.cache/frazil. Empty where there is neither.
+/// Returns the path of the user's own file for a key: in $XDG_CACHE_HOME/frazil, or ~/.cache/frazil. Empty if there is
+/// neither.
 std::string tuning_path(const TuningKey& key);
-/// Writes a file that only the user may read. Makes the folder of the user's own file, and no other one. Errors name
-/// the file. Sets the process's umask meanwhile: for programs of one thread.
+/// Writes a file that only the user may read. Creates the folder of the user's own file, but no other one. Errors name
+/// the path. Sets the process's umask during the call, so that only single-threaded programs may call it.
 Status save_tuning(const std::string& path, const Tuning& tuning, const TuningKey& key);
 
-/// Installs for the vector set in use what the knob FRAZIL_TUNING says: a file, "off", or empty for the user's own. A
-/// bad file is an error if it was named. Where it is the user's own it is left alone with a warning, also if it belongs
-/// to another user.
+/// Installs a table for the vector set in use. `knob` is the value of FRAZIL_TUNING: a file, "off", or empty for the
+/// user's own file. A bad file is an error if the knob names it. The user's own file is skipped with a warning if it is
+/// bad or belongs to another user.
 Status use_tuning(std::string_view knob);
 
 }  // namespace frazil::kernel

@@ -16,7 +16,7 @@ namespace {
 
 using std::int64_t;
 
-/// A 1 x 1 kernel without stride or padding treats the image as one row.
+/// Returns p with the image as one row if the kernel is 1 x 1 without stride or padding, else p.
 ConvParams folded(ConvParams p) {
   const bool pointwise = p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 &&
                          p.pad_left == 0 && p.in_h == p.out_h && p.in_w == p.out_w;
@@ -31,7 +31,7 @@ void pack_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t 
   FRAZIL_DISPATCH(pack_panel(rows, k, a, a_row, a_col, to));
 }
 
-/// How a transposed convolution is cut: output channels of a unit, units of a group, input lines of a product.
+/// The blocking of a transposed convolution: output channels of a unit, units of a group, input lines of a product.
 struct TransposeBlocks {
   int64_t channels, blocks, lines;
   explicit TransposeBlocks(const ConvParams& p) {

@@ -6,10 +6,10 @@
 
 namespace frazil::kernel {
 
-/// A 2-D convolution (1-D: every *_h is 1). x[batch, in_c, in_h, in_w], w[out_c, in_c / groups, kernel_h, kernel_w],
-/// bias[out_c] or null, y[batch, out_c, out_h, out_w], all contiguous. The trailing pads follow from the output
-/// extents; positions outside the image read as 0. groups divides in_c and out_c; strides and dilations are at least 1;
-/// pads may be negative (crop).
+/// A 2-D convolution; in a 1-D one every *_h is 1. The operands are x[batch, in_c, in_h, in_w], w[out_c, in_c / groups,
+/// kernel_h, kernel_w], bias[out_c] or null, and y[batch, out_c, out_h, out_w], all contiguous. The trailing pads
+/// follow from the output extents; positions outside the image read as 0. groups divides in_c and out_c. Strides and
+/// dilations are at least 1; pads may be negative (crop).
 struct ConvParams {
   std::int64_t batch = 1;
   std::int64_t in_c = 0, in_h = 1, in_w = 1;
@@ -23,13 +23,13 @@ struct ConvParams {
   bool empty() const { return batch <= 0 || out_c <= 0 || out_h <= 0 || out_w <= 0 || groups <= 0; }
 };
 
-/// Weights are packed once; the format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w,
+/// Weights are packed once. The format is the same for every ISA and depends on out_c, in_c, kernel_h, kernel_w,
 /// groups.
 std::int64_t conv_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
 
-/// The work consists of conv_units(p) independent units; the bits of a unit do not depend on the thread. With
-/// on_tile.whole_rows the units of a plane must be run together. Each concurrent caller needs its own scratch.
+/// The work consists of conv_units(p) independent units; the bits of a unit do not depend on the thread. If
+/// on_tile->whole_rows, one call must run all units of a plane. Each concurrent caller needs its own scratch.
 std::int64_t conv_units(const ConvParams& p) noexcept;
 std::int64_t conv_scratch_bytes(const ConvParams& p) noexcept;
 void conv_range(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y,
@@ -39,8 +39,8 @@ void conv_range(const ConvParams& p, const float* x, const void* packed_w, const
 void conv(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
           const TileCallback* on_tile = nullptr) noexcept;
 
-/// For outputs with so few positions that vectors along them would be mostly empty: a product with positions as rows,
-/// and weights packed in a separate format. No groups.
+/// An alternative for outputs with so few positions that vectors along them would be mostly empty. It is a product with
+/// positions as rows, and its weights have a separate packed format. It does not support groups.
 bool conv_has_few_positions(const ConvParams& p) noexcept;
 std::int64_t conv_rows_packed_w_bytes(const ConvParams& p) noexcept;
 void conv_rows_pack_w(const ConvParams& p, const float* w, void* packed) noexcept;
@@ -48,10 +48,10 @@ std::int64_t conv_rows_scratch_bytes(const ConvParams& p) noexcept;
 void conv_rows(const ConvParams& p, const float* x, const void* packed_w, const float* bias, float* y, void* scratch,
                const TileCallback* on_tile = nullptr) noexcept;
 
-/// Transposed convolution: w[in_c, out_c / groups, kernel_h, kernel_w]; input pixel i contributes to outputs
-/// i * stride - pad + kernel_index * dilation. Some output channels at a time are a product of their weights with the
-/// image, whose rows are then added to the planes. Units are such channels of an image; each concurrent caller has
-/// scratch of its own.
+/// Transposed convolution with w[in_c, out_c / groups, kernel_h, kernel_w]. Input pixel i contributes to outputs i *
+/// stride - pad + kernel_index * dilation. The weights of some output channels at a time are multiplied with the image,
+/// and rows of the product are added to the planes. A unit is such channels of one image. Each concurrent caller needs
+/// its own scratch.
 std::int64_t conv_transpose_units(const ConvParams& p) noexcept;
 std::int64_t conv_transpose_scratch_bytes(const ConvParams& p) noexcept;
 void conv_transpose_range(const ConvParams& p, const float* x, const float* w, const float* bias, float* y,

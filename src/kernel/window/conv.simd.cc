@@ -1,4 +1,4 @@
-// f32 convolution with planes of channels.
+// f32 convolutions whose channels are planes.
 //
 // The general case is a GEMM whose B, [depth][pixels], is packed panel by panel directly from the image.
 
@@ -31,15 +31,15 @@ FRAZIL_INLINE Range range(int64_t lo, int64_t hi) {
 }
 
 #if defined(__AVX2__)
-/// The address of line[at], which may lie before the line: computed as a number, since no pointer may be formed there.
-/// Only lanes inside of the line are read through it.
+/// Returns the address of line[at], which may lie before the line. It is computed as a number, since no pointer may be
+/// formed there. Only lanes inside the line are read through it.
 FRAZIL_INLINE const float* address_of(const float* line, int64_t at) {
   const auto bytes = static_cast<std::uintptr_t>(at) * sizeof *line;
   return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(line) + bytes);
 }
 #endif
 
-/// Lane i is line[first + i], zero outside the range.
+/// Loads lane i from line[first + i]; lanes outside the range become zero.
 FRAZIL_INLINE F32v load_range(const float* line, int64_t first, const Range& r) {
 #if defined(__AVX2__)
   return load_mask(address_of(line, first), r.mask);
@@ -51,7 +51,7 @@ FRAZIL_INLINE F32v load_range(const float* line, int64_t first, const Range& r) 
 #endif
 }
 
-/// Lane i is line[first + i * step], zero outside the range.
+/// Loads lane i from line[first + i * step]; lanes outside the range become zero.
 FRAZIL_INLINE F32v load_step(const float* line, int64_t first, int64_t step, const Range& r) {
 #if defined(__AVX512F__)
   const __m512i index = _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
@@ -67,12 +67,12 @@ FRAZIL_INLINE F32v load_step(const float* line, int64_t first, int64_t step, con
 constexpr int kVecs = static_cast<int>(kPanelCols) / kW;
 constexpr int kMaxPieces = 4;
 
-/// Offsets into a channel read by the 32 pixels of a panel for one kernel position; -1 is padding.
+/// The offsets into a channel that the 32 pixels of a panel read for one kernel position; -1 is padding.
 struct Taps {
   std::int32_t at[kPanelCols];
 };
 
-/// For each vector of a panel, the runs of adjacent taps, if there are few.
+/// The runs of adjacent taps of each vector of a panel, if there are few.
 struct Pieces {
   int most = 0;
   int64_t offset[kVecs][kMaxPieces];
@@ -166,7 +166,7 @@ void pack_taps(const Taps& taps, bool unit_stride, const float* x, int64_t plane
   }
 }
 
-/// Image positions of a panel's pixels: row, column and offset of the first tap.
+/// The image positions of a panel's pixels: row, column and offset of the first tap.
 struct Pixels {
   std::int32_t top[kPanelCols], left[kPanelCols], base[kPanelCols];
 };
@@ -188,7 +188,7 @@ Pixels pixels_at(const ConvParams& p, const ConvShape& s, int64_t col) {
   return px;
 }
 
-/// Pixels [col, col + 32) x depth [k0, k1) of one image and group.
+/// Packs pixels [col, col + 32) x depth [k0, k1) of one image and group.
 void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1,
                 float* to) {
   const Pixels px = pixels_at(p, s, col);
@@ -211,7 +211,7 @@ void pack_panel(const ConvParams& p, const ConvShape& s, const float* x, int64_t
   }
 }
 
-/// As pack_panel, for images whose offsets exceed 32 bits.
+/// Does the same as pack_panel for images whose offsets exceed 32 bits.
 void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, int64_t col, int64_t k0, int64_t k1,
                      float* to) {
   for (int64_t k = k0; k < k1; ++k) {
@@ -225,7 +225,7 @@ void pack_panel_huge(const ConvParams& p, const ConvShape& s, const float* x, in
   }
 }
 
-/// One image, group and block of pixels; panels [panel0, panel1) of the output channels.
+/// Computes panels [panel0, panel1) of the output channels, for one image, group and block of pixels.
 template <class Done>
 void run_block(const ConvParams& p, const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
                int64_t col0, int64_t col1, int64_t panel0, int64_t panel1, float* scratch, Done done) {
@@ -265,7 +265,7 @@ void no_depth(const float* bias, int64_t rows, int64_t cols, float* y) {
 
 constexpr int64_t kMaxTaps = 32;
 
-/// kW output columns, starting at `left`, of one plane; kernel_w <= kMaxTaps.
+/// Computes kW output columns of one plane, starting at `left`; kernel_w <= kMaxTaps.
 void depthwise_columns(const ConvParams& p, const float* x, const float* w, float bias, float* y, int64_t left) {
   Range in[kMaxTaps];
   const int64_t used = min64(kW, p.out_w - left);
@@ -284,7 +284,7 @@ void depthwise_columns(const ConvParams& p, const float* x, const float* w, floa
       const int64_t iy = row * p.stride_h - p.pad_top + r * p.dilation_h;
       if (iy < 0 || iy >= p.in_h) continue;
       const float* line = x + iy * p.in_w;
-      const int64_t first = left * p.stride_w - p.pad_left;  // before the line where lanes are outside of it
+      const int64_t first = left * p.stride_w - p.pad_left;  // lies before the line if some lanes do
       const float* wr = w + r * p.kernel_w;
       if (p.stride_w == 1) {
         for (int64_t s = 0; s < p.kernel_w; ++s)

@@ -24,10 +24,11 @@ struct ConvShape {
 constexpr std::int64_t kConvCols = 512;  ///< maximum columns per block
 
 namespace {
-/// Output channels are split into this many panels of nearly equal height; panel p starts at p * m / row_panels(m).
+/// Returns the number of panels that m output channels are split into. Their heights are nearly equal; panel p starts
+/// at p * m / row_panels(m).
 [[gnu::always_inline]] inline std::int64_t row_panels(std::int64_t m) { return (m + kPanelRows - 1) / kPanelRows; }
-/// The depth is split in the same way; block i starts at i * k / depth_blocks(k).
-constexpr std::int64_t kDepthBlock = 256;  ///< steps of which a packed panel of pixels stays in the first-level cache
+/// The depth is split in the same way: block i starts at i * k / depth_blocks(k).
+constexpr std::int64_t kDepthBlock = 256;  ///< most steps whose packed panel of pixels stays in the first-level cache
 [[gnu::always_inline]] inline std::int64_t depth_blocks(std::int64_t k) { return (k + kDepthBlock - 1) / kDepthBlock; }
 
 [[gnu::always_inline]] inline ConvShape conv_shape(const ConvParams& p) {

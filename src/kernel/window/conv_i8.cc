@@ -10,9 +10,9 @@
 #include "kernel/simd/isa.h"
 #include "kernel/window/conv_i8.simd.h"
 
-// A product of the weights with patches of the image: channels are rows, positions are columns. The patches of some
-// positions are written as a packed B at a time. With few output channels per group that does not pay: there, lines of
-// the image are multiplied with one weight each.
+// The weights are multiplied with patches of the image: channels are rows, positions are columns. The patches of some
+// positions at a time are written as a packed B. With few output channels per group that does not pay, and lines of the
+// image are multiplied with one weight each instead.
 namespace frazil::kernel {
 namespace {
 
@@ -21,7 +21,7 @@ using std::int64_t;
 using std::uint8_t;
 
 constexpr int64_t kFewChannels = 4;
-constexpr int64_t kPatchBytes = int64_t{3} << 18;  ///< of a packed B
+constexpr int64_t kPatchBytes = int64_t{3} << 18;  ///< bytes of a packed B
 constexpr int64_t kMostCols = 1024;
 
 struct Shape {
@@ -44,7 +44,7 @@ Shape shape_of(const ConvParams& p) {
   return s;
 }
 
-/// Positions [lo, hi) of a line of n output positions read inside of a line of the image, the first one at `first`.
+/// The part [lo, hi) of n output positions that reads inside a line of the image. Position 0 reads pixel `first`.
 struct Inside {
   int64_t first, lo, hi;
   Inside(int64_t at, int64_t step, int64_t n, int64_t width) : first(at) {
@@ -53,7 +53,7 @@ struct Inside {
   }
 };
 
-/// What is read for one tap: a channel and a position of the kernel.
+/// A channel, and the offset of a kernel position from the pixel of an output position.
 struct Tap {
   int64_t channel, dy, dx;
   Tap(const ConvParams& p, int64_t k)
@@ -62,7 +62,7 @@ struct Tap {
         dx(k % p.kernel_w * p.dilation_w - p.pad_left) {}
 };
 
-/// What positions [x0, x0 + n) of output line y read, in the plane of the tap's channel.
+/// Copies the pixels that positions [x0, x0 + n) of output line y read for one tap. `plane` is the tap's channel.
 void read_line(const ConvParams& p, const uint8_t* plane, const Tap& tap, int64_t y, int64_t x0, int64_t n,
                uint8_t outside, uint8_t* to) {
   const int64_t row = y * p.stride_h + tap.dy;
@@ -82,7 +82,7 @@ void read_line(const ConvParams& p, const uint8_t* plane, const Tap& tap, int64_
   }
 }
 
-/// Positions [first, first + n) of one tap.
+/// Copies the pixels that positions [first, first + n) read for one tap.
 void read_tap(const ConvParams& p, const uint8_t* x, int64_t k, int64_t first, int64_t n, uint8_t outside,
               uint8_t* to) {
   const Tap tap(p, k);
@@ -95,13 +95,13 @@ void read_tap(const ConvParams& p, const uint8_t* x, int64_t k, int64_t first, i
   }
 }
 
-/// True for taps that read the image as it lies.
+/// Returns true for a 1 x 1 kernel whose output positions are those of the image, which can be read in place.
 bool reads_in_place(const ConvParams& p) {
   return p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && p.pad_top == 0 &&
          p.pad_left == 0 && p.in_h == p.out_h && p.in_w == p.out_w;
 }
 
-/// Sixteen columns of four taps, side by side.
+/// Interleaves sixteen columns of four taps as [column][tap].
 void interleave(const uint8_t* const (&rows)[4], int64_t at, uint8_t flip, uint8_t* to) {
   using Bytes = uint8_t __attribute__((vector_size(16)));
   Bytes v[4];
@@ -125,7 +125,7 @@ void interleave(const uint8_t* const (&rows)[4], int64_t at, uint8_t flip, uint8
   }
 }
 
-/// Patches as a packed B: see byte_pack_b().
+/// Patches as a packed B, in the format of byte_pack_b().
 class Patches {
  public:
   Patches(const ByteConv& conv, const Shape& s, int64_t cols, uint8_t* scratch)
@@ -137,7 +137,7 @@ class Patches {
         panels_(scratch + padded_ * static_cast<int64_t>(sizeof(int32_t))),
         rows_(panels_ + padded_ * 4 * byte_quads(s.depth)) {}
 
-  /// Of the positions from `first` on, of channels at x.
+  /// Writes the patches of positions from `first` on. `x` are the channels of the group.
   void write(const uint8_t* x, int64_t first) {
     const auto outside = static_cast<uint8_t>(byte_at(c_.x_zero, 0, c_.signed_x));
     const bool in_place = reads_in_place(c_.params) && cols_ == padded_;
@@ -150,7 +150,7 @@ class Patches {
       for (int64_t t = 0; t < 4; ++t) {
         uint8_t* const row = rows_ + t * padded_;
         rows[t] = row;
-        if (k + t >= s_.depth) {  // zeros, once they are moved
+        if (k + t >= s_.depth) {  // zeros after flipping
           std::memset(row, flip, static_cast<std::size_t>(padded_));
           continue;
         }
@@ -171,7 +171,7 @@ class Patches {
   const void* packed() const { return sums_; }
 
  private:
-  /// Sums of columns count only where a weight's zero point, as the product sees it, is not 0.
+  /// Returns whether sums of columns matter: a weight's zero point, as the product sees it, is not 0.
   bool needs_sums() const { return !c_.signed_w || c_.w_zero != nullptr; }
 
   void add(const uint8_t* row) {
@@ -188,7 +188,7 @@ class Patches {
   uint8_t *panels_, *rows_;
 };
 
-/// Tells of tiles of a group's rows as those of all.
+/// A callback that forwards tiles of a group's rows as rows of y.
 struct Moved {
   const TileCallback* to;
   int64_t row;
@@ -198,12 +198,12 @@ struct Moved {
   }
 };
 
-/// A group of an image.
+/// One group of one image.
 struct Plane {
   const uint8_t *x, *w;
   const void* w_zero;
   int32_t* y;
-  int64_t row;  ///< of y
+  int64_t row;  ///< first row of y
   Plane(const ByteConv& c, const Shape& s, int64_t index) {
     const ConvParams& p = c.params;
     const int64_t item = index / p.groups, group = index % p.groups;
@@ -244,15 +244,15 @@ using TapsFn = void (*)(int32_t*, const ByteTaps&, int64_t) noexcept;
 
 TapsFn taps_fn() { FRAZIL_DISPATCH(byte_taps); }
 
-/// A channel less its zero point and with its padding. Of each line, pixels that are a multiple of the stride apart
-/// lie side by side, so that a tap reads neighbours.
+/// A channel minus its zero point, with its padding. In each line, pixels that are a multiple of the stride apart are
+/// adjacent, so that a tap reads adjacent pixels.
 struct Lines {
-  int64_t rows, width, step;  ///< width: of a part of a line that begins at a residue of the stride
+  int64_t rows, width, step;  ///< width: of the part of a line that begins at one residue of the stride
   explicit Lines(const ConvParams& p)
       : rows((p.out_h - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1),
         width(p.out_w + (p.kernel_w - 1) * p.dilation_w / p.stride_w + 1),
         step(p.stride_w) {}
-  static constexpr int64_t kPast = 32;  ///< what ByteTaps may read
+  static constexpr int64_t kPast = 32;  ///< elements that ByteTaps may read past the end
   int64_t size() const { return rows * width * step + kPast; }
   int64_t index(int64_t row, int64_t at) const { return (row * step + at % step) * width + at / step; }
 
@@ -276,7 +276,7 @@ struct Lines {
   }
 };
 
-/// Taps [first, last) of one channel, as output line y reads them with weights w.
+/// Points `taps` to the lines that taps [first, last) of one channel read for output line y.
 void point(const ByteConv& c, const Lines& lines, const std::int16_t* x, int64_t y, int64_t first, int64_t last,
            ByteTaps& taps) {
   const ConvParams& p = c.params;
@@ -287,7 +287,7 @@ void point(const ByteConv& c, const Lines& lines, const std::int16_t* x, int64_t
   if ((last - first) % 2 != 0) taps.at[last - first] = taps.at[last - first - 1];
 }
 
-/// The factors of these taps, two in a number; that of a tap that is not there is 0.
+/// Sets the factors of `count` taps, two per number. The factor of a missing tap is 0.
 void weigh(const ByteConv& c, const uint8_t* w, int32_t zero, int64_t count, ByteTaps& taps) {
   taps.pairs = ceil_div(count, 2);
   for (int64_t q = 0; q < taps.pairs; ++q) {
@@ -298,7 +298,7 @@ void weigh(const ByteConv& c, const uint8_t* w, int32_t zero, int64_t count, Byt
   }
 }
 
-/// The lines of a channel of the result that one channel of the image adds to.
+/// Adds the products of one channel of the image to one channel of the result.
 void add_channel(const ByteConv& c, const Lines& lines, const std::int16_t* x, const uint8_t* w, int32_t w_zero,
                  bool first_channel, int32_t* y) {
   const ConvParams& p = c.params;

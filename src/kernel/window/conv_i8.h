@@ -8,8 +8,8 @@
 // Convolutions of bytes, exact modulo 2^32.
 namespace frazil::kernel {
 
-/// x, w and y as ConvParams has them, x and w less their zero points; positions outside of the image count as zero
-/// points.
+/// A convolution with the shapes of ConvParams, of x and w minus their zero points. Positions outside the image count
+/// as zero points.
 struct ByteConv {
   ConvParams params;
   bool signed_x = false, signed_w = false;
@@ -20,9 +20,9 @@ struct ByteConv {
   const TileCallback* on_tile = nullptr;  ///< sees y as [batch * out_c, out_h * out_w] and may overwrite it
 };
 
-/// The work consists of independent units. With on_tile->whole_rows, those of a plane must be run together.
+/// The work consists of independent units. If on_tile->whole_rows, one call must run all units of a plane.
 std::int64_t byte_conv_units(const ConvParams& p) noexcept;
-/// Units of a plane: a group of an image.
+/// Returns the units of a plane, which is one group of one image.
 std::int64_t byte_conv_units_per_plane(const ConvParams& p) noexcept;
 std::size_t byte_conv_scratch(const ConvParams& p) noexcept;
 void byte_conv_range(const ByteConv& conv, std::int64_t begin, std::int64_t end, void* scratch) noexcept;

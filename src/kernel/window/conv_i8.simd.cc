@@ -1,4 +1,4 @@
-// Sums of convolutions of bytes with one channel in each group, which are not computed as products.
+// Sums of convolutions of bytes with few channels per group, which are not computed as products.
 
 #include "kernel/window/conv_i8.simd.h"
 
@@ -13,7 +13,7 @@ using std::int64_t;
 
 namespace {
 
-/// Elements of two lines in turns: of the lower halves of each 16 bytes, or of the upper ones.
+/// Interleaves elements of two lines, from the lower or the upper half of each 16 bytes.
 FRAZIL_INLINE I32v in_turns(I16v a, I16v b, bool upper) {
 #if defined(__AVX512F__)
   return (I32v)(upper ? _mm512_unpackhi_epi16((__m512i)a, (__m512i)b) : _mm512_unpacklo_epi16((__m512i)a, (__m512i)b));
@@ -25,7 +25,7 @@ FRAZIL_INLINE I32v in_turns(I16v a, I16v b, bool upper) {
 #endif
 }
 
-/// 2 * kW sums.
+/// Computes 2 * kW sums.
 FRAZIL_INLINE void sum_taps(int32_t* sums, const ByteTaps& taps, int64_t at) {
   I32v half[2] = {};
   for (int64_t q = 0; q < taps.pairs; ++q) {
@@ -51,7 +51,7 @@ FRAZIL_INLINE I16v widened(const std::uint8_t* from, bool is_signed) {
   return is_signed ? __builtin_convertvector((I8h)x, I16v) : __builtin_convertvector(x, I16v);
 }
 
-/// `some` channels of a group, all unless Tail.
+/// Computes the sums of `some` channels of a group: all of them unless Tail.
 template <bool Tail>
 FRAZIL_INLINE void sum_channels(int32_t* sums, const ByteChannels& c, int64_t first, int64_t some) {
   I32v half[kParts][2] = {};

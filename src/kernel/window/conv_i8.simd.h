@@ -9,30 +9,30 @@
 
 namespace frazil::kernel {
 
-/// Sums of products of lines with one factor each: sum i is of at[t][i] * factor t. Lines may be read 32 elements past
-/// the last one.
+/// The operands of sums over lines with one factor each: sum i adds at[t][i] * factor t for all taps t. Lines may be
+/// read 32 elements past their end.
 struct ByteTaps {
   static constexpr std::int64_t kMost = 64;
   std::int64_t pairs = 0;
   const std::int16_t* at[kMost];
-  std::int32_t factors[kMost / 2];  ///< of two taps, the first one in the lower half
-  bool accumulate = false;          ///< onto what is there
+  std::int32_t factors[kMost / 2];  ///< each for two taps, the first one in the lower half
+  bool accumulate = false;          ///< adds to the sums that are there
 };
 
-/// A depthwise sum at one position: for each channel the products of `pairs` pairs of taps, where `at` points to the
-/// taps' pixels.
+/// The operands of a depthwise sum at one position. Each channel adds the products of `pairs` pairs of taps; `at`
+/// points to the pixels of the taps.
 constexpr std::int64_t kByteChannels = 32;
 struct ByteChannels {
   const std::uint8_t* const* at = nullptr;
-  const std::int16_t* weights = nullptr;  ///< [group of channels][pair][2 * kByteChannels]: by pair_byte_channels()
+  const std::int16_t* weights = nullptr;  ///< [group of channels][pair][2 * kByteChannels]; see pair_byte_channels()
   std::int64_t pairs = 0, channels = 0;
-  std::int16_t zero = 0;  ///< of pixels
+  std::int16_t zero = 0;  ///< zero point of pixels
   bool is_signed = false;
 };
 
-// byte_taps: sums [0, n) of taps
-// pair_byte_channels: weights of two taps, kByteChannels of each, as byte_channels reads them
-// byte_channels: sums [0, channels)
+// byte_taps: computes sums [0, n) of taps
+// pair_byte_channels: interleaves the weights of two taps, kByteChannels of each, for byte_channels
+// byte_channels: computes sums [0, channels)
 #define FRAZIL_X(ns)                                                                                     \
   namespace ns {                                                                                         \
   void byte_taps(std::int32_t* sums, const ByteTaps& taps, std::int64_t n) noexcept;                     \

@@ -12,9 +12,9 @@
 #include "kernel/window/conv_i8.simd.h"
 #include "kernel/window/window.h"
 
-// Positions of the result are rows of a product, whose elements are read through pointers to pixels. Where a pixel has
-// few channels, lines are copied with their padding, and read a row of the kernel at a time; or rows are copied. Each
-// group is a product of its own. Where each channel is a group, vectors of channels are summed.
+// Positions of the result are rows of a product, whose elements are read through pointers to pixels. If pixels have few
+// channels, either lines are copied with their padding and read a row of the kernel at a time, or rows are copied. Each
+// group is a separate product. If each channel is a group, vectors of channels are summed instead.
 namespace frazil::kernel {
 namespace {
 
@@ -22,14 +22,14 @@ using std::int32_t;
 using std::int64_t;
 using std::uint8_t;
 
-constexpr int64_t kPixelMultiple = 4;  ///< channels that a product may read through pointers
-constexpr int64_t kFewestCols = 128;   ///< of a unit
-constexpr int64_t kUnits = 8;          ///< wanted
+constexpr int64_t kPixelMultiple = 4;  ///< a product can read pixels in place if their channels are a multiple of this
+constexpr int64_t kFewestCols = 128;   ///< columns of a unit
+constexpr int64_t kUnits = 8;          ///< wanted number of units
 constexpr int64_t kDepthwiseRows = 64;
 
 struct Shape {
   int64_t group_in, group_out, taps, depth;      ///< depth: of the product
-  int64_t planes, rows, row_blocks, col_blocks;  ///< rows and their blocks: of a plane, an image or all of them
+  int64_t planes, rows, row_blocks, col_blocks;  ///< rows, row_blocks: of a plane, which is an image or all of them
   bool depthwise, lines;
 
   explicit Shape(const ByteNhwcForm& form) : Shape(form.params, form.has_w_zero) {}
@@ -61,7 +61,7 @@ struct Shape {
   }
 
  public:
-  /// Bytes of a row of the kernel, with zero weights at the end.
+  /// Returns the bytes of a row of the kernel, padded with zero weights.
   static int64_t line_depth(const ConvParams& p) { return std::max<int64_t>(8, ceil_div(p.kernel_w * p.in_c, 4) * 4); }
   const WindowShape& window() const { return window_; }
   int64_t row(int64_t block) const { return block * rows / row_blocks; }
@@ -74,16 +74,16 @@ struct Shape {
   WindowShape window_;
 };
 
-/// Where a run's scratch is.
+/// The parts of a run's scratch.
 struct Scratch {
-  std::byte* window;       ///< of a WindowReader
-  std::byte* product;      ///< of byte_product()
-  int32_t* sums;           ///< a block of y that passes, or of which only a group is known
-  const std::byte** taps;  ///< of a position
-  std::int16_t* weights;   ///< of a depthwise convolution
+  std::byte* window;       ///< buffer of a WindowReader
+  std::byte* product;      ///< scratch of byte_product()
+  int32_t* sums;           ///< a block of y, if y is null
+  const std::byte** taps;  ///< pointers of one position
+  std::int16_t* weights;   ///< weights of a depthwise convolution
   std::size_t bytes;
 
-  /// `at`: null if only `bytes` is asked for.
+  /// `at` is null to compute only `bytes`.
   Scratch(const ConvParams& p, const Shape& s, void* at) {
     Carver carver(at);
     const int64_t block = ceil_div(s.rows, s.row_blocks), channels = round_up(p.out_c, kByteChannels);
@@ -96,7 +96,7 @@ struct Scratch {
   }
 };
 
-/// Reads the channels of a group, or of all where each is one.
+/// A reader of the channels of a group, or of all channels if each is a group.
 struct Reader {
   const WindowShape shape;
   const WindowReader window;
@@ -109,7 +109,7 @@ struct Reader {
   static constexpr int64_t kContiguous[4] = {};
 };
 
-/// A product whose rows the reader gives: columns [col0, col1) of a group.
+/// Returns the product for columns [col0, col1) of a group, with rows from the reader.
 ByteProduct product_of(const ByteConvNhwc& c, const Shape& s, const Reader& reader, int64_t group, int64_t col0,
                        int64_t col1) {
   const int64_t first = group * s.group_out + col0;
@@ -132,7 +132,7 @@ ByteProduct product_of(const ByteConvNhwc& c, const Shape& s, const Reader& read
   return g;
 }
 
-/// One group: the product tells of its tiles itself, where these are as wide as the callback wants them.
+/// Computes columns [col0, col1) of the only group. The product calls on_tile itself.
 void multiply_columns(const ByteConvNhwc& c, const Shape& s, const Scratch& scratch, int64_t row0, int64_t row1,
                       int64_t col0, int64_t col1) {
   const Reader reader(c, s, scratch, 0);
@@ -143,7 +143,7 @@ void multiply_columns(const ByteConvNhwc& c, const Shape& s, const Scratch& scra
   byte_product(g, row0, row1, scratch.product);
 }
 
-/// Returns where row `row0` and those after it are written, with all columns.
+/// Returns the address of row `row0` of the result, with all columns.
 int32_t* sums_of(const ByteConvNhwc& c, const Scratch& scratch, int64_t row0) {
   return c.y != nullptr ? c.y + row0 * c.form.params.out_c : scratch.sums;
 }
@@ -172,7 +172,7 @@ using ChannelsFn = void (*)(int32_t*, const ByteChannels&) noexcept;
 PairFn pair_fn() { FRAZIL_DISPATCH(pair_byte_channels); }
 ChannelsFn channels_fn() { FRAZIL_DISPATCH(byte_channels); }
 
-/// The packed weights, [tap][channel], less their zero points, by pairs of taps.
+/// Writes the packed weights, [tap][channel], minus their zero points, as pairs of taps.
 void pair_weights(const ByteConvNhwc& c, const Shape& s, std::int16_t* to) {
   const auto* w = static_cast<const uint8_t*>(c.packed_w);
   const int64_t channels = c.form.params.out_c;
@@ -235,7 +235,7 @@ void byte_nhwc_pack_w(const ByteNhwcForm& form, const void* w, bool signed_w, vo
   }
   if (s.lines)
     return byte_pack_lines(p.in_c, p.kernel_h, p.kernel_w, Shape::line_depth(p), p.out_c, w, signed_w, packed);
-  // Rows of a product are taps, then channels: those of each tap are packed as a matrix of their own would be.
+  // Packs B, whose rows are ordered by tap, then by channel.
   for (int64_t group = 0; group < p.groups; ++group) {
     byte_pack_taps(s.group_in, s.taps, s.group_out, from + group * s.group_out * s.depth, signed_w,
                    to + group * s.panels());

@@ -19,7 +19,7 @@ using std::int64_t;
 
 bool is_depthwise(const ConvParams& p) { return p.groups > 1 && p.in_c == p.groups && p.out_c == p.groups; }
 
-/// Lines that are copied have whole steps of 16-bit floats.
+/// Returns the window of a convolution. Copied lines consist of whole steps of 16-bit floats.
 WindowShape window_of(const NhwcConv& conv) { return window_shape(conv.params, conv.elem == Elem::f32 ? 1 : 2); }
 
 int64_t bytes_of(Elem elem) { return static_cast<int64_t>(byte_size(elem)); }
@@ -29,10 +29,10 @@ void pack_cols(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_co
 }
 
 constexpr int64_t kWinogradChannels = 8;  ///< fewer do not fill vectors
-constexpr int64_t kTileLineTarget = 48;   ///< tiles of a block, more or less
-constexpr int64_t kUnitLines = 8;         ///< of outputs, where lines are copied
-constexpr int64_t kUnitCols = 128;        ///< columns of a unit where rows alone make too few
-constexpr int64_t kMostRows = 192;        ///< of a unit
+constexpr int64_t kTileLineTarget = 48;   ///< approximate number of tiles of a block
+constexpr int64_t kUnitLines = 8;         ///< lines of outputs per unit, if lines are copied
+constexpr int64_t kUnitCols = 128;        ///< columns of a unit, if rows alone make too few units
+constexpr int64_t kMostRows = 192;        ///< rows of a unit
 constexpr int64_t kWinogradUnitCols = 32;
 constexpr int64_t kFewUnits = 8;
 
@@ -51,11 +51,11 @@ bool is_few(const ConvParams& p, const NhwcShape& s) { return p.groups == 1 && s
 void cut_rows(const ConvParams& p, NhwcShape& s) {
   s.planes = s.window.lines ? p.batch : 1;
   s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
-  // Some lines of outputs share the lines that are copied for them.
+  // Adjacent lines of outputs share copied lines of the image.
   const int64_t most = s.window.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMostRows, 1024) : kMostRows;
   const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.window.lines ? most : 48, most);
   s.row_blocks = ceil_div(s.plane_rows, rows);
-  if (is_few(p, s)) s.row_blocks = ceil_div(s.plane_rows, most);  // columns are cut, and weights read for fewer blocks
+  if (is_few(p, s)) s.row_blocks = ceil_div(s.plane_rows, most);  // cuts columns instead, to read weights less often
 }
 
 }  // namespace
@@ -94,12 +94,12 @@ NhwcShape nhwc_shape(const NhwcConv& conv) noexcept {
 
 namespace {
 
-/// Bytes of a group's packed weights.
+/// Returns the bytes of a group's packed weights.
 std::size_t group_bytes(const NhwcConv& conv, const WindowShape& window) {
   return packed_b_bytes(conv.elem, window.k(), conv.params.out_c / conv.params.groups);
 }
 
-/// One group's weights, where a pixel is read as it lies.
+/// Packs one group's weights for pixels that are read in place.
 void pack_taps(const ConvParams& p, const float* w, float* to) {
   const int64_t taps = p.kernel_h * p.kernel_w, in = p.in_c / p.groups;
   for (int64_t tap = 0; tap < taps; ++tap)
@@ -172,7 +172,7 @@ static int64_t winograd_scratch(const ConvParams& p, const NhwcShape& s) noexcep
 
 namespace {
 
-/// The scratch of a product: what its rows are read from, then its own.
+/// The scratch of a product: the buffer that its rows are read from, then its own.
 struct ProductScratchBytes {
   std::size_t buffer, product;
   ProductScratchBytes(const NhwcConv& conv, const NhwcShape& s)
@@ -204,12 +204,12 @@ struct Arguments {
   const TileCallback* on_tile;
 };
 
-/// Element `at` of something that may be null.
+/// Returns the address of element `at` of p, or null if p is null.
 const void* element(const void* p, int64_t at, Elem elem) {
   return p == nullptr ? p : static_cast<const std::byte*>(p) + at * bytes_of(elem);
 }
 
-/// Columns [col0, col1) of a group as a product without rows of A.
+/// Returns the product for columns [col0, col1) of a group, without rows of A.
 Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1) {
   const NhwcConv& conv = a.conv;
   const int64_t col = group * a.shape.group_out + col0, k = a.shape.window.k();
@@ -234,7 +234,7 @@ Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1
           .first_col = col};
 }
 
-/// Rows [row0, row1), and of one group columns [col0, col1).
+/// Computes rows [row0, row1): columns [col0, col1) if there is one group, else all columns of all groups.
 void multiply(const Arguments& a, int64_t row0, int64_t row1, int64_t col0, int64_t col1) {
   const NhwcConv& conv = a.conv;
   const ConvParams& p = conv.params;

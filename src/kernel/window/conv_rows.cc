@@ -15,7 +15,7 @@ constexpr int64_t kRowsAtOnce = 48;
 
 int64_t depth_of(const ConvParams& p) { return p.in_c * p.kernel_h * p.kernel_w; }
 
-/// Number of batch items per product.
+/// Returns the number of batch items per product.
 int64_t items_at_once(const ConvParams& p) {
   return std::clamp<int64_t>(kRowsAtOnce / std::max<int64_t>(p.out_h * p.out_w, 1), 1, std::max<int64_t>(p.batch, 1));
 }

@@ -1,8 +1,8 @@
-// f32 depthwise convolution with channels as the last axis.
+// f32 depthwise convolutions with channels as the last axis.
 //
-// A vector holds channels. Outputs beside each other in a line share what they read: a tile of them loads each pixel
-// once. Where windows reach outside of the image, outputs are computed one by one, through pointers. Each sum is a
-// chain of fma over the taps in order, however it is computed.
+// A vector holds channels. Adjacent outputs of a line share inputs: a tile of them loads each pixel once. Outputs whose
+// windows reach outside the image are computed one by one. In both cases, each sum is a chain of fma over the taps in
+// order.
 
 #include "base/thread/poll_throttle.h"
 #include "kernel/contract/results.h"
@@ -27,16 +27,17 @@ FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
   ++at.item;
 }
 
-constexpr int64_t kMostKernelLines = 7;  ///< that tiles of outputs can read
+constexpr int64_t kMostKernelLines = 7;  ///< most lines of a kernel that tiles of outputs can read
 
-/// The lines that one line of outputs reads, from some channel on. Those outside of the image are zeros, with step 0.
+/// The image lines that one line of outputs reads, from some channel on. Lines outside the image are zeros, with step
+/// 0.
 struct ChannelLines {
   const float* at[kMostKernelLines];
-  int64_t step[kMostKernelLines];  ///< from a pixel to the next
+  int64_t step[kMostKernelLines];  ///< from one pixel to the next
   int64_t count;
 };
 
-/// Keeps GCC from loading it again for each use.
+/// Keeps GCC from loading v again for each use.
 FRAZIL_INLINE void loaded_once(F32v& v) {
 #if defined(__AVX512F__)
   asm("" : "+v"(v));
@@ -49,8 +50,8 @@ FRAZIL_INLINE void loaded_once(F32v& v) {
 #endif
 }
 
-/// R outputs beside each other, of one vector of channels. `first` is the pixel that the first output's window begins
-/// at, `w` the vector's weights [tap][w_row].
+/// Computes R adjacent outputs of one vector of channels. `first` is the first pixel of the first output's window, `w`
+/// the vector's weights [tap][w_row].
 template <int KW, int S, int R, bool Tail>
 FRAZIL_INLINE void line_tile(const ChannelLines& in, int64_t first, const float* w, int64_t w_row, const Results& out,
                              Mask mask) {
@@ -78,7 +79,7 @@ FRAZIL_INLINE void line_tile(const ChannelLines& in, int64_t first, const float*
   finish<R, 1, Tail>(acc, out, mask);
 }
 
-/// A line of outputs. Channels are the innermost loop: memory is read and written in order.
+/// A line of outputs. Channels are the innermost loop, so that memory is read and written in order.
 class ChannelLine {
  public:
   ChannelLine(const NhwcRun& r, int64_t item, int64_t y, const float* zeros)
@@ -90,7 +91,7 @@ class ChannelLine {
     for (int64_t i = 0; i < lines_.count; ++i) read_line(i, lines_.at[i], lines_.step[i]);
   }
 
-  /// Outputs [x, end), by tiles where KW and S are the convolution's and the windows are inside of the line.
+  /// Computes outputs [x, end). Uses tiles if KW and S are the convolution's and the windows are inside the line.
   template <int KW, int S>
   void run(int64_t x, int64_t end) {
     const ConvParams& p = r_.p;
@@ -113,10 +114,10 @@ class ChannelLine {
     at = inside ? image_ + y * r_.p.in_w * r_.p.in_c : zeros_;
     step = inside ? r_.p.in_c : 0;
   }
-  /// Makes `out_` the place of output x and channels from `col` on.
+  /// Points `out_` to output x and channels from `col` on.
   void place(int64_t x, int64_t col) { out_ = r_.out.at(row_ + x, col); }
 
-  /// R outputs from x on.
+  /// Computes R outputs from x on.
   template <int KW, int S, int R>
   void tiles(int64_t x) {
     const int64_t channels = r_.p.out_c, first = x * S - r_.p.pad_left;
@@ -131,7 +132,7 @@ class ChannelLine {
     if (col < channels) tile.template operator()<true>(first_lanes(channels - col));
   }
 
-  /// One output, whose taps may be outside.
+  /// Computes one output, whose taps may be outside the image.
   void single(int64_t x) {
     const int64_t left = x * r_.p.stride_w - r_.p.pad_left;
     for (int64_t col = 0; col < r_.p.out_c; col += kW) {
@@ -166,7 +167,7 @@ class ChannelLine {
   Results out_;
 };
 
-/// Outputs [begin, end) of a plane.
+/// Computes outputs [begin, end) of a plane.
 template <int KW, int S>
 void channel_rows(const NhwcRun& r, int64_t plane, int64_t begin, int64_t end) {
   Position at = position(r, plane, begin);

@@ -23,13 +23,13 @@ struct Range {
   int64_t begin, end;
 };
 
-/// Outputs o in [0, out) with 0 <= o * stride + shift < in.
+/// Returns the outputs o in [0, out) with 0 <= o * stride + shift < in.
 Range inside(int64_t out, int64_t stride, int64_t shift, int64_t in) {
   const int64_t begin = std::clamp<int64_t>(ceil_div(-shift, stride), 0, out);
   return {begin, std::clamp(ceil_div(in - shift, stride), begin, out)};
 }
 
-/// The number of i = 0 .. kernel - 1 with lo <= first + i * dilation < hi.
+/// Returns the number of i = 0 .. kernel - 1 with lo <= first + i * dilation < hi.
 int64_t taps_between(int64_t first, int64_t dilation, int64_t kernel, int64_t lo, int64_t hi) {
   const Range r = inside(kernel, dilation, first - lo, hi - lo);
   return r.end - r.begin;
@@ -79,7 +79,7 @@ void max_row_indices(const PoolParams& p, const float* x, int64_t oy, float* y, 
   });
 }
 
-/// Window positions along an axis that count for output `o`.
+/// Returns the number of window positions along an axis that count for output `o`.
 int64_t counted(bool count_include_pad, int64_t o, int64_t stride, int64_t pad, int64_t end_pad, int64_t dilation,
                 int64_t kernel, int64_t in) {
   const int64_t lo = count_include_pad ? -pad : 0, hi = count_include_pad ? in + end_pad : in;
@@ -118,7 +118,7 @@ using Lines = void (*)(const PoolParams&, PoolFold, int64_t, const float*, int64
 
 Lines pool_lines() { FRAZIL_DISPATCH(pool_line); }
 
-/// Folds lines [begin, end) of images with channels last; then(line of its image, its results).
+/// Folds lines [begin, end) of images with channels last. Calls then(line of its image, its results) after each.
 template <class Then>
 void for_lines(const PoolParams& p, PoolFold fold, int64_t channels, const float* x, float* y, int64_t begin,
                int64_t end, Then then) {
@@ -136,7 +136,7 @@ using HalfLines = void (*)(const PoolParams&, PoolFold, Elem, int64_t, const voi
 
 HalfLines half_pool_lines() { FRAZIL_DISPATCH(pool_line_16); }
 
-/// The same of 16-bit floats: then(line of its image) changes the results in `line`.
+/// Does the same for 16-bit floats. then(line of its image) may change the results in `line`.
 template <class Then>
 void for_lines_16(const PoolParams& p, PoolFold fold, Elem elem, int64_t channels, const void* x, void* y,
                   int64_t begin, int64_t end, float* line, Then then) {
@@ -162,7 +162,7 @@ void max_pool_nhwc(const PoolParams& p, int64_t channels, const float* x, float*
   for_lines(p, PoolFold::maximum, channels, x, y, begin, end, [](int64_t, float*) {});
 }
 
-/// Makes averages of the sums of a line.
+/// Divides the sums of a line by their counts.
 static void average_line(const PoolParams& p, int64_t channels, bool count_include_pad, int64_t oy, float* to) {
   const int64_t rows = counted_rows(p, count_include_pad, oy);
   for (int64_t ox = 0; ox < p.out_w; ++ox, to += channels) {

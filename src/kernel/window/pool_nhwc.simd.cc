@@ -1,4 +1,4 @@
-// Pools with channels as the last axis.
+// Pooling with channels as the last axis.
 
 #include "kernel/window/pool_nhwc.simd.h"
 
@@ -9,7 +9,7 @@
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
-/// Positions of a window along one axis that lie inside the image: [first, last) of the kernel's.
+/// The kernel positions [first, last) of a window along one axis that lie inside the image.
 struct Inside {
   int64_t first, last;
   Inside(int64_t begin, int64_t dilation, int64_t kernel, int64_t extent) {
@@ -18,7 +18,7 @@ struct Inside {
   }
 };
 
-/// Elements as they lie, in vectors of f32.
+/// Loads of f32 as vectors of f32; Halves loads 16-bit floats.
 struct Floats {
   using Element = float;
   FRAZIL_INLINE static F32v get(const float* x) { return loadv(x); }
@@ -31,7 +31,7 @@ struct Halves {
   FRAZIL_INLINE static F32v get(const std::uint16_t* x, int64_t n) { return Number::widened(load_halves(x, n)); }
 };
 
-/// The elements of a window for one channel, and the steps between them.
+/// The elements of a window for one channel, and the steps between lines and pixels.
 template <class E>
 struct Window {
   const typename E::Element* x;
@@ -81,7 +81,7 @@ FRAZIL_INLINE U8v larger_bytes(U8v a, U8v b, bool is_signed) {
   return is_signed ? (U8v)((I8v)b > (I8v)a ? (I8v)b : (I8v)a) : b > a ? b : a;
 }
 
-/// The bytes of a window, and the steps between pixels.
+/// The bytes of a window, and the steps between lines and pixels.
 struct ByteWindow {
   const std::uint8_t* x;
   int64_t lines, pixels, line_step, pixel_step;
@@ -110,8 +110,8 @@ FRAZIL_INLINE void largest_bytes(const ByteWindow& w, bool is_signed, int64_t ch
   }
 }
 
-/// Calls f(first pixel of the window, in pixels of the image; its lines and pixels inside; output pixel) for each
-/// window of a line.
+/// Calls f(first, lines, pixels, output pixel) for each window of a line. `first` is the window's first pixel inside
+/// the image; `lines` and `pixels` are the numbers of those inside.
 template <class F>
 FRAZIL_INLINE void for_windows(const PoolParams& p, int64_t oy, F f) {
   const int64_t top = oy * p.stride_h - p.pad_top;

@@ -7,12 +7,13 @@
 
 namespace frazil::kernel {
 
-/// How the elements of a window become one.
+/// The reduction of the elements of a window.
 enum class PoolFold : std::uint8_t { maximum, sum };
 
-// pool_bytes_line: the largest bytes of the same windows
 // pool_line: folds each window of output line `oy` of one image x[in_h, in_w, channels] into y[out_w, channels]. An
-// empty window gives -inf, or 0. pool_line_16: the same of f16 or bf16.
+// empty window gives -inf for `maximum`, 0 for `sum`.
+// pool_line_16: the same for f16 or bf16
+// pool_bytes_line: the largest bytes of the same windows
 #define FRAZIL_X(ns)                                                                                        \
   namespace ns {                                                                                            \
   void pool_line(const PoolParams& p, PoolFold fold, std::int64_t channels, const float* x, std::int64_t oy, \

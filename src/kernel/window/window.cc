@@ -14,7 +14,7 @@ using std::int64_t;
 
 constexpr int64_t kFewChannels = 8;  ///< fewer do not fill vectors
 
-/// Pixels of a line with the padding that the windows of a line of outputs need.
+/// Returns the pixels of a line with the padding that the windows of a line of outputs need.
 int64_t padded_width(const ConvParams& p) { return (p.out_w - 1) * p.stride_w + p.kernel_w; }
 
 using F32x4 = float __attribute__((vector_size(16)));
@@ -26,7 +26,7 @@ F32x4 load_4(const float* p) {
 }
 void store_4(float* p, F32x4 v) { std::memcpy(p, &v, sizeof v); }
 
-/// n numbers of each of three rows, `row` apart, in turns.
+/// Interleaves n floats of each of three rows, which are `row` floats apart.
 void interleave3(const float* from, int64_t row, int64_t n, float* to) {
   int64_t i = 0;
   for (; i + 4 <= n; i += 4, to += 12) {
@@ -59,7 +59,7 @@ WindowShape window_shape(const ConvParams& p, int64_t multiple) noexcept {
 }
 
 std::size_t window_buffer_bytes(const ConvParams& p, const WindowShape& s, int64_t elem_bytes, int64_t rows) noexcept {
-  // Lines that rows need, with those between images.
+  // An upper bound of the lines that the rows read, also across images.
   const int64_t lines = (ceil_div(rows, p.out_w) + 1) * (p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1);
   const int64_t pixels = s.lines ? lines * padded_width(p) : 1, past = s.lines ? lines * kPastLine : kPastLine;
   return static_cast<std::size_t>(round_up(pixels * s.channels * elem_bytes + past, kLineBytes));
@@ -106,14 +106,14 @@ WindowReader::Position WindowReader::position(int64_t row) const {
   return {row / (p_.out_h * p_.out_w), row / p_.out_w % p_.out_h, row % p_.out_w};
 }
 
-/// Whether windows of a line of outputs are inside of the image, from the first to the last one.
+/// Returns whether all windows from `first` to `last`, on one line of outputs, are inside the image.
 bool WindowReader::is_inside(const Position& first, const Position& last) const {
   const int64_t top = first.y * p_.stride_h - p_.pad_top, left = first.x * p_.stride_w - p_.pad_left;
   const int64_t right = last.x * p_.stride_w - p_.pad_left + (p_.kernel_w - 1) * p_.dilation_w;
   return top >= 0 && left >= 0 && top + (p_.kernel_h - 1) * p_.dilation_h < p_.in_h && right < p_.in_w;
 }
 
-/// Writes the pointers of the next `count` positions of a line of outputs after those of one.
+/// Writes the pointers of the next `count` positions of a line of outputs. `at` has those of one position.
 void WindowReader::repeat(int64_t count, const std::byte** at) const {
   const int64_t by = step(), taps = s_.taps;
   for (int64_t i = 0; i < count * taps; ++i) at[taps + i] = at[i] + by;
@@ -136,14 +136,14 @@ void WindowReader::at_pixels(const Position& first, int64_t count, const std::by
     ++i;
     if (!inside) continue;
     const int64_t past =
-        (p_.in_w - 1 - (p_.kernel_w - 1) * p_.dilation_w - left) / p_.stride_w;  // that are inside, too
+        (p_.in_w - 1 - (p_.kernel_w - 1) * p_.dilation_w - left) / p_.stride_w;  // next ones that are inside, too
     const int64_t more = std::min(count - i, past);
     repeat(more, at - s_.taps);
     i += more, at += more * s_.taps;
   }
 }
 
-/// Copies the lines that each line of outputs needs, unless the one before has them.
+/// Writes pointers to copied lines. Copies the lines that each line of outputs needs, unless the previous one has them.
 void WindowReader::at_lines(int64_t begin, int64_t end, const std::byte** at) const {
   const int64_t width = line_bytes(), tall = (p_.kernel_h - 1) * p_.dilation_h + 1;
   std::byte* lines = buffer_;
@@ -163,7 +163,7 @@ void WindowReader::at_lines(int64_t begin, int64_t end, const std::byte** at) co
   }
 }
 
-/// Pixels [lo, hi) of the line at `from`.
+/// Copies pixels [lo, hi) of the line at `from`.
 template <class T>
 void WindowReader::copy_pixels(const T* from, int64_t lo, int64_t hi, T* to) const {
   if (channel_ == 1 && pixel_ == p_.in_c && s_.channels == p_.in_c) {

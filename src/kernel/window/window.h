@@ -5,13 +5,13 @@
 
 #include "kernel/window/conv.h"
 
-// How output positions of a channels-last convolution, which are rows of a product, read the image: through pointers,
-// so that no matrix of patches is written.
+// The access of a channels-last convolution to its image. Output positions are rows of a product, which read the image
+// through pointers, so that no matrix of patches is written.
 namespace frazil::kernel {
 
-/// The meaning of a row's pointers.
+/// The layout of the elements that a row's pointers lead to.
 struct WindowShape {
-  bool pixels = false;        ///< each row is one pixel, in the order of the image: no pointers are needed
+  bool pixels = false;        ///< each row is one pixel, in the order of the image; no pointers are needed
   bool lines = false;         ///< a tap is a row of the kernel, read from lines that are copied with their padding
   std::int64_t channels = 0;  ///< elements of a pixel as it is read
   std::int64_t taps = 1;      ///< pointers of a row
@@ -19,24 +19,25 @@ struct WindowShape {
 
   std::int64_t k() const { return taps * depth; }
 };
-/// Lines are copied of pixels that are too short, where a row of the kernel is more than one. Their channels are padded
-/// to a multiple of `multiple`.
+/// Returns whether lines are copied: pixels have few channels, and a row of the kernel has several pixels.
+/// window_shape() pads the channels of copied lines to a multiple of `multiple`.
 bool window_copies_lines(const ConvParams& p) noexcept;
 WindowShape window_shape(const ConvParams& p, std::int64_t multiple) noexcept;
 
 inline constexpr std::int64_t kPastLine = 16;  ///< bytes that may be read after a line
 
-/// Reads images whose elements have 1, 2 or 4 bytes; each byte of positions outside is `outside`.
+/// A reader of images whose elements have 1, 2 or 4 bytes. Each byte of positions outside the image is `outside`.
 class WindowReader {
  public:
-  /// `strides`: of x in elements, for image, line, pixel and channel, where lines are copied; all 0: x is contiguous.
-  /// `first`: of the channels of a group. `buffer`: window_buffer_bytes(), aligned to 64; it is written here.
+  /// `strides` are those of x in elements, for image, line, pixel and channel, if lines are copied; all 0: x is
+  /// contiguous. `first` is the first channel of a group. `buffer` has window_buffer_bytes(), is aligned to 64 bytes,
+  /// and is written by the reader.
   WindowReader(const ConvParams& p, const WindowShape& s, std::int64_t elem_bytes, const void* x,
                const std::int64_t* strides, std::int64_t first, std::byte* buffer, std::uint8_t outside = 0);
 
-  /// The pointers of rows [begin, end), [row][tap]: Runs::point.
+  /// Writes the pointers of rows [begin, end) as [row][tap]; implements Runs::point.
   static void point(const void* self, std::int64_t begin, std::int64_t end, const std::byte** at);
-  /// Runs::step.
+  /// Implements Runs::step.
   static std::int64_t step(const void* self, std::int64_t begin, std::int64_t end);
 
  private:
@@ -62,7 +63,7 @@ class WindowReader {
   std::byte* buffer_;
   int outside_;
 };
-/// `rows`: most in one call of point().
+/// Returns the size of a reader's buffer. `rows` is the most rows in one call of point().
 std::size_t window_buffer_bytes(const ConvParams& p, const WindowShape& s, std::int64_t elem_bytes,
                                 std::int64_t rows) noexcept;
 

@@ -1,9 +1,9 @@
-// f32 3 x 3 convolution of stride 1 by Winograd's F(4x4, 3x3), with channels as the last axis. Matrices as in Lavin and
-// Gray, "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016).
+// f32 3 x 3 convolutions of stride 1 by Winograd's F(4x4, 3x3), with channels as the last axis. The matrices are those
+// of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016).
 //
-// Tiles of 6 x 6 inputs are transformed to 36 points, each of which is a product over the channels, and back to 4 x 4
-// outputs. Weights are transformed here, a panel of columns and some channels at a time: they are read as they were
-// packed, a quarter of what their transformed form takes.
+// Tiles of 6 x 6 inputs are transformed to 36 points. Each point is a product over the channels, and the products are
+// transformed back to 4 x 4 outputs. Weights are transformed here, a panel of columns and some channels at a time. They
+// are read in packed form, which takes a quarter of the transformed form.
 
 #include "base/thread/poll_throttle.h"
 #include "kernel/contract/results.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr int kIn = 6, kOut = 4;
 static_assert(kIn * kIn == kWinogradPoints && kOut == kWinogradTile);
 
-/// B^T d for a column d[0], d[step], ...
+/// Replaces a column d[0], d[step], ... by B^T d.
 template <int step>
 FRAZIL_INLINE void input_transform(F32v* d) {
   const F32v d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
@@ -29,7 +29,7 @@ FRAZIL_INLINE void input_transform(F32v* d) {
   d[5 * step] = mul_add(set1(4), d1, mul_add(set1(-5), d3, d5));
 }
 
-/// G g for three weights of a column; the results are t[0], t[step], ...
+/// Computes G g for three weights of a column; the results are t[0], t[step], ...
 template <int step>
 FRAZIL_INLINE void weight_transform(F32v g0, F32v g1, F32v g2, F32v* t) {
   const F32v sum = (g0 + g2) * (-1.f / 6), odd = g1 * (1.f / 6);
@@ -42,7 +42,7 @@ FRAZIL_INLINE void weight_transform(F32v g0, F32v g1, F32v g2, F32v* t) {
   t[5 * step] = g2;
 }
 
-/// A^T m for a column m[0], m[from], ...; the results are y[0], y[to], ...
+/// Computes A^T m for a column m[0], m[from], ...; the results are y[0], y[to], ...
 template <int from, int to>
 FRAZIL_INLINE void output_transform(const F32v* m, F32v* y) {
   const F32v p = m[from] + m[2 * from], q = m[from] - m[2 * from];
@@ -53,7 +53,7 @@ FRAZIL_INLINE void output_transform(const F32v* m, F32v* y) {
   y[3 * to] = mul_add(set1(8), t, q) + m[5 * from];
 }
 
-/// Where a unit's parts are in the scratch.
+/// The parts of a unit's scratch.
 struct WinogradScratch {
   WinogradSteps step;
   int64_t row;  ///< floats of a row of transformed channels
@@ -67,7 +67,7 @@ struct WinogradScratch {
   }
 };
 
-/// Transforms the inputs of one tile; `at` are its 36 pixels.
+/// Transforms the inputs of one tile, whose 36 pixels are `at`.
 void transform_tile(const float* const (&at)[kWinogradPoints], int64_t channels, float* to, int64_t point_step) {
   for (int64_t c = 0; c < channels; c += kW) {
     F32v d[kWinogradPoints];
@@ -88,7 +88,7 @@ void transform_tile(const float* const (&at)[kWinogradPoints], int64_t channels,
   }
 }
 
-/// Tile lines [line0, line1) of an image.
+/// Transforms the inputs of tile lines [line0, line1) of an image.
 void transform_inputs(const NhwcRun& r, const WinogradScratch& s, int64_t item, int64_t line0, int64_t line1) {
   const ConvParams& p = r.p;
   const float* const image = r.x + item * p.in_h * p.in_w * p.in_c;
@@ -106,7 +106,7 @@ void transform_inputs(const NhwcRun& r, const WinogradScratch& s, int64_t item, 
   }
 }
 
-/// Channels [c0, c1) of a panel of packed weights, to [point][channel][column].
+/// Transforms channels [c0, c1) of a panel of packed weights to [point][channel][column].
 void transform_weights(const float* panel, int64_t channels, int64_t c0, int64_t c1, float* to, int64_t step) {
   for (int64_t c = c0; c < c1; ++c, to += kPanelCols) {
     for (int v = 0; v < kPanelCols; v += kW) {
@@ -125,7 +125,7 @@ void transform_weights(const float* panel, int64_t channels, int64_t c0, int64_t
   }
 }
 
-/// The products of all points for channels [c0, c1) and one panel of columns.
+/// Computes the products of all points for channels [c0, c1) and one panel of columns.
 void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_t c1) {
   F32Block block{.k = c1 - c0, .a_row = s.row};
   block.out.c_row = kPanelCols;
@@ -142,7 +142,8 @@ void multiply_points(const WinogradScratch& s, int64_t tiles, int64_t c0, int64_
   }
 }
 
-/// What happens to a vector of columns at the end; `addend` is as far from there as y's image, and may be null.
+/// The operands that finish a vector of columns. `addend` points to that of the tile's first output, in the layout of
+/// y, or is null.
 struct Column {
   F32v bias, scale, shift;
   const float* addend = nullptr;
@@ -152,7 +153,7 @@ struct Column {
         shift(all.shift != nullptr ? load_mask(all.shift + at, mask) : F32v{}) {}
 };
 
-/// One vector of columns of a tile, of whose 4 x 4 outputs `height` x `width` exist.
+/// Writes one vector of columns of a tile, of whose 4 x 4 outputs `height` x `width` exist.
 FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column& column, float slope, float* to,
                             int64_t line_step, int64_t pixel_step, int64_t height, int64_t width, int64_t lanes) {
   F32v m[kWinogradPoints], half[kOut * kIn], y[kOut * kOut];
@@ -176,7 +177,7 @@ FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column&
   }
 }
 
-/// Columns [col, col + 32) of tile lines [line0, line1).
+/// Writes columns [col, col + 32) of tile lines [line0, line1).
 void transform_outputs(const NhwcRun& r, const WinogradScratch& s, int64_t item, int64_t line0, int64_t line1,
                        int64_t col) {
   const ConvParams& p = r.p;
