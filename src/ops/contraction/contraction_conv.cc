@@ -119,6 +119,8 @@ struct ConvAxes {
   std::vector<Ix> out, kernel;
   Ix in_channel;
 };
+/// Adds the axes and the reads of a convolution. With `channel_first`, the first axis of W after the group is summed
+/// with X's channels, else the second.
 ConvAxes add_conv_axes(InferCx& cx, Space& space, std::span<const Dim> out, std::span<const Dim> kernel, bool grouped,
                        Dim channels, bool channel_first) {
   const auto &x = cx.shape(0), &w = cx.shape(1);

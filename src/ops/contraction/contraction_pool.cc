@@ -55,7 +55,7 @@ Result<PoolAxes> add_pool(InferCx& cx, Space& space, const PoolAttrs& a) {
   return axes;
 }
 
-/// sum += ix * factor.
+/// Adds ix * factor to `sum`.
 void add_scaled(Scope& s, Ix& sum, const Ix& ix, Dim factor) {
   sum.offset = s.add(sum.offset, s.mul(ix.offset, factor));
   for (const auto& [axis, f] : ix.terms) sum.terms.emplace_back(axis, s.mul(f, factor));

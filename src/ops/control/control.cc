@@ -27,7 +27,7 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }
-  if (!lives_outside(cx, count)) return {};  // depends on the body: checked when it is read
+  if (!lives_outside(cx, count)) return {};  // depends on the body: checked when the value is read
   FRAZIL_TRY(const Dim known, cx.require_equal(count, 1, fmt::format("element count of {}", what)));
   (void)known;
   return {};

@@ -151,7 +151,7 @@ std::vector<Expr> split(Expr x, std::int64_t axis, std::size_t parts) {
 /// The weights of one direction.
 struct Weights {
   Expr w, r;                         ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
-  std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty when there is no bias
+  std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty without a bias
 };
 
 Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
