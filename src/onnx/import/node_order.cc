@@ -145,7 +145,7 @@ class NodeOrder::Scan {
  private:
   static constexpr std::size_t kParam = ~std::size_t{0};
   struct Definition {
-    std::size_t depth, node;  ///< of the body in open_; kParam for its inputs and initializers
+    std::size_t depth, node;  ///< indices of the body in open_ and of the node; kParam for inputs and initializers
   };
   /// The ends of a node's parts in the lists of its body.
   struct Ends {

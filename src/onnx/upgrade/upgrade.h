@@ -37,7 +37,7 @@ class Draft {
       : op(op_type), domain(op_domain), opset(version), block(builder.block()), builder_(builder) {}
 
   std::string_view op, domain;
-  std::int64_t opset;  ///< of the domain, as imported by the model
+  std::int64_t opset;  ///< opset of the domain that the model imports
   std::string name;
   std::vector<Value> in;
   std::vector<bool> wanted;  ///< one per output
