@@ -17,7 +17,7 @@
 
 namespace frazil::api {
 
-/// Element types: all of ONNX's. f16, bf16 and the 8-bit floats are stored as their bit patterns. Types narrower than a
+/// The element types of ONNX. f16, bf16 and the 8-bit floats are stored as their bit patterns. Types narrower than a
 /// byte take one byte per element.
 enum class Dtype : std::uint8_t {
   boolean,
@@ -47,45 +47,45 @@ enum class Dtype : std::uint8_t {
   i2,
   u2,
 };
-/// "bool", "f32", "i64", ...
+/// Returns "bool", "f32", "i64", ...
 std::string_view name_of(Dtype dtype);
-/// Bytes per element in memory; sizeof(std::string) for strings.
+/// Returns the bytes per element in memory, sizeof(std::string) for strings.
 std::size_t byte_size(Dtype dtype);
-/// The type's number in ONNX, as attributes such as Cast's `to` have it.
+/// Returns the type's number in ONNX, as used in attributes such as Cast's `to`.
 int onnx_number(Dtype dtype);
 
-/// The Dtype of a C++ type: bool, integers, float, double, std::complex of both, std::string.
+/// Returns the Dtype of a C++ type: bool, integers, float, double, std::complex of both, std::string.
 template <class T>
 constexpr Dtype dtype_of();
 
 using Sizes = std::vector<std::int64_t>;
 
-/// A run-time value: a tensor in row-major order, a sequence, a map, or none (an empty optional). A handle to shared
-/// data: copying is cheap, and a copy is made when a shared value is written (copy on write). Several threads may read
-/// one Array at once; writing needs exclusive access.
+/// A run-time value: a tensor in row-major order, a sequence, a map, or none (an empty optional). It is a handle to
+/// shared data: copying is cheap, and writing to a shared value copies it first (copy on write). Several threads may
+/// read one Array at the same time; writing needs exclusive access.
 class Array {
  public:
   enum class Kind : std::uint8_t { none, tensor, sequence, map };
 
-  /// Kind::none: an empty optional. As an input: use the input's default.
+  /// Makes Kind::none, an empty optional. As an input, it selects the input's default.
   Array() noexcept = default;
-  /// A tensor of zeros, false values or empty strings. Throws Code::bad_input for a negative extent.
+  /// Makes a tensor of zeros, false values or empty strings. Throws Code::bad_input for a negative extent.
   Array(Dtype dtype, Sizes sizes);
-  /// A tensor of the given values in row-major order. Throws Code::bad_input when their number is not the product of
-  /// `sizes`.
+  /// Makes a tensor of the given values in row-major order. Throws Code::bad_input if their number is not the product
+  /// of `sizes`.
   template <class T>
   static Array of(Sizes sizes, std::initializer_list<T> values);
   template <class T>
   static Array of(Sizes sizes, std::span<const T> values);
   template <class T>
   static Array scalar(T value);
-  /// A tensor over the caller's memory, without a copy; any alignment, row-major order. The bytes must not change
+  /// Makes a tensor over the caller's memory without a copy: row-major order, any alignment. The bytes must not change
   /// during a run that uses them. They must stay valid as long as this Array and its copies exist; `keep_alive`, if
-  /// given, is held until then. Throws Code::bad_input for strings and when `bytes` are too few.
+  /// given, is held until then. Throws Code::bad_input for strings and for too few bytes.
   static Array borrow(Dtype dtype, Sizes sizes, std::span<const std::byte> bytes,
                       std::shared_ptr<const void> keep_alive = nullptr);
   static Array sequence(const std::vector<Array>& items);
-  /// Keys are scalar tensors of integers or strings; others throw Code::bad_input.
+  /// Makes a map. Keys are scalar tensors of integers or strings; others throw Code::bad_input.
   static Array map(const std::vector<std::pair<Array, Array>>& entries);
 
   Kind kind() const noexcept;
@@ -98,19 +98,21 @@ class Array {
   std::int64_t count() const;
   std::size_t bytes() const;
   const void* data() const;
-  /// The elements where they lie, without making them dense as data() does.
+  /// The elements in their present layout. Unlike data(), layout() does not make them dense.
   struct Layout {
     const void* data = nullptr;
     std::span<const std::int64_t> strides;  ///< in elements; valid as long as the Array
-    bool exclusive = false;                 ///< no session and no other Array uses these bytes, now or in a later run
-    std::size_t block = 0;                  ///< bytes that stay allocated for them; 0: nobody knows, they are borrowed
+    bool exclusive = false;  ///< no session and no other Array uses these bytes, in this run or a later one
+    std::size_t block = 0;   ///< allocated bytes that hold the elements; 0 if they are borrowed
   };
   Layout layout() const;
-  /// Another handle to the same elements. What data() makes of one of the two is not kept by the other.
+  /// Returns another handle to the same elements. If data() of one handle makes a dense copy, the other handle does not
+  /// keep it.
   Array alias() const;
-  /// Pointer for writing. Shared or borrowed elements are copied first, so that other Arrays keep their values.
+  /// Returns a pointer for writing. Shared or borrowed elements are copied first, so that other Arrays keep their
+  /// values.
   void* mutable_data();
-  /// The elements. Throws Code::bad_input when T does not match dtype().
+  /// Returns the elements. Throws Code::bad_input if T does not match dtype().
   template <class T>
   std::span<const T> values() const {
     expect(dtype_of<T>());
@@ -121,29 +123,29 @@ class Array {
     expect(dtype_of<T>());
     return {static_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
   }
-  /// The element of a tensor with exactly one. Throws Code::bad_input for any other count.
+  /// Returns the element of a tensor with exactly one. Throws Code::bad_input for any other count.
   template <class T>
   T item() const {
     expect_single();
     return values<T>()[0];
   }
-  /// Element i in row-major order, converted to double; the real part of a complex number. Throws Code::bad_input for
-  /// strings and when there is no such element.
+  /// Returns element i in row-major order, converted to double; of a complex number, the real part. Throws
+  /// Code::bad_input for strings and for an index outside of the tensor.
   double number(std::int64_t i) const;
 
   // ---- sequences and maps; the other kinds throw Code::bad_input ----
   std::vector<Array> items() const;
   std::vector<std::pair<Array, Array>> entries() const;
 
-  /// One line of text: "f32[2,2] [[1, 2], [3, 4]]"; many elements are abbreviated.
+  /// Returns one line of text, such as "f32[2,2] [[1, 2], [3, 4]]". Many elements are abbreviated.
   std::string str() const;
-  /// Read and write NumPy's .npy files. Throw Code::bad_input, naming the file, when it cannot be read or written, and
-  /// Code::unsupported for element types that the other side lacks.
+  /// Read and write NumPy's .npy files. Errors name the file. Throw Code::bad_input if it cannot be read or written,
+  /// and Code::unsupported for element types that the other side lacks.
   static Array read_npy(const std::string& path);
   void write_npy(const std::string& path) const;
-  /// Reads a file with one TensorProto, SequenceProto or MapProto, or for Kind::none an OptionalProto, as ONNX's test
-  /// data have them; the file does not say which. Throws, naming the file, Code::bad_input when it cannot be read and
-  /// Code::bad_model when it is damaged.
+  /// Reads a file with one TensorProto, SequenceProto or MapProto, or for Kind::none an OptionalProto, as in ONNX's
+  /// test data. The file does not contain its kind. Errors name the file: Code::bad_input if it cannot be read,
+  /// Code::bad_model if it is damaged.
   static Array read_pb(const std::string& path, Kind kind = Kind::tensor);
 
  private:
@@ -154,8 +156,9 @@ class Array {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Nothing where the values agree, else one line that says where and how they differ. Kinds, element types and extents
-/// must be equal. Floats and complex numbers agree as in numpy.allclose, NaN with NaN; everything else must be equal.
+/// Compares two values. Returns nullopt if they agree, else one line with the position and the difference. Kinds,
+/// element types and extents must be equal. Floats and complex numbers agree as in numpy.allclose, and NaN agrees with
+/// NaN. All other elements must be equal.
 std::optional<std::string> difference(const Array& got, const Array& want, double rtol = 1e-3, double atol = 1e-7);
 
 template <class T>

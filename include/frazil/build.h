@@ -17,8 +17,8 @@
 
 namespace frazil::api {
 
-/// A value of a graph under construction. Cheap to copy. Valid only in the builder or patch that returned it. A
-/// default-constructed Term stands for an omitted optional input.
+/// A value of a graph under construction. It is cheap to copy and valid only in the builder or patch that returned it.
+/// A default-constructed Term is an omitted optional input.
 class Term {
  public:
   Term() = default;
@@ -43,7 +43,7 @@ class Extent {
   std::variant<std::int64_t, std::string> v_;
 };
 
-/// An attribute's value.
+/// The value of an attribute.
 class Attribute {
  public:
   using Value = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
@@ -67,10 +67,12 @@ class Attribute {
 };
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
-/// Adds nodes to a graph, to the body of a control-flow operator, or to a patch. Types are inferred as nodes are added;
-/// a call that does not fit throws Code::bad_model and adds nothing. A nested body may use values of the enclosing
-/// ones. Operators are named as in ONNX; those of other domains carry it as a prefix: "ai.onnx.ml.Scaler". `frazil ops`
-/// lists them.
+/// A builder that adds nodes to a graph, to the body of a control-flow operator, or to a patch. Types are inferred as
+/// nodes are added. An invalid call throws Code::bad_model and adds nothing. A nested body may use values of the
+/// enclosing bodies.
+///
+/// Operators are named as in ONNX. Operators of other domains have the domain as a prefix: "ai.onnx.ml.Scaler". `frazil
+/// ops` lists them.
 class Body {
  public:
   virtual ~Body();
@@ -89,8 +91,8 @@ class Body {
   std::vector<Term> ops(std::string_view op, const std::vector<Term>& inputs, const Attributes& attributes,
                         std::size_t outputs, std::string_view name = {});
 
-  /// Builds a body: takes its parameters, returns its results. Called exactly once, before the call that takes it
-  /// returns.
+  /// A function that builds a body: takes its parameters and returns its results. It is called exactly once, before the
+  /// call that takes it returns.
   using Fill = std::function<std::vector<Term>(Body& body, std::span<const Term> params)>;
   struct Region {
     std::size_t params = 0;
@@ -99,10 +101,10 @@ class Body {
   /// Adds a control-flow node with one Region per body, in ONNX's order.
   std::vector<Term> region(std::string_view op, const std::vector<Term>& inputs, const std::vector<Region>& regions,
                            const Attributes& attributes, std::size_t outputs, std::string_view name = {});
-  /// For `outputs`: as many results as the first body returns.
+  /// A value of `outputs`: as many results as the first body returns.
   static constexpr std::size_t kAll = ~std::size_t{0};
 
-  /// Both branches return the same number of results.
+  /// A branch of an If. Both branches return the same number of results.
   using Side = std::function<std::vector<Term>(Body& body)>;
   std::vector<Term> if_else(Term condition, const Side& then, const Side& otherwise, std::string_view name = {}) {
     const auto region_of = [](const Side& side) {
@@ -111,9 +113,11 @@ class Body {
     };
     return region("If", {condition}, {region_of(then), region_of(otherwise)}, {}, kAll, name);
   }
-  /// Parameters of `fill`: iteration number, condition, carried values. Its results: condition, carried values, and the
-  /// values to collect. Returns the final carried values, then each of the `collected` values stacked along a new first
-  /// axis. `trips` (the largest number of iterations) and `condition` may be default-constructed: absent.
+  /// Adds a Loop. Returns the final carried values, then each of the `collected` values stacked along a new first axis.
+  ///
+  /// `fill` takes the iteration number, the condition and the carried values. It returns the condition, the carried
+  /// values and the values to collect. `trips` is the maximal number of iterations. `trips` and `condition` may be
+  /// default-constructed, that is, absent.
   std::vector<Term> loop(Term trips, Term condition, const std::vector<Term>& carried, const Fill& fill,
                          std::size_t collected = 0, std::string_view name = {}) {
     std::vector<Term> inputs{trips, condition};
@@ -121,7 +125,7 @@ class Body {
     return region("Loop", inputs, {{carried.size() + 2, fill}}, {}, carried.size() + collected, name);
   }
 
-  /// The inferred type: "f32[N,3]".
+  /// Returns the inferred type, such as "f32[N,3]".
   std::string type(Term term) const;
 
  protected:
@@ -131,7 +135,7 @@ class Body {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Builds a model node by node.
+/// A builder of a model, node by node.
 ///
 ///   GraphBuilder graph("affine");
 ///   Term x = graph.input("x", Dtype::f32, {"N", 3});
@@ -140,15 +144,15 @@ class Body {
 class GraphBuilder : public Body {
  public:
   explicit GraphBuilder(std::string_view name = "graph");
-  /// Throws Code::bad_model when the name is in use.
+  /// Throws Code::bad_model if the name is in use.
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
-  /// The same.
+  /// Throws Code::bad_model if the name is in use.
   void output(std::string_view name, Term value);
-  /// Makes a model of the graph as built so far. Nodes may be added afterwards; the model does not see them.
+  /// Makes a model of the current graph. Nodes that are added afterwards do not change the model.
   Model build(const LoadOptions& options = {}) const;
 };
 
-/// Edits a model. commit() applies all changes together and returns a new model; sessions of the old one are
+/// An edit of a model. commit() applies all changes together and returns a new model. Sessions of the old model are
 /// unaffected.
 ///
 ///   Patch patch(model, "clip");
@@ -158,35 +162,36 @@ class GraphBuilder : public Body {
 class Patch : public Body {
  public:
   explicit Patch(const Model& model, std::string_view name);
-  /// The value of this name, or the one that the output of this name gives, for use in new nodes. It means the value
-  /// before the patch. Takes every name that texts, errors, profiles and debuggers show: see docs/python.md#names.
-  /// Throws Code::bad_input when the model has none or several of this name.
+  /// Returns the value of this name, or of the output of this name, for use in new nodes. It denotes the value before
+  /// the patch. Accepts every name that texts, errors, profiles and debuggers show: see docs/python.md#names. Throws
+  /// Code::bad_input if the model has none or several of this name.
   Term tap(std::string_view value);
-  /// A new input of the model. Replacing a value by an input feeds it:
+  /// Adds an input to the model. To feed a value, replace it by an input:
   ///
   ///   patch.replace("relu_out", patch.input("relu_out", Dtype::f32, {"N", 64}));
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
-  /// Replaces every use of the value, also as a model output, by `with`, which takes its name; what the patch taps of
-  /// the old one is then called NAME#1. Names as for tap().
+  /// Replaces every use of the value, including as a model output, by `with`, which takes its name. If the patch taps
+  /// the old value, that value gets the name NAME#1. Accepts the same names as tap().
   void replace(std::string_view value, Term with);
-  /// Puts an If, called `name`, in the place of the values `outputs` of one body: they are computed where `condition`
-  /// holds, and `otherwise` elsewhere. The nodes that nothing but `outputs` needs move into the first branch, so that a
-  /// run that takes the other one does not pay for them. Nodes stay that the condition, `otherwise` or others need, and
-  /// those that make `inputs`. Returns the results of the If. commit() throws Code::bad_model where the node of an
-  /// output would stay.
+  /// Replaces the values `outputs` of one body by the results of an If named `name`. The If computes `outputs` where
+  /// `condition` holds, and `otherwise` elsewhere. Returns the results of the If.
+  ///
+  /// Nodes that only `outputs` needs move into the first branch, so that a run that takes the other branch does not
+  /// execute them. Nodes that the condition, `otherwise` or other nodes need stay outside, and so do the producers of
+  /// `inputs`. commit() throws Code::bad_model if the producer of an output would stay outside.
   ///
   ///   patch.wrap({"layer2"}, patch.tap("busy"), [&](Body&) { return std::vector{patch.tap("layer1")}; });
   std::vector<Term> wrap(const std::vector<std::string>& outputs, Term condition, const Side& otherwise,
                          const std::vector<std::string>& inputs = {}, std::string_view name = {});
-  /// Removes the node of this name, or the one that makes the value of this name. Its results must have no uses once
-  /// the patch is applied.
+  /// Removes the node of this name, or the node that produces the value of this name. Its results must have no uses
+  /// after the patch is applied.
   void remove(std::string_view node);
   void set_attribute(std::string_view node, std::string_view attribute, const Attribute& value);
-  /// Throws Code::bad_model when the name is in use.
+  /// Throws Code::bad_model if the name is in use.
   void add_output(std::string_view name, Term value);
   void remove_output(std::string_view name);
-  /// Returns the edited model, which keeps the old one's policy. The patch cannot be used afterwards. Throws
-  /// Code::bad_model or Code::bad_input, naming the patch, when the changes do not fit.
+  /// Returns the edited model, which keeps the policy of the old one. The patch cannot be used afterwards. Throws
+  /// Code::bad_model or Code::bad_input, naming the patch, for invalid changes.
   Model commit();
 };
 

@@ -14,9 +14,9 @@
 
 namespace frazil::api {
 
-/// Runs a model step by step, fused kernels and all, and stops where values are made: see docs/debugging.md. The run
-/// has a thread of its own, which waits while it is stopped. Not thread-safe, except cancel(). A call on a debugger
-/// that was moved from throws Code::bad_input.
+/// A debugger that runs a model step by step, including fused kernels, and stops where values are computed: see
+/// docs/debugging.md. The run has its own thread, which waits while the run is stopped. Not thread-safe, except
+/// cancel(). A call on a moved-from debugger throws Code::bad_input.
 ///
 ///   Debugger debugger(model);
 ///   debugger.add_breakpoint("nan");
@@ -27,7 +27,7 @@ namespace frazil::api {
 ///   }
 class Debugger {
  public:
-  /// Throws what Model::open throws.
+  /// Throws the same errors as Model::open.
   explicit Debugger(const Model& model, const Options& options = {});
   Debugger(Debugger&&) noexcept;
   Debugger& operator=(Debugger&&) noexcept;
@@ -36,45 +36,47 @@ class Debugger {
   enum class Why : std::uint8_t { step, breakpoint, ended };
   struct Stop {
     Why why = Why::ended;
-    std::string value;                     ///< what has just been made, by its name or as NODE:1
-    std::string node, op;                  ///< that makes it; empty for a parameter of a body
-    std::vector<std::int64_t> iterations;  ///< of the loops around it, outermost first
-    std::vector<std::string> around;       ///< "node 'Loop_3' (Loop), body": bodies and functions, outermost first
-    std::uint32_t breakpoint = 0;          ///< its number
+    std::string value;                     ///< the value that was computed last, by its name or as NODE:1
+    std::string node, op;                  ///< the node that computes it; empty for a parameter of a body
+    std::vector<std::int64_t> iterations;  ///< iterations of the enclosing loops, outermost first
+    std::vector<std::string> around;  ///< enclosing bodies and functions, outermost first: "node 'Loop_3' (Loop), body"
+    std::uint32_t breakpoint = 0;     ///< number of the breakpoint
   };
 
-  /// Begins a run, and leaves one that was stopped; goes on to a breakpoint or the end. Throws as Session::run does,
-  /// also when the run itself fails; values that it made can then be read.
+  /// Starts a run and continues to a breakpoint or the end. Ends a run that was stopped. Throws the same errors as
+  /// Session::run, and the errors of the run itself; the values that the run computed can then be read.
   Stop run(std::initializer_list<Named> inputs);
   Stop run(std::span<const Named> inputs);
-  /// The same, to the first node.
+  /// Starts a run and stops at the first node.
   Stop start(std::span<const Named> inputs);
-  /// On to the next node; over If, Loop and functions; into the next one; out of the one around; to a breakpoint. Throw
-  /// Code::bad_input when no run is stopped, and what the run fails with.
+  /// Continue the run. step() goes to the next node. next() goes over If, Loop and functions, into() into the next of
+  /// them, and out() out of the enclosing one. resume() goes to a breakpoint. Throw Code::bad_input if no run is
+  /// stopped, and the errors of the run.
   Stop step();
   Stop next();
   Stop into();
   Stop out();
   Stop resume();
 
-  /// "NAME", "nan", "NAME > 3", ...: see docs/debugging.md. Returns its number. Throws Code::bad_input for others.
+  /// Adds a breakpoint: "NAME", "nan", "NAME > 3", ...; see docs/debugging.md. Returns its number. Throws
+  /// Code::bad_input for other texts.
   std::uint32_t add_breakpoint(std::string_view what);
-  /// Throws Code::bad_input when there is none of this number.
+  /// Throws Code::bad_input if no breakpoint has this number.
   void remove_breakpoint(std::uint32_t number);
 
-  /// A value, or the first output of a node, as it was last made or set. Throws Code::bad_input for names that the
-  /// model does not have, and for a value that has not been made.
+  /// Returns a value, or the first output of a node, as it was last computed or set. Throws Code::bad_input for names
+  /// that the model does not have, and for a value that has not been computed.
   Array value(std::string_view name);
-  /// Puts a value of the same type in the place of the last one made; the run begins anew and stops where it is made.
-  /// Throws Code::bad_input for another type.
+  /// Replaces the last computed value of this name by a value of the same type. The run starts again and stops where
+  /// the value is computed. Throws Code::bad_input for another type.
   Stop set(std::string_view name, const Array& value);
-  /// The names of all values in the order of the model; those that passes removed are among them.
+  /// Returns the names of all values in the order of the model, including the values that passes removed.
   std::vector<std::string> values() const;
-  /// Why no step makes a value; empty: one does.
+  /// Returns the reason why no step computes a value, or an empty text if a step does.
   std::string why_missing(std::string_view name) const;
-  /// Results of the last run that ended, in order.
+  /// Returns the results of the last completed run, in order.
   std::vector<Array> results() const;
-  /// Makes a run in progress end with Code::cancelled. Callable from any thread.
+  /// Cancels a run in progress, which ends with Code::cancelled. Callable from any thread.
   void cancel() noexcept;
 
  private:
@@ -83,21 +85,21 @@ class Debugger {
   std::unique_ptr<Impl> impl_;
 };
 
-/// How compare() runs and judges.
+/// The options and tolerances of compare().
 struct CompareOptions {
   Options a = {}, b = {.tier = "ref"};
   double rtol = 1e-3, atol = 1e-7;
-  double of_largest = 1e-5;  ///< of a tensor's largest magnitude, added to atol
+  double of_largest = 1e-5;  ///< fraction of a tensor's largest magnitude, added to atol
 };
 struct Divergence {
-  std::size_t compared = 0, differ = 0;  ///< values that both runs made
-  std::size_t only_a = 0, only_b = 0;    ///< names of values that one run made
-  /// Too few values had a counterpart for a result: less than half of those of the side that has fewer.
+  std::size_t compared = 0, differ = 0;  ///< values that both runs computed
+  std::size_t only_a = 0, only_b = 0;    ///< names of values that only one run computed
+  /// True if too few values have a counterpart: fewer than half of the values of the side with fewer values.
   bool inconclusive = false;
-  std::string value, node, what;  ///< the first that differs; empty: none
+  std::string value, node, what;  ///< the first difference; empty if there is none
   std::vector<std::int64_t> iterations;
 };
-/// Runs both models, which may be the same, and compares values of the same name. Throws what a run throws.
+/// Runs both models, which may be the same, and compares values of the same name. Throws the errors of both runs.
 Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs, const CompareOptions& options = {});
 
 }  // namespace frazil::api

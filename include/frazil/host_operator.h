@@ -13,17 +13,17 @@
 
 namespace frazil::api {
 
-/// What is known of a tensor before a run.
+/// The type of a tensor as it is known before a run.
 struct TensorType {
   Dtype dtype = Dtype::f32;
-  /// As Port::dims. Results may be expressions of operands' extents, each in brackets: "2*(N + 1)", "floordiv((N), 2)";
-  /// and "?": known once the node has run.
+  /// The extents as in Port::dims. Extents of results may be expressions of operands' extents, each in brackets: "2*(N
+  /// + 1)", "floordiv((N), 2)". "?" is an extent that is known only after the node has run.
   std::vector<std::string> dims;
-  bool ranked = true;  ///< false: the number of axes is unknown, and `dims` says nothing
-  bool given = true;   ///< operands: false where an optional one is absent
+  bool ranked = true;  ///< false: the number of axes is unknown and `dims` is meaningless
+  bool given = true;   ///< for operands: false if an optional one is absent
 };
 
-/// The attributes of a node, or the defaults of those that it does not set. Throws Code::bad_input for a name or a kind
+/// The attributes of a node, with defaults for those that it does not set. Throws Code::bad_input for a name or a kind
 /// that the operator does not declare.
 class NodeAttributes {
  public:
@@ -42,8 +42,8 @@ class NodeAttributes {
   const void* attrs_ = nullptr;
 };
 
-/// An operator whose meaning is the program's own: two functions over tensors. Graphs, ONNX files (where the model
-/// imports any opset of the domain) and the text form name it as any other.
+/// A custom operator that the program defines by two functions over tensors. Graphs, ONNX files and the text form refer
+/// to it as to any other operator. An ONNX model must import an opset of the operator's domain.
 ///
 ///   HostOperator twice{.name = "Twice", .domain = "com.acme"};
 ///   twice.types = [](const NodeAttributes&, std::span<const TensorType> in) { return std::vector{in[0]}; };
@@ -56,36 +56,40 @@ class NodeAttributes {
 ///   Term y = graph.op("com.acme.Twice", {x});
 ///
 /// `types` is called whenever types are inferred: on any thread that builds, loads or opens a model, or runs one on the
-/// reference tier; often, with more or fewer extents known. It must give equal results for equal arguments. `run` is
-/// called on the thread of the session that runs, or, for operands that are constants, on one that opens a session.
-/// Both may be called on several threads at once, and must not use the session that calls them.
+/// reference tier. It is called often, with more or fewer known extents, and must return equal results for equal
+/// arguments.
 ///
-/// What they throw ends the call that led there with an error that names the node: an Error with its code,
-/// std::bad_alloc as Code::out_of_memory, any other exception as Code::bad_input with its text.
+/// `run` is called on the thread of the session that runs. For constant operands, it is called on a thread that opens a
+/// session. Several threads may call both functions at the same time. The functions must not use the calling session.
+///
+/// An exception of a function ends the call with an error that names the node: an Error keeps its code, std::bad_alloc
+/// becomes Code::out_of_memory, and any other exception becomes Code::bad_input with its text.
 struct HostOperator {
-  /// One type per output. Operands are tensors; the optional ones are always among them.
+  /// Returns one type per output. Operands are tensors and always include the optional ones.
   using Types = std::function<std::vector<TensorType>(const NodeAttributes&, std::span<const TensorType>)>;
-  /// One tensor per output, of the types promised; an absent operand is an empty Array.
+  /// Returns one tensor per output, of the types that `types` returned. An absent operand is an empty Array.
   using Run = std::function<std::vector<Array>(const NodeAttributes&, std::span<const Array>)>;
 
   std::string name;    ///< letters, digits and _
   std::string domain;  ///< "com.acme"; not empty
   std::string doc = {};
-  std::size_t inputs = 1;           ///< that a node must have
-  std::size_t optional_inputs = 0;  ///< behind these
+  std::size_t inputs = 1;           ///< number of required inputs
+  std::size_t optional_inputs = 0;  ///< number of optional inputs after the required ones
   bool variadic = false;            ///< any number of further inputs, instead of optional ones
-  std::size_t outputs = 1;          ///< at most; a node may have fewer
-  Attributes attributes = {};       ///< at most 16, with their defaults, which also tell their kinds
-  /// Results depend on operands and attributes alone: equal nodes may be computed once, or when a model is opened.
+  std::size_t outputs = 1;          ///< maximal number of outputs; a node may have fewer
+  Attributes attributes = {};       ///< at most 16, with their defaults, which determine their kinds
+  /// The results depend only on operands and attributes. Equal nodes may then be computed once, or when a model is
+  /// opened.
   bool pure = true;
-  /// Operands are views of the run's memory, which spares a copy: an Array and its copies must not outlive the call.
+  /// Pass operands as views of the run's memory, without a copy. An Array and its copies must then not outlive the
+  /// call.
   bool views = false;
   Types types = {};
   Run run = {};
 };
 
-/// Makes the operator known to the process, for good. Thread-safe. Throws Code::bad_input when it is incomplete, or its
-/// domain has one of this name.
+/// Registers the operator permanently in this process. Thread-safe. Throws Code::bad_input if it is incomplete, or its
+/// domain has an operator of this name.
 void register_operator(HostOperator op);
 
 }  // namespace frazil::api

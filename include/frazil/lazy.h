@@ -22,14 +22,17 @@
 #include <frazil/build.h>
 #include <frazil/model.h>
 
-// Define by run: ordinary code whose array operators are recorded, and run together when a value is read.
+// Define by run: ordinary code whose array operators are recorded. Reading a value runs the recorded operators
+// together.
 namespace frazil::api {
 
 class Operand;
 
-/// An array that may not have been computed yet. Operators on it record; reading it runs what it depends on, and
-/// nothing else. What runs is compiled once for each structure of recorded operators: other extents use it again. A
-/// handle: copying is cheap. Arrays that depend on each other belong to one thread at a time; parameters may be shared.
+/// An array that may not have been computed yet. Operators on it are recorded. Reading it runs only the operators that
+/// it depends on. They are compiled once for each structure of recorded operators; other extents use the same program.
+///
+/// A LazyArray is a handle: copying is cheap. Arrays that depend on each other belong to one thread at a time;
+/// parameters may be shared.
 ///
 ///   auto w = frazil::parameter(weights);
 ///   auto y = gelu(matmul(x, w) + b);     // records
@@ -37,8 +40,9 @@ class Operand;
 class LazyArray {
  public:
   LazyArray() noexcept = default;  ///< an omitted optional input
-  /// Of any kind; its elements must not change afterwards. What is compiled may contain an i64 array of at most 16
-  /// elements, until a few different ones were seen in its place: short lists of indices are better i32.
+  /// Wraps a value of any kind, whose elements must not change afterwards. A program may contain an i64 array of at
+  /// most 16 elements as a constant, until a few different arrays have been used in its place. Use i32 for short lists
+  /// of indices.
   LazyArray(const Array& value);
   LazyArray(const LazyArray& other);
   LazyArray(LazyArray&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
@@ -50,24 +54,24 @@ class LazyArray {
   ~LazyArray();
 
   explicit operator bool() const { return node_ != nullptr; }
-  /// The value. Throws what a run throws, and Code::bad_input while a function is traced: a graph has no values. That
-  /// of an array which is not used afterwards has memory of its own where nothing else holds the value.
+  /// Returns the value. Throws the errors of the run, and Code::bad_input while a function is traced, because a graph
+  /// has no values. `std::move(array).value()` returns unshared memory if nothing else holds the value.
   Array value() const&;
   Array value() &&;
-  /// The value of an array with one element.
+  /// Returns the value of an array with one element.
   template <class T>
   T item() const {
     return value().template item<T>();
   }
-  /// Element type and extents; runs what they depend on where only a run tells.
+  /// Return the element type and the extents. Run the operators that they depend on if only a run determines them.
   Dtype dtype() const;
   Sizes shape() const;
-  /// Row `index` of the first axis; negative ones count from the end. Of a parameter it is known to be one of its rows:
-  /// what functions compute from such rows alone is remembered (Function).
+  /// Returns row `index` of the first axis; a negative index counts from the end. A row of a parameter is recognised as
+  /// such: a Function caches results that it computes only from such rows.
   LazyArray operator[](std::int64_t index) const;
-  /// Whether it is a parameter.
+  /// Returns whether the array is a parameter.
   bool is_parameter() const;
-  /// How what this array depends on would run: the passes and the plan.
+  /// Returns the passes and the plan of the operators that this array depends on.
   std::string explain() const;
 
  private:
@@ -76,27 +80,28 @@ class LazyArray {
   std::uint32_t output_ = 0;
 };
 
-/// Runs what these arrays depend on, together: what several need is computed once. Throws what value() throws.
+/// Runs the operators that these arrays depend on in one program. A value that several arrays need is computed once.
+/// Throws the same errors as value().
 void evaluate(std::span<const LazyArray> arrays);
 
-/// Row `index` of a parameter. Throws Code::bad_input where it has none.
+/// Returns row `index` of a parameter. Throws Code::bad_input if there is no such row.
 LazyArray row(const LazyArray& parameter, std::int64_t index);
 
-/// Programs of recorded operators: counts since the process began, and what it keeps now.
+/// Counts of programs of recorded operators since the process began, and the present size of their cache.
 struct ProgramCounts {
   std::uint64_t made = 0;         ///< programs made
-  std::uint64_t found = 0;        ///< runs of structures that had a program
-  std::uint64_t without = 0;      ///< runs of structures that had none, because making one did not pay yet
-  std::size_t kept = 0;           ///< structures that have a program now
+  std::uint64_t found = 0;        ///< runs of structures that have a program
+  std::uint64_t without = 0;      ///< runs of structures without a program, because compiling one did not pay yet
+  std::size_t kept = 0;           ///< structures that have a program at present
   std::size_t kept_bytes = 0;     ///< bytes of their graphs and plans, at most FRAZIL_LAZY_BYTES
-  std::size_t session_bytes = 0;  ///< bytes of values that their sessions keep between runs
+  std::size_t session_bytes = 0;  ///< bytes of values that the programs' sessions keep between runs
 };
 ProgramCounts program_counts();
 
-/// Weights: values that never change, which what is compiled contains.
+/// Makes a parameter: a value that never changes, such as a weight. Programs contain it as a constant.
 LazyArray parameter(const Array& value);
 
-/// A line of the user's program, which errors name. `file` must outlive what is recorded there.
+/// A line of the user's program, which errors name. `file` must outlive the operators recorded at this line.
 struct Line {
   Line(std::source_location where = std::source_location::current()) : file(where.file_name()), number(where.line()) {}
   Line(const char* file_, std::uint32_t number_) : file(file_), number(number_) {}
@@ -104,7 +109,7 @@ struct Line {
   std::uint32_t number;
 };
 
-/// An argument of an operator: an array, or a number, which takes the element type of the arrays beside it.
+/// An argument of an operator: an array, or a number. A number takes the element type of the arrays beside it.
 class Operand {
  public:
   Operand(const LazyArray& array, Line line = std::source_location::current()) : array_(&array), line_(line) {}
@@ -119,12 +124,12 @@ class Operand {
   friend struct LazyAccess;
   const LazyArray* array_ = nullptr;
   double number_ = 0;
-  std::int64_t whole_ = 0;  // the number, where integer_
+  std::int64_t whole_ = 0;  // the number if integer_ is set
   bool integer_ = false;
   Line line_;
 };
 
-/// An operator with its attributes, as Body::op takes them.
+/// An operator with its attributes. The arguments are those of Body::op.
 ///
 ///   static const frazil::Operator softmax("Softmax", {{"axis", -1}});
 ///   auto y = softmax({x});
@@ -132,21 +137,21 @@ class Operator {
  public:
   /// Throws Code::unsupported for an unknown operator, and Code::bad_model for attributes that it does not have.
   explicit Operator(std::string_view name, const Attributes& attributes = {}, std::size_t outputs = 1);
-  /// Records. Throws Code::bad_model, naming the caller's line, for inputs that do not fit.
+  /// Records a node. Throws Code::bad_model, naming the caller's line, for inputs that do not fit.
   LazyArray operator()(std::initializer_list<Operand> inputs) const {
     return (*this)(std::span(inputs.begin(), inputs.size()));
   }
   LazyArray operator()(std::span<const Operand> inputs) const;
-  /// All results of an operator with several.
+  /// Returns all results of an operator with several.
   std::vector<LazyArray> all(std::span<const Operand> inputs) const;
 
  private:
   const void* operation_;
 };
 
-/// Code as a graph: at the first call with arguments of some element types and ranks it is run once to record it. Calls
-/// record one node; in a batch, equal calls of all instances run as one. While all arguments are rows of parameters,
-/// results are remembered and not computed again. A handle; thread-safe.
+/// A function that is recorded as a graph. The first call with arguments of given element types and ranks runs the code
+/// once to record it. Each call records one node; in a batch, equal calls of all instances run together. Results are
+/// cached while all arguments are rows of parameters. A handle; thread-safe.
 class Function {
  public:
   using Body = std::function<std::vector<LazyArray>(std::span<const LazyArray> arguments)>;
@@ -154,12 +159,12 @@ class Function {
   Function(const Function&) = default;
   Function& operator=(const Function&) = default;
   std::vector<LazyArray> call(std::span<const Operand> arguments) const;
-  /// As above, into `results`. Throws Code::bad_input where the code returns another number of arrays.
+  /// Calls the function and writes to `results`. Throws Code::bad_input if the code returns another number of arrays.
   void call(std::span<const Operand> arguments, std::span<LazyArray> results) const;
-  /// A name for each position.
+  /// A function that returns a name for each position.
   using Naming = std::function<std::string(std::size_t)>;
-  /// The graph as a model, which saves as ONNX, for arguments like these. Inputs are x0, x1, ..., outputs y0, y1, ...,
-  /// if not named otherwise; outputs are once the code has run.
+  /// Returns the graph for arguments such as these as a model, which can be saved as ONNX. By default, inputs are named
+  /// x0, x1, ... and outputs y0, y1, .... Outputs are named after the code has run.
   Model model(std::span<const LazyArray> arguments, const Naming& input = {}, const Naming& output = {}) const;
 
  private:
@@ -169,7 +174,7 @@ class Function {
 
 namespace detail {
 
-/// Results of user code as a list, and back.
+/// Converts results of user code to a list and back.
 template <class R>
 struct Listed {
   static constexpr std::size_t kCount = std::tuple_size_v<R>;
@@ -203,18 +208,19 @@ auto spread(F& body, std::span<const LazyArray> arguments, std::index_sequence<I
 
 }  // namespace detail
 
-/// A function as it is written: takes LazyArrays, returns one, or an array, a tuple or a vector of them.
+/// A function in the form in which the user writes it: takes LazyArrays and returns one, or an array, a tuple or a
+/// vector of them.
 template <class F>
 class Traced {
  public:
   Traced(std::string name, F body) : name_(std::move(name)), body_(std::move(body)) {}
 
-  /// Arguments are lazy arrays, arrays and numbers.
+  /// Calls the function. Arguments are lazy arrays, arrays and numbers.
   template <class... A>
   auto operator()(const A&... arguments) const {
     using R = std::invoke_result_t<F&, detail::ArgumentAt<A>...>;
     return call<R>(std::array<Operand, sizeof...(A)>{
-        Operand(arguments)...});  // operands refer to what lives as long as this expression
+        Operand(arguments)...});  // operands refer to objects that live as long as this expression
   }
   template <class... A>
   Model model(const A&... arguments) const {
@@ -245,7 +251,7 @@ class Traced {
     return *first;
   }
 
-  /// What copies have in common.
+  /// The state that copies share.
   struct Shared {
     Shared() = default;
     ~Shared() { delete function.load(); }
@@ -258,7 +264,7 @@ class Traced {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
-/// Code as a graph; see Function.
+/// Makes a function that is recorded as a graph; see Function.
 ///
 ///   auto cell = frazil::function("cell", [&](LazyArray h, LazyArray x) { return tanh(matmul(h, u) + x); });
 ///   h = cell(h, x);
@@ -271,8 +277,8 @@ using Arrays = std::vector<LazyArray>;
 
 namespace detail {
 
-/// While a function is traced, a control-flow node of its graph with this many results, or as many as its first body
-/// returns; elsewhere nothing. Bodies get their parameters and return their results.
+/// Adds a control-flow node to the graph while a function is traced. The node has this many results, or as many as its
+/// first body returns. Returns nullopt if no function is traced. Bodies take their parameters and return their results.
 using Region = std::function<Arrays(const Arrays& params)>;
 std::optional<Arrays> region(std::string_view op, const Arrays& inputs, std::size_t params,
                              std::span<const Region> bodies, std::optional<std::size_t> results);
@@ -282,59 +288,62 @@ std::optional<Arrays> region(std::string_view op, const Arrays& inputs, std::siz
 // ---- batches ----
 
 struct BatchOptions {
-  std::size_t at_once = 1024;             ///< instances that have begun and not ended
-  std::size_t stack_bytes = 256U << 10U;  ///< of each instance's function
-  /// Called in an instance, by its number, each time that it is about to wait; an Error that it throws ends the
-  /// instance. For deadlines, and for those that nobody wants any more. May be empty.
+  std::size_t at_once = 1024;             ///< maximal number of instances that have started and not ended
+  std::size_t stack_bytes = 256U << 10U;  ///< bytes of the stack of each instance
+  /// Called with the number of an instance each time it is about to wait. An Error that it throws ends the instance,
+  /// for example after a deadline or a cancellation. May be empty.
   std::function<void(std::size_t instance)> check = {};
-  bool always = false;  ///< BatchedModel: also where requests take less time one after the other
+  bool always = false;  ///< BatchedModel: run requests together even if one after the other is faster
 };
-/// What a batch did.
+/// The counts of a batch.
 struct BatchReport {
   std::uint64_t instances = 0;
   std::uint64_t waits = 0;     ///< times that an instance waited for a value
-  std::uint64_t rounds = 0;    ///< times that all waited, and what they waited for ran
-  std::uint64_t runs = 0;      ///< of compiled programs
-  std::uint64_t nodes = 0;     ///< recorded operators and calls that the runs served
-  std::uint64_t recalled = 0;  ///< calls of functions whose results were remembered
+  std::uint64_t rounds = 0;    ///< times that all instances waited and their values were computed
+  std::uint64_t runs = 0;      ///< runs of compiled programs
+  std::uint64_t nodes = 0;     ///< recorded operators and calls that the runs computed
+  std::uint64_t recalled = 0;  ///< function calls that returned cached results
 };
 
 namespace detail {
 
-// For languages with arrays, fibers and a lock of their own.
+// Hooks for languages that have their own arrays, fibers and lock.
 
-/// Whether the calling thread records a graph.
+/// Returns whether the calling thread records a graph.
 bool tracing();
-/// Whether the array is a value of a graph that is recorded, which has no elements.
+/// Returns whether the array is a value of a recorded graph, which has no elements.
 bool is_traced(const LazyArray& array);
-/// The extents; -1 where a graph that is recorded has a symbol. Otherwise as LazyArray::shape().
+/// Returns the extents as LazyArray::shape() does, with -1 for each symbol of a recorded graph.
 Sizes extents(const LazyArray& array);
-/// Whether the value is there: reading it runs nothing.
+/// Returns whether the value is computed, so that reading it runs nothing.
 bool is_there(const LazyArray& array);
-/// A number as an array of this element type, which what is compiled may contain. Throws Code::bad_input for types that
-/// numbers do not convert to.
+/// Returns a number as an array of this element type. A program may contain it as a constant. Throws Code::bad_input
+/// for types that numbers do not convert to.
 LazyArray literal(Operand number, Dtype dtype);
-/// How many calls of functions this thread has had answered from what they remember.
+/// Returns the number of function calls of this thread that returned cached results.
 std::uint64_t recalled();
-/// Lets go of what functions of this thread would have computed for later calls.
+/// Discards the calls of this thread that wait to be computed for the caches of functions.
 void forget_thread();
 
-/// An interpreter's lock guards the arrays that its threads have: other threads get it while programs run.
-/// `locked`: whether this thread has it. `unlocked` calls `work` without it; `cancel` makes that end soon, on any
-/// thread and in signal handlers, until `work` returns. It may throw afterwards. For the process, before anything runs.
+/// Sets the lock of an interpreter, which guards the arrays of its threads. Programs run without the lock, so that
+/// other threads can take it.
+///
+/// `locked` returns whether this thread holds it. `unlocked` calls `work` without it, and may throw afterwards. Until
+/// `work` returns, a call of `cancel` on any thread or in a signal handler makes it end soon. Call set_lock() once in a
+/// process, before anything runs.
 void set_lock(bool (*locked)(),
               void (*unlocked)(const std::function<void()>& work, const std::function<void()>& cancel));
 
-/// Instances on fibers that batch() did not make.
+/// A batch of instances on fibers that batch() did not create.
 class Instances {
  public:
   virtual ~Instances() = default;
-  /// Called in an instance that needs these values, once `settle_together` is to make them there. Returns afterwards:
-  /// none, or the error that it gave.
+  /// Waits, in an instance that needs these values, until `settle_together` has computed them. Returns the error of the
+  /// instance, if any.
   virtual std::optional<Error> await(std::span<const LazyArray> wanted) = 0;
 };
-/// While it lives, this thread runs one of these instances; null: what is read runs at once. One goes on where another
-/// one stopped with a Joined of its own, so that they end in reverse order.
+/// A scope in which this thread runs one of these instances. With null, reads run immediately. An instance that
+/// continues while another one waits needs its own Joined, so that the scopes end in reverse order.
 class Joined {
  public:
   explicit Joined(Instances* instances);
@@ -346,12 +355,12 @@ class Joined {
   void* before_;
   std::shared_ptr<void> here_;  // not on the stack, which fibers may move
 };
-/// Makes the values there that each instance waits for, as batch() does when all wait. The error of each instance whose
-/// values could not be computed; adds to `report`.
+/// Computes the values that each instance waits for, as batch() does when all instances wait. Returns the error of each
+/// instance whose values could not be computed. Adds to `report`.
 std::vector<std::optional<Error>> settle_together(std::span<const std::vector<LazyArray>> wanted, BatchReport& report);
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options);
-/// Makes these values there, with those of the other instances.
+/// Computes these values together with those of the other instances.
 void settle(std::span<const LazyArray* const> arrays);
 
 inline void settle_result(const LazyArray& result) {
@@ -375,10 +384,11 @@ void settle_result(const R& result) {
 
 }  // namespace detail
 
-/// Runs `body` on each instance, all at once: an instance that reads a value waits, and when all wait, equal work of
-/// theirs runs together. Bodies are ordinary code, with ordinary control flow, on the calling thread, each on a stack
-/// of its own. Results are computed before it returns. Where bodies throw, the others end, and then the exception of
-/// the first of them is thrown.
+/// Runs `body` for all instances concurrently on the calling thread, each on its own stack. An instance that reads a
+/// value waits. When all instances wait, equal operators of all instances run together.
+///
+/// Bodies are ordinary code with ordinary control flow. Results are computed before batch() returns. If bodies throw,
+/// the other bodies still end, and then the exception of the first one is thrown.
 ///
 ///   auto scores = frazil::batch(trees, [&](const Tree& tree) { return score(tree); });
 template <class Instances, class F>
@@ -398,9 +408,9 @@ auto batch(const Instances& instances, F&& body, const BatchOptions& options = {
   return results;
 }
 
-/// A model as code for batches: what lies between its control flow are functions, and its branches and loops read
-/// values and go on accordingly. Requests that take other branches, or iterate differently, share the runs of what they
-/// have in common. A handle; thread-safe. Inputs and results are tensors.
+/// A model in a form for batches. The parts between its control flow are functions. Its branches and loops read values
+/// and continue accordingly. Requests that take different branches or iterations share the runs of their common parts.
+/// A handle; thread-safe. Inputs and results are tensors.
 ///
 ///   auto results = frazil::BatchedModel(model).run(requests);   // as if each ran alone
 class BatchedModel {
@@ -408,21 +418,21 @@ class BatchedModel {
   explicit BatchedModel(const Model& model);
   BatchedModel(const BatchedModel&) = default;
   BatchedModel& operator=(const BatchedModel&) = default;
-  /// Calls the model, in an instance of a batch or anywhere: inputs by position, omitted ones take their default.
-  /// Throws Code::bad_input, naming the input, for values that do not fit.
+  /// Calls the model, in an instance of a batch or elsewhere. Inputs are given by position; omitted ones take their
+  /// default. Throws Code::bad_input, naming the input, for values that do not fit.
   std::vector<LazyArray> operator()(std::span<const LazyArray> inputs) const;
-  /// Whether requests that run together are estimated to take less time than one after the other: where they share the
-  /// reading of large weights. Depends on the model and the machine.
+  /// Returns whether running requests together is estimated to be faster than one after the other, because they share
+  /// the reading of large weights. Depends on the model and the machine.
   bool pays() const;
-  /// The results of each request, as batch() of calls where that pays(), else one after the other. Requests have inputs
-  /// by position.
+  /// Returns the results of each request. Runs them in a batch if pays() or BatchOptions::always, else one after the
+  /// other. Each request has its inputs by position.
   std::vector<std::vector<Array>> run(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
                                       BatchReport* report = nullptr) const;
   struct Outcome {
     std::vector<Array> results;
     std::exception_ptr error;  ///< null: there are results
   };
-  /// As run(), where requests that fail leave the others alone.
+  /// Runs requests as run() does, but a request that fails does not affect the others.
   std::vector<Outcome> outcomes(std::span<const std::vector<Array>> requests, const BatchOptions& options = {},
                                 BatchReport* report = nullptr) const;
 

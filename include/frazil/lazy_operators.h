@@ -12,7 +12,7 @@
 
 #include <frazil/lazy.h>
 
-// Operators of lazy arrays under NumPy's names, and control flow.
+// Operators of lazy arrays under the names of NumPy, and control flow.
 namespace frazil::api {
 
 #define FRAZIL_UNARY(name, op)                    \
@@ -71,7 +71,7 @@ inline LazyArray ints(const std::vector<std::int64_t>& values) {
   return Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, std::span(values));
 }
 
-/// An operator with these integer attributes, made once.
+/// Returns an operator with these integer attributes, made once.
 template <class... Names>
 const Operator& with(std::string_view op, std::size_t outputs, const std::vector<std::int64_t>& values,
                      Names... names) {
@@ -99,7 +99,7 @@ inline LazyArray LazyArray::operator[](std::int64_t index) const {
   return detail::with("Gather", 1, {0}, "axis")({Operand(*this, Line(nullptr, 0)), at});
 }
 
-/// Over these axes; none: over all.
+/// Reduces over these axes, or over all axes if there are none.
 inline LazyArray sum(Operand x, const std::vector<std::int64_t>& axes = {}, bool keepdims = false) {
   return detail::reduced("ReduceSum", x, axes, keepdims);
 }
@@ -125,7 +125,7 @@ inline LazyArray concatenate(std::span<const LazyArray> arrays, std::int64_t axi
   for (const LazyArray& array : arrays) operands.emplace_back(array, line);
   return detail::with("Concat", 1, {axis}, "axis")(operands);
 }
-/// Along a new axis.
+/// Joins arrays along a new axis.
 inline LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0,
                        Line line = std::source_location::current()) {
   static const Operator unsqueeze("Unsqueeze");
@@ -134,20 +134,20 @@ inline LazyArray stack(std::span<const LazyArray> arrays, std::int64_t axis = 0,
   for (const LazyArray& array : arrays) wider.push_back(unsqueeze({Operand(array, line), at}));
   return concatenate(wider, axis, line);
 }
-/// Into equal parts; the last one is shorter where they do not come out even. Throws Code::bad_input for less than one
+/// Splits x into equal parts; the last one is shorter if they are uneven. Throws Code::bad_input for less than one
 /// part.
 inline std::vector<LazyArray> split(Operand x, std::int64_t parts, std::int64_t axis = 0) {
   if (parts < 1) throw Error(Code::bad_input, "split: expected at least one part, got " + std::to_string(parts));
   const auto count = static_cast<std::size_t>(parts);
   return detail::with("Split", count, {axis, parts}, "axis", "num_outputs").all(std::span(&x, 1));
 }
-/// One extent may be -1.
+/// Changes the extents. One of `sizes` may be -1.
 inline LazyArray reshape(Operand x, const Sizes& sizes) {
   static const Operator operation("Reshape");
   const LazyArray to = detail::ints(sizes);
   return operation({x, to});
 }
-/// Empty: all axes reversed.
+/// Permutes the axes. An empty list reverses all axes.
 inline LazyArray transpose(Operand x, const std::vector<std::int64_t>& axes = {}) {
   thread_local std::map<std::vector<std::int64_t>, Operator> known;
   const Attributes attributes = axes.empty() ? Attributes{} : Attributes{{"perm", axes}};
@@ -156,7 +156,7 @@ inline LazyArray transpose(Operand x, const std::vector<std::int64_t>& axes = {}
 inline LazyArray take(Operand x, Operand indices, std::int64_t axis = 0) {
   return detail::with("Gather", 1, {axis}, "axis")({x, indices});
 }
-/// Elements [begin, end) along an axis.
+/// Returns elements [begin, end) along an axis.
 inline LazyArray slice(Operand x, std::int64_t begin, std::int64_t end, std::int64_t axis = 0) {
   static const Operator operation("Slice");
   const LazyArray from = detail::ints({begin}), to = detail::ints({end}), along = detail::ints({axis});
@@ -167,8 +167,8 @@ inline LazyArray astype(Operand x, Dtype dtype) { return detail::with("Cast", 1,
 // ---- control flow ----
 
 using Branch = std::function<Arrays()>;
-/// While a function is traced: an If of its graph, with both branches. Elsewhere the predicate is read and one branch
-/// called. Branches return equally many arrays.
+/// Computes one of two branches. While a function is traced, adds an If with both branches to its graph. Otherwise
+/// reads the predicate and calls one branch. Both branches return the same number of arrays.
 inline Arrays cond(const LazyArray& predicate, const Branch& then, const Branch& otherwise) {
   if (!then || !otherwise) throw Error(Code::bad_input, "cond: a branch has no code");
   const std::array<detail::Region, 2> sides{[&](const Arrays&) { return then(); },
@@ -177,8 +177,8 @@ inline Arrays cond(const LazyArray& predicate, const Branch& then, const Branch&
   return predicate.item<bool>() ? then() : otherwise();
 }
 
-/// Calls `body` on the carried arrays while `condition` holds for them; returns the last ones. While a function is
-/// traced: a Loop of its graph.
+/// Calls `body` on the carried arrays while `condition` holds for them. Returns the last ones. While a function is
+/// traced, adds a Loop to its graph.
 inline Arrays loop(const std::function<LazyArray(const Arrays&)>& condition,
                    const std::function<Arrays(const Arrays&)>& body, Arrays carried) {
   if (!condition || !body) throw Error(Code::bad_input, "loop: the condition or the body has no code");

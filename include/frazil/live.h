@@ -17,15 +17,15 @@
 
 namespace frazil::api {
 
-/// Who makes a version, and why.
+/// The author of a version and the reason for it.
 struct VersionNote {
   std::string author, reason;
 };
 
 /// One version of a LiveModel.
 struct Version {
-  std::uint64_t number = 1;             ///< from 1 on; never used for another one
-  std::optional<std::uint64_t> parent;  ///< the version that was current before; none: the first one
+  std::uint64_t number = 1;             ///< from 1 on; never reused
+  std::optional<std::uint64_t> parent;  ///< the version that was current before; nullopt for the first one
   VersionNote note;
   std::chrono::system_clock::time_point made;
   std::string change;  ///< "patch 'clip': 1 new nodes (Min); ...", "rolled back to 3", "published"
@@ -34,11 +34,13 @@ struct Version {
 
 class LiveSession;
 
-/// A model that is edited while requests run. Each edit makes a version; requests that have begun end on theirs, those
-/// that begin afterwards run on the new one. Planned parts, packed weights and constants that versions have in common
-/// exist once. A handle to shared data: copies are cheap, and moving copies. Thread-safe; edits wait for each other,
-/// and requests wait for no edit. The last eight versions stay planned; an older one is planned again when it is
-/// opened. Each new version beyond `most_versions` makes the model forget its oldest one.
+/// A model that can be edited while requests run. Each edit makes a version. Requests that have begun finish on their
+/// version; later requests run on the new one. Planned parts, packed weights and constants that versions have in common
+/// exist once.
+///
+/// A LiveModel is a handle to shared data: copies are cheap, and moving copies. Thread-safe; edits wait for each other,
+/// and requests wait for no edit. The last eight versions stay planned; an older version is planned again when it is
+/// opened. If there are more than `most_versions`, a new version discards the oldest one.
 ///
 ///   LiveModel live(model);
 ///   LiveSession session = live.open();
@@ -56,25 +58,25 @@ class LiveModel {
   LiveModel& operator=(const LiveModel&) = default;
 
   Version current() const;
-  /// All versions that are kept, oldest first.
+  /// Returns all versions that are kept, oldest first.
   std::vector<Version> history() const;
-  /// Throws Code::bad_input for a number that no version has.
+  /// Throws Code::bad_input if no version has this number.
   Version version(std::uint64_t number) const;
 
-  /// `change` edits the current version, on this thread. Its patch is applied, checked by the policy
-  /// (Policy::check_load, check_edit) and planned; then the version becomes current. Throws what Patch and the policy
-  /// throw, and what `change` throws; the current version then stays.
+  /// Edits the current version by calling `change` on this thread. The patch is applied, checked by the policy
+  /// (Policy::check_load, check_edit) and planned; then the version becomes current. Throws the errors of Patch, of the
+  /// policy and of `change`. After an error, the current version is unchanged.
   Version edit(VersionNote note, const std::function<void(Patch&)>& change);
-  /// As edit(), of a patch of the current version's model that was begun before. Throws Code::bad_input when another
-  /// version has become current since; the patch is then as it was.
+  /// Commits a patch of the current version's model, as edit() does. Throws Code::bad_input if another version has
+  /// become current since the patch was made; the patch is then unchanged.
   Version commit(Patch& patch, VersionNote note);
-  /// Makes a model from elsewhere the current version, planned and checked as above. A model without a policy takes
+  /// Makes another model the current version. It is planned and checked as in edit(). A model without a policy takes
   /// that of the current version.
   Version publish(Model model, VersionNote note);
-  /// A new version with the model of an older one.
+  /// Makes a new version with the model of an older one.
   Version roll_back(std::uint64_t number, VersionNote note);
-  /// Forgets a version that is not the current one, so that its memory is free once no session uses it. Throws
-  /// Code::bad_input for the current one and for a number that no version has.
+  /// Forgets a version other than the current one. Its memory is freed when no session uses it. Throws Code::bad_input
+  /// for the current version, and if no version has this number.
   void forget(std::uint64_t number);
 
   LiveSession open(const Options& options = {}) const;
@@ -85,31 +87,34 @@ class LiveModel {
   std::shared_ptr<Impl> impl_;
 };
 
-/// A session that runs whatever version is current when a run begins. As Session: one run at a time; not thread-safe,
-/// except cancel(); a call on one that was moved from throws Code::bad_input.
+/// A session that runs the version that is current when a run begins. It has one run at a time. Not thread-safe, except
+/// cancel(). A call on a moved-from session throws Code::bad_input.
 class LiveSession {
  public:
   LiveSession(LiveSession&&) noexcept;
   LiveSession& operator=(LiveSession&&) noexcept;
   ~LiveSession();
 
-  /// As Session::run, of the current version.
+  /// Runs the current version, as Session::run does.
   Results run(std::initializer_list<Named> inputs);
   Results run(std::span<const Named> inputs);
-  /// As run(), of inputs that are made once it is known which version runs: `inputs` is called once, on this thread.
+  /// Runs as run() does, with inputs that depend on the version. `inputs` is called once, on this thread, with the
+  /// version that runs.
   Results run_with(const std::function<std::vector<Named>(const Version&)>& inputs);
 
-  /// From now on, `output` of a run is `input` of the next one, where that is not given: a KV cache, a recurrent state.
-  /// It is kept when the version changes, unless the new version lacks one of the two or the value does not fit the
-  /// input's type; then the input has its default again, or has to be given. Throws Code::bad_input for names that the
-  /// current version does not have.
+  /// Carries a value between runs, such as a KV cache or a recurrent state. From the next run on, `output` of a run is
+  /// `input` of the following run, if that input is not given.
+  ///
+  /// The value is kept when the version changes, if the new version has the output and the input, and the value fits
+  /// the input's type. Otherwise the input takes its default, or must be given. Throws Code::bad_input for names that
+  /// the current version does not have.
   void carry(std::string_view output, std::string_view input);
-  /// Forgets what is carried: the next run begins anew.
+  /// Forgets the carried values. The next run starts without them.
   void reset();
 
-  /// The version of the last run; 0: none yet.
+  /// Returns the number of the version of the last run, or 0 before the first run.
   std::uint64_t version() const;
-  /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread, and from a signal's handler.
+  /// Makes the run in progress stop soon with Code::cancelled. Callable from any thread and from a signal handler.
   void cancel() noexcept;
 
  private:
@@ -120,12 +125,13 @@ class LiveSession {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What distinguishes two models, as lines of their text form: "- " and a line that only `from` has, "+ " and one that
-/// only `to` has, in the order of the graphs. The order of nodes does not matter. Empty: none.
+/// Returns the differences of two models as lines of their text form, in the order of the graphs. "- " precedes a line
+/// that only `from` has, "+ " a line that only `to` has. The order of nodes does not matter. Returns an empty text if
+/// there are no differences.
 std::string diff(const Model& from, const Model& to);
-/// `to` as input for Graphviz (DOT), with new nodes in green, changed ones in amber, and those that only `from` has in
-/// red. Nodes that patches left alone are the same in both; those of models from different files are told apart by
-/// name.
+/// Returns `to` as input for Graphviz (DOT). New nodes are green, changed ones amber, and nodes that only `from` has
+/// are red. Nodes that patches did not change are recognised as the same. Nodes of models from different files are
+/// matched by name.
 std::string diff_dot(const Model& from, const Model& to);
 
 }  // namespace frazil::api

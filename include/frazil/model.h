@@ -25,46 +25,47 @@ struct Port {
   Array::Kind kind = Array::Kind::tensor;
   bool optional = false;          ///< may be omitted: it has a default, or its type is an optional
   Dtype dtype = Dtype::f32;       ///< tensors only
-  bool ranked = true;             ///< tensors: false when the rank is unknown
+  bool ranked = true;             ///< tensors: false if the rank is unknown
   std::vector<std::string> dims;  ///< "3", "N", "2*N + 1": equal symbols mean equal extents
 };
 
-/// How a model is loaded. Limits that are not set are taken from the environment (`frazil knobs`). Exceeding one makes
-/// the load fail with Code::limit. All hold again where the model is planned, in Model::open().
+/// The options of a load. Limits that are not set are taken from the environment (`frazil knobs`). A load that exceeds
+/// a limit fails with Code::limit. All limits apply again when the model is planned, in Model::open().
 struct LoadOptions {
   std::shared_ptr<Policy> policy;
-  bool fix_defaults = false;  ///< of ONNX files: inputs with a default become constants and are removed from inputs()
+  bool fix_defaults = false;  ///< ONNX files: inputs with a default become constants and are removed from inputs()
   std::vector<std::string> keep_defaults = {};  ///< inputs that fix_defaults does not apply to
   std::optional<std::uint64_t> memory_limit;    ///< bytes of the graph and of tensor data copied out of the file
   std::optional<std::uint64_t> max_elements;    ///< per tensor
   std::optional<std::uint64_t> max_nodes;       ///< including those of inlined functions
   std::optional<std::uint64_t> max_nesting;     ///< depth of subgraphs and function calls
   std::optional<std::uint64_t> max_name_bytes;  ///< per name
-  std::optional<double> deadline_ms;            ///< of the load, and again of planning, in open(); 0: none
-  std::stop_token stop = {};                    ///< a request to it ends the load or open() with Code::cancelled
-  /// A folder for copies of the model's files, which have no names there and end with the model. With it the files may
-  /// be written to, truncated and removed while the model lives; a load fails with Code::bad_input when they are
-  /// written to meanwhile. Empty: the files are mapped where they lie and must stay as they are.
+  std::optional<double> deadline_ms;            ///< for the load, and again for planning in open(); 0: none
+  std::stop_token stop = {};                    ///< a stop request ends the load or open() with Code::cancelled
+  /// A folder for private copies of the model's files, which are unnamed and end with the model. With it, the files may
+  /// be written, truncated and removed while the model lives. A load fails with Code::bad_input if a file is written
+  /// meanwhile. Empty: the files are mapped in place and must not change.
   std::string copies = {};
 };
 
-/// How a model is written.
+/// The options of writing a model.
 struct SaveOptions {
-  std::optional<std::int64_t> opset;  ///< of ai.onnx; unset: the oldest that the model fits into
+  std::optional<std::int64_t> opset;  ///< opset of ai.onnx; unset: the oldest that can express the model
   std::uint64_t external_bytes = 0;   ///< smallest tensor, in bytes, to write as external data; 0: none
 };
 
-/// A graph that can be run. A handle to immutable data: copies are cheap, moving copies, and threads may share it.
+/// A graph that can be run. A handle to immutable data: copies are cheap, and moving copies. Threads may share it.
 class Model {
  public:
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
 
-  /// Reads an ONNX file, or a package that frazil compile made, which is planned at once; weights are mapped, not
-  /// copied. Throws Code::bad_input when the file cannot be read, Code::bad_model when it is damaged or invalid,
+  /// Reads an ONNX file, or a package made by `frazil compile`, which is planned immediately. Weights are mapped, not
+  /// copied. Throws Code::bad_input if the file cannot be read, Code::bad_model if it is damaged or invalid, and
   /// Code::unsupported for features that this version lacks.
   static Model load(const std::string& path, const LoadOptions& options = {});
-  /// As load(), from memory; the bytes are copied. External data are Code::bad_input: there is no folder to search.
+  /// Reads a model from memory, as load() does. The bytes are copied. External data are Code::bad_input, because there
+  /// is no folder to search.
   static Model from_bytes(std::span<const std::byte> bytes, const LoadOptions& options = {});
   /// Parses the text form; `weights` holds the tensors that the text calls @name.
   static Model from_text(std::string_view text, const std::map<std::string, Array>& weights = {},
@@ -73,27 +74,28 @@ class Model {
   const std::string& name() const;
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
-  /// The operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
+  /// Returns the operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
 
-  /// Opens a session; use one per thread. The first call plans the model, within the limits of LoadOptions. Throws
-  /// Code::bad_input for invalid options, Code::limit or Code::cancelled where planning exceeds these limits.
+  /// Opens a session; use one per thread. The first call plans the model within the limits of LoadOptions. Throws
+  /// Code::bad_input for invalid options, and Code::limit or Code::cancelled if planning exceeds the limits or is
+  /// stopped.
   Session open(const Options& options = {}) const;
 
-  /// Writes the model as an ONNX file. Tensors of at least `external_bytes` bytes go to "<path>.data". The opset is the
-  /// oldest that all operators fit into and at least the one the model was loaded with. Throws Code::bad_input when
-  /// `opset` is set and too old.
+  /// Writes the model as an ONNX file. Tensors of at least `external_bytes` bytes go to "<path>.data". By default, the
+  /// opset is the oldest that can express all operators, and at least that of the loaded model. Throws Code::bad_input
+  /// if `opset` is set and too old.
   void save(const std::string& path, const SaveOptions& options = {}) const;
 
-  /// The graph in the text form. from_text(text(), weights()) returns an equal model.
+  /// Returns the graph in the text form. from_text(text(), weights()) returns an equal model.
   std::string text() const;
   std::map<std::string, Array> weights() const;
-  /// "sha256:" and 64 hexadecimal digits, of the text form and the weights: models of equal content have equal digests.
-  /// Computed on first use; weights that models share are read once.
+  /// Returns "sha256:" and 64 hexadecimal digits of the text form and the weights. Models of equal content have equal
+  /// digests. The digest is computed on first use; weights that models share are read once.
   std::string digest() const;
-  /// The graph as input for Graphviz (DOT).
+  /// Returns the graph as input for Graphviz (DOT).
   std::string dot() const;
-  /// The execution plan as text: its steps and where each value is stored.
+  /// Returns the execution plan as text: its steps and the storage of each value.
   std::string explain() const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace frazil::api {
 
-/// One operator's definition, for programs that offer all operators: bindings, editors, checkers.
+/// The definition of an operator, for programs that offer all operators: bindings, editors, checkers.
 struct OperatorInfo {
   enum class Use : std::uint8_t { required, optional, variadic };  ///< variadic: the last port, repeated
   struct Port {
@@ -19,28 +19,28 @@ struct OperatorInfo {
     std::vector<Dtype> types;  ///< accepted element types; empty: any value, tensor or not
     Use use = Use::required;
   };
-  /// In the order of Attribute::Value.
+  /// The kinds have the order of Attribute::Value.
   enum class Kind : std::uint8_t { integer, real, string, integers, reals, strings, tensor };
   struct Field {
     std::string name;
     Kind kind = Kind::integer;
     bool required = false;
-    std::optional<Attribute> value;  ///< the default; unset: required, or absent unless given
+    std::optional<Attribute> value;  ///< the default; unset if the attribute is required, or absent unless given
     std::string doc;
   };
 
   std::string name;
   std::string domain;  ///< "" is ai.onnx
   std::string doc;
-  int since = 1;  ///< the opset that the definition follows
+  int since = 1;  ///< opset that the definition follows
   std::vector<Port> inputs, outputs;
   std::vector<Field> attributes;
   std::vector<std::string> bodies;  ///< control flow: the ONNX attributes that hold the bodies
-  /// As Body::op takes it: "Add", "ai.onnx.ml.Scaler".
+  /// Returns the name that Body::op takes: "Add", "ai.onnx.ml.Scaler".
   std::string full_name() const { return domain.empty() ? name : domain + "." + name; }
 };
 
-/// Every operator, with those that the program defined itself, sorted by domain and name.
+/// Returns all operators, including those that the program defined, sorted by domain and name.
 std::vector<OperatorInfo> operators();
 
 }  // namespace frazil::api

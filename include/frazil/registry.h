@@ -10,29 +10,32 @@
 
 namespace frazil::api {
 
-/// The models that graphs call by name, one set per process. Thread-safe.
+/// The models that graphs call by name. There is one registry per process. Thread-safe.
 ///
-/// A node frazil.Call runs the model `model`, its current version or number `version`, which is looked up in each call:
+/// A node frazil.Call runs the model `model` of the registry: its current version, or the version with number
+/// `version`. Each call looks it up:
 ///
 ///   Registry::instance().put("head", LiveModel(model));
 ///   Term y = graph.op("frazil.Call", {x},
 ///                     {{"model", "head"}, {"takes", {"f32[N,64]"}}, {"gives", {"f32[N,10]"}}});
 ///
-/// `takes` and `gives` are its contract: a type for each input and output, by position. Names stand for extents that
-/// are equal wherever they occur; "?" for any. That the model keeps it is checked when the graph is loaded, built or
-/// edited, and again for what each call gives. A run throws Code::bad_input, naming the node, when there is no such
-/// model or version any more, and Code::limit where calls are nested more than 32 deep. The called model's policy is
-/// asked as for any of its runs; its limits are those of the environment.
+/// `takes` and `gives` are the contract of the call: a type for each input and output, by position. A name denotes an
+/// extent that is equal wherever the name occurs; "?" denotes any extent. The contract is checked when the graph is
+/// loaded, built or edited, and again for the results of each call.
+///
+/// A run throws Code::bad_input, naming the node, if the model or the version does not exist. It throws Code::limit if
+/// calls are nested more than 32 deep. The policy of the called model is checked as for its other runs; its limits are
+/// those of the environment.
 class Registry {
  public:
   static Registry& instance();
-  /// Calls that begin from now on run this model; those that have begun end on the one before.
+  /// Registers a model. Calls that begin afterwards run it; calls that have begun end on the previous model.
   void put(std::string_view name, LiveModel model);
-  /// Throws Code::bad_input when there is none of this name.
+  /// Throws Code::bad_input if there is no model of this name.
   LiveModel get(std::string_view name) const;
-  /// The same.
+  /// Throws Code::bad_input if there is no model of this name.
   void remove(std::string_view name);
-  /// Sorted.
+  /// Returns the names, sorted.
   std::vector<std::string> names() const;
 
  private:

@@ -23,24 +23,24 @@
 #include "ir/graph/names.h"
 #include "tensor/datum.h"
 
-// The implementation of the public classes. In frazil::api, `Session` is the public one and `exec::Session` the
+// The implementation of the public classes. In frazil::api, `Session` is the public class and `exec::Session` the
 // internal one.
 namespace frazil::api {
 
 struct Array::Impl {
-  Datum datum;             ///< as returned by a session: tensors may have padding
+  Datum datum;             ///< value from a session; tensors may have padding
   mutable Mutex mutex;     ///< guards `dense`
-  mutable Tensor dense{};  ///< the tensor without padding, made when elements are first read
+  mutable Tensor dense{};  ///< the tensor without padding, made on the first read of elements
   const Tensor& elements() const;
 };
 
-/// Those of the environment, and with what the options set.
+/// Return the bounds from the environment, and the same with the bounds that the options set.
 LoadBounds usual_bounds();
 LoadBounds bounds_of(const LoadOptions& options);
-/// Throws, naming the option, for what is less than 0 or not a number.
+/// Converts milliseconds. Throws, naming the option, for a negative number or NaN.
 std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option);
 
-/// The tiers as exec::Tier has them come first.
+/// The ways to run a model. The tiers come first, in the order of exec::Tier.
 enum class Way : std::uint8_t { planned, compiled, specialised, adaptive, reference };
 exec::Options options_of(Way way);
 
@@ -49,14 +49,14 @@ struct Model::Impl {
   std::shared_ptr<Policy> policy;
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
-  LoadBounds bounds;  ///< of planning
+  LoadBounds bounds;  ///< bounds of planning
   Mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> ways;  ///< made on first use
   Mutex digest_mutex;
-  std::string digest;  ///< under the mutex; computed on first use
+  std::string digest;  ///< guarded by digest_mutex; computed on first use
 
   std::shared_ptr<exec::Executable> executable(Way way);
-  /// Sessions that are open keep theirs.
+  /// Drops the plans. Open sessions keep theirs.
   void forget_plans() {
     const std::scoped_lock lock(mutex);
     ways = {};
@@ -64,11 +64,11 @@ struct Model::Impl {
 };
 
 struct Body::Impl {
-  std::unique_ptr<Graph> graph;  ///< of a GraphBuilder
+  std::unique_ptr<Graph> graph;  ///< only of a GraphBuilder
   std::unique_ptr<frazil::Patch> patch;
   std::optional<Model> model;    ///< the model that a patch edits
-  std::unique_ptr<Names> names;  ///< of its graph
-  std::size_t old_blocks = 0;    ///< of the model that is edited: their values may be used anywhere
+  std::unique_ptr<Names> names;  ///< names of the model's graph
+  std::size_t old_blocks = 0;    ///< number of blocks of the edited model; their values may be used anywhere
   std::unique_ptr<Builder> own;
   Builder* builder = nullptr;
 
@@ -77,45 +77,45 @@ struct Body::Impl {
 
 /// The only friend of the public classes.
 struct Access {
-  /// For sessions, which accept tensors with padding.
+  /// Returns the datum for sessions, which accept tensors with padding.
   static const Datum& datum(const Array& array);
-  /// For all other uses: tensors are in row-major order without padding.
+  /// Returns the datum for all other uses: tensors are in row-major order without padding.
   static Datum dense(const Array& array);
-  /// The tensor of `array`, as from dense(); throws Code::bad_input for other kinds.
+  /// Returns the tensor of `array` as dense() does. Throws Code::bad_input for other kinds.
   static const Tensor& elements(const Array& array);
   static Array array(Datum datum);
-  /// Stores `datum` in `array`, in place when its handle is not shared.
+  /// Stores `datum` in `array`, in place if its handle is not shared.
   static void assign(Array& array, Datum datum);
-  /// Moves the value out for reuse; an empty Datum when it is shared.
+  /// Moves the value out for reuse. Returns an empty Datum if it is shared.
   static Datum release(Array& array);
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
-  /// Makes a model and asks the policy.
+  /// Makes a model and checks its policy.
   static Model model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds = usual_bounds());
-  /// Asks the model's policy.
+  /// Checks the model's policy and returns the model.
   static Model allowed(Model model);
-  /// `model`, with the policy of `from` if it has none of its own; asks that policy.
+  /// Returns `model`, with the policy of `from` if it has none. Checks that policy.
   static Model governed(Model model, const Model& from);
-  /// Asks the policy of `from`.
+  /// Checks the policy of `from`.
   static void check_edit(const Model& from, const Model& to);
-  /// The value of a term. Throws unless it may be used in `body`.
+  /// Returns the value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
-  /// A new input of the graph that is built.
+  /// Adds an input to the graph under construction.
   static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
-  /// A new output of the graph that is built; gives its value.
+  /// Adds an output to the graph under construction. Returns its value.
   static Expr output(Body::Impl& body, std::string_view name, const Term& value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
-  /// The model that a patch edits.
+  /// Returns the model that a patch edits.
   static const Model& edited_by(const Patch& patch);
-  /// What the patch does so far.
+  /// Returns a description of the patch so far.
   static std::string describe(const Patch& patch);
   /// Builds block `index` of an open region.
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }
   static AttrValue attribute(const Attribute& attribute);
-  /// A tensor with elements of its own.
+  /// Returns a tensor with its own elements.
   static Array copy(const Array& array);
-  /// Of a node of a HostOperator.
+  /// Returns the attributes of a node of a HostOperator.
   static NodeAttributes attributes(const void* attrs);
   static const Registry::Impl& registry();
 };
@@ -136,7 +136,7 @@ template <class... A>
   raise({code, fmt::format(format, std::forward<A>(args)...)});
 }
 
-/// Reads the knobs and links the operators, once; throws on every call when a knob is malformed.
+/// Reads the knobs and links the operators, once. Throws on every call if a knob is malformed.
 void start();
 
 }  // namespace frazil::api

@@ -25,7 +25,7 @@ const Tensor& tensor_of(const Array& array) {
   return Access::datum(array).tensor();
 }
 
-/// A packed, aligned copy that owns its memory.
+/// Returns a packed, aligned copy that owns its memory.
 Tensor copy_of(const Tensor& from) {
   const Tensor packed = take(from.packed());
   Tensor to = take(Tensor::make(packed.elem(), packed.sizes()));
@@ -53,7 +53,7 @@ Datum Access::dense(const Array& array) {
   return raw.is_tensor() ? Datum(array.impl_->elements()) : raw;
 }
 
-/// Copied once, and only when elements are read: a carried value returns to a session with its padding.
+/// Copies the tensor once, on the first read of elements: a carried value returns to a session with its padding.
 const Tensor& Array::Impl::elements() const {
   const Tensor& raw = datum.tensor();
   if (raw.contiguous()) return raw;

@@ -7,7 +7,7 @@
 namespace frazil::api {
 namespace {
 
-/// The value converted to the field's kind, where the conversion keeps its meaning.
+/// Returns the value in the kind of the field, if the conversion keeps its meaning.
 AttrValue fitted(const AttrField& field, AttrValue value) {
   if (field.kind == AttrKind::real) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<float>(*integer);

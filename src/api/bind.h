@@ -8,21 +8,22 @@
 
 namespace frazil::api {
 
-/// The operator of this name, as Body::op takes it. Throws Code::unsupported, with similar names, when there is none.
+/// Returns the operator of this name, as Body::op takes it. Throws Code::unsupported, with similar names, if there is
+/// none.
 const OpDef& find_op(std::string_view name);
 
-/// The operator's attributes with the given ones set. Throws, with `what` as prefix, for an unknown or missing
+/// Returns the operator's attributes with the given ones set. Throws, with `what` as prefix, for an unknown or missing
 /// attribute or a wrong kind. An integer is accepted for a float.
 Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::string& what);
 
-/// The value converted to the kind of the operator's attribute, where the conversion keeps its meaning.
+/// Returns the value in the kind of the operator's attribute, if the conversion keeps its meaning.
 AttrValue fitted_attribute(const OpDef& op, std::string_view name, const Attribute& value);
 
 /// Throws unless a region node with these inputs and that many bodies is valid.
 void check_region(const Graph& graph, const OpDef& op, const std::vector<Value>& inputs, std::size_t bodies,
                   const std::string& what);
 
-/// Terms for the node's outputs, named after the node.
+/// Returns terms for the node's outputs, named after the node.
 std::vector<Term> name_results(Builder& builder, NodeId node, std::string_view name);
 
 }  // namespace frazil::api

@@ -14,7 +14,8 @@ Sizes sizes_of(const int64_t* dims, std::size_t rank) {
   return {given.begin(), given.end()};
 }
 
-/// Calls the caller's function when the last holder lets go, once the array exists.
+/// The owner of borrowed memory. It calls the caller's function when the last user releases the memory, if the array
+/// was made.
 struct Lender {
   frazil_release release;
   void* context;

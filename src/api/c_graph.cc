@@ -5,8 +5,8 @@
 namespace frazil::api::c {
 namespace {
 
-/// The terms of one graph, its bodies' among them. A handle is the graph's number and a place here, so that one graph's
-/// handle is not another's.
+/// The terms of a graph and of its bodies. A handle consists of the graph's number and an index in `terms`, so that
+/// graphs have different handles.
 struct Terms {
   std::uint64_t serial;
   std::vector<Term> terms;
@@ -69,7 +69,7 @@ std::vector<Term> terms_of(const frazil_graph& graph, const frazil_term* handles
   return terms;
 }
 
-/// "3" or "N".
+/// Parses an extent: "3" or "N".
 Extent extent_of(const char* dim) {
   constexpr std::size_t kMostDigits = 18;
   const std::string text = text_of(dim, "an extent");
@@ -93,7 +93,7 @@ Body::Region region_of(const frazil_graph& outer, const frazil_region& given) {
           }};
 }
 
-/// The operands of a call, which may store its outputs in their place.
+/// The operands of a call, copied because the call may store its outputs in their place.
 class Operands {
  public:
   Operands(const frazil_term* handles, std::size_t count) : handles_(handles), count_(count) {

@@ -15,7 +15,7 @@
 #include <frazil/model.h>
 #include <frazil/session.h>
 
-// What is behind the handles of <frazil/c.h>. Only the public C++ API is used here.
+// The objects of the handles of <frazil/c.h>. Only the public C++ API is used here.
 
 struct frazil_error {
   frazil_code code;
@@ -27,7 +27,7 @@ struct frazil_array {
 };
 
 struct frazil_model {
-  /// A port with its extents as C has them.
+  /// A port with its extents as C strings.
   struct Port {
     explicit Port(const frazil::api::Port& of);
     const frazil::api::Port& port;
@@ -46,16 +46,17 @@ struct frazil_session {
 
 namespace frazil::api::c {
 
-/// Makes `*error`, where that is asked for; gives `code`. Without memory the error is one that needs none.
+/// Stores an error in `*error`, unless `error` is null, and returns `code`. If memory is exhausted, the error is a
+/// static one.
 frazil_code report(frazil_error** error, frazil_code code, const char* message) noexcept;
 
-/// Codes of C are those of C++ and one more.
+/// Converts a code of C++ to one of C, which is larger by one.
 constexpr frazil_code code_of(Code code) { return static_cast<frazil_code>(code) + 1; }
 static_assert(code_of(Code::bad_model) == FRAZIL_BAD_MODEL && code_of(Code::internal) == FRAZIL_INTERNAL);
-/// What a callback returned, as an error's code; what is no code is bad input.
+/// Converts the return value of a callback to the code of an error. A value that is not a code is bad input.
 Code code_from(frazil_code code);
 
-/// The only door between C and C++: runs `body` and turns what it throws into a code and an error.
+/// Runs `body` and converts its exceptions to a code and an error. All calls from C to C++ go through it.
 template <class F>
 frazil_code guarded(frazil_error** error, F&& body) noexcept {
   if (error != nullptr) *error = nullptr;
@@ -75,19 +76,19 @@ frazil_code guarded(frazil_error** error, F&& body) noexcept {
 
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(Code::bad_input, message); }
 
-/// The object behind a pointer that must not be null.
+/// Returns the object of a pointer that must not be null.
 template <class T>
 T& need(T* pointer, const char* what) {
   if (pointer == nullptr) refuse(std::string(what) + " is null");
   return *pointer;
 }
-/// The elements of a C array, which may be null where there are none.
+/// Returns the elements of a C array, which may be null if there are none.
 template <class T>
 std::span<T> need(T* pointer, std::size_t count, const char* what) {
   if (count != 0) (void)need(pointer, what);
   return {pointer, count};
 }
-/// Where a call stores its result, which is null or 0 until it has one.
+/// Returns the variable for the result of a call, set to null or 0.
 template <class T>
 T& result(T* pointer) {
   T& to = need(pointer, "the place of a result");
@@ -97,18 +98,18 @@ T& result(T* pointer) {
 inline std::string text_of(const char* text, const char* what) { return std::string(&need(text, what)); }
 inline std::string text_or_none(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-/// A copy for the caller to free.
+/// Returns a copy for the caller to free.
 char* copy_text(const std::string& text);
 Dtype dtype_of(frazil_dtype dtype);
 inline const Array& array_of(const frazil_array* handle, const char* what = "the array") {
   return need(handle, what).array;
 }
-/// The value of an attribute.
+/// Returns the value of an attribute.
 Attribute value_of(const frazil_attribute& attribute);
 Attributes attributes_of(const frazil_attribute* attributes, std::size_t count);
 inline frazil_array* new_array(Array array) { return new frazil_array{std::move(array)}; }
 
-/// Where a structure that may grow has its fields of the first version.
+/// Checks the size of a structure that may grow. `first` is its size in the first version.
 template <class T>
 void check_size(const T& given, std::size_t first, const char* what) {
   if (given.size < first) refuse(std::string(what) + ": `size` is not set to its size");

@@ -72,14 +72,14 @@ frazil_port port_of(const frazil_model::Port& of, std::size_t size) {
           of.dims.data()};
 }
 
-/// Handles for all outputs, or for none.
+/// Stores handles for all outputs, or for none.
 void store(const std::vector<Array>& values, std::span<frazil_array*> outputs) {
   std::vector<std::unique_ptr<frazil_array>> handles;
   for (const Array& value : values) handles.emplace_back(new_array(value));
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = handles[k].release();
 }
 
-/// A null input takes its default.
+/// Returns the arrays of inputs. A null input takes its default.
 std::vector<Array> arrays_of(const frazil_array* const* inputs, std::size_t count) {
   std::vector<Array> arrays;
   for (const frazil_array* input : need(inputs, count, "the inputs")) {
@@ -94,7 +94,7 @@ void check_room(const Model& model, std::size_t given) {
   refuse("the model has " + std::to_string(count) + " outputs, got room for " + std::to_string(given));
 }
 
-/// The names that are no outputs of the model.
+/// Returns the names that are not outputs of the model.
 std::vector<std::string> inner_of(const Model& model, const std::vector<std::string>& names) {
   std::vector<std::string> inner;
   for (const std::string& name : names) {

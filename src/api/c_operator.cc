@@ -51,7 +51,7 @@ Attributes attributes_of(const frazil_attribute* attributes, std::size_t count) 
 
 }  // namespace frazil::api::c
 
-/// One call of a function of the program: of `types` or of `run`.
+/// One call of `types` or `run`, a function of the program.
 struct frazil_op_call {
   std::span<const frazil::api::TensorType> operand_types;
   std::vector<std::vector<const char*>> operand_dims;
@@ -73,7 +73,7 @@ struct frazil_op_call {
     std::vector<const char*> pointers;
     std::optional<frazil_array> array;
   };
-  std::deque<Value> values;  ///< that were asked for
+  std::deque<Value> values;  ///< attributes that the function has read
 
   std::string message;
 };
@@ -83,7 +83,7 @@ namespace {
 
 using Kinds = std::vector<std::pair<std::string, frazil_attribute_kind>>;
 
-/// What a frazil_operator names, kept for as long as the operator is.
+/// The data of a frazil_operator, kept as long as the operator.
 struct Definition {
   frazil_op_function types, run;
   void* context;
@@ -174,7 +174,7 @@ frazil_port port_of(const TensorType& type, const std::vector<const char*>& dims
           dims.data()};
 }
 
-/// The attribute with pointers to what `to` holds.
+/// Returns the attribute with pointers to the data in `to`.
 frazil_attribute attribute_of(const frazil_op_call& call, const char* name, frazil_attribute_kind kind,
                               frazil_op_call::Value& to) {
   const NodeAttributes& from = *call.attributes;

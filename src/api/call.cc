@@ -16,7 +16,7 @@ namespace frazil::api {
 struct Registry::Impl {
   struct Entry {
     LiveModel model;
-    std::uint64_t number = 0;  ///< of the put() that it is of
+    std::uint64_t number = 0;  ///< number of the put() call
   };
   mutable Mutex mutex;
   std::map<std::string, Entry, std::less<>> models;
@@ -62,7 +62,7 @@ namespace {
 
 // ---- contracts ----
 
-/// "f32[N,64]".
+/// A parsed type, such as "f32[N,64]".
 struct TypeText {
   Elem elem = Elem::f32;
   std::vector<std::string> dims;
@@ -88,14 +88,14 @@ Result<TypeText> parse_type(std::string_view text) {
   return parsed;
 }
 
-/// Sessions of the called model that no call uses now.
+/// The sessions of the called model that no call is using.
 class Sessions {
  public:
   Sessions() = default;
   Sessions(const Sessions&) {}
   Sessions& operator=(const Sessions&) = delete;
 
-  /// Those of another put() are dropped.
+  /// Returns a free session. Drops the sessions of another put().
   std::optional<LiveSession> take(std::uint64_t number) {
     const std::scoped_lock lock(mutex_);
     if (number != number_) free_.clear();
@@ -198,7 +198,7 @@ Status types(InferCx& cx) { return Contract(cx).check(); }
 
 // ---- runs ----
 
-/// How many calls are around this one, on this thread.
+/// A counter of the nested calls on this thread.
 class Depth {
  public:
   Depth() { ++depth; }
@@ -268,7 +268,7 @@ const OpDef& definition() {
   return def;
 }
 
-// ---- when a graph is loaded ----
+// ---- checks when a graph is loaded ----
 
 std::string fault_of(const Port& port, const TypeText& type) {
   if (port.kind != Array::Kind::tensor) return "is " + port.type;

@@ -22,7 +22,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Lines of `of` that `other` lacks; of equal lines, as many as it has more of.
+/// Returns for each line of `of` whether it is missing in `other`. Of equal lines, those beyond the number in `other`
+/// are missing.
 std::vector<bool> missing(const std::vector<std::string>& of, const std::vector<std::string>& other) {
   std::unordered_map<std::string_view, std::int64_t> left;
   for (const std::string& line : other) ++left[line];
@@ -35,8 +36,8 @@ std::string stripped(const std::string& line) {
   return line.substr(std::min(line.find_first_not_of(' '), line.size()));
 }
 
-/// The nodes of a graph by what makes them the same in another one: the name, where only one has it, else the id that
-/// patches keep.
+/// The nodes of a graph by a key that identifies them in another graph: the name, if only one node has it, else the id,
+/// which patches keep.
 class NodesByKey {
  public:
   explicit NodesByKey(const Graph& graph) : graph_(graph) {
@@ -57,7 +58,7 @@ class NodesByKey {
     return at == ids_.end() ? std::nullopt : std::optional(at->second);
   }
 
-  /// Operator, attributes and where operands come from.
+  /// Returns the content of a node: operator, attributes and the sources of its operands.
   std::string content(NodeId id) const {
     const Node& node = graph_.node(id);
     Key key;
@@ -83,7 +84,7 @@ class NodesByKey {
   }
 
   const Graph& graph_;
-  std::vector<std::string> keys_;  // per node
+  std::vector<std::string> keys_;  // one per node
   std::unordered_map<std::string, NodeId> ids_;
 };
 

@@ -24,11 +24,12 @@ Sum sum_of(const Tensor& constant) {
   return sha.sum();
 }
 
-/// Sums of constants, which versions of a model share: each is computed once while its memory lives. Thread-safe.
+/// A cache of the digests of constants, which versions of a model share. Each is computed once while its memory lives.
+/// Thread-safe.
 class ConstantSums {
  public:
   Sum of(const Tensor& tensor) {
-    constexpr std::size_t kFewBytes = 4096;  // faster to compute than to find
+    constexpr std::size_t kFewBytes = 4096;  // computing is faster than a look-up
     if (tensor.bytes() <= kFewBytes) return sum_of(tensor);
     const Key key{tensor.data(), tensor.type_str()};
     {
@@ -37,7 +38,7 @@ class ConstantSums {
       if (at != known_.end() && tensor.buffer().is(at->second.tag)) return at->second.sum;
     }
     const Sum sum = sum_of(tensor);
-    if (tensor.buffer().tag().expired()) return sum;  // nobody tells how long the memory lives
+    if (tensor.buffer().tag().expired()) return sum;  // the lifetime of the memory is unknown
     const std::scoped_lock lock(mutex_);
     if (known_.size() >= 2 * kept_) forget();
     known_.insert_or_assign(key, Entry{tensor.buffer().tag(), sum});

@@ -46,7 +46,7 @@ class DotWriter {
     std::size_t next_inner = 0;  ///< next block of that node
   };
 
-  /// Depth first with an explicit stack: nesting depth is unbounded.
+  /// Writes depth first with an explicit stack, because the nesting depth is unbounded.
   void write_blocks() {
     open_block(Graph::kMain, "");
     while (!stack_.empty()) {

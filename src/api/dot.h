@@ -10,14 +10,14 @@
 
 namespace frazil::api {
 
-/// What a comparison shows beside the graph.
+/// The marks by which a comparison extends the drawing of a graph.
 struct DotMarks {
-  std::map<std::uint32_t, std::string_view> colors;  ///< of nodes, by number
-  std::vector<std::string> removed;                  ///< what nodes that the graph does not have were
+  std::map<std::uint32_t, std::string_view> colors;  ///< colors of nodes, by number
+  std::vector<std::string> removed;                  ///< titles of nodes that the graph does not have
 };
 
-/// The graph as Graphviz input: a box for each node, a cluster for each nested block, types on the edges. Constants
-/// with one element are shown in the boxes; larger ones are omitted.
+/// Returns the graph as Graphviz input: a box for each node, a cluster for each nested block, types on the edges.
+/// Constants with one element are shown in the boxes; larger ones are omitted.
 std::string dot_of(const Graph& graph, const DotMarks& marks = {});
 
 }  // namespace frazil::api

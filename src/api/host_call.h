@@ -3,15 +3,15 @@
 #include "api/access.h"
 #include "ir/op/opaque.h"
 
-// What operators that call the program have in common.
+// Helpers of the operators that call the program.
 namespace frazil::api {
 
-/// Input i of a call, empty where it is absent; a view is valid during the call only.
+/// Returns input i of a call, empty if it is absent. A view is valid only during the call.
 Array operand_of(const OpaqueCall& call, std::size_t i, bool views);
-/// Copies what the program gives as output k. Code::bad_input where its type is not the planned one.
+/// Copies the program's result `made` to output k. Fails with Code::bad_input if its type is not the planned one.
 Status put_result(OpaqueCall& call, std::size_t k, const Array& made);
 
-/// What a function of the program throws, as a fault.
+/// Calls a function of the program and converts its exceptions to faults.
 template <class F>
 auto called(F&& function) -> Result<decltype(function())> {
   try {
@@ -27,9 +27,9 @@ auto called(F&& function) -> Result<decltype(function())> {
   }
 }
 
-/// Registers the operator frazil.Call. Called once.
+/// Registers the operator frazil.Call. Call it once.
 void register_call();
-/// The contracts of the graph's calls hold for the models that are registered now. Throws Code::bad_model.
+/// Checks that the registered models keep the contracts of the graph's calls. Throws Code::bad_model.
 void check_calls(const Graph& graph);
 
 }  // namespace frazil::api

@@ -44,14 +44,14 @@ Status put_result(OpaqueCall& call, std::size_t k, const Array& made) {
   return {};
 }
 
-/// A definition as the rest of Frazil knows operators. Never freed: operators are known by address.
+/// A definition in the form of other operators. It is never freed, because operators are identified by address.
 struct HostDef : OpDef {
   explicit HostDef(HostOperator given);
-  /// Functions are called with at least so many operands, absent ones among them.
+  /// Returns the minimal number of operands that functions are called with, including absent ones.
   std::size_t fixed_inputs() const { return host.inputs + host.optional_inputs; }
 
   HostOperator host;
-  std::vector<std::string> names;  ///< of inputs, then of outputs
+  std::vector<std::string> names;  ///< names of inputs, then of outputs
   std::vector<frazil::Port> ports;
   std::vector<AttrField> fields;
   std::vector<AttrValue> defaults;
@@ -61,10 +61,11 @@ namespace {
 
 constexpr std::size_t kMostAttributes = 16;
 
-/// The attributes of one node, by their place in the definition.
+/// The attributes of one node, by their index in the definition.
 struct HostAttrs {
   std::array<std::optional<AttrValue>, kMostAttributes> values;
-  /// An Opaque's run is told the attributes alone; the type rule, which always comes first, leaves the definition here.
+  /// The run of an Opaque receives only the attributes. The type rule, which always runs first, stores the definition
+  /// here.
   mutable std::atomic<const HostDef*> def{nullptr};
 
   HostAttrs() = default;
@@ -104,7 +105,7 @@ AttrField field_at(std::size_t index, std::string_view name, std::size_t kind, s
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool in_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
 
-/// A name in the text of an extent that no operand has.
+/// Returns a name in the text of an extent that is not a symbol of an operand.
 std::optional<std::string> unknown_name(const Scope& scope, std::string_view text) {
   constexpr std::array<std::string_view, 4> kFunctions{"floordiv", "mod", "min", "max"};
   for (std::size_t at = 0; at < text.size();) {
@@ -189,7 +190,7 @@ class TypeCall {
 
   InferCx& cx_;
   const HostDef& def_;
-  std::vector<std::pair<std::string, Dim>> dims_;  ///< of the operands
+  std::vector<std::pair<std::string, Dim>> dims_;  ///< extents of the operands by name
 };
 
 Status infer_host(InferCx& cx) {

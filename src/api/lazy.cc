@@ -27,7 +27,7 @@ constexpr std::int64_t kMostLiteral = 16;  // elements
 
 struct Number {
   double real;
-  std::optional<std::int64_t> whole;  ///< as it was written
+  std::optional<std::int64_t> whole;  ///< the number as an integer literal, if it was written so
 
   template <class T>
   Tensor scalar() const {
@@ -38,7 +38,7 @@ struct Number {
   }
 };
 
-/// A scalar of an element type; none for types that numbers do not convert to.
+/// Returns a scalar of an element type, or nullopt for types that numbers do not convert to.
 std::optional<Tensor> scalar_of(Elem elem, const Number& number) {
   switch (elem) {
     case Elem::f32: return number.scalar<float>();
@@ -294,7 +294,7 @@ BatchReport report_of(const lazy::BatchCounts& counts) {
           .recalled = counts.recalled};
 }
 
-/// Hands what instances on other fibers wait for to whoever made them.
+/// An adapter that forwards the values for which instances on other fibers wait to the owner of these fibers.
 struct Others : lazy::Instances {
   explicit Others(detail::Instances& to_) : to(to_) {}
   Status await(std::span<const Ref> wanted) override {
@@ -353,7 +353,7 @@ Joined::~Joined() { lazy::Instances::exchange(static_cast<lazy::Instances*>(befo
 
 namespace {
 
-/// What it throws as a status.
+/// Returns a function that calls `check` and returns the error that it throws as a status.
 std::function<Status(std::size_t)> checked(const std::function<void(std::size_t)>& check) {
   if (!check) return nullptr;
   return [&check](std::size_t instance) -> Status {

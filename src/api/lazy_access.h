@@ -21,17 +21,17 @@ struct LazyAccess {
   }
   static lazy::Place place(const Operand& operand) { return {operand.line_.file, operand.line_.number}; }
   static const LazyArray* array_of(const Operand& operand) { return operand.array_; }
-  /// The number as a literal of this element type; as it was written where there is none.
+  /// Returns the number as a literal of this element type. Without one, integers become i64 and other numbers f32.
   static lazy::Handle literal(const Operand& operand, std::optional<Elem> elem);
 };
 
-/// Records an operation at the line of its first operand; numbers take the element type of the arrays.
+/// Records an operation at the line of its first operand. Numbers take the element type of the arrays.
 lazy::Handle record(const lazy::Operation& operation, std::span<const Operand> operands);
-/// The results of a node.
+/// Returns the results of a node.
 std::vector<LazyArray> results_of(const lazy::Handle& handle, std::size_t count);
-/// Has programs of recorded operators run as the environment says, unless set_lazy_options() was called.
+/// Sets up programs of recorded operators from the environment, unless set_lazy_options() was called.
 void start_lazy();
-/// The element type of a value; runs what it depends on where only a run tells.
+/// Returns the element type of a value. Runs the operators that it depends on if only a run determines it.
 Elem elem_of(const lazy::Ref& ref);
 
 }  // namespace frazil::api

@@ -23,7 +23,7 @@ std::vector<Ref> refs_of(std::span<const LazyArray> arrays) {
   return refs;
 }
 
-/// The arrays that operands are; numbers become arrays.
+/// Returns the operands as arrays. Numbers become arrays.
 std::vector<LazyArray> arrays_of(std::span<const Operand> operands) {
   std::vector<LazyArray> arrays;
   for (const Operand& operand : operands) {
@@ -65,7 +65,7 @@ Function::Function(std::string name, Body body) {
 
 namespace {
 
-/// The references of operands, of which numbers become arrays that `numbers` holds.
+/// The references of operands. Numbers become arrays, which `numbers_` holds.
 class References {
  public:
   explicit References(std::span<const Operand> operands) : many_(operands.size() > kFew ? operands.size() : 0) {
@@ -89,7 +89,7 @@ class References {
 }  // namespace
 
 std::vector<LazyArray> Function::call(std::span<const Operand> arguments) const {
-  // A function that is traced has the nodes of those that it calls.
+  // The graph of a traced function contains the nodes of the functions that it calls.
   if (Trace::current() != nullptr) return impl_->body(arrays_of(arguments));
   const References refs(arguments);
   const lazy::Operation& operation = impl_->operation_for(refs.all());
@@ -124,7 +124,7 @@ Model Function::model(std::span<const LazyArray> arguments, const Naming& input,
 
 namespace {
 
-/// Fills a body of a region: `make` gets its parameters and returns its results.
+/// Fills a body of a region. `make` takes its parameters and returns its results.
 void fill(Trace& trace, NodeId region, std::size_t index,
           const std::function<std::vector<LazyArray>(const std::vector<LazyArray>&)>& make) {
   const BlockId block = trace.to().graph().node(region).blocks[index];

@@ -11,7 +11,7 @@
 namespace frazil::api {
 namespace {
 
-/// Throws unless the value may be the input.
+/// Throws unless the value fits the input.
 void check_input(const Graph& graph, std::size_t index, const lazy::KnownType* given) {
   const Type& type = graph.type(graph.main().params[index]);
   const auto fits = [&](std::size_t axis) {
@@ -28,7 +28,7 @@ void check_input(const Graph& graph, std::size_t index, const lazy::KnownType* g
          str(type, graph.scope()), given == nullptr ? "no tensor" : type_str(given->elem, given->sizes));
 }
 
-/// Throws where the graph has fewer inputs.
+/// Throws if the graph has fewer inputs.
 void check_count(const Graph& graph, std::size_t inputs) {
   const std::size_t count = graph.main().params.size();
   if (inputs > count) {
@@ -60,12 +60,12 @@ struct BatchedModel::Impl {
 
  private:
   mutable Mutex mutex_;
-  mutable std::vector<Session> idle_;  // of those that run requests one by one
+  mutable std::vector<Session> idle_;  // sessions that run requests one by one
 };
 
 namespace {
 
-/// Runs a request by itself. Inputs that are not given take their default.
+/// Runs a single request. Omitted inputs take their default.
 std::vector<Array> run_alone(Session& session, const Graph& graph, std::span<const Array> request) {
   check_count(graph, request.size());
   const auto results = [&] {

@@ -13,12 +13,12 @@
 namespace frazil::api {
 
 struct LiveModel::Impl {
-  Mutex edits;                    ///< one at a time
+  Mutex edits;                    ///< held during an edit
   mutable Mutex mutex;            ///< guards `versions`
   std::vector<Version> versions;  ///< ascending; the last one is current
   std::atomic<std::uint64_t> newest{0};
-  std::uint64_t next = 1;  ///< under `edits`
-  std::size_t most = 0;    ///< versions that are kept
+  std::uint64_t next = 1;  ///< guarded by `edits`
+  std::size_t most = 0;    ///< maximal number of versions that are kept
 
   Version current() const {
     const std::scoped_lock lock(mutex);
@@ -46,7 +46,7 @@ struct LiveModel::Impl {
     newest.store(made.number, std::memory_order_release);
     return made;
   }
-  /// Of the version that is one too many. Precondition: the caller holds `mutex`.
+  /// Drops the plan of the version before the last kPlanned ones. Precondition: the caller holds `mutex`.
   void forget_old_plan() {
     constexpr std::size_t kPlanned = 8;
     if (versions.size() <= kPlanned) return;
@@ -138,7 +138,7 @@ bool fits(const Array& value, const Port& port) {
 struct Carried {
   std::string output, input;
   Array value;
-  bool held = false;  ///< there is a value, which may be an absent optional
+  bool held = false;  ///< a value is present; it may be an absent optional
   void forget() { value = {}, held = false; }
 };
 
@@ -153,13 +153,13 @@ struct LiveSession::Impl {
   std::shared_ptr<LiveModel::Impl> live;
   Options options;
   std::optional<Session> session;
-  std::optional<Version> version;  ///< that `session` is of
+  std::optional<Version> version;  ///< version of `session`
   std::uint64_t ran = 0;           ///< the number of the last run's version
   std::vector<Carried> carried;
-  // cancel() takes no lock, which the thread that a signal interrupts might hold.
+  // cancel() takes no lock, because the thread that a signal interrupts might hold it.
   std::atomic<Session*> running{nullptr};
   std::atomic<bool> stop{false};   ///< the run is cancelled
-  std::atomic<int> cancelling{0};  ///< calls of cancel() that may use `running`
+  std::atomic<int> cancelling{0};  ///< number of cancel() calls that may use `running`
 
   void follow() {
     if (version && live->newest.load(std::memory_order_acquire) == version->number) return;
@@ -176,7 +176,7 @@ struct LiveSession::Impl {
 
 namespace {
 
-/// Lets cancel() reach a session while it lives.
+/// A scope in which cancel() can reach a session.
 class Reachable {
  public:
   Reachable(std::atomic<Session*>& running, std::atomic<int>& cancelling, Session& session)

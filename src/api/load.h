@@ -7,8 +7,8 @@
 
 namespace frazil::api {
 
-/// The graph in a file: an ONNX model, or a package that frazil compile made. Errors as import_onnx() and
-/// exec::open_package() have them.
+/// Reads the graph of a file: an ONNX model, or a package made by `frazil compile`. Errors are those of import_onnx()
+/// and exec::open_package().
 Result<Graph> load_file(const std::string& path, const ImportOptions& options);
 
 }  // namespace frazil::api

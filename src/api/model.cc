@@ -40,7 +40,7 @@ Port port_of(const Graph& graph, Value value, const std::string& name) {
   return port;
 }
 
-/// Extents as text repeat what their expressions share.
+/// Counts the text of a port's types. Extents as text repeat subexpressions that their expressions share.
 void count_port(const Port& port, std::size_t& bytes) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   bytes += 2 * port.type.size();

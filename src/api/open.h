@@ -6,15 +6,15 @@
 
 #include "api/access.h"
 
-// What all that runs models has in common.
+// Helpers of all functions that run models.
 namespace frazil::api {
 
-/// Throws for tiers that there are not.
+/// Throws for an unknown tier.
 Way way_of(const Options& options);
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options);
-/// Asks the model's policy.
+/// Checks the model's policy.
 void check_run(const Model& model);
-/// By position; empty where an input is not given.
+/// Returns the inputs by position, empty if an input is not given.
 std::vector<Array> in_order(const Model& model, std::span<const Named> named);
 
 }  // namespace frazil::api

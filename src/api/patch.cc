@@ -13,7 +13,7 @@ namespace {
 
 const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
 
-/// "relu#1", for what "relu" was before a patch.
+/// Returns a new name such as "relu#1" for the value that was "relu" before a patch.
 std::string unused_name(const Names& names, const std::string& name) {
   for (int number = 1;; ++number) {
     std::string candidate = fmt::format("{}#{}", name, number);
@@ -62,7 +62,7 @@ std::vector<Term> Patch::wrap(const std::vector<std::string>& outputs, Term cond
   std::vector<Term> results = if_else(condition, [&](Body&) { return wrapped; }, otherwise, given);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Value result = Access::value(*impl_, results[k]);
-    impl_->to().name_value(result, "");  // replace() gives it the name of what it replaces
+    impl_->to().name_value(result, "");  // replace() names it after the value that it replaces
     if (k == 0) impl_->patch->sink(*impl_->to().graph().producer(result), 0, keep);
     replace(outputs[k], results[k]);
   }

@@ -65,8 +65,8 @@ class RequestQueue {
 
 std::atomic<RequestQueue*> queue = nullptr;
 
-/// Never destroyed, as its threads may outlive the end of main(). A child of fork() has a queue of its own: the threads
-/// of its parent's are not there.
+/// Returns the queue. It is never destroyed, because its threads may outlive main(). A child of fork() has its own
+/// queue, because the threads of its parent do not exist in it.
 RequestQueue& request_queue() {
   static const bool made = [] {
     queue = new RequestQueue;

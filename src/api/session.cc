@@ -17,7 +17,7 @@
 namespace frazil::api {
 namespace {
 
-/// Forwards executor events to a public Observer, if there is one, and keeps the values that a fetch asks for.
+/// An observer that forwards executor events to a public Observer, if there is one, and keeps the values for a fetch.
 class Adapter : public exec::Observer {
  public:
   Adapter(api::Observer* to, const Graph& model, std::vector<std::string> fetched = {})
@@ -30,7 +30,7 @@ class Adapter : public exec::Observer {
     values_.resize(fetched_.size());
   }
   const std::vector<std::string>& fetched() const { return fetched_; }
-  /// The fetched values of the last run, which are given away.
+  /// Moves out the fetched values of the last run.
   std::vector<Array> take_values() { return std::exchange(values_, std::vector<Array>(fetched_.size())); }
   void run_begin(const Plan& plan, std::span<const std::int64_t>) override {
     graph_ = plan.graph.get();
@@ -67,7 +67,7 @@ class Adapter : public exec::Observer {
   }
 
  private:
-  /// True for steps that only move values for a control-flow node; the node has events of its own.
+  /// Returns true for steps that only move values for a control-flow node, which has its own events.
   bool moves_values(NodeId id) const {
     return id.id < graph_->node_count() && std::holds_alternative<Region>(graph_->node(id).op->form);
   }
@@ -84,9 +84,9 @@ class Adapter : public exec::Observer {
   }
   api::Observer* to_;
   std::vector<std::string> names_, fetched_;
-  std::vector<exec::WatchedValue> watched_;  ///< of names_, then of fetched_
-  std::vector<Array> values_;                ///< of fetched_
-  const Graph* graph_ = nullptr;             ///< of the current plan
+  std::vector<exec::WatchedValue> watched_;  ///< values of names_, then of fetched_
+  std::vector<Array> values_;                ///< values of fetched_
+  const Graph* graph_ = nullptr;             ///< graph of the current plan
 };
 
 Limits limits_of(const Options& options) {
@@ -99,7 +99,7 @@ Limits limits_of(const Options& options) {
   return limits;
 }
 
-/// Null: the session's thread does all.
+/// Returns the scheduler of the options, or null if the session's thread does all the work.
 std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
   const unsigned threads = options.threads.value_or(knobs()->threads);
   if (threads > kMostThreads) {
@@ -150,7 +150,7 @@ std::vector<Array> in_order(const Model& model, std::span<const Named> named) {
   return by_position;
 }
 
-/// The caller's memory for one result; null: none.
+/// The caller's memory for one result; null if the output is not bound.
 struct Bound {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -175,12 +175,12 @@ struct Session::Impl {
   std::vector<Datum> inputs, outputs;
   std::vector<Bound> bound;  ///< by output
 
-  std::atomic<bool> busy{false};  ///< a run is in progress, or waits for its turn
-  std::atomic<bool> stop{false};  ///< that run has been cancelled
+  std::atomic<bool> busy{false};  ///< a run is in progress or waits for its turn
+  std::atomic<bool> stop{false};  ///< the run has been cancelled
   const std::atomic<bool>* given_stop = nullptr;
   Mutex mutex;
   Condition ended;
-  bool requested = false;        ///< the run is a request; under the mutex
+  bool requested = false;        ///< the run is a request; guarded by `mutex`
   std::uint64_t generation = 0;  ///< fork_generation() of the process whose thread serves the request
 
   std::size_t output(std::string_view name) const {
@@ -191,7 +191,8 @@ struct Session::Impl {
   void occupy() {
     if (busy.exchange(true)) refuse(frazil::Code::bad_input, "a run of this session is in progress");
     stop.store(false);
-    if (given_stop != nullptr && *given_stop) stop.store(true);  // it is set before cancel() sets the other
+    if (given_stop != nullptr && *given_stop)
+      stop.store(true);  // the caller sets it before it calls cancel(), which sets `stop`
   }
   void cancel() noexcept {
     stop.exchange(true);  // see exec::Session::run
@@ -204,7 +205,7 @@ struct Session::Impl {
     ended.notify_all();
   }
 
-  /// Precondition: occupied.
+  /// Precondition: the session is occupied.
   void run(std::span<const Array> given, std::vector<Array>& values);
   void run_request(std::span<const Array> given, std::vector<Array>& values, Clock::time_point since);
   Datum lend(std::size_t k) const;
@@ -213,7 +214,7 @@ struct Session::Impl {
 
 namespace {
 
-/// Occupies a session for one call on its thread.
+/// A scope that occupies a session for one call on the calling thread.
 class Occupied {
  public:
   explicit Occupied(std::atomic<bool>& busy) : busy_(busy) {}
@@ -294,7 +295,7 @@ void Session::run(std::span<const Array> inputs, Results& results) {
   results.names_ = Access::impl(impl().model).output_names;
 }
 
-/// Memory that is not an input's, too, is lent to the executor.
+/// Returns the bound memory for the executor, or an empty Datum if an input overlaps it.
 Datum Session::Impl::lend(std::size_t k) const {
   const Bound& to = bound[k];
   for (const Datum& input : inputs) {
@@ -304,7 +305,7 @@ Datum Session::Impl::lend(std::size_t k) const {
   return Datum(take(Tensor::over(Elem::u8, {static_cast<std::int64_t>(to.bytes)}, std::move(memory))));
 }
 
-/// Copies what was not computed in place.
+/// Copies the result to the bound memory unless it was computed there.
 void Session::Impl::fill_bound(std::size_t k) {
   const Bound& to = bound[k];
   const Tensor made = outputs[k].tensor();
@@ -367,7 +368,7 @@ Results Session::fetch(std::span<const Named> inputs, const std::vector<std::str
   return results;
 }
 
-/// A request's deadline began when it was made.
+/// Runs a request. Its deadline counts from `since`, when it was made.
 void Session::Impl::run_request(std::span<const Array> given, std::vector<Array>& values, Clock::time_point since) {
   if (stop) refuse(frazil::Code::cancelled, "the request was cancelled before it began");
   Limits left = limits;

@@ -11,13 +11,13 @@
 namespace frazil::onnx {
 namespace {
 
-constexpr std::uint32_t kResult = ~0u;  ///< position of the reads by a block's results
+constexpr std::uint32_t kResult = ~0u;  ///< position of reads by the results of a block
 
 bool made_by(const Graph& graph, const ModelInfo::Call& call, NodeId id) {
   return id && graph.node(id).stable >= call.first && graph.node(id).stable < call.last;
 }
 
-/// Positions of nodes in their blocks, and the last position that reads each value in its block.
+/// The positions of nodes in their blocks, and the last position that reads each value in its block.
 class Places {
  public:
   explicit Places(const Graph& graph) : graph_(graph), at_(graph.node_count()), last_use_(graph.value_count()) {
@@ -32,7 +32,7 @@ class Places {
     for (std::uint32_t b = 0; b < graph.block_count(); ++b) note_uses(BlockId{b});
   }
 
-  /// Nested calls must be passed before the calls that contain them.
+  /// Returns the call if it is whole. Pass nested calls before the calls that contain them.
   std::optional<WholeCall> whole(const ModelInfo::Call& call) {
     const auto from = std::ranges::lower_bound(by_stable_, call.first, {}, &Stable::first);
     if (from == by_stable_.end() || from->first >= call.last) return std::nullopt;
@@ -57,12 +57,12 @@ class Places {
  private:
   using Stable = std::pair<std::uint32_t, NodeId>;
 
-  /// Nodes of one block, excluding nested blocks.
+  /// The nodes of one block, without those of nested blocks.
   struct Span {
     BlockId block{};
     std::uint32_t first = 0, last = 0, count = 0;  ///< positions in the block
-    std::ptrdiff_t end = 0;                        ///< index after them in by_stable_
-    bool whole = true;                             ///< all are in one block
+    std::ptrdiff_t end = 0;                        ///< index after the nodes in by_stable_
+    bool whole = true;                             ///< all nodes are in one block
     std::vector<Value> outputs;
 
     void add(const Span& more) {
@@ -101,7 +101,8 @@ class Places {
     last_use_[v.id] = std::max(last_use_[v.id], place);
   }
 
-  /// Whether a value of the call, whose nodes end at `last`, is read elsewhere or was an output of the function.
+  /// Returns whether a value of the call, whose nodes end at `last`, is read elsewhere or was an output of the
+  /// function.
   bool leaves(Value v, const ModelInfo::Call& call, std::uint32_t last) const {
     return last_use_[v.id] > last || name_in_function(call.outputs, graph_.value_name(v)) != nullptr;
   }
@@ -109,7 +110,8 @@ class Places {
   const Graph& graph_;
   std::vector<std::uint32_t> at_, last_use_;
   std::vector<Stable> by_stable_;
-  std::unordered_map<std::uint32_t, Span> spans_;  ///< of the outermost calls so far, by their first node's stable id
+  std::unordered_map<std::uint32_t, Span>
+      spans_;  ///< spans of the outermost calls so far, by the stable id of their first node
 };
 
 bool is_operator(const ModelInfo::Function& f) { return OpRegistry::global().find(f.domain, f.name) != nullptr; }

@@ -14,30 +14,30 @@
 
 namespace frazil::onnx {
 
-/// An inlined call that can be written as a call again: its nodes are still consecutive in one block.
+/// An inlined call that can be exported as a call, because its nodes are consecutive in one block.
 struct WholeCall {
   const ModelInfo::Call* call = nullptr;
-  NodeId first, last;          ///< in their block
-  std::vector<Value> outputs;  ///< read elsewhere, or outputs of the function at import
+  NodeId first, last;          ///< positions in the block
+  std::vector<Value> outputs;  ///< values read elsewhere, or outputs of the function at import
 };
 
-/// By the id of the first node; outer calls before inner ones. A function with the name of an operator stays inlined,
-/// as the graph may also contain the operator.
+/// The exportable calls by the id of their first node, outer calls before inner ones. A function with the name of an
+/// operator stays inlined, because the graph may also contain the operator.
 using WholeCalls = std::unordered_map<std::uint32_t, std::vector<WholeCall>>;
 WholeCalls whole_calls(const Graph& graph);
 
-/// Whether a value is produced by the nodes of a call or is a parameter of their blocks.
+/// Returns whether nodes of the call produce the value, or the value is a parameter of their blocks.
 bool made_in(const Graph& graph, const ModelInfo::Call& call, Value v);
 
-/// Moves values known to the function to the front, in its order; keeps the order of the others.
+/// Moves the values that the function names to the front, in its order. Keeps the order of the others.
 void sort_known_first(const Graph& graph, const ModelInfo::Call::Names& names, std::vector<Value>& values);
 
 /// The FunctionProtos of a model.
 class FunctionProtos {
  public:
-  /// Reserves the function names that the graph knows.
+  /// Reserves the function names that the graph contains.
   explicit FunctionProtos(const Graph& graph);
-  /// Adds a function, given without a name, and returns its name. Calls with equal bodies share a function; different
+  /// Adds a function, given without a name, and returns its name. Calls with equal bodies share a function. Different
   /// bodies, e.g. due to attributes, get a numbered name.
   std::string add(const ModelInfo::Function& function, std::string body);
   const std::vector<std::string>& protos() const { return protos_; }
@@ -46,7 +46,7 @@ class FunctionProtos {
   using Key = std::tuple<std::string_view, std::string, std::string_view>;  // domain, name, overload
   std::string free_name(const ModelInfo::Function& function);
 
-  std::map<Key, std::vector<std::pair<std::string, std::string>>> bodies_;  ///< per function: body and name
+  std::map<Key, std::vector<std::pair<std::string, std::string>>> bodies_;  ///< body and name of each function
   std::set<Key> taken_;
   std::vector<std::string> protos_;
 };

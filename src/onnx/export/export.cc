@@ -32,7 +32,7 @@ class ExternalData {
   bool takes(const Tensor& tensor) const {
     return least_ != 0 && tensor.bytes() >= least_ && tensor.elem() != Elem::string && bit_width(tensor.elem()) >= 8;
   }
-  /// Adds the tensor; returns a TensorProto that refers to the file.
+  /// Adds the tensor. Returns a TensorProto that refers to the file.
   Result<std::string> add(const Tensor& tensor, std::string_view name) {
     FRAZIL_TRY(const Tensor packed, tensor.packed());
     pad();
@@ -54,7 +54,7 @@ class ExternalData {
   const std::vector<std::span<const std::byte>>& pieces() const { return pieces_; }
 
  private:
-  /// Starts tensors on page boundaries, so that readers can map them.
+  /// Pads the file to a page boundary, so that readers can map the next tensor.
   void pad() {
     static constexpr std::byte kZeros[4096] = {};
     const std::size_t rest = size_ % sizeof kZeros;
@@ -152,9 +152,9 @@ class Exporter {
   /// The target of written nodes: the model's graph, or a function.
   struct Body {
     WrittenNames names;
-    const WholeCall* call = nullptr;  ///< for a function
+    const WholeCall* call = nullptr;  ///< set for a function
     std::size_t block = 0;            ///< index of its message in blocks_
-    std::vector<Value> inputs;        ///< of a function, in order of first use
+    std::vector<Value> inputs;        ///< inputs of a function, in order of first use
     std::unordered_set<std::uint32_t> constants;
   };
 
@@ -168,7 +168,7 @@ class Exporter {
 
   WrittenNames& names() { return bodies_.back().names; }
 
-  /// The name of a value; a function takes values from outside as inputs.
+  /// Returns the name of a value. A function takes a value from outside as an input.
   const std::string& name(Value v) {
     Body& body = bodies_.back();
     if (body.call != nullptr && !body.names.has(v) && !made_in(graph_, *body.call->call, v) && !own_constant(v)) {
@@ -178,7 +178,7 @@ class Exporter {
     return body.names.of(v);
   }
 
-  /// Inputs and outputs keep their names, so these have to be what a load accepts.
+  /// Requires names that a load accepts, because inputs and outputs keep their names.
   static Status check_ports(std::string_view what, const std::vector<std::string>& names) {
     std::unordered_set<std::string_view> seen;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -196,7 +196,7 @@ class Exporter {
     return {};
   }
 
-  /// Outputs name their values where possible.
+  /// Names the inputs and outputs. An output names its value where possible.
   Status name_ports() {
     const Block& main = graph_.main();
     std::unordered_map<std::string_view, Value> inputs;
@@ -231,7 +231,7 @@ class Exporter {
     }
   }
 
-  /// The opset of ai.onnx.
+  /// Returns the opset of ai.onnx.
   std::int64_t opset() const { return opsets_.at(""); }
 
   void add_opsets(Writer& writer, protozero::pbf_tag_type tag) const {
@@ -284,20 +284,21 @@ class Exporter {
     return check_size();
   }
 
-  /// The field tag of a NodeProto in the current message.
+  /// Returns the field tag of a NodeProto in the current message.
   protozero::pbf_tag_type node_tag() const {
     return bodies_.back().call != nullptr && bodies_.back().block + 1 == blocks_.size() ? kFunctionNode : kGraphNode;
   }
 
   // ---- constants ----
 
-  /// Constants that were part of the call, or have no name, belong to the function.
+  /// Returns whether a constant belongs to the function: it was part of the call or has no name.
   bool own_constant(Value v) const {
     const std::string& name = graph_.value_name(v);
     return graph_.constant(v) != nullptr && (name.empty() || bodies_.back().names.is_inner(name));
   }
 
-  /// A constant becomes an initializer of the main graph, or a node of the function, at its first use.
+  /// Returns the names of the values. Writes a constant at its first use: as an initializer of the main graph, or as a
+  /// node of the function.
   Result<std::vector<std::string>> uses(const std::vector<Value>& values) {
     std::vector<std::string> given;
     for (const Value v : values) {
@@ -390,7 +391,8 @@ class Exporter {
     return {};
   }
 
-  /// Results defined outside the block, or listed twice, are passed through Identity.
+  /// Writes the params and results of a block. A result that is defined outside the block, or listed twice, passes
+  /// through an Identity.
   Status block_ports(BlockId id) {
     const Block& block = graph_.block(id);
     for (const Value v : block.params) port(11, name(v), v, nullptr);

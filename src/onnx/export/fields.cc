@@ -103,7 +103,7 @@ namespace {
 /// AttributeProto.AttributeType
 enum Kind : int { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
 
-/// Writes the value and returns its kind.
+/// A writer of an attribute value. Returns the kind of the value.
 struct ValueWriter {
   Writer& writer;
 

@@ -9,16 +9,16 @@
 namespace frazil::onnx {
 namespace {
 
-constexpr std::int64_t kNegativeAxes = 11;  ///< older opsets count axes from the front only
+constexpr std::int64_t kNegativeAxes = 11;  ///< older opsets have only non-negative axes
 
-/// The opset that an attribute requires when it differs from its default.
+/// Returns the opset that an attribute requires if it differs from its default.
 std::int64_t needed_by(const AttrField& field, const AttrValue& value) {
   const auto* number = std::get_if<std::int64_t>(&value);
   const bool counts_back = field.name == "axis" && number != nullptr && *number < 0;
   return std::max<std::int64_t>(field.since, counts_back ? kNegativeAxes : 0);
 }
 
-/// The oldest opset of its domain that can express the node.
+/// Returns the oldest opset of its domain that can express the node.
 std::int64_t needed_by(const Graph& graph, const Node& node) {
   const OpsetRange since = node.op->since;
   const auto older = rules::older_form(graph, node);

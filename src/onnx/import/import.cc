@@ -14,7 +14,7 @@
 namespace frazil {
 namespace {
 
-/// Escapes line breaks from the file: a fault is one line.
+/// Escapes line breaks from the file, because a fault is one line.
 Result<Graph> one_line(Result<Graph> result) {
   if (!result) result.error().message = printable(result.error().message);
   return result;
@@ -50,7 +50,7 @@ Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::S
   auto graph = import_once(bytes, source, options, assumed);
   const auto tells_of_model = [](Code code) { return code == Code::bad_model || code == Code::unsupported; };
   if (graph || !assumed || !tells_of_model(graph.error().code)) return graph;
-  // Branches of different ranks are typed assuming one branch; this one did not type-check.
+  // Branches of different ranks are typed under the assumption of one branch. This assumption did not type-check.
   ImportOptions other = options;
   other.assume_branches = !options.assume_branches;
   auto again = import_once(bytes, source, other, assumed);

@@ -9,7 +9,7 @@ namespace frazil::onnx {
 namespace {
 
 constexpr std::int64_t kNewestIrVersion = 13;
-constexpr std::int64_t kInputsOwnInitializers = 4;  ///< from this IR version on, see ImportOptions::fix_defaults
+constexpr std::int64_t kInputsOwnInitializers = 4;  ///< the first such IR version; see ImportOptions::fix_defaults
 
 }  // namespace
 
@@ -96,7 +96,7 @@ Status Importer::push_frame(Frame frame, Bytes whole, Tag tag) {
   return {};
 }
 
-// ---- what a block starts with ----
+// ---- start of a block ----
 
 Result<Importer::Initializers> Importer::initializers(const GraphParts& body) const {
   Initializers found;
@@ -202,7 +202,7 @@ Status Importer::define_params(const std::vector<Value>& params) {
   return {};
 }
 
-// ---- what a block ends with ----
+// ---- end of a block ----
 
 Result<std::vector<Value>> Importer::results(const std::string& what) const {
   std::vector<Value> values;

@@ -19,10 +19,10 @@
 
 namespace frazil::onnx {
 
-/// One import. Subgraphs and function calls are frames on a stack of its own: nothing recurses natively.
+/// One import. Subgraphs and function calls are frames on an explicit stack, so that nothing recurses natively.
 class Importer {
  public:
-  /// `file_bytes`: what calls of functions may read again depends on it.
+  /// `file_bytes` determines how many bytes function calls may read again.
   Importer(Source source, const ImportOptions& options, std::size_t file_bytes)
       : source_(std::move(source)),
         options_(options),
@@ -31,19 +31,19 @@ class Importer {
     Builder(graph_).choose({.by_key = {}, .then_branch = options.assume_branches});
   }
   Result<Graph> run(Bytes bytes);
-  /// True when the types of a failed import follow an assumption.
+  /// Returns true if the types of a failed import follow an assumption.
   bool assumed() const { return !graph_.assumptions().empty(); }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  /// Where names are looked up: the model's graph, or one call of a function. Subgraphs share their context.
+  /// The context of name look-up: the model's graph, or one call of a function. Subgraphs share their context.
   struct Context {
     Names names;
     const Opsets* opsets = nullptr;
     const FunctionParts* function = nullptr;
     std::shared_ptr<const Context> caller;
-    std::map<std::string_view, NamedAttr> attrs;  ///< of the call, with the function's defaults
-    std::string prefix;                           ///< before names of nodes and values
+    std::map<std::string_view, NamedAttr> attrs;  ///< attributes of the call, with the function's defaults
+    std::string prefix;                           ///< prefix of the names of nodes and values
   };
   /// A region node whose blocks are being filled.
   struct OpenRegion {
@@ -51,7 +51,7 @@ class Importer {
     NodeId id;
     BlockId parent;
     std::vector<GraphParts> bodies;
-    std::vector<std::shared_ptr<Context>> scopes;  ///< of the bodies
+    std::vector<std::shared_ptr<Context>> scopes;  ///< contexts of the bodies
     std::size_t index = 0;                         ///< the block that is open
     std::vector<bool> wanted;
     Texts outputs;
@@ -62,11 +62,11 @@ class Importer {
   /// A function call whose body is being inlined.
   struct OpenCall {
     Texts outputs;
-    std::size_t first_value = 0, first_node = 0;  ///< values and nodes from here on are the body's
-    std::size_t number = 0;                       ///< in calls_
+    std::size_t first_value = 0, first_node = 0;  ///< first value and first node of the body
+    std::size_t number = 0;                       ///< index in calls_
     std::string described;
   };
-  /// A subgraph that is being put in place.
+  /// A subgraph that is being inlined.
   struct OpenSplice {
     std::unique_ptr<Splice> splice;
     Texts outputs;
@@ -76,8 +76,8 @@ class Importer {
     std::shared_ptr<Context> cx;
     BlockId block;
     NodeList nodes;
-    GraphParts body;                         ///< not for functions
-    std::map<std::string_view, Bytes> said;  ///< types that the model gives to values, as TypeProtos
+    GraphParts body;                         ///< unused for functions
+    std::map<std::string_view, Bytes> said;  ///< declared types of values, as TypeProtos
     std::unique_ptr<OpenRegion> region;
     std::unique_ptr<OpenCall> call;
     std::unique_ptr<OpenSplice> spliced;
@@ -89,20 +89,20 @@ class Importer {
   Status start();
   Status walk();
   Status step();
-  /// The fault with the blocks it lies in in front.
+  /// Prefixes the fault with the blocks that contain it.
   Status located(Fault fault) const;
   template <class... A>
   void warn(fmt::format_string<A...> format, A&&... args) {
     if (warnings_.size() < 2 * kMaxWarnings) warnings_.push_back(fmt::format(format, std::forward<A>(args)...));
   }
 
-  // ---- what the model says of itself; importer_info.cc ----
+  // ---- metadata and declared types; importer_info.cc ----
   Status keep_info();
   Status keep_value_notes(const GraphParts& body);
   void keep_notes(NodeParts& node, NodeId id);
   void keep_calls();
   Status read_said(const std::vector<Bytes>& value_infos);
-  /// The first of the declared types that no inferred type can have, and how many there are.
+  /// The first declared types that contradict the inferred ones, and the number of all of them.
   struct Contradictions {
     std::vector<std::string> first;
     std::size_t count = 0;
@@ -113,7 +113,7 @@ class Importer {
   void keep_bounds();
 
   // ---- blocks; all work on the top frame ----
-  /// `whole`: the message with the frame's nodes.
+  /// Pushes a frame. `whole` is the message with the frame's nodes.
   Status push_frame(Frame frame, Bytes whole, Tag tag = kGraphNode);
   struct Initializer {
     Bytes bytes;
@@ -147,9 +147,9 @@ class Importer {
   Status open_splice(std::unique_ptr<OpenSplice> spliced);
   Status open_call(const NodeParts& node, const FunctionParts& function);
   Status check_call(const NodeParts& node, const FunctionParts& function);
-  /// Fails if the call stands inside `function`.
+  /// Fails if the call is inside `function`.
   Status check_recursion(const NodeParts& node, const FunctionParts& function) const;
-  /// Counts what stands once in the file and is read, or copied, once more.
+  /// Counts bytes that occur once in the file and are read or copied again. Fails above the limit for all calls.
   Status read_again(std::size_t bytes);
   Result<std::map<std::string_view, NamedAttr>> call_attributes(const NodeParts& node, const FunctionParts& function);
 
@@ -158,22 +158,23 @@ class Importer {
   Status check_name(std::string_view what, std::string_view name) const;
   using Describe = std::function<std::string()>;  ///< called for faults only
   Status define(std::string_view name, Value value, const Describe& what);
-  /// Values from `rename_from` on take their name anew.
+  /// Gives names to a node's outputs. Values with an id of at least `rename_from` lose their current name first.
   Status define_outputs(const Texts& names, const std::vector<Value>& values, const Describe& what,
                         std::size_t rename_from = kNever);
   Result<Value> resolve(std::string_view name, const NodeParts& node) const;
   Result<std::vector<Value>> resolve_inputs(const NodeParts& node) const;
 
-  // ---- what faults say; importer_faults.cc ----
-  /// "node 'If_1' (If), attribute 'then_branch'"
+  // ---- texts of faults; importer_faults.cc ----
+  /// Returns for example "node 'If_1' (If), attribute 'then_branch'".
   static std::string described_block(std::string_view node, std::string_view attr) {
     return fmt::format("{}, attribute '{}'", node, attr);
   }
-  /// What NodeOrder::cycle gave, as a fault.
+  /// Returns the fault for a result of NodeOrder::cycle.
   std::unexpected<Fault> cyclic(std::span<const Bytes> cycle) const;
-  /// "node 'If_1' (If), attribute 'then_branch': " per open block from the outside in, without those in the middle.
+  /// Returns "node 'If_1' (If), attribute 'then_branch': " for each open block, outermost first. Omits blocks in the
+  /// middle.
   std::string path() const;
-  /// The node's name, or else that of its first output.
+  /// Returns the node's name, or else that of its first output.
   std::string name_of_node(const NodeParts& node) const;
   std::string describe(const NodeParts& node) const;
   Frame& top() { return frames_.back(); }
@@ -184,21 +185,21 @@ class Importer {
   NodeOrder order_;
   ModelParts model_;
   std::map<FunctionKey, const FunctionParts*> functions_;
-  /// By function that was called: whether a call of it has ended. One that has cannot call itself.
+  /// For each called function, whether a call of it has ended. A function with an ended call does not call itself.
   std::unordered_map<const FunctionParts*, bool> ended_;
   std::set<std::string_view> defaults_;  ///< initializers that are defaults of inputs
   Graph graph_;
-  /// A type that the model gives to a value.
+  /// A type that the model declares for a value.
   struct Said {
     Value value;
     std::string name;
     Bytes type;
   };
   std::vector<Said> said_;
-  /// What ModelInfo::calls say, with the values that have not got their last names yet.
+  /// An entry of ModelInfo::calls while its values have no final names.
   struct Call {
     std::string name;
-    const FunctionParts* function = nullptr;  ///< null where the names inside do not tell that they are the call's
+    const FunctionParts* function = nullptr;  ///< null if the name is too long to prefix the names inside
     std::size_t first_node = 0, last_node = 0;
     std::vector<Value> inputs, outputs;
     Notes notes;

@@ -2,22 +2,22 @@
 
 #include "onnx/import/importer.h"
 
-// Messages of the importer's errors.
+// The messages of the importer's errors.
 namespace frazil::onnx {
 
 namespace {
 
-/// A node of a cycle, or the one in its subgraphs that reads from the cycle's next node.
+/// A node of a cycle, or the node in its subgraphs that reads from the cycle's next node.
 struct CycleReader {
   NodeParts node;
-  std::string_view value;  ///< what it reads
+  std::string_view value;  ///< the value that the node reads
 };
 
 bool contains(const Texts& names, std::string_view name) {
   return !name.empty() && std::ranges::find(names, name) != names.end();
 }
 
-/// Which node reads one of the values `made`: this one, or one in its subgraphs.
+/// Returns the node that reads one of the values `made`: this one, or one in its subgraphs.
 Result<CycleReader> reader_of(Bytes node, const Texts& made) {
   std::vector<Bytes> open{node};
   while (!open.empty()) {
@@ -62,7 +62,7 @@ std::unexpected<Fault> Importer::cyclic(std::span<const Bytes> cycle) const {
 }
 
 std::string Importer::path() const {
-  constexpr std::size_t kShown = 2;  // outermost levels shown, besides the innermost
+  constexpr std::size_t kShown = 2;  // number of outermost levels shown, besides the innermost
   std::vector<std::string> levels;
   for (const Frame& frame : frames_) {
     if (frame.region) levels.push_back(described_block(frame.region->described, frame.region->attr()));

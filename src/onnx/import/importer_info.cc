@@ -1,4 +1,4 @@
-// Metadata of a model: notes, which are kept, and declared types, which are compared with the inferred ones.
+// Metadata of a model. Notes are kept; declared types are compared with the inferred ones.
 #include <algorithm>
 #include <charconv>
 
@@ -7,7 +7,7 @@
 namespace frazil::onnx {
 namespace {
 
-/// Whether no value can have both types.
+/// Returns whether no value can have both types.
 bool contradict(const Type& a, const Type& b) {
   if (a.kind != b.kind) return true;
   if (!a.is_tensor()) return a.item && b.item && contradict(*a.item, *b.item);
@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole(std::string_view text, std::int64_t open) {
   return value;
 }
 
-/// "1..64", "..64", "1..".
+/// Parses bounds: "1..64", "..64" or "1..".
 std::optional<Bounds> read_bounds(std::string_view text) {
   const auto dots = text.find("..");
   if (dots == text.npos) return std::nullopt;
@@ -92,7 +92,7 @@ Importer::Contradictions Importer::contradictions() const {
   return found;
 }
 
-/// Declared types are hints: execution follows inference.
+/// Warns of declared types that contradict the inferred ones. Declared types are hints: execution follows inference.
 void Importer::compare_said() {
   if (assumed()) return;
   const auto [first, count] = contradictions();
@@ -102,7 +102,7 @@ void Importer::compare_said() {
   }
 }
 
-/// A contradiction in the model's declared types may explain a failure; the first one is reported.
+/// Adds the first contradiction in the declared types to a fault, because it may explain the failure.
 Fault Importer::explained(Fault fault) const {
   if (fault.code != Code::bad_model || assumed()) return fault;
   const Contradictions found = contradictions();

@@ -218,7 +218,7 @@ Result<std::map<std::string_view, NamedAttr>> Importer::call_attributes(const No
 }
 
 Status Importer::check_recursion(const NodeParts& node, const FunctionParts& function) const {
-  std::vector<std::string_view> through;  // from the inside out
+  std::vector<std::string_view> through;  // from the innermost function out
   const Context* cx = top().cx.get();
   for (; cx != nullptr && cx->function != nullptr && cx->function != &function; cx = cx->caller.get()) {
     through.push_back(cx->function->name);

@@ -9,7 +9,7 @@
 
 namespace frazil::onnx {
 
-/// Names of nested blocks: an inner name hides an outer one. Look-up time does not depend on the depth.
+/// The names of nested blocks. An inner name hides an outer one. The time of a look-up does not depend on the depth.
 template <class T>
 class ScopedNames {
  public:
@@ -27,7 +27,7 @@ class ScopedNames {
     marks_.pop_back();
   }
 
-  /// Returns false when the innermost block already has the name.
+  /// Defines a name. Returns false if the innermost block already has it.
   bool define(std::string_view name, T value) {
     const auto [it, fresh] = top_.try_emplace(name, entries_.size());
     if (!fresh && it->second >= marks_.back()) return false;
@@ -52,7 +52,7 @@ class ScopedNames {
   std::vector<std::size_t> marks_;
 };
 
-/// Values by name; an absent one is a name that stands for nothing.
+/// Values by name. An absent value means that the name denotes no value.
 using Names = ScopedNames<Value>;
 
 }  // namespace frazil::onnx

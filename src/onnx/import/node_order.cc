@@ -15,7 +15,7 @@ struct Edge {
   std::size_t reader, maker;
 };
 
-/// A topological sort, depth first in the file's order.
+/// A depth-first topological sort in the order of the file.
 class Sorter {
  public:
   Sorter(std::size_t count, const std::vector<Edge>& edges)
@@ -27,7 +27,7 @@ class Sorter {
     next_.assign(first_.begin(), first_.end() - 1);
   }
 
-  /// False where a cycle was met.
+  /// Returns false if there is a cycle.
   bool run() {
     for (std::size_t i = 0; i < state_.size(); ++i) {
       if (state_[i] == State::unseen) visit(i);
@@ -38,7 +38,7 @@ class Sorter {
     return true;
   }
   const std::vector<std::size_t>& order() const { return order_; }
-  /// Each reads of the next, the last of the first.
+  /// Returns the nodes of the cycle. Each node reads from the next one, and the last node reads from the first.
   const std::vector<std::size_t>& cycle() const { return open_; }
 
  private:
@@ -65,12 +65,12 @@ class Sorter {
     return true;
   }
 
-  std::vector<std::size_t> first_, next_;  ///< per node into makers_
+  std::vector<std::size_t> first_, next_;  ///< for each node, an index into makers_
   std::vector<State> state_;
   std::vector<std::size_t> makers_, open_, order_;
 };
 
-/// What an AttributeProto says of a graph.
+/// The graph that an AttributeProto holds or refers to.
 struct GraphAttribute {
   std::string_view name, ref;
   std::optional<Bytes> graph;
@@ -108,7 +108,7 @@ Result<std::optional<Bytes>> subgraph_of(Bytes attribute) {
 
 namespace {
 
-/// Names of a graph's inputs and initializers.
+/// Returns the names of a graph's inputs and initializers.
 Texts params_of(const GraphParts& graph) {
   Texts names;
   for (const Bytes input : graph.inputs) {
@@ -125,10 +125,10 @@ Texts params_of(const GraphParts& graph) {
 
 }  // namespace
 
-/// One body and the graphs inside it, each opened where its node stands.
+/// The scan of one body and the graphs inside it. It opens each graph at the position of its node.
 class NodeOrder::Scan {
  public:
-  /// `defaults`: a function's AttributeProtos.
+  /// `defaults` are the AttributeProtos of a function.
   Scan(NodeOrder& order, const std::vector<Bytes>& defaults) : order_(order) {
     for (const Bytes bytes : defaults) {
       const auto attribute = read_graph_attribute(bytes);
@@ -145,9 +145,9 @@ class NodeOrder::Scan {
  private:
   static constexpr std::size_t kParam = ~std::size_t{0};
   struct Definition {
-    std::size_t depth, node;  ///< of the body in open_; kParam for its inputs and initializers
+    std::size_t depth, node;  ///< indices of the body in open_ and of the node; kParam for inputs and initializers
   };
-  /// Where the lists of a node end in those of its body.
+  /// The ends of a node's parts in the lists of its body.
   struct Ends {
     std::size_t reads = 0, makes = 0, graphs = 0;
   };
@@ -158,14 +158,14 @@ class NodeOrder::Scan {
     std::vector<Ends> ends = {};  ///< one per node
     Texts reads = {}, makes = {};
     std::vector<Bytes> graphs = {};
-    std::size_t node = 0;  ///< the one being scanned
+    std::size_t node = 0;  ///< index of the node being scanned
     Ends done = {};
     std::vector<Edge> edges = {};
     bool unsorted = false;
   };
 
   Status open(Body body, Tag tag, const Texts& params) {
-    if (open_.size() > order_.max_nesting_) return {};  // the import finds that
+    if (open_.size() > order_.max_nesting_) return {};  // the import reports this
     FRAZIL_CHECK(check_load());
     bool fits = true;
     if (const Status read = read_nodes(body, tag, fits); !fits || !read) {
@@ -221,7 +221,7 @@ class NodeOrder::Scan {
     });
   }
 
-  /// Opens one graph of the top body's node, or goes on to the next node.
+  /// Opens one graph of the current node of the top body, or moves to the next node.
   Status step() {
     Body& body = open_.back();
     if (body.node == body.nodes.size()) return close();
@@ -242,7 +242,7 @@ class NodeOrder::Scan {
     if (later) definition = all_.find(name);
     if (!definition || definition->node == kParam) return;
     Body& body = open_[definition->depth];
-    if (body.node == body.nodes.size()) return;  // a result of the body itself
+    if (body.node == body.nodes.size()) return;  // read as a result of the body itself
     body.edges.push_back({body.node, definition->node});
     body.unsorted |= later;
   }
@@ -265,9 +265,9 @@ class NodeOrder::Scan {
   }
 
   NodeOrder& order_;
-  std::map<std::string_view, Bytes> defaults_;  ///< graphs for attributes that refer to the function's
+  std::map<std::string_view, Bytes> defaults_;  ///< graphs for attributes that refer to a function's attribute
   std::vector<Body> open_;
-  ScopedNames<Definition> made_;  ///< what stands in front of the node being scanned
+  ScopedNames<Definition> made_;  ///< definitions before the node being scanned
   ScopedNames<Definition> all_;   ///< outputs of all nodes of the open bodies
 };
 

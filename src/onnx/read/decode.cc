@@ -13,7 +13,7 @@ Result<Tensor> read_tensor(const Source& source, Bytes bytes) {
 
 namespace {
 
-/// Row-major position of entry `k` of a sparse tensor's indices; -1 when it is outside.
+/// Returns the row-major position of entry `k` of a sparse tensor's indices, or -1 if it is outside.
 std::int64_t dense_position(std::span<const std::int64_t> indices, std::size_t k, const Sizes& sizes, bool linear) {
   if (linear) return indices[k] >= 0 && indices[k] < element_count(sizes) ? indices[k] : -1;
   std::int64_t position = 0;
@@ -25,7 +25,7 @@ std::int64_t dense_position(std::span<const std::int64_t> indices, std::size_t k
   return position;
 }
 
-/// Entries must be in row-major order without duplicates.
+/// Writes the entries of a sparse tensor. They must be in row-major order without duplicates.
 Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense) {
   const bool linear = indices.size() == static_cast<std::size_t>(values.count());
   const std::size_t width = byte_size(dense.elem());
@@ -46,7 +46,7 @@ Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tens
   return {};
 }
 
-/// The indices of a sparse tensor's entries, copied because the tensor may be unaligned.
+/// Returns the indices of a sparse tensor's entries. They are copied because the tensor may be unaligned.
 Result<Ints> read_indices(const Source& source, const SparseParts& parts, std::int64_t entries) {
   FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
   const Sizes pairs{entries, static_cast<std::int64_t>(parts.sizes.size())};
@@ -142,7 +142,7 @@ struct AttrParts {
   Floats floats;
   Ints ints;
   Texts strings;
-  std::array<bool, 24> has{};  ///< per field number
+  std::array<bool, 24> has{};  ///< one per field number
 };
 
 Result<bool> read_numbers(Reader& reader, Tag tag, AttrParts& parts) {
@@ -189,7 +189,8 @@ Result<AttrParts> read_parts(Bytes bytes) {
   return parts;
 }
 
-/// Models of IR version 1 have no type field: the type follows from the value field present.
+/// Returns the type of an attribute. Models of IR version 1 have no type field, so the type follows from the value
+/// field that is present.
 AttrType type_of(const AttrParts& parts) {
   if (parts.type != 0) return static_cast<AttrType>(parts.type);
   constexpr std::pair<std::size_t, AttrType> fields[] = {
@@ -204,7 +205,8 @@ AttrType type_of(const AttrParts& parts) {
   return AttrType::undefined;
 }
 
-/// No operator of ONNX has such an attribute, and custom operators cannot declare one.
+/// Returns the error for a list attribute. No operator of ONNX has such an attribute, and custom operators cannot
+/// declare one.
 std::unexpected<Fault> no_list(std::string_view kind) {
   return fail(Code::unsupported, "lists of {} are not supported, no operator takes one", kind);
 }

@@ -15,15 +15,15 @@
 
 namespace frazil::onnx {
 
-/// Properties of the model that are needed to decode its parts.
+/// The properties of the model that are needed to decode its parts.
 struct Source {
   std::shared_ptr<const void> keep_alive;
   ExternalLoader external;
   std::size_t max_name = 0;
-  std::map<std::string, Bounds, std::less<>> bounds{};  ///< per symbol name
+  std::map<std::string, Bounds, std::less<>> bounds{};  ///< by symbol name
 };
 
-/// Metadata with this key followed by a symbol's name hold its bounds: "1..64".
+/// The prefix of a metadata key, followed by a symbol's name. The value holds the symbol's bounds: "1..64".
 inline constexpr std::string_view kBoundsKey = "frazil.dim.";
 
 Result<Tensor> read_tensor(const Source& source, Bytes bytes);
@@ -34,39 +34,40 @@ struct SparseTensor {
 Result<SparseTensor> read_sparse_tensor(const Source& source, Bytes bytes);
 Result<std::string_view> sparse_tensor_name(Bytes bytes);
 
-/// A ValueInfoProto.
+/// A decoded ValueInfoProto.
 struct ValueInfo {
   std::string_view name;
   std::optional<Bytes> type;
 };
 Result<ValueInfo> read_value_info(Bytes bytes);
-/// Decodes a TypeProto. Named dims become symbols of that name, others symbols named "value.axis" after `value`.
-/// Sequence, optional and map items of unknown extents are unranked.
+/// Decodes a TypeProto. Named dims become symbols of that name; other dims become symbols "value.axis" named after
+/// `value`. Items of sequences, optionals and maps without extents are unranked.
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
 
 /// A graph in an attribute.
 struct GraphAttr {
   Bytes bytes;
-  std::shared_ptr<void> scope;  ///< scope for its names, when it differs from the attribute's
+  std::shared_ptr<void> scope;  ///< scope for its names, if it differs from the attribute's
 };
-/// An attribute of a node: a value, a graph, or a type (dims of the type are ignored).
+/// An attribute of a node: a value, a graph, or a type. Dims of the type are ignored.
 struct NamedAttr {
   std::string_view name;
   std::variant<AttrValue, GraphAttr, Type> value;
   const AttrValue* plain() const { return std::get_if<AttrValue>(&value); }
-  /// What a copy takes, without tensors, which share their elements, and for a graph what reading it takes.
+  /// Returns the size of a copy in bytes. A tensor counts no elements, because copies share them. A graph counts the
+  /// bytes that are read again.
   std::size_t bytes() const;
-  /// "int", "graph", "type", ... for messages.
+  /// Returns "int", "graph", "type", ... for messages.
   std::string_view kind() const;
 };
 /// An AttributeProto: a value, or the name of the function attribute that provides it.
 struct AttrOrRef {
   NamedAttr attr;
-  std::string_view ref;  ///< empty: a value
+  std::string_view ref;  ///< empty for a value
 };
 Result<AttrOrRef> read_attribute(const Source& source, Bytes bytes);
 
-/// Attributes of `op` from a node's; graphs are left to the caller. Faults omit the node.
+/// Converts attributes of a node to those of `op`. The caller handles graphs. Faults do not name the node.
 Result<Attrs> bind_attributes(const OpDef& op, const std::vector<NamedAttr>& attrs);
 
 }  // namespace frazil::onnx

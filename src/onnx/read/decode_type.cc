@@ -14,7 +14,7 @@ struct Dimension {
   std::string_view param;
 };
 
-/// Texts that exporters write for an unknown extent.
+/// Returns whether the text is one that exporters write for an unknown extent.
 bool says_unknown(std::string_view param) { return param.empty() || param == "?" || param == "None" || param == "-1"; }
 
 class TypeReader {
@@ -105,7 +105,7 @@ class TypeReader {
     const auto bounds = source_.bounds.find(name);
     return builder_.dim(name, bounds == source_.bounds.end() ? Bounds{} : bounds->second);
   }
-  /// Names like "?3" are reserved for unbacked symbols.
+  /// Returns a symbol name for the text. Names such as "?3" are reserved for unbacked symbols.
   static std::string own(std::string_view param) {
     return param.starts_with('?') ? fmt::format("dim{}", param) : std::string(param);
   }

@@ -21,7 +21,7 @@
 namespace frazil::onnx {
 namespace {
 
-/// A relative path without "." and empty parts; nullopt when it is not a valid file path below the folder.
+/// Returns a relative path without "." and empty parts, or nullopt if it is not a valid file path below the folder.
 std::optional<std::string> plain_path(std::string_view location) {
   std::string path;
   if (location.starts_with('/') || location.find('\0') != std::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<std::string> plain_path(std::string_view location) {
   return path.empty() ? std::nullopt : std::optional(path);
 }
 
-/// Does not block on pipes and does not acquire a controlling terminal.
+/// Flags that open without blocking on pipes and without acquiring a controlling terminal.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 /// Opens without following symbolic links.
@@ -52,7 +52,7 @@ Descriptor open_without_links(int folder, std::string_view path) {
   return Descriptor(::openat(at ? at.get() : folder, std::string(path).c_str(), kOpenFlags | O_NOFOLLOW));
 }
 
-/// Opens, following symbolic links that stay below the folder where the system supports that.
+/// Opens a file. Follows symbolic links that stay below the folder if the system supports that.
 Descriptor open_beneath(int folder, const std::string& path) {
 #if defined(SYS_openat2) && defined(RESOLVE_BENEATH)
   constexpr int kTries = 8;  // EAGAIN: a rename during the lookup made the result uncertain

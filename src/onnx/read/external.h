@@ -12,24 +12,28 @@
 
 namespace frazil::onnx {
 
-/// External data of one model: regular files inside the model's folder only. Locations that are absolute, contain "..",
-/// or leave the folder through a link are refused. Each file is opened once, and the open file is checked and mapped.
+/// The external data of one model. Only regular files inside the model's folder are read. Locations that are absolute,
+/// contain "..", or leave the folder through a link are rejected. Each file is opened once; the open file is checked
+/// and mapped.
 class ExternalFiles {
  public:
-  /// Symbolic links: followed when they stay inside the folder, or never (the only choice without openat2).
+  /// The treatment of symbolic links. `inside` follows links that stay inside the folder. `none` follows no links; it
+  /// is the only choice without openat2.
   enum class Links : std::uint8_t { inside, none };
 
-  /// An empty `folder` means that the model has none; every load is then an error. `copies`: as of MappedFile::open().
+  /// An empty `folder` means that the model has no folder; every load is then an error. `copies` is passed to
+  /// MappedFile::open().
   explicit ExternalFiles(std::string folder, Links links = Links::inside, std::string copies = {})
       : folder_path_(std::move(folder)), copies_(std::move(copies)), links_(links) {}
-  /// The bytes of `ref`. Code::bad_model for an invalid location, range or checksum, Code::bad_input for an unreadable
-  /// file. The checksum of a file is computed once, and only when the model gives one.
+  /// Returns the bytes of `ref`. Fails with Code::bad_model for an invalid location, range or checksum, and with
+  /// Code::bad_input for an unreadable file. The checksum of a file is computed once, and only if the model contains
+  /// one.
   Result<ExternalBytes> load(const ExternalRef& ref);
 
  private:
   struct File {
     std::shared_ptr<const MappedFile> mapped;
-    std::string sha1;  ///< empty: not computed yet
+    std::string sha1;  ///< empty if not computed yet
   };
   Result<ExternalBytes> load_from(const ExternalRef& ref);
   Result<Descriptor> open(const std::string& path);

@@ -31,7 +31,7 @@ Result<bool> store(Reader& reader, Properties& to) {
 
 namespace {
 
-/// When a domain is imported more than once, the last version applies.
+/// Reads an opset import. If a domain is imported more than once, the last version applies.
 Status read_opset(Bytes bytes, Opsets& opsets, std::vector<std::string>& warnings) {
   std::string_view domain;
   std::int64_t version = 0;

@@ -20,7 +20,7 @@ using proto::Wire;
 using Bytes = std::span<const std::byte>;
 using Texts = std::vector<std::string_view>;
 inline constexpr std::size_t kMaxWarnings = 8;
-/// Opset by domain; "ai.onnx" is "".
+/// The opset of each domain. "ai.onnx" is "".
 using Opsets = std::map<std::string_view, std::int64_t>;
 
 std::string_view plain_domain(std::string_view domain);
@@ -70,7 +70,7 @@ struct SparseParts {
 };
 Result<SparseParts> read_sparse(Bytes bytes);
 
-/// The notes of a ValueInfoProto (fields 3 and 4) or a TensorProto (12 and 16).
+/// Returns the notes of a ValueInfoProto (fields 3 and 4) or a TensorProto (fields 12 and 16).
 Result<Notes> read_notes(Bytes bytes, Tag doc, Tag metadata);
 Result<ModelInfo::Quantization> read_quantization(Bytes bytes);
 
@@ -79,7 +79,8 @@ Result<std::string_view> text_field(Reader& reader);
 Result<Bytes> message_field(Reader& reader);
 Result<std::int64_t> integer_field(Reader& reader);
 
-/// Calls fn(reader, tag) -> Result<bool> for each field; false: the field was not read and is skipped.
+/// Calls fn(reader, tag) -> Result<bool> for each field. false means that fn has not read the field; it is then
+/// skipped.
 template <class Fn>
 Status each_field(Bytes bytes, Fn fn) {
   Reader reader(bytes);

@@ -11,7 +11,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// The attribute 'type' of an Optional: the type of the missing value.
+/// Returns the attribute 'type' of an Optional: the type of the missing value.
 Result<std::vector<std::string>> optional_attributes(const Graph& graph, const Node& node) {
   std::string out;
   Writer writer(out);
@@ -42,11 +42,11 @@ const Need kNeeds[] = {
     {&ops::ScatterND, 18, [](const Node& n) { return is_extreme(n.attributes<ops::ScatterNdAttrs>().reduction); }},
 };
 
-/// Operators whose axes were an attribute.
+/// An operator whose axes are an attribute in older opsets.
 struct AxesRow {
   const OpDef* op;
   std::int64_t below;
-  bool all;  ///< without axes, reduces all axes in both forms
+  bool all;  ///< without axes, both forms reduce all axes
 };
 const AxesRow kAxes[] = {
     {&ops::ReduceL1, 18, true},  {&ops::ReduceL2, 18, true},        {&ops::ReduceLogSum, 18, true},
@@ -55,7 +55,7 @@ const AxesRow kAxes[] = {
     {&ops::ReduceSum, 13, true}, {&ops::Squeeze, 13, true},         {&ops::Unsqueeze, 13, false},
 };
 
-/// Reductions whose attribute defines the meaning of empty axes, which older opsets lack.
+/// Returns whether a reduction has a non-default noop_with_empty_axes, an attribute that older opsets lack.
 bool may_reduce_none(const Node& node) {
   const AttrField* field = node.op->attrs.find("noop_with_empty_axes");
   return field != nullptr && !same(*field->get(node.attrs.get()), AttrValue(std::int64_t{0}));
@@ -67,7 +67,7 @@ Ints ints_of(const Tensor& tensor) {
   return list;
 }
 
-/// True when the parts provably have equal extents, as older opsets require.
+/// Returns true if the parts provably have equal extents, as older opsets require.
 bool splits_evenly(const Graph& graph, const Node& node) {
   if (node.in.size() > 1 && node.in[1]) return false;
   const Type* first = nullptr;
@@ -80,7 +80,8 @@ bool splits_evenly(const Graph& graph, const Node& node) {
          static_cast<std::int64_t>(node.out.size()) == node.attributes<ops::SplitAttrs>().num_outputs.value_or(0);
 }
 
-/// OptionalHasElement and OptionalGetElement of a value that is not an optional, or without input.
+/// Returns whether the node is an OptionalHasElement or OptionalGetElement without input, or of a value that is not an
+/// optional.
 bool takes_what_is_no_optional(const Graph& graph, const Node& node) {
   if (node.op != &ops::OptionalHasElement && node.op != &ops::OptionalGetElement) return false;
   return node.in.empty() || !node.in[0] || graph.type(node.in[0]).kind != Type::Kind::optional;

@@ -6,7 +6,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// The only axis from `first` on whose extent is not 1; nullopt when there are several.
+/// Returns the only axis from `first` on whose extent is not 1, or nullopt if there are several.
 std::optional<std::int64_t> only_axis(const Shape& shape, std::int64_t first) {
   std::optional<std::int64_t> found;
   for (auto a = first; a < static_cast<std::int64_t>(shape.size()); ++a) {

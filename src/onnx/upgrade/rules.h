@@ -2,34 +2,34 @@
 
 #include "onnx/upgrade/upgrade.h"
 
-// One function per change of meaning; the table in upgrade.cc lists the operators and opsets.
+// One function per change of meaning. The table in upgrade.cc lists the operators and opsets.
 namespace frazil::onnx::rules {
 
 /// Moves the ints attribute `attr`, if present, to input `i`.
 Status ints_to_input(Draft& d, std::string_view attr, std::size_t i);
-/// Shape(v), and v reshaped to it.
+/// Emit Shape(v), and v reshaped to the shape of `like`.
 Result<Value> shape_of(Draft& d, Value v);
 Result<Value> reshape_like(Draft& d, Value v, Value like);
 
-/// How older opsets express a node: an input was an attribute, or an attribute did not exist.
+/// The form in which older opsets express a node: an input was an attribute, or an attribute did not exist.
 struct OlderForm {
   std::int64_t below;   ///< the opset that introduced the new form
   std::int64_t oldest;  ///< the oldest opset with the older form
   std::string_view attribute;
-  std::optional<std::size_t> input;  ///< a constant input to write as the attribute; nullopt: the attribute is omitted
+  std::optional<std::size_t> input;  ///< constant input to write as the attribute; nullopt omits the attribute
 };
 std::optional<OlderForm> older_form(const Graph& graph, const Node& node);
-/// The inputs and AttributeProtos of a node in `opset` of its domain; internal attributes introduced by upgrade rules
-/// are converted back.
+/// Return the inputs and the AttributeProtos of a node in `opset` of its domain. Internal attributes that upgrade rules
+/// introduced are converted back.
 std::vector<Value> written_inputs(const Graph& graph, const Node& node, std::int64_t opset);
 Result<std::vector<std::string>> written_attributes(const Graph& graph, const Node& node, std::int64_t opset);
-/// The opset required by the node's inputs, their types and its attribute values; 0 when any opset of the operator and
-/// its attributes will do.
+/// Return the opset that the node's inputs, their types and its attribute values require. 0 means any opset of the
+/// operator and its attributes.
 std::int64_t needed_by_values(const Graph& graph, const Node& node);
 std::int64_t needed_by_types(const Graph& graph, const Node& node);
-/// A NodeProto that gives value `from` a second name.
+/// Returns a NodeProto that gives value `from` a second name.
 std::string alias_node(std::string_view from, std::string_view to);
-/// The NodeProto of a Constant.
+/// Returns the NodeProto of a Constant.
 Result<std::string> constant_node(const Tensor& value, std::string_view name);
 
 // ---- values ----
@@ -87,7 +87,7 @@ Status dft_axis(Draft& d);
 Status label_encoder(Draft& d);
 Status batched_scan(Draft& d);
 
-// ---- subgraphs put in place ----
+// ---- inlined subgraphs ----
 Status sequence_map(Draft& d);
 Status flex_attention(Draft& d);
 

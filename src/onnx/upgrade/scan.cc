@@ -3,7 +3,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// The region over the batch that encloses the user's: everything is scanned, nothing carried.
+/// The region over the batch, which encloses the user's region. It scans all inputs and carries none.
 struct Batch {
   BlockId parent;
   NodeId node;
@@ -23,7 +23,7 @@ Result<Batch> open_batch(Draft& d, std::vector<Value> inputs) {
   return batch;
 }
 
-/// Pads axis 0 of `v` with zeros to that of `whole`.
+/// Pads axis 0 of `v` with zeros to the extent of `whole`.
 Result<Value> pad_to(Draft& d, Value v, Value whole) {
   const auto extent = [&](Value of) { return d.emit("Shape", {of}, {{"end", AttrValue(std::int64_t{1})}}); };
   FRAZIL_TRY(const Value want, extent(whole));
@@ -33,8 +33,8 @@ Result<Value> pad_to(Draft& d, Value v, Value whole) {
   return d.emit("Pad", {v, pads, {}, d.ints({0})});
 }
 
-/// Ends the batch's body with the results of the user's region; those from `states` on are padded to the length of
-/// `whole`, if given.
+/// Ends the body of the batch with the results of the user's region. Results from `states` on are padded to the length
+/// of `whole`, if given.
 Result<std::vector<Value>> close_batch(Graph& graph, const Batch& batch, const std::string& name,
                                        std::vector<Value> results, std::size_t states, Value whole) {
   Builder inside(graph, batch.body);
@@ -49,7 +49,7 @@ Result<std::vector<Value>> close_batch(Graph& graph, const Batch& batch, const s
   return graph.node(batch.node).out;
 }
 
-/// Slices each sequence of the batch to the length of its scanned inputs.
+/// Slices the scanned inputs of each item of the batch to the item's length.
 Status cut_sequences(Draft& d, const Batch& batch, Value length, std::size_t states) {
   Builder inside(d.builder().graph(), batch.body);
   Draft cut(inside, d.op, d.domain, d.opset);
@@ -63,7 +63,8 @@ Status cut_sequences(Draft& d, const Batch& batch, Value length, std::size_t sta
 
 }  // namespace
 
-/// The first version scanned axis 1 of a batch along axis 0, with a length for each sequence: a scan in a scan.
+/// Converts the first version of Scan, which scans axis 1 of a batch on axis 0, with a length for each item. The result
+/// is a scan in a scan.
 Status batched_scan(Draft& d) {
   FRAZIL_TRY(const auto scanned, d.take<std::int64_t>("num_scan_inputs"));
   FRAZIL_TRY(const auto directions, d.take<Ints>("directions"));

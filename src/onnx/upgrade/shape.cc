@@ -13,7 +13,7 @@ Status ints_to_input(Draft& d, std::string_view attr, std::size_t i) {
 
 namespace {
 
-/// Input i, which must be present, as i64; a constant remains one.
+/// Returns input i, which must be present, as i64. A constant remains a constant.
 Result<Value> as_i64(Draft& d, std::size_t i) {
   FRAZIL_CHECK(d.input(i));
   const Tensor* constant = d.constant(i);
@@ -55,8 +55,8 @@ Status dynamic_slice(Draft& d) {
   return {};
 }
 
-/// `border` holds the amounts to remove: left, top, right, bottom. `scale`, if given, holds the remaining height and
-/// width.
+/// Converts Crop. `border` holds the amounts to remove: left, top, right, bottom. `scale`, if given, holds the
+/// remaining height and width.
 Status crop(Draft& d) {
   FRAZIL_TRY(const auto border, d.take<Ints>("border"));
   FRAZIL_TRY(const auto scale, d.take<Ints>("scale"));
@@ -79,7 +79,7 @@ Status axes_input(Draft& d) {
   return {};
 }
 
-/// Negative indices were out of range, like all others outside.
+/// Maps negative indices to `depth`, because older opsets treat them as out of range.
 Status one_hot_indices(Draft& d) {
   if (!d.has(0) || !d.has(1)) return {};
   FRAZIL_TRY(const Value indices, as_i64(d, 0));
@@ -123,7 +123,7 @@ Status pad_inputs(Draft& d) {
   return {};
 }
 
-/// The input `tiles` holds the number of repetitions along `axis`.
+/// Converts a Tile whose input `tiles` holds the number of repetitions along `axis`.
 Status tile_repeats(Draft& d) {
   if (d.in.size() < 3) return {};
   FRAZIL_TRY(const std::int64_t rank, d.rank(0));
@@ -179,12 +179,12 @@ Status upsample_scales(Draft& d) {
 
 namespace {
 
-/// Inputs and semantics of the first Resize, whose positions were `x * scale`.
+/// Converts the inputs and semantics of the first Resize, in which positions are `x * scale`.
 Status asymmetric(Draft& d) {
   if (!d.has(1)) return d.error("input 1, the scales, is missing");
   d.in = {d.in[0], {}, d.in[1]};
   FRAZIL_TRY(const std::string mode, d.take_or<std::string>("mode", "nearest"));
-  // As a view: GCC 12 warns that the string itself may be uninitialised.
+  // Compare as a view: GCC 12 warns that the string itself may be uninitialised.
   d.set("mode", std::string_view(mode) == "bilinear" ? "linear" : mode);
   d.set("coordinate_transformation_mode", std::string("asymmetric"));
   d.set("nearest_mode", std::string("floor"));

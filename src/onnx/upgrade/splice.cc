@@ -4,7 +4,7 @@
 namespace frazil::onnx::rules {
 namespace {
 
-/// Element types of the outputs that a subgraph declares.
+/// Returns the element types of the outputs that a subgraph declares.
 Result<std::vector<Elem>> declared_outputs(Draft& d, const GraphAttr& graph, std::string_view attr) {
   FRAZIL_TRY(const GraphParts parts, read_graph(graph.bytes));
   Graph scratch;

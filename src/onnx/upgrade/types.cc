@@ -4,7 +4,7 @@
 #include "ir/op/op.h"
 #include "onnx/upgrade/rules.h"
 
-// Element types that operators support since a later opset than the form in which they are written.
+// Element types that an operator supports only since a later opset than the form in which it is written.
 namespace frazil::onnx::rules {
 namespace {
 
@@ -16,7 +16,8 @@ constexpr ElemSet kWide = one(Elem::i32) | one(Elem::i64) | one(Elem::u32) | one
 constexpr ElemSet kNarrow = one(Elem::i8) | one(Elem::i16) | one(Elem::u8) | one(Elem::u16);
 constexpr ElemSet kComplex = one(Elem::c64) | one(Elem::c128);
 
-/// Nodes of `ops` (names separated by a blank) with a value of one of these types require the opset.
+/// A requirement: nodes of `ops` with a value of one of these types need the opset. A blank separates the names in
+/// `ops`.
 struct TypeNeed {
   std::int64_t opset;
   ElemSet elems;
@@ -92,7 +93,8 @@ const NeedsByOp& needs_by_op() {
   return needs;
 }
 
-/// Blocks take and return sequences since opset 13, optionals since 16.
+/// Returns the opset that the kind of a type requires. Blocks take and return sequences since opset 13, optionals
+/// since 16.
 std::int64_t needed_by_kind(const Type& type, const Node& node) {
   if (!std::holds_alternative<Region>(node.op->form) || type.is_tensor()) return 0;
   return type.kind == Type::Kind::optional ? 16 : 13;

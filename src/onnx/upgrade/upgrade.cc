@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kMl = "ai.onnx.ml";
 
-/// Nodes `op` of opsets below `before` are rewritten by `apply`, in the table's order.
+/// A change: `apply` rewrites nodes `op` of opsets below `before`. Changes apply in the order of the table.
 struct Change {
   std::string_view op;
   std::int64_t before;
@@ -23,7 +23,7 @@ constexpr Change kChanges[] = {
     // ---- values, not operators ----
     {"Constant", kAlways, rules::constant},
     {"Identity", kAlways, rules::alias},
-    {"Optional", kAlways, rules::optional_type},  // its attribute is a type, which attribute tables cannot represent
+    {"Optional", kAlways, rules::optional_type},  // attribute tables cannot represent its attribute, which is a type
 
     // ---- numpy broadcasting replaces `broadcast` and `axis` ----
     {"Add", 7, rules::legacy_broadcast},
@@ -127,7 +127,7 @@ const std::unordered_map<std::string_view, std::vector<const Change*>>& changes_
   return map;
 }
 
-constexpr std::int64_t kLastConsumed = 5;  ///< `consumed_inputs` has no meaning on any operator
+constexpr std::int64_t kLastConsumed = 5;  ///< last opset with `consumed_inputs`, which has no meaning on any operator
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 namespace frazil::onnx {
 
-/// Converts the results of a region created for a node to the node's results.
+/// A function that converts the results of a region created for a node to the node's results.
 using Finish = std::function<Result<std::vector<Value>>(const std::vector<Value>& results)>;
 
 struct Splice;
@@ -20,7 +20,7 @@ struct Spliced {
   std::vector<Value> results;
   std::unique_ptr<Splice> next = {};
 };
-/// A subgraph of a node, inlined into a block with these values as inputs.
+/// A subgraph of a node. It is inlined into a block with these values as inputs.
 struct Splice {
   std::string_view attr;
   GraphAttr graph;
@@ -29,7 +29,7 @@ struct Splice {
   std::function<Result<Spliced>(const std::vector<Value>& results)> then;
 };
 
-/// A node during import: its inputs are resolved and its attributes decoded. Upgrades rewrite it in place, add nodes
+/// A node during import. Its inputs are resolved and its attributes decoded. Upgrades rewrite it in place, add nodes
 /// before it, or replace it by `results`.
 class Draft {
  public:
@@ -37,18 +37,18 @@ class Draft {
       : op(op_type), domain(op_domain), opset(version), block(builder.block()), builder_(builder) {}
 
   std::string_view op, domain;
-  std::int64_t opset;  ///< of the domain, as imported by the model
+  std::int64_t opset;  ///< opset of the domain that the model imports
   std::string name;
   std::vector<Value> in;
   std::vector<bool> wanted;  ///< one per output
   std::vector<NamedAttr> attrs;
-  std::optional<std::vector<Value>> results;  ///< if set, they replace the node's outputs
-  BlockId block;                              ///< block for a region; the node's own unless an upgrade changes it
-  Finish finish;                              ///< run when the region is complete
-  std::unique_ptr<Splice> splice;             ///< if set, its outcome replaces the node's outputs
+  std::optional<std::vector<Value>> results;  ///< if set, replace the node's outputs
+  BlockId block;                   ///< block for a region; differs from the node's block only if an upgrade changes it
+  Finish finish;                   ///< called when the region is complete
+  std::unique_ptr<Splice> splice;  ///< if set, its outcome replaces the node's outputs
 
   Builder& builder() { return builder_; }
-  /// "node 'Conv_1' (Conv)".
+  /// Returns for example "node 'Conv_1' (Conv)".
   std::string describe() const { return fmt::format("node '{}' ({})", proto::shown(name), proto::shown(op)); }
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
@@ -61,13 +61,13 @@ class Draft {
 
   // ---- attributes ----
   bool has_attr(std::string_view attr) const;
-  /// Removes the attribute and returns its value; nullopt when it is absent.
+  /// Removes the attribute and returns its value, or nullopt if it is absent.
   template <class T>
   Result<std::optional<T>> take(std::string_view attr);
-  /// As take, with a default.
+  /// Removes the attribute and returns its value, or `otherwise` if it is absent.
   template <class T>
   Result<T> take_or(std::string_view attr, T otherwise);
-  /// As take, for a subgraph.
+  /// Removes the subgraph attribute and returns it, or nullopt if it is absent.
   Result<std::optional<GraphAttr>> take_graph(std::string_view attr);
   void drop(std::string_view attr);
   void set(std::string_view attr, AttrValue value);  ///< `attr` must outlive the draft
@@ -76,12 +76,12 @@ class Draft {
   bool has(std::size_t i) const { return i < in.size() && static_cast<bool>(in[i]); }
   bool wants(std::size_t i) const { return i < wanted.size() && wanted[i]; }
   const Type& type(Value v) const { return builder_.graph().type(v); }
-  /// Type of input i, which must be present.
+  /// Returns the type of input i, which must be present.
   Result<Type> input(std::size_t i) const;
-  /// Rank of input i, which must be known.
+  /// Returns the rank of input i, which must be known.
   Result<std::int64_t> rank(std::size_t i) const;
   void put(std::size_t i, Value v);
-  /// The constant of input i; null when it is not constant.
+  /// Returns the constant of input i, or null if it is not constant.
   const Tensor* constant(std::size_t i) const;
 
   // ---- additional nodes in their newest forms; op_type may include a domain, as in "frazil.Fit" ----
@@ -103,7 +103,7 @@ class Draft {
 /// Converts a node of any older opset to the newest form of its operator.
 Status upgrade(Draft& draft);
 
-/// The newest opset of `domain` covered by the table; nullopt for domains that are not ONNX's.
+/// Returns the newest opset of `domain` in the table, or nullopt for domains that are not ONNX's.
 std::optional<std::int64_t> newest_opset(std::string_view domain);
 
 template <class T>

@@ -10,7 +10,7 @@ Tensor vector_of(const std::vector<T>& values) {
   return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, std::span<const T>(values));
 }
 
-/// Converts a constant's attribute to a tensor.
+/// A converter of a constant's attribute to a tensor.
 struct AsTensor {
   Tensor operator()(std::int64_t v) const { return Tensor::scalar(v); }
   Tensor operator()(float v) const { return Tensor::scalar(v); }
@@ -157,7 +157,7 @@ Result<Scaling> take_scaling(Draft& d, float alpha, float beta) {
   return s;
 }
 
-/// alpha * op(beta * x)
+/// Replaces the node by alpha * op(beta * x).
 Status scaled(Draft& d, std::string_view op, const Scaling& s) {
   FRAZIL_TRY(const Value inner, d.emit("Mul", {d.in[0], d.number(s.type.elem, s.beta)}));
   FRAZIL_TRY(const Value applied, d.emit(op, {inner}));
@@ -172,7 +172,7 @@ Status affine(Draft& d) {
   return d.become("Add", {product, d.number(s.type.elem, s.beta)});
 }
 
-/// x * scale + bias[channel], of an image batch.
+/// Converts ImageScaler to x * scale + bias[channel] of an image batch.
 Status image_scaler(Draft& d) {
   FRAZIL_TRY(const Type type, d.input(0));
   FRAZIL_TRY(const float scale, d.take_or<float>("scale", 1));

@@ -2,8 +2,8 @@
 
 #include "ops/contraction/contraction.h"
 
-// Windows over images whose channels are the last axis: [batch, spatial..., channels]. Weights are laid out as ONNX has
-// them.
+// Window operators for images whose last axis is the channels: [batch, spatial..., channels]. Weights have the layout
+// of ONNX.
 namespace frazil::ops {
 
 void conv_channels_last_body(CompositeCx& cx);

@@ -13,7 +13,7 @@
 namespace frazil::ops {
 namespace {
 
-/// Index of an operand's axis `dim` at `at`, an index into the extent `out` that it broadcasts to.
+/// Returns the index of an operand's axis `dim` at `at`, an index into the extent `out` that the axis broadcasts to.
 Ix broadcast_index(Scope& scope, Dim dim, Dim out, Ix at) {
   const Dim step = broadcast_step(scope, dim, out);
   if (step == Dim(0)) return {};
@@ -73,19 +73,19 @@ void gemm_body(CompositeCx& cx) {
 
 namespace {
 
-/// A parameter of a matrix's rows: one per row becomes a column.
+/// Returns a parameter of a matrix's rows as a column, if there is one per row.
 Expr per_row(CompositeCx& cx, Expr parameter) {
   return parameter.type().rank() == 1 ? unsqueeze_behind(cx, parameter, 1) : parameter;
 }
 
-/// Input `i` minus its zero point, as i32. `shape_zero` reshapes the zero point to fit the input.
+/// Returns input `i` minus its zero point, as i32. `shape_zero` reshapes the zero point to fit the input.
 template <class F>
 Expr centred(CompositeCx& cx, std::size_t i, std::size_t zero, F shape_zero) {
   const Expr x = as_elem(cx.in(i), Elem::i32);
   return cx.has(zero) ? Sub(x, as_elem(shape_zero(cx.in(zero)), Elem::i32)) : x;
 }
 
-/// (a * b) / y: the scale of the integer product relative to the scale of the result.
+/// Returns (a * b) / y: the scale of the integer product relative to the scale of the result.
 Expr unit_ratio(Expr a, Expr b, Expr y) { return Div(Mul(as_f32(a), as_f32(b)), as_f32(y)); }
 
 }  // namespace

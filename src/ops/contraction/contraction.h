@@ -4,7 +4,7 @@
 
 #include "ir/op/define.h"
 
-// Sums of products, windows and reductions.
+// Matrix products, window operators and reductions.
 namespace frazil::ops {
 
 // ---- matrix products ----
@@ -55,7 +55,7 @@ FRAZIL_OP(Gemm, composite<GemmAttrs>({"Gemm", {13, 7}, "alpha * A * B + beta * C
                                      {kGemmIn, kPortY<kMatElems>}, gemm_body));
 
 // ---- windows ----
-/// Attributes common to all operators with a sliding window.
+/// The attributes that all operators with a sliding window share.
 struct WindowAttrs {
   std::string auto_pad = "NOTSET";
   Ints dilations;
@@ -66,7 +66,7 @@ struct WindowAttrs {
 inline constexpr AttrField kAutoPad = attr<&WindowAttrs::auto_pad>(
     "auto_pad", "NOTSET: by pads; SAME_UPPER, SAME_LOWER: extent / stride, rounded up; VALID");
 inline constexpr AttrField kDilations = attr<&WindowAttrs::dilations>("dilations", "steps between window positions");
-/// An attribute introduced by an opset later than the operator itself.
+/// Returns `field` as an attribute that a later opset introduced than the operator itself.
 constexpr AttrField from_opset(int since, AttrField field) {
   field.since = since;
   return field;
@@ -145,7 +145,7 @@ FRAZIL_OP(ConvTranspose, composite<ConvTransposeAttrs>(
                               "Transposed convolution: every input pixel adds a weighted window to the result."},
                              {kConvIn, kPortY<elems::kFloat>}, conv_transpose_body));
 
-/// Attributes of pools.
+/// The attributes of pools.
 struct PoolAttrs : WindowAttrs {
   std::int64_t ceil_mode = 0;
 };
@@ -259,7 +259,7 @@ template <ElemSet S>
 inline constexpr Ports reducing{kReduceIn<S>, kPortY<S>};
 inline constexpr ElemSet kExtremeElems = kMatElems | kByte | elems::kBool;
 
-/// Axes are read from input 1; the fold of a bool is any for max and all for min.
+/// Builds the space of a reduction, whose axes are input 1. On bools, max is `any` and min is `all`.
 Status reduce_space(InferCx& cx, Space& space, Fold fold);
 template <Fold F>
 Status reduce_by(InferCx& cx, Space& space) {

@@ -32,8 +32,8 @@ bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || a
 
 constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
 
-/// The number of windows where the last one may begin `room` positions after the first. Negative room is that of a
-/// window larger than the padded axis.
+/// Returns the number of windows if the last one may begin `room` positions after the first. Room is negative if the
+/// window is larger than the padded axis.
 Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, Rounding rounding) {
   const Dim floor = s.add(s.floordiv(room, stride), 1);
   if (rounding == Rounding::floor) return floor;
@@ -96,10 +96,10 @@ Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::s
 
 namespace {
 
-/// Operands of a convolution: [batch, (group,) channels, spatial...], and weights with the same axes minus the batch
-/// plus one of channels.
+/// The spatial extents of the operands of a convolution. x is [batch, (group,) channels, spatial...]; the weights have
+/// an axis of channels in place of the batch.
 struct ConvShapes {
-  std::size_t first_spatial = 2;  ///< of x
+  std::size_t first_spatial = 2;  ///< first spatial axis of x
   std::vector<Dim> spatial, kernel;
 };
 
@@ -114,12 +114,13 @@ Result<ConvShapes> conv_shapes(InferCx& cx, bool grouped) {
   return c;
 }
 
-/// Adds the axes of a convolution and its reads. `channel_axis`: the axis of W (after the group) that is summed with
-/// X's channels.
+/// The indices of a convolution: output and kernel positions along the spatial axes, and the channel of X.
 struct ConvAxes {
   std::vector<Ix> out, kernel;
   Ix in_channel;
 };
+/// Adds the axes and the reads of a convolution. With `channel_first`, the first axis of W after the group is summed
+/// with X's channels, else the second.
 ConvAxes add_conv_axes(InferCx& cx, Space& space, std::span<const Dim> out, std::span<const Dim> kernel, bool grouped,
                        Dim channels, bool channel_first) {
   const auto &x = cx.shape(0), &w = cx.shape(1);
@@ -234,7 +235,7 @@ Expr conv_products(CompositeCx& cx, Expr x, Expr w, const ConvAttrs& a) {
 
 namespace {
 
-/// y plus a bias per channel, in the operator's element type.
+/// Returns y plus a bias per channel, in the operator's element type.
 Expr with_bias(CompositeCx& cx, Expr y) {
   if (cx.has(2)) {
     const Expr bias = as_elem(fit(cx.in(2), "B", {extent(y, 1)}), compute_elem(cx.elem(0)));
@@ -249,7 +250,7 @@ bool is_conv(CompositeCx& cx, std::int64_t group) {
   return static_cast<bool>(cx.status());
 }
 
-/// x with stride - 1 zeros after each element of the spatial axes from `first` on.
+/// Returns x with stride - 1 zeros after each element of the spatial axes from `first` on.
 Expr stuffed(CompositeCx& cx, Expr x, std::size_t first, const Ints& strides) {
   for (std::size_t i = 0; i < strides.size(); ++i) {
     if (strides[i] <= 1) continue;
@@ -267,7 +268,7 @@ void conv_body(CompositeCx& cx) {
   const auto& a = cx.attrs<ConvAttrs>();
   if (!is_conv(cx, a.group)) return;
   const Elem elem = cx.elem(0), wide = compute_elem(elem);
-  if (wide != elem) {  // so that a kernel for wide types may serve it
+  if (wide != elem) {  // so that a kernel for wide types may run it
     const Expr bias = cx.has(2) ? as_elem(cx.in(2), wide) : cx.builder().absent();
     return cx.out(0, as_elem(Conv({as_elem(cx.in(0), wide), as_elem(cx.in(1), wide), bias}, a), elem));
   }

@@ -11,7 +11,7 @@
 namespace frazil::ops {
 namespace {
 
-/// Axes of a pool and its read positions; `report` is the argmax result.
+/// The indices at which a pool reads X.
 struct PoolAxes {
   std::vector<Ix> kept;     ///< batch and channel
   std::vector<Ix> spatial;  ///< index into each spatial axis of X
@@ -55,13 +55,14 @@ Result<PoolAxes> add_pool(InferCx& cx, Space& space, const PoolAttrs& a) {
   return axes;
 }
 
-/// sum += ix * factor.
+/// Adds ix * factor to `sum`.
 void add_scaled(Scope& s, Ix& sum, const Ix& ix, Dim factor) {
   sum.offset = s.add(sum.offset, s.mul(ix.offset, factor));
   for (const auto& [axis, f] : ix.terms) sum.terms.emplace_back(axis, s.mul(f, factor));
 }
 
-/// The position in X as one number: batch, channel, then the spatial axes, the last fastest or (columns) the first.
+/// Returns the position in X as one number. The order is batch, channel, spatial axes; the last spatial axis is the
+/// fastest, or with `columns` the first.
 Ix flat_position(InferCx& cx, const PoolAxes& axes, bool columns) {
   Scope& s = cx.scope();
   const auto spatial = spatial_dims(cx);
@@ -102,7 +103,7 @@ Status power_pool_space(InferCx& cx, Space& space) {
   return {};
 }
 
-/// Counts for the first image only: all images have the same counts.
+/// Counts for the first image only, because all images have the same counts.
 Status count_pool_space(InferCx& cx, Space& space) {
   const auto& a = cx.attrs<AveragePoolAttrs>();
   const bool padded = a.count_include_pad != 0;
@@ -131,7 +132,7 @@ std::vector<std::int64_t> spatial_axes(CompositeCx& cx) {
   return axes;
 }
 
-/// True where a window may be larger than axis `i` of the image with its pads, and is counted nevertheless.
+/// Returns true if a window may be larger than axis `i` of the padded image but is counted nevertheless.
 bool may_be_cut(CompositeCx& cx, const Shape& image, const PoolAttrs& a, std::size_t i) {
   const std::size_t n = a.kernel_shape.size();
   if (a.strides.size() != n || a.strides[i] == 1) return false;
@@ -143,7 +144,7 @@ bool may_be_cut(CompositeCx& cx, const Shape& image, const PoolAttrs& a, std::si
   return sym::sat_add(cx.builder().graph().scope().bounds(image[i + 2]).min, pads) <= reach;
 }
 
-/// True where windows may extend past the end of the image with its pads.
+/// Returns true if windows may extend past the end of the padded image.
 bool may_pass_end(CompositeCx& cx, const Shape& image, const PoolAttrs& a) {
   if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID") return false;
   if (a.ceil_mode != 0 && a.auto_pad == "NOTSET") return true;
@@ -151,7 +152,7 @@ bool may_pass_end(CompositeCx& cx, const Shape& image, const PoolAttrs& a) {
   return std::ranges::any_of(axes, [&](std::size_t i) { return may_be_cut(cx, image, a, i); });
 }
 
-/// The divisor of each window's sum.
+/// Returns the divisor of each window's sum.
 Expr window_counts(CompositeCx& cx, Expr x, Elem wide) {
   const auto& a = cx.attrs<AveragePoolAttrs>();
   if (a.count_include_pad == 0) return Max2(CountPool({x}, a), cx.number(wide, 1));
@@ -165,7 +166,7 @@ Expr window_counts(CompositeCx& cx, Expr x, Elem wide) {
   return cx.number(wide, volume);
 }
 
-/// x to the power 1 / p.
+/// Returns x to the power 1 / p.
 Expr root(CompositeCx& cx, Expr x, Elem elem, std::int64_t p) {
   if (p == 1) return x;
   return p == 2 ? Sqrt(x) : Pow(x, cx.number(elem, 1.0 / static_cast<double>(p)));

@@ -9,7 +9,8 @@
 namespace frazil::ops {
 namespace {
 
-/// For each axis of the input, 1 when the reduction folds it, else 0; expressions when axes are read at run time.
+/// Returns for each axis of the input 1 if the reduction folds it, else 0. The marks are expressions if axes are read
+/// at run time.
 Result<std::vector<Dim>> reduced_marks(InferCx& cx) {
   std::int64_t given = 0;
   if (cx.has(1)) {
@@ -19,7 +20,7 @@ Result<std::vector<Dim>> reduced_marks(InferCx& cx) {
   return std::vector<Dim>(cx.rank(0), cx.attrs<ReduceAttrs>().noop_with_empty_axes == 0 ? 1 : 0);
 }
 
-/// Reads input 0 at its own index; writes the remaining axes, and 1 for the folded ones when they are kept.
+/// Reads input 0 at its own index. Writes the remaining axes, and extent 1 for each folded axis if `keep` is set.
 void fold_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
   space.reads.resize(cx.input_count());
   for (std::size_t d = 0; d < marks.size(); ++d) {
@@ -31,11 +32,11 @@ void fold_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool ke
   }
 }
 
-/// extent where mark is 1, else 1.
+/// Returns extent if mark is 1, else 1.
 Dim extent_if(Scope& s, Dim mark, Dim extent) { return s.add(1, s.mul(mark, s.sub(extent, 1))); }
 
-/// fold_axes for marks that are read at run time: each input axis is the sum of a written and a folded axis, one of
-/// which has extent 1 or factor 0.
+/// Adds the axes for marks that are read at run time, as fold_axes does for constant marks. Each input axis is the sum
+/// of a written and a folded axis, one of which has extent 1 or factor 0.
 Status fold_marked_axes(InferCx& cx, Space& space, const std::vector<Dim>& marks, bool keep) {
   FRAZIL_TRY(const std::int64_t given, cx.assumed_count(1));
   Scope& s = cx.scope();
@@ -127,7 +128,7 @@ Status reduced_count_run(OpaqueCall& call) {
 
 namespace {
 
-/// A reduction of x with this operator's axes and attributes.
+/// Returns a reduction of x with this operator's axes and attributes.
 Expr reduced(CompositeCx& cx, const Op<ReduceAttrs>& op, Expr x) {
   return op({x, cx.has(1) ? cx.in(1) : cx.builder().absent()}, cx.attrs<ReduceAttrs>());
 }
@@ -137,7 +138,7 @@ Expr reduced_kept(CompositeCx& cx, const Op<ReduceAttrs>& op, Expr x) {
   return op({x, cx.has(1) ? cx.in(1) : cx.builder().absent()}, kept);
 }
 
-/// The float type in which roots and logarithms of `e` are computed.
+/// Returns the float type in which roots and logarithms of `e` are computed.
 Elem real_elem(Elem e) { return is_float(e) ? compute_elem(e) : Elem::f64; }
 Expr real_input(CompositeCx& cx) { return as_elem(cx.in(0), real_elem(cx.elem(0))); }
 

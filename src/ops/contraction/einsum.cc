@@ -7,7 +7,7 @@
 #include "ops/elementwise/math.h"
 #include "ops/view/view.h"
 
-// Einsum as a sequence of matrix products (or elementwise products), from left to right.
+// Einsum as a sequence of matrix products or elementwise products, from left to right.
 namespace frazil::ops {
 namespace {
 
@@ -39,9 +39,9 @@ struct Equation {
   std::optional<std::string> output;
 };
 
-constexpr char kEllipsis = '.';  ///< stands for three dots
+constexpr char kEllipsis = '.';  ///< represents three dots
 
-/// Parses one term, with its ellipsis as one character; nullopt when it is invalid.
+/// Parses one term, with its ellipsis as one character. Returns nullopt if it is invalid.
 std::optional<std::string> read_term(std::string_view text) {
   std::string term;
   bool open = false;
@@ -75,7 +75,7 @@ std::optional<Equation> read_equation(std::string text) {
   }
 }
 
-/// The labels of a term whose ellipsis covers `hidden` axes.
+/// Returns the labels of a term whose ellipsis covers `hidden` axes.
 Labels labels_of(const std::string& term, std::size_t hidden) {
   Labels labels;
   for (char c : term) {
@@ -85,7 +85,7 @@ Labels labels_of(const std::string& term, std::size_t hidden) {
   return labels;
 }
 
-/// The output of implicit mode: the ellipsis, then letters that occur once, in alphabetic order.
+/// Returns the output of implicit mode: the ellipsis, then letters that occur once, in alphabetical order.
 std::string implicit_output(const Equation& equation) {
   std::string all, output;
   for (const std::string& term : equation.terms) all += term;
@@ -104,7 +104,7 @@ struct Term {
   Labels labels;
 };
 
-/// The type in which products of `elem` are summed: matrix products do not support narrower integers.
+/// Returns the type in which products of `elem` are summed. Matrix products do not support narrower integers.
 Elem product_elem(Elem elem) {
   if (elem == Elem::i8 || elem == Elem::i16) return Elem::i32;
   if (elem == Elem::u8 || elem == Elem::u16) return Elem::u32;
@@ -159,7 +159,7 @@ Meeting meeting(const Term& a, const Term& b, const Labels& kept) {
           only(a.labels, [&](Label l) { return has(b.labels, l) && !has(kept, l); })};
 }
 
-/// The product without summation, with broadcasting.
+/// Returns the product without summation, with broadcasting.
 Expr outer_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting& m) {
   const Expr left = unsqueeze_behind(cx, arranged(a, joined(m.batch, m.left)), m.right.size());
   Expr right = arranged(b, joined(m.batch, m.right));
@@ -169,7 +169,7 @@ Expr outer_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting&
   return Mul(left, right);
 }
 
-/// b, with a check that its summed extents equal those of a; one label is left to the matrix product.
+/// Returns b, with a check that its summed extents equal those of a. The matrix product checks a single label itself.
 Expr fitted(const Term& a, const Term& b, const Labels& summed) {
   if (summed.size() < 2) return b.x;
   std::vector<Expr> extents;
@@ -193,7 +193,7 @@ Expr matrix_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting
   return Reshape({product, shape}, {.allowzero = 1});
 }
 
-/// A summed label with extent 1 in one term broadcasts: it is summed in each term separately.
+/// Sums the labels with extent 1 in one term. They broadcast, so each term is summed separately.
 void sum_broadcast(CompositeCx& cx, Term& a, Term& b, const Labels& summed) {
   const auto is_one = [](const Term& t, Label l) { return t.x.type().shape[place(t.labels, l)] == Dim(1); };
   const Labels gone = only(summed, [&](Label l) { return is_one(a, l) || is_one(b, l); });
@@ -209,9 +209,9 @@ Term combined(CompositeCx& cx, Term a, Term b, const Labels& kept) {
   return {x, joined(joined(m.batch, m.left), m.right)};
 }
 
-// ---- the whole ----
+// ---- the operator ----
 
-/// The inputs with their labels; empty, with an error in `cx`, when the equation does not fit them.
+/// Returns the inputs with their labels. Returns an empty list and reports an error if the equation does not fit them.
 std::vector<Term> read_inputs(CompositeCx& cx, const Equation& equation, std::string_view shown) {
   if (equation.terms.size() != cx.input_count()) {
     cx.error("equation '{}' has {} terms for {} inputs", shown, equation.terms.size(), cx.input_count());
@@ -232,7 +232,7 @@ std::vector<Term> read_inputs(CompositeCx& cx, const Equation& equation, std::st
   return terms;
 }
 
-/// The labels of the output; nullopt, with an error in `cx`, when they do not fit the terms.
+/// Returns the labels of the output. Returns nullopt and reports an error if they do not fit the terms.
 std::optional<Labels> read_output(CompositeCx& cx, const Equation& equation, const std::vector<Term>& terms,
                                   std::string_view shown) {
   const std::string text = equation.output ? *equation.output : implicit_output(equation);
@@ -265,7 +265,7 @@ void einsum_body(CompositeCx& cx) {
   if (terms.empty()) return;
   const auto output = read_output(cx, *equation, terms, shown);
   if (!output) return;
-  std::vector<Labels> later(terms.size(), *output);  // labels still needed once terms up to this one are combined
+  std::vector<Labels> later(terms.size(), *output);  // labels still needed after terms up to this one are combined
   for (std::size_t i = terms.size() - 1; i-- > 0;) later[i] = joined(later[i + 1], terms[i + 1].labels);
   Labels seen = *output;
   for (std::size_t i = 0; i < terms.size(); ++i) {

@@ -21,7 +21,7 @@ Status det_types(InferCx& cx) {
 
 namespace {
 
-/// The row at or below `k` whose element in column `k` is the largest.
+/// Returns the row at or below `k` whose element in column `k` has the largest absolute value.
 std::int64_t pivot_row(const double* m, std::int64_t n, std::int64_t k) {
   std::int64_t best = k;
   for (std::int64_t i = k + 1; i < n; ++i) {
@@ -30,7 +30,7 @@ std::int64_t pivot_row(const double* m, std::int64_t n, std::int64_t k) {
   return best;
 }
 
-/// By Gaussian elimination with row exchanges; overwrites the matrix.
+/// Computes the determinant by Gaussian elimination with row exchanges. Overwrites the matrix.
 double determinant(double* m, std::int64_t n) {
   double result = 1;
   PollThrottle throttle;

@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Matrices and index notation.
+// Linear algebra and index notation.
 namespace frazil::ops {
 
 Status det_types(InferCx& cx);

@@ -8,14 +8,14 @@
 namespace frazil::ops {
 namespace {
 
-/// True when d reads no symbol of the node's bodies, so that it is valid outside.
+/// Returns true if d reads no symbol of the node's bodies, so that it is valid outside.
 bool lives_outside(RegionCx& cx, Dim d) {
   return std::ranges::none_of(cx.scope().symbols_of(d), [&](SymbolId s) {
     return std::ranges::find(cx.node().blocks, cx.graph().symbol_block(s)) != cx.node().blocks.end();
   });
 }
 
-/// `type` must be a tensor of one element.
+/// Requires `type` to be a tensor of one element.
 Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view what) {
   if (!type.is_tensor() || type.elem != elem) {
     return cx.error("{} must be {}[], got {}", what, name_of(elem), str(type, cx.scope()));
@@ -27,13 +27,14 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }
-  if (!lives_outside(cx, count)) return {};  // depends on the body: checked when it is read
+  if (!lives_outside(cx, count)) return {};  // depends on the body: checked when the value is read
   FRAZIL_TRY(const Dim known, cx.require_equal(count, 1, fmt::format("element count of {}", what)));
   (void)known;
   return {};
 }
 
-/// The type of a scan output: the body's, with symbols of the body replaced, and `extent` inserted at `axis`.
+/// Returns the type of a scan output: the body's type with symbols of the body replaced, and with `extent` inserted at
+/// `axis`.
 Result<Type> gathered_type(RegionCx& cx, std::size_t output, const Type& inner, std::int64_t axis, Dim extent) {
   if (!inner.is_tensor()) return cx.error("scan output {} must be a tensor, got {}", output, str(inner, cx.scope()));
   if (!inner.ranked) return inner;
@@ -47,7 +48,7 @@ Result<Type> gathered_type(RegionCx& cx, std::size_t output, const Type& inner, 
   return type;
 }
 
-/// Widens `count` params, starting at `param`, by the results starting at `result`.
+/// Widens `count` params, starting at `param`, by the results that start at `result`.
 Status widen_carried(RegionCx& cx, std::size_t param, std::size_t result, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     const Type type = cx.result_type(0, result + k);
@@ -56,7 +57,7 @@ Status widen_carried(RegionCx& cx, std::size_t param, std::size_t result, std::s
   return {};
 }
 
-/// Outputs [0, count): the final carried values, either initial values (inputs) or results.
+/// Sets the types of outputs [0, count), the final carried values. Each is an initial value (an input) or a result.
 Status give_carried(RegionCx& cx, std::size_t param, std::size_t input, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     FRAZIL_TRY(Type type, cx.join(cx.param_type(0, param + k), cx.type(input + k)));
@@ -73,13 +74,13 @@ Result<std::vector<Type>> if_params(RegionCx&, std::size_t) { return std::vector
 
 namespace {
 
-/// The condition as a 0/1 expression over extents, if it is one.
+/// Returns the condition as a 0/1 expression over extents, if it is one.
 std::optional<Dim> known_condition(const Graph& graph, const Node& node) {
   const std::vector<Dim>* condition = graph.known_value(node.in[0]);
   return condition && condition->size() == 1 ? std::optional((*condition)[0]) : std::nullopt;
 }
 
-/// The branch that a condition known at build time takes.
+/// Returns the branch that is taken if the condition is known at build time.
 std::optional<std::size_t> known_branch(const Graph& graph, const Node& node) {
   const auto condition = known_condition(graph, node);
   if (!condition || !condition->is_const()) return std::nullopt;
@@ -90,7 +91,8 @@ bool ranks_differ(const Type& a, const Type& b) {
   return a.is_tensor() && b.is_tensor() && a.ranked && b.ranked && a.rank() != b.rank();
 }
 
-/// Branches with different ranks: the types of only one of them can be used.
+/// Assumes one branch if the ranks of the results differ, because only one branch's types can be used. Returns that
+/// branch.
 std::optional<std::size_t> assumed_branch(RegionCx& cx) {
   const auto condition = known_condition(cx.graph(), cx.node());
   if (!condition) return std::nullopt;
@@ -155,14 +157,14 @@ namespace {
 
 std::size_t carried_inputs(std::size_t inputs) { return inputs > 2 ? inputs - 2 : 0; }
 
-/// True when input i is absent or provably true.
+/// Returns true if input i is absent or provably true.
 bool surely_true(RegionCx& cx, std::size_t i) {
   if (!cx.has(i)) return true;
   const auto* known = cx.known_value(i);
   return known && known->size() == 1 && (*known)[0] == Dim(1);
 }
 
-/// True when the condition never ends the loop.
+/// Returns true if the condition never ends the loop.
 bool runs_to_the_end(RegionCx& cx) {
   if (!surely_true(cx, 1)) return false;
   const Value condition = cx.block(0).results[0];
@@ -171,7 +173,7 @@ bool runs_to_the_end(RegionCx& cx) {
   return known && known->size() == 1 && (*known)[0] == Dim(1);
 }
 
-/// The number of iterations; nullopt when it is known only at run time.
+/// Returns the number of iterations, or nullopt if it is known only at run time.
 Result<std::optional<Dim>> trip_count(RegionCx& cx) {
   if (!cx.has(0) || !runs_to_the_end(cx)) return std::optional<Dim>{};
   FRAZIL_TRY(const Dim count, cx.int_scalar(0));
@@ -239,8 +241,8 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
     if (node.out[carried + i]) flow.gather(gathers[i].index, value, 0, false);
   }
   if (!graph.type(graph.block(body).results[0]).has_one_element()) {
-    // The element count of the body's condition is known only when it runs; the loop variable has one element and is
-    // checked here.
+    // The element count of the body's condition is known only when the body runs. The loop variable has one element,
+    // and the count is checked here.
     flow.branch(goes_on);
     flow.join();
   }
@@ -252,11 +254,11 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
   }
 }
 
-// ---- Scan: inputs states..., scanned...; params the same, a slice each; results states..., scanned... ----
+// ---- Scan: inputs states..., scanned...; params states..., slices of scanned...; results states..., scanned... ----
 
 namespace {
 
-/// How many of the inputs are states.
+/// Returns how many of the inputs are states.
 Result<std::size_t> state_count(RegionCx& cx) {
   const std::int64_t scanned = cx.attrs<ScanAttrs>().num_scan_inputs;
   if (scanned < 1 || static_cast<std::size_t>(scanned) > cx.input_count()) {
@@ -265,7 +267,7 @@ Result<std::size_t> state_count(RegionCx& cx) {
   return cx.input_count() - static_cast<std::size_t>(scanned);
 }
 
-/// The axis along which scanned input k (input states + k) is cut.
+/// Returns the axis along which scanned input k (input states + k) is sliced.
 Result<int> scan_axis(RegionCx& cx, std::size_t states, std::size_t k) {
   const std::size_t input = states + k;
   if (!cx.has(input) || !cx.type(input).is_tensor()) return cx.error("scanned input {} must be a tensor", input);
@@ -286,7 +288,7 @@ Status check_lists(RegionCx& cx, std::size_t outputs) {
   return {};
 }
 
-/// The common extent of the scanned axes.
+/// Returns the common extent of the scanned axes.
 Result<Dim> scan_extent(RegionCx& cx, std::size_t states) {
   std::optional<Dim> extent;
   for (std::size_t k = 0; states + k < cx.input_count(); ++k) {
@@ -342,7 +344,7 @@ Status scan_types(RegionCx& cx) {
 
 namespace {
 
-/// Slices the scanned inputs at `at` and binds the slices to the body's params.
+/// Slices the scanned inputs at `at` and binds the slices to the params of the body.
 void slice_inputs(const Node& node, std::size_t states, std::uint32_t at, Flow& flow, std::vector<Cell>& params) {
   const auto& a = node.attributes<ScanAttrs>();
   for (std::size_t i = states; i < node.in.size(); ++i) {

@@ -13,17 +13,17 @@ using Items = std::vector<Datum>;
 
 // ---- types ----
 
-/// The item type of sequence input i.
+/// Returns the item type of sequence input i.
 Result<Type> item_type(InferCx& cx, std::size_t i) {
   const Type& type = cx.type(i);
   if (type.kind == Type::Kind::sequence) return *type.item;
   return cx.error("input {} must be a sequence, got {}", i, cx.type_str(i));
 }
 
-/// The common generalisation of two dims: the dim if they are equal, else a new symbol without a value.
+/// Returns the dim if both are equal, else a new symbol without a value.
 Dim join_dims(InferCx& cx, Dim a, Dim b) { return a == b ? a : cx.data_extent(0, 0); }
 
-/// The common type of both items; unranked when the ranks differ.
+/// Returns the common type of both items, unranked if the ranks differ.
 Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
   if (a.kind != b.kind || a.elem != b.elem) {
     return cx.error("a sequence cannot hold both {} and {}", str(a, cx.scope()), str(b, cx.scope()));
@@ -35,14 +35,14 @@ Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
   return type;
 }
 
-/// True when every symbol of d has one value, i.e. does not represent extents that differ between items.
+/// Returns true if every symbol of d has one value, so that d does not represent extents that differ between items.
 bool has_value(InferCx& cx, Dim d) {
   return std::ranges::all_of(cx.scope().symbols_of(d), [&](SymbolId s) {
     return !cx.scope().is_unbacked(s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
   });
 }
 
-/// The type of output 0 when it is one item.
+/// Returns the type of output 0 if it is one item.
 Type one_item(InferCx& cx, Type item) {
   for (std::size_t d = 0; d < item.shape.size(); ++d) {
     if (!has_value(cx, item.shape[d]))
@@ -69,7 +69,7 @@ Status give(OpaqueCall& call, const Datum& value) {
   return {};
 }
 
-/// Input 'position' as an index from the front into `count` places; `otherwise` when it is absent.
+/// Returns input 'position' as an index from the front into `count` positions, or `otherwise` if it is absent.
 Result<std::ptrdiff_t> position_of(const OpaqueCall& call, std::size_t input, std::int64_t count,
                                    std::int64_t otherwise, std::int64_t low) {
   if (!call.has(input)) return static_cast<std::ptrdiff_t>(otherwise);
@@ -173,7 +173,7 @@ Status sequence_length_run(OpaqueCall& call) {
 
 namespace {
 
-/// The extent of the split axis when it is the same for all items.
+/// Returns the extent of the split axis if it is the same for all items.
 std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   if (!cx.has(1)) return Dim(1);
   const auto* sizes = cx.known_value(1);
@@ -184,10 +184,10 @@ std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   return divides ? std::optional(part) : std::nullopt;
 }
 
-/// Largest number of items of a sequence; more are refused before they take memory.
+/// The maximal number of items of a sequence. More items are rejected before they take memory.
 constexpr std::int64_t kMostItems = std::int64_t{1} << 24;
 
-/// The number of positions along the axis for each item.
+/// Returns the number of positions along the axis for each item.
 Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_t extent) {
   const auto too_many = [](std::int64_t items) {
     return fail(Code::limit, "a sequence of {} items; at most {}", items, kMostItems);
@@ -289,7 +289,7 @@ Status concat_from_sequence_types(InferCx& cx) {
 
 namespace {
 
-/// The item's sizes, with the new axis inserted if one is requested.
+/// Returns the sizes of the item, with the new axis inserted if one is requested.
 Sizes item_sizes(const Tensor& item, const ConcatFromSequenceAttrs& a) {
   Sizes sizes = item.sizes();
   if (a.new_axis != 0) {
@@ -298,7 +298,7 @@ Sizes item_sizes(const Tensor& item, const ConcatFromSequenceAttrs& a) {
   return sizes;
 }
 
-/// Sizes of the result; all items must agree off the axis.
+/// Returns the sizes of the result. The sizes of all items except along the axis must agree.
 Result<Sizes> joined_sizes(const Items& items, const ConcatFromSequenceAttrs& a) {
   if (items.empty()) return fail(Code::bad_input, "input 'sequence' is empty");
   const Tensor& first = items[0].tensor();
@@ -328,7 +328,7 @@ Status concat_from_sequence_run(OpaqueCall& call) {
   const Datum value = call.datum(0);
   const Items& items = value.sequence().items;
   FRAZIL_TRY(const Sizes sizes, joined_sizes(items, a));
-  if (stop_requested()) return {};  // not all items have been checked
+  if (stop_requested()) return {};  // some items have not been checked
   const std::size_t axis = from_front(a.axis, sizes.size());
   const AxisSplit split(sizes, axis);
   FRAZIL_TRY(std::byte * out, call.out(0, sizes));
@@ -348,7 +348,7 @@ Status concat_from_sequence_run(OpaqueCall& call) {
   return {};
 }
 
-// ---- optionals: at run time an optional is its value, or the empty Datum ----
+// ---- optionals: at run time an optional is its value or the empty Datum ----
 
 Status optional_types(InferCx& cx) {
   if (cx.has(0)) {

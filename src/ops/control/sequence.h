@@ -93,7 +93,7 @@ FRAZIL_OP(ConcatFromSequence,
                                           {kSequencePort, kTensorOut}, concat_from_sequence_types,
                                           concat_from_sequence_run, kNotNumbers));
 
-/// The type of the missing value of an empty optional; the importer reads it from ONNX's attribute 'type'.
+/// The type of the missing value of an empty optional. The importer reads it from the ONNX attribute 'type'.
 struct OptionalAttrs {
   std::int64_t elem_type = 1;
   std::int64_t sequence = 0;

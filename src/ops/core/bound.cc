@@ -7,7 +7,7 @@
 namespace frazil::ops {
 namespace {
 
-/// Larger numbers are not valid counts and would be clamped where they are read as extents.
+/// Requires d to be a valid count. A larger number would be clamped where it is read as an extent.
 Status require_extent(InferCx& cx, Dim d, std::string_view what) {
   constexpr std::int64_t kMost = Dim::kMax - 1;
   Scope& s = cx.scope();

@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Counts read by composite bodies.
+// Counts that composite bodies read from inputs.
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kBoundIn{{{"input", "T", elems::kIndex}}};
@@ -18,8 +18,8 @@ FRAZIL_OP(AtLeast,
           view<AtLeastAttrs>({"AtLeast", 1, "The input, checked to hold counts of at least a bound.", "frazil"},
                              {kBoundIn, kBoundOut}, at_least_maps));
 
-/// Input `i`, a count of one element, as an i64 scalar of at least `low`. Returns an absent Expr, and sets an error in
-/// `cx`, when it has more elements.
+/// Returns input `i`, a count of one element, as an i64 scalar of at least `low`. If it has more elements, reports an
+/// error in `cx` and returns an absent Expr.
 Expr count_input(CompositeCx& cx, std::size_t i, std::string name, std::int64_t low);
 
 }  // namespace frazil::ops

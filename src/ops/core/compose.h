@@ -7,42 +7,43 @@
 
 #include "ir/op/define.h"
 
-// Small helpers for composite bodies.
+// Helpers for composite bodies.
 namespace frazil::ops {
 
 /// The logarithm of the probability 0.
 inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-/// x converted to `elem`; x itself when it has that type already.
+/// Returns x converted to `elem`, or x itself if it has that type already.
 Expr as_elem(Expr x, Elem elem);
 inline Expr as_f32(Expr x) { return as_elem(x, Elem::f32); }
-/// Extent `axis` of x as an i64 tensor of one element.
+/// Returns extent `axis` of x as an i64 tensor of one element.
 Expr extent(Expr x, std::int64_t axis);
-/// The same as a scalar.
+/// Returns extent `axis` of x as an i64 scalar.
 Expr extent_scalar(Expr x, std::int64_t axis);
-/// 1-D i64 tensor 0, 1, ... n - 1 for a scalar n.
+/// Returns the 1-D i64 tensor 0, 1, ... n - 1 for a scalar n.
 Expr iota(CompositeCx& cx, Expr n);
 /// Concatenates 1-D tensors.
 Expr join_shape(std::initializer_list<Expr> parts);
-/// An integer constant as a 1-D tensor of one element.
+/// Returns an integer constant as a 1-D tensor of one element.
 Expr int1(CompositeCx& cx, std::int64_t value);
-/// Positions [from, to) of one axis.
+/// Returns positions [from, to) along one axis.
 Expr cut(CompositeCx& cx, Expr x, std::int64_t axis, Expr from, Expr to);
-/// Slice number `index` of one axis, the axis removed.
+/// Returns slice `index` along one axis, with the axis removed.
 Expr pick(CompositeCx& cx, Expr x, std::int64_t axis, std::int64_t index);
-/// x, called `name` in messages, with a check that its extents are these, each a 1-D tensor of one element.
+/// Returns x with a check that its extents are these, each a 1-D tensor of one element. Messages call x `name`.
 Expr fit(Expr x, std::string name, std::initializer_list<Expr> extents);
-/// As fit, for a value that broadcasts to the extents of `to`.
+/// Returns x with a check that it broadcasts to the extents of `to`.
 Expr fit_broadcast(Expr x, std::string name, Expr to);
-/// x with `count` axes of extent 1 appended.
+/// Returns x with `count` axes of extent 1 appended.
 Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count);
 
-/// The same value for use in another block of the graph.
+/// Returns the same value for use in another block of the graph.
 inline Expr captured(Builder& builder, Expr e) { return {&builder, e.value}; }
 
 /// A body of a scan: (states..., slices...) to (states..., outputs...).
 using ScanBody = std::function<std::vector<Expr>(CompositeCx& body, std::span<const Expr> params)>;
-/// Scans `sequences` along axis 0, from the end when `reverse`; returns the final states, then `outputs` scan outputs.
+/// Scans `sequences` along axis 0, from the end if `reverse` is set. Returns the final states, then `outputs` scan
+/// outputs.
 std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<const Expr> sequences, bool reverse,
                        std::size_t outputs, const ScanBody& body);
 

@@ -8,8 +8,9 @@
 
 namespace frazil::ops {
 
-/// Data that an opaque operator derives from its attributes: a member of their struct, computed on first use and shared
-/// by all runs. Copies of the struct start without it, since their fields may change. Thread-safe.
+/// A cache of data that an opaque operator derives from its attributes. It is a member of the attributes' struct. The
+/// data are computed on first use and shared by all runs. A copy of the struct starts without the data, because its
+/// fields may change. Thread-safe.
 template <class T>
 class Memo {
  public:
@@ -17,7 +18,7 @@ class Memo {
   Memo(const Memo&) {}
   Memo& operator=(const Memo&) = delete;
 
-  /// make() returns a Result<T>; a fault is not cached.
+  /// Returns the data. make() returns a Result<T>; a fault is not cached.
   template <class F>
   Result<std::shared_ptr<const T>> get(F make) const {
     const std::scoped_lock lock(mutex_);

@@ -9,10 +9,10 @@
 #include "ir/op/axis.h"
 #include "ir/op/opaque.h"
 
-// Copying elements of any type in reference kernels: strings are objects, everything else is bytes.
+// Copies elements of any type in reference kernels. Strings are objects; all other elements are bytes.
 namespace frazil::ops {
 
-/// Copies `count` elements; fewer when the run has to stop.
+/// Copies `count` elements, or fewer if the run must stop.
 inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::int64_t count) {
   if (elem == Elem::string) {
     const auto* const from = reinterpret_cast<const std::string*>(src);
@@ -29,7 +29,7 @@ inline void move_elements(Elem elem, std::byte* dst, const std::byte* src, std::
   }
 }
 
-/// [outer, extent, inner] around one axis. `outer` is 0 when `inner` is, so that loops are skipped.
+/// The extents [outer, extent, inner] around one axis. `outer` is 0 if `inner` is, so that loops are skipped.
 struct AxisSplit {
   std::int64_t outer = 1, extent = 1, inner = 1;
   AxisSplit(std::span<const std::int64_t> sizes, std::size_t axis)

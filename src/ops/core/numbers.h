@@ -5,7 +5,7 @@
 #include "base/value/float.h"
 #include "ir/op/opaque.h"
 
-// Reading and writing any number as double in reference kernels.
+// Reads and writes any number as a double in reference kernels.
 namespace frazil::ops {
 
 template <class T>
@@ -17,7 +17,7 @@ const T& element(const std::byte* p, std::int64_t i) {
   return reinterpret_cast<const T*>(p)[i];
 }
 
-/// Calls f with a null pointer of the storage type of a number or bool, except 8-bit floats. Returns false for other
+/// Calls f with a null pointer of the storage type of a number or bool. Returns false for 8-bit floats and for other
 /// element types.
 template <class F>
 bool visit_storage(Elem elem, F f) {
@@ -50,7 +50,7 @@ double to_number(T value) {
   else
     return static_cast<double>(value);
 }
-/// Floats are truncated and saturated for integer targets.
+/// Converts a number. For integer targets, the number is truncated and saturated.
 template <class T>
 T from_number(double value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
@@ -67,7 +67,7 @@ T from_number(double value) {
   }
 }
 
-/// Element i of numbers or bools.
+/// Returns element i of numbers or bools.
 inline double number_at(const TensorView& x, std::int64_t i) {
   double number = 0;
   visit_storage(x.elem,
@@ -75,7 +75,7 @@ inline double number_at(const TensorView& x, std::int64_t i) {
   return number;
 }
 
-/// All elements as doubles; empty for non-numeric types.
+/// Returns all elements as doubles, or none for non-numeric types.
 inline std::vector<double> to_numbers(const TensorView& x) {
   std::vector<double> numbers;
   visit_storage(x.elem, [&](auto* type) {

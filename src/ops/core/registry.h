@@ -2,7 +2,7 @@
 
 namespace frazil {
 
-/// Forces the linker to keep all operators of this library, so that OpRegistry contains them. No effect at run time.
+/// Forces the linker to keep all operators of this library, so that OpRegistry contains them. Does nothing at run time.
 void link_operators();
 
 }  // namespace frazil

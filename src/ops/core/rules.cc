@@ -66,7 +66,7 @@ Status check_list(InferCx& cx, const Ints& list, std::size_t count, std::int64_t
 
 namespace {
 
-/// The number of axes named more than once.
+/// Returns the number of pairs of equal axes.
 Dim repeated(Scope& scope, const std::vector<Dim>& axes) {
   Dim count = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -130,7 +130,7 @@ Result<Dim> broadcast_dim(InferCx& cx, Dim a, Dim b) {
   FRAZIL_TRY(const Shape shape, cx.broadcast({a}, {b}));
   Scope& s = cx.scope();
   if (a == Dim(1) || b == Dim(1) || s.equal(a, b) == Proof::yes) return shape[0];
-  // Where one is 1, it counts as the other one: a message shows two extents that do not broadcast as they are.
+  // An extent of 1 is replaced by the other extent, so that a message shows two extents that do not broadcast.
   const auto unless_one = [&](Dim d, Dim other) { return s.add(d, s.mul(same_number(s, d, 1), s.sub(other, d))); };
   FRAZIL_CHECK(cx.require_equal(unless_one(a, b), unless_one(b, a), "extents broadcast"));
   return shape[0];

@@ -5,7 +5,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The largest magnitude at which conversion saturates; 0 where the format has no such option.
+/// Returns the largest magnitude, at which conversion saturates. Returns 0 if the format has no such option.
 double largest(Elem e) {
   switch (e) {
     case Elem::f8e4m3fn: return 448;

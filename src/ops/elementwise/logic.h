@@ -3,7 +3,7 @@
 #include "ir/op/define.h"
 #include "ops/text/text.h"
 
-// Truth values, comparisons and conversions.
+// Logical operators, comparisons and conversions.
 namespace frazil::ops {
 
 FRAZIL_OP(And, elementwise<2>({"And", 7, "True where both are."}, binary<elems::kBool>,
@@ -26,7 +26,7 @@ FRAZIL_OP(LessOrEqual, elementwise<2>({"LessOrEqual", {16, 12}, "A <= B."}, comp
 FRAZIL_OP(GreaterOrEqual, elementwise<2>({"GreaterOrEqual", {16, 12}, "A >= B."}, compare<elems::kNumeric>,
                                          [](Sx a, Sx b) { return ge(a, b); }));
 
-/// Element types with scalar arithmetic: all but strings and complex numbers.
+/// The element types with scalar arithmetic: all but strings and complex numbers.
 inline constexpr ElemSet kScalarElems = elems::kTensor & ~(elems::kString | one(Elem::c64) | one(Elem::c128));
 inline constexpr std::array<Port, 3> kWhereIn{
     {{"condition", "", elems::kBool}, {"X", "T", elems::kTensor}, {"Y", "T", elems::kTensor}}};

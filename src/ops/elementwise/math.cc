@@ -31,7 +31,7 @@ Expr chain(CompositeCx& cx, const Op<A>& join) {
   return cx.input_count() == 1 ? Identity(all) : all;
 }
 
-/// The sum of all inputs in the compute type.
+/// Returns the sum of all inputs in the compute type.
 Expr wide_sum(CompositeCx& cx) {
   const Elem wide = compute_elem(cx.elem(0));
   Expr sum = as_elem(cx.in(0), wide);

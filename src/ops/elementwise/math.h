@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Arithmetic, element by element.
+// Elementwise arithmetic.
 namespace frazil::ops {
 
 // ---- two operands ----
@@ -94,7 +94,7 @@ FRAZIL_OP(Erf, elementwise<1>({"Erf", {13, 9}, "The Gauss error function."}, una
             return is_float(x.type()) ? erf(x) : cast(erf(cast(x, Elem::f32)), x.type());
           }));
 
-// ---- questions about floats ----
+// ---- tests of floats ----
 inline constexpr ElemSet kFloat8 =
     one(Elem::f8e4m3fn) | one(Elem::f8e4m3fnuz) | one(Elem::f8e5m2) | one(Elem::f8e5m2fnuz);
 FRAZIL_OP(IsNaN, elementwise<1>({"IsNaN", {20, 9}, "True where X is not a number."},

@@ -12,7 +12,7 @@ FRAZIL_OP(Sigmoid, elementwise<1>({"Sigmoid", {13, 6}, "1 / (1 + e^-X)."}, unary
 FRAZIL_OP(Softsign, elementwise<1>({"Softsign", {22, 1}, "X / (1 + |X|)."}, unary<elems::kFloat>,
                                    [](Sx x) { return x / (1.0 + abs(x)); }));
 
-/// log(1 + e^x) without overflow.
+/// Computes log(1 + e^x) without overflow.
 inline Sx softplus(Sx x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
 FRAZIL_OP(Softplus, elementwise<1>({"Softplus", {22, 1}, "log(1 + e^X)."}, unary<elems::kFloat>,
                                    [](Sx x) { return softplus(x); }));
@@ -25,7 +25,7 @@ struct LeakyReluAttrs {
   float alpha = 0.01f;
   static constexpr std::array fields{attr<&LeakyReluAttrs::alpha>("alpha", "slope below 0")};
 };
-/// For slopes in (0, 1] the maximum of both lines; a slope of 0 would give NaN for infinity.
+/// Computes the maximum of both lines for alpha in (0, 1]. An alpha of 0 would give NaN for infinity.
 inline Sx leaky_relu(Sx x, double alpha) {
   if (alpha > 0 && alpha <= 1) return max(x, alpha * x);
   return select(lt(x, 0.0), alpha * x, x);

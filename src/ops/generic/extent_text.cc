@@ -9,9 +9,9 @@
 namespace frazil::ops {
 namespace {
 
-/// What a symbol of an expression stands for.
+/// The meaning of a symbol in an expression: an extent or an element of an operand.
 struct Ref {
-  bool element = false;  ///< of an integer operand, else an extent
+  bool element = false;  ///< an element of an integer operand, else an extent
   std::size_t operand = 0;
   std::int64_t index = 0;
 };
@@ -27,14 +27,14 @@ std::optional<Ref> read_ref(std::string_view name) {
   return ref;
 }
 
-/// An expression in a scope of its own, whose symbols are refs.
+/// An expression in its own scope, whose symbols are refs.
 struct Expression {
   Scope scope;
   Dim value;
   std::vector<Ref> refs;  ///< by symbol
 };
 
-/// The text behind an error's colon.
+/// Parses `text`. An error message does not name the node or the attribute; named() adds both.
 Result<Expression> parse_expression(std::string_view text) {
   if (text.size() > kMaxExtentText) {
     return fail(Code::bad_model, "an expression of {} characters, at most {} are read", text.size(), kMaxExtentText);
@@ -49,7 +49,7 @@ Result<Expression> parse_expression(std::string_view text) {
                   printable(names.symbol_name(s)));
     }
     e.refs.push_back(*ref);
-    // An element can be negative, an extent cannot: expressions simplify by that.
+    // An element can be negative, but an extent cannot. Simplification uses these bounds.
     e.scope.symbol(names.symbol_name(s), ref->element ? Bounds{Dim::kMin, Dim::kMax} : Bounds{});
   }
   FRAZIL_TRY(e.value, e.scope.parse(text));
@@ -86,7 +86,7 @@ Dim combined(Scope& s, DimProgram::Op op, Dim a, Dim b) {
   return a;
 }
 
-/// The expression in another scope, its symbols replaced.
+/// Returns the expression in another scope, with its symbols replaced.
 Dim replay(const Expression& e, std::span<const Dim> symbols, Scope& to) {
   DimProgram program;
   DimRegisters known;
@@ -109,7 +109,7 @@ Result<Dim> read(InferCx& cx, std::string_view text) {
   return replay(e, symbols, cx.scope());
 }
 
-/// Faults of cx's own begin with the node already.
+/// Adds the node and the attribute to a fault. A fault from `cx` begins with the node already.
 std::unexpected<Fault> named(InferCx& cx, std::string_view what, Fault fault) {
   const std::string node = cx.graph().describe(cx.id()) + ": ";
   if (fault.message.starts_with(node)) fault.message.erase(0, node.size());
@@ -143,7 +143,7 @@ Result<std::int64_t> eval_extent(OpaqueCall& call, std::string_view text, std::s
 
 namespace {
 
-/// Text of a program's registers, each written out where it is used.
+/// A writer of a program as text. Each register is written out where it is used.
 class Writer {
  public:
   std::string operator()(const DimProgram::Ins& ins) const {

@@ -23,7 +23,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && letter(text[0]) && text != "_" && std::ranges::all_of(text, fits);
 }
 
-/// The parts between commas outside of braces; none of an empty text.
+/// Returns the parts between commas outside of braces. An empty text has no parts.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   if (trimmed(text).empty()) return parts;
@@ -38,7 +38,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   return parts;
 }
 
-/// An error names the attribute and the instruction.
+/// Checks the body. An error names the attribute and the instruction.
 Status checked_body(const Strings& body, std::span<const Elem> operands) {
   if (body.size() > kMaxGenericInstructions) {
     return fail(Code::bad_model, "attribute 'body': {} instructions, at most {} are taken", body.size(),
@@ -49,7 +49,7 @@ Status checked_body(const Strings& body, std::span<const Elem> operands) {
   return good ? Status{} : fail(Code::bad_model, "attribute 'body': {}", good.error().message);
 }
 
-/// Builds a Space from the attributes of a Generic.
+/// A builder of a Space from the attributes of a Generic.
 class SpaceReader {
  public:
   SpaceReader(InferCx& cx, Space& space) : cx_(cx), attrs_(cx.attrs<GenericAttrs>()), space_(space) {}
@@ -137,7 +137,7 @@ class SpaceReader {
     return {};
   }
 
-  /// "2*i + j - 1": terms with signs between them.
+  /// Parses an index such as "2*i + j - 1": terms with signs between them.
   Result<Ix> index(std::string_view text, std::string_view what) {
     Ix ix;
     bool first = true;
@@ -155,7 +155,7 @@ class SpaceReader {
     return ix;
   }
 
-  /// One term at the front of `text`, which loses it: a number, an axis, or the product of both.
+  /// Parses and removes one term at the start of `text`: a number, an axis, or the product of both.
   Status term(std::string_view& text, bool negative, Ix& ix, std::string_view what) {
     Dim factor = 1;
     FRAZIL_TRY(const bool number, take_number(text, factor, what));
@@ -174,7 +174,7 @@ class SpaceReader {
     return {};
   }
 
-  /// Digits, or an expression in braces.
+  /// Parses a number: digits, or an expression in braces.
   Result<bool> take_number(std::string_view& text, Dim& number, std::string_view what) {
     if (text.starts_with('{')) {
       const std::size_t close = text.find('}');
@@ -192,7 +192,8 @@ class SpaceReader {
     return true;
   }
 
-  /// Axes without an expression have the extent of what they index alone, which is the same everywhere.
+  /// Infers the extents of axes without an expression. Such an axis has the extent of the operand axes that it indexes
+  /// alone, which must all be equal.
   Status bind_extents() {
     for (std::size_t k = 0; k < space_.reads.size(); ++k) {
       for (std::size_t d = 0; d < space_.reads[k].size(); ++d) {
@@ -300,7 +301,7 @@ Status generic_space(InferCx& cx, Space& space) { return SpaceReader(cx, space).
 
 namespace {
 
-/// The tape recorded anew on `operands`.
+/// Records the tape again on `operands`.
 Sx replay(const ScalarTape& tape, std::span<const Sx> operands) {
   ScalarRecorder& rec = *operands[0].rec;
   std::vector<Sx> done;
@@ -320,13 +321,13 @@ Sx replay(const ScalarTape& tape, std::span<const Sx> operands) {
   return done.back();
 }
 
-/// What the type rule has refused is never run.
+/// Records the body on `operands`. The type rule has rejected an invalid body, so the result for it is never run.
 Sx recorded(const Strings& body, std::span<const Sx> operands) {
   const auto tape = parse_tape(body);
   return tape && !tape->code.empty() ? replay(*tape, operands) : operands[0];
 }
 
-/// `to`, or what the last instruction gives.
+/// Returns `to`, or the type of the last instruction.
 Elem body_elem(const Strings& body, std::optional<std::int64_t> to, std::span<const Elem> inputs) {
   if (const auto elem = to ? elem_from_onnx(*to) : std::nullopt) return *elem;
   const auto tape = body.empty() ? Result<ScalarTape>{} : parse_tape(std::span(&body.back(), 1));
@@ -373,7 +374,7 @@ Status generic_map_fits(const void* attrs, std::span<const Elem> inputs) {
 
 namespace {
 
-/// The element type of the result, which has as many elements as there are values.
+/// Returns the element type of the result. Checks that there is one value for each element.
 Result<Elem> extents_elem(InferCx& cx, const ExtentsAttrs& a) {
   const auto elem = elem_from_onnx(a.to);
   const bool whole = elem && (contains(elems::kInt, *elem) || *elem == Elem::boolean);
@@ -414,7 +415,7 @@ Status extents_types(InferCx& cx) {
     known.push_back(d);
   }
   cx.out(0, Type::tensor(elem, Shape(a.sizes.begin(), a.sizes.end())));
-  // Other types may not hold the numbers.
+  // Other types may not be able to represent the numbers.
   if (elem == Elem::i64) cx.out_known_value(0, std::move(known));
   return {};
 }

@@ -4,8 +4,9 @@
 
 #include "ir/op/define.h"
 
-// Operators whose maps are attributes: a Contraction, a View, and extents as values. What other forms say in C++, these
-// say in text; so a graph can hold spaces that no operator has. Expressions are those of ops/generic/extent_text.h.
+// Operators whose maps are attributes: a Contraction, a View, and extents as values.
+// Other operators define their maps in C++. These define them as text, so a graph can hold iteration spaces that no
+// other operator has. Expressions are those of ops/generic/extent_text.h.
 namespace frazil::ops {
 
 inline constexpr std::size_t kMaxGenericOperands = 64;
@@ -40,8 +41,8 @@ inline constexpr std::array<Port, 1> kGenericOut{{{"output", "", elems::kTensor}
 Status generic_space(InferCx& cx, Space& space);
 Sx generic_body(std::span<const Sx> operands, const void* attrs);
 Elem generic_elem(const void* attrs, std::span<const Elem> inputs);
-/// Points at which a read leaves its operand contribute nothing; a result without contributions is the fold's identity,
-/// or 0 where nothing is folded.
+/// A point whose read is outside of its operand contributes nothing. A result without contributions is the identity of
+/// the fold, or 0 without a fold.
 FRAZIL_OP(Generic, Op<GenericAttrs>{{"Generic", "frazil", 1,
                                      "A fold over an iteration space, or without one a map, given by attributes.",
                                      attr_table<GenericAttrs>(), kGenericIn, kGenericOut,
@@ -105,9 +106,9 @@ FRAZIL_OP(ExtentsOf, opaque<ExtentsAttrs>({"Extents", 1, "Numbers made of extent
                                           {kGenericIn, kGenericOut}, extents_types, extents_run,
                                           "its result is metadata, not made of elements"));
 
-/// "argmax" for Fold::argmax.
+/// Returns the name of a fold, such as "argmax".
 std::string_view name_of(Fold fold);
-/// "clamp" for Edge::clamp.
+/// Returns the name of an edge, such as "clamp".
 std::string_view name_of(Edge edge);
 
 }  // namespace frazil::ops

@@ -133,7 +133,8 @@ class MapReader {
     return axis;
   }
 
-  /// How far indices lie outside must be 0 where the result has elements and the edge says nothing of what is there.
+  /// Requires that indices lie inside the axis if the result has elements. Edges other than none and fill need only an
+  /// axis that is not empty.
   Status check_range(const ViewMap::AxisMap& axis, Dim extent, const std::string& what) {
     if (axis.edge == Edge::fill) return {};
     Scope& s = cx_.scope();

@@ -64,7 +64,7 @@ const Format* format_of(FileBytes file) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-/// The output of one call. A colour image is decoded directly into it, a grey one via scratch memory.
+/// The output of one call. A colour image is decoded directly into it, a grey one through scratch memory.
 class OutputCanvas final : public Canvas {
  public:
   explicit OutputCanvas(OpaqueCall& call)
@@ -100,7 +100,7 @@ class OutputCanvas final : public Canvas {
   }
 
  private:
-  /// ITU-R 601 in units of 2^-16, rounded.
+  /// Returns the luma of an RGB pixel by ITU-R 601, with weights in units of 2^-16, rounded.
   static std::uint32_t luma(const std::uint8_t* p) {
     return (p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 0x8000u) >> 16;
   }

@@ -38,14 +38,14 @@ enum class Outside : std::uint8_t { zeros, border, reflection };
 /// One spatial axis of the image.
 struct GridAxis {
   std::int64_t extent, stride;
-  double low, high;  ///< its ends: centres of the outer pixels, or their edges
+  double low, high;  ///< ends of the axis: centres of the outer pixels, or their edges
   Outside outside;
 
   double place(double grid, bool align) const {
     const auto n = static_cast<double>(extent);
     return align ? (grid + 1) / 2 * (n - 1) : ((grid + 1) * n - 1) / 2;
   }
-  /// Reflected at both ends until it lies between them.
+  /// Reflects x at both ends until it lies between them.
   double reflected(double x) const {
     const double range = high - low, beyond = x < low ? low - x : x - high;
     if (x >= low && x <= high) return x;
@@ -59,7 +59,7 @@ struct GridAxis {
     if (outside == Outside::border && (x < low || x > high)) return std::clamp(x, 0.0, static_cast<double>(extent - 1));
     return outside == Outside::reflection ? reflected(x) : x;
   }
-  /// Offset of pixel `i`; -1 when it is outside.
+  /// Returns the offset of pixel `i`, or -1 if it is outside.
   std::int64_t offset(double i) const {
     if (outside == Outside::zeros && !(i >= 0 && i < static_cast<double>(extent))) return -1;
     const double held = outside == Outside::reflection ? reflected(i) : i;
@@ -104,7 +104,7 @@ struct GridJob {
   TensorView x, grid;
   std::byte* y;
 
-  /// The taps of sample `at` in the whole grid; coordinates are given last axis first.
+  /// Reads the taps of sample `at` in the whole grid. Coordinates are stored last axis first.
   void read_taps(std::int64_t at, std::vector<AxisTaps>& taps) const {
     const auto r = static_cast<std::int64_t>(axes.size());
     for (std::int64_t d = 0; d < r; ++d) {
@@ -115,7 +115,7 @@ struct GridJob {
   }
 };
 
-/// Calls visit(offset, weight) for each combination of taps inside the image; returns false when the run has to stop.
+/// Calls visit(offset, weight) for each combination of taps inside the image. Returns false if the run must stop.
 template <class F>
 bool for_combinations(const std::vector<AxisTaps>& taps, std::vector<int>& digits, PollThrottle& throttle,
                       std::int64_t work, F visit) {
@@ -136,7 +136,7 @@ bool for_combinations(const std::vector<AxisTaps>& taps, std::vector<int>& digit
   }
 }
 
-/// Each sample copies one pixel, so elements may have any type.
+/// Copies one pixel per sample, so elements may have any type.
 void sample_nearest(const GridJob& job) {
   const auto width = static_cast<std::int64_t>(byte_size(job.x.elem));
   std::vector<AxisTaps> taps(job.axes.size());

@@ -56,7 +56,7 @@ Status center_crop_pad_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 
 namespace {
 
-/// The number of blocks along spatial axis d.
+/// Returns the number of blocks along spatial axis d.
 Dim block_count(Scope& s, const Col2ImAttrs& a, std::size_t d, std::size_t spatial, Dim image, Dim block) {
   const Dim padded = s.add(image, listed(a.pads, d, 0) + listed(a.pads, d + spatial, 0));
   const Dim reach = s.mul(s.sub(block, 1), listed(a.dilations, d, 1));
@@ -94,7 +94,7 @@ Status col2im_types(InferCx& cx) {
 
 namespace {
 
-/// Increments a multi-digit counter; false when all digits wrapped to 0.
+/// Increments a multi-digit counter. Returns false if all digits wrapped to 0.
 bool count_up(Sizes& digits, std::span<const std::int64_t> ends) {
   for (std::size_t d = digits.size(); d-- > 0;) {
     if (++digits[d] < ends[d]) return true;
@@ -107,7 +107,7 @@ struct Col2ImJob {
   const Col2ImAttrs& a;
   Sizes image, block, blocks;
 
-  /// The image offset of position `in` of block `at`; -1 when it is in the padding.
+  /// Returns the image offset of position `in` of block `at`, or -1 in the padding.
   std::int64_t target(const Sizes& in, const Sizes& at) const {
     std::int64_t flat = 0;
     for (std::size_t d = 0; d < image.size(); ++d) {
@@ -181,7 +181,7 @@ Status col2im_run(OpaqueCall& call) {
 
 namespace {
 
-/// The number of spatial axes, from the number of sizes or the extents of theta.
+/// Returns the number of spatial axes, from the number of sizes or the extents of theta.
 std::optional<std::int64_t> grid_axes(CompositeCx& cx) {
   const Shape &theta = cx.type(0).shape, &size = cx.type(1).shape;
   if (size.size() == 1 && size[0].is_const()) return size[0].value() - 2;
@@ -190,7 +190,7 @@ std::optional<std::int64_t> grid_axes(CompositeCx& cx) {
   return std::nullopt;
 }
 
-/// Centres of `count` pixels from -1 to 1.
+/// Returns the centres of `count` pixels, from -1 to 1.
 Expr centres(CompositeCx& cx, Expr count, Elem elem, bool align) {
   const Expr one = cx.number(elem, 1), two = cx.number(elem, 2);
   const Expr n = as_elem(count, elem), place = Mul(as_elem(iota(cx, count), elem), two);

@@ -8,7 +8,7 @@
 
 #include "base/thread/poll_throttle.h"
 
-// libjpeg reports errors by longjmp. Functions it may jump out of hold no objects with destructors.
+// libjpeg reports errors by longjmp. A function that it may jump out of holds no objects with destructors.
 namespace frazil::ops {
 namespace {
 
@@ -30,7 +30,7 @@ Jpeg& jpeg_of(j_common_ptr common) { return *static_cast<Jpeg*>(common->client_d
   std::longjmp(jpeg.back, 1);
 }
 
-/// Warnings indicate damaged data.
+/// Treats warnings as errors: they indicate damaged data.
 void on_message(j_common_ptr common, int level) {
   if (level < 0) leave(common);
 }

@@ -39,7 +39,7 @@ OPJ_BOOL on_seek(OPJ_OFF_T to, void* user) {
   return OPJ_TRUE;
 }
 
-/// Keeps the first message; later ones are consequences.
+/// Keeps the first message. Later ones are consequences of it.
 void on_error(const char* message, void* user) {
   auto& b = *static_cast<J2kBytes*>(user);
   if (b.text[0] == '\0') std::strncpy(b.text, message, sizeof b.text - 1);
@@ -76,7 +76,7 @@ J2kCodec open_codec(J2kBytes& bytes) {
   return codec;
 }
 
-/// Grey or RGB, in components of the same extents that fit 16 bits.
+/// Requires grey or RGB components of the same extents with at most 16 bits.
 Status check_image(const opj_image_t& image) {
   if (image.numcomps < 1 || image.numcomps > 4) {
     return fail(Code::unsupported, "JPEG 2000: {} components cannot be read", image.numcomps);
@@ -120,7 +120,7 @@ Status read_jpeg2000(FileBytes file, Canvas& canvas) {
   if (!opj_decode(codec.get(), stream.get(), image.get()) || !opj_end_decompress(codec.get(), stream.get())) {
     return codec_fault("JPEG 2000", bytes.text);
   }
-  FRAZIL_CHECK(check_image(*image));  // a palette has been applied
+  FRAZIL_CHECK(check_image(*image));  // the library has applied any palette
   if (image->comps[0].w != width || image->comps[0].h != height) return codec_fault("JPEG 2000", "its extents changed");
   const opj_image_comp_t* channels[3];
   for (OPJ_UINT32 c = 0; c < 3; ++c) {

@@ -5,11 +5,11 @@
 #include "base/thread/poll_throttle.h"
 #include "ops/image/codec.h"
 
-// Uncompressed formats: BMP, PNM.
+// Readers of uncompressed formats: BMP, PNM.
 namespace frazil::ops {
 namespace {
 
-/// Little-endian numbers; 0 for offsets outside of the file.
+/// A reader of little-endian numbers. Bytes outside of the file are 0.
 struct Little {
   FileBytes file;
 
@@ -20,7 +20,7 @@ struct Little {
 
 // ---- BMP ----
 
-/// Extracts some bits of a pixel, scaled to 0 ... 255.
+/// A mask for some bits of a pixel, which are scaled to 0 ... 255.
 struct Mask {
   std::uint32_t bits = 0;
 
@@ -114,7 +114,7 @@ Status read_bmp(FileBytes file, Canvas& canvas) {
 
 namespace {
 
-/// Parses the file after the magic number.
+/// A parser of the file after the magic number.
 class PnmText {
  public:
   explicit PnmText(FileBytes file) : file_(file) {}
@@ -122,7 +122,7 @@ class PnmText {
   bool at_end() const { return at_ >= file_.size(); }
   FileBytes rest() const { return file_.subspan(at_); }
   void skip_one() { at_ += at_end() ? 0 : 1; }
-  /// The next decimal number up to 2^31 - 1 after white space and comments.
+  /// Returns the next decimal number up to 2^31 - 1 after white space and comments.
   std::optional<std::int64_t> number() {
     skip_space();
     std::int64_t value = 0;
@@ -133,7 +133,7 @@ class PnmText {
     }
     return at_ == begin ? std::nullopt : std::optional(value);
   }
-  /// The next digit 0 or 1; no white space is needed after it.
+  /// Returns the next digit 0 or 1. No white space is needed after it.
   std::optional<std::int64_t> bit() {
     skip_space();
     if (at_end() || (file_[at_] != '0' && file_[at_] != '1')) return std::nullopt;
@@ -164,7 +164,7 @@ struct Pnm {
     const auto w = static_cast<std::size_t>(width);
     return bits ? (w + 7) / 8 : w * static_cast<std::size_t>(samples()) * (most > 255 ? 2 : 1);
   }
-  /// Sample `i` of a binary row as 0 ... most; a set bit is black.
+  /// Returns sample `i` of a binary row as 0 ... most. A set bit is black.
   std::int64_t sample(const std::uint8_t* row, std::size_t i) const {
     if (bits) return 1 - (row[i / 8] >> (7 - i % 8) & 1);
     return most > 255 ? row[2 * i] << 8 | row[2 * i + 1] : row[i];

@@ -9,7 +9,7 @@
 
 #include "base/thread/poll_throttle.h"
 
-// libpng reports errors by longjmp. Functions it may jump out of hold no objects with destructors.
+// libpng reports errors by longjmp. A function that it may jump out of holds no objects with destructors.
 namespace frazil::ops {
 namespace {
 
@@ -28,7 +28,7 @@ struct Png {
   png_longjmp(codec, 1);
 }
 
-/// Warnings concern chunks that are not needed.
+/// Ignores warnings: they concern chunks that are not needed.
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp codec, png_bytep to, std::size_t count) {

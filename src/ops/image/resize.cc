@@ -7,7 +7,7 @@
 #include "ops/core/rules.h"
 #include "ops/image/sampling.h"
 
-// Resize: every axis is resampled separately, with a table of taps per output position.
+// Resize. Every axis is resampled separately, with a table of taps per output position.
 namespace frazil::ops {
 namespace {
 
@@ -16,7 +16,7 @@ constexpr std::string_view kTransforms[] = {"half_pixel",          "half_pixel_s
                                             "align_corners",       "asymmetric",           "tf_crop_and_resize",
                                             "tf_half_pixel_for_nn"};
 
-/// The axes that roi, scales and sizes refer to.
+/// Returns the axes that roi, scales and sizes refer to.
 std::vector<std::size_t> resized_axes(const ResizeAttrs& a, std::size_t rank) {
   std::vector<std::size_t> axes;
   for (std::int64_t axis : a.axes) axes.push_back(from_front(axis, rank));
@@ -24,7 +24,7 @@ std::vector<std::size_t> resized_axes(const ResizeAttrs& a, std::size_t rank) {
   return axes;
 }
 
-/// A common scale for all axes: every extent becomes at most (or at least) the requested size.
+/// Returns a common scale for all axes. Every extent becomes at most (or at least) the requested size.
 double common_scale(std::span<const std::int64_t> in, std::span<const std::int64_t> sizes, const ResizeAttrs& a) {
   const auto axes = resized_axes(a, in.size());
   const bool larger = a.keep_aspect_ratio_policy == "not_smaller";
@@ -44,7 +44,7 @@ std::int64_t nearest_extent(std::int64_t extent, double scale) {
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(extent) * scale + 0.5, -1.0, kFarAway));
 }
 
-/// floor(d * scale) when it is a polynomial in d.
+/// Returns floor(d * scale) if it is a symbolic expression in d.
 std::optional<Dim> scaled_dim(Scope& scope, Dim d, float scale) {
   if (d.is_const()) return Dim(scaled(d.value(), scale));
   if (scale == 1) return d;
@@ -149,13 +149,13 @@ Status resize_types(InferCx& cx) {
 
 namespace {
 
-/// Resampling of one axis.
+/// The parameters for resampling one axis.
 struct AxisJob {
   std::int64_t in = 1, out = 1;
   double scale = 1, roi_start = 0, roi_end = 1;
 };
 
-/// The input coordinate of output position i.
+/// Returns the input coordinate of output position i.
 double place_of(const AxisJob& j, std::string_view transform, std::int64_t i) {
   const auto x = static_cast<double>(i), in = static_cast<double>(j.in), out = j.scale * in;
   if (transform == "asymmetric") return x / j.scale;
@@ -174,7 +174,7 @@ struct Tap {
   std::int64_t at;
   double weight;
 };
-/// Taps of one output position; empty: outside of the input (the extrapolation value).
+/// The taps of one output position. Empty taps mean a position outside of the input: it takes the extrapolation value.
 using Taps = std::vector<Tap>;
 
 std::int64_t nearest_place(double x, std::string_view mode) {
@@ -184,7 +184,7 @@ std::int64_t nearest_place(double x, std::string_view mode) {
   return static_cast<std::int64_t>(std::ceil(x - 0.5));
 }
 
-/// Taps around coordinate x with their weights; taps beyond the edges are repeated or dropped.
+/// Returns the taps around coordinate x with their weights. Taps beyond the edges are repeated or dropped.
 Taps filter_taps(const AxisJob& j, const ResizeAttrs& a, double x) {
   const bool cubic = a.mode == "cubic";
   const double scale = a.antialias != 0 ? std::min(j.scale, 1.0) : 1.0, radius = (cubic ? 2 : 1) / scale;
@@ -221,7 +221,7 @@ std::vector<Taps> axis_taps(const AxisJob& j, const ResizeAttrs& a) {
   return table;
 }
 
-/// x resampled along `axis`; incomplete when the run has to stop.
+/// Resamples x along `axis`. The result is incomplete if the run must stop.
 std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std::span<const Taps> table,
                              double outside) {
   const auto inner = static_cast<std::size_t>(s.inner);
@@ -249,7 +249,7 @@ std::vector<double> resample(std::span<const double> x, const AxisSplit& s, std:
   return y;
 }
 
-/// Jobs of all axes, from the inputs.
+/// Makes the jobs of all axes from the inputs.
 Result<std::vector<AxisJob>> axis_jobs(const OpaqueCall& call) {
   const auto& a = call.attrs<ResizeAttrs>();
   const auto in = call.in(0).sizes;
@@ -283,7 +283,7 @@ Result<std::vector<AxisJob>> axis_jobs(const OpaqueCall& call) {
   return jobs;
 }
 
-/// Nearest without extrapolation: elements of any type are copied row by row; a repeated row is copied from the
+/// Resizes with mode nearest, without extrapolation. Copies elements of any type row by row, a repeated row from the
 /// previous one.
 void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
                   std::byte* out) {
@@ -318,7 +318,8 @@ void move_nearest(const TensorView& x, std::span<const std::vector<Taps>> tables
   }
 }
 
-/// Resamples each axis that has a table, one item of the leading axes at a time, to keep intermediate results small.
+/// Resamples each axis that has a table. Handles one item of the leading axes at a time, to keep intermediate results
+/// small.
 void resize_items(const TensorView& x, std::span<const std::vector<Taps>> tables, std::span<const std::int64_t> sizes,
                   double outside, std::byte* out) {
   const auto first =

@@ -18,7 +18,7 @@ Status check_regions(InferCx& cx, std::int64_t columns) {
   return {};
 }
 
-/// The maximum, where NaN counts as the largest.
+/// Returns the maximum, where NaN is the largest number.
 double larger(double a, double b) { return a > b || std::isnan(a) ? a : b; }
 
 }  // namespace
@@ -43,14 +43,14 @@ Status roi_align_types(InferCx& cx) {
 
 namespace {
 
-/// Samples along one axis of an output cell.
+/// The samples along one axis of an output cell.
 struct Samples {
-  double first, step;  ///< sample positions first + i * step
+  double first, step;  ///< sample i is at first + i * step
   double count;        ///< number of samples
   double begin, end;   ///< range of samples that may be inside the image
 };
 
-/// A region along one axis in pixels.
+/// A region along one axis, in pixels.
 struct Region1D {
   double start, extent;
   std::int64_t parts, pixels;
@@ -63,7 +63,7 @@ struct Region1D {
     if (!(s.count > 0)) return {};
     s.step = size / s.count;
     s.first = start + static_cast<double>(part) * size + s.step / 2;
-    if (!(s.count < kExact) || !std::isfinite(s.first) || !std::isfinite(s.step)) return s;  // none is inside
+    if (!(s.count < kExact) || !std::isfinite(s.first) || !std::isfinite(s.step)) return s;  // no sample is inside
     s.end = s.count;
     if (s.step > 0) {
       s.begin = std::clamp(std::floor((-1 - s.first) / s.step), 0.0, s.count);
@@ -94,7 +94,7 @@ struct RoiJob {
   std::int64_t ratio;
   Region1D y, x;
 
-  /// One output cell of a region of `plane`. The maximum is taken over weighted corners, as ONNX specifies.
+  /// Computes one output cell of a region of `plane`. The maximum is taken over weighted corners, as ONNX specifies.
   template <class T>
   double part(const T* plane, std::int64_t row, std::int64_t column, PollThrottle& throttle) const {
     const Samples down = y.samples(row, ratio), across = x.samples(column, ratio);
@@ -123,7 +123,7 @@ struct RoiJob {
   }
 };
 
-/// Region `r` of rois along one axis, whose coordinates are in columns `from` and from + 2.
+/// Returns region `r` of rois along one axis. Its coordinates are in columns `from` and from + 2.
 Region1D region(const TensorView& rois, std::int64_t r, std::int64_t from, const RoiAlignAttrs& a, std::int64_t parts,
                 std::int64_t pixels) {
   const bool half = a.coordinate_transformation_mode == "half_pixel";
@@ -174,7 +174,7 @@ Status max_roi_pool_types(InferCx& cx) {
 
 namespace {
 
-/// Whole pixels of a region along one axis.
+/// A region along one axis in whole pixels.
 struct PooledAxis {
   double start, extent;
   std::int64_t parts, pixels;
@@ -189,11 +189,11 @@ struct PooledAxis {
   }
   std::int64_t begin(std::int64_t part) const { return held(std::floor(border(part)) + start); }
   std::int64_t end(std::int64_t part) const { return held(std::ceil(border(part + 1)) + start); }
-  /// Multiplies first: part * (extent / parts) may exceed an exact whole number.
+  /// Returns the border before `part`. Multiplies first, because part * (extent / parts) may exceed an exact integer.
   double border(std::int64_t part) const { return static_cast<double>(part) * extent / static_cast<double>(parts); }
 };
 
-/// The maximum of an output cell; 0 when it is empty.
+/// Returns the maximum of an output cell, or 0 if the cell is empty.
 template <class T>
 double pooled(const T* plane, const PooledAxis& y, const PooledAxis& x, std::int64_t row, std::int64_t column,
               PollThrottle& throttle) {

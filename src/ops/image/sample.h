@@ -2,7 +2,7 @@
 
 #include "ops/index/index.h"
 
-// Sampling of images at computed positions.
+// Operators that sample images at computed positions.
 namespace frazil::ops {
 
 struct GridSampleAttrs {

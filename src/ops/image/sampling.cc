@@ -27,12 +27,12 @@ Status check_attrs(InferCx& cx, const MaxUnpoolAttrs& a) {
   return check_list(cx, a.pads, 2 * a.kernel_shape.size(), 0, "pads");
 }
 
-/// Positions of the pooling window along spatial axis d beyond (extent - 1) * stride.
+/// Returns the output positions along spatial axis d beyond (extent - 1) * stride.
 std::int64_t window_rest(const MaxUnpoolAttrs& a, std::size_t d) {
   return a.kernel_shape[d] - listed(a.pads, d, 0) - listed(a.pads, d + a.kernel_shape.size(), 0);
 }
 
-/// The extents that the indices refer to.
+/// Returns the extents that the indices refer to.
 Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) {
   Sizes sizes(in.begin(), in.end());
   for (std::size_t d = 0; d < a.kernel_shape.size(); ++d) {
@@ -42,7 +42,7 @@ Sizes unpooled_sizes(std::span<const std::int64_t> in, const MaxUnpoolAttrs& a) 
   return sizes;
 }
 
-/// Converts flat index `i` in `from` to a flat index in `to`; nullopt when it is outside.
+/// Converts flat index `i` in `from` to a flat index in `to`. Returns nullopt if it is outside.
 std::optional<std::int64_t> moved_place(std::int64_t i, std::span<const std::int64_t> from,
                                         std::span<const std::int64_t> to) {
   if (std::ranges::find(to, 0) != to.end()) return std::nullopt;
@@ -165,7 +165,7 @@ Status deform_conv_types(InferCx& cx) {
 
 namespace {
 
-/// Bilinear sample of an image at (y, x); 0 outside.
+/// Returns the bilinear sample of an image at (y, x), or 0 outside.
 double sample(const double* image, std::int64_t height, std::int64_t width, double y, double x) {
   if (!(y > -1) || !(x > -1) || !(y < static_cast<double>(height)) || !(x < static_cast<double>(width))) return 0;
   const auto y0 = static_cast<std::int64_t>(std::floor(y)), x0 = static_cast<std::int64_t>(std::floor(x));
@@ -177,7 +177,7 @@ double sample(const double* image, std::int64_t height, std::int64_t width, doub
          fy * ((1 - fx) * at(y0 + 1, x0) + fx * at(y0 + 1, x0 + 1));
 }
 
-/// All operands as doubles with their extents by name.
+/// The operands as doubles, and their extents by name.
 struct DeformJob {
   const DeformConvAttrs& a;
   std::int64_t c, h, w, oc, group_c, kh, kw, oh, ow;

@@ -2,10 +2,10 @@
 
 #include "ops/index/index.h"
 
-// Reading or writing at computed positions: resizing, unpooling, deformable convolution.
+// Operators that read or write at computed positions: resizing, unpooling, deformable convolution.
 namespace frazil::ops {
 
-/// The weight of an element at a distance, for cubic convolution with coefficient `a`.
+/// Returns the weight of an element at `distance` for cubic convolution with coefficient `a`.
 double cubic_weight(double distance, double a);
 
 struct MaxUnpoolAttrs {

@@ -37,13 +37,13 @@ toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
 int on_close(thandle_t) { return 0; }
 toff_t on_size(thandle_t handle) { return bytes_of(handle).file.size(); }
 
-/// Keeps the first message; later ones are consequences.
+/// Keeps the first message. Later ones are consequences of it.
 [[gnu::format(printf, 4, 0)]] int on_error(TIFF*, void* user, const char*, const char* format, std::va_list values) {
   TiffBytes& b = *static_cast<TiffBytes*>(user);
   if (b.text[0] == '\0') std::vsnprintf(b.text, sizeof b.text, format, values);
   return 1;
 }
-/// Warnings concern tags that are not needed.
+/// Ignores warnings: they concern tags that are not needed.
 int on_warning(TIFF*, void*, const char*, const char*, std::va_list) { return 1; }
 
 struct CloseTiff {

@@ -63,7 +63,7 @@ Status run_fold(OpaqueCall& call) {
   return {};
 }
 
-/// Whether a Dim with operand `d` is exact: extents and numbers that cannot overflow.
+/// Returns whether a Dim with operand `d` is exact. Extents and numbers that cannot overflow are.
 bool is_exact(const Scope& scope, Dim d) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   return d.is_const() ? d.value() >= -kMost && d.value() <= kMost : scope.bounds(d).min >= 0;
@@ -71,7 +71,7 @@ bool is_exact(const Scope& scope, Dim d) {
 
 bool is_saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }
 
-/// Partial results of a known 1-D shape value.
+/// Returns the partial results of a known 1-D shape value.
 std::optional<std::vector<Dim>> known_running(InferCx& cx, Dim neutral, Dim (Scope::*fold)(Dim, Dim)) {
   const auto* x = cx.known_value(0);
   const auto* axis = cx.known_value(1);

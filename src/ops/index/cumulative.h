@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Folds that return all partial results along one axis.
+// Folds along one axis that return all partial results.
 namespace frazil::ops {
 
 inline constexpr std::string_view kCarriesValue = "linear time needs a value carried along the axis";

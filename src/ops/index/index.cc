@@ -23,14 +23,13 @@ Numbers count_from(std::int64_t first, std::int64_t count) {
 
 kernel::Indices indices_of(const TensorView& view) { return {view.data, view.elem}; }
 
-/// The error for index number `flat` of a tensor that is outside its axis.
+/// Returns the error for the index at position `flat`, which is outside its axis.
 std::unexpected<Fault> bad_index(const TensorView& indices, std::int64_t flat, std::int64_t extent) {
   return fail(Code::bad_input, "input 'indices': index {} at {} is outside [{}, {}]", indices.integer(flat),
               index_str(indices.sizes, flat), -extent, extent - 1);
 }
 
-/// Runs `gather(dst, src, element bytes)`. For strings the gather runs on element numbers, and the strings are copied
-/// afterwards.
+/// Runs `gather(dst, src, element bytes)`. For strings, it gathers element numbers and then copies the strings.
 template <class F>
 std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out_count, F gather) {
   if (data.elem != Elem::string) {
@@ -51,7 +50,7 @@ std::int64_t gather_any(const TensorView& data, std::byte* out, std::int64_t out
   return -1;
 }
 
-/// Runs `scatter(elem, data, updates)` on a copy of the data; strings are handled by element number.
+/// Runs `scatter(elem, data, updates)` on a copy of the data. For strings, it scatters element numbers.
 template <class F>
 std::int64_t scatter_any(const TensorView& data, const TensorView& updates, std::byte* out, F scatter) {
   const std::int64_t count = data.count();
@@ -99,7 +98,7 @@ Status check_same_rank(InferCx& cx) {
                   cx.rank(0), cx.rank(1));
 }
 
-/// Off the axis, indices may be shorter than the data but not longer.
+/// Requires that the indices are not longer than the data along any other axis than `axis`. They may be shorter.
 Status check_off_axis(const TensorView& data, const TensorView& indices, std::size_t axis) {
   for (std::size_t d = 0; d < data.rank(); ++d) {
     if (d != axis && indices.sizes[d] > data.sizes[d]) {
@@ -110,7 +109,7 @@ Status check_off_axis(const TensorView& data, const TensorView& indices, std::si
   return {};
 }
 
-/// The length of the index tuples: the last extent of input 'indices'.
+/// Returns the length of the index tuples: the last extent of input 'indices'.
 Result<std::size_t> tuple_length(InferCx& cx, std::size_t batch) {
   if (cx.rank(1) < 1 || cx.rank(0) < 1) return cx.error("inputs 'data' and 'indices' need at least 1 axis");
   FRAZIL_TRY(const std::int64_t k, cx.assumed(cx.shape(1).back(), 1, "the last extent of input 'indices'"));
@@ -242,7 +241,7 @@ Status scatter_elements_run(OpaqueCall& call) {
 
 namespace {
 
-/// The length of the index tuples, which follows from the ranks.
+/// Returns the length of the index tuples, which follows from the ranks.
 Result<std::size_t> scattered_length(InferCx& cx) {
   const bool given = cx.rank(1) > 0 && cx.shape(1).back().is_const();
   const auto follows = static_cast<std::int64_t>(cx.rank(0) + cx.rank(1)) - 1 - static_cast<std::int64_t>(cx.rank(2));
@@ -376,7 +375,7 @@ Status reverse_sequence_run(OpaqueCall& call) {
 
 namespace {
 
-/// The depth as an i64 scalar; a constant remains a constant, so that the extent is known.
+/// Returns the depth as an i64 scalar. A constant remains a constant, so that the extent is known.
 Expr one_hot_depth(CompositeCx& cx) {
   if (const Constant* c = cx.builder().graph().constant(cx.in(1).value); c && c->tensor.count() == 1) {
     return cx.builder().scalar(c->tensor.integer_at(0));

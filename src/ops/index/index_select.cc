@@ -11,14 +11,15 @@
 #include "ops/core/move.h"
 #include "ops/index/index.h"
 
-// Operators that select: NonZero, TopK, NonMaxSuppression, Compress, Unique.
+// Operators that select elements: NonZero, TopK, NonMaxSuppression, Compress, Unique.
 namespace frazil::ops {
 namespace {
 
-/// Bounds 0 to the element count of input i.
+/// Returns bounds from 0 to the element count of input i.
 Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(cx.scope().product(cx.shape(i))).max}; }
 
-/// The elements as flags, by the bits that make them non-zero; nullopt when that is not a test of up to 8 bytes.
+/// Returns the elements as flags: the bits that make an element non-zero. Returns nullopt if this is not a bit test of
+/// up to 8 bytes.
 std::optional<kernel::Flags> flags_of(const TensorView& x) {
   const auto width = static_cast<std::int64_t>(byte_size(x.elem));
   switch (x.elem) {
@@ -43,7 +44,7 @@ bool is_zero_at(const TensorView& x, std::int64_t i) {
   return x.elem == Elem::c128 && x.as<std::complex<double>>()[at] == std::complex<double>();
 }
 
-/// One byte per element for types that flags_of does not support: 1 where it is non-zero.
+/// Makes flags of one byte per element, 1 if it is non-zero, for types that flags_of does not support.
 Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
   FRAZIL_TRY(std::byte * flags, call.scratch(static_cast<std::size_t>(x.count())));
   PollThrottle throttle;
@@ -52,7 +53,7 @@ Result<kernel::Flags> made_flags(OpaqueCall& call, const TensorView& x) {
   return kernel::Flags{flags};
 }
 
-/// The indices of the set flags, one row of `out` per axis.
+/// Writes the indices of the set flags, one row of `out` per axis.
 void put_places(const kernel::Flags& flags, std::span<const std::int64_t> sizes, std::int64_t* out,
                 std::int64_t found) {
   const std::size_t last = sizes.size() - 1;
@@ -104,7 +105,7 @@ auto key(T value) {
     return value;
 }
 
-/// Ascending order; NaN is last.
+/// Returns whether a is before b in ascending order, in which NaN is last.
 template <class T>
 bool before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -137,14 +138,14 @@ struct TopKJob {
   AxisSplit split;
   std::int64_t k;
   bool largest;
-  std::byte* values;      ///< or null
-  std::int64_t* indices;  ///< or null
+  std::byte* values;      ///< may be null
+  std::int64_t* indices;  ///< may be null
   std::int64_t* order;    ///< scratch, one per element of a row
   kernel::Rank* ranks;    ///< scratch, one per element of a row, for f32
   float* line;            ///< scratch, one per element of a row, for strided f32
 };
 
-/// The indices of the k best elements of any type. Returns false when the run has to stop.
+/// Writes the indices of the k best elements of any type to `order`. Returns false if the run must stop.
 template <class T>
 bool order_row(const T* row, const TopKJob& job) {
   const std::int64_t step = job.split.inner;
@@ -170,7 +171,7 @@ bool order_row(const float* row, const TopKJob& job) {
   return kernel::top_k(row, n, job.k, job.largest, job.order, job.ranks);
 }
 
-/// Returns false when the run has to stop.
+/// Returns false if the run must stop.
 template <class T>
 bool top_k_row(const T* row, const TopKJob& job, std::int64_t at) {
   if (!order_row(row, job)) return false;
@@ -252,7 +253,7 @@ struct NmsLimits {
   std::optional<float> score;
 };
 
-/// Scratch memory of one item of the batch.
+/// The scratch memory of one item of the batch.
 struct NmsWork {
   std::int64_t count;
   kernel::BoxLanes boxes, kept;
@@ -277,7 +278,7 @@ struct NmsWork {
   }
 };
 
-/// The boxes of one class with sufficient scores, as ranks.
+/// Writes the boxes of one class with sufficient scores to work.ranks. Returns their number.
 std::int64_t rank_boxes(const NmsWork& work, const float* scores, const NmsLimits& limits) {
   constexpr auto lowest = std::numeric_limits<std::int32_t>::min(), highest = std::numeric_limits<std::int32_t>::max();
   if (!limits.score) return kernel::ranks_between(scores, work.count, false, lowest, highest, 0, work.ranks);
@@ -287,7 +288,7 @@ std::int64_t rank_boxes(const NmsWork& work, const float* scores, const NmsLimit
   return kernel::ranks_between(scores, work.count, false, above, infinite, 0, work.ranks);
 }
 
-/// Calls keep(box) for the boxes kept of one class, best first.
+/// Calls keep(box) for each kept box of one class, best first.
 template <class F>
 void keep_best(const NmsWork& work, const float* scores, const NmsLimits& limits, F keep) {
   if (limits.most <= 0) return;
@@ -348,14 +349,14 @@ Status nms_run(OpaqueCall& call) {
 
 namespace {
 
-/// The tensor as items along one axis, or as single elements without an axis.
+/// Returns the tensor as items along one axis, or as single elements without an axis.
 AxisSplit items_of(std::span<const std::int64_t> sizes, std::optional<std::int64_t> axis) {
   if (axis) return {sizes, from_front(*axis, sizes.size())};
   const std::array<std::int64_t, 1> flat{product(sizes)};
   return {flat, 0};
 }
 
-/// Output sizes when `count` items remain.
+/// Returns the output sizes if `count` items remain.
 Sizes item_sizes(std::span<const std::int64_t> sizes, std::optional<std::int64_t> axis, std::int64_t count) {
   if (!axis) return {count};
   Sizes out(sizes.begin(), sizes.end());
@@ -376,7 +377,7 @@ void copy_items(const TensorView& x, const AxisSplit& split, std::span<const std
   }
 }
 
-/// The type of output 0 with a data-dependent number of items; returns that number.
+/// Sets the type of output 0, which has a data-dependent number of items. Returns that number.
 Result<Dim> item_types(InferCx& cx, std::optional<std::int64_t> attr_axis) {
   if (!attr_axis) {
     const Dim count = cx.data_extent(0, 0, up_to_count(cx, 0));
@@ -403,7 +404,7 @@ Status compress_types(InferCx& cx) {
 
 namespace {
 
-/// Copies the items whose flags are set, `found` of them, in each outer part.
+/// Copies the `found` items whose flags are set, in each outer part.
 void copy_flagged(const TensorView& x, const AxisSplit& split, const kernel::Flags& flags, std::int64_t found,
                   std::byte* out) {
   if (found == 0) return;
@@ -462,7 +463,7 @@ int order_at(const std::byte* p, std::int64_t i, std::int64_t j) {
   return order_of(key(v[i]), key(v[j]));
 }
 
-/// Order of elements i and j of x.
+/// Compares elements i and j of x.
 int compare(const TensorView& x, std::int64_t i, std::int64_t j) {
   const auto small = [&](std::int64_t k) { return small_to_float(x.elem, std::to_integer<std::uint8_t>(x.data[k])); };
   switch (x.elem) {
@@ -505,19 +506,19 @@ int compare_items(const TensorView& x, const AxisSplit& s, std::int64_t a, std::
 
 struct Groups {
   std::vector<std::int64_t> first, inverse,
-      counts;  ///< first occurrence and count of each group; the group of each item
+      counts;  ///< first occurrence of each group; group of each item; number of items of each group
 };
 
 constexpr std::size_t kGroupBytes = 6 * sizeof(std::int64_t);  ///< upper bound of the memory of group_items() per item
 
-/// nullopt when the run has to stop.
+/// Returns nullopt if the run must stop.
 std::optional<Groups> group_items(const TensorView& x, const AxisSplit& s, bool sorted) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(s.extent));
   std::iota(order.begin(), order.end(), 0);
   const auto less = [&](std::int64_t a, std::int64_t b) { return compare_items(x, s, a, b) < 0; };
   if (!sort_unless_stopped([&](auto throttled) { std::ranges::stable_sort(order, throttled(less)); }))
     return std::nullopt;
-  std::vector<std::int64_t> head(order.size());  // per item: the first item equal to it
+  std::vector<std::int64_t> head(order.size());  // for each item, the first item equal to it
   PollThrottle throttle;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (throttle.stop(4)) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// x + bias along the last axis, both in compute type.
+/// Returns x + bias along the last axis, both in compute type.
 Expr biased(Expr x, Expr bias, std::string name) {
   return Add(widened(x), widened(fit(bias, std::move(name), {extent(x, -1)})));
 }

@@ -3,7 +3,7 @@
 #include "ops/elementwise/nn.h"
 #include "ops/microsoft/microsoft.h"
 
-// Activations that ONNX Runtime fuses with the operators that feed them.
+// Activations that ONNX Runtime fuses with the operators that produce their inputs.
 namespace frazil::ops::microsoft {
 
 FRAZIL_OP(Gelu, elementwise<1>({"Gelu", 1, "X weighted by the normal distribution function at X.", kDomain},

@@ -5,7 +5,7 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// Input i, of one element, as a scalar.
+/// Returns input i, which has one element, as a scalar.
 Expr scalar_input(CompositeCx& cx, std::size_t i) {
   const std::vector<std::int64_t> none;
   return cx.rank(i) == 0 ? cx.in(i) : Reshape({cx.in(i), cx.ints(none)});

@@ -5,7 +5,7 @@
 #include "ops/nn/quant.h"
 #include "ops/view/view.h"
 
-// Operators that ai.onnx has also adopted.
+// Operators that also exist in ai.onnx.
 namespace frazil::ops::microsoft {
 
 FRAZIL_OP(Trilu,

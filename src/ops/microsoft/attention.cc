@@ -21,10 +21,10 @@ namespace {
 
 constexpr float kFilter = -10000;
 
-/// Q, K and V of every head, [batch, heads, steps, size], in compute type.
+/// Q, K and V of all heads, each [batch, heads, steps, size] in compute type.
 struct Heads {
   Expr q, k, v;
-  Expr past;  ///< number of cached steps, a 1-D tensor of one element; absent: none
+  Expr past;  ///< number of cached steps, a 1-D tensor of one element; absent without a cache
 };
 
 bool positive_heads(CompositeCx& cx, std::int64_t heads) {
@@ -34,12 +34,12 @@ bool positive_heads(CompositeCx& cx, std::int64_t heads) {
 
 Expr total_steps(const Heads& h) { return extent(h.k, 2); }
 
-/// What is added to scores where `keep` is false.
+/// Returns the number to add to the scores: 0 where `keep` is true, else `filter`.
 Expr penalty(CompositeCx& cx, Expr keep, Elem elem, double filter) {
   return Where(keep, cx.number(elem, 0), cx.number(elem, filter));
 }
 
-/// Ends and starts of the kept keys, [2, batch], from a mask of batch or 2 * batch numbers.
+/// Returns the ends and starts of the kept keys, [2, batch], from a mask of batch or 2 * batch numbers.
 Expr ends_and_starts(CompositeCx& cx, Expr mask, Expr batch) {
   const Expr table = Reshape({mask, join_shape({int1(cx, -1), batch})});
   const Expr count = in_range(extent(table, 0), "mask_index: the number of rows", int1(cx, 1), int1(cx, 3));
@@ -47,7 +47,7 @@ Expr ends_and_starts(CompositeCx& cx, Expr mask, Expr batch) {
   return ops::Pad({table, join_shape({int1(cx, 0), missing}), cx.builder().absent(), cx.ints({0})});
 }
 
-/// True up to each item's end, and from its start where the mask has `starts`.
+/// Returns true for keys before each item's end and, if the mask has `starts`, not before its start.
 Expr kept_spans(CompositeCx& cx, Expr mask, Expr batch, Expr total, bool starts) {
   const Expr key = iota(cx, Squeeze({total, cx.ints({0})})), lengths = as_elem(mask, Elem::i64);
   const auto before = [&](Expr ends) { return Less(key, Unsqueeze({ends, cx.ints({1})})); };
@@ -61,12 +61,12 @@ Expr kept_spans(CompositeCx& cx, Expr mask, Expr batch, Expr total, bool starts)
   return Unsqueeze({keep, cx.ints({1, 2})});
 }
 
-/// Whether the first extents are provably equal.
+/// Returns whether the first extents are provably equal.
 bool same_extent(Expr a, Expr b) {
   return a && b && a.type().rank() > 0 && b.type().rank() > 0 && a.type().shape[0] == b.type().shape[0];
 }
 
-/// True where input `i` lets a query see a key, [batch, 1, steps or 1, total].
+/// Returns true where input `i` lets a query see a key, [batch, 1, steps or 1, total].
 Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads& h, bool starts) {
   const Expr mask = cx.in(i), batch = extent(h.q, 0), total = total_steps(h), none = cx.number(Elem::i32, 0);
   switch (cx.rank(i)) {
@@ -81,7 +81,7 @@ Expr kept_by_mask(CompositeCx& cx, std::size_t i, std::string name, const Heads&
   return cx.builder().absent();
 }
 
-/// The sum of mask, causality and bias, to be added to the scores; absent when there is none.
+/// Returns the sum of mask, causality and bias, to be added to the scores. Returns an absent value if there is none.
 Expr score_bias(CompositeCx& cx, const Heads& h, std::size_t mask, std::string name, std::size_t bias, bool causal,
                 double filter, bool starts) {
   const Elem elem = h.q.type().elem;
@@ -122,7 +122,7 @@ void prepend(Heads& h, Expr key, Expr value) {
   h.v = Concat({widened(value), h.v}, {.axis = 2});
 }
 
-/// A projection split into Q, K and V.
+/// Splits a projection into Q, K and V.
 std::optional<std::vector<Expr>> three_parts(CompositeCx& cx, Expr all, const Ints& sizes) {
   if (!sizes.empty() && sizes.size() != 3) {
     cx.error("qkv_hidden_sizes needs 3 entries, got {}", sizes.size());
@@ -141,12 +141,12 @@ bool is_supported_attention(CompositeCx& cx) {
          left_out(cx, "past_present_share_buffer", a.past_present_share_buffer == 0);
 }
 
-/// Input positions of a self attention.
+/// The input positions of a self-attention operator.
 struct SelfInputs {
   std::size_t mask, past, bias;
 };
 
-/// Self attention of a projection [batch, steps, widths of Q, K and V], given as `elem`.
+/// Computes self-attention of a projection [batch, steps, widths of Q, K and V]. The outputs have type `elem`.
 void attend_self(CompositeCx& cx, Expr projection, const SelfInputs& at, Elem elem) {
   const auto& a = cx.attrs<FusedAttentionAttrs>();
   const auto parts = three_parts(cx, projection, a.qkv_hidden_sizes);
@@ -185,12 +185,12 @@ void qattention_body(CompositeCx& cx) {
 
 namespace {
 
-/// One part of a packed input [batch, steps, heads, parts, size].
+/// Returns one part of a packed input [batch, steps, heads, parts, size].
 Expr unpacked(CompositeCx& cx, Expr packed, std::int64_t part) {
   return Transpose({pick(cx, packed, 3, part)}, {.perm = {0, 2, 1, 3}});
 }
 
-/// The part of MultiHeadAttention's bias for the last axis of x; advances `from` to the next part.
+/// Adds the part of MultiHeadAttention's bias for the last axis of x. Advances `from` to the next part.
 Expr with_bias(CompositeCx& cx, Expr x, Expr& from) {
   const Expr to = Add(from, extent(x, 2));
   const Expr part = cut(cx, cx.in(3), 0, from, to);
@@ -298,7 +298,7 @@ Expr rotated(CompositeCx& cx, Expr x, Expr cosines, Expr sines, Expr places, boo
 
 namespace {
 
-/// [batch, steps, hidden] split into heads; without a number of heads, the caches determine their size.
+/// Splits [batch, steps, hidden] into heads. Without a number of heads, the caches determine the size of a head.
 Expr rotary_heads(CompositeCx& cx, Expr x, std::int64_t heads, Expr half) {
   if (heads > 0) return split_heads(x, heads);
   const Expr size = Add(half, half);

@@ -3,7 +3,7 @@
 #include "ops/microsoft/microsoft.h"
 #include "ops/nn/attention.h"
 
-// Attention as fused by ONNX Runtime: with projections, masks of several shapes and caches.
+// Attention operators as ONNX Runtime fuses them: with projections, masks of several shapes and caches.
 namespace frazil::ops::microsoft {
 
 inline constexpr ElemSet kMaskElems = one(Elem::i32);
@@ -133,12 +133,12 @@ FRAZIL_OP(RotaryEmbedding, composite<RotaryAttrs>({"RotaryEmbedding", 1,
 
 // ---- shared with GroupQueryAttention ----
 
-/// [batch, steps, heads * size] as [batch, heads, steps, size], and back.
+/// Return [batch, steps, heads * size] as [batch, heads, steps, size], and the reverse.
 Expr split_heads(Expr x, std::int64_t heads);
 Expr join_heads(Expr x);
-/// a + b, where either may be absent.
+/// Returns a + b, where either may be absent.
 Expr sum_of(Expr a, Expr b);
-/// x[batch, heads, steps, size], with its leading features rotated by rows `places` of the caches.
+/// Returns x [batch, heads, steps, size] with its leading features rotated by rows `places` of the caches.
 Expr rotated(CompositeCx& cx, Expr x, Expr cosines, Expr sines, Expr places, bool interleaved);
 
 }  // namespace frazil::ops::microsoft

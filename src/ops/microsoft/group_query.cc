@@ -13,7 +13,7 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// Query, key and value of the new steps, [batch, heads, steps, size], in compute type.
+/// The query, key and value of the new steps, each [batch, heads, steps, size] in compute type.
 struct Fresh {
   Expr q, k, v;
 };
@@ -39,7 +39,7 @@ bool is_supported_query(CompositeCx& cx) {
          input_left_out(cx, 13, "v_scale");
 }
 
-/// Heads [from, from + count) of a packed projection [batch, steps, heads, size].
+/// Returns heads [from, from + count) of a packed projection [batch, steps, heads, size].
 Expr some_heads(CompositeCx& cx, Expr packed, std::int64_t from, std::int64_t count) {
   return Transpose({cut(cx, packed, 2, int1(cx, from), int1(cx, from + count))}, {.perm = {0, 2, 1, 3}});
 }
@@ -72,13 +72,13 @@ std::optional<Fresh> fresh_heads(CompositeCx& cx) {
   return Fresh{q, like_query(1, "key"), like_query(2, "value")};
 }
 
-/// Positions of the new steps in the cache.
+/// The positions of the new steps in the cache.
 struct Steps {
   Expr count;   ///< number of new steps; 1-D of one element, like total
-  Expr total;   ///< of the longest item
+  Expr total;   ///< number of steps of the longest item
   Expr prompt;  ///< true when no steps precede the new ones
   Expr last;    ///< [batch]: the last key of each item
-  Expr past;    ///< [batch]: number of steps that precede
+  Expr past;    ///< [batch]: number of steps before the new ones
 };
 
 Steps read_steps(CompositeCx& cx, Expr batch, Expr count) {
@@ -114,7 +114,7 @@ bool rotate(CompositeCx& cx, Fresh& h, const Steps& s) {
   if (!has_rank(cx, 7, 2) || !has_rank(cx, 8, 2)) return false;
   Expr places = positions(cx, s);
   if (cx.has(9)) {
-    // Positions in a prompt follow from the first one.
+    // The positions in a prompt follow from the first one.
     if (!has_rank(cx, 9, 2)) return false;
     const Expr given = fit(cx.in(9), "position_ids", {extent(h.q, 0), s.count});
     const Expr first = cut(cx, cut(cx, given, 0, int1(cx, 0), int1(cx, 1)), 1, int1(cx, 0), int1(cx, 1));
@@ -127,7 +127,7 @@ bool rotate(CompositeCx& cx, Fresh& h, const Steps& s) {
   return true;
 }
 
-/// The cache extended to the longest item: used entries, the new steps at their positions, then zeros.
+/// Returns the cache extended to the longest item: used entries, the new steps at their positions, then zeros.
 Expr present(CompositeCx& cx, std::size_t past, std::string name, Expr fresh, const Steps& s) {
   const Expr batch = extent(fresh, 0), heads = extent(fresh, 1), size = extent(fresh, 3);
   const Expr zero = cx.number(fresh.type().elem, 0), none = int1(cx, 0);
@@ -140,7 +140,7 @@ Expr present(CompositeCx& cx, std::size_t past, std::string name, Expr fresh, co
   return TensorScatter({Where(Unsqueeze({used, cx.ints({1, 3})}), grown, zero), fresh, s.past}, {.axis = -2});
 }
 
-/// True where a query sees a key, [batch, 1, steps, total].
+/// Returns true where a query sees a key, [batch, 1, steps, total].
 Expr visible(CompositeCx& cx, const Steps& s) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
   const Expr key = iota(cx, Squeeze({s.total, cx.ints({0})}));
@@ -153,7 +153,7 @@ Expr visible(CompositeCx& cx, const Steps& s) {
   return Unsqueeze({keep, cx.ints({1})});
 }
 
-/// What is added to the scores, [batch, 1 or heads, steps, total].
+/// Returns the bias to add to the scores, [batch, 1 or heads, steps, total].
 Expr bias_of_scores(CompositeCx& cx, const Fresh& h, const Steps& s, Expr keep) {
   const Elem elem = h.q.type().elem;
   const Expr lowest = cx.number(elem, -std::numeric_limits<double>::infinity());
@@ -163,7 +163,7 @@ Expr bias_of_scores(CompositeCx& cx, const Fresh& h, const Steps& s, Expr keep) 
   return Add(widened(Fit({cx.in(10), shape}, {.name = "attention_bias", .broadcasts = 1})), hidden);
 }
 
-/// Adds a key of 0 whose score is the head's sink: it takes probability and contributes nothing.
+/// Adds a zero key and a zero value whose score is the head's sink. The key takes probability and contributes nothing.
 void add_sink(CompositeCx& cx, Fresh& h, Expr& bias, const Steps& s) {
   const Elem elem = h.q.type().elem;
   const Expr one_step = int1(cx, 1), heads = extent(h.q, 1);

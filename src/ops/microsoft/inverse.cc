@@ -20,14 +20,14 @@ Status inverse_types(InferCx& cx) {
 
 namespace {
 
-/// Rows of a matrix, each followed by the same row of another.
+/// The rows of a matrix, each followed by the same row of another matrix.
 class Pairs {
  public:
   Pairs(double* m, std::int64_t n) : m_(m), n_(n) {}
   double& left(std::int64_t i, std::int64_t j) { return m_[2 * i * n_ + j]; }
   double& right(std::int64_t i, std::int64_t j) { return m_[(2 * i + 1) * n_ + j]; }
 
-  /// Reduces the left side to the identity by row operations. Returns false when the run has to stop.
+  /// Reduces the left side to the identity by row operations. Returns false if the run must stop.
   bool reduce(PollThrottle& throttle) {
     for (std::int64_t k = 0; k < n_; ++k) {
       bring_up(k);
@@ -42,7 +42,7 @@ class Pairs {
   }
 
  private:
-  /// Swaps the row at or below `k` with the largest element in column `k` into row `k`.
+  /// Pivots: swaps row `k` with the row, at or below it, that has the largest absolute element in column `k`.
   void bring_up(std::int64_t k) {
     std::int64_t best = k;
     for (std::int64_t i = k + 1; i < n_; ++i) {

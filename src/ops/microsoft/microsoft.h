@@ -4,8 +4,8 @@
 
 #include "ir/op/define.h"
 
-// Shared by the operators of domain com.microsoft. Their objects are in a separate namespace, as many have the names of
-// ai.onnx operators.
+// Helpers of the operators of domain com.microsoft. The operator objects are in a separate namespace because many share
+// their names with ai.onnx operators.
 namespace frazil::ops {
 
 struct InRangeAttrs {
@@ -25,17 +25,17 @@ namespace microsoft {
 
 inline constexpr std::string_view kDomain = "com.microsoft";
 
-/// Integers as i64, each checked to be in [low, limit); the bounds are 1-D tensors of one element.
+/// Returns integers as i64, each checked to be in [low, limit). The bounds are 1-D tensors of one element.
 Expr in_range(Expr numbers, std::string name, Expr low, Expr limit);
-/// Slices of `table`'s first axis; unlike in ONNX, negative indices are errors.
+/// Returns slices of `table` along its first axis. Unlike in ONNX, negative indices are errors.
 Expr rows(CompositeCx& cx, Expr table, Expr indices, std::string name);
-/// x in its compute type.
+/// Returns x in its compute type.
 Expr widened(Expr x);
-/// False, with an error, when input i does not have `rank` axes.
+/// Returns true if input i has `rank` axes, else reports an error.
 bool has_rank(CompositeCx& cx, std::size_t i, std::size_t rank);
-/// Requires an unimplemented attribute to have its default; otherwise false, with an error that names it.
+/// Requires an unimplemented attribute to have its default. Otherwise reports an error that names it and returns false.
 bool left_out(CompositeCx& cx, std::string_view attribute, bool at_default);
-/// As left_out, for an optional input.
+/// Requires an unimplemented optional input to be absent. Otherwise reports an error that names it and returns false.
 bool input_left_out(CompositeCx& cx, std::size_t i, std::string_view name);
 
 }  // namespace microsoft

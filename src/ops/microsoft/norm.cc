@@ -10,7 +10,7 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// 1 / sqrt(mean square + epsilon) over the axes from `axis` on.
+/// Returns 1 / sqrt(mean square + epsilon) over the axes from `axis` on.
 Expr inverse_root(CompositeCx& cx, Expr x, std::int64_t axis, float epsilon) {
   std::vector<std::int64_t> axes;
   for (std::int64_t a = axis; a < static_cast<std::int64_t>(x.type().rank()); ++a) axes.push_back(a);
@@ -18,7 +18,7 @@ Expr inverse_root(CompositeCx& cx, Expr x, std::int64_t axis, float epsilon) {
   return Reciprocal(Sqrt(Add(square, cx.number(x.type().elem, epsilon))));
 }
 
-/// input + skip + bias, in compute type; absent after an error.
+/// Returns input + skip + bias in compute type, or an absent value after an error.
 Expr skip_sum(CompositeCx& cx, std::size_t bias) {
   if (cx.rank(0) != 2 && cx.rank(0) != 3) {
     cx.error("input 'input' must have 2 or 3 axes, got {}", cx.rank(0));
@@ -29,7 +29,7 @@ Expr skip_sum(CompositeCx& cx, std::size_t bias) {
   return sum;
 }
 
-/// A parameter along the last axis of x, in compute type.
+/// Returns a parameter along the last axis of x, in compute type.
 Expr along_last(CompositeCx& cx, std::size_t i, std::string name, Expr x) {
   return widened(fit(cx.in(i), std::move(name), {extent(x, -1)}));
 }

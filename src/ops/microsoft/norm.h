@@ -3,7 +3,7 @@
 #include "ops/microsoft/microsoft.h"
 #include "ops/nn/norm.h"
 
-// Normalisations fused with the sums that precede them in transformers.
+// Normalisations fused with the additions that precede them in transformers.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::array<Port, 2> kSimplifiedIn{{{"X", "T", elems::kFloat}, {"scale", "V", elems::kFloat}}};
@@ -16,7 +16,7 @@ constexpr auto simplified_layer_norm(std::string_view domain) {
       {kSimplifiedIn, kSimplifiedOut}, simplified_layer_norm_body);
 }
 FRAZIL_OP(SimplifiedLayerNormalization, simplified_layer_norm(kDomain));
-// Registered by ONNX Runtime in domain ai.onnx.
+// ONNX Runtime registers this operator in domain ai.onnx.
 FRAZIL_OP(OnnxSimplifiedLayerNormalization, simplified_layer_norm(""));
 
 struct SkipNormAttrs {

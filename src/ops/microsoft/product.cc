@@ -13,7 +13,7 @@ struct Turns {
   bool matrix, batch;
 };
 
-/// x with its first axis moved behind the batch axes, and its matrices transposed.
+/// Returns x with its first axis moved after the batch axes, and its matrices transposed.
 Expr turned(Expr x, Turns t) {
   const auto rank = static_cast<std::int64_t>(x.type().rank());
   if (rank < 2 || (!t.matrix && !t.batch)) return x;

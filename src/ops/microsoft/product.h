@@ -3,7 +3,7 @@
 #include "ops/contraction/contraction.h"
 #include "ops/microsoft/microsoft.h"
 
-// Products fused with surrounding operators by ONNX Runtime.
+// Matrix products that ONNX Runtime fuses with surrounding operators.
 namespace frazil::ops::microsoft {
 
 struct FusedMatMulAttrs {

@@ -11,19 +11,19 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-/// A scale or zero point of the whole tensor: one element, with or without an axis.
+/// Returns the scale or zero point of a whole tensor: one element, with or without an axis.
 Expr of_tensor(CompositeCx& cx, std::size_t i, std::string name) {
   if (!cx.has(i)) return cx.builder().absent();
   const Expr x = cx.in(i);
   return x.type().rank() == 0 ? x : fit(x, std::move(name), {int1(cx, 1)});
 }
 
-/// Input i dequantised with the scale and zero point in the next two inputs.
+/// Dequantises input i with the scale and zero point in the next two inputs.
 Expr real_input(CompositeCx& cx, std::size_t i) {
   return ops::DequantizeLinear({cx.in(i), of_tensor(cx, i + 1, "scale"), of_tensor(cx, i + 2, "zero_point")});
 }
 
-/// x quantised with the scale in input i and the zero point in the next one.
+/// Quantises x with the scale in input i and the zero point in the next one.
 Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
   QuantizeAttrs a;
   a.output_dtype = onnx_data_type(to);
@@ -32,7 +32,7 @@ Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
 
 void unary_out(CompositeCx& cx, Expr y) { cx.out(0, quantised(cx, y, 3, cx.elem(0))); }
 
-/// Converts between channels first, as in other operators, and channels last.
+/// Moves the channels first, as in other operators, or last.
 Expr channels_to(Expr x, bool front) {
   Ints perm;
   for (std::size_t i = 0; i < x.type().rank(); ++i) perm.push_back(static_cast<std::int64_t>(i));

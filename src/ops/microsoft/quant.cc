@@ -47,7 +47,7 @@ Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   return MergeAxes({all}, {.axis = rank - 1, .count = 2});
 }
 
-/// A parameter per block, [N, blocks, 1], in compute type.
+/// Returns a parameter per block, [N, blocks, 1], in compute type.
 Expr per_block(CompositeCx& cx, Expr parameter, std::int64_t columns, std::int64_t blocks) {
   return widened(Reshape({parameter, cx.ints({columns, blocks, 1})}));
 }
@@ -61,7 +61,7 @@ Expr zero_points(CompositeCx& cx, std::int64_t blocks, Elem elem) {
   return as_elem(Unsqueeze({points, cx.ints({2})}), elem);
 }
 
-/// The weights, [K, N].
+/// Returns the weights, [K, N].
 Expr weights(CompositeCx& cx, Elem elem) {
   const auto& a = cx.attrs<MatMulNBitsAttrs>();
   const std::int64_t blocks = (a.K + a.block_size - 1) / a.block_size, bytes = a.block_size * a.bits / 8;
@@ -72,12 +72,12 @@ Expr weights(CompositeCx& cx, Elem elem) {
                    {.perm = {1, 0}});
 }
 
-/// x + bias along the last axis, where there is one.
+/// Returns x + bias along the last axis, or x without a bias.
 Expr with_bias(CompositeCx& cx, Expr x, std::size_t bias) {
   return cx.has(bias) ? Add(x, widened(fit(cx.in(bias), "bias", {extent(x, -1)}))) : x;
 }
 
-/// A parameter of a whole matrix as a scalar.
+/// Returns the parameter of a whole matrix as a scalar.
 Expr whole(CompositeCx& cx, std::size_t i, std::string name) {
   const Expr x = cx.in(i);
   return x.type().rank() == 0 ? x : Squeeze({fit(x, std::move(name), {int1(cx, 1)}), cx.ints({0})});

@@ -3,7 +3,7 @@
 #include "ops/contraction/contraction.h"
 #include "ops/microsoft/microsoft.h"
 
-// Products of quantised matrices.
+// Matrix products with quantised operands.
 namespace frazil::ops::microsoft {
 
 struct MatMulNBitsAttrs {

@@ -22,7 +22,7 @@ void array_feature_extractor_body(CompositeCx& cx) {
 
 namespace {
 
-/// Whether an integer exceeds a threshold that may be fractional.
+/// Returns whether an integer exceeds a threshold that may be fractional.
 Sx above(Sx x, double threshold) {
   const double whole = std::floor(threshold);
   const double low = x.type() == Elem::i32 ? -0x1p31 : -0x1p63;
@@ -48,9 +48,9 @@ bool check_width(CompositeCx& cx, std::string_view name, std::size_t values) {
   return false;
 }
 
-/// One value for all features, or one for each.
+/// Returns one value for all features, or one for each.
 Expr per_feature(Expr values, std::string name, Expr x) {
-  if (!values) return values;  // an earlier error
+  if (!values) return values;  // after an error
   if (values.type().shape[0] == Dim(1)) return Squeeze(values);
   return fit_broadcast(values, std::move(name), x);
 }
@@ -127,7 +127,7 @@ void normalizer_body(CompositeCx& cx) {
 
 namespace {
 
-/// x [N, C], truncated or zero-padded to `columns` columns.
+/// Returns x [N, C], truncated or zero-padded to `columns` columns.
 Expr of_width(CompositeCx& cx, Expr x, std::int64_t columns) {
   if (!x || x.type().shape[1] == Dim(columns)) return x;
   const Expr wide = Pad({x, cx.ints({0, 0, 0, columns})});

@@ -2,7 +2,7 @@
 
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: preparation of features.
+// Operators of ai.onnx.ml that prepare features.
 namespace frazil::ops {
 
 inline constexpr ElemSet kExtracted = kMlNumbers | elems::kString;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-/// Bits that are equal for equal numbers: one NaN, one zero.
+/// Returns bits that are equal for equal numbers: there is one NaN and one zero.
 std::uint64_t key_bits(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
@@ -54,7 +54,7 @@ KeyPlaces places_of(Elem elem, const std::byte* data, std::size_t count) {
 
 // ---- LabelEncoder ----
 
-/// The one of four lists that is set.
+/// The one of four attribute lists that is set.
 struct List {
   Elem elem = Elem::f32;
   const std::byte* data = nullptr;
@@ -90,7 +90,7 @@ Result<List> values_of(const LabelEncoderAttrs& a) {
   return list_of("values", a.values_tensor, a.values_strings, a.values_int64s, a.values_floats);
 }
 
-/// The value for keys that are not listed.
+/// Returns the value for keys that are not listed.
 Result<Tensor> default_of(const LabelEncoderAttrs& a, Elem elem) {
   if (a.default_tensor) {
     if (a.default_tensor->elem() == elem && a.default_tensor->count() == 1) return a.default_tensor->packed();
@@ -198,7 +198,7 @@ std::shared_ptr<const KeyPlaces> category_places(const OneHotEncoderAttrs& a) {
   });
 }
 
-/// The category of element i; fractions are truncated.
+/// Returns the category of element i. Fractions are truncated.
 std::size_t category_of(const KeyPlaces& places, const TensorView& x, std::int64_t i) {
   if (x.elem == Elem::string) return find(places, x.elem, x.data, i);
   if (is_int(x.elem)) return find(places, x.elem, x.data, i);

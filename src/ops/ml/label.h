@@ -5,10 +5,10 @@
 #include "ops/core/memo.h"
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: conversion between labels and numbers.
+// Operators of ai.onnx.ml that convert between labels and numbers.
 namespace frazil::ops {
 
-/// The position of each key in a list; the last of equal keys.
+/// The position of each key in a list; for equal keys, the position of the last one.
 struct KeyPlaces {
   std::unordered_map<std::uint64_t, std::size_t> numbers;  ///< by the bits of an integer, or of a float as f64
   std::unordered_map<std::string, std::size_t> strings;

@@ -6,7 +6,7 @@
 namespace frazil::ops {
 namespace {
 
-/// X times the coefficients of `count` scores, plus the intercepts: [N, count].
+/// Returns X times the coefficients of `count` scores, plus the intercepts: [N, count].
 std::optional<Expr> linear_scores(CompositeCx& cx, const Floats& coefficients, const Floats& intercepts,
                                   std::size_t count) {
   if (count == 0 || coefficients.empty() || coefficients.size() % count != 0) {
@@ -26,7 +26,7 @@ std::optional<Expr> linear_scores(CompositeCx& cx, const Floats& coefficients, c
   return Gemm({x, weights, numbers(cx, elem, {scores}, intercepts)}, {.transB = 1});
 }
 
-/// The number of scores that a classifier's coefficients produce: two classes may share one.
+/// Returns the number of scores that a classifier's coefficients produce. Two classes may share one score.
 std::size_t score_count(CompositeCx& cx, const LinearClassifierAttrs& a) {
   if (!a.intercepts.empty()) return a.intercepts.size();
   const Shape& shape = cx.type(0).shape;

@@ -2,7 +2,7 @@
 
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: linear models.
+// Linear models of ai.onnx.ml.
 namespace frazil::ops {
 
 struct LinearClassifierAttrs {

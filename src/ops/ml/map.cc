@@ -14,7 +14,7 @@ namespace {
 
 using Entry = std::pair<Tensor, Datum>;
 
-/// The type of the values of a map with keys of one type.
+/// Returns the element type of the values of a map with keys of type `key`.
 Result<Elem> value_elem(InferCx& cx, Elem key, ElemSet values) {
   const Type& type = cx.type(0);
   const bool fits = type.kind == Type::Kind::map && type.elem == key && type.item->is_tensor();
@@ -22,7 +22,7 @@ Result<Elem> value_elem(InferCx& cx, Elem key, ElemSet values) {
   return cx.error("input 'X' is {}, not a map from {} to what this operator takes", cx.type_str(0), name_of(key));
 }
 
-/// The value of an entry: a tensor of one element.
+/// Returns the value of an entry, a tensor of one element.
 Result<ElementRef> value_of(const Entry& entry) {
   const Tensor& t = entry.second.tensor();
   if (t.count() == 1) return ElementRef{t.elem(), t.data()};
@@ -121,7 +121,7 @@ Status dict_vectorizer_types(InferCx& cx) {
 
 namespace {
 
-/// The values of the present `keys`, concatenated.
+/// Stores the value of each key at the position of the key. The positions of absent keys stay unchanged.
 template <class K>
 Status store_values(const MapValue& map, const std::vector<K>& keys, Elem elem, std::byte* out) {
   std::unordered_map<K, const Entry*> by_key;

@@ -2,7 +2,7 @@
 
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: conversion between maps and tensors.
+// Operators of ai.onnx.ml that convert between maps and tensors.
 namespace frazil::ops {
 
 inline constexpr std::string_view kMapsHold = "maps are not numbers";

@@ -33,7 +33,7 @@ PostTransform post_transform_of(CompositeCx& cx, std::string_view name) {
 
 namespace {
 
-/// Softmax that keeps zero scores at 0; a row of zeros becomes 1/2.
+/// Computes a softmax that keeps zero scores at 0. A row of zeros becomes 1/2.
 Expr softmax_zero(CompositeCx& cx, Expr x) {
   const Elem e = x.type().elem;
   const Expr axes = cx.ints({-1});
@@ -99,7 +99,7 @@ Expr best_label(CompositeCx& cx, Expr scores, const ClassLabels& labels) {
 
 namespace {
 
-/// The only label when the transformed score selects it, else no label.
+/// Returns the only label if the transformed score selects it, else the label of no class.
 Expr only_label(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform) {
   const bool is_margin = transform == PostTransform::none || transform == PostTransform::probit;
   const Expr low = cx.number(scores.type().elem, is_margin ? 0 : 0.5);

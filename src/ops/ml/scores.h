@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Shared by the models of ai.onnx.ml.
+// Helpers that the models of ai.onnx.ml share.
 namespace frazil::ops {
 
 inline constexpr std::string_view kMl = "ai.onnx.ml";
@@ -16,42 +16,43 @@ inline constexpr std::array<Port, 2> kMlLabelled{{
     {"Z", "", elems::kF32, Port::Use::optional},
 }};
 
-/// The normal quantile at X as computed by ONNX's reference: accurate to about 2e-3.
+/// Computes the normal quantile at X as the ONNX reference does: accurate to about 2e-3.
 Sx probit(Sx p);
 FRAZIL_OP(Probit, elementwise<1>({"Probit", 1, "About the quantile of the normal distribution.", "frazil"},
                                  unary<elems::kFloat>, [](Sx p) { return probit(p); }));
 
 enum class PostTransform : std::uint8_t { none, softmax, logistic, softmax_zero, probit };
-/// "NONE", "SOFTMAX", ...; an error in `cx` for other names.
+/// Parses "NONE", "SOFTMAX", .... Reports an error in `cx` for other names.
 PostTransform post_transform_of(CompositeCx& cx, std::string_view name);
-/// The transform over rows of scores [N, E].
+/// Applies the transform to the rows of scores [N, E].
 Expr transformed(CompositeCx& cx, Expr scores, PostTransform transform);
 
-/// A vector or row-major matrix of element type `elem`.
+/// Returns a vector or row-major matrix of element type `elem`.
 Expr numbers(CompositeCx& cx, Elem elem, Sizes sizes, std::span<const float> values);
-/// X in the type that models compute in: f64 stays f64, others become f32.
+/// Returns X in the type that models compute in: f64 stays f64, other types become f32.
 Expr as_real(Expr x);
-/// Input 0 as_real and as rows: [C] is one row. Other ranks are an error.
+/// Returns as_real of input 0 as rows. [C] becomes one row; other ranks than 1 and 2 are an error.
 Expr rows(CompositeCx& cx);
-/// As rows, each of `features` numbers.
+/// Returns rows(), with a check that each row has `features` numbers.
 Expr rows_of(CompositeCx& cx, std::int64_t features);
 
-/// Class labels: integers or strings, whichever are set.
+/// The labels of classes: integers or strings, whichever are set.
 struct ClassLabels {
   const Ints& integers;
   const Strings& strings;
   bool are_text() const { return !strings.empty(); }
   std::size_t count() const { return are_text() ? strings.size() : integers.size(); }
-  /// All labels; with `other`, followed by the label of no class: 0 or "".
+  /// Returns all labels. With `other`, appends the label of no class: 0 or "".
   Expr tensor(CompositeCx& cx, bool other = false) const;
-  /// False, with an error, unless exactly one list is set.
+  /// Returns true if exactly one list is set, else reports an error.
   bool check(CompositeCx& cx) const;
 };
 
-/// The label of the highest score in each row [N, E]; the first of equal ones.
+/// Returns the label of the highest score in each row [N, E], or the first of equal scores.
 Expr best_label(CompositeCx& cx, Expr scores, const ClassLabels& labels);
-/// Sets outputs 0 and 1 from scores [N, E] before the transform. With one score and two labels, the score belongs to
-/// the second and its negative to the first; with one label, it decides whether the label applies.
+/// Sets outputs 0 (labels) and 1 (scores) from scores [N, E] before the transform. With one score and two labels, the
+/// second label takes the score and the first its negative. With one label, the score decides whether the label
+/// applies.
 void give_labelled(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform);
 
 template <class A>

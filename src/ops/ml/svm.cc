@@ -33,12 +33,12 @@ namespace {
 
 // ---- kernels ----
 
-/// gamma, coef0 and degree.
+/// The attribute kernel_params: gamma, coef0 and degree.
 struct KernelParams {
   float gamma = 0, coef0 = 0, degree = 0;
 };
 
-/// The kernel of each row of x [N, F] with each vector [V, F].
+/// Returns the kernel of each row of x [N, F] with each vector [V, F].
 std::optional<Expr> kernels(CompositeCx& cx, std::string_view type, const Floats& params, Expr x, Expr vectors) {
   if (!params.empty() && params.size() != 3) {
     cx.error("kernel_params must be gamma, coef0 and degree, got {} numbers", params.size());
@@ -56,7 +56,7 @@ std::optional<Expr> kernels(CompositeCx& cx, std::string_view type, const Floats
   return std::nullopt;
 }
 
-/// `count` support vectors as a matrix, and X with as many columns.
+/// The matrix of `count` support vectors, and X with as many columns.
 struct Rows {
   Expr x, vectors;
 };
@@ -70,7 +70,7 @@ std::optional<Rows> support(CompositeCx& cx, const Floats& vectors, std::int64_t
   return Rows{x, numbers(cx, x.type().elem, {count, features}, vectors)};
 }
 
-/// X times the coefficients of `count` scores plus rho, which is one number or one per score.
+/// Returns X times the coefficients of `count` scores plus rho. rho is one number, or one per score.
 std::optional<Expr> linear_kernel_scores(CompositeCx& cx, const Floats& coefficients, const Floats& rho,
                                          std::int64_t count) {
   if (coefficients.empty() || static_cast<std::int64_t>(coefficients.size()) % count != 0) {
@@ -165,7 +165,7 @@ void each_duel(std::int64_t classes, F f) {
   }
 }
 
-/// The sum of each class's vectors against each other class: [N, classes * (classes - 1)].
+/// Returns the weighted kernel sum of each class's vectors against each other class: [N, classes * (classes - 1)].
 Expr sides(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   const auto classes = static_cast<std::int64_t>(a.vectors_per_class.size());
   const std::int64_t vectors = std::accumulate(a.vectors_per_class.begin(), a.vectors_per_class.end(), std::int64_t{0});
@@ -181,7 +181,7 @@ Expr sides(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   return Concat(std::span<const Expr>(parts), {.axis = 1});
 }
 
-/// The score of each pair of classes: positive if the first wins.
+/// Returns the score of each pair of classes, positive if the first wins.
 Expr duel_scores(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   const auto classes = static_cast<std::int64_t>(a.vectors_per_class.size());
   std::vector<std::int64_t> first, second;
@@ -195,7 +195,7 @@ Expr duel_scores(CompositeCx& cx, const SvmClassifierAttrs& a, Expr all) {
   return Add(both, rho);
 }
 
-/// The number of pairs that each class wins: [N, classes].
+/// Returns the number of pairs that each class wins: [N, classes].
 Expr wins(CompositeCx& cx, Expr scores, std::int64_t classes) {
   const auto duels = classes * (classes - 1) / 2;
   const Expr first = as_elem(Greater(scores, cx.number(scores.type().elem, 0)), Elem::f32);
@@ -254,21 +254,21 @@ void svm_classifier_body(CompositeCx& cx) {
 
 namespace {
 
-/// The number of classes that form `duels` pairs; 0 if none does.
+/// Returns the number of classes that form `duels` pairs, or 0 if no number does.
 std::int64_t classes_of(std::int64_t duels) {
   const auto classes = static_cast<std::int64_t>(std::llround((1 + std::sqrt(1 + 8 * static_cast<double>(duels))) / 2));
   return classes * (classes - 1) / 2 == duels ? classes : 0;
 }
 
-/// The second method of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling":
-/// p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2, solved one component at a time.
+/// The second method of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling".
+/// p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2. The solver updates one component at a time.
 class Coupling {
  public:
   Coupling(std::int64_t classes, double* memory)
       : n_(static_cast<std::size_t>(classes)), q_(memory), product_(memory + n_ * n_), p_(product_ + n_) {}
   static std::size_t memory(std::int64_t classes) { return static_cast<std::size_t>(classes * (classes + 2)); }
 
-  /// Returns false when the run has to stop.
+  /// Returns false if the run must stop.
   bool solve(const float* duels, float* out, PollThrottle& throttle) {
     fill(duels);
     std::fill_n(p_, n_, 1.0 / static_cast<double>(n_));

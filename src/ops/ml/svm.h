@@ -2,7 +2,7 @@
 
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: support vector machines.
+// Support vector machines of ai.onnx.ml.
 namespace frazil::ops {
 
 Status square_distance_space(InferCx& cx, Space& space);

@@ -18,7 +18,7 @@ std::vector<double> doubles(const std::optional<Tensor>& tensor) {
   return values;
 }
 
-/// Builds a Forest from untrusted lists.
+/// A builder of a Forest from untrusted lists.
 class ForestMaker {
  public:
   explicit ForestMaker(const TreeVotesAttrs& a) : a_(a), count_(a.features.size()) {}
@@ -128,7 +128,7 @@ class ForestMaker {
     return {};
   }
 
-  /// Every walk ends: nodes without predecessors are removed repeatedly until none is left.
+  /// Checks that every walk ends: removes nodes without predecessors until no node is left.
   Status check_ends() const {
     std::vector<std::int64_t> leads(count_, 0);
     const auto each_child = [&](const Forest::Node& node, auto f) {
@@ -180,7 +180,7 @@ bool passes(const Forest& f, const Forest::Node& n, double x) {
   return std::binary_search(at(f.set_from[set]), at(f.set_from[set + 1]), x);
 }
 
-/// The leaf that a row reaches; `steps` counts the visited nodes.
+/// Returns the leaf that a row reaches. `steps` counts the visited nodes.
 template <bool AllLeq, class T>
 std::int32_t walk(const Forest& f, std::int32_t at, const T* row, std::int64_t& steps) {
   while (at >= 0) {
@@ -202,13 +202,13 @@ std::optional<Aggregate> aggregate_of(std::string_view name) {
   return static_cast<Aggregate>(at - names.begin());
 }
 
-/// One run over all rows, one tree at a time, so that the tree stays in the cache for a block of rows.
+/// One run over all rows. Evaluates one tree at a time over a block of rows, so that the tree stays in the cache.
 struct Election {
   const Forest& forest;
   Aggregate aggregate;
   std::int64_t columns, targets;
   double* out;
-  std::uint8_t* has_vote;  ///< per element of out, for MIN and MAX
+  std::uint8_t* has_vote;  ///< one per element of out, for MIN and MAX
 
   void vote(double* row, std::uint8_t* has, std::int32_t leaf) const {
     const auto begin = static_cast<std::size_t>(forest.votes_from[static_cast<std::size_t>(leaf)]);

@@ -5,31 +5,31 @@
 #include "ops/core/memo.h"
 #include "ops/ml/scores.h"
 
-// ai.onnx.ml: ensembles of decision trees. All of them expand to TreeVotes, which validates and walks the trees.
+// Ensembles of decision trees of ai.onnx.ml. All of them expand to TreeVotes, which validates and evaluates the trees.
 namespace frazil::ops {
 
-/// Validated trees.
+/// A validated ensemble of trees.
 struct Forest {
   enum class Test : std::uint8_t { leq, lt, gte, gt, eq, neq, member };
   struct Node {
-    double split;  ///< Test::member: index of its set
+    double split;  ///< with Test::member, the index of its set
     std::int32_t feature;
-    std::int32_t next[2];  ///< when the test fails, and when it passes: a node, or ~leaf
+    std::int32_t next[2];  ///< successor if the test fails, and if it passes: a node, or ~leaf
     Test test;
     bool missing_is_yes;
   };
   std::vector<Node> nodes;
   std::vector<std::int32_t> roots;
-  std::vector<std::int64_t> votes_from;  ///< by leaf, and the end
+  std::vector<std::int64_t> votes_from;  ///< first vote of each leaf, then the end
   std::vector<std::int32_t> vote_target;
   std::vector<double> vote_weight;
-  std::vector<std::size_t> set_from;  ///< by set, and the end
+  std::vector<std::size_t> set_from;  ///< first member of each set, then the end
   std::vector<double> members;        ///< ascending within a set
   std::int64_t features = 0;          ///< minimum number of features per row
   bool all_leq = true;
 };
 
-/// Trees as flat lists. A position is a node's number, or -1 - a leaf's number.
+/// Trees as flat lists. A position is the number of a node, or -1 minus the number of a leaf.
 struct TreeVotesAttrs {
   Ints features = {};
   Ints tests = {};
@@ -116,7 +116,7 @@ FRAZIL_OP(TreeEnsemble, composite<TreeEnsembleAttrs>({"TreeEnsemble", 5, "The vo
 
 // ---- TreeEnsembleClassifier, TreeEnsembleRegressor ----
 
-/// The trees of both operators; votes are separate.
+/// The trees of both operators, without their votes.
 struct TreeNodesAttrs {
   Ints nodes_treeids = {};
   Ints nodes_nodeids = {};

@@ -8,7 +8,7 @@
 #include "ops/ml/tree.h"
 #include "ops/view/view.h"
 
-// The three encodings of trees in ONNX, each converted to the lists of TreeVotes.
+// Converts each of the three ONNX encodings of trees to the lists of TreeVotes.
 namespace frazil::ops {
 namespace {
 
@@ -19,7 +19,7 @@ Tensor f64_tensor(std::span<const double> values) {
   return Tensor::of<double>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// Numbers given as floats or as a tensor, but not both.
+/// Returns numbers that are given as floats or as a tensor. Both together are an error.
 Result<std::vector<double>> numbers_of(std::string_view name, const Floats& floats,
                                        const std::optional<Tensor>& tensor) {
   if (!tensor) return std::vector<double>(floats.begin(), floats.end());
@@ -34,13 +34,13 @@ Result<std::vector<double>> numbers_of(std::string_view name, const Floats& floa
 
 // ---- TreeEnsembleClassifier, TreeEnsembleRegressor ----
 
-/// One vote of a leaf as listed in the model.
+/// The votes of the leaves as the model lists them.
 struct Votes {
   const Ints &trees, &nodes, &targets;
   std::vector<double> weights;
 };
 
-/// Finds nodes by tree and number and writes the lists of TreeVotes.
+/// A table that finds nodes by tree and number. It writes the lists of TreeVotes.
 class NodeTable {
  public:
   explicit NodeTable(const TreeNodesAttrs& a) : a_(a), count_(a.nodes_nodeids.size()) {}
@@ -132,7 +132,7 @@ class NodeTable {
     return {};
   }
 
-  /// A tree starts at the node without a predecessor: the first listed if there are several.
+  /// Writes the first node of each tree: the node without a predecessor, or the first listed if there are several.
   Status write_roots(TreeVotesAttrs& out) const {
     for (std::size_t from = 0, to = 0; from < count_; from = to) {
       std::size_t root = count_;
@@ -145,7 +145,7 @@ class NodeTable {
     return {};
   }
 
-  /// Votes of inner nodes are ignored.
+  /// Writes the votes of the leaves. Votes of inner nodes are ignored.
   Status write_votes(const Votes& votes, TreeVotesAttrs& out) const {
     const std::size_t count = votes.targets.size();
     if (votes.trees.size() != count || votes.nodes.size() != count || votes.weights.size() != count) {
@@ -179,7 +179,7 @@ class NodeTable {
   std::vector<bool> has_parent_;
 };
 
-/// The votes for each row plus the base values, in f64: [N, lists.targets].
+/// Returns the votes for each row plus the base values, in f64: [N, lists.targets].
 Result<Expr> sums(CompositeCx& cx, const TreeNodesAttrs& a, const Votes& votes, TreeVotesAttrs lists,
                   std::size_t base_from = 0) {
   FRAZIL_CHECK(NodeTable(a).write(votes, lists));
@@ -218,7 +218,7 @@ void tree_regressor_body(CompositeCx& cx) {
 
 namespace {
 
-/// Two classes of which only one has votes: its score, and the score derived for the other.
+/// Sets the outputs for two classes of which only one has votes. The score of the other class is derived.
 void give_binary(CompositeCx& cx, Expr score, bool is_share, const ClassLabels& labels, PostTransform transform) {
   const bool of_shares = transform == PostTransform::probit || (transform == PostTransform::none && is_share);
   if (!of_shares) return give_labelled(cx, score, labels, transform);
@@ -266,7 +266,7 @@ Result<std::vector<double>> numbers_in(std::string_view name, const Tensor& tens
   return values;
 }
 
-/// One vote for each leaf.
+/// Writes one vote for each leaf.
 Status write_leaves(const TreeEnsembleAttrs& a, TreeVotesAttrs& out) {
   FRAZIL_TRY(const std::vector<double> weights, numbers_in("leaf_weights", a.leaf_weights, elems::kFloat));
   if (weights.size() != a.leaf_targetids.size()) {
@@ -282,7 +282,7 @@ Status write_leaves(const TreeEnsembleAttrs& a, TreeVotesAttrs& out) {
   return {};
 }
 
-/// The positions named by indices and their leaf flags.
+/// Writes the positions that indices and their leaf flags describe.
 Status write_children(const TreeEnsembleAttrs& a, std::string_view name, const Ints& ids, const Ints& marks,
                       Ints& places) {
   const std::size_t nodes = a.nodes_featureids.size();

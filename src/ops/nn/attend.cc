@@ -12,7 +12,7 @@
 namespace frazil::ops {
 namespace {
 
-/// q [b, g*r, s, d] as [b, g, r, s, d]: r query heads share each of the g heads of k.
+/// Returns q [b, g*r, s, d] as [b, g, r, s, d]: r query heads share each of the g heads of k.
 Expr grouped_view(CompositeCx& cx, Expr q, Expr k) {
   const Dim groups = k.type().shape[1];
   if (groups.is_const()) return SplitAxis({q}, {.axis = 1, .outer = groups.value()});

@@ -4,7 +4,7 @@
 
 #include "ir/op/define.h"
 
-// The common core of all attention operators, for which there is a kernel.
+// The common core of all attention operators. The executor has a kernel for it.
 namespace frazil::ops {
 
 struct AttendAttrs {
@@ -66,10 +66,11 @@ struct Heads {
 };
 
 Expr scaled_query(CompositeCx& cx, Expr q, std::optional<float> scale);
-/// q times the transpose of k, per head.
+/// Returns q times the transpose of k, per head.
 Expr raw_scores(CompositeCx& cx, const Heads& h, Expr q);
 Expr capped_scores(CompositeCx& cx, Expr scores, float softcap);
-/// `keep` combined with the keys hidden by causality and lengths; absent when every query sees every key.
+/// Combines `keep` with the keys hidden by causality and lengths. Returns an absent value if every query sees every
+/// key.
 Expr visible_keys(CompositeCx& cx, const Heads& h, Expr keep, bool causal, Expr first, Expr lengths);
 /// Replaces rows of probabilities that are undefined because all their keys are hidden.
 Expr defined_rows(CompositeCx& cx, Expr p, Expr scores, std::int64_t undefined);

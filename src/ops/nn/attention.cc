@@ -16,7 +16,7 @@
 namespace frazil::ops {
 namespace {
 
-/// [batch, steps, heads * size] as [batch, heads, steps, size].
+/// Returns [batch, steps, heads * size] as [batch, heads, steps, size].
 Expr split_heads(Expr x, std::int64_t heads) {
   return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {0, 2, 1, 3}});
 }
@@ -47,8 +47,8 @@ std::optional<Heads> attention_heads(CompositeCx& cx) {
   return h;
 }
 
-/// The mask as a bias in Q's element type, padded along its last axis to the number of keys with the value that hides a
-/// key.
+/// Returns the mask, padded along its last axis to the number of keys. The padding hides a key: false in a bool mask,
+/// -inf in a bias.
 Expr padded_mask(CompositeCx& cx, const Heads& h) {
   const bool truth = cx.elem(3) == Elem::boolean;
   const Expr mask = truth ? cx.in(3) : as_elem(cx.in(3), cx.elem(0));
@@ -60,13 +60,13 @@ Expr padded_mask(CompositeCx& cx, const Heads& h) {
   return Pad({mask, pads, fill, cx.ints({-1})});
 }
 
-/// The position of the first query; absent where it is 0.
+/// Returns the position of the first query, absent if it is 0.
 Expr first_query(CompositeCx& cx, const Heads& h) {
   if (cx.has(4)) return extent(cx.in(4), 2);
   return cx.has(6) ? Sub(cx.in(6), extent(h.q, 2)) : cx.builder().absent();
 }
 
-/// Probabilities; with masks, a row of -inf gives 0.
+/// Returns the probabilities. With masks, a row of -inf becomes a row of 0.
 Expr probabilities(CompositeCx& cx, Expr scores, bool masked) {
   const Elem elem = scores.type().elem;
   const auto precision = elem_from_onnx(cx.attrs<AttentionAttrs>().softmax_precision.value_or(onnx_data_type(elem)));
@@ -90,14 +90,14 @@ Masks masks_of(CompositeCx& cx, const Heads& h) {
   return m;
 }
 
-/// True when only the main result is requested, and everything has one element type.
+/// Returns true if the scores are not requested and all tensors have one element type.
 bool is_plain(CompositeCx& cx) {
   const Elem elem = cx.elem(0);
   const auto precision = cx.attrs<AttentionAttrs>().softmax_precision;
   return cx.output_count() < 4 && cx.elem(2) == elem && (!precision || *precision == onnx_data_type(elem));
 }
 
-/// The result as [batch, steps, heads, size].
+/// Returns the result as [batch, steps, heads, size].
 Expr attended(CompositeCx& cx, const Heads& h) {
   const auto& a = cx.attrs<AttentionAttrs>();
   const bool causal = a.is_causal != 0;
@@ -107,7 +107,7 @@ Expr attended(CompositeCx& cx, const Heads& h) {
   return Attend({h.q, h.k, h.v, m.bias, m.keep, causal ? m.first : cx.builder().absent(), m.lengths}, attrs);
 }
 
-/// The main result together with the requested scores.
+/// Returns the main result as [batch, steps, heads, size], and sets the output of scores if it is requested.
 Expr attended_with_scores(CompositeCx& cx, const Heads& h) {
   const auto& a = cx.attrs<AttentionAttrs>();
   const Masks m = masks_of(cx, h);
@@ -137,7 +137,7 @@ void attention_body(CompositeCx& cx) {
 
 namespace {
 
-/// K or V together with its part of the query, checked against each other.
+/// Checks K or V against its part of the query and returns both.
 std::optional<Heads> flex_heads(CompositeCx& cx, Expr q, Expr kv, const char* name, Expr last) {
   if (q.type().rank() != 4 || kv.type().rank() != 4) {
     cx.error("its inputs must have 4 axes, got {} and {}", q.type().rank(), kv.type().rank());
@@ -156,7 +156,7 @@ void attention_scores_body(CompositeCx& cx) {
   const Expr q = cx.in(0);
   const auto h = flex_heads(cx, q, cx.in(1), "K", q.type().rank() == 4 ? extent(q, 3) : int1(cx, 0));
   if (!h || !cx.builder().status()) return;
-  // The square root of the scale on both factors: products of large f16 values must not overflow.
+  // Both factors take the square root of the scale, so that products of large f16 values do not overflow.
   const Expr scale =
       a.scale ? cx.number(Elem::f32, *a.scale) : Reciprocal(Sqrt(as_elem(extent_scalar(q, 3), Elem::f32)));
   const Expr root = as_elem(Sqrt(scale), cx.elem(0));
@@ -190,7 +190,8 @@ void flex_attention_body(CompositeCx& cx) {
 
 namespace {
 
-/// Depthwise convolution over a number of channels that is unknown at build time: channels become part of the batch.
+/// Computes a depthwise convolution whose number of channels is unknown at build time. The channels become part of the
+/// batch.
 Expr conv_by_channel(CompositeCx& cx, Expr x, Expr weight, Expr bias) {
   const Expr by_channel = Transpose({x}, {.perm = {1, 0, 2}});
   const auto sum = scan(cx, {}, std::array{by_channel, weight}, false, 1,
@@ -237,7 +238,7 @@ void causal_conv_body(CompositeCx& cx) {
 
 namespace {
 
-/// [batch, steps, heads * size] as [steps, batch, heads, size].
+/// Returns [batch, steps, heads * size] as [steps, batch, heads, size].
 Expr heads_by_step(Expr x, std::int64_t heads) {
   return Transpose({SplitAxis({x}, {.axis = 2, .outer = heads})}, {.perm = {1, 0, 2, 3}});
 }
@@ -247,7 +248,7 @@ struct LinearRule {
   std::int64_t group;  ///< query heads per state head
 };
 
-/// One step: (state, q, k, v, decay?, beta?) to (state, output); state [b, h, dk, dv].
+/// Computes one step: (state, q, k, v, decay?, beta?) to (state, output). The state is [b, h, dk, dv].
 std::vector<Expr> linear_step(CompositeCx& cx, std::span<const Expr> in, const LinearRule& rule, Expr scale) {
   Expr state = in[0];
   const Elem elem = state.type().elem;
@@ -311,7 +312,7 @@ Expr every_second(CompositeCx& cx, Expr x, std::int64_t from) {
   return Slice({x, int1(cx, from), end, cx.ints({3}), cx.ints({2})});
 }
 
-/// Rotates adjacent pairs.
+/// Rotates pairs of adjacent features.
 Expr rotate_pairs(CompositeCx& cx, Expr x, Expr cosine, Expr sine) {
   const Expr first = every_second(cx, x, 0), second = every_second(cx, x, 1), axis = cx.ints({4});
   const Expr real = Sub(Mul(cosine, first), Mul(sine, second));
@@ -320,7 +321,7 @@ Expr rotate_pairs(CompositeCx& cx, Expr x, Expr cosine, Expr sine) {
                    {.axis = 3, .count = 2});
 }
 
-/// Cosines or sines for each position, with an axis for the heads.
+/// Returns the cosines or sines for each position, with an axis for the heads.
 Expr angles(CompositeCx& cx, std::size_t input, Expr half, std::int64_t head_axis) {
   const Expr table = cx.has(3) ? Gather({cx.in(input), cx.in(3)}, {.axis = 0}) : cx.in(input);
   const Expr part = cut(cx, table, 2, int1(cx, 0), half);

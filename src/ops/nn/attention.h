@@ -46,8 +46,9 @@ FRAZIL_OP(Attention, composite<AttentionAttrs>({"Attention",
                                                 "and a key-value cache."},
                                                {kAttentionIn, kAttentionOut}, attention_body));
 
-// ---- FlexAttention and its parts, between which an imported model may put subgraphs; Q [B, H, L, E], K [B, G, S, E],
-// V [B, G, S, F] with H a multiple of G ----
+// ---- FlexAttention and its parts ----
+// An imported model may have subgraphs (score_mod, prob_mod) between the parts.
+// Shapes: Q [B, H, L, E], K [B, G, S, E], V [B, G, S, F], where H is a multiple of G.
 struct AttentionScoresAttrs {
   std::optional<float> scale;
   static constexpr std::array fields{

@@ -13,13 +13,13 @@ namespace {
 
 Expr total(Expr x) { return ReduceSum({x}, {.keepdims = 0}); }
 
-/// The extents that the target must have: those of the input without the class axis.
+/// Returns the extents that the target must have: those of the input without the class axis.
 Expr target_shape(CompositeCx& cx) {
   const Expr batch = extent(cx.in(0), 0);
   return cx.rank(0) == 2 ? batch : join_shape({batch, ShapeOf({cx.in(0)}, {.start = 2})});
 }
 
-/// The weight of each target; absent when all are 1.
+/// Returns the weight of each target, absent if all weights are 1.
 Expr target_weights(CompositeCx& cx, Expr target, Expr ignored) {
   const Elem elem = cx.elem(0);
   Expr weights = cx.builder().absent();

@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Losses over classes: input [N, C, d1, ...], target [N, d1, ...] with class numbers.
+// Losses over classes. The input is [N, C, d1, ...]; the target is [N, d1, ...] and holds class numbers.
 namespace frazil::ops {
 
 struct LossAttrs {

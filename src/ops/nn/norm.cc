@@ -11,7 +11,7 @@
 namespace frazil::ops {
 namespace {
 
-/// x in the type in which statistics are computed.
+/// Returns x in the type in which statistics are computed.
 Expr widened(Expr x) { return as_elem(x, compute_elem(x.type().elem)); }
 
 Expr axes_from(CompositeCx& cx, std::size_t rank, std::int64_t first) {
@@ -20,7 +20,7 @@ Expr axes_from(CompositeCx& cx, std::size_t rank, std::int64_t first) {
   return cx.ints(axes);
 }
 
-/// axis made non-negative; an error when it is outside the rank.
+/// Returns `axis` as a non-negative number. Reports an error if it is outside the rank.
 std::optional<std::int64_t> checked_axis(CompositeCx& cx, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis >= -r && axis < r) return static_cast<std::int64_t>(from_front(axis, rank));
@@ -42,7 +42,7 @@ std::optional<Shifted> shifted(CompositeCx& cx) {
 struct Standard {
   Expr y, mean, inverse;
 };
-/// (x - mean) / sqrt(variance + epsilon) over `axes`.
+/// Computes (x - mean) / sqrt(variance + epsilon) over `axes`.
 Standard standardize(CompositeCx& cx, Expr x, Expr axes, float epsilon) {
   const Expr mean = ReduceMean({x, axes}, {.keepdims = 1});
   const Expr d = Sub(x, mean);
@@ -51,7 +51,7 @@ Standard standardize(CompositeCx& cx, Expr x, Expr axes, float epsilon) {
   return {Mul(d, inverse), mean, inverse};
 }
 
-/// scale[C], bias[C] applied along axis 1 of x.
+/// Applies scale[C] and bias[C] along axis 1 of x.
 Expr scale_channels(CompositeCx& cx, Expr x, Expr scale, Expr bias) {
   const std::size_t rank = x.type().rank(), behind = rank > 2 ? rank - 2 : 0;
   const Elem elem = x.type().elem;
@@ -89,7 +89,7 @@ void hardmax_body(CompositeCx& cx) {
 
 namespace {
 
-/// The type named by stash_type.
+/// Returns the float type that stash_type names.
 std::optional<Elem> stash_elem(CompositeCx& cx, std::int64_t type) {
   const auto elem = elem_from_onnx(type);
   if (elem && is_float(*elem)) return elem;
@@ -124,7 +124,7 @@ void rms_norm_body(CompositeCx& cx) {
 
 namespace {
 
-/// New running statistic: momentum * old + (1 - momentum) * current.
+/// Returns the new running statistic: momentum * old + (1 - momentum) * current.
 Expr running(CompositeCx& cx, Expr old, Expr current, float momentum) {
   const Elem elem = current.type().elem;
   const Expr kept = Mul(as_elem(old, elem), cx.number(elem, momentum));
@@ -138,7 +138,7 @@ void batch_norm_body(CompositeCx& cx) {
   const Expr x = widened(cx.in(0));
   const std::size_t rank = cx.rank(0), behind = rank > 2 ? rank - 2 : 0;
   const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
-  // Each is checked against the previous one, so that all are checked regardless of the requested outputs.
+  // Each check takes its extent from the previous one, so that all checks run whatever outputs are requested.
   const Expr given_mean = fit(cx.in(3), "input_mean", {channels});
   const Expr given_variance = fit(cx.in(4), "input_var", {extent(given_mean, 0)});
   const Expr scale = fit(cx.in(1), "scale", {extent(given_variance, 0)});

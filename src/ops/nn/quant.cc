@@ -16,7 +16,7 @@ namespace {
 
 bool is_scalar_like(const Type& type) { return type.rank() == 0 || (type.rank() == 1 && type.shape[0] == Dim(1)); }
 
-/// The parameter row for each index of the axis: index / block.
+/// Expands a blocked parameter along `axis`: index i takes the parameter of block i / `block`.
 Expr spread_blocks(CompositeCx& cx, Expr parameter, std::int64_t axis, std::int64_t block, const char* name) {
   if (parameter.type().rank() != cx.rank(0)) {
     cx.error("input '{}' has rank {}, but with block_size it has the rank of x, {}", name, parameter.type().rank(),
@@ -38,13 +38,13 @@ struct Granularity {
   std::int64_t axis, block;
 };
 
-/// A parameter of the whole tensor as a scalar.
+/// Returns the parameter of a whole tensor as a scalar.
 Expr whole(CompositeCx& cx, Expr parameter, const char* name) {
   if (parameter.type().rank() == 0) return parameter;
   return Squeeze({fit(parameter, name, {int1(cx, 1)}), cx.ints({0})});
 }
 
-/// A scale or zero point of x, broadcastable to x.
+/// Returns a scale or zero point in a shape that broadcasts to x.
 Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* name) {
   const Type& type = parameter.type();
   const auto rank = static_cast<std::int64_t>(cx.rank(0));

@@ -2,7 +2,8 @@
 
 #include "ir/op/define.h"
 
-// Quantisation: real = (integer - zero point) * scale, per tensor, per index of an axis, or per block along it.
+// Quantisation: real = (integer - zero point) * scale. Parameters are per tensor, per index of an axis, or per block
+// along it.
 namespace frazil::ops {
 
 inline constexpr ElemSet kSmallFloat8 =
@@ -62,7 +63,7 @@ FRAZIL_OP(DynamicQuantizeLinear,
           composite({"DynamicQuantizeLinear", 11, "x as u8, with a scale and zero point from its range."},
                     {kDynamicQuantizeIn, kDynamicQuantizeOut}, dynamic_quantize_body));
 
-/// round(x) + zero for an f32 x, saturated to the integer type `to`. `zero` may be absent.
+/// Returns round(x) + zero for an f32 x, saturated to the integer type `to`. `zero` may be absent.
 Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to);
 
 }  // namespace frazil::ops

@@ -62,12 +62,12 @@ const KnownActivation* find_activation(std::string name) {
   return it == std::end(kActivations) ? nullptr : it;
 }
 
-/// The next unused number of an attribute list, or the activation's default.
+/// Returns the next unused number of an attribute list, or the activation's default.
 float take(const Floats& given, std::size_t& next, bool takes, float otherwise) {
   return takes && next < given.size() ? given[next++] : otherwise;
 }
 
-/// Activations of all directions, concatenated.
+/// Returns the activations of all directions, concatenated.
 std::vector<Activation> activations_of(CompositeCx& cx, const RecurrentAttrs& a, std::initializer_list<const char*> own,
                                        std::size_t directions) {
   Strings names = a.activations;
@@ -92,7 +92,7 @@ std::vector<Activation> activations_of(CompositeCx& cx, const RecurrentAttrs& a,
   return result;
 }
 
-/// Shared by all directions of a call. All floats are in compute type.
+/// The data that all directions of a call share. All floats have the compute type.
 struct Layer {
   const RecurrentAttrs& attrs;
   std::size_t gates, directions;
@@ -148,10 +148,10 @@ std::vector<Expr> split(Expr x, std::int64_t axis, std::size_t parts) {
   return Split.call({x}, {.axis = axis, .num_outputs = static_cast<std::int64_t>(parts)}, parts);
 }
 
-/// Weights of one direction.
+/// The weights of one direction.
 struct Weights {
   Expr w, r;                         ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
-  std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty when there is no bias
+  std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty without a bias
 };
 
 Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
@@ -168,7 +168,8 @@ Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
   return weights;
 }
 
-/// x times the input weights for all steps at once, including the biases that can be added there.
+/// Returns x times the input weights for all steps in one product. Adds the input biases, and the recurrent biases of
+/// the first `joined_gates` gates.
 Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_gates) {
   const Expr product = MatMul(layer.x, weights.w);
   if (weights.bias_w.empty()) return product;
@@ -180,7 +181,7 @@ Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_ga
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
   const Expr batch = extent(layer.x, 1), shape = join_shape({batch, layer.hidden});
   if (cx.has(input)) {
-    // The reshape shows that the state's batch is the input's, so that the step keeps it.
+    // The reshape gives the state the batch extent of the input, so that a step keeps the state's type.
     const bool batch_first = layer.attrs.layout != 0;
     const Expr state = fit(wide_input(cx, input), input == 5 ? "initial_h" : "initial_c",
                            {batch_first ? batch : layer.count, batch_first ? layer.count : batch, layer.hidden});
@@ -189,10 +190,10 @@ Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::
   return Expand({cx.number(layer.x.type().elem, 0), shape});
 }
 
-/// One step of a cell: (projected input, states) to new states, the output first.
+/// A function for one step of a cell: (projected input, states) to new states, the output first.
 using CellStep = std::function<std::vector<Expr>(CompositeCx&, Expr, std::span<const Expr>)>;
 
-/// Final states, then the outputs of all steps. A sequence that has ended keeps its state and outputs 0.
+/// Returns the final states, then the outputs of all steps. A sequence that has ended keeps its state and outputs 0.
 std::vector<Expr> run_direction(CompositeCx& cx, const Layer& layer, std::size_t direction, Expr input,
                                 std::span<const Expr> states, const CellStep& step) {
   const bool reverse = direction == 1 || layer.attrs.direction == "reverse";
@@ -249,11 +250,11 @@ void rnn_body(CompositeCx& cx) {
 
 namespace {
 
-/// Gates z, r, h: h' = (1 - z) * n + z * h.
+/// A GRU cell with gates z, r, h: h' = (1 - z) * n + z * h.
 struct GruCell {
   const Activation &f, &g;
   std::vector<Expr> r;  ///< recurrent weights of each gate
-  Expr bias_h;          ///< inside the reset product, or absent
+  Expr bias_h;          ///< added before the product with the reset gate; may be absent
   bool linear_before_reset;
 
   std::vector<Expr> operator()(CompositeCx& cx, Expr x, std::span<const Expr> states) const {
@@ -295,11 +296,11 @@ void gru_body(CompositeCx& cx) {
 
 namespace {
 
-/// Gates i, o, f, c: c' = f * c + i * g, h' = o * h(c').
+/// An LSTM cell with gates i, o, f, c: c' = f * c + i * g, h' = o * h(c').
 struct LstmCell {
-  std::span<const Activation> act;  ///< f, g, h
+  std::span<const Activation> act;  ///< the activations f, g, h
   Expr r;
-  std::vector<Expr> peephole;  ///< i, o, f; empty: none
+  std::vector<Expr> peephole;  ///< i, o, f; empty without peepholes
   bool input_forget;
 
   Expr gate(CompositeCx& cx, Expr x, std::size_t which, Expr c) const {

@@ -4,7 +4,7 @@
 
 namespace frazil::ops {
 
-/// Attributes that RNN, GRU and LSTM share.
+/// The attributes that RNN, GRU and LSTM share.
 struct RecurrentAttrs {
   Floats activation_alpha;
   Floats activation_beta;

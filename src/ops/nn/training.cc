@@ -7,7 +7,8 @@
 namespace frazil::ops {
 namespace {
 
-/// The tensors of a step, `kinds` of each, and their shared inputs.
+/// The tensors of an optimiser step and its shared inputs R and T. There are `kinds` kinds of tensors, such as X, G and
+/// H.
 class Step {
  public:
   Step(CompositeCx& cx, std::size_t kinds) : cx_(cx), kinds_(kinds) {
@@ -26,7 +27,7 @@ class Step {
   std::size_t count() const { return (cx_.input_count() - 2) / kinds_; }
   Elem elem() const { return cx_.elem(2); }
   Expr number(double x) const { return cx_.number(elem(), x); }
-  /// Tensor `i` of kind `kind`, which has the extents of X.
+  /// Returns tensor `i` of kind `kind`, which has the extents of X.
   Expr in(std::size_t kind, std::size_t i) const {
     const Expr x = cx_.in(2 + i), v = cx_.in(2 + kind * count() + i);
     return kind == 0 ? v : fit_broadcast(v, "inputs", x);
@@ -36,11 +37,9 @@ class Step {
   }
   Expr rate() const { return as_elem(cx_.in(0), elem()); }
   Expr steps() const { return as_elem(cx_.in(1), elem()); }
-  /// The gradient including that of the penalty coefficient / 2 *
-  /// X
-  /// ^2.
+  /// Returns the gradient including that of the penalty coefficient / 2 * X * X.
   Expr gradient(std::size_t i, float coefficient) const { return Add(Mul(number(coefficient), in(0, i)), in(1, i)); }
-  /// weight * old + (1 - weight) * now
+  /// Returns weight * old + (1 - weight) * now.
   Expr running(Expr old, Expr now, double weight) const {
     return Add(Mul(number(weight), old), Mul(number(1 - weight), now));
   }

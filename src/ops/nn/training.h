@@ -2,8 +2,8 @@
 
 #include "ir/op/define.h"
 
-// One step of an optimiser over n tensors. Inputs: learning rate R, number of steps done T, then n tensors of each
-// kind; the formulas are those of the ONNX specification, domain ai.onnx.preview.training.
+// One step of an optimiser over n tensors. Inputs: learning rate R, number of completed steps T, then n tensors of each
+// kind. The formulas are those of the ONNX specification, domain ai.onnx.preview.training.
 namespace frazil::ops {
 
 inline constexpr ElemSet kTrained = elems::kF32 | one(Elem::f64);

@@ -24,7 +24,8 @@ namespace {
 
 bool is_extent(std::int64_t number) { return number >= 0 && number < Dim::kMax; }
 
-/// A saturated number is not shown, as it is not the user's.
+/// Returns the error text for a number that is not an extent. A saturated number is not shown because it does not occur
+/// in the model.
 std::string no_extent(std::int64_t number) {
   return number < 0 ? fmt::format("its shape has a negative extent ({})", number)
                     : fmt::format("an extent of its shape exceeds the limit of {}", Dim::kMax - 1);
@@ -47,7 +48,7 @@ Status uniform_types(InferCx& cx) {
 
 namespace {
 
-/// Key of the stream without a seed: differs from seeds that users are likely to choose.
+/// The key for nodes without a seed. A model is unlikely to choose it as a seed.
 constexpr std::uint64_t kSessionKey = 0x6672617a696c0001;
 
 double unit_of(std::uint32_t high, std::uint32_t low) {
@@ -99,7 +100,7 @@ Status uniform_run(OpaqueCall& call) {
   return {};
 }
 
-// ---- what is made of it ----
+// ---- operators derived from Uniform ----
 
 namespace {
 
@@ -112,7 +113,7 @@ struct Seed {
   }
 };
 
-/// The element type given by `number`; `otherwise` for 0.
+/// Returns the element type that `number` names, or `otherwise` for 0.
 std::optional<Elem> result_elem(CompositeCx& cx, std::int64_t number, Elem otherwise, ElemSet allowed) {
   const auto elem = number == 0 ? std::optional(otherwise) : elem_from_onnx(number);
   if (elem && contains(allowed, *elem)) return elem;
@@ -130,7 +131,7 @@ void uniform_into(CompositeCx& cx, Expr shape, std::optional<Elem> elem, float l
   cx.out(0, as_elem(x, *elem));
 }
 
-/// Box and Muller: sqrt(-2 ln(1 - u)) cos(2 pi v).
+/// Computes normally distributed numbers by Box-Muller: sqrt(-2 ln(1 - u)) cos(2 pi v).
 void normal_into(CompositeCx& cx, Expr shape, std::optional<Elem> elem, float mean, float scale, Seed seed) {
   if (!elem) return;
   const Expr u = Uniform({shape}, seed.stream(0)), v = Uniform({shape}, seed.stream(1));
@@ -198,7 +199,7 @@ void multinomial_body(CompositeCx& cx) {
 
 namespace {
 
-/// Whether input i is a constant zero, or absent and `otherwise`.
+/// Returns whether input i is known to be zero. Returns `otherwise` for an absent input.
 bool known_zero(CompositeCx& cx, std::size_t i, bool otherwise) {
   if (!cx.has(i)) return otherwise;
   const Graph& graph = cx.builder().graph();
@@ -207,7 +208,7 @@ bool known_zero(CompositeCx& cx, std::size_t i, bool otherwise) {
   return known && known->size() == 1 && (*known)[0] == Dim(0);
 }
 
-/// An input of one element as a scalar.
+/// Returns an input of one element as a scalar.
 Expr scalar_input(Expr x, const char* name) {
   return Reshape({Fit({x, x.builder->ints(std::array<std::int64_t, 1>{1})}, {.name = name, .broadcasts = 1}),
                   x.builder->ints({})});

@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Random numbers, all derived from Uniform:
+// Operators for random numbers, all derived from Uniform:
 //   With a seed, a node returns the same numbers each time it runs, on any tier and any number of threads.
 //   Without a seed, it continues the session's stream: each run of the node returns other numbers, and a new session
 //   starts at the beginning of the stream.

@@ -40,7 +40,7 @@ SmoothFourier::SmoothFourier(std::int64_t n, bool inverse, Single* memory)
   }
 }
 
-/// The transform of `factor` numbers: sums and differences of x[j] and x[factor - j] are shared by two results.
+/// Transforms `factor` numbers. Two results share the sums and differences of x[j] and x[factor - j].
 void SmoothFourier::butterfly(std::int64_t factor, Single* x) const {
   if (factor == 2) {
     x[1] = std::exchange(x[0], x[0] + x[1]) - x[1];

@@ -6,20 +6,21 @@
 
 namespace frazil::ops {
 
-/// Complex product without the checks for infinities of operator*.
+/// Returns the complex product without the checks for infinities of operator*.
 template <class T>
 std::complex<T> times(std::complex<T> a, std::complex<T> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// The single-precision Fourier transform of a line whose length has no prime factor above 7 and is not a power of two:
-/// one pass per factor, 2 first, as in Swarztrauber's FFTPACK (1982), alternating between buffers.
+/// The single-precision Fourier transform of a line whose length is not a power of two and has no prime factor above 7.
+/// There is one pass per factor, 2 first, as in Swarztrauber's FFTPACK (1982). The passes alternate between two
+/// buffers.
 class SmoothFourier {
  public:
   using Number = std::complex<float>;
 
   static bool takes(std::int64_t n);
-  /// Complex numbers of scratch memory.
+  /// Returns the scratch memory in complex numbers.
   static std::int64_t scratch(std::int64_t n) { return 3 * n; }
   /// Preconditions: takes(n); `memory` holds scratch(n) numbers and outlives this.
   SmoothFourier(std::int64_t n, bool inverse, Number* memory);
@@ -28,7 +29,7 @@ class SmoothFourier {
 
  private:
   struct Pass {
-    std::int64_t factor, before, behind;  ///< products of the factors before it and behind it
+    std::int64_t factor, before, behind;  ///< products of the factors before and after this one
   };
   void pass(const Pass& p, const Number* from, Number* to) const;
   void butterfly(std::int64_t factor, Number* x) const;

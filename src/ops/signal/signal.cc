@@ -19,7 +19,7 @@ constexpr Elem kWide = Elem::f64;
 Expr number(CompositeCx& cx, double value) { return cx.number(kWide, value); }
 Expr as_wide(Expr x) { return as_elem(x, kWide); }
 
-/// The element type that attribute output_datatype names.
+/// Returns the numeric type that attribute output_datatype names.
 std::optional<Elem> output_elem(CompositeCx& cx, std::int64_t type) {
   const auto elem = elem_from_onnx(type);
   if (elem && contains(elems::kNumeric, *elem)) return elem;
@@ -27,7 +27,7 @@ std::optional<Elem> output_elem(CompositeCx& cx, std::int64_t type) {
   return std::nullopt;
 }
 
-/// a0 - a1 cos(t) + a2 cos(2 t) over one turn.
+/// Computes the window a0 - a1 cos(t) + a2 cos(2 t) over one turn.
 void cosine_window(CompositeCx& cx, double a0, double a1, double a2) {
   const auto& a = cx.attrs<SignalWindowAttrs>();
   const auto elem = output_elem(cx, a.output_datatype);
@@ -62,11 +62,11 @@ Expr hertz_of(CompositeCx& cx, Expr mel) {
   return Mul(number(cx, kMelCorner), Sub(power, number(cx, 1)));
 }
 
-/// Spectrum bins at the corners of the triangles.
+/// The spectrum bins at the corners of the triangles.
 struct MelCorners {
   Expr count, low, step, bins_per_hertz;  ///< scalars
 
-  /// Corner `place` (0, 1 or 2) of each triangle.
+  /// Returns corner `place` (0, 1 or 2) of each triangle.
   Expr at(CompositeCx& cx, std::int64_t place) const {
     const Expr position = as_wide(Add(iota(cx, count), cx.number(Elem::i64, static_cast<double>(place))));
     return Floor(Mul(hertz_of(cx, Add(Mul(position, step), low)), bins_per_hertz));
@@ -102,7 +102,7 @@ Expr frame_length(CompositeCx& cx) {
   return cx.has(2) ? extent_scalar(cx.in(2), 0) : extent_scalar(cx.in(0), 1);
 }
 
-/// The frames of the signal: [batch, frames, length, parts].
+/// Returns the frames of the signal: [batch, frames, length, parts].
 Expr framed(CompositeCx& cx, Expr signal, Expr length) {
   const Expr step = count_input(cx, 1, "input 'frame_step'", 1), zero = cx.number(Elem::i64, 0);
   const Expr rest =

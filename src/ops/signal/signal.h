@@ -2,7 +2,7 @@
 
 #include "ir/op/define.h"
 
-// Windows, spectra and derived operators.
+// Operators for windows and spectra.
 namespace frazil::ops {
 
 // ---- windows ----

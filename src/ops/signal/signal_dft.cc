@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kDefaultAxis = -2;
 
-/// `axis` from the front; it must precede the axis that holds real and imaginary parts.
+/// Returns `axis` counted from the front. It must precede the axis that holds real and imaginary parts.
 Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   const std::size_t front = from_front(axis, rank);
@@ -21,7 +21,7 @@ Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
   return fail(Code::bad_input, "axis {} is not one of the first {} of {} axes", axis, r - 1, r);
 }
 
-/// The axis, when it is known.
+/// Returns the axis, or nullopt if it is unknown until the run.
 Result<std::optional<std::size_t>> known_axis(InferCx& cx) {
   std::int64_t axis = kDefaultAxis;
   if (cx.has(2)) {

@@ -38,7 +38,7 @@ Locale open_locale(const std::string& name) {
   return Locale(newlocale(LC_CTYPE_MASK, name.c_str(), static_cast<locale_t>(nullptr)));
 }
 
-/// Locales whose case mapping of letters differs from the general one.
+/// Returns whether the locale's case mapping of letters differs from the general one.
 bool has_own_case(std::string_view name) {
   return std::ranges::any_of(std::array<std::string_view, 3>{"az", "lt", "tr"},
                              [&](std::string_view language) { return name.starts_with(language); });
@@ -55,7 +55,7 @@ Result<Locale> locale_for(const std::string& name) {
               name.empty() ? "C.UTF-8" : printable(name));
 }
 
-/// Changes the case of letters; the locale is opened at the first letter outside ASCII.
+/// A converter of the case of letters. It opens the locale at the first letter outside ASCII.
 class CaseChange {
  public:
   explicit CaseChange(const std::string& locale) : name_(locale) {}

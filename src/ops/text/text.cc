@@ -56,7 +56,7 @@ std::optional<double> read_real(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return std::nullopt;
   if (error == std::errc()) return value;
-  // Out of the range of double: strtod tells overflow from underflow.
+  // The number is out of the range of double: strtod distinguishes overflow from underflow.
   return std::strtod(std::string(text).c_str(), nullptr);
 }
 
@@ -64,7 +64,7 @@ std::unexpected<Fault> no_number(std::string_view text, Elem elem) {
   return fail(Code::bad_input, "'{}' is not a number of type {}", printable(text, 40), name_of(elem));
 }
 
-/// Keeps the low bits of out-of-range values.
+/// Returns the low bits of `value`, sign-extended for a signed type.
 std::int8_t low_bits(std::int64_t value, Elem elem) {
   const int unused = 64 - bit_width(elem);
   const auto high = static_cast<std::uint64_t>(value) << unused;
@@ -83,7 +83,8 @@ void store_real(double value, Elem elem, std::byte* out) {
   }
 }
 
-/// 64-bit integers are not converted via double, which could round them.
+/// Parses and stores a 64-bit integer without a conversion via double, which could round it. Returns false for other
+/// types and for other text.
 bool store_integer(std::string_view text, Elem elem, std::byte* out) {
   if (elem == Elem::u64) {
     const auto value = read_all<std::uint64_t>(text);

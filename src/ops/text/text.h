@@ -5,7 +5,7 @@
 // Operators on strings.
 namespace frazil::ops {
 
-/// Cast between numbers and strings.
+/// Casts between numbers and strings.
 Status cast_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);
 
 Status string_concat_plain(std::span<const ElementRef> in, const void* attrs, Elem elem, std::byte* out);

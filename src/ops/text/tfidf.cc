@@ -8,7 +8,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The tree while n-grams are added. Edges from node 0 lead to the 1-grams.
+/// A builder of the tree. Edges from node 0 lead to the 1-grams.
 class TreeMaker {
  public:
   explicit TreeMaker(const TfIdfAttrs& a) : a_(a) {}
@@ -86,7 +86,7 @@ class TreeMaker {
     return tree_.strings.try_emplace(a_.pool_strings[at], next).first->second;
   }
 
-  /// The n-gram of `length` tokens from `at` in the pool.
+  /// Adds the n-gram of `length` tokens that starts at `at` in the pool.
   Status add(std::size_t at, std::size_t length, std::size_t gram) {
     if (length > static_cast<std::size_t>(a_.max_gram_length)) return {};
     std::int32_t node = 0;
@@ -116,7 +116,7 @@ Result<std::shared_ptr<const GramTree>> tree_of(const TfIdfAttrs& a) {
   return a.tree.get([&] { return TreeMaker(a).make(); });
 }
 
-/// The token numbers of the elements in row-major order; -1 for tokens in no n-gram.
+/// Writes the numbers of the tokens in row-major order, and -1 for a token in no n-gram.
 void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* tokens) {
   const auto find = [](const auto& map, const auto& key) {
     const auto at = map.find(key);
@@ -129,12 +129,12 @@ void number_tokens(const TensorView& x, const GramTree& tree, std::int32_t* toke
   }
 }
 
-/// Calls found(n-gram) for each n-gram in the row. Returns false when the run has to stop.
+/// Calls found(n-gram) for each n-gram in the row. Returns false if the run must stop.
 template <class F>
 bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::int32_t> row, PollThrottle& throttle,
                F found) {
   const auto size = static_cast<std::int64_t>(row.size());
-  // Larger skips than the row is long leave only 1-grams, which are counted once.
+  // A skip longer than the row leaves only 1-grams, which are counted once.
   const std::int64_t furthest = std::min(a.max_skip_count, size) + 1;
   for (std::int64_t step = 1; step <= furthest; ++step) {
     const std::int64_t shortest = step == 1 ? a.min_gram_length : std::max<std::int64_t>(a.min_gram_length, 2);

@@ -7,12 +7,13 @@
 
 namespace frazil::ops {
 
-/// The n-grams of a TfIdfVectorizer as a tree: an edge is a node and a token.
+/// The n-grams of a TfIdfVectorizer as a tree (a trie). `integers` and `strings` number the tokens. `edges` maps a node
+/// and a token to the next node.
 struct GramTree {
   std::unordered_map<std::int64_t, std::int32_t> integers;
   std::unordered_map<std::string, std::int32_t> strings;
   std::unordered_map<std::uint64_t, std::int32_t> edges;
-  std::vector<std::int32_t> gram;  ///< per node: the n-gram that ends here, or -1
+  std::vector<std::int32_t> gram;  ///< for each node, the n-gram that ends at it, or -1
   std::int64_t width = 0;          ///< columns of the output
 };
 

@@ -6,7 +6,7 @@
 namespace frazil::ops {
 namespace {
 
-/// The valid form of a byte of a narrower type: bools are 0 or 1, signed types are sign-extended.
+/// Returns the valid form of a byte of a narrower type: bools are 0 or 1, signed types are sign-extended.
 std::uint8_t held(Elem elem, std::uint8_t byte) {
   const int spare = 8 - bit_width(elem);
   if (elem == Elem::boolean) return byte != 0;

@@ -4,7 +4,7 @@
 
 namespace frazil::ops {
 
-/// Element types that are bits: all but strings.
+/// The element types that consist of bits: all but strings.
 inline constexpr ElemSet kBitElems = elems::kTensor & ~elems::kString;
 inline constexpr std::array<Port, 1> kBitCastIn{{{"input", "T1", kBitElems}}},
     kBitCastOut{{{"output", "T2", kBitElems}}};

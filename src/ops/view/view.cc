@@ -28,8 +28,8 @@ Loose loose_entry(Scope& s, Dim value) {
   return {magnitude, s.max(value, 0), s.min(1, s.max(0, s.sub(0, value)))};
 }
 
-/// As above, when an entry of 0 copies the extent `from`. If that may be 0, it counts as 1 on both sides and does not
-/// affect -1.
+/// Returns the entry if 0 copies the extent `from`. If that extent may be 0, it is replaced by 1 on both sides, so that
+/// it does not affect -1.
 Loose copying_entry(Scope& s, Dim value, Dim& from) {
   Loose entry = loose_entry(s, value);
   const Dim copies = s.max(0, s.sub(1, entry.factor)), copy = s.mul(from, copies);
@@ -40,7 +40,7 @@ Loose copying_entry(Scope& s, Dim value, Dim& from) {
   return entry;
 }
 
-/// Products of two lists of extents without the symbolic extents common to both.
+/// Returns the products of two lists of extents without the symbolic extents common to both.
 std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
   const bool empty = std::ranges::any_of(a, is_zero) || std::ranges::any_of(b, is_zero);
   for (auto it = a.begin(); !empty && it != a.end();) {
@@ -57,9 +57,9 @@ std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
 
 /// The target of a Reshape. An entry to be inferred has factor 1 and extent 0.
 struct Target {
-  Extents input;  ///< the input's extents as they count for -1
+  Extents input;  ///< the extents of the input that determine -1
   Extents factors, extents;
-  Extents inferred;                 ///< 1, 0 or an expression that is one of them
+  Extents inferred;                 ///< 1, 0 or an expression whose value is one of them
   std::vector<std::size_t> copied;  ///< axes that are certainly copied
 
   void add(Dim factor, Dim extent, Dim is_inferred) {
@@ -93,7 +93,7 @@ Result<Target> read_target(InferCx& cx, const Extents& values) {
   return t;
 }
 
-/// Extents without the copied axes, which do not affect -1 even when they are 0.
+/// Returns the extents without the copied axes, which do not affect -1 even if they are 0.
 Extents without(const Extents& extents, const std::vector<std::size_t>& copied) {
   Extents rest;
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -202,7 +202,7 @@ Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 
 namespace {
 
-/// The axes that Squeeze removes.
+/// Returns for each axis whether Squeeze removes it.
 Result<std::vector<bool>> squeezed_axes(InferCx& cx) {
   const Extents& in = cx.shape(0);
   std::vector<bool> drop(in.size(), false);

@@ -4,8 +4,8 @@
 
 #include "ir/op/define.h"
 
-// Operators that move, repeat or drop elements without arithmetic, and those that read or make shapes. The object of
-// the ONNX operator Shape is called ShapeOf, as Shape is a type here.
+// Operators that move, repeat or drop elements without arithmetic, and operators that read or make shapes. The object
+// of the ONNX operator Shape is called ShapeOf, because Shape is a type here.
 namespace frazil::ops {
 
 inline constexpr std::array<Port, 1> kAnyIn{{{"input", "V"}}}, kAnyOut{{{"output", "V"}}};
@@ -16,7 +16,7 @@ inline constexpr std::array<Port, 1> kDataIn{{{"data", "T", elems::kTensor}}};
 inline constexpr std::array<Port, 1> kDataOut{{{"output", "T", elems::kTensor}}};
 inline constexpr std::array<Port, 1> kI64Out{{{"output", "", elems::kI64}}};
 
-// ---- other extents over the same elements ----
+// ---- the same elements with other extents ----
 inline constexpr std::array<Port, 2> kReshapeIn{{{"data", "T", elems::kTensor}, {"shape", "", elems::kI64}}};
 struct ReshapeAttrs {
   std::int64_t allowzero = 0;
@@ -79,7 +79,7 @@ Status fit_maps(InferCx& cx, std::vector<ViewMap>& maps);
 FRAZIL_OP(Fit, view<FitAttrs>({"Fit", 1, "The input, checked to have the given extents.", "frazil"},
                               {kReshapeIn, kDataOut}, fit_maps));
 
-// ---- other places ----
+// ---- moved, repeated and selected elements ----
 struct TransposeAttrs {
   Ints perm;
   static constexpr std::array fields{attr<&TransposeAttrs::perm>("perm", "input axis of each output axis")};

@@ -11,7 +11,7 @@ using Extents = std::vector<Dim>;
 
 // ---- Slice ----
 
-/// Beyond any extent; encodes "to the end".
+/// A position beyond any extent. It encodes "to the end".
 constexpr std::int64_t kFar = std::int64_t{1} << 60;
 bool is_const_below(Dim d, std::int64_t limit) { return d.is_const() && d.value() < limit; }
 
@@ -19,7 +19,7 @@ struct Cut {
   Dim start, extent;
 };
 
-/// One axis of a slice.
+/// A calculator of the start and extent of one axis of a slice.
 class Cutter {
  public:
   Cutter(Scope& scope, Dim dim) : s_(scope), dim_(dim) {}
@@ -40,7 +40,7 @@ class Cutter {
     return {from, s_.max(0, s_.ceildiv(s_.sub(from, to), -step))};
   }
 
-  /// The sign of `step` is known only at run time.
+  /// Returns the slice for a `step` whose sign is known only at run time.
   Cut either(Dim start, Dim end, Dim step) {
     const Dim up = s_.min(1, s_.max(0, step)), down = s_.sub(up, 1);
     const Dim from = hold(from_front(start), 0, s_.add(dim_, down)),
@@ -51,7 +51,7 @@ class Cutter {
  private:
   Dim hold(Dim d, Dim low, Dim high) { return s_.min(s_.max(d, low), high); }
 
-  /// Resolves a negative position, which counts from the end.
+  /// Resolves a negative position, which is relative to the end.
   Dim from_front(Dim i) {
     if (i.is_const()) {
       if (i.value() >= kFar) return dim_;
@@ -64,7 +64,7 @@ class Cutter {
     return s_.add(i, s_.mul(negative, dim_));
   }
 
-  /// max(0, to - from), simplified where possible.
+  /// Returns max(0, to - from), simplified where possible.
   Dim forward_extent(Dim start, Dim end, Dim from, Dim to) {
     const bool from_back = is_const_below(start, 0) && start.value() > -kFar;
     if (from_back && to == dim_) return s_.min(s_.sub(0, start), dim_);
@@ -79,7 +79,7 @@ class Cutter {
   Dim dim_;
 };
 
-/// starts, ends, axes and steps of a Slice; axes are non-negative.
+/// The starts, ends, axes and steps of a Slice. The axes are non-negative.
 struct SliceArgs {
   Extents starts, ends, axes, steps;
   bool known = true;  ///< axes and steps are numbers
@@ -129,7 +129,7 @@ void slice_known(Scope& s, const SliceArgs& a, ViewMap& map) {
   }
 }
 
-/// Axes or steps are read at run time: every axis is sliced by the sum of the arguments that name it.
+/// Slices every axis by the sum of the arguments that name it, for axes or steps that are read at run time.
 void slice_at_run_time(Scope& s, const SliceArgs& a, ViewMap& map) {
   for (std::size_t d = 0; d < map.shape.size(); ++d) {
     Dim start = 0, end = 0, step = 0, untouched = 1;
@@ -174,7 +174,7 @@ Result<Extents> given_sizes(InferCx& cx, Dim whole) {
   return sizes;
 }
 
-/// `parts` equal sizes; the last ones are smaller when they do not divide the extent.
+/// Returns `parts` equal sizes. The last ones are smaller if they do not divide the extent.
 Extents equal_sizes(Scope& s, Dim whole, std::int64_t parts) {
   const Dim even = s.floordiv(whole, parts);
   if (s.equal(s.mul(even, parts), whole) == Proof::yes) return Extents(static_cast<std::size_t>(parts), even);
@@ -249,12 +249,12 @@ Result<Edge> edge_of(InferCx& cx) {
   return cx.error("mode '{}' is not one of constant, reflect, edge, wrap", mode);
 }
 
-/// Positions added to each axis of the input.
+/// The numbers of positions added to each axis of the input.
 struct PadCounts {
   Extents before, after;
 };
 
-/// Requires counts in a range in which sums do not overflow, in any order.
+/// Requires pads in a range in which no sum overflows, in any order.
 Status require_modest(InferCx& cx, const Extents& pads) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   Scope& s = cx.scope();
@@ -292,7 +292,7 @@ Result<PadCounts> pad_counts(InferCx& cx) {
 
 namespace {
 
-/// Input i must have one element.
+/// Requires input i to have one element.
 Status require_one(InferCx& cx, std::size_t i) {
   const std::string what = fmt::format("element count of input '{}'", cx.node().op->inputs[i].name);
   FRAZIL_TRY(const Dim one, cx.require_equal(cx.scope().product(cx.shape(i)), 1, what));

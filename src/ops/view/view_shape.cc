@@ -1,4 +1,4 @@
-// Shapes as values, values made from shapes, and what is composed of views.
+// Shapes as values, values made from shapes, and composites of views.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,7 +21,7 @@ bool is_block_image(CompositeCx& cx, std::int64_t block) {
   return static_cast<bool>(cx.status());
 }
 
-/// [n, c, h, b, w, b] to [n, c, h * b, w * b].
+/// Reshapes [n, c, h, b, w, b] to [n, c, h * b, w * b].
 Expr join_pixels(Expr x) { return MergeAxes({MergeAxes({x}, {.axis = 4})}, {.axis = 2}); }
 
 }  // namespace
@@ -51,7 +51,7 @@ void space_to_depth_body(CompositeCx& cx) {
 
 namespace {
 
-/// The range [first, last) of axes selected by the attributes of Shape.
+/// Returns the range [first, last) of axes that the attributes of Shape select.
 std::pair<std::size_t, std::size_t> shape_range(const ShapeAttrs& a, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   auto held = [&](std::int64_t i) {
@@ -112,17 +112,18 @@ void constant_of_shape_body(CompositeCx& cx) {
 
 namespace {
 
-/// The number of steps of a range before its limit.
+/// Returns the number of steps of a range before its limit.
 std::int64_t range_count(double start, double limit, double delta) {
   const double steps = std::ceil((limit - start) / delta);
   return steps > 0 ? static_cast<std::int64_t>(std::min(steps, 0x1p60)) : 0;
 }
 
-/// Whether sums and differences of the number are exact as extents.
+/// Returns whether sums and differences of the number are exact as extents.
 bool is_exact(std::int64_t v) { return v > Dim::kMin && v < Dim::kMax; }
 constexpr std::string_view kInexact = "start, limit and delta must lie between -2^61 and 2^61";
 
-/// Checked at run time when the number depends on data: the extent may not need it, as in a range from x to x.
+/// Requires d to be exact. If d depends on data, the node checks it at run time: the extent may not contain d, as in a
+/// range from x to x.
 Status require_exact(InferCx& cx, Dim d) {
   Scope& s = cx.scope();
   const auto told = [&](SymbolId symbol) { return cx.graph().origin(symbol).has_value(); };
@@ -132,7 +133,7 @@ Status require_exact(InferCx& cx, Dim d) {
   return {};
 }
 
-/// The extent of a range of i32 or i64 whose step is known; nullopt when the step is not.
+/// Returns the extent of a range of i32 or i64 whose step is known, or nullopt if the step is unknown.
 Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   const auto* step = cx.known_value(2);
   if (step == nullptr || step->size() != 1 || !(*step)[0].is_const()) return std::nullopt;
@@ -236,7 +237,7 @@ Status range_run(OpaqueCall& call) {
 
 namespace {
 
-/// Row numbers, as a column, and column numbers of the last two axes of x.
+/// Returns the row numbers, as a column, and the column numbers of the last two axes of x.
 std::pair<Expr, Expr> positions(CompositeCx& cx, Expr x) {
   return {Unsqueeze({iota(cx, extent_scalar(x, -2)), cx.ints({1})}), iota(cx, extent_scalar(x, -1))};
 }
