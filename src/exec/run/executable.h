@@ -116,7 +116,6 @@ class Executable : public std::enable_shared_from_this<Executable> {
 
   /// Returns the compiled form of a step that a device runs.
   const std::shared_ptr<const code::CompiledStep>& device_step(StepIndex step) const { return device_steps_.at(step); }
-  bool is_first(StepIndex step, const code::CompiledStep& code) const { return launches_[step].first_step == &code; }
   /// Returns the code of launch step `step`, an index in the plan.
   LaunchCode& launch(StepIndex step) const { return launches_[step]; }
   const std::vector<OperandCode>& operands() const { return operands_; }

@@ -31,7 +31,7 @@ Interpreter::Interpreter(RunContext& context, Executable& executable, Values& va
   frame_ = {.regs = values_.regs.data(),
             .base = values_.base.data(),
             .capacities = memory_.capacities(),
-            .calls = launcher_.calls(),
+            .calls = launcher_.native_calls().data(),
             .pointers = launcher_.pointers(),
             .seen = seen_.data(),
             .known = known_.data(),
@@ -110,7 +110,7 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
 inline Status Interpreter::run_code(StepIndex& pc, std::uint64_t& left) {
   // Bounded, so that limits are checked from time to time.
   const std::uint64_t given = std::min(left, plan_.steps.size() + kStepsBetweenPolls);
-  auto scratch = memory_.scratch(std::max(code_->scratch_bytes, launcher_.scratch_of_calls()));
+  auto scratch = memory_.scratch(std::max(code_->scratch_bytes, launcher_.native_calls().scratch_bytes()));
   if (!scratch) return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
   frame_.worker = {0, *scratch};
   frame_.left = given;

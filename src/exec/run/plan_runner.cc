@@ -15,7 +15,7 @@ PlanRunner::PlanRunner(std::shared_ptr<Executable> executable, RunContext& conte
       memory_(context, values_, executable_->options().devices),
       launcher_(context, *executable_, values_, memory_),
       interpreter_(context, *executable_, values_, memory_, launcher_),
-      inner_values_(context, *executable_, values_, memory_, launcher_),
+      inner_values_(context, *executable_, values_, memory_),
       request_(context, values_, memory_) {}
 
 void PlanRunner::drop_memory() {
