@@ -15,7 +15,7 @@ constexpr std::uint32_t kRoundsBetweenLooks = 64;  ///< loop iterations until co
 Interpreter::Interpreter(RunContext& context, Executable& executable, Values& values, Memory& memory,
                          Launcher& launcher)
     : context_(context),
-      ops_(executable.ops().data()),
+      ops_(executable.compiled().ops().data()),
       values_(values),
       memory_(memory),
       launcher_(launcher),
@@ -23,7 +23,7 @@ Interpreter::Interpreter(RunContext& context, Executable& executable, Values& va
       known_(plan_.groups.size(), 0),
       recomputed_(plan_.groups.size(), 0),
       executable_(executable),
-      codes_(executable.plan_codes()) {
+      codes_(executable.machine_code().plan()) {
   for (const RegGroup& group : plan_.groups) {
     seen_begin_.push_back(seen_.size());
     seen_.resize(seen_.size() + group.sources.size());
@@ -63,7 +63,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
 
 /// Finds the code for the extents of this run.
 void Interpreter::find_code() {
-  if (const std::uint64_t swaps = executable_.swaps(); swaps != swaps_) {
+  if (const std::uint64_t swaps = executable_.compiled().swaps(); swaps != swaps_) {
     swaps_ = swaps;
     launcher_.invalidate_all();
   }
@@ -101,7 +101,7 @@ void Interpreter::make_code(PlanCodes::Wish wish) {
   if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies), wish);
   const bool posted = CompileThread::instance().post(
       [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies), wish] {
-        if (const auto self = executable.lock()) self->plan_codes()->compile(regs, bodies, wish);
+        if (const auto self = executable.lock()) self->machine_code().plan()->compile(regs, bodies, wish);
       });
   if (!posted) codes_->withdraw(values_.regs);
 }

@@ -77,7 +77,7 @@ class Interpreter {
   std::vector<std::uint8_t> recomputed_;  // per group: machine code has recomputed it
   Executable& executable_;
   PlanCodes* const codes_;
-  std::uint64_t swaps_ = 0;                        // Executable::swaps() when launches were last offered to the code
+  std::uint64_t swaps_ = 0;                        // CompiledPlan::swaps() when launches were last offered to the code
   std::uint64_t generation_ = 0;                   // generation of codes_ when code_ was found
   std::uint64_t found_at_ = 0;                     // shape changes when code_ was found
   bool asked_ = false;                             // code was requested and may come

@@ -17,16 +17,16 @@ using Ready = PreparedStep::Ready;
 
 Launcher::Launcher(RunContext& context, const Executable& executable, Values& values, Memory& memory)
     : context_(context),
-      executable_(executable),
+      compiled_(executable.compiled()),
       values_(values),
       memory_(memory),
       plan_(values.plan),
       host_(values, memory),
       steps_(context, executable, values),
       units_(context),
-      native_calls_(executable.plan_codes() != nullptr ? plan_.steps.size() : 0),
+      native_calls_(executable.machine_code().plan() != nullptr ? plan_.steps.size() : 0),
       host_shapes_(values),
-      pointers_(kMostTogether * executable.most_operands(), nullptr) {}
+      pointers_(kMostTogether * compiled_.most_operands(), nullptr) {}
 
 void Launcher::begin() {
   for (code::FaultSlot& slot : faults_) {
@@ -59,7 +59,7 @@ Status Launcher::prepare(StepIndex pc, const code::KernelEntry& entry) {
 void Launcher::offer_call(StepIndex pc) {
   constexpr double kShort = 20e3;
   const PreparedStep& p = steps_[pc];
-  const LaunchCode& code = executable_.launch(pc);
+  const LaunchCode& code = compiled_.launch(pc);
   const bool alone = p.sharing.grain == 0 && (context_.scheduler == nullptr || !shares_better(code, p));
   const bool other_state = code.first_emits && code.first_step != p.step;
   if (p.ready != Ready::yes || !alone || p.nanoseconds > kShort || other_state) return;
@@ -68,7 +68,7 @@ void Launcher::offer_call(StepIndex pc) {
 }
 
 std::optional<code::NativeBody> Launcher::body(StepIndex pc, bool prepared_only) {
-  const LaunchCode& code = executable_.launch(pc);
+  const LaunchCode& code = compiled_.launch(pc);
   const code::KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
   if (entry == nullptr || entry->emits == nullptr) return std::nullopt;
   const PreparedStep& p = steps_[pc];
@@ -85,7 +85,7 @@ std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
   double nanoseconds = 0;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
-    const code::KernelEntry* const entry = executable_.launch(pc + count).entry.load(std::memory_order_acquire);
+    const code::KernelEntry* const entry = compiled_.launch(pc + count).entry.load(std::memory_order_acquire);
     const PreparedStep& p = steps_[pc + count];
     if (entry == nullptr) break;
     if (!p.is_for(entry->step) && !prepare(pc + count, *entry)) break;
@@ -98,7 +98,7 @@ std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
 // ---- running ----
 
 inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
-  const OperandCode* const operand = executable_.operands().data() + code.first;
+  const OperandCode* const operand = compiled_.operands().data() + code.first;
   const int count = code.inputs + code.outputs;
   for (int k = 0; k < count; ++k) to[k] = values_.address(operand[k].storage, operand[k].offset, operand[k].elem_size);
 }
@@ -124,8 +124,8 @@ Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) 
   if (!scratch) return 1;
   std::array<code::Call, kMostTogether> calls;
   for (std::uint32_t k = 0; k < count; ++k) {
-    const LaunchCode& code = executable_.launch(pc + k);
-    std::byte** const to = pointers_.data() + k * executable_.most_operands();
+    const LaunchCode& code = compiled_.launch(pc + k);
+    std::byte** const to = pointers_.data() + k * compiled_.most_operands();
     find_pointers(code, to);
     calls[k] = {to, to + code.inputs, steps[k].step->code.get(), steps[k].state, &faults_[k]};
   }
@@ -156,7 +156,7 @@ inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchC
 }
 
 Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
-  const LaunchCode& code = executable_.launch(pc);
+  const LaunchCode& code = compiled_.launch(pc);
   const code::KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
   Observer* const observer = context_.observer;
   if (observer != nullptr) [[unlikely]]
@@ -183,7 +183,7 @@ Status Launcher::run_host(StepIndex pc) {
 }
 
 Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
-  const auto& compiled = executable_.device_step(pc);
+  const auto& compiled = compiled_.device_step(pc);
   const PreparedStep& p = steps_[pc];
   DeviceMemory& devices = memory_.devices();
   if (p.ready == Ready::no) {
@@ -192,7 +192,7 @@ Status Launcher::run_on_device(StepIndex pc, const step::Launch& launch) {
   }
   if (p.ready == Ready::nothing_to_do) return {};
   FRAZIL_CHECK(devices.scratch(launch.device, p.scratch));
-  const LaunchCode& code = executable_.launch(pc);
+  const LaunchCode& code = compiled_.launch(pc);
   find_pointers(code, pointers_.data());
   devices.launch(plan_.steps[pc], launch.device,
                  {.pointers = {pointers_.begin(), pointers_.begin() + code.inputs + code.outputs},

@@ -58,7 +58,7 @@ class Launcher {
   const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
 
   RunContext& context_;
-  const Executable& executable_;
+  const CompiledPlan& compiled_;
   Values& values_;
   Memory& memory_;
   const Plan& plan_;

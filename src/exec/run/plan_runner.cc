@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "base/os/log.h"
-#include "exec/native/native_compiler.h"
 #include "exec/run/transfer.h"
 
 namespace frazil::exec {
@@ -48,16 +47,16 @@ class PlanRunner::Settle {
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   Settle settle(*this);
-  const auto* const native = executable_->native().get();
-  if (native == nullptr || !native->has_missing()) return settle(run_plan(inputs, outputs));
+  MachineCode& code = executable_->machine_code();
+  if (!code.lacks_bodies()) return settle(run_plan(inputs, outputs));
   const auto begin = std::chrono::steady_clock::now();
   auto outcome = settle(run_plan(inputs, outputs));
-  executable_->spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+  code.spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(), executable_);
   return outcome;
 }
 
 void PlanRunner::look_for_code() {
-  const auto* const native = executable_->native().get();
+  const auto* const native = executable_->machine_code().bodies().get();
   if (native == nullptr || native->generation() == generation_) return;
   generation_ = native->generation();
   launcher_.invalidate_awaiting();

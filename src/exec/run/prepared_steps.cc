@@ -15,11 +15,12 @@ std::byte* aligned_start(std::byte* block) {
 
 PreparedSteps::PreparedSteps(RunContext& context, const Executable& executable, const Values& values)
     : context_(context),
-      executable_(executable),
+      compiled_(executable.compiled()),
+      packed_(executable.packed()),
       plan_(values.plan),
       values_(values),
       steps_(plan_.steps.size()),
-      state_memory_(executable.state_bytes() + kAlignment),
+      state_memory_(compiled_.state_bytes() + kAlignment),
       states_(aligned_start(state_memory_.data())),
       shapes_(values) {}
 
@@ -31,7 +32,7 @@ void PreparedSteps::invalidate_all() {
 /// has its own memory.
 std::byte* PreparedSteps::state_of(StepIndex pc, const code::CompiledStep& compiled) {
   const PreparedStep& p = steps_[pc];
-  const LaunchCode& code = executable_.launch(pc);
+  const LaunchCode& code = compiled_.launch(pc);
   if (p.step == &compiled) return p.state;
   if (p.step == nullptr && code.first_step == &compiled) return states_ + code.state;
   auto& memory = swapped_states_[pc];
@@ -60,7 +61,7 @@ Status PreparedSteps::prepare(StepIndex pc, const code::CompiledStep& compiled) 
                    .domain = shapes_.domain(),
                    .weights = weights_,
                    .fast = context_.fast,
-                   .packed = executable_.packed()};
+                   .packed = packed_};
   if (Status s = compiled.prepare(cx, compiled.code.get(), p.state); !s) {
     return within(values_.where(step), std::move(s).error());
   }

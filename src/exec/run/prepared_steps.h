@@ -52,7 +52,8 @@ class PreparedSteps {
   std::byte* state_of(StepIndex pc, const code::CompiledStep& compiled);
 
   RunContext& context_;
-  const Executable& executable_;
+  const CompiledPlan& compiled_;
+  code::WeightRefs& packed_;
   const Plan& plan_;
   const Values& values_;
   std::vector<PreparedStep> steps_;
