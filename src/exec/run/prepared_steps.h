@@ -12,20 +12,20 @@
 
 namespace frazil::exec {
 
-/// A launch step as a session has prepared it for the current extents.
+/// A launch step as a session has prepared it for the current extents. What each run reads comes first.
 struct PreparedStep {
   enum class Ready : std::uint8_t { no, yes, nothing_to_do };
   const code::CompiledStep* step = nullptr;
   void (*run)(const code::Call&, const code::Worker&, std::int64_t, std::int64_t) = nullptr;  ///< KernelEntry::run
   std::byte* state = nullptr;
   Ready ready = Ready::no;
-  bool awaits_code = false;       ///< Prepare::awaits_code
-  std::size_t scratch = 0;        ///< bytes for each worker
   std::size_t scratch_bytes = 0;  ///< bytes for all workers
   std::int64_t units = 1;
-  std::int64_t last_units = 0;  ///< Prepare::last_units
   Sharing sharing;
-  double nanoseconds = 0;  ///< Prepare::nanoseconds
+  std::size_t scratch = 0;      ///< bytes for each worker
+  std::int64_t last_units = 0;  ///< Prepare::last_units
+  double nanoseconds = 0;       ///< Prepare::nanoseconds
+  bool awaits_code = false;     ///< Prepare::awaits_code
 
   /// Returns whether the step is prepared, and with this code.
   bool is_for(const code::CompiledStep& code) const { return ready != Ready::no && step == &code; }
