@@ -165,7 +165,7 @@ nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   const auto inputs = sentence();
   (void)session.run(std::span<const frazil::api::Named>(inputs));
   const double one = resident_mb();
-  const auto packed = frazil::api::Access::impl(model).executable(frazil::api::Way::planned)->packed_bytes();
+  const auto packed = frazil::api::Access::impl(model).executable(frazil::api::Way::planned)->packed().bytes();
   for (int i = 0; i < versions; ++i) {
     live.roll_back(1, {"bench", "back"});
     live.edit({"bench", "edit"},
@@ -174,7 +174,7 @@ nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   }
   const double all = resident_mb();
   const auto packed_after =
-      frazil::api::Access::impl(live.current().model).executable(frazil::api::Way::planned)->packed_bytes();
+      frazil::api::Access::impl(live.current().model).executable(frazil::api::Way::planned)->packed().bytes();
   std::printf("live     pointwise edit + first run - steady run: %.2f ms; of weights: %.2f ms\n", scaled.extra(),
               swapped.extra());
   std::printf("live     %d versions: %.1f MB resident, one: %.1f MB (%.3f); packed %.1f and %.1f MB\n", versions, all,

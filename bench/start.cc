@@ -53,7 +53,7 @@ nlohmann::json start_ours(const std::string& path, const std::string& specs) {
   for (const HostTensor& tensor : runner.outputs()) values += static_cast<double>(tensor.data.size());
   return {{"ms", ms},
           {"bytes", peak},
-          {"weights", static_cast<double>(executable->packed_bytes()) + in_place},
+          {"weights", static_cast<double>(executable->packed().bytes()) + in_place},
           {"values", values},
           {"process", program + graph_and_plan}};
 }

@@ -134,10 +134,12 @@ Status save_trace(std::ofstream& file, const ProfileOptions& options, const Reco
   write_trace(file, recorder, options.model);
   file.close();
   if (!file) return fail(Code::bad_input, "--trace {}: cannot be written", options.trace);
-  json["trace"] = {{"file", options.trace}, {"events", recorder.events().size()}, {"dropped", recorder.dropped()}};
-  const std::string dropped =
-      recorder.dropped() == 0 ? "" : fmt::format("; {} more were dropped, see --trace-events", recorder.dropped());
-  fmt::print(stderr, "trace: {} events in {}{}\n", recorder.events().size(), one_line(options.trace), dropped);
+  json["trace"] = {
+      {"file", options.trace}, {"events", recorder.log().events().size()}, {"dropped", recorder.log().dropped()}};
+  const std::string dropped = recorder.log().dropped() == 0
+                                  ? ""
+                                  : fmt::format("; {} more were dropped, see --trace-events", recorder.log().dropped());
+  fmt::print(stderr, "trace: {} events in {}{}\n", recorder.log().events().size(), one_line(options.trace), dropped);
   return {};
 }
 

@@ -281,7 +281,7 @@ class Summary {
 
  private:
   double add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
-    const double ns = recorder_.ns_of(totals, profile_.ns_per_tick);
+    const double ns = recorder_.clock().ns_of(totals.ticks, totals.calls, profile_.ns_per_tick);
     const std::string op = op_label(plan, step), kernel(kernel_name(plan, step));
     const std::string node = step_label(plan, step);
     ProfileRow& row = nodes_[{node, op, kernel}];
@@ -326,12 +326,13 @@ Profile summarise(const Recorder& recorder, const Overhead& overhead) {
   profile.requests = recorder.requests();
   profile.shape_changes = recorder.shape_changes();
   profile.plans = recorder.plans().size();
-  profile.ns_per_tick = recorder.ns_per_tick();
+  profile.ns_per_tick = recorder.clock().ns_per_tick();
   profile.overhead = overhead;
   Summary summary(recorder, profile);
   for (const PassTotals* pass : passes) summary.add(*pass);
   profile.own_ns = std::clamp(1 - 1 / overhead.ratio, 0.0, 1.0) * profile.request_ns;
-  const double in_steps = summary.calls() * static_cast<double>(recorder.clock_ticks()) * profile.ns_per_tick;
+  const double in_steps =
+      summary.calls() * static_cast<double>(recorder.clock().ticks_per_read()) * profile.ns_per_tick;
   profile.ns_per_event = rate(std::max(0.0, profile.own_ns - in_steps), static_cast<double>(profile.told));
   summary.finish();
   return profile;

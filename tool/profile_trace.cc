@@ -26,7 +26,7 @@ struct Texts {
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const Recorder& recorder)
-      : out_(out), recorder_(recorder), us_per_tick_(recorder.ns_per_tick() * 1e-3), lane_(recorder.thread()) {
+      : out_(out), recorder_(recorder), us_per_tick_(recorder.clock().ns_per_tick() * 1e-3), lane_(recorder.thread()) {
     for (const auto& plan : recorder.plans()) add_texts(*plan);
   }
 
@@ -35,11 +35,12 @@ class TraceWriter {
     meta("process_name", "frazil " + model);
     out_ << ",\n";
     meta("thread_name", "session");
-    for (const TraceEvent& event : recorder_.events()) {
+    for (const TraceEvent& event : recorder_.log().events()) {
       if (event.kind != TraceEvent::Kind::dropped && event.end >= event.begin) write(event);
     }
     write_compiling();
-    out_ << "],\n\"otherData\":{\"model\":" << json_text(model) << ",\"dropped\":" << recorder_.dropped() << "}}\n";
+    out_ << "],\n\"otherData\":{\"model\":" << json_text(model) << ",\"dropped\":" << recorder_.log().dropped()
+         << "}}\n";
   }
 
  private:
@@ -119,7 +120,7 @@ class TraceWriter {
         category, getpid(), lane_, us(event.begin), static_cast<double>(event.end - event.begin) * us_per_tick_, args);
   }
 
-  double us(std::uint64_t at) const { return static_cast<double>(at - recorder_.start()) * us_per_tick_; }
+  double us(std::uint64_t at) const { return static_cast<double>(at - recorder_.clock().start()) * us_per_tick_; }
 
   std::ostream& out_;
   const Recorder& recorder_;

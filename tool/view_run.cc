@@ -76,7 +76,7 @@ class Totals {
 
  private:
   void add(const PassTotals& pass) {
-    us_ += static_cast<double>(pass.ticks) * recorder_.ns_per_tick() * 1e-3;
+    us_ += static_cast<double>(pass.ticks) * recorder_.clock().ns_per_tick() * 1e-3;
     for (std::size_t k = 0; k < pass.steps.size(); ++k) {
       const PlanProfile& profile = *recorder_.plans()[k];
       for (std::size_t pc = 0; pc < pass.steps[k].size(); ++pc) {
@@ -96,7 +96,7 @@ class Totals {
     for (const NodeId member : members_of(step)) {
       const auto node = origins_.of(plan.graph->node(member));
       if (!node || !done.insert(*node).second) continue;
-      nodes_[*node].us += recorder_.ns_of(totals, recorder_.ns_per_tick()) * 1e-3;
+      nodes_[*node].us += recorder_.clock().ns_of(totals.ticks, totals.calls, recorder_.clock().ns_per_tick()) * 1e-3;
       nodes_[*node].calls += static_cast<double>(totals.calls);
     }
   }

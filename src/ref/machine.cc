@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/op/op.h"
-#include "ref/machine_state.h"
+#include "ref/node.h"
 
 namespace frazil::ref {
 namespace {
@@ -15,60 +15,15 @@ bool is_inside(const Graph& graph, BlockId block, NodeId region) {
   return false;
 }
 
+Tensor as_scalar(const Tensor& t) { return t.rank() == 0 ? t : t.reshaped({}); }
+
 }  // namespace
 
 Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener)
-    : graph_(graph),
-      execution_limits_(execution_limits),
-      listener_(listener),
-      symbols_(graph),
-      env_(graph.value_count()),
-      dead_after_(graph.node_count()) {
-  find_last_uses();
-}
-
-Machine::~Machine() = default;
-
-/// Finds the last use of each value. Only values that are read in their own block alone are released, because values
-/// used in nested blocks may be read again.
-void Machine::find_last_uses() {
-  constexpr std::uint32_t kNever = ~0u, kAlways = ~0u - 1;
-  std::vector<std::uint32_t> last(graph_.value_count(), kNever);
-  for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
-    const Block& block = graph_.block(BlockId{b});
-    for (const NodeId id : block.nodes) {
-      for (Value v : graph_.node(id).out) {
-        if (v && last[v.id] == kNever) last[v.id] = id.id;
-      }
-      for (Value v : graph_.node(id).in) {
-        if (!v || last[v.id] == kAlways) continue;
-        last[v.id] = graph_.block_of(v) == BlockId{b} ? id.id : kAlways;
-      }
-    }
-    for (Value v : block.results) last[v.id] = kAlways;
-  }
-  for (std::uint32_t v = 0; v < last.size(); ++v) {
-    if (last[v] < kAlways) dead_after_[last[v]].push_back(Value{v});
-  }
-}
-
-void Machine::release(NodeId id) {
-  for (Value v : dead_after_[id.id]) env_[v.id] = Datum();
-}
-
-Datum Machine::value(Value v) const {
-  if (!v) return Datum();
-  const Constant* c = graph_.constant(v);
-  return c ? Datum(c->tensor) : env_[v.id];
-}
+    : graph_(graph), execution_limits_(execution_limits), listener_(listener), environment_(graph) {}
 
 Status Machine::define(Value v, Datum datum, std::string_view who) {
-  symbols_.learn(v, datum);
-  if (const auto wrong = misfit(graph_, symbols_, v, datum)) {
-    const std::string& name = graph_.value_name(v);
-    return fail(Code::internal, "{}{} {}", who, name.empty() ? "" : fmt::format(", value '{}'", name), *wrong);
-  }
-  env_[v.id] = std::move(datum);
+  FRAZIL_CHECK(environment_.define(v, std::move(datum), who));
   if (listener_ != nullptr) tell(v);
   return {};
 }
@@ -77,21 +32,16 @@ void Machine::tell(Value v) const {
   const BlockId block = graph_.block_of(v).value_or(Graph::kMain);
   std::vector<std::int64_t> iterations;
   for (const Frame& frame : frames_) {
-    if (!frame.region || !frame.region->program->loops) continue;
-    if (is_inside(graph_, block, frame.region->node)) iterations.push_back(frame.region->iteration);
+    if (!frame.region || !frame.region->loops()) continue;
+    if (is_inside(graph_, block, frame.region->node())) iterations.push_back(frame.region->iteration());
   }
-  listener_->defined(v, env_[v.id], iterations);
+  listener_->defined(v, environment_.value(v), iterations);
 }
 
 Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {
   const Block& main = graph_.main();
   for (std::size_t i = 0; i < main.params.size(); ++i) {
-    if (params[i].is_tensor()) {
-      const Shape& shape = graph_.type(main.params[i]).shape;
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        if (const auto s = graph_.scope().as_symbol(shape[d])) symbols_.set(*s, params[i].tensor().sizes()[d]);
-      }
-    }
+    if (params[i].is_tensor()) environment_.learn_extents(main.params[i], params[i].tensor());
     FRAZIL_CHECK(define(main.params[i], params[i], "graph input"));
   }
   frames_.push_back({Graph::kMain, 0, nullptr});
@@ -100,7 +50,7 @@ Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {
     FRAZIL_CHECK(frame.region ? step_region(*frame.region) : step_block(frame));
   }
   std::vector<Datum> results;
-  for (Value v : main.results) results.push_back(value(v));
+  for (Value v : main.results) results.push_back(environment_.value(v));
   return results;
 }
 
@@ -121,12 +71,12 @@ Status Machine::step_block(Frame& frame) {
 Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
   const Node& node = graph_.node(id);
   if (!std::holds_alternative<View>(node.op->form) || node.out.size() != 1) return std::nullopt;
-  const Datum of = value(node.in[0]);
+  const Datum of = environment_.value(node.in[0]);
   const Type& type = graph_.type(node.out[0]);
   if (!of.is_tensor() || of.tensor().count() != 0 || !type.is_tensor() || !type.ranked) return std::nullopt;
   Sizes sizes;
   for (Dim d : type.shape) {
-    const auto extent = symbols_.eval(d, SymbolTable::ByZero::zero);
+    const auto extent = environment_.symbols().eval(d, SymbolTable::ByZero::zero);
     if (!extent || *extent < 0) return std::nullopt;
     sizes.push_back(*extent);
   }
@@ -137,7 +87,7 @@ Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
 
 Status Machine::check_assumptions(NodeId id) {
   for (const Assumption& a : graph_.assumptions_at(id)) {
-    const auto value = symbols_.eval(a.predicate);
+    const auto value = environment_.symbols().eval(a.predicate);
     if (!value || *value == a.value) continue;
     missed_ = {.key = a.key, .value = *value};
     return fail(Code::internal, "the types of the graph assume {}, not {}", a.value, *value);
@@ -149,7 +99,7 @@ Status Machine::run_single(NodeId id) {
   FRAZIL_CHECK(check_assumptions(id));
   const Node& node = graph_.node(id);
   std::vector<std::optional<Datum>> inputs;
-  for (Value v : node.in) inputs.push_back(v ? std::optional(value(v)) : std::nullopt);
+  for (Value v : node.in) inputs.push_back(v ? std::optional(environment_.value(v)) : std::nullopt);
   std::vector<Datum> outputs;
   FRAZIL_TRY(auto nothing, nothing_viewed(id));
   if (nothing) {
@@ -158,14 +108,88 @@ Status Machine::run_single(NodeId id) {
     FRAZIL_TRY(outputs, run_one(graph_, id, inputs, execution_limits_));
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (node.out[k]) symbols_.learn(node.out[k], outputs[k]);
+    if (node.out[k]) environment_.learn(node.out[k], outputs[k]);
   }
-  FRAZIL_CHECK(check_constraints(id));
+  FRAZIL_CHECK(environment_.check_constraints(id));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (node.out[k]) FRAZIL_CHECK(define(node.out[k], std::move(outputs[k]), graph_.describe(id)));
   }
-  release(id);
+  environment_.release(id);
   return {};
+}
+
+// ---- regions ----
+
+const RegionProgram& Machine::program_of(NodeId id) {
+  std::unique_ptr<RegionProgram>& program = programs_[id.id];
+  if (!program) program = std::make_unique<RegionProgram>(graph_, id);
+  return *program;
+}
+
+Status Machine::begin_region(NodeId id) {
+  FRAZIL_CHECK(environment_.check_constraints(id));
+  frames_.push_back({{}, 0, std::make_unique<RegionRun>(graph_, environment_, id, program_of(id))});
+  return {};
+}
+
+Status Machine::step_region(RegionRun& run) {
+  const FlowOp* const op = run.next();
+  if (op == nullptr) return end_region(run);
+  if (Status s = step_flow(run, *op); !s) {
+    const std::string context = graph_.describe(run.node()) + ": ";
+    if (s.error().message.starts_with(context)) return s;
+    return within(context, std::move(s).error());
+  }
+  return {};
+}
+
+Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
+  FRAZIL_CHECK(run.step());
+  switch (op.kind) {
+    case FlowOp::Kind::again: return execution_limits_.spend();
+    case FlowOp::Kind::enter: return enter(run, op);
+    case FlowOp::Kind::expect: return expect(run, op);
+    default: return {};
+  }
+}
+
+Status Machine::end_region(RegionRun& run) {
+  const NodeId id = run.node();
+  const Node& node = graph_.node(id);
+  std::vector<Datum> outputs = run.take_outputs();
+  for (std::size_t k = 0; k < node.out.size(); ++k) {
+    if (node.out[k]) FRAZIL_CHECK(define(node.out[k], std::move(outputs[k]), graph_.describe(id)));
+  }
+  frames_.pop_back();
+  environment_.release(id);
+  return {};
+}
+
+Status Machine::enter(const RegionRun& run, const FlowOp& op) {
+  const Block& block = graph_.block(op.block);
+  if (op.cells.size() != block.params.size()) {
+    return fail(Code::internal, "{} params for a block with {}", op.cells.size(), block.params.size());
+  }
+  FRAZIL_TRY(std::vector<Datum> values, run.read(op.cells));
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const Type& type = graph_.type(block.params[k]);
+    const bool scalar = type.is_tensor() && type.ranked && type.rank() == 0;
+    if (scalar && values[k].is_tensor() && values[k].tensor().count() == 1) {
+      FRAZIL_TRY(const Tensor packed, values[k].tensor().packed());
+      values[k] = as_scalar(packed);
+    }
+    FRAZIL_CHECK(define(block.params[k], std::move(values[k]),
+                        fmt::format("{}: block param {}", graph_.describe(run.node()), k)));
+  }
+  frames_.push_back({op.block, 0, nullptr});
+  return {};
+}
+
+Status Machine::expect(const RegionRun& run, const FlowOp& op) {
+  FRAZIL_TRY(const bool holds, run.truth(op.a));
+  if (holds == (op.number != 0)) return {};
+  missed_ = {.key = {graph_.node(run.node()).stable, 0}, .value = holds ? 1 : 0};
+  return fail(Code::internal, "the types of the graph assume the other branch");
 }
 
 }  // namespace frazil::ref

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "ir/graph/graph.h"
-#include "ir/op/flow.h"
-#include "ref/node.h"
+#include "ref/environment.h"
 #include "ref/ref.h"
-#include "ref/symbols.h"
+#include "ref/region_run.h"
 #include "tensor/datum.h"
 
 namespace frazil::ref {
@@ -21,7 +20,6 @@ class Machine {
  public:
   /// `listener` may be null.
   Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueListener* listener = nullptr);
-  ~Machine();
 
   /// Runs the graph and returns the main block's results. `params` are the main block's checked parameters.
   Result<std::vector<Datum>> run(std::span<const Datum> params);
@@ -33,43 +31,34 @@ class Machine {
   const std::optional<Missed>& missed() const { return missed_; }
 
  private:
-  struct Program;
-  struct RegionRun;
-  struct Frame;
+  /// A block and its next node, or a region.
+  struct Frame {
+    BlockId block;
+    std::size_t next;
+    std::unique_ptr<RegionRun> region;
+  };
 
-  void find_last_uses();
-  Datum value(Value v) const;
   Status define(Value v, Datum datum, std::string_view who);
   void tell(Value v) const;
-  void release(NodeId id);
 
   Status step_block(Frame& frame);
   Status run_single(NodeId id);
   Status check_assumptions(NodeId id);
   Result<std::optional<Datum>> nothing_viewed(NodeId id);
 
-  const Program& program_of(NodeId id);
+  const RegionProgram& program_of(NodeId id);
   Status begin_region(NodeId id);
   Status step_region(RegionRun& run);
   Status step_flow(RegionRun& run, const FlowOp& op);
   Status end_region(RegionRun& run);
-  Status check_constraints(NodeId id);
-  Status enter(RegionRun& run, const FlowOp& op);
-  Status gather(RegionRun& run, const FlowOp& op);
-  Result<Datum> read(const RegionRun& run, const Cell& cell);
-  Result<Tensor> gathered(const RegionRun& run, std::uint32_t accumulator);
-  Result<Tensor> nothing_gathered(const RegionRun& run, std::uint32_t accumulator);
-  Result<bool> truth(const RegionRun& run, const Cell& cell);
-  Result<std::int64_t> integer(const RegionRun& run, const Cell& cell);
-  bool lives_at(Dim d, BlockId block) const;
+  Status enter(const RegionRun& run, const FlowOp& op);
+  Status expect(const RegionRun& run, const FlowOp& op);
 
   const Graph& graph_;
   ExecutionLimits& execution_limits_;
   ValueListener* const listener_;
-  SymbolTable symbols_;
-  std::vector<Datum> env_;                                                // per value
-  std::vector<std::vector<Value>> dead_after_;                            // per node: values with no later use
-  std::unordered_map<std::uint32_t, std::unique_ptr<Program>> programs_;  // by region node
+  Environment environment_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<RegionProgram>> programs_;  // by region node
   std::vector<Frame> frames_;
   std::optional<Missed> missed_;
 };

@@ -220,8 +220,8 @@ class Configurations {
       const auto* launch = plan.steps[i].as<step::Launch>();
       if (launch == nullptr || some % 4 == i % 4) continue;
       auto entry = code::hand_entry(launch->params, launch->fused == kNone ? nullptr : plan.fused[launch->fused],
-                                    static_cast<std::uint32_t>(launch->in.size()), executable.native());
-      if (entry != nullptr) executable.swap_entry(i, std::move(entry));
+                                    static_cast<std::uint32_t>(launch->in.size()), executable.machine_code().bodies());
+      if (entry != nullptr) executable.compiled().swap_entry(i, std::move(entry));
     }
   }
 

@@ -35,7 +35,7 @@ class Native : public testing::Test {
     const Graph graph = graph_of(text);
     const auto executable = Executable::make(std::make_shared<const Graph>(graph), {.tier = Tier::compiled}).value();
     EXPECT_TRUE(executable->open()->run(in_order(graph, inputs)));
-    return executable->explain_native();
+    return executable->machine_code().explain();
   }
 };
 

@@ -106,7 +106,7 @@ TEST_F(PlanCode, OtherExtentsHaveOtherCode) {
       expect_alike(*session, *tier0, "%n = i64[] 70, %x = f32[" + std::to_string(n) + "] " + x + "]");
     }
   }
-  const std::string text = executable->plan_codes()->explain();
+  const std::string text = executable->machine_code().plan()->explain();
   EXPECT_LE(std::ranges::count(text, '\n'), 8) << "versions are bounded:\n" << text;
 }
 
@@ -132,7 +132,8 @@ TEST_F(PlanCode, TellsForWhichExtentsItIs) {
                                Tier::specialised);
   const auto session = executable->open();
   ASSERT_TRUE(session->run(in_order(executable->graph(), "%n = i64[] 70, %x = f32[2,3] [[1, 2, 3], [4, 5, 6]]")));
-  EXPECT_THAT(executable->plan_codes()->explain(), testing::ContainsRegex("steps with r[0-9]+ = 2, r[0-9]+ = 3\n"));
+  EXPECT_THAT(executable->machine_code().plan()->explain(),
+              testing::ContainsRegex("steps with r[0-9]+ = 2, r[0-9]+ = 3\n"));
 }
 
 /// Each round sums the first %i + 3 elements: extents that only the run determines.
@@ -246,12 +247,12 @@ TEST_P(RowProducts, GiveTheBitsOfTheirKernel) {
   const auto& executable = session->executable();
   bool written = false;  // of the last one
   for (StepIndex i = 0; i < executable.plan().steps.size(); ++i) {
-    const auto* const entry = executable.launch(i).entry.load();
+    const auto* const entry = executable.compiled().launch(i).entry.load();
     const bool product = entry != nullptr && entry->emits != nullptr && !entry->emits->all;
-    written = product ? executable.plan_codes()->runs(i) : written;
+    written = product ? executable.machine_code().plan()->runs(i) : written;
   }
   // Larger ones may be left to several threads, as the machine's speed has it.
-  EXPECT_TRUE(written || c.k * c.n > 8192) << executable.plan_codes()->explain();
+  EXPECT_TRUE(written || c.k * c.n > 8192) << executable.machine_code().plan()->explain();
 }
 
 constexpr const char *kNothing = "%out = Identity(%m)\n", *kBias = "%out = Add(%m, %v)\n",

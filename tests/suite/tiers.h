@@ -146,7 +146,7 @@ inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, c
   for (int run = 0; run < 2; ++run) {
     const auto got = session->run(inputs);
     ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "no error" : got.error().message);
-    SCOPED_TRACE("tier " + std::to_string(static_cast<int>(tier)) + ": " + (*made)->explain_native());
+    SCOPED_TRACE("tier " + std::to_string(static_cast<int>(tier)) + ": " + (*made)->machine_code().explain());
     if (got) {
       expect_equal(graph, *got, *want, kExact);
     } else {

@@ -1,8 +1,5 @@
 #include "exec/native/explain_tiers.h"
 
-#include "exec/native/native_compiler.h"
-#include "exec/native/plan_code.h"
-
 namespace frazil::exec {
 namespace {
 
@@ -13,13 +10,15 @@ struct Row {
 
 Row row_of(const Executable& executable, StepIndex i, const step::Launch& launch) {
   if (launch.device != kHost) return {"device", {}};
-  const code::KernelEntry* const entry = executable.launch(i).entry.load(std::memory_order_acquire);
+  const code::KernelEntry* const entry = executable.compiled().launch(i).entry.load(std::memory_order_acquire);
   if (entry == nullptr) return {"ref", "there is no kernel for it"};
-  if (executable.plan_codes() != nullptr && executable.plan_codes()->runs(i)) return {"2", {}};
+  const PlanCodes* const codes = executable.machine_code().plan();
+  if (codes != nullptr && codes->runs(i)) return {"2", {}};
   if (entry->emits == nullptr || !entry->emits->all) return {"kernel", {}};
-  if (executable.native() == nullptr) return {"0", "no code is made on tier 0"};
+  const auto& bodies = executable.machine_code().bodies();
+  if (bodies == nullptr) return {"0", "no code is made on tier 0"};
   const auto& code = *static_cast<const code::TileCode*>(entry->step.code.get());
-  std::string why = executable.native()->why_not(code);
+  std::string why = bodies->why_not(code);
   return {why.empty() ? "1" : "0", std::move(why)};
 }
 
@@ -42,7 +41,7 @@ std::string explain_tiers(const Executable& executable) {
     text += fmt::format("{:>5} {:<6} {}{}\n", i, row.tier, nodes_of(plan, plan.steps[i]),
                         row.why.empty() ? "" : ": " + row.why);
   }
-  if (executable.plan_codes() != nullptr) text += executable.plan_codes()->explain();
+  if (const auto* const codes = executable.machine_code().plan()) text += codes->explain();
   for (const Plan::Rejection& r : plan.rejections) {
     text += fmt::format("{} is not fused with {}: {}\n", plan.graph->describe(r.node), plan.graph->describe(r.producer),
                         r.why);

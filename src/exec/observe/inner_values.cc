@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "code/entries.h"
+#include "exec/run/operand_shapes.h"
 #include "ir/op/op.h"
 
 namespace frazil::exec {
@@ -89,9 +90,8 @@ Result<WatchedValue> find_value(const Names& names, const Graph& graph, std::str
 
 // ---- while a plan runs ----
 
-InnerValues::InnerValues(RunContext& context, const Executable& executable, const Values& values, Memory& memory,
-                         const Launcher& launcher)
-    : context_(context), executable_(executable), values_(values), memory_(memory), launcher_(launcher) {}
+InnerValues::InnerValues(RunContext& context, const Executable& executable, const Values& values, Memory& memory)
+    : context_(context), executable_(executable), values_(values), memory_(memory) {}
 
 Status InnerValues::begin() {
   const auto wanted = context_.observer == nullptr ? std::span<const WatchedValue>() : context_.observer->watched();
@@ -232,7 +232,7 @@ Result<Datum> InnerValues::compute(const InnerValue::Cut& cut, Elem elem, const 
   SideCall side;
   side.memory.reserve(2 * (cut.in.size() + 2));  // spans point into it
   for (SlotId s : cut.in) {
-    side.weights.push_back(launcher_.weight_of(s));
+    side.weights.push_back(weight_of(values_.plan, s));
     if (!s) {
       side.shapes.emplace_back();
       side.pointers.push_back(nullptr);

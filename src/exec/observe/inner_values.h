@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "exec/run/launcher.h"
+#include "exec/memory/memory.h"
+#include "exec/run/executable.h"
 #include "plan/model/inner_values.h"
 #include "ref/ref.h"
 
@@ -14,8 +15,7 @@ namespace frazil::exec {
 /// The inner values of one plan that an observer watches. Passes them to the observer during a run.
 class InnerValues {
  public:
-  InnerValues(RunContext& context, const Executable& executable, const Values& values, Memory& memory,
-              const Launcher& launcher);
+  InnerValues(RunContext& context, const Executable& executable, const Values& values, Memory& memory);
 
   /// Finds the values that the observer watches; called before a run. Returns Code::unsupported for a value that the
   /// plan does not make, unless Observer::without() accepts that.
@@ -46,7 +46,6 @@ class InnerValues {
   const Executable& executable_;
   const Values& values_;
   Memory& memory_;
-  const Launcher& launcher_;
   std::optional<InnerValueFinder> finder_;
   std::vector<WatchedValue> watched_;  // the values that points_ was made for
   std::map<StepIndex, std::vector<Watch>> points_;

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "base/os/log.h"
-#include "exec/native/native_compiler.h"
 #include "exec/run/transfer.h"
 
 namespace frazil::exec {
@@ -14,15 +13,16 @@ PlanRunner::PlanRunner(std::shared_ptr<Executable> executable, RunContext& conte
       values_(executable_->plan()),
       memory_(context, values_, executable_->options().devices),
       launcher_(context, *executable_, values_, memory_),
-      interpreter_(context, *executable_, values_, memory_, launcher_),
-      inner_values_(context, *executable_, values_, memory_, launcher_),
+      groups_(context, values_, memory_, launcher_),
+      interpreter_(context, *executable_, values_, memory_, launcher_, groups_),
+      inner_values_(context, *executable_, values_, memory_),
       request_(context, values_, memory_) {}
 
 void PlanRunner::drop_memory() {
   memory_.drop();
   values_.reset();
   request_.drop();
-  interpreter_.invalidate();
+  groups_.invalidate();
   launcher_.invalidate_all();
 }
 
@@ -48,16 +48,16 @@ class PlanRunner::Settle {
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   Settle settle(*this);
-  const auto* const native = executable_->native().get();
-  if (native == nullptr || !native->has_missing()) return settle(run_plan(inputs, outputs));
+  MachineCode& code = executable_->machine_code();
+  if (!code.lacks_bodies()) return settle(run_plan(inputs, outputs));
   const auto begin = std::chrono::steady_clock::now();
   auto outcome = settle(run_plan(inputs, outputs));
-  executable_->spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+  code.spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(), executable_);
   return outcome;
 }
 
 void PlanRunner::look_for_code() {
-  const auto* const native = executable_->native().get();
+  const auto* const native = executable_->machine_code().bodies().get();
   if (native == nullptr || native->generation() == generation_) return;
   generation_ = native->generation();
   launcher_.invalidate_awaiting();
@@ -68,7 +68,7 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
   if (context_.observer != nullptr || inner_values_.any()) FRAZIL_CHECK(inner_values_.begin());
   look_for_code();
   FRAZIL_CHECK(request_.bind_inputs(inputs));
-  FRAZIL_CHECK(interpreter_.evaluate(0));
+  FRAZIL_CHECK(groups_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
   memory_.begin();
   launcher_.begin();
@@ -106,7 +106,7 @@ Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const 
   Settle settle(*this);
   const std::vector<Datum> held = outputs;  // the results that `before` made lie in it
   FRAZIL_CHECK(begin(inputs, outputs));
-  Transfer transfer(other->values_, values_, memory_, interpreter_);
+  Transfer transfer(other->values_, values_, memory_, groups_, interpreter_);
   FRAZIL_TRY(const bool done, transfer.run(*it->second));
   if (!done) return std::nullopt;
   ++context_.counters.resumed;

@@ -42,6 +42,7 @@ class PlanRunner : public Runner {
   Values values_;
   Memory memory_;
   Launcher launcher_;
+  RegisterGroups groups_;
   Interpreter interpreter_;
   InnerValues inner_values_;
   Request request_;

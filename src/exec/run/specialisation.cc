@@ -116,7 +116,7 @@ Result<Runner*> Specialisations::after(const Runner& now, const GuardMiss& miss,
   if (assumed == choices.by_key.end() || assumed->second == miss.value) return open();
   for (const auto& [key, value] : told_by_inputs(graph, inputs)) choices.by_key[key] = value;
   choices.by_key[miss.key] = miss.value;
-  const bool full = others_.size() >= Executable::kMostSpecialisations && !others_.contains(choices);
+  const bool full = others_.size() >= SpecialisationCache::kMost && !others_.contains(choices);
   return full ? open() : runner(choices);
 }
 

@@ -18,7 +18,7 @@ Result<bool> Transfer::run(const Resume& resume) {
 }
 
 void Transfer::forget(const Resume& resume) {
-  for (const std::uint32_t group : resume.groups) interpreter_.forget(group);
+  for (const std::uint32_t group : resume.groups) groups_.forget(group);
 }
 
 Result<bool> Transfer::act(std::span<const Resume::Action> actions) {

@@ -11,8 +11,8 @@ namespace frazil::exec {
 /// moved.
 class Transfer {
  public:
-  Transfer(Values& from, Values& to, Memory& memory, Interpreter& interpreter)
-      : from_(from), to_(to), memory_(memory), interpreter_(interpreter) {}
+  Transfer(Values& from, Values& to, Memory& memory, RegisterGroups& groups, Interpreter& interpreter)
+      : from_(from), to_(to), memory_(memory), groups_(groups), interpreter_(interpreter) {}
   /// Returns false if the two plans disagree about an extent, or a guard misses on the way.
   Result<bool> run(const Resume& resume);
 
@@ -28,6 +28,7 @@ class Transfer {
   Values& from_;
   Values& to_;
   Memory& memory_;
+  RegisterGroups& groups_;
   Interpreter& interpreter_;
 };
 

@@ -10,7 +10,8 @@
 #include "plan/lower/bind.h"
 #include "plan/lower/fuse.h"
 
-// Shared by both halves of fusion: fuse.cc decides which nodes run together, fuse_write.cc writes their kernel.
+// Shared by the parts of fusion: fuse.cc decides which nodes run together, fuse_write.cc writes their kernel,
+// fuse_product.cc its producer.
 namespace frazil {
 
 /// A group under construction.
