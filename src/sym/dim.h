@@ -133,8 +133,6 @@ class Scope {
   std::optional<SymbolId> as_symbol(Dim d) const;
   /// Returns the symbols that d reads, ascending, without duplicates.
   std::vector<SymbolId> symbols_of(Dim d) const;
-  /// Returns d with each symbol s replaced by map[s]; nullopt keeps the symbol. Rebuilds expressions in this Scope.
-  Dim substitute(Dim d, std::span<const std::optional<Dim>> map);
 
   /// Evaluates d directly, for tests and the reference executor. Returns nullopt if it divides by zero or reads a
   /// symbol beyond the given values.

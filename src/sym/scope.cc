@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "sym/bounds.h"
 #include "sym/dim.h"
 #include "sym/impl.h"
+#include "sym/reach.h"
 #include "sym/saturate.h"
 
 namespace frazil {
@@ -53,21 +55,21 @@ Dim Scope::broadcast(Dim a, Dim b) {
   return made;
 }
 
-Bounds Scope::bounds(Dim d) const { return impl_->bounds(impl_->own(d)); }
+Bounds Scope::bounds(Dim d) const { return sym::bounds_of(impl_->nodes(), impl_->own(d)); }
 
 Proof Scope::equal(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(a), impl_->own(b));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(a), impl_->own(b));
   if (d == Bounds{0, 0}) return Proof::yes;
-  return d.min > 0 || d.max < 0 || impl_->never_meet(a, b) ? Proof::no : Proof::maybe;
+  return d.min > 0 || d.max < 0 || sym::never_meet(impl_->nodes(), a, b) ? Proof::no : Proof::maybe;
 }
 
 Proof Scope::less(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(b), impl_->own(a));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(b), impl_->own(a));
   return d.min > 0 ? Proof::yes : d.max <= 0 ? Proof::no : Proof::maybe;
 }
 
 Proof Scope::less_equal(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(b), impl_->own(a));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(b), impl_->own(a));
   return d.min >= 0 ? Proof::yes : d.max < 0 ? Proof::no : Proof::maybe;
 }
 
@@ -90,36 +92,11 @@ bool Scope::is_unbacked(SymbolId id) const {
 }
 
 std::optional<SymbolId> Scope::as_symbol(Dim d) const {
-  if (!impl_->is_kind(impl_->own(d), sym::Kind::symbol)) return std::nullopt;
-  return impl_->node(d).first;
+  if (!sym::is_kind(impl_->nodes(), impl_->own(d), sym::Kind::symbol)) return std::nullopt;
+  return impl_->nodes()[d].first;
 }
 
-std::vector<SymbolId> Scope::symbols_of(Dim d) const {
-  if (d.is_const()) return {};
-  if (const auto symbol = as_symbol(d)) return {*symbol};
-  std::vector<SymbolId> found;
-  for (Dim x : impl_->reach(impl_->own(d)))
-    if (const auto id = as_symbol(x)) found.push_back(*id);
-  return found;
-}
-
-Dim Scope::substitute(Dim d, std::span<const std::optional<Dim>> map) {
-  if (impl_->own(d).is_const()) return d;
-  const std::vector<Dim> parts = impl_->reach(d);
-  std::vector<Dim> built;
-  const auto with = [&](Dim x) {
-    if (x.is_const()) return x;
-    return built[static_cast<std::size_t>(std::ranges::lower_bound(parts, x.bits(), {}, &Dim::bits) - parts.begin())];
-  };
-  for (Dim part : parts) {
-    const auto id = as_symbol(part);
-    if (!id)
-      built.push_back(impl_->rebuild(part, with));
-    else
-      built.push_back(*id < map.size() && map[*id] ? impl_->own(*map[*id]) : part);
-  }
-  return built.back();
-}
+std::vector<SymbolId> Scope::symbols_of(Dim d) const { return sym::symbols_of(impl_->nodes(), impl_->own(d)); }
 
 std::optional<std::int64_t> Scope::eval(Dim d, std::span<const std::int64_t> symbol_values) const {
   DimProgram program;

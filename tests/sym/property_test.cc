@@ -139,28 +139,6 @@ TEST(DimProperty, TextDoesNotDependOnTheOrderOfSymbols) {
   }
 }
 
-TEST(DimProperty, SubstitutionIsEvaluationAtTheMappedValues) {
-  Trees trees(8);
-  const auto points = all_points();
-  for (int run = 0; run < kRuns / 10; ++run) {
-    Scope s = small_scope();
-    const auto [tree, d] = random_case(trees, s);
-    const TreeCase to = random_case(trees, s);
-    const Dim n = s.max(s.min(to.dim, 6), 1);
-    const Dim k = dim(s, "M - 3");
-    const std::optional<Dim> map[] = {n, std::nullopt, k};
-    const Dim replaced = s.substitute(d, map);
-    for (const Point& p : points) {
-      const auto value = to.tree.eval(p);
-      if (!value) continue;
-      const Point mapped{std::clamp<std::int64_t>(*value, 1, 6), p[1], p[1] - 3};
-      const auto want = tree.eval(mapped);
-      if (!want) continue;
-      ASSERT_EQ(s.eval(replaced, p), want) << s.str(d) << " -> " << s.str(replaced);
-    }
-  }
-}
-
 TEST(DimProperty, NarrowedBoundsStayTrue) {
   Trees trees(9);
   const auto points = all_points();
