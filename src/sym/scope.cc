@@ -26,16 +26,8 @@ Dim Scope::add(Dim a, Dim b) { return impl_->add(impl_->own(a), impl_->own(b)); 
 Dim Scope::sub(Dim a, Dim b) { return impl_->sub(impl_->own(a), impl_->own(b)); }
 Dim Scope::mul(Dim a, Dim b) { return impl_->mul(impl_->own(a), impl_->own(b)); }
 Dim Scope::floordiv(Dim a, Dim b) { return impl_->floordiv(impl_->own(a), impl_->own(b)); }
-Dim Scope::ceildiv(Dim a, Dim b) { return mul(floordiv(mul(a, -1), b), -1); }
-Dim Scope::mod(Dim a, Dim b) { return sub(a, mul(b, floordiv(a, b))); }
 Dim Scope::min(Dim a, Dim b) { return impl_->extremum(sym::Kind::min, impl_->own(a), impl_->own(b)); }
 Dim Scope::max(Dim a, Dim b) { return impl_->extremum(sym::Kind::max, impl_->own(a), impl_->own(b)); }
-
-Dim Scope::product(std::span<const Dim> dims) {
-  Dim r = 1;
-  for (Dim d : dims) r = mul(r, d);
-  return r;
-}
 
 Dim Scope::broadcast(Dim a, Dim b) {
   if (b == Dim(1) || equal(a, b) == Proof::yes) return a;
@@ -73,23 +65,10 @@ Proof Scope::less_equal(Dim a, Dim b) const {
   return d.min >= 0 ? Proof::yes : d.max < 0 ? Proof::no : Proof::maybe;
 }
 
-std::optional<std::int64_t> Scope::constant(Dim d) const {
-  const Bounds b = bounds(d);
-  if (b.min != b.max) return std::nullopt;
-  return b.min;
-}
-
 std::size_t Scope::symbol_count() const { return impl_->symbol_count(); }
 std::string_view Scope::symbol_name(SymbolId id) const { return impl_->symbol_name(id); }
-Bounds Scope::symbol_bounds(SymbolId id) const { return bounds(symbol_dim(id)); }
 Dim Scope::symbol_dim(SymbolId id) const { return impl_->symbol_dim(id); }
 std::optional<SymbolId> Scope::find_symbol(std::string_view name) const { return impl_->find_symbol(name); }
-
-bool Scope::is_unbacked(SymbolId id) const {
-  const std::string_view name = symbol_name(id);
-  return name.size() > 1 && name[0] == '?' &&
-         std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 std::optional<SymbolId> Scope::as_symbol(Dim d) const {
   if (!sym::is_kind(impl_->nodes(), impl_->own(d), sym::Kind::symbol)) return std::nullopt;
@@ -98,14 +77,37 @@ std::optional<SymbolId> Scope::as_symbol(Dim d) const {
 
 std::vector<SymbolId> Scope::symbols_of(Dim d) const { return sym::symbols_of(impl_->nodes(), impl_->own(d)); }
 
-std::optional<std::int64_t> Scope::eval(Dim d, std::span<const std::int64_t> symbol_values) const {
+Dim ceildiv(Scope& scope, Dim a, Dim b) { return scope.mul(scope.floordiv(scope.mul(a, -1), b), -1); }
+Dim mod(Scope& scope, Dim a, Dim b) { return scope.sub(a, scope.mul(b, scope.floordiv(a, b))); }
+
+Dim product(Scope& scope, std::span<const Dim> dims) {
+  Dim r = 1;
+  for (Dim d : dims) r = scope.mul(r, d);
+  return r;
+}
+
+std::optional<std::int64_t> constant_of(const Scope& scope, Dim d) {
+  const Bounds b = scope.bounds(d);
+  if (b.min != b.max) return std::nullopt;
+  return b.min;
+}
+
+Bounds symbol_bounds(const Scope& scope, SymbolId id) { return scope.bounds(scope.symbol_dim(id)); }
+
+bool is_unbacked(const Scope& scope, SymbolId id) {
+  const std::string_view name = scope.symbol_name(id);
+  return name.size() > 1 && name[0] == '?' &&
+         std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<std::int64_t> eval(const Scope& scope, Dim d, std::span<const std::int64_t> symbol_values) {
   DimProgram program;
   DimRegisters known;
-  for (SymbolId id : symbols_of(d))
+  for (SymbolId id : scope.symbols_of(d))
     if (id >= symbol_values.size()) return std::nullopt;
-  const std::uint32_t result = emit(d, program, known);
+  const std::uint32_t result = scope.emit(d, program, known);
   std::vector<std::int64_t> regs(program.registers);
-  std::ranges::copy(symbol_values.first(std::min(symbol_values.size(), symbol_count())), regs.begin());
+  std::ranges::copy(symbol_values.first(std::min(symbol_values.size(), scope.symbol_count())), regs.begin());
   if (!program.run(regs, 0, program.code.size())) return std::nullopt;
   return regs[result];
 }

@@ -174,7 +174,7 @@ TEST(Export, KeepsBoundsOfSymbols) {
   graph g(%x: f32[batch,`a b`,free]) { %y = Relu(%x) return y = %y })");
   const Graph again = through_a_file(graph);
   const auto bounds = [](const Graph& g, std::string_view name) {
-    return g.scope().symbol_bounds(*g.scope().find_symbol(name));
+    return symbol_bounds(g.scope(), *g.scope().find_symbol(name));
   };
   EXPECT_EQ(bounds(again, "batch"), (Bounds{1, 64}));
   EXPECT_EQ(bounds(again, "a b"), bounds(graph, "a b"));
@@ -190,7 +190,7 @@ TEST(Export, BoundsThatAreNoneStayNotes) {
     const Graph graph =
         imported(import({.nodes = {{"Neg", {"x"}, {"y"}}}, .inputs = {f32("x", {"N"})}, .outputs = {value("y")}},
                         {.more = text({}, 14, property)}));
-    EXPECT_EQ(graph.scope().symbol_bounds(*graph.scope().find_symbol("N")), Bounds{}) << text_of_bounds;
+    EXPECT_EQ(symbol_bounds(graph.scope(), *graph.scope().find_symbol("N")), Bounds{}) << text_of_bounds;
     EXPECT_EQ(graph.info->model.metadata.size(), 1u) << text_of_bounds;
   }
 }

@@ -41,7 +41,7 @@ TEST(DimProperty, ProgramEvalAndBoundsAgreeWithDefinition) {
       ASSERT_TRUE(b.min <= *want && *want <= b.max)
           << s.str(d) << ": " << b.min << ".." << b.max << " without " << *want;
       if (i % 17 != 0) continue;
-      ASSERT_EQ(s.eval(d, points[i]), want) << s.str(d);
+      ASSERT_EQ(eval(s, d, points[i]), want) << s.str(d);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST(DimProperty, ConstantHoldsForAllValues) {
   for (int run = 0; run < kRuns; ++run) {
     Scope s = small_scope();
     const auto [tree, d] = random_case(trees, s);
-    const auto c = s.constant(d);
+    const auto c = constant_of(s, d);
     if (!c) continue;
     for (const Point& p : points) ASSERT_EQ(tree.eval(p).value_or(*c), *c) << s.str(d);
   }
@@ -150,7 +150,7 @@ TEST(DimProperty, NarrowedBoundsStayTrue) {
     for (const Point& p : points) {
       const auto want = tree.eval(p);
       if (!want) continue;
-      ASSERT_EQ(s.eval(d, p), want) << s.str(d);
+      ASSERT_EQ(eval(s, d, p), want) << s.str(d);
       ASSERT_TRUE(s.bounds(d).min <= *want && *want <= s.bounds(d).max) << s.str(d);
     }
   }

@@ -189,7 +189,7 @@ Result<Datum> InnerValues::known(Value v) const {
   std::byte* to = made.mutable_data();
   for (Dim d : *graph.known_value(v)) {
     const auto symbols = std::span(values_.regs).first(std::min(values_.regs.size(), scope.symbol_count()));
-    write_integer(to, width, scope.eval(d, symbols).value_or(0));  // x / 0 is 0, as in registers
+    write_integer(to, width, eval(scope, d, symbols).value_or(0));  // x / 0 is 0, as in registers
     to += width;
   }
   return Datum(std::move(made));

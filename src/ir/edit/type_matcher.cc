@@ -46,7 +46,7 @@ bool TypeMatcher::is_settled(Dim d) {
   const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
   if (is_new) {
     const Scope& scope = from_.scope();
-    at->second = std::ranges::none_of(scope.symbols_of(d), [&](SymbolId s) { return scope.is_unbacked(s); });
+    at->second = std::ranges::none_of(scope.symbols_of(d), [&](SymbolId s) { return is_unbacked(scope, s); });
   }
   return at->second;
 }

@@ -57,7 +57,7 @@ bool is_inner(const NodeReader& at, const GraphTables::Inferring& inferring, Dim
 }  // namespace
 
 std::optional<std::int64_t> InferCx::assume(Dim d, std::int64_t guess) {
-  if (const auto constant = scope().constant(d)) return constant;
+  if (const auto constant = constant_of(scope(), d)) return constant;
   if (const Assumption* const before = assumption_before(*this, d)) return before->value;
   const GraphWriter write(graph_);
   if (!write->inferring) {  // a region
@@ -83,7 +83,7 @@ Result<std::int64_t> InferCx::assumed(Dim d, std::int64_t guess, std::string_vie
 }
 
 Result<std::int64_t> InferCx::assumed_count(std::size_t i) {
-  return assumed(scope().product(shape(i)), 1, fmt::format("the length of input '{}'", port_name(i)));
+  return assumed(product(scope(), shape(i)), 1, fmt::format("the length of input '{}'", port_name(i)));
 }
 
 }  // namespace frazil

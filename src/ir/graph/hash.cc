@@ -21,7 +21,7 @@ class GraphHasher {
     if (graph_.assumes_nothing()) tag(Tag::nothing);
     [[maybe_unused]] const Status done = walk(graph_, *this);
     for (SymbolId s : dims_.named()) {
-      const Bounds b = graph_.scope().symbol_bounds(s);
+      const Bounds b = symbol_bounds(graph_.scope(), s);
       h_.add(static_cast<std::uint64_t>(b.min)).add(static_cast<std::uint64_t>(b.max));
     }
     return h_.value();

@@ -297,7 +297,7 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
 }
 
 Result<std::vector<Dim>> InferCx::ints(std::size_t i, std::size_t count) {
-  const Dim length = scope().product(shape(i));
+  const Dim length = product(scope(), shape(i));
   if (known_value(i) != nullptr || length.is_const()) return ints(i);
   const auto wanted = static_cast<std::int64_t>(count);
   FRAZIL_CHECK(require_equal(length, wanted, fmt::format("length of input '{}'", port_name(i))));
@@ -314,7 +314,7 @@ Result<std::vector<Dim>> InferCx::elements(std::size_t i, std::int64_t count) {
   if (count < 0 || count > kMaxBackedElements) {
     return unsupported("input '{}' has {} elements, at most {} are allowed", port_name(i), count, kMaxBackedElements);
   }
-  return GraphWriter(graph_).name_elements(v, count, scope().product(shape(i)).is_const());
+  return GraphWriter(graph_).name_elements(v, count, product(scope(), shape(i)).is_const());
 }
 
 std::string_view NodeReader::port_name(std::size_t i) const { return port_at(node().op->inputs, i).name; }

@@ -253,7 +253,7 @@ class Printer {
 
   void add_bounds(Dim d, std::set<std::string>& lines) {
     for (SymbolId s : graph_.scope().symbols_of(d)) {
-      const Bounds b = graph_.scope().symbol_bounds(s);
+      const Bounds b = symbol_bounds(graph_.scope(), s);
       if (b == Bounds{}) continue;
       lines.insert(fmt::format("dim {} in {}..{}\n", sym::quoted_name(dims_.name(s)),
                                b.min == Dim::kMin ? "" : std::to_string(b.min),

@@ -23,7 +23,7 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (!type.ranked) {
     return cx.unsupported("{} needs a known number of axes, got {}", what, str(type, cx.scope()));
   }
-  const Dim count = cx.scope().product(type.shape);
+  const Dim count = product(cx.scope(), type.shape);
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }

@@ -16,7 +16,7 @@ namespace frazil::ops {
 namespace {
 
 /// Bounds 0 to the element count of input i.
-Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(cx.scope().product(cx.shape(i))).max}; }
+Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(product(cx.scope(), cx.shape(i))).max}; }
 
 /// The elements as flags, by the bits that make them non-zero; nullopt when that is not a test of up to 8 bytes.
 std::optional<kernel::Flags> flags_of(const TensorView& x) {
@@ -563,7 +563,7 @@ Status unique_types(InferCx& cx) {
   cx.out(3, Type::tensor(Elem::i64, {count}));
   const Shape& shape = cx.shape(0);
   cx.out(2, Type::tensor(Elem::i64,
-                         {attr_axis ? shape[from_front(*attr_axis, shape.size())] : cx.scope().product(shape)}));
+                         {attr_axis ? shape[from_front(*attr_axis, shape.size())] : product(cx.scope(), shape)}));
   return {};
 }
 
