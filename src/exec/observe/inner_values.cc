@@ -45,7 +45,7 @@ bool is_in_other_branch(const Graph& graph, Value v) {
   const auto block = graph.block_of(v);
   for (BlockId b = block.value_or(Graph::kMain); graph.block(b).owner; b = graph.block(b).parent) {
     const Node& owner = graph.node(graph.block(b).owner);
-    const auto side = graph.assumed_branch(owner);
+    const auto side = assumed_branch(graph, owner);
     if (side && owner.blocks[*side ? 0 : 1] != b) return true;
   }
   return false;

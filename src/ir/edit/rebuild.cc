@@ -22,7 +22,7 @@ bool assumes(const Graph& graph, NodeId id) {
 }
 
 AssumptionKey first_key(const Graph& graph, NodeId id) {
-  const std::vector<Assumption> here = graph.assumptions_at(id);
+  const std::vector<Assumption> here = assumptions_at(graph, id);
   return here.empty() ? AssumptionKey{graph.node(id).stable, 0} : here.front().key;
 }
 
@@ -236,7 +236,7 @@ class Rebuilder {
 
   /// Returns true if the nodes from `first` on make the same assumptions as a node of `from`.
   bool keeps_assumptions(NodeId id, std::size_t first) const {
-    return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
+    return std::ranges::all_of(assumptions_at(from_, id), [&](const Assumption& a) {
       const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
       return at != to_.assumptions().end() && at->node.id >= first && at->value == a.value;
     });

@@ -175,9 +175,9 @@ class Printer {
   }
 
   void assumed(NodeId id) {
-    if (const auto side = graph_.assumed_branch(graph_.node(id))) return put(" assume {}", *side);
+    if (const auto side = assumed_branch(graph_, graph_.node(id))) return put(" assume {}", *side);
     bool first = true;
-    for (const Assumption& a : graph_.assumptions_at(id)) {
+    for (const Assumption& a : assumptions_at(graph_, id)) {
       put("{} {}", std::exchange(first, false) ? " assume" : ",", a.value);
     }
   }
@@ -230,7 +230,7 @@ class Printer {
       put("{}{}: {}", i == 0 ? "" : ", ", values_.define(params[i], graph_.input_names()[i]), dims_.str(type));
       if (const Tensor* value = graph_.input_default(i)) out_ += " = " + input_default(type, *value);
     }
-    out_ += graph_.assumes_nothing() ? ") assume none {\n" : ") {\n";
+    out_ += graph_.choices().none ? ") assume none {\n" : ") {\n";
   }
 
   std::string input_default(const Type& type, const Tensor& value) {

@@ -134,7 +134,7 @@ void if_lower(const Node& node, const Graph& graph, Flow& flow) {
     }
   };
   auto branch = known_branch(graph, node);
-  if (const auto side = graph.assumed_branch(node); !branch && side) {
+  if (const auto side = assumed_branch(graph, node); !branch && side) {
     flow.expect({Cell::Kind::input, 0}, *side);
     branch = *side ? 0 : 1;
   }

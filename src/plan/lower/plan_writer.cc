@@ -32,7 +32,7 @@ void PlanWriter::check(const Constraint& c, NodeId node) {
 }
 
 void PlanWriter::guard(NodeId node) {
-  for (const Assumption& a : graph.assumptions_at(node)) {
+  for (const Assumption& a : assumptions_at(graph, node)) {
     emit(step::Guard{.predicate = regs.reg(a.predicate), .expected = a.value, .key = a.key}, node);
   }
 }
