@@ -18,7 +18,7 @@ Result<Datum> scalar_of(T value) {
   return Datum(std::move(t));
 }
 
-Tensor scalar_of(const Tensor& t) { return t.rank() == 0 ? t : t.reshaped({}); }
+Tensor scalar_of(const Tensor& t) { return t.rank() == 0 ? t : reshaped(t, {}); }
 
 }  // namespace
 

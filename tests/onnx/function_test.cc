@@ -34,7 +34,7 @@ Tensor run(const Graph& g, bool c = true) {
 }
 void expect_run(const Graph& g, const std::vector<float>& want, bool c = true) {
   const Tensor got = run(g, c);
-  EXPECT_TRUE(got.identical(Tensor::of<float>({2}, std::span<const float>(want)))) << got.summary();
+  EXPECT_TRUE(identical(got, Tensor::of<float>({2}, std::span<const float>(want)))) << summary(got);
 }
 
 Message branch_of(const std::vector<NodeSpec>& nodes, const std::string& result = "r") {

@@ -104,7 +104,7 @@ Status size_run(OpaqueCall& call) {
 void constant_of_shape_body(CompositeCx& cx) {
   const auto& value = cx.attrs<ConstantOfShapeAttrs>().value;
   if (value && value->count() != 1) return cx.error("value must have one element, got {}", value->type_str());
-  const Expr element = value ? cx.builder().constant(value->reshaped({})) : cx.number(Elem::f32, 0);
+  const Expr element = value ? cx.builder().constant(reshaped(*value, {})) : cx.number(Elem::f32, 0);
   cx.out(0, Expand(element, cx.in(0)));
 }
 
