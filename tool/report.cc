@@ -52,7 +52,7 @@ std::string tensor_summary(const Tensor& tensor) {
     }
     if (s.nan > 0) text += fmt::format("NaN {}  ", s.nan);
   }
-  return text + tensor.summary();
+  return text + summary(tensor);
 }
 
 void write_out(std::string_view text) {
@@ -130,7 +130,7 @@ std::string summary_of(const Datum& value) {
   } else if (value.is_map()) {
     const auto& items = value.map().items;
     for (std::size_t i = 0; i < items.size() && i < kShown; ++i) {
-      text += (i > 0 ? ", " : "") + items[i].first.summary() + ": " + summary_of(items[i].second);
+      text += (i > 0 ? ", " : "") + summary(items[i].first) + ": " + summary_of(items[i].second);
     }
     if (items.size() > kShown) text += ", ...";
   }

@@ -146,7 +146,7 @@ Result<Datum> ValueSource::filled(const Type& type, std::string_view text) const
   const std::vector<std::int64_t> ones(scope.symbol_count(), 1);
   Sizes sizes;
   for (const Dim d : type.shape) {
-    sizes.push_back(scope.as_symbol(d) ? 1 : std::max<std::int64_t>(0, scope.eval(d, ones).value_or(1)));
+    sizes.push_back(scope.as_symbol(d) ? 1 : std::max<std::int64_t>(0, eval(scope, d, ones).value_or(1)));
   }
   FRAZIL_TRY(Tensor tensor, make_tensor(type.elem, std::move(sizes)));
   FRAZIL_CHECK(fill_value(tensor, text));

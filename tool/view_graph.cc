@@ -15,7 +15,7 @@ Json json_of_attribute(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Tensor>) {
-          return v.defined() ? fmt::format("{} {}", v.type_str(), v.summary()) : "";
+          return v.defined() ? fmt::format("{} {}", v.type_str(), summary(v)) : "";
         } else {
           return v;
         }
@@ -131,7 +131,7 @@ class GraphWriter {
     if (values_.contains(id)) return;
     Json json{{"name", graph_.value_name(v)}, {"type", str(graph_.type(v), graph_.scope())}};
     if (const Constant* constant = graph_.constant(v)) {
-      json["constant"] = one_line(constant->tensor.summary());
+      json["constant"] = one_line(summary(constant->tensor));
     } else {
       const auto producer = graph_.producer(v);
       json["from"] = producer ? node_id(*producer) : id;

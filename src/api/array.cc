@@ -68,7 +68,7 @@ const Tensor& Access::elements(const Array& array) {
 }
 
 Array Access::array(Datum datum) {
-  if (datum.is_tensor() && !datum.tensor().aligned()) datum = copy_of(datum.tensor());
+  if (datum.is_tensor() && !is_aligned(datum.tensor())) datum = copy_of(datum.tensor());
   Array array;
   if (!datum.empty()) array.impl_ = std::make_shared<Array::Impl>(std::move(datum));
   return array;
@@ -77,7 +77,7 @@ Array Access::array(Datum datum) {
 Array Access::copy(const Array& array) { return Access::array(copy_of(tensor_of(array))); }
 
 void Access::assign(Array& array, Datum datum) {
-  const bool plain = datum.is_tensor() && datum.tensor().aligned();
+  const bool plain = datum.is_tensor() && is_aligned(datum.tensor());
   if (plain && array.impl_ && array.impl_.use_count() == 1) {
     array.impl_->datum = std::move(datum);
     array.impl_->dense = Tensor();
@@ -197,7 +197,7 @@ std::vector<std::pair<Array, Array>> Array::entries() const {
 
 std::string Array::str() const {
   const Datum& datum = Access::datum(*this);
-  if (datum.is_tensor()) return datum.tensor().type_str() + " " + datum.tensor().summary();
+  if (datum.is_tensor()) return datum.tensor().type_str() + " " + summary(datum.tensor());
   if (datum.is_sequence()) return fmt::format("seq({} items)", datum.sequence().items.size());
   return datum.is_map() ? fmt::format("map({} entries)", datum.map().items.size()) : "none";
 }

@@ -112,7 +112,7 @@ class DotWriter {
       if (constant == nullptr) {
         edge(node.in[i], fmt::format("n{}", id.id));
       } else if (constant->tensor.count() == 1) {
-        label += fmt::format("\\n[{}] = {}", i, escaped(constant->tensor.summary()));
+        label += fmt::format("\\n[{}] = {}", i, escaped(summary(constant->tensor)));
       } else {
         label += fmt::format("\\n[{}] {}", i, escaped(constant->tensor.type_str()));
       }

@@ -183,7 +183,7 @@ class TypeCall {
     if (const auto name = unknown_name(cx_.scope(), text)) {
       return cx_.error("its type function gives output {} the extent '{}', but no operand has '{}'", k, text, *name);
     }
-    auto dim = cx_.scope().parse(text);
+    auto dim = parse_dim(cx_.scope(), text);
     if (!dim) return cx_.error("its type function gives output {} the extent '{}': {}", k, text, dim.error().message);
     return *dim;
   }

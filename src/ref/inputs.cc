@@ -54,7 +54,7 @@ class InputCheck {
   }
 
   Status bind(std::size_t i, SymbolId symbol, std::int64_t extent, const Datum& datum) {
-    const Bounds bounds = graph_.scope().symbol_bounds(symbol);
+    const Bounds bounds = symbol_bounds(graph_.scope(), symbol);
     const std::string_view spelled = graph_.scope().symbol_name(symbol);
     if (extent < bounds.min || extent > bounds.max) {
       return expected(i, datum, fmt::format(" with {} in [{}, {}]", spelled, bounds.min, bounds.max));

@@ -86,7 +86,7 @@ Result<std::optional<Datum>> Machine::nothing_viewed(NodeId id) {
 }
 
 Status Machine::check_assumptions(NodeId id) {
-  for (const Assumption& a : graph_.assumptions_at(id)) {
+  for (const Assumption& a : assumptions_at(graph_, id)) {
     const auto value = environment_.symbols().eval(a.predicate);
     if (!value || *value == a.value) continue;
     missed_ = {.key = a.key, .value = *value};

@@ -135,7 +135,7 @@ Result<std::int64_t> number(Dim d) {
 }
 
 Result<Tensor> ready(const Tensor& tensor) {
-  if (tensor.contiguous() && tensor.aligned()) return tensor;
+  if (tensor.contiguous() && is_aligned(tensor)) return tensor;
   if (!tensor.contiguous()) return tensor.packed();
   FRAZIL_TRY(Tensor copy, Tensor::make(tensor.elem(), tensor.sizes()));
   copy_elements(tensor, 0, copy, 0, tensor.count());
@@ -155,7 +155,7 @@ Result<Tensor> run_view(const ViewMap& map, std::span<const Tensor> inputs) {
   }
   FRAZIL_TRY(Sizes sizes, numbers(map.shape));
   const Tensor& from = inputs[static_cast<std::size_t>(map.source)];
-  if (element_count(sizes) == from.count()) return from.reshaped(std::move(sizes));
+  if (element_count(sizes) == from.count()) return reshaped(from, std::move(sizes));
   return fail(Code::internal, "{} cannot have the shape {}", from.type_str(), type_str(from.elem(), sizes));
 }
 

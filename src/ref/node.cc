@@ -285,7 +285,7 @@ Result<Outputs> run_one(const Graph& graph, NodeId node, Inputs inputs, Executio
   auto outputs = Single(graph, node, inputs).run(execution_limits);
   if (!outputs) return blame(graph, node, std::move(outputs).error());
   for (const Datum& output : *outputs) {
-    if (output.is_tensor()) output.tensor().charge_text();
+    if (output.is_tensor()) charge_text(output.tensor());
   }
   return outputs;
 }

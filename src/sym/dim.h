@@ -104,13 +104,10 @@ class Scope {
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);
   Dim mul(Dim a, Dim b);
-  Dim floordiv(Dim a,
-               Dim b);        ///< rounds towards minus infinity; 0 for a constant divisor 0, which callers report first
-  Dim ceildiv(Dim a, Dim b);  ///< -floordiv(-a, b)
-  Dim mod(Dim a, Dim b);      ///< a - b * floordiv(a, b)
+  /// Rounds towards minus infinity. Returns 0 for a constant divisor 0, which callers report first.
+  Dim floordiv(Dim a, Dim b);
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
-  Dim product(std::span<const Dim> dims);
   /// Returns the extent that a and b broadcast to, if they can: they are equal, or one of them is 1. The order of
   /// operands does not matter. Broadcasting with an extent that is already part of a result does not change the result.
   Dim broadcast(Dim a, Dim b);
@@ -120,25 +117,16 @@ class Scope {
   Proof equal(Dim a, Dim b) const;
   Proof less(Dim a, Dim b) const;  ///< a < b
   Proof less_equal(Dim a, Dim b) const;
-  /// Returns the constant that equals d for all symbol values, if bounds determine it.
-  std::optional<std::int64_t> constant(Dim d) const;
 
   std::size_t symbol_count() const;
   std::string_view symbol_name(SymbolId id) const;
-  Bounds symbol_bounds(SymbolId id) const;
-  bool is_unbacked(SymbolId id) const;
   Dim symbol_dim(SymbolId id) const;
   std::optional<SymbolId> find_symbol(std::string_view name) const;
   /// Returns the symbol if d is exactly one symbol.
   std::optional<SymbolId> as_symbol(Dim d) const;
   /// Returns the symbols that d reads, ascending, without duplicates.
   std::vector<SymbolId> symbols_of(Dim d) const;
-  /// Returns d with each symbol s replaced by map[s]; nullopt keeps the symbol. Rebuilds expressions in this Scope.
-  Dim substitute(Dim d, std::span<const std::optional<Dim>> map);
 
-  /// Evaluates d directly, for tests and the reference executor. Returns nullopt if it divides by zero or reads a
-  /// symbol beyond the given values.
-  std::optional<std::int64_t> eval(Dim d, std::span<const std::int64_t> symbol_values) const;
   /// Appends code for d to `program` and returns the register that holds d. `known` maps emitted sub-expressions to
   /// registers and is updated, so common sub-expressions are computed once. The first emit into a program reserves the
   /// registers of the symbols; it cannot read symbols that are made later.
@@ -146,17 +134,30 @@ class Scope {
 
   /// Returns a text such as "N", "2*N + 1", "floordiv(N + 1, 2)" or "min(N, 8)"; mod(N, 8) is "N - 8*floordiv(N, 8)".
   /// The text depends only on names and structure.
-  /// parse(str(d)) == d, unless bounds were narrowed after d was made or the text exceeds its limits. These are 1 MiB
-  /// (longer texts end in "...") and 200 levels of nesting.
+  /// parse_dim() reads it back, unless bounds were narrowed after d was made or the text exceeds its limits. These are
+  /// 1 MiB (longer texts end in "...") and 200 levels of nesting.
   std::string str(Dim d) const;
-  /// Parses the text that str() prints, and mod(a, b). Unknown names become symbols with default bounds. They remain
-  /// even if the text is invalid.
-  Result<Dim> parse(std::string_view text);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+Dim ceildiv(Scope& scope, Dim a, Dim b);  ///< -floordiv(-a, b)
+Dim mod(Scope& scope, Dim a, Dim b);      ///< a - b * floordiv(a, b)
+Dim product(Scope& scope, std::span<const Dim> dims);
+
+/// Returns the constant that equals d for all symbol values, if bounds determine it.
+std::optional<std::int64_t> constant_of(const Scope& scope, Dim d);
+Bounds symbol_bounds(const Scope& scope, SymbolId id);
+/// Returns true if the symbol's name is one that Scope::unbacked() gives.
+bool is_unbacked(const Scope& scope, SymbolId id);
+/// Evaluates d directly, for tests and the reference executor. Returns nullopt if it divides by zero or reads a symbol
+/// beyond the given values.
+std::optional<std::int64_t> eval(const Scope& scope, Dim d, std::span<const std::int64_t> symbol_values);
+/// Parses the text that Scope::str() prints, and mod(a, b). Unknown names become symbols with default bounds. They
+/// remain even if the text is invalid.
+Result<Dim> parse_dim(Scope& scope, std::string_view text);
 
 /// The registers of Dims that are already emitted into a DimProgram.
 class DimRegisters {

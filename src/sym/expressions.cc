@@ -1,12 +1,12 @@
 #include "sym/expressions.h"
 
 #include <algorithm>
-#include <queue>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/value/hash.h"
+#include "sym/bounds.h"
 #include "sym/interval.h"
 #include "sym/saturate.h"
 
@@ -20,6 +20,19 @@ Bounds valid(Bounds b) {
 
 void sort_pair(Dim& a, Dim& b) {
   if (b.bits() < a.bits()) std::swap(a, b);
+}
+
+// A node that was not flattened stays as it is, so that the text of nested nodes parses back to the same node.
+std::vector<Dim> flat_operands(const Nodes& nodes, Kind kind, Dim a) {
+  if (!is_kind(nodes, a, kind)) return {a};
+  const auto operands = nodes.operands(nodes[a]);
+  if (std::ranges::any_of(operands, [&](Dim o) { return is_kind(nodes, o, kind); })) return {a};
+  return {operands.begin(), operands.end()};
+}
+
+bool superfluous(const Nodes& nodes, Kind kind, Dim a, Dim beside) {
+  const Bounds d = kind == Kind::max ? difference(nodes, beside, a) : difference(nodes, a, beside);
+  return d.min >= 0;
 }
 
 }  // namespace
@@ -59,47 +72,39 @@ void Expressions::narrow(SymbolId id, Bounds bounds) {
   if (empty(now) || now == old) return;
   nodes_.set_bounds(first, now);
   for (std::uint32_t i = first + 1; i < nodes_.size(); ++i)
-    if (nodes_[i].kind != Kind::symbol) nodes_.set_bounds(i, node_bounds(nodes_[i]));
-}
-
-std::uint32_t Expressions::cons(const Draft& draft) {
-  const auto [index, is_new] = nodes_.add(draft);
-  if (is_new) nodes_.set_bounds(index, node_bounds(nodes_[index]));
-  return index;
+    if (nodes_[i].kind != Kind::symbol) nodes_.set_bounds(i, bounds_of(nodes_, nodes_[i]));
 }
 
 std::uint32_t Expressions::monomial(const Factors& f) {
   if (f.count == 0) return kUnit;
   if (f.count == 1) return index_of(f.atoms[0]);
-  return cons({.kind = Kind::product, .operands = f.view()});
+  return index_of(intern(Draft{.kind = Kind::product, .operands = f.view()}));
+}
+
+Dim Expressions::intern(const Draft& draft) {
+  const auto [index, is_new] = nodes_.add(draft);
+  if (is_new) nodes_.set_bounds(index, bounds_of(nodes_, nodes_[index]));
+  return nodes_.dim(index);
 }
 
 Dim Expressions::intern(const Poly& p) {
   if (p.is_const()) return p.constant();
   if (p.is_monomial() && p.terms()[0].coef == 1) return nodes_.dim(p.terms()[0].mono);
-  return cons_dim({.kind = Kind::sum, .constant = p.constant(), .terms = p.terms()});
+  return intern(Draft{.kind = Kind::sum, .constant = p.constant(), .terms = p.terms()});
 }
 
 Dim Expressions::opaque(Kind kind, Dim a, Dim b) {
   sort_pair(a, b);
   const Dim operands[] = {a, b};
-  return cons_dim({.kind = kind, .operands = operands});
-}
-
-Poly Expressions::poly(Dim d) const {
-  if (d.is_const()) return Poly(d.value());
-  const Node& n = nodes_[d];
-  if (n.kind == Kind::sum) return Poly(n.constant, nodes_.terms(n));
-  const Term term{index_of(d), 1};
-  return Poly(0, {&term, 1});
+  return intern(Draft{.kind = kind, .operands = operands});
 }
 
 Dim Expressions::add(Dim a, Dim b) {
   if (a.is_const() && b.is_const()) return sat_add(a.value(), b.value());
   if (a == 0) return b;
   if (b == 0) return a;
-  Poly p = poly(a);
-  p.add(poly(b));
+  Poly p = poly_of(nodes_, a);
+  p.add(poly_of(nodes_, b));
   return p.too_large() ? opaque(Kind::big_add, a, b) : intern(p);
 }
 
@@ -108,12 +113,12 @@ Dim Expressions::mul(Dim a, Dim b) {
   if (a.is_const()) std::swap(a, b);
   if (b == 1) return a;
   if (b.is_const()) {
-    Poly p = poly(a);
+    Poly p = poly_of(nodes_, a);
     p.scale(b.value());
     return intern(p);
   }
   sort_pair(a, b);
-  const Poly p = product(poly(a), poly(b));
+  const Poly p = product(poly_of(nodes_, a), poly_of(nodes_, b));
   return p.too_large() ? opaque(Kind::big_mul, a, b) : intern(p);
 }
 
@@ -124,7 +129,6 @@ Poly Expressions::product(const Poly& a, const Poly& b) {
   return r;
 }
 
-// Also sets too_large if the product has too many atoms.
 void Expressions::add_product(Poly& to, const Poly& p, std::uint32_t mono, std::int64_t coef) {
   if (coef == 0 || to.too_large()) return;
   const Factors by = nodes_.factors(mono);
@@ -137,90 +141,24 @@ void Expressions::add_product(Poly& to, const Poly& p, std::uint32_t mono, std::
   }
 }
 
-// A node that was not flattened stays as it is, so that the text of nested nodes parses back to the same node.
-std::vector<Dim> Expressions::flat_operands(Kind kind, Dim a) const {
-  if (!is_kind(a, kind)) return {a};
-  const auto operands = nodes_.operands(nodes_[a]);
-  if (std::ranges::any_of(operands, [&](Dim o) { return is_kind(o, kind); })) return {a};
-  return {operands.begin(), operands.end()};
-}
-
-bool Expressions::superfluous(Kind kind, Dim a, Dim beside) const {
-  const Bounds d = kind == Kind::max ? difference(beside, a) : difference(a, beside);
-  return d.min >= 0;
-}
-
 Dim Expressions::extremum(Kind kind, Dim a, Dim b) {
   constexpr std::size_t kMaxOperands = 16;
   if (nodes_.before(b, a)) std::swap(a, b);
-  std::vector<Dim> operands = flat_operands(kind, a);
-  std::vector<Dim> others = flat_operands(kind, b);
+  std::vector<Dim> operands = flat_operands(nodes_, kind, a);
+  std::vector<Dim> others = flat_operands(nodes_, kind, b);
   if (operands.size() + others.size() > kMaxOperands) {
     operands = {a};
     others = {b};
   }
-  std::erase_if(others,
-                [&](Dim x) { return std::ranges::any_of(operands, [&](Dim y) { return superfluous(kind, x, y); }); });
-  std::erase_if(operands,
-                [&](Dim x) { return std::ranges::any_of(others, [&](Dim y) { return superfluous(kind, x, y); }); });
+  std::erase_if(others, [&](Dim x) {
+    return std::ranges::any_of(operands, [&](Dim y) { return superfluous(nodes_, kind, x, y); });
+  });
+  std::erase_if(operands, [&](Dim x) {
+    return std::ranges::any_of(others, [&](Dim y) { return superfluous(nodes_, kind, x, y); });
+  });
   operands.insert(operands.end(), others.begin(), others.end());
   std::ranges::sort(operands, {}, &Dim::bits);
-  return operands.size() == 1 ? operands[0] : cons_dim({.kind = kind, .operands = operands});
-}
-
-std::vector<Dim> Expressions::children(Dim d) const {
-  const Node& n = node(d);
-  if (n.kind == Kind::symbol) return {};
-  std::vector<Dim> r;
-  if (n.kind == Kind::sum) {
-    for (const Term& t : nodes_.terms(n)) r.push_back(nodes_.dim(t.mono));
-  } else {
-    std::ranges::copy_if(nodes_.operands(n), std::back_inserter(r), [](Dim c) { return !c.is_const(); });
-  }
-  return r;
-}
-
-std::vector<Dim> Expressions::reach(Dim d, const std::function<bool(Dim)>& skip) const {
-  std::vector<Dim> found;
-  std::priority_queue<std::uint32_t> open;
-  const auto visit = [&](Dim x) {
-    if (!x.is_const() && !(skip && skip(x))) open.push(index_of(x));
-  };
-  visit(d);
-  // Users have higher indices than operands. A node is thus popped after all its users, and its duplicates are
-  // adjacent.
-  while (!open.empty()) {
-    const Dim next = nodes_.dim(open.top());
-    while (!open.empty() && open.top() == index_of(next)) open.pop();
-    found.push_back(next);
-    for (Dim c : children(next)) visit(c);
-  }
-  std::ranges::reverse(found);
-  return found;
-}
-
-Dim Expressions::rebuild(Dim d, const std::function<Dim(Dim)>& with) {
-  const Node n = node(d);
-  if (n.kind == Kind::sum) {
-    Dim r = n.constant;
-    const Poly p = poly(d);
-    for (const Term& t : p.terms()) r = add(r, mul(with(nodes_.dim(t.mono)), t.coef));
-    return r;
-  }
-  const auto stored = nodes_.operands(n);
-  const std::vector<Dim> operands(stored.begin(), stored.end());
-  const auto fold = [&](auto&& combine) {
-    Dim r = with(operands[0]);
-    for (Dim o : std::span(operands).subspan(1)) r = combine(r, with(o));
-    return r;
-  };
-  switch (n.kind) {
-    case Kind::floordiv: return fold([&](Dim a, Dim b) { return floordiv(a, b); });
-    case Kind::min:
-    case Kind::max: return fold([&](Dim a, Dim b) { return extremum(n.kind, a, b); });
-    case Kind::big_add: return fold([&](Dim a, Dim b) { return add(a, b); });
-    default: return fold([&](Dim a, Dim b) { return mul(a, b); });
-  }
+  return operands.size() == 1 ? operands[0] : intern(Draft{.kind = kind, .operands = operands});
 }
 
 }  // namespace frazil::sym

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ranges>
 #include <tuple>
 
 #include "base/value/hash.h"
@@ -109,6 +110,7 @@ std::uint32_t Nodes::append(const Draft& draft, std::uint64_t hash) {
   terms_.insert(terms_.end(), draft.terms.begin(), draft.terms.end());
   operands_.insert(operands_.end(), draft.operands.begin(), draft.operands.end());
   nodes_.push_back({.kind = draft.kind,
+                    .symbols = symbols_of(draft),
                     .first = static_cast<std::uint32_t>(first),
                     .count = static_cast<std::uint32_t>(count),
                     .depth = depth_of(draft),
@@ -116,6 +118,15 @@ std::uint32_t Nodes::append(const Draft& draft, std::uint64_t hash) {
                     .hash = hash,
                     .bounds = {Dim::kMin, Dim::kMax}});
   return size() - 1;
+}
+
+SymbolLists::List Nodes::symbols_of(const Draft& draft) {
+  if (!draft.terms.empty()) {
+    return symbols_.unite(draft.terms | std::views::transform([&](const Term& t) { return nodes_[t.mono].symbols; }));
+  }
+  return symbols_.unite(draft.operands | std::views::transform([&](Dim d) {
+                          return d.is_const() ? SymbolLists::List{} : (*this)[d].symbols;
+                        }));
 }
 
 std::uint32_t Nodes::depth_of(const Draft& draft) const {
@@ -144,8 +155,14 @@ void Nodes::grow() {
 }
 
 std::uint32_t Nodes::add_symbol(SymbolId id, std::uint64_t name_hash, Bounds bounds) {
-  nodes_.push_back(
-      {.kind = Kind::symbol, .first = id, .count = 0, .depth = 0, .constant = 0, .hash = name_hash, .bounds = bounds});
+  nodes_.push_back({.kind = Kind::symbol,
+                    .symbols = symbols_.add(id),
+                    .first = id,
+                    .count = 0,
+                    .depth = 0,
+                    .constant = 0,
+                    .hash = name_hash,
+                    .bounds = bounds});
   return size() - 1;
 }
 
@@ -172,6 +189,14 @@ std::optional<std::uint32_t> Nodes::find_monomial(const Factors& f) const {
 std::uint32_t Nodes::degree(std::uint32_t mono) const {
   if (mono == kUnit) return 0;
   return nodes_[mono].kind == Kind::product ? nodes_[mono].count : 1;
+}
+
+Poly poly_of(const Nodes& nodes, Dim d) {
+  if (d.is_const()) return Poly(d.value());
+  const Node& n = nodes[d];
+  if (n.kind == Kind::sum) return Poly(n.constant, nodes.terms(n));
+  const Term term{index_of(d), 1};
+  return Poly(0, {&term, 1});
 }
 
 }  // namespace frazil::sym

@@ -9,6 +9,7 @@
 
 #include "sym/dim.h"
 #include "sym/poly.h"
+#include "sym/symbol_lists.h"
 
 namespace frazil::sym {
 
@@ -19,7 +20,8 @@ enum class Kind : std::uint8_t { symbol, floordiv, min, max, big_add, big_mul, p
 
 struct Node {
   Kind kind;
-  std::uint32_t first;  ///< symbol: its SymbolId; sum: first term; others: first operand
+  SymbolLists::List symbols;  ///< that it reads
+  std::uint32_t first;        ///< symbol: its SymbolId; sum: first term; others: first operand
   std::uint32_t count;
   std::uint32_t depth;    ///< greater than that of all operands
   std::int64_t constant;  ///< of a sum
@@ -62,6 +64,9 @@ class Nodes {
   const Node& operator[](Dim d) const { return nodes_[index_of(d)]; }
   std::span<const Term> terms(const Node& n) const { return std::span(terms_).subspan(n.first, n.count); }
   std::span<const Dim> operands(const Node& n) const { return std::span(operands_).subspan(n.first, n.count); }
+  /// Returns the symbols that d reads, which must not be constant; nullopt if it reads many. Valid until a node is
+  /// added.
+  std::optional<std::span<const SymbolId>> few_symbols(Dim d) const { return symbols_.find((*this)[d].symbols); }
   void set_bounds(std::uint32_t index, Bounds bounds) { nodes_[index].bounds = bounds; }
 
   /// The node of a draft. The draft passed to add() must not point into this object.
@@ -93,12 +98,18 @@ class Nodes {
   std::uint32_t append(const Draft& draft, std::uint64_t hash);
   std::uint32_t depth_of(const Draft& draft) const;
   void grow();
+  SymbolLists::List symbols_of(const Draft& draft);
 
   std::uint32_t owner_ = 0;
   std::vector<Node> nodes_;
   std::vector<Term> terms_;
   std::vector<Dim> operands_;
+  SymbolLists symbols_;
   std::vector<std::uint32_t> slots_;  // open addressing; index + 1, 0 is free
 };
+
+inline bool is_kind(const Nodes& nodes, Dim d, Kind kind) { return !d.is_const() && nodes[d].kind == kind; }
+/// Returns an expression as a polynomial: of its terms if it is a sum, else of itself.
+Poly poly_of(const Nodes& nodes, Dim d);
 
 }  // namespace frazil::sym

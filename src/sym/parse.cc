@@ -28,7 +28,7 @@ class Parser {
   }
 
  private:
-  using Combine = Dim (Scope::*)(Dim, Dim);
+  using Combine = Dim (*)(Scope&, Dim, Dim);
 
   Result<Dim> sum() {
     FRAZIL_TRY(Dim left, product());
@@ -85,10 +85,10 @@ class Parser {
     const std::size_t from = at_;
     while (at_ < text_.size() && sym::continues_name(text_[at_])) ++at_;
     const std::string_view name = text_.substr(from, at_ - from);
-    if (name == "floordiv") return call(&Scope::floordiv, false);
-    if (name == "mod") return call(&Scope::mod, false);
-    if (name == "min") return call(&Scope::min, true);
-    if (name == "max") return call(&Scope::max, true);
+    if (name == "floordiv") return call([](Scope& s, Dim a, Dim b) { return s.floordiv(a, b); }, false);
+    if (name == "mod") return call(mod, false);
+    if (name == "min") return call([](Scope& s, Dim a, Dim b) { return s.min(a, b); }, true);
+    if (name == "max") return call([](Scope& s, Dim a, Dim b) { return s.max(a, b); }, true);
     return symbol(name);
   }
 
@@ -100,7 +100,7 @@ class Parser {
     bool more = false;
     while ((many || !more) && take(',')) {
       FRAZIL_TRY(const Dim operand, sum());
-      d = (scope_.*combine)(d, operand);
+      d = combine(scope_, d, operand);
       more = true;
     }
     if (!more) return expected("','");
@@ -182,6 +182,6 @@ class Parser {
 
 }  // namespace
 
-Result<Dim> Scope::parse(std::string_view text) { return Parser(*this, text).parse(); }
+Result<Dim> parse_dim(Scope& scope, std::string_view text) { return Parser(scope, text).parse(); }
 
 }  // namespace frazil

@@ -36,8 +36,8 @@ class PrintOrder {
   bool operands(Dim a, Dim b) const {
     if (a == b) return false;
     if (a.is_const() || b.is_const()) return !a.is_const();
-    const sym::Node& na = e_.node(a);
-    const sym::Node& nb = e_.node(b);
+    const sym::Node& na = e_.nodes()[a];
+    const sym::Node& nb = e_.nodes()[b];
     if (na.kind != nb.kind) return na.kind < nb.kind;
     if (na.kind == Kind::symbol) return e_.symbol_name(na.first) < e_.symbol_name(nb.first);
     return na.hash != nb.hash ? na.hash < nb.hash : a.bits() < b.bits();
@@ -88,7 +88,7 @@ class Printer {
   void later(const std::vector<Item>& items) { open_.insert(open_.end(), items.rbegin(), items.rend()); }
 
   void node(Dim d) {
-    const sym::Node& n = e_.node(d);
+    const sym::Node& n = e_.nodes()[d];
     switch (n.kind) {
       case Kind::symbol: out_ += sym::quoted_name(e_.symbol_name(n.first)); break;
       case Kind::sum: sum(n); break;

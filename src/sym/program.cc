@@ -3,6 +3,7 @@
 #include "sym/dim.h"
 #include "sym/expressions.h"
 #include "sym/impl.h"
+#include "sym/reach.h"
 #include "sym/saturate.h"
 
 namespace frazil {
@@ -49,7 +50,7 @@ class Emitter {
       : expressions_(expressions), program_(program), known_(known) {}
 
   void node(Dim d) {
-    const sym::Node& n = expressions_.node(d);
+    const sym::Node& n = expressions_.nodes()[d];
     if (n.kind == Kind::symbol) {
       assert((program_.code.empty() || n.first < program_.code[0].dst) && "symbol was made after the first emit");
       known_.set(d, n.first);
@@ -119,7 +120,8 @@ std::uint32_t Scope::emit(Dim d, DimProgram& program, DimRegisters& known) const
   if (program.code.empty() && program.registers < symbol_count())
     program.registers = static_cast<std::uint32_t>(symbol_count());
   Emitter emitter(*impl_, program, known);
-  for (Dim part : impl_->reach(impl_->own(d), [&](Dim x) { return known.find(x).has_value(); })) emitter.node(part);
+  for (Dim part : sym::reach(impl_->nodes(), impl_->own(d), [&](Dim x) { return known.find(x).has_value(); }))
+    emitter.node(part);
   return emitter.reg(d);
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "sym/bounds.h"
 #include "sym/dim.h"
 #include "sym/impl.h"
+#include "sym/reach.h"
 #include "sym/saturate.h"
 
 namespace frazil {
@@ -24,16 +26,8 @@ Dim Scope::add(Dim a, Dim b) { return impl_->add(impl_->own(a), impl_->own(b)); 
 Dim Scope::sub(Dim a, Dim b) { return impl_->sub(impl_->own(a), impl_->own(b)); }
 Dim Scope::mul(Dim a, Dim b) { return impl_->mul(impl_->own(a), impl_->own(b)); }
 Dim Scope::floordiv(Dim a, Dim b) { return impl_->floordiv(impl_->own(a), impl_->own(b)); }
-Dim Scope::ceildiv(Dim a, Dim b) { return mul(floordiv(mul(a, -1), b), -1); }
-Dim Scope::mod(Dim a, Dim b) { return sub(a, mul(b, floordiv(a, b))); }
 Dim Scope::min(Dim a, Dim b) { return impl_->extremum(sym::Kind::min, impl_->own(a), impl_->own(b)); }
 Dim Scope::max(Dim a, Dim b) { return impl_->extremum(sym::Kind::max, impl_->own(a), impl_->own(b)); }
-
-Dim Scope::product(std::span<const Dim> dims) {
-  Dim r = 1;
-  for (Dim d : dims) r = mul(r, d);
-  return r;
-}
 
 Dim Scope::broadcast(Dim a, Dim b) {
   if (b == Dim(1) || equal(a, b) == Proof::yes) return a;
@@ -53,82 +47,67 @@ Dim Scope::broadcast(Dim a, Dim b) {
   return made;
 }
 
-Bounds Scope::bounds(Dim d) const { return impl_->bounds(impl_->own(d)); }
+Bounds Scope::bounds(Dim d) const { return sym::bounds_of(impl_->nodes(), impl_->own(d)); }
 
 Proof Scope::equal(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(a), impl_->own(b));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(a), impl_->own(b));
   if (d == Bounds{0, 0}) return Proof::yes;
-  return d.min > 0 || d.max < 0 || impl_->never_meet(a, b) ? Proof::no : Proof::maybe;
+  return d.min > 0 || d.max < 0 || sym::never_meet(impl_->nodes(), a, b) ? Proof::no : Proof::maybe;
 }
 
 Proof Scope::less(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(b), impl_->own(a));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(b), impl_->own(a));
   return d.min > 0 ? Proof::yes : d.max <= 0 ? Proof::no : Proof::maybe;
 }
 
 Proof Scope::less_equal(Dim a, Dim b) const {
-  const Bounds d = impl_->difference(impl_->own(b), impl_->own(a));
+  const Bounds d = sym::difference(impl_->nodes(), impl_->own(b), impl_->own(a));
   return d.min >= 0 ? Proof::yes : d.max < 0 ? Proof::no : Proof::maybe;
-}
-
-std::optional<std::int64_t> Scope::constant(Dim d) const {
-  const Bounds b = bounds(d);
-  if (b.min != b.max) return std::nullopt;
-  return b.min;
 }
 
 std::size_t Scope::symbol_count() const { return impl_->symbol_count(); }
 std::string_view Scope::symbol_name(SymbolId id) const { return impl_->symbol_name(id); }
-Bounds Scope::symbol_bounds(SymbolId id) const { return bounds(symbol_dim(id)); }
 Dim Scope::symbol_dim(SymbolId id) const { return impl_->symbol_dim(id); }
 std::optional<SymbolId> Scope::find_symbol(std::string_view name) const { return impl_->find_symbol(name); }
 
-bool Scope::is_unbacked(SymbolId id) const {
-  const std::string_view name = symbol_name(id);
+std::optional<SymbolId> Scope::as_symbol(Dim d) const {
+  if (!sym::is_kind(impl_->nodes(), impl_->own(d), sym::Kind::symbol)) return std::nullopt;
+  return impl_->nodes()[d].first;
+}
+
+std::vector<SymbolId> Scope::symbols_of(Dim d) const { return sym::symbols_of(impl_->nodes(), impl_->own(d)); }
+
+Dim ceildiv(Scope& scope, Dim a, Dim b) { return scope.mul(scope.floordiv(scope.mul(a, -1), b), -1); }
+Dim mod(Scope& scope, Dim a, Dim b) { return scope.sub(a, scope.mul(b, scope.floordiv(a, b))); }
+
+Dim product(Scope& scope, std::span<const Dim> dims) {
+  Dim r = 1;
+  for (Dim d : dims) r = scope.mul(r, d);
+  return r;
+}
+
+std::optional<std::int64_t> constant_of(const Scope& scope, Dim d) {
+  const Bounds b = scope.bounds(d);
+  if (b.min != b.max) return std::nullopt;
+  return b.min;
+}
+
+Bounds symbol_bounds(const Scope& scope, SymbolId id) { return scope.bounds(scope.symbol_dim(id)); }
+
+bool is_unbacked(const Scope& scope, SymbolId id) {
+  const std::string_view name = scope.symbol_name(id);
   return name.size() > 1 && name[0] == '?' &&
          std::ranges::all_of(name.substr(1), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::optional<SymbolId> Scope::as_symbol(Dim d) const {
-  if (!impl_->is_kind(impl_->own(d), sym::Kind::symbol)) return std::nullopt;
-  return impl_->node(d).first;
-}
-
-std::vector<SymbolId> Scope::symbols_of(Dim d) const {
-  if (d.is_const()) return {};
-  if (const auto symbol = as_symbol(d)) return {*symbol};
-  std::vector<SymbolId> found;
-  for (Dim x : impl_->reach(impl_->own(d)))
-    if (const auto id = as_symbol(x)) found.push_back(*id);
-  return found;
-}
-
-Dim Scope::substitute(Dim d, std::span<const std::optional<Dim>> map) {
-  if (impl_->own(d).is_const()) return d;
-  const std::vector<Dim> parts = impl_->reach(d);
-  std::vector<Dim> built;
-  const auto with = [&](Dim x) {
-    if (x.is_const()) return x;
-    return built[static_cast<std::size_t>(std::ranges::lower_bound(parts, x.bits(), {}, &Dim::bits) - parts.begin())];
-  };
-  for (Dim part : parts) {
-    const auto id = as_symbol(part);
-    if (!id)
-      built.push_back(impl_->rebuild(part, with));
-    else
-      built.push_back(*id < map.size() && map[*id] ? impl_->own(*map[*id]) : part);
-  }
-  return built.back();
-}
-
-std::optional<std::int64_t> Scope::eval(Dim d, std::span<const std::int64_t> symbol_values) const {
+std::optional<std::int64_t> eval(const Scope& scope, Dim d, std::span<const std::int64_t> symbol_values) {
   DimProgram program;
   DimRegisters known;
-  for (SymbolId id : symbols_of(d))
+  for (SymbolId id : scope.symbols_of(d))
     if (id >= symbol_values.size()) return std::nullopt;
-  const std::uint32_t result = emit(d, program, known);
+  const std::uint32_t result = scope.emit(d, program, known);
   std::vector<std::int64_t> regs(program.registers);
-  std::ranges::copy(symbol_values.first(std::min(symbol_values.size(), symbol_count())), regs.begin());
+  std::ranges::copy(symbol_values.first(std::min(symbol_values.size(), scope.symbol_count())), regs.begin());
   if (!program.run(regs, 0, program.code.size())) return std::nullopt;
   return regs[result];
 }

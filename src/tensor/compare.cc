@@ -47,7 +47,7 @@ std::string element_str(const Tensor& tensor, std::int64_t i) {
   const std::int64_t offset = offset_of(tensor.sizes(), tensor.strides(), i);
   const auto bytes = static_cast<std::size_t>(tensor.data() - tensor.buffer().data() +
                                               offset * static_cast<std::int64_t>(byte_size(tensor.elem())));
-  return Tensor(tensor.elem(), {}, {}, tensor.buffer(), bytes).summary();
+  return summary(Tensor(tensor.elem(), {}, {}, tensor.buffer(), bytes));
 }
 
 template <class T>
@@ -172,12 +172,12 @@ Finding map_difference(const MapValue& got, const MapValue& want, Tolerance tole
   }
   for (std::size_t i = 0; i < want.items.size(); ++i) {
     const auto& [key, value] = want.items[i];
-    const auto same_key = [&](const auto& entry) { return entry.first.identical(key); };
+    const auto same_key = [&](const auto& entry) { return identical(entry.first, key); };
     const auto entry = same_key(got.items[i]) ? got.items.begin() + static_cast<std::ptrdiff_t>(i)
                                               : std::ranges::find_if(got.items, same_key);
-    if (entry == got.items.end()) return fmt::format("key {} is missing", key.summary());
+    if (entry == got.items.end()) return fmt::format("key {} is missing", summary(key));
     if (auto found = difference(entry->second, value, tolerance)) {
-      return fmt::format("key {}: {}", key.summary(), *found);
+      return fmt::format("key {}: {}", summary(key), *found);
     }
   }
   return std::nullopt;

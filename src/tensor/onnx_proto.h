@@ -47,7 +47,7 @@ Result<TensorHeader> tensor_header(std::span<const std::byte> bytes);
 ///
 /// With `keep_alive`, raw and external data are borrowed in place if the element type is stored as in memory: not
 /// string, bool or sub-byte. protobuf does not align data. On x86-64 and AArch64, data of at least kBorrowUnaligned
-/// bytes are borrowed even if they are not aligned for their element type. Tensor::aligned() may then be false, and
+/// bytes are borrowed even if they are not aligned for their element type. is_aligned() may then be false, and
 /// readers must use unaligned loads. Smaller unaligned data are copied. All unaligned data are copied if
 /// FRAZIL_COPY_UNALIGNED is defined, as in builds with sanitizers.
 Result<Tensor> tensor_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr,

@@ -161,16 +161,16 @@ Tensor Tensor::make_or_throw(Elem elem, Sizes sizes) {
   throw std::length_error(made.error().message);
 }
 
-void Tensor::charge_text() const {
+void charge_text(const Tensor& t) {
   ExecutionLimits* const execution_limits = ExecutionLimits::current();
-  if (elem_ != Elem::string || execution_limits == nullptr || !buffer_.unique()) return;
+  if (t.elem() != Elem::string || execution_limits == nullptr || !t.buffer().unique()) return;
   std::size_t bytes = 0;
   PollThrottle throttle;
-  for (const std::string& text : as<std::string>()) {
+  for (const std::string& text : t.as<std::string>()) {
     if (throttle.stop(4)) break;  // the run has stopped
     bytes += text.size();
   }
-  buffer_.charge(bytes);
+  t.buffer().charge(bytes);
   execution_limits->text_charged();
 }
 
@@ -203,10 +203,10 @@ bool Tensor::contiguous() const {
   return true;
 }
 
-bool Tensor::aligned() const {
-  const std::size_t width = elem_ == Elem::string ? alignof(std::string) : byte_size(elem_);
-  const std::size_t alignment = is_complex(elem_) ? width / 2 : width;
-  return reinterpret_cast<std::uintptr_t>(data()) % alignment == 0;
+bool is_aligned(const Tensor& t) {
+  const std::size_t width = t.elem() == Elem::string ? alignof(std::string) : byte_size(t.elem());
+  const std::size_t alignment = is_complex(t.elem()) ? width / 2 : width;
+  return reinterpret_cast<std::uintptr_t>(t.data()) % alignment == 0;
 }
 
 Result<Tensor> Tensor::packed() const {
@@ -214,25 +214,26 @@ Result<Tensor> Tensor::packed() const {
   FRAZIL_TRY(Tensor copy, make(elem_, sizes_));
   if (elem_ == Elem::string) {
     copy_strings(*this, copy.as_mutable<std::string>());
-    copy.charge_text();
+    charge_text(copy);
   } else {
     pack_bytes(sizes_, strides_, byte_size(elem_), data(), copy.mutable_data());
   }
   return copy;
 }
 
-Tensor Tensor::reshaped(Sizes sizes) const {
-  assert(contiguous() && element_count(sizes) == count());
+Tensor reshaped(const Tensor& t, Sizes sizes) {
+  assert(t.contiguous() && element_count(sizes) == t.count());
   Sizes strides = contiguous_strides(sizes);
-  return Tensor(elem_, std::move(sizes), std::move(strides), buffer_, offset_);
+  return Tensor(t.elem(), std::move(sizes), std::move(strides), t.buffer(),
+                static_cast<std::size_t>(t.data() - t.buffer().data()));
 }
 
-std::string Tensor::summary(std::size_t limit) const {
-  if (!defined()) return "undefined";
-  const auto width = static_cast<std::int64_t>(byte_size(elem_));
-  const std::int64_t total = count();
+std::string summary(const Tensor& t, std::size_t limit) {
+  if (!t.defined()) return "undefined";
+  const auto width = static_cast<std::int64_t>(byte_size(t.elem()));
+  const std::int64_t total = t.count();
   const auto element = [&](std::int64_t i) {
-    return element_str(elem_, data() + offset_of(sizes_, strides_, i) * width);
+    return element_str(t.elem(), t.data() + offset_of(t.sizes(), t.strides(), i) * width);
   };
   if (total == 0) return "[]";
   std::string out;
@@ -245,8 +246,8 @@ std::string Tensor::summary(std::size_t limit) const {
     if (i != 0) out += ", ";
     std::string close;
     std::int64_t block = 1;
-    for (std::size_t axis = sizes_.size(); axis-- > 0;) {
-      block *= sizes_[axis];
+    for (std::size_t axis = t.sizes().size(); axis-- > 0;) {
+      block *= t.sizes()[axis];
       if (i % block == 0) out += '[';
       if ((i + 1) % block == 0) close += ']';
     }
@@ -263,20 +264,20 @@ std::int64_t Tensor::integer_at(std::int64_t i) const {
   return integer(elem_, data() + offset_of(sizes_, strides_, i) * static_cast<std::int64_t>(byte_size(elem_)));
 }
 
-bool Tensor::identical(const Tensor& other) const {
-  if (elem_ != other.elem_ || sizes_ != other.sizes_ || defined() != other.defined()) return false;
-  const std::int64_t total = defined() ? count() : 0;
+bool identical(const Tensor& a, const Tensor& b) {
+  if (a.elem() != b.elem() || a.sizes() != b.sizes() || a.defined() != b.defined()) return false;
+  const std::int64_t total = a.defined() ? a.count() : 0;
   if (total == 0) return true;
-  if (elem_ != Elem::string && contiguous() && other.contiguous()) {
-    return std::memcmp(data(), other.data(), bytes()) == 0;
+  if (a.elem() != Elem::string && a.contiguous() && b.contiguous()) {
+    return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
   }
-  const std::size_t width = byte_size(elem_);
-  StridedWalk a(sizes_, strides_);
-  StridedWalk b(sizes_, other.strides_);
-  for (std::int64_t i = 0; i < total; ++i, a.next(), b.next()) {
-    const std::byte* x = data() + a.offset() * static_cast<std::int64_t>(width);
-    const std::byte* y = other.data() + b.offset() * static_cast<std::int64_t>(width);
-    const bool same = elem_ == Elem::string
+  const std::size_t width = byte_size(a.elem());
+  StridedWalk at_a(a.sizes(), a.strides());
+  StridedWalk at_b(a.sizes(), b.strides());
+  for (std::int64_t i = 0; i < total; ++i, at_a.next(), at_b.next()) {
+    const std::byte* x = a.data() + at_a.offset() * static_cast<std::int64_t>(width);
+    const std::byte* y = b.data() + at_b.offset() * static_cast<std::int64_t>(width);
+    const bool same = a.elem() == Elem::string
                           ? *reinterpret_cast<const std::string*>(x) == *reinterpret_cast<const std::string*>(y)
                           : std::memcmp(x, y, width) == 0;
     if (!same) return false;

@@ -38,6 +38,12 @@ std::string type_str(Elem elem, std::span<const std::int64_t> sizes);
 template <class T>
 constexpr Elem elem_of();
 
+/// Returns true if T has the size and the kind of storage of an element.
+template <class T>
+constexpr bool stores(Elem elem) {
+  return std::is_same_v<T, std::string> == (elem == Elem::string) && sizeof(T) == byte_size(elem);
+}
+
 /// A concrete value: element type, extents and strides over a shared Buffer. Copies are shallow. Only its creator
 /// writes to it, before sharing it. Strings are std::string objects in the buffer (constructed by make).
 class Tensor {
@@ -47,9 +53,6 @@ class Tensor {
   static Result<Tensor> make(Elem elem, Sizes sizes);
   /// Makes a view. `strides` are in elements. The view must lie inside the buffer.
   Tensor(Elem elem, Sizes sizes, Sizes strides, Buffer buffer, std::size_t offset_bytes);
-  /// Charges the text of a new string tensor, filled through assign_text(), to the limit that its buffer counts
-  /// against. No effect on other tensors and on shared ones.
-  void charge_text() const;
   /// Makes a contiguous tensor over given bytes. Returns Code::bad_input if the buffer is too small.
   static Result<Tensor> over(Elem elem, Sizes sizes, Buffer buffer, std::size_t offset_bytes = 0);
   /// Same as make(), for internal constants that count against no limit. Throws std::bad_alloc or std::length_error.
@@ -71,9 +74,6 @@ class Tensor {
   std::int64_t count() const { return element_count(sizes_); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * byte_size(elem_); }
   bool contiguous() const;
-  /// Returns whether data() is aligned for elem(). False only for tensors borrowed from a file (see
-  /// tensor_from_proto()).
-  bool aligned() const;
   const Buffer& buffer() const { return buffer_; }
 
   const std::byte* data() const { return buffer_.data() + offset_; }
@@ -84,42 +84,43 @@ class Tensor {
   /// std::int8_t (i4, i2).
   template <class T>
   std::span<const T> as() const {
-    assert(stores<T>() && contiguous());
+    assert(stores<T>(elem_) && contiguous());
     return {reinterpret_cast<const T*>(data()), static_cast<std::size_t>(count())};
   }
   template <class T>
   std::span<T> as_mutable() {
-    assert(stores<T>() && contiguous());
+    assert(stores<T>(elem_) && contiguous());
     return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(count())};
   }
 
   /// Returns this tensor if it is contiguous, otherwise a packed copy.
   Result<Tensor> packed() const;
-  /// Returns the same elements with other extents. Shares the buffer. Precondition: equal count, contiguous.
-  Tensor reshaped(Sizes sizes) const;
   /// Returns text such as "f32[2,3]".
   std::string type_str() const { return frazil::type_str(elem_, sizes_); }
-  /// Returns one line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat if abbreviated: "[1, 2, 3, ... 9]".
-  std::string summary(std::size_t limit = 6) const;
   /// Returns element i (row-major) as double or int64, from any numeric type. Complex numbers give their real part. In
   /// conversion to integer, floats are truncated and saturated, NaN gives 0, u64 wraps. Strings give NaN and 0.
   double number_at(std::int64_t i) const;
   std::int64_t integer_at(std::int64_t i) const;
-  /// Returns whether type, sizes and elements are bit-equal (NaN equals itself).
-  bool identical(const Tensor& other) const;
 
  private:
-  template <class T>
-  bool stores() const {
-    return std::is_same_v<T, std::string> == (elem_ == Elem::string) && sizeof(T) == byte_size(elem_);
-  }
-
   Elem elem_ = Elem::f32;
   Sizes sizes_;
   Sizes strides_;
   Buffer buffer_;
   std::size_t offset_ = 0;
 };
+
+/// Charges the text of a new string tensor, filled through assign_text(), to the limit that its buffer counts against.
+/// No effect on other tensors and on shared ones.
+void charge_text(const Tensor& tensor);
+/// Returns whether data() is aligned for elem(). False only for tensors borrowed from a file (see tensor_from_proto()).
+bool is_aligned(const Tensor& tensor);
+/// Returns the same elements with other extents. Shares the buffer. Precondition: equal count, contiguous.
+Tensor reshaped(const Tensor& tensor, Sizes sizes);
+/// Returns whether type, sizes and elements are bit-equal (NaN equals itself).
+bool identical(const Tensor& a, const Tensor& b);
+/// Returns one line with at most `limit` elements: "5", "[[1, 2], [3, 4]]"; flat if abbreviated: "[1, 2, 3, ... 9]".
+std::string summary(const Tensor& tensor, std::size_t limit = 6);
 
 template <class T>
 constexpr Elem elem_of() {

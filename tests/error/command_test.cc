@@ -72,8 +72,8 @@ TEST_F(Command, StreamsRunLineByLine) {
   const auto first = read_npy(out + "/probabilities.0.npy"), second = read_npy(out + "/probabilities.1.npy"),
              third = read_npy(out + "/probabilities.2.npy");
   ASSERT_TRUE(first && second && third);
-  EXPECT_FALSE(first->identical(*second));
-  EXPECT_TRUE(second->identical(*third));
+  EXPECT_FALSE(identical(*first, *second));
+  EXPECT_TRUE(identical(*second, *third));
 }
 
 TEST_F(Command, BenchReportsTheContractedFields) {

@@ -68,8 +68,8 @@ TEST_F(Specs, RangesAreHalfOpen) {
 
 TEST_F(Specs, TheSeedDecidesAndNothingElse) {
   const Tensor once = made(Elem::f32, {"N"}, "10", "5");
-  EXPECT_TRUE(once.identical(made(Elem::f32, {"N"}, "10", "5")));
-  EXPECT_FALSE(once.identical(made(Elem::f32, {"N"}, "10", "6")));
+  EXPECT_TRUE(identical(once, made(Elem::f32, {"N"}, "10", "5")));
+  EXPECT_FALSE(identical(once, made(Elem::f32, {"N"}, "10", "6")));
 }
 
 TEST_F(Specs, FillTakesTheDeclaredShapeWithFreeExtentsOfOne) {

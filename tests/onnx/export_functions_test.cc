@@ -64,7 +64,7 @@ std::string exported(const Graph& graph) {
   EXPECT_TRUE(model) << model.error().message;
   if (!model) return {};
   const Graph again = imported(import(*model));
-  EXPECT_EQ(again.hash(), graph.hash());
+  EXPECT_EQ(structural_hash(again), structural_hash(graph));
   EXPECT_EQ(print(again), print(graph));
   return *model;
 }
@@ -149,7 +149,7 @@ TEST(ExportFunctions, AnEditInsideLeavesTheNodes) {
   const Graph edited = imported(std::move(patch).commit());
   const std::string model = onnx::export_model(edited).value();
   EXPECT_EQ(signatures(model), "graph: Mul Add Tanh Relu");
-  EXPECT_EQ(imported(import(model)).hash(), edited.hash());
+  EXPECT_EQ(structural_hash(imported(import(model))), structural_hash(edited));
 }
 
 TEST(ExportFunctions, AnEditOutsideLeavesTheCall) {

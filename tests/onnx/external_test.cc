@@ -97,7 +97,7 @@ TEST_F(External, Reads) {
       {{"location", "w.bin"}, {"offset", "4"}, {"basepath", "/x"}, {"note", ""}},  // keys of other programs
   };
   for (const Entries& entries : cases) {
-    EXPECT_TRUE(weight(imported(load(model_with(entries)))).identical(kTwoThree)) << entries[0].second;
+    EXPECT_TRUE(identical(weight(imported(load(model_with(entries)))), kTwoThree)) << entries[0].second;
   }
 }
 
@@ -147,7 +147,7 @@ TEST_F(External, HardLinksAreRefused) {
   expect_fault(load(model_with(at("twin.bin"))), Code::bad_model,
                {"tensor 'w'", "'twin.bin'", "2 hard links", "replace it by a copy"});
   fs::remove(root_ / "secret.bin");
-  EXPECT_TRUE(weight(imported(load(model_with(at("twin.bin"))))).identical(kTwoThree));
+  EXPECT_TRUE(identical(weight(imported(load(model_with(at("twin.bin"))))), kTwoThree));
 }
 
 /// Without openat2 links are not followed.
@@ -220,7 +220,7 @@ TEST_F(External, ManyTensorsAndFiles) {
   const Graph g = imported(load(model(graph(adding(weights)))));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto f = static_cast<float>(i / 2 + i % 2);
-    EXPECT_TRUE(weight(g, i).identical(Tensor::of<float>({2}, {f, f + 1}))) << i;
+    EXPECT_TRUE(identical(weight(g, i), Tensor::of<float>({2}, {f, f + 1}))) << i;
   }
 }
 
@@ -252,7 +252,7 @@ TEST_F(External, OffsetsPastFourGigabytes) {
   std::ofstream(folder() / "large.bin", std::ios::binary | std::ios::app)
       .write(reinterpret_cast<const char*>(numbers), sizeof numbers);
   const Graph g = imported(load(model_with(at("large.bin", std::to_string(kOffset)))));
-  EXPECT_TRUE(weight(g).identical(kTwoThree));
+  EXPECT_TRUE(identical(weight(g), kTwoThree));
 }
 
 // ---- checksums ----
@@ -264,7 +264,7 @@ TEST_F(External, Checksums) {
     entries.emplace_back("checksum", checksum);
     return load(model_with(entries));
   };
-  EXPECT_TRUE(weight(imported(with_sum(sum))).identical(kTwoThree));
+  EXPECT_TRUE(identical(weight(imported(with_sum(sum))), kTwoThree));
   std::string upper = sum;
   for (char& c : upper) c = static_cast<char>(std::toupper(c));
   EXPECT_TRUE(with_sum(upper).has_value());
@@ -298,9 +298,9 @@ TEST_F(External, InBranchesFunctionsAndConstants) {
       .outputs = {value("z")}};
   const Graph g = imported(load(model(graph(spec), {.functions = {add}})));
   ASSERT_EQ(op_names(g), "If Add");
-  EXPECT_TRUE(weight(g, 1).identical(kTwoThree));
+  EXPECT_TRUE(identical(weight(g, 1), kTwoThree));
   for (const BlockId block : node_at(g, 0).blocks) {
-    EXPECT_TRUE(g.constant(node_at(g, 0, block).in[1])->tensor.identical(kTwoThree));
+    EXPECT_TRUE(identical(g.constant(node_at(g, 0, block).in[1])->tensor, kTwoThree));
   }
 }
 
@@ -337,7 +337,7 @@ TEST_F(External, ModelsPastTwoAndFourGigabytes) {
     if (!make_hole(path, before.size() + count)) GTEST_SKIP() << "no room for a sparse file in " << folder();
     std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << before;
     const Graph g = imported(import_onnx(path.string()));
-    EXPECT_TRUE(weight(g).identical(kTwoThree));
+    EXPECT_TRUE(identical(weight(g), kTwoThree));
     ASSERT_EQ(g.main().results.size(), 2u);
     const Tensor& hole = g.constant(g.main().results[1])->tensor;
     EXPECT_EQ(hole.bytes(), count);

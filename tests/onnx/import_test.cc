@@ -100,7 +100,7 @@ TEST(Import, SparseInitializers) {
                        .sparse = {sparse}};
   const Graph g = imported(import(spec));
   const Tensor& dense = g.constant(node_at(g, 0).in[1])->tensor;
-  EXPECT_TRUE(dense.identical(Tensor::of<float>({2, 3}, {0, 5, 0, 0, 0, 7})));
+  EXPECT_TRUE(identical(dense, Tensor::of<float>({2, 3}, {0, 5, 0, 0, 0, 7})));
   expect_fault(import(model(graph(spec)), {.limits = {.memory_bytes = 130}}), Code::limit, {"sparse tensor 'w'"});
 }
 

@@ -44,7 +44,7 @@ TEST(ImportSparse, BecomesDense) {
   for (const Case& c : cases) {
     const Graph g = imported(give(c.tensor));
     const Tensor& dense = g.constant(g.main().results.at(0))->tensor;
-    EXPECT_TRUE(dense.identical(c.dense)) << dense.summary() << ", expected " << c.dense.summary();
+    EXPECT_TRUE(identical(dense, c.dense)) << summary(dense) << ", expected " << summary(c.dense);
   }
 }
 
@@ -78,7 +78,7 @@ TEST(ImportSparse, DefaultsOfInputs) {
   const Graph g = imported(give(tensor, {f32("w", {"4"})}));
   EXPECT_THAT(g.input_names(), testing::ElementsAre("w"));
   ASSERT_NE(g.input_default(0), nullptr);
-  EXPECT_TRUE(g.input_default(0)->identical(Tensor::of<float>({4}, {5, 0, 0, 7})));
+  EXPECT_TRUE(identical(*g.input_default(0), Tensor::of<float>({4}, {5, 0, 0, 7})));
   expect_fault(give(tensor, {f32("w", {"5"})}), Code::bad_model,
                {"input 'w': its initializer is f32[4], expected f32[5]"});
   GraphSpec both{.nodes = {}, .inputs = {}, .outputs = {value("w")}, .initializers = {kTwo}, .sparse = {tensor}};
@@ -91,7 +91,7 @@ TEST(ImportSparse, Attributes) {
   };
   const Message good = sparse(kTwo, indices({2}, {0, 3}), {4});
   const Graph g = imported(constant(text(attribute("sparse_value", 11), 22, good)));
-  EXPECT_TRUE(g.constant(g.main().results.at(0))->tensor.identical(Tensor::of<float>({4}, {5, 0, 0, 7})));
+  EXPECT_TRUE(identical(g.constant(g.main().results.at(0))->tensor, Tensor::of<float>({4}, {5, 0, 0, 7})));
   expect_fault(constant(text(attribute("sparse_value", 11), 22, sparse(kTwo, indices({2}, {3, 0}), {4}))),
                Code::bad_model, {"node 'k' (Constant)", "attribute 'sparse_value'", "ascending order"});
 }

@@ -110,7 +110,7 @@ TEST(UpgradeMeaning, OfEachRule) {
     const auto out = run_reference(*graph, {});
     EXPECT_TRUE(out.has_value()) << out.error().message;
     if (out) {
-      EXPECT_TRUE((*out)[0].tensor().identical(c.gives)) << (*out)[0].tensor().summary();
+      EXPECT_TRUE(identical((*out)[0].tensor(), c.gives)) << summary((*out)[0].tensor());
     }
   }
 }

@@ -171,7 +171,7 @@ TEST(Upgrade, ExperimentalOperators) {
          initializer("axes", Tensor::of<std::int64_t>({1}, {2}))});
     const auto out = run_reference(g, std::vector<Datum>{x});
     ASSERT_TRUE(out.has_value()) << out.error().message;
-    EXPECT_TRUE((*out)[0].tensor().identical(c.want)) << (*out)[0].tensor().summary();
+    EXPECT_TRUE(identical((*out)[0].tensor(), c.want)) << summary((*out)[0].tensor());
   }
 }
 
@@ -235,8 +235,8 @@ TEST(UpgradeScan, OverTheBatch) {
     EXPECT_EQ(output_type(g), "f32[B,2]");
     const auto out = run_reference(g, std::vector<Datum>{n, init, x});
     ASSERT_TRUE(out.has_value()) << out.error().message;
-    EXPECT_TRUE((*out)[0].tensor().identical(c.last)) << (*out)[0].tensor().summary();
-    EXPECT_TRUE((*out)[1].tensor().identical(c.all)) << (*out)[1].tensor().summary();
+    EXPECT_TRUE(identical((*out)[0].tensor(), c.last)) << summary((*out)[0].tensor());
+    EXPECT_TRUE(identical((*out)[1].tensor(), c.all)) << summary((*out)[1].tensor());
   }
 }
 

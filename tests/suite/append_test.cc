@@ -59,13 +59,13 @@ TEST(Append, ACarriedValueStaysInItsMemoryUntilItIsFull) {
     const Tensor added = rising({2, 2, 1 + i % 3, 3}, static_cast<float>(100 * i));
     past = tier.run(past, added);
     want = joined(graph, want, added);
-    ASSERT_TRUE(past.identical(want)) << i;
+    ASSERT_TRUE(identical(past, want)) << i;
     places.insert(past.data());
     kept.push_back(past);
     copies.push_back(want);
   }
   EXPECT_LT(places.size(), 10u);
-  for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(kept[i].identical(copies[i])) << i;
+  for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(identical(kept[i], copies[i])) << i;
 }
 
 TEST(Append, TwoContinuationsOfOneValueDoNotSeeEachOther) {
@@ -77,10 +77,10 @@ TEST(Append, TwoContinuationsOfOneValueDoNotSeeEachOther) {
   const Tensor with_a = tier.run(past, a), with_b = tier.run(past, b);
   EXPECT_EQ(with_a.data(), past.data());
   EXPECT_NE(with_b.data(), past.data());
-  EXPECT_TRUE(with_a.identical(joined(graph, past, a)));
-  EXPECT_TRUE(with_b.identical(joined(graph, past, b)));
+  EXPECT_TRUE(identical(with_a, joined(graph, past, a)));
+  EXPECT_TRUE(identical(with_b, joined(graph, past, b)));
   const Carrying other(graph);
-  EXPECT_TRUE(other.run(past, b).identical(with_b)) << "on another session";
+  EXPECT_TRUE(identical(other.run(past, b), with_b)) << "on another session";
 }
 
 TEST(Append, ListsAreDenseAnyway) {
@@ -122,10 +122,10 @@ TEST(Append, ARunThatFailsTakesNothing) {
   for (int i = 0; i < 4; ++i) past = tier.session->run(inputs(0)).value()[0].tensor();
   const Tensor before = past.packed().value();
   EXPECT_FALSE(tier.session->run(inputs(1000)));
-  EXPECT_TRUE(past.identical(before));
+  EXPECT_TRUE(identical(past, before));
   const Tensor after = tier.session->run(inputs(0)).value()[0].tensor();
   EXPECT_EQ(after.data(), past.data()) << "the room is free again";
-  EXPECT_TRUE(past.identical(before));
+  EXPECT_TRUE(identical(past, before));
 }
 
 TEST(Append, TensorsOfOtherMemoryAreTakenAsTheyAre) {
@@ -136,7 +136,7 @@ TEST(Append, TensorsOfOtherMemoryAreTakenAsTheyAre) {
   const Tensor spaced(Elem::f32, {1, 2, 2, 3}, {24, 12, 3, 1}, wide.buffer(), 0);
   const Tensor turned(Elem::f32, {1, 2, 4, 3}, {24, 1, 6, 2}, wide.buffer(), 0);
   for (const Tensor& past : {cut, spaced, turned}) {
-    EXPECT_TRUE(tier.run(past, added).identical(joined(graph, past, added)));
+    EXPECT_TRUE(identical(tier.run(past, added), joined(graph, past, added)));
   }
 }
 
@@ -297,7 +297,7 @@ TEST(Append, RandomLoopsGiveTheSameBits) {
       const auto got = with.session->run(inputs), want = without.session->run(inputs);
       ASSERT_TRUE(got && want) << text << (got ? want : got).error().message;
       for (std::size_t k = 0; k < got->size(); ++k) {
-        EXPECT_TRUE((*got)[k].tensor().identical((*want)[k].tensor())) << graph.output_names()[k] << "\n" << text;
+        EXPECT_TRUE(identical((*got)[k].tensor(), (*want)[k].tensor())) << graph.output_names()[k] << "\n" << text;
       }
     }
   }

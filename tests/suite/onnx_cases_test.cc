@@ -69,7 +69,7 @@ Result<Graph> read_back(std::string model) {
 
 /// Hashes identify large weights by address, so these are compared here.
 bool same_graph(const Graph& a, const Graph& b) {
-  if (a.hash() == b.hash()) return true;
+  if (structural_hash(a) == structural_hash(b)) return true;
   const auto same_weight = [](const auto& x, const auto& y) {
     return x.first == y.first && !difference(Datum(x.second), Datum(y.second), {.rtol = 0, .atol = 0});
   };

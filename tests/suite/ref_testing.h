@@ -108,8 +108,8 @@ inline Tensor i64(std::initializer_list<std::int64_t> values) { return vec<std::
 
 /// EXPECT that two tensors are bit-equal.
 inline void expect_same(const Tensor& got, const Tensor& want) {
-  EXPECT_TRUE(got.identical(want)) << got.type_str() << " " << got.summary(40) << "\nwanted " << want.type_str() << " "
-                                   << want.summary(40);
+  EXPECT_TRUE(identical(got, want)) << got.type_str() << " " << summary(got, 40) << "\nwanted " << want.type_str()
+                                    << " " << summary(want, 40);
 }
 
 }  // namespace frazil::test

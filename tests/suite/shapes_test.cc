@@ -216,7 +216,7 @@ TEST(ShapeErrors, ReshapeThatDoesNotFit) {
                                    {6, shape(2, 2), false},
                                    {0, shape(0, 3), true},
                                    {5, shape(5, 1), true}}) {
-    SCOPED_TRACE(s.summary());
+    SCOPED_TRACE(summary(s));
     const auto got = run_beside_reference(*tier.session, graph, {numbered_floats({n}), s});
     EXPECT_EQ(got.has_value(), fits);
     if (!got) {

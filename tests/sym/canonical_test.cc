@@ -149,17 +149,17 @@ TEST(DimCanonical, EqualFormsMeet) {
 TEST(DimCanonical, CeildivRoundsUp) {
   Scope s = scope_with_heights();
   const Dim n = dim(s, "N");
-  EXPECT_EQ(s.ceildiv(7, 2), Dim(4));
-  EXPECT_EQ(s.ceildiv(-7, 2), Dim(-3));
-  EXPECT_EQ(s.ceildiv(n, 2), dim(s, "floordiv(N + 1, 2)"));
-  EXPECT_EQ(s.ceildiv(s.mul(n, 4), 2), dim(s, "2*N"));
+  EXPECT_EQ(ceildiv(s, 7, 2), Dim(4));
+  EXPECT_EQ(ceildiv(s, -7, 2), Dim(-3));
+  EXPECT_EQ(ceildiv(s, n, 2), dim(s, "floordiv(N + 1, 2)"));
+  EXPECT_EQ(ceildiv(s, s.mul(n, 4), 2), dim(s, "2*N"));
 }
 
 TEST(DimCanonical, ProductOfManyFoldsInOrder) {
   Scope s = scope_with_heights();
   const Dim dims[] = {dim(s, "N"), 3, dim(s, "M"), 2};
-  EXPECT_EQ(s.product(dims), dim(s, "6*N*M"));
-  EXPECT_EQ(s.product({}), Dim(1));
+  EXPECT_EQ(product(s, dims), dim(s, "6*N*M"));
+  EXPECT_EQ(product(s, {}), Dim(1));
 }
 
 }  // namespace

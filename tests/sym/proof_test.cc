@@ -91,11 +91,11 @@ TEST(DimProof, Comparisons) {
 
 TEST(DimProof, ConstantsAreWhatBoundsForce) {
   Scope s = scope_with_bounds();
-  EXPECT_EQ(s.constant(4), 4);
-  EXPECT_EQ(s.constant(dim(s, "N")), std::nullopt);
-  EXPECT_EQ(s.constant(s.symbol("four", {4, 4})), 4);
-  EXPECT_EQ(s.constant(dim(s, "3*four + 1")), 13);
-  EXPECT_EQ(s.constant(dim(s, "floordiv(N, 2) + floordiv(N + 1, 2) - N")), 0);
+  EXPECT_EQ(constant_of(s, 4), 4);
+  EXPECT_EQ(constant_of(s, dim(s, "N")), std::nullopt);
+  EXPECT_EQ(constant_of(s, s.symbol("four", {4, 4})), 4);
+  EXPECT_EQ(constant_of(s, dim(s, "3*four + 1")), 13);
+  EXPECT_EQ(constant_of(s, dim(s, "floordiv(N, 2) + floordiv(N + 1, 2) - N")), 0);
 }
 
 TEST(DimProof, NarrowingASymbolReachesExpressionsBuiltBefore) {

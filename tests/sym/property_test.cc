@@ -41,7 +41,7 @@ TEST(DimProperty, ProgramEvalAndBoundsAgreeWithDefinition) {
       ASSERT_TRUE(b.min <= *want && *want <= b.max)
           << s.str(d) << ": " << b.min << ".." << b.max << " without " << *want;
       if (i % 17 != 0) continue;
-      ASSERT_EQ(s.eval(d, points[i]), want) << s.str(d);
+      ASSERT_EQ(eval(s, d, points[i]), want) << s.str(d);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST(DimProperty, ConstantHoldsForAllValues) {
   for (int run = 0; run < kRuns; ++run) {
     Scope s = small_scope();
     const auto [tree, d] = random_case(trees, s);
-    const auto c = s.constant(d);
+    const auto c = constant_of(s, d);
     if (!c) continue;
     for (const Point& p : points) ASSERT_EQ(tree.eval(p).value_or(*c), *c) << s.str(d);
   }
@@ -139,28 +139,6 @@ TEST(DimProperty, TextDoesNotDependOnTheOrderOfSymbols) {
   }
 }
 
-TEST(DimProperty, SubstitutionIsEvaluationAtTheMappedValues) {
-  Trees trees(8);
-  const auto points = all_points();
-  for (int run = 0; run < kRuns / 10; ++run) {
-    Scope s = small_scope();
-    const auto [tree, d] = random_case(trees, s);
-    const TreeCase to = random_case(trees, s);
-    const Dim n = s.max(s.min(to.dim, 6), 1);
-    const Dim k = dim(s, "M - 3");
-    const std::optional<Dim> map[] = {n, std::nullopt, k};
-    const Dim replaced = s.substitute(d, map);
-    for (const Point& p : points) {
-      const auto value = to.tree.eval(p);
-      if (!value) continue;
-      const Point mapped{std::clamp<std::int64_t>(*value, 1, 6), p[1], p[1] - 3};
-      const auto want = tree.eval(mapped);
-      if (!want) continue;
-      ASSERT_EQ(s.eval(replaced, p), want) << s.str(d) << " -> " << s.str(replaced);
-    }
-  }
-}
-
 TEST(DimProperty, NarrowedBoundsStayTrue) {
   Trees trees(9);
   const auto points = all_points();
@@ -172,7 +150,7 @@ TEST(DimProperty, NarrowedBoundsStayTrue) {
     for (const Point& p : points) {
       const auto want = tree.eval(p);
       if (!want) continue;
-      ASSERT_EQ(s.eval(d, p), want) << s.str(d);
+      ASSERT_EQ(eval(s, d, p), want) << s.str(d);
       ASSERT_TRUE(s.bounds(d).min <= *want && *want <= s.bounds(d).max) << s.str(d);
     }
   }

@@ -77,7 +77,7 @@ TEST(DimText, ErrorsSayWhatAndWhere) {
   };
   for (const auto& [text, message] : cases) {
     Scope s;
-    const auto d = s.parse(text);
+    const auto d = parse_dim(s, text);
     ASSERT_FALSE(d) << text;
     EXPECT_EQ(d.error().message, message);
     EXPECT_EQ(d.error().code, Code::bad_model);
@@ -87,15 +87,15 @@ TEST(DimText, ErrorsSayWhatAndWhere) {
 TEST(DimText, NestingIsLimited) {
   const auto nested = [](std::size_t n) { return std::string(n, '(') + "N" + std::string(n, ')'); };
   Scope s;
-  EXPECT_TRUE(s.parse(nested(200)));
+  EXPECT_TRUE(parse_dim(s, nested(200)));
   for (std::size_t n : {std::size_t{201}, std::size_t{1'000'000}}) {
-    const auto d = s.parse(nested(n));
+    const auto d = parse_dim(s, nested(n));
     ASSERT_FALSE(d);
     EXPECT_EQ(d.error().code, Code::limit);
     EXPECT_NE(d.error().message.find("nested deeper than 200 levels"), std::string::npos);
   }
   EXPECT_EQ(dim(s, std::string(1'000'000, '-') + "N"), dim(s, "N"));
-  EXPECT_FALSE(s.parse(std::string(1'000'000, '-')));
+  EXPECT_FALSE(parse_dim(s, std::string(1'000'000, '-')));
 }
 
 TEST(DimText, GarbageIsAnErrorOrAnExpression) {
@@ -106,7 +106,7 @@ TEST(DimText, GarbageIsAnErrorOrAnExpression) {
     for (auto n = random.pick(0, 12); n > 0; --n)
       text += alphabet[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(alphabet.size()) - 1))];
     Scope s;
-    const auto d = s.parse(text);
+    const auto d = parse_dim(s, text);
     if (!d)
       ASSERT_FALSE(d.error().message.empty());
     else

@@ -55,8 +55,8 @@ struct Tree {
       case Op::sub: return s.sub(x, y);
       case Op::mul: return s.mul(x, y);
       case Op::floordiv: return s.floordiv(x, y);
-      case Op::ceildiv: return s.ceildiv(x, y);
-      case Op::mod: return s.mod(x, y);
+      case Op::ceildiv: return ceildiv(s, x, y);
+      case Op::mod: return mod(s, x, y);
       case Op::min: return s.min(x, y);
       default: return s.max(x, y);
     }
@@ -125,7 +125,7 @@ inline Scope small_scope() {
 
 /// Dim of a text; throws where it does not parse, which fails the test.
 inline Dim dim(Scope& s, std::string_view text) {
-  const auto d = s.parse(text);
+  const auto d = parse_dim(s, text);
   return d ? *d : (throw std::runtime_error(d.error().message));
 }
 

@@ -48,7 +48,7 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 Result<Tensor> parse_proto(std::string_view text) { return tensor_from_proto(bytes_of(text)); }
 std::string summary(std::string_view text) {
   const auto t = parse_proto(text);
-  return t ? t->type_str() + " " + t->summary(20) : t.error().message;
+  return t ? t->type_str() + " " + summary(*t, 20) : t.error().message;
 }
 
 TEST(OnnxTypeTest, NumbersMapBothWays) {
@@ -166,7 +166,7 @@ TEST(OnnxTensorTest, BorrowsInPlace) {
     if (t.data() == source) {
       EXPECT_FALSE(t.buffer().writable());
     } else {
-      EXPECT_TRUE(t.aligned()) << "copied";
+      EXPECT_TRUE(is_aligned(t)) << "copied";
     }
     if (reinterpret_cast<std::uintptr_t>(source) % 4 == 0) {
       EXPECT_EQ(t.data(), source);
@@ -260,7 +260,7 @@ TEST(OnnxTensorTest, EveryTypeRoundTrips) {
       const std::string text = tensor_to_proto(t, "T").value();
       const auto back = parse_proto(text);
       ASSERT_TRUE(back) << back.error().message;
-      EXPECT_TRUE(back->identical(t)) << t.type_str();
+      EXPECT_TRUE(identical(*back, t)) << t.type_str();
       EXPECT_EQ(tensor_header(bytes_of(text)).value().name, "T");
     }
   }
@@ -321,7 +321,7 @@ TEST(OnnxTensorTest, EveryTypeAsTypedDataPackedAndNot) {
       for (const std::string& data : {block(field, all), each}) {
         const auto back = parse_proto(head_only + data);
         ASSERT_TRUE(back) << t.type_str() << ": " << back.error().message;
-        EXPECT_TRUE(back->identical(t)) << t.type_str();
+        EXPECT_TRUE(identical(*back, t)) << t.type_str();
       }
     }
   }
@@ -372,13 +372,13 @@ TEST(OnnxReaderTest, DamagedFields) {
 Datum sequence_of(std::vector<Datum> items) { return std::make_shared<const Sequence>(Sequence{std::move(items)}); }
 
 bool same(const Datum& a, const Datum& b) {
-  if (a.is_tensor()) return b.is_tensor() && a.tensor().identical(b.tensor());
+  if (a.is_tensor()) return b.is_tensor() && identical(a.tensor(), b.tensor());
   if (a.is_sequence()) {
     return b.is_sequence() && std::ranges::equal(a.sequence().items, b.sequence().items, same);
   }
   if (a.is_map()) {
     return b.is_map() && std::ranges::equal(a.map().items, b.map().items, [](const auto& x, const auto& y) {
-             return x.first.identical(y.first) && same(x.second, y.second);
+             return identical(x.first, y.first) && same(x.second, y.second);
            });
   }
   return b.empty();
@@ -481,7 +481,7 @@ TEST(OnnxDatumTest, RealTestData) {
     if (t) {
       ++tensors;
       const std::string text = tensor_to_proto(t->tensor()).value();
-      ASSERT_TRUE(parse_proto(text).value().identical(t->tensor())) << path;
+      ASSERT_TRUE(identical(parse_proto(text).value(), t->tensor())) << path;
     } else if (read_pb(path, ProtoKind::sequence) || read_pb(path, ProtoKind::optional)) {
       ++others;
     } else {

@@ -68,7 +68,7 @@ TEST(TensorTest, MakesAndReads) {
   const Tensor t = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(t.type_str(), "f32[2,3]");
   EXPECT_EQ(t.bytes(), 24u);
-  EXPECT_TRUE(t.contiguous() && t.aligned() && t.defined());
+  EXPECT_TRUE(t.contiguous() && is_aligned(t) && t.defined());
   EXPECT_THAT(t.as<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(t.number_at(4), 5.0);
   EXPECT_FALSE(Tensor().defined());
@@ -87,9 +87,9 @@ TEST(TensorTest, ViewsPack) {
   EXPECT_THAT(backwards.packed().value().as<std::int32_t>(), ElementsAre(6, 5, 4, 3, 2, 1));
   const Tensor spread(Elem::i32, {2, 2}, {0, 1}, t.buffer(), 4);
   EXPECT_THAT(spread.packed().value().as<std::int32_t>(), ElementsAre(2, 3, 2, 3));
-  EXPECT_TRUE(turned.identical(turned.packed().value()));
+  EXPECT_TRUE(identical(turned, turned.packed().value()));
   EXPECT_TRUE(t.packed().value().buffer().same_bytes(t.buffer()));
-  EXPECT_EQ(t.reshaped({6}).type_str(), "i32[6]");
+  EXPECT_EQ(reshaped(t, {6}).type_str(), "i32[6]");
   const Tensor none(Elem::i32, {0, 3}, {9, 9}, t.buffer(), 0);
   EXPECT_TRUE(none.contiguous());
   EXPECT_TRUE(Tensor::make(Elem::i32, {1 << 15, 0, 1 << 15, 1 << 15}).value().contiguous());
@@ -128,25 +128,25 @@ TEST(TensorTest, StringsAreObjects) {
   Tensor t = Tensor::of<std::string>({2, 2}, {"a", lengthy, "", "d"});
   const Tensor turned = Tensor(Elem::string, {2, 2}, {1, 2}, t.buffer(), 0);
   EXPECT_THAT(turned.packed().value().as<std::string>(), ElementsAre("a", "", lengthy, "d"));
-  EXPECT_TRUE(turned.identical(turned.packed().value()));
-  EXPECT_FALSE(turned.identical(t));
+  EXPECT_TRUE(identical(turned, turned.packed().value()));
+  EXPECT_FALSE(identical(turned, t));
   EXPECT_EQ(Tensor::make(Elem::string, {3}).value().as<std::string>()[2], "");
   EXPECT_EQ(Tensor::make(Elem::string, {0}).value().count(), 0);
   EXPECT_TRUE(std::isnan(t.number_at(0)));
 }
 
 TEST(TensorTest, Summaries) {
-  EXPECT_EQ(Tensor::scalar(1.5f).summary(), "1.5");
-  EXPECT_EQ(Tensor::of<std::int64_t>({2, 2}, {1, 2, 3, 4}).summary(), "[[1, 2], [3, 4]]");
-  EXPECT_EQ(Tensor::of<std::int64_t>({5}, {1, 2, 3, 4, 9}).summary(4), "[1, 2, 3, ... 9]");
-  EXPECT_EQ(Tensor::of<bool>({2}, {true, false}).summary(), "[true, false]");
-  EXPECT_EQ(Tensor::of<std::string>({1}, {"a\"\n"}).summary(), "[\"a\\\"\\x0a\"]");
-  EXPECT_EQ(Tensor::make(Elem::f32, {0, 2}).value().summary(), "[]");
-  EXPECT_EQ(Tensor::of<Half>({1}, {Half(0.1f)}).summary(), "[0.099976]");
-  EXPECT_EQ(Tensor::scalar(std::complex<float>(1, -2)).summary(), "1-2i");
-  EXPECT_EQ(Tensor::of<std::uint64_t>({1}, {UINT64_MAX}).summary(), "[18446744073709551615]");
-  EXPECT_EQ(Tensor().summary(), "undefined");
-  EXPECT_EQ(Tensor::of<std::int64_t>({3}, {1, 2, 3}).summary(0), "[... 3]");
+  EXPECT_EQ(summary(Tensor::scalar(1.5f)), "1.5");
+  EXPECT_EQ(summary(Tensor::of<std::int64_t>({2, 2}, {1, 2, 3, 4})), "[[1, 2], [3, 4]]");
+  EXPECT_EQ(summary(Tensor::of<std::int64_t>({5}, {1, 2, 3, 4, 9}), 4), "[1, 2, 3, ... 9]");
+  EXPECT_EQ(summary(Tensor::of<bool>({2}, {true, false})), "[true, false]");
+  EXPECT_EQ(summary(Tensor::of<std::string>({1}, {"a\"\n"})), "[\"a\\\"\\x0a\"]");
+  EXPECT_EQ(summary(Tensor::make(Elem::f32, {0, 2}).value()), "[]");
+  EXPECT_EQ(summary(Tensor::of<Half>({1}, {Half(0.1f)})), "[0.099976]");
+  EXPECT_EQ(summary(Tensor::scalar(std::complex<float>(1, -2))), "1-2i");
+  EXPECT_EQ(summary(Tensor::of<std::uint64_t>({1}, {UINT64_MAX})), "[18446744073709551615]");
+  EXPECT_EQ(summary(Tensor()), "undefined");
+  EXPECT_EQ(summary(Tensor::of<std::int64_t>({3}, {1, 2, 3}), 0), "[... 3]");
 }
 
 TEST(TensorTest, NumbersConvert) {
@@ -164,12 +164,12 @@ TEST(TensorTest, NumbersConvert) {
 
 TEST(TensorTest, IdentityIsOfBits) {
   const float nan = std::nanf("");
-  EXPECT_TRUE(Tensor::scalar(nan).identical(Tensor::scalar(nan)));
-  EXPECT_FALSE(Tensor::scalar(0.0f).identical(Tensor::scalar(-0.0f)));
-  EXPECT_FALSE(Tensor::scalar(0.0f).identical(Tensor::scalar(0)));
-  EXPECT_FALSE(Tensor::of<int>({1}, {0}).identical(Tensor::scalar(0)));
-  EXPECT_TRUE(Tensor().identical(Tensor()));
-  EXPECT_FALSE(Tensor().identical(Tensor::scalar(0.0f)));
+  EXPECT_TRUE(identical(Tensor::scalar(nan), Tensor::scalar(nan)));
+  EXPECT_FALSE(identical(Tensor::scalar(0.0f), Tensor::scalar(-0.0f)));
+  EXPECT_FALSE(identical(Tensor::scalar(0.0f), Tensor::scalar(0)));
+  EXPECT_FALSE(identical(Tensor::of<int>({1}, {0}), Tensor::scalar(0)));
+  EXPECT_TRUE(identical(Tensor(), Tensor()));
+  EXPECT_FALSE(identical(Tensor(), Tensor::scalar(0.0f)));
 }
 
 TEST(DatumTest, Kinds) {

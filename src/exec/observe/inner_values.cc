@@ -49,7 +49,7 @@ bool is_in_other_branch(const Graph& graph, Value v) {
   const auto block = graph.block_of(v);
   for (BlockId b = block.value_or(Graph::kMain); graph.block(b).owner; b = graph.block(b).parent) {
     const Node& owner = graph.node(graph.block(b).owner);
-    const auto side = graph.assumed_branch(owner);
+    const auto side = assumed_branch(graph, owner);
     if (side && owner.blocks[*side ? 0 : 1] != b) return true;
   }
   return false;
@@ -192,7 +192,7 @@ Result<Datum> InnerValues::known(Value v) const {
   std::byte* to = made.mutable_data();
   for (Dim d : *graph.known_value(v)) {
     const auto symbols = std::span(values_.regs).first(std::min(values_.regs.size(), scope.symbol_count()));
-    write_integer(to, width, scope.eval(d, symbols).value_or(0));  // x / 0 is 0, as in registers
+    write_integer(to, width, eval(scope, d, symbols).value_or(0));  // x / 0 is 0, as in registers
     to += width;
   }
   return Datum(std::move(made));

@@ -26,7 +26,7 @@ Status HostSteps::opaque(const Step& step, const step::Launch& launch) {
   for (SlotId s : launch.out) {
     if (!s || !values_.plan.slot(s).object) continue;
     const Datum& made = values_.object(s);
-    if (made.is_tensor()) made.tensor().charge_text();
+    if (made.is_tensor()) charge_text(made.tensor());
   }
   return call.status() ? status : call.status();
 }

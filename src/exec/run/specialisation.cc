@@ -29,7 +29,7 @@ class InputNumbers {
       if (!value) return std::nullopt;
       symbols[s] = *value;
     }
-    return graph_.scope().eval(d, symbols);
+    return eval(graph_.scope(), d, symbols);
   }
 
  private:

@@ -24,7 +24,7 @@ std::optional<Type> NodeCopier::type_of(Value from, Builder& to) const {
     const auto symbol = from_.scope().as_symbol(dim);
     if (!dim.is_const() && !symbol) return std::nullopt;
     shape.push_back(dim.is_const() ? dim
-                                   : to.dim(from_.scope().symbol_name(*symbol), from_.scope().symbol_bounds(*symbol)));
+                                   : to.dim(from_.scope().symbol_name(*symbol), symbol_bounds(from_.scope(), *symbol)));
   }
   return Type::tensor(type.elem, std::move(shape));
 }

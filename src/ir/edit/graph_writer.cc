@@ -104,7 +104,7 @@ std::vector<Dim> GraphWriter::name_elements(Value v, std::int64_t count, bool wh
 void GraphWriter::adopt_symbols(Value v, const Type& type) const {
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
     const auto symbol = tables_.scope.as_symbol(type.shape[axis]);
-    if (!symbol || !tables_.scope.is_unbacked(*symbol) || tables_.origins.contains(*symbol)) continue;
+    if (!symbol || !is_unbacked(tables_.scope, *symbol) || tables_.origins.contains(*symbol)) continue;
     tables_.extent_origins.try_emplace(*symbol, ExtentOrigin{v, static_cast<int>(axis)});
   }
 }

@@ -1,14 +1,46 @@
 #include "ir/edit/rebuild.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/limits/load_scope.h"
+#include "ir/edit/type_matcher.h"
 #include "ir/infer/infer.h"
 #include "ir/infer/inference.h"
-#include "ir/op/space.h"
 
 namespace frazil {
+namespace {
+
+std::vector<bool> wanted_outputs(const Node& node) {
+  std::vector<bool> w(node.out.size());
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<bool>(node.out[i]);
+  return w;
+}
+
+/// Returns true if types, possibly of other nodes, hold only because of an assumption at this node.
+bool assumes(const Graph& graph, NodeId id) {
+  return std::ranges::find(graph.assumptions(), id, &Assumption::node) != graph.assumptions().end();
+}
+
+AssumptionKey first_key(const Graph& graph, NodeId id) {
+  const std::vector<Assumption> here = assumptions_at(graph, id);
+  return here.empty() ? AssumptionKey{graph.node(id).stable, 0} : here.front().key;
+}
+
+/// Sets the key of the next assumption during its lifetime.
+class NextKey {
+ public:
+  NextKey(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
+  ~NextKey() { to_->next_key.reset(); }
+  NextKey(const NextKey&) = delete;
+  NextKey& operator=(const NextKey&) = delete;
+
+ private:
+  GraphWriter to_;
+};
+
+class Copier : public Rewriter {};
+
+}  // namespace
 
 /// The state of rewriting one block.
 struct RebuildFrame {
@@ -28,7 +60,12 @@ class Rebuilder {
   enum class Rows : std::uint8_t { kept, copied };
 
   Rebuilder(const Graph& from, Rewriter& rewriter, Rows rows)
-      : from_(from), rewriter_(rewriter), keeps_(rows == Rows::kept), write_(to_), map_(from.value_count()) {
+      : from_(from),
+        rewriter_(rewriter),
+        keeps_(rows == Rows::kept),
+        write_(to_),
+        matcher_(from, to_),
+        map_(from.value_count()) {
     if (keeps_) {
       to_ = from;
       return;
@@ -108,12 +145,6 @@ class Rebuilder {
     return now;
   }
 
-  static std::vector<bool> wanted(const Node& node) {
-    std::vector<bool> w(node.out.size());
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<bool>(node.out[i]);
-    return w;
-  }
-
   void bind_outputs(const Node& old, std::span<const Value> now) {
     for (std::size_t i = 0; i < old.out.size(); ++i) {
       if (!old.out[i]) continue;
@@ -126,7 +157,7 @@ class Rebuilder {
   Status copy(RebuildFrame& f, NodeId id) {
     FRAZIL_CHECK(check_load());
     const Node& node = from_.node(id);
-    const bool pinned = assumes(id);
+    const bool pinned = assumes(from_, id);
     if (!pinned && rewriter_.drops(from_, id)) {
       if (keeps(f)) write_.remove(id);
       return {};
@@ -134,13 +165,13 @@ class Rebuilder {
     Builder builder(to_, f.to);
     std::vector<Value> inputs = mapped(node.in);
     if (!node.blocks.empty()) return region(f, id, std::move(inputs));
-    const Keys keys(write_, first_key(id));
+    const NextKey next_key(write_, first_key(from_, id));
     const std::size_t first = to_.node_count();
     const Builder::Mark before = builder.mark();
     FRAZIL_TRY(auto replaced, rewriter_.rewrite(from_, id, builder, inputs));
     if (replaced && pinned && !keeps_assumptions(id, first)) {
       builder.rollback(before);
-      write_->next_key = first_key(id);
+      write_->next_key = first_key(from_, id);
       replaced.reset();
     }
     if (replaced) {
@@ -172,7 +203,8 @@ class Rebuilder {
   Status keep_node(NodeId id, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
     const bool same = std::ranges::equal(inputs, node.in);
-    const bool alike = rewriter_.keeps_types(id) && (same ? all_alike(node.in, inputs) : infers_alike(id, inputs));
+    const bool alike =
+        rewriter_.keeps_types(id) && (same ? matcher_.matches(node.in, inputs) : matcher_.infers_same(id, inputs));
     if (!same) write_.node(id).in = std::move(inputs);
     if (!alike) FRAZIL_CHECK(infer_node(to_, id));
     write_.place(id);
@@ -191,91 +223,24 @@ class Rebuilder {
 
   Result<NodeId> copy_node(NodeId id, Builder& builder, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
-    if (infers_all_ || !rewriter_.keeps_types(id) || !infers_alike(id, inputs)) {
-      return builder.append(*node.op, std::move(inputs), node.attrs, wanted(node), node.name);
+    const bool same =
+        !infers_all_ && rewriter_.keeps_types(id) && !assumes(from_, id) && matcher_.infers_same(id, inputs);
+    if (!same) {
+      return builder.append(*node.op, std::move(inputs), node.attrs, wanted_outputs(node), node.name);
     }
     const NodeId made = write_.add_node(*node.op, std::move(inputs), node.attrs, builder.block(), node.name);
-    write_.add_results(made, wanted(node));
+    write_.add_results(made, wanted_outputs(node));
     write_.set_like(made, from_, node);
     write_.place(made);
     return made;
   }
 
-  /// Returns true if types, possibly of other nodes, hold only because of an assumption at this node.
-  bool assumes(NodeId id) const {
-    return std::ranges::find(from_.assumptions(), id, &Assumption::node) != from_.assumptions().end();
-  }
-
-  AssumptionKey first_key(NodeId id) const {
-    const std::vector<Assumption> here = from_.assumptions_at(id);
-    return here.empty() ? AssumptionKey{from_.node(id).stable, 0} : here.front().key;
-  }
-
   /// Returns true if the nodes from `first` on make the same assumptions as a node of `from`.
   bool keeps_assumptions(NodeId id, std::size_t first) const {
-    return std::ranges::all_of(from_.assumptions_at(id), [&](const Assumption& a) {
+    return std::ranges::all_of(assumptions_at(from_, id), [&](const Assumption& a) {
       const auto at = std::ranges::find(to_.assumptions(), a.key, &Assumption::key);
       return at != to_.assumptions().end() && at->node.id >= first && at->value == a.value;
     });
-  }
-
-  /// Gives nodes that are made during its lifetime the assumption keys of a node of `from`.
-  class Keys {
-   public:
-    Keys(GraphWriter to, AssumptionKey key) : to_(to) { to_->next_key = key; }
-    ~Keys() { to_->next_key.reset(); }
-    Keys(const Keys&) = delete;
-    Keys& operator=(const Keys&) = delete;
-
-   private:
-    GraphWriter to_;
-  };
-
-  /// Returns true if inference would give a copy the types of the original: its inputs are alike, and it has no symbols
-  /// of its own.
-  bool infers_alike(NodeId id, std::span<const Value> inputs) {
-    const Node& node = from_.node(id);
-    if (assumes(id) || !all_alike(node.in, inputs)) return false;
-    const auto settled = [this](Dim d) { return is_settled(d); };
-    for (const Value v : node.out) {
-      if (!v) continue;
-      const Type& type = from_.type(v);
-      const std::vector<Dim>* const known = from_.known_value(v);
-      if (!type.is_tensor() || !std::ranges::all_of(type.shape, settled)) return false;
-      if (known != nullptr && !std::ranges::all_of(*known, settled)) return false;
-    }
-    if (node.space && !all_dims(*node.space, settled)) return false;
-    if (node.views && !std::ranges::all_of(*node.views, [&](const ViewMap& m) { return all_dims(m, settled); })) {
-      return false;
-    }
-    return std::ranges::all_of(node.constraints, [&](const Constraint& c) { return settled(c.a) && settled(c.b); });
-  }
-
-  bool all_alike(std::span<const Value> old, std::span<const Value> now) const {
-    return std::ranges::equal(old, now, [this](Value a, Value b) { return is_alike(a, b); });
-  }
-
-  /// Returns true if types, elements that inference knows, and constants are the same.
-  bool is_alike(Value old, Value now) const {
-    if (!old || !now) return !old && !now;
-    if (&from_.type(old) == &to_.type(now)) return true;  // one row
-    const std::vector<Dim>*was = from_.known_value(old), *is = to_.known_value(now);
-    if (from_.type(old) != to_.type(now) || (was == nullptr) != (is == nullptr)) return false;
-    if (was != nullptr && *was != *is) return false;
-    const Constant *a = from_.constant(old), *b = to_.constant(now);
-    if (a == nullptr || b == nullptr) return a == b;
-    return a->tensor.data() == b->tensor.data() && a->tensor.strides() == b->tensor.strides();
-  }
-
-  /// Returns false if d has an unbacked symbol: it belongs to a value, and a copy of that value has its own.
-  bool is_settled(Dim d) {
-    if (d.is_const()) return true;
-    const auto [at, is_new] = settled_.try_emplace(d.bits(), false);
-    if (is_new) {
-      const Scope& scope = from_.scope();
-      at->second = std::ranges::none_of(scope.symbols_of(d), [&](SymbolId s) { return scope.is_unbacked(s); });
-    }
-    return at->second;
   }
 
   Status region(RebuildFrame& f, NodeId id, std::vector<Value> inputs) {
@@ -317,7 +282,7 @@ class Rebuilder {
   /// Keeps a region in its row and enters its first body. Types the params of the bodies again if inputs differ.
   Status reopen(NodeId id, std::vector<Value> inputs) {
     const Node& node = from_.node(id);
-    const bool alike = rewriter_.keeps_types(id) && all_alike(node.in, inputs);
+    const bool alike = rewriter_.keeps_types(id) && matcher_.matches(node.in, inputs);
     while (!inputs.empty() && !inputs.back()) inputs.pop_back();
     if (!std::ranges::equal(inputs, node.in)) write_.node(id).in = std::move(inputs);
     if (!alike) {
@@ -331,10 +296,10 @@ class Rebuilder {
   /// Ends a region that is kept in its row. Infers its types again if inputs, params or results of bodies differ.
   Status reclose(NodeId id) {
     const Node& node = from_.node(id);
-    bool alike = rewriter_.keeps_types(id) && all_alike(node.in, to_.node(id).in);
+    bool alike = rewriter_.keeps_types(id) && matcher_.matches(node.in, to_.node(id).in);
     for (const BlockId b : node.blocks) {
-      alike = alike && all_alike(from_.block(b).params, to_.block(b).params) &&
-              all_alike(from_.block(b).results, to_.block(b).results);
+      alike = alike && matcher_.matches(from_.block(b).params, to_.block(b).params) &&
+              matcher_.matches(from_.block(b).results, to_.block(b).results);
     }
     if (!alike) FRAZIL_CHECK(infer_region(to_, id));
     write_.place(id);
@@ -379,7 +344,7 @@ class Rebuilder {
       return {};
     }
     if (keeps(f)) return reclose(f.region_to);
-    FRAZIL_CHECK(builder.close(f.region_to, wanted(node)));
+    FRAZIL_CHECK(builder.close(f.region_to, wanted_outputs(node)));
     bind_outputs(node, to_.node(f.region_to).out);
     return {};
   }
@@ -389,17 +354,11 @@ class Rebuilder {
   const bool keeps_;  // rows
   Graph to_;
   GraphWriter write_;
+  TypeMatcher matcher_;
   std::vector<Value> map_;
   std::vector<RebuildFrame> stack_;
-  bool infers_all_ = false;                          // because types follow other choices
-  std::unordered_map<std::uint64_t, bool> settled_;  // by the bits of a Dim
+  bool infers_all_ = false;  // because types follow other choices
 };
-
-namespace {
-
-class Copier : public Rewriter {};
-
-}  // namespace
 
 Choices choices_of(const Graph& graph) {
   Choices choices;

@@ -33,39 +33,41 @@ bool is_in(const Graph& graph, BlockId block, BlockId outer) {
   return block == outer;
 }
 
-}  // namespace
-
-const Assumption* InferCx::assumption_before(Dim d) const {
-  const auto& all = graph_.assumptions();
-  const auto at = std::ranges::find_if(all, [&](const Assumption& a) {
-    return a.predicate == d && a.node.id <= id_.id && is_in(graph_, node().parent, graph_.node(a.node).parent);
+/// Returns the assumption about `d` that is checked before this node; null if there is none.
+const Assumption* assumption_before(const NodeReader& at, Dim d) {
+  const Graph& graph = at.graph();
+  const auto& all = graph.assumptions();
+  const auto found = std::ranges::find_if(all, [&](const Assumption& a) {
+    return a.predicate == d && a.node.id <= at.id().id && is_in(graph, at.node().parent, graph.node(a.node).parent);
   });
-  return at == all.end() ? nullptr : &*at;
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Returns true if an expression reads a symbol of the body of the composite whose types are being inferred.
-bool InferCx::is_inner(Dim d) const {
-  const GraphTables::Inferring& inferring = *GraphWriter(graph_)->inferring;
-  if (inferring.node == id_) return false;
-  return std::ranges::any_of(graph_.scope().symbols_of(d), [&](SymbolId s) {
+bool is_inner(const NodeReader& at, const GraphTables::Inferring& inferring, Dim d) {
+  if (inferring.node == at.id()) return false;
+  const Graph& graph = at.graph();
+  return std::ranges::any_of(graph.scope().symbols_of(d), [&](SymbolId s) {
     if (s < inferring.symbols) return false;
-    const auto origin = graph_.origin(s);
+    const auto origin = graph.origin(s);
     return !origin || origin->value.id >= inferring.values;
   });
 }
 
+}  // namespace
+
 std::optional<std::int64_t> InferCx::assume(Dim d, std::int64_t guess) {
-  if (const auto constant = scope().constant(d)) return constant;
-  if (const Assumption* const before = assumption_before(d)) return before->value;
+  if (const auto constant = constant_of(scope(), d)) return constant;
+  if (const Assumption* const before = assumption_before(*this, d)) return before->value;
   const GraphWriter write(graph_);
   if (!write->inferring) {  // a region
-    const InferringNode inferring(graph_, id_);
+    const InferringNode inferring(graph_, id());
     return assume(d, guess);
   }
   GraphTables::Inferring& inferring = *write->inferring;
   const auto chosen = graph_.choices().by_key.find(inferring.next);
   const bool is_chosen = chosen != graph_.choices().by_key.end();
-  if (is_inner(d) || (!is_chosen && graph_.choices().none)) {
+  if (is_inner(*this, inferring, d) || (!is_chosen && graph_.choices().none)) {
     inferring.open = true;
     return std::nullopt;
   }
@@ -81,7 +83,7 @@ Result<std::int64_t> InferCx::assumed(Dim d, std::int64_t guess, std::string_vie
 }
 
 Result<std::int64_t> InferCx::assumed_count(std::size_t i) {
-  return assumed(scope().product(shape(i)), 1, fmt::format("the length of input '{}'", port_name(i)));
+  return assumed(product(scope(), shape(i)), 1, fmt::format("the length of input '{}'", port_name(i)));
 }
 
 }  // namespace frazil

@@ -54,7 +54,7 @@ struct SameVisitor {
     else if constexpr (std::is_same_v<T, Floats>)
       return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits);
     else if constexpr (std::is_same_v<T, Tensor>)
-      return a.defined() == b.defined() && (!a.defined() || a.identical(b));
+      return a.defined() == b.defined() && (!a.defined() || identical(a, b));
     else
       return a == b;
   }

@@ -7,8 +7,6 @@
 
 namespace frazil {
 
-Graph::Graph() { tables_.blocks.emplace_back(); }
-
 const Constant* Graph::constant(Value v) const {
   const ValueDef& d = def(v);
   if (d.kind != ValueDef::Kind::constant) return nullptr;
@@ -57,18 +55,18 @@ BlockId Graph::symbol_block(SymbolId symbol) const {
   return it == tables_.symbol_blocks.end() ? kMain : it->second;
 }
 
-std::vector<Assumption> Graph::assumptions_at(NodeId node) const {
+std::vector<Assumption> assumptions_at(const Graph& graph, NodeId node) {
   std::vector<Assumption> all;
-  std::ranges::copy_if(tables_.assumptions, std::back_inserter(all),
+  std::ranges::copy_if(graph.assumptions(), std::back_inserter(all),
                        [&](const Assumption& a) { return a.node == node; });
   std::ranges::sort(all, {}, &Assumption::key);
   return all;
 }
 
-std::optional<bool> Graph::assumed_branch(const Node& node) const {
+std::optional<bool> assumed_branch(const Graph& graph, const Node& node) {
   const AssumptionKey key{node.stable, 0};
-  const auto at = std::ranges::find(tables_.assumptions, key, &Assumption::key);
-  return node.blocks.empty() || at == tables_.assumptions.end() ? std::nullopt : std::optional(at->value != 0);
+  const auto at = std::ranges::find(graph.assumptions(), key, &Assumption::key);
+  return node.blocks.empty() || at == graph.assumptions().end() ? std::nullopt : std::optional(at->value != 0);
 }
 
 std::string Graph::describe(NodeId id) const {

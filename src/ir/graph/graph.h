@@ -109,7 +109,7 @@ struct GraphTables {
   Scope scope;
   SharedRows<ValueRow> values;
   SharedRows<Node> nodes;
-  std::vector<Block> blocks;
+  std::vector<Block> blocks{Block{}};  ///< the main block is the first
   SharedRows<Constant> constants;
   std::vector<std::string> input_names, output_names;
   std::vector<Tensor> input_defaults;
@@ -137,8 +137,6 @@ struct GraphTables {
 /// they do not change. Builder, Patch and rebuild() write it. Thread-safe for reading once it is built.
 class Graph {
  public:
-  Graph();
-
   std::string name = "graph";
   /// Shared by all graphs derived from an imported one; null if not imported.
   std::shared_ptr<const ModelInfo> info;
@@ -180,22 +178,20 @@ class Graph {
   std::uint32_t next_stable() const { return tables_.next_stable; }
   const Choices& choices() const { return tables_.choices; }
   const std::vector<Assumption>& assumptions() const { return tables_.assumptions; }
-  /// Returns the assumptions that are checked at a node, in order of their numbers.
-  std::vector<Assumption> assumptions_at(NodeId node) const;
-  /// Returns the branch that the types of an If follow; nullopt if they follow none.
-  std::optional<bool> assumed_branch(const Node& node) const;
-  /// Returns true if types assume only the values in choices(). Other results whose rank depends on data have no rank.
-  bool assumes_nothing() const { return tables_.choices.none; }
 
   /// Returns a text such as "node 'If_12' (If)", or "node #7 (Add)" for a node without a name.
   std::string describe(NodeId id) const;
-
-  /// Returns a structural hash, independent of names and of the numbering of values and symbols.
-  std::uint64_t hash() const;
 
  private:
   friend class GraphWriter;
   GraphTables tables_;
 };
+
+/// Returns the assumptions that are checked at a node, in order of their numbers.
+std::vector<Assumption> assumptions_at(const Graph& graph, NodeId node);
+/// Returns the branch that the types of an If follow; nullopt if they follow none.
+std::optional<bool> assumed_branch(const Graph& graph, const Node& node);
+/// Returns a hash of a graph that is independent of names and of the numbering of values and symbols.
+std::uint64_t structural_hash(const Graph& graph);
 
 }  // namespace frazil

@@ -18,10 +18,10 @@ class GraphHasher {
   explicit GraphHasher(const Graph& graph) : graph_(graph), dims_(graph.scope(), DimText::Rename::all) {}
 
   std::uint64_t run() {
-    if (graph_.assumes_nothing()) tag(Tag::nothing);
+    if (graph_.choices().none) tag(Tag::nothing);
     [[maybe_unused]] const Status done = walk(graph_, *this);
     for (SymbolId s : dims_.named()) {
-      const Bounds b = graph_.scope().symbol_bounds(s);
+      const Bounds b = symbol_bounds(graph_.scope(), s);
       h_.add(static_cast<std::uint64_t>(b.min)).add(static_cast<std::uint64_t>(b.max));
     }
     return h_.value();
@@ -45,7 +45,7 @@ class GraphHasher {
     h_.add(n.op->domain).add(n.op->name).add(n.in.size());
     for (Value v : n.in) use(v);
     h_.add(Key().add_attributes(n).bytes());
-    for (const Assumption& a : graph_.assumptions_at(id)) h_.add(a.value);
+    for (const Assumption& a : assumptions_at(graph_, id)) h_.add(a.value);
     h_.add(n.blocks.size());
     if (n.blocks.empty()) results(n);
     return {};
@@ -100,6 +100,6 @@ class GraphHasher {
 
 }  // namespace
 
-std::uint64_t Graph::hash() const { return GraphHasher(*this).run(); }
+std::uint64_t structural_hash(const Graph& graph) { return GraphHasher(graph).run(); }
 
 }  // namespace frazil

@@ -61,8 +61,9 @@ Status check_output(InferCx& cx, std::size_t i, const Type& type) {
   return cx.error("output '{}' cannot be {}", port.name, name_of(type.elem));
 }
 
-/// Returns the key of what the types of a composite depend on: operator, attributes, wanted results, and of each operand
-/// the type, the known value and the elements of a small constant. Returns nullopt if an operand is not a ranked tensor.
+/// Returns the key of what the types of a composite depend on: operator, attributes, wanted results, and of each
+/// operand the type, the known value and the elements of a small constant. Returns nullopt if an operand is not a
+/// ranked tensor.
 std::optional<std::string> key_of(const Graph& graph, const Node& node) {
   constexpr std::int64_t kFewElements = 64;  // larger constants are weights, which no extent depends on
   Key key;

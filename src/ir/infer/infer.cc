@@ -44,7 +44,7 @@ struct BoundElems {
   }
 };
 
-Status check_count(InferCx& cx) {
+Status check_count(const NodeReader& cx) {
   const auto ports = cx.node().op->inputs;
   const bool variadic = !ports.empty() && ports.back().use == Port::Use::variadic;
   std::size_t needed = 0;
@@ -68,7 +68,7 @@ Status check_count(InferCx& cx) {
   return {};
 }
 
-Status check_input(InferCx& cx, std::size_t i, BoundElems& bound) {
+Status check_input(const NodeReader& cx, std::size_t i, BoundElems& bound) {
   const Port& port = port_at(cx.node().op->inputs, i);
   if (port.set == 0) return {};
   const Type& type = cx.type(i);
@@ -88,7 +88,7 @@ Status check_input(InferCx& cx, std::size_t i, BoundElems& bound) {
   return {};
 }
 
-Result<BoundElems> check_ports(InferCx& cx) {
+Result<BoundElems> check_ports(const NodeReader& cx) {
   FRAZIL_CHECK(check_count(cx));
   BoundElems bound;
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
@@ -107,7 +107,7 @@ Elem output_elem(const OpDef& op, std::size_t i, const BoundElems& bound) {
 }
 
 /// Returns the element types of the inputs that are given.
-std::vector<Elem> input_elems(const InferCx& cx) {
+std::vector<Elem> input_elems(const NodeReader& cx) {
   std::vector<Elem> in;
   for (std::size_t k = 0; k < cx.input_count(); ++k) {
     if (cx.has(k)) in.push_back(cx.elem(k));
@@ -115,7 +115,7 @@ std::vector<Elem> input_elems(const InferCx& cx) {
   return in;
 }
 
-Elem result_elem(const InferCx& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+Elem result_elem(const NodeReader& cx, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
                  const BoundElems& bound) {
   if (result == nullptr || i > 0) return output_elem(*cx.node().op, i, bound);
   return result(cx.node().attrs.get(), input_elems(cx));
@@ -129,7 +129,7 @@ bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Ele
          (!port.var.empty() && bound.find(port.var).has_value());
 }
 
-bool has_unranked(const InferCx& cx) {
+bool has_unranked(const NodeReader& cx) {
   for (std::size_t i = 0; i < cx.input_count(); ++i) {
     const Port& port = port_at(cx.node().op->inputs, i);
     const bool any = port.set == 0 || port.any_rank;
@@ -212,8 +212,7 @@ class FormRule {
 }  // namespace
 
 Status check_inputs(Graph& graph, NodeId node) {
-  InferCx cx(graph, node);
-  const auto bound = check_ports(cx);
+  const auto bound = check_ports(NodeReader(graph, node));
   return bound ? Status{} : std::unexpected(bound.error());
 }
 
@@ -281,14 +280,14 @@ std::string negative_extent(const Graph& graph, Value output, std::int64_t exten
                      port_at(node.op->outputs, graph.def(output).index).name, extent, axis);
 }
 
-const Tensor* InferCx::constant(std::size_t i) const {
+const Tensor* NodeReader::constant(std::size_t i) const {
   if (!has(i)) return nullptr;
-  const Constant* c = graph_.constant(node().in[i]);
+  const Constant* c = read_.constant(node().in[i]);
   return c ? &c->tensor : nullptr;
 }
 
-const std::vector<Dim>* InferCx::known_value(std::size_t i) const {
-  return has(i) ? graph_.known_value(node().in[i]) : nullptr;
+const std::vector<Dim>* NodeReader::known_value(std::size_t i) const {
+  return has(i) ? read_.known_value(node().in[i]) : nullptr;
 }
 
 Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
@@ -298,7 +297,7 @@ Result<std::vector<Dim>> InferCx::ints(std::size_t i) {
 }
 
 Result<std::vector<Dim>> InferCx::ints(std::size_t i, std::size_t count) {
-  const Dim length = scope().product(shape(i));
+  const Dim length = product(scope(), shape(i));
   if (known_value(i) != nullptr || length.is_const()) return ints(i);
   const auto wanted = static_cast<std::int64_t>(count);
   FRAZIL_CHECK(require_equal(length, wanted, fmt::format("length of input '{}'", port_name(i))));
@@ -315,10 +314,10 @@ Result<std::vector<Dim>> InferCx::elements(std::size_t i, std::int64_t count) {
   if (count < 0 || count > kMaxBackedElements) {
     return unsupported("input '{}' has {} elements, at most {} are allowed", port_name(i), count, kMaxBackedElements);
   }
-  return GraphWriter(graph_).name_elements(v, count, scope().product(shape(i)).is_const());
+  return GraphWriter(graph_).name_elements(v, count, product(scope(), shape(i)).is_const());
 }
 
-std::string_view InferCx::port_name(std::size_t i) const { return port_at(node().op->inputs, i).name; }
+std::string_view NodeReader::port_name(std::size_t i) const { return port_at(node().op->inputs, i).name; }
 
 Result<Dim> InferCx::int_scalar(std::size_t i) {
   FRAZIL_TRY(const auto dims, ints(i, 1));
@@ -328,7 +327,7 @@ Result<Dim> InferCx::int_scalar(std::size_t i) {
   return dims[0];
 }
 
-Result<int> InferCx::axis(std::int64_t axis, std::size_t rank, std::string_view what) {
+Result<int> NodeReader::axis(std::int64_t axis, std::size_t rank, std::string_view what) const {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis >= r) return error("{} {} is outside [{}, {})", what, axis, -r, r);
   return static_cast<int>(from_front(axis, rank));
@@ -389,9 +388,9 @@ void InferCx::out_views(std::vector<ViewMap> views) {
 }
 
 void InferCx::forget() {
-  GraphWriter(graph_).forget(id_);
+  GraphWriter(graph_).forget(id());
   found_ = {};
-  found_.outputs.resize(node().out.size());
+  found_.outputs.resize(output_count());
 }
 
 void InferCx::add_constraints(std::vector<Constraint> constraints) {

@@ -22,21 +22,19 @@ struct Inferred {
   std::map<Value, Type> params;  ///< params of bodies that become more general
 };
 
-/// The context of a type rule: the node's inputs, and functions that store what the rule finds. A rule makes symbols
-/// and assumptions, and writes nothing else to the graph.
-/// Inputs are numbered by the operator's ports; variadic inputs continue the count.
-class InferCx {
+/// A node as type rules read it: the types and known values of its inputs, its attributes, and the outputs that are
+/// wanted. Inputs are numbered by the operator's ports; variadic inputs continue the count.
+class NodeReader {
  public:
-  InferCx(Graph& graph, NodeId node) : graph_(graph), id_(node) { found_.outputs.resize(this->node().out.size()); }
+  NodeReader(const Graph& graph, NodeId node) : read_(graph), id_(node) {}
 
-  Scope& scope() { return GraphWriter(graph_)->scope; }
   std::size_t input_count() const { return node().in.size(); }
   std::size_t output_count() const { return node().out.size(); }
   /// Returns true if input i is given.
   bool has(std::size_t i) const { return i < node().in.size() && static_cast<bool>(node().in[i]); }
   /// Returns true if output i is wanted.
   bool wants(std::size_t i) const { return i < node().out.size() && static_cast<bool>(node().out[i]); }
-  const Type& type(std::size_t i) const { return graph_.type(node().in[i]); }
+  const Type& type(std::size_t i) const { return read_.type(node().in[i]); }
   Elem elem(std::size_t i) const { return type(i).elem; }
   /// Requires that input i is a ranked tensor, which is checked before any form's rule is called.
   const Shape& shape(std::size_t i) const { return type(i).shape; }
@@ -45,11 +43,42 @@ class InferCx {
   const A& attrs() const {
     return *static_cast<const A*>(node().attrs.get());
   }
-
+  /// Returns `axis` made non-negative. Returns an error that names the attribute unless it is in [-rank, rank).
+  Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis") const;
   /// Returns the tensor if input i is a constant, else null.
   const Tensor* constant(std::size_t i) const;
   /// Returns the known value of integer input i, else null.
   const std::vector<Dim>* known_value(std::size_t i) const;
+  /// Returns the name of the port of input i.
+  std::string_view port_name(std::size_t i) const;
+  std::string type_str(std::size_t i) const { return str(type(i), read_.scope()); }
+
+  /// Returns a Code::bad_model error, prefixed with the node's description.
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::bad_model, "{}: {}", read_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+  template <class... A>
+  [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
+    return fail(Code::unsupported, "{}: {}", read_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+  }
+
+  const Graph& graph() const { return read_; }
+  const Node& node() const { return read_.node(id_); }
+  NodeId id() const { return id_; }
+
+ private:
+  const Graph& read_;
+  NodeId id_;
+};
+
+/// The context of a type rule: what it reads of the node, and functions that store what it finds. A rule makes symbols
+/// and assumptions, and writes nothing else to the graph.
+class InferCx : public NodeReader {
+ public:
+  InferCx(Graph& graph, NodeId node) : NodeReader(graph, node), graph_(graph) { found_.outputs.resize(output_count()); }
+
+  Scope& scope() { return GraphWriter(graph_)->scope; }
   /// Returns the elements of integer input i as Dims. Unknown elements become backed symbols, read at run time. This
   /// requires an element count of at most 1024, else Code::unsupported. A symbolic count is assumed.
   Result<std::vector<Dim>> ints(std::size_t i);
@@ -57,14 +86,10 @@ class InferCx {
   Result<std::vector<Dim>> ints(std::size_t i, std::size_t count);
   /// Returns the only element of integer input i.
   Result<Dim> int_scalar(std::size_t i);
-  /// Returns `axis` made non-negative. Returns an error that names the attribute unless it is in [-rank, rank).
-  Result<int> axis(std::int64_t axis, std::size_t rank, std::string_view what = "axis");
-
   /// Returns a new unbacked symbol for an extent of output `output` that is known only after the node has run
   /// (NonZero).
   Dim data_extent(std::size_t output, int axis, Bounds bounds = {});
-  /// Returns the name of the port of input i.
-  std::string_view port_name(std::size_t i) const;
+
   /// Returns the constant that types assume for `d` because ranks depend on it; `guess` by default. Returns nullopt if
   /// the graph assumes nothing. The rule then returns an error, and the results have no rank.
   std::optional<std::int64_t> assume(Dim d, std::int64_t guess);
@@ -88,20 +113,6 @@ class InferCx {
   /// Sets all outputs, one for each result.
   void out(std::vector<ResultType> outputs) { found_.outputs = std::move(outputs); }
 
-  /// Returns a Code::bad_model error, prefixed with the node's description.
-  template <class... A>
-  [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::bad_model, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
-  }
-  template <class... A>
-  [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::unsupported, "{}: {}", graph_.describe(id_), fmt::format(format, std::forward<A>(args)...));
-  }
-  std::string type_str(std::size_t i) const { return str(type(i), graph_.scope()); }
-
-  const Graph& graph() const { return graph_; }
-  const Node& node() const { return graph_.node(id_); }
-  NodeId id() const { return id_; }
   /// Returns the type that the rule has found for output i; nullopt before that, and for outputs that are not wanted.
   const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
   /// What the rule has found so far.
@@ -112,14 +123,11 @@ class InferCx {
   void forget();
 
  protected:
-  /// Returns the assumption about `d` that is checked before this node; null if there is none.
-  const Assumption* assumption_before(Dim d) const;
-  bool is_inner(Dim d) const;
-  Result<std::vector<Dim>> elements(std::size_t i, std::int64_t count);
-
   Graph& graph_;
-  NodeId id_;
   Inferred found_;
+
+ private:
+  Result<std::vector<Dim>> elements(std::size_t i, std::int64_t count);
 };
 
 /// The context of a Region's rules.

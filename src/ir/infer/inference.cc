@@ -54,7 +54,7 @@ namespace {
 /// Returns true if d is an unbacked symbol of `block`, which cannot become more general.
 bool is_own_symbol(const Graph& graph, Dim d, BlockId block) {
   const auto symbol = graph.scope().as_symbol(d);
-  return symbol && graph.scope().is_unbacked(*symbol) && graph.symbol_block(*symbol) == block;
+  return symbol && is_unbacked(graph.scope(), *symbol) && graph.symbol_block(*symbol) == block;
 }
 
 /// Returns `type` with the extents that were widened in `wide`; all of `wide` if it has no rank.

@@ -57,7 +57,7 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
     if (!a.is_const() || !b.is_const() || b.value() == 0) return std::nullopt;
     return remainder ? Dim(a.value() - b.value() * (a.value() / b.value())) : Dim(a.value() / b.value());
   }
-  return remainder ? scope.mod(a, b) : scope.floordiv(a, b);
+  return remainder ? mod(scope, a, b) : scope.floordiv(a, b);
 }
 
 /// Multiplies two Dims. Returns nullopt for a constant factor larger than extents are, since the product may wrap.

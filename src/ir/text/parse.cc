@@ -1,17 +1,16 @@
 #include <algorithm>
-#include <memory>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/limits/load_scope.h"
 #include "base/value/text.h"
 #include "ir/edit/builder.h"
 #include "ir/edit/graph_writer.h"
+#include "ir/text/parse_attributes.h"
 #include "ir/text/parse_literal.h"
+#include "ir/text/parse_operand.h"
 #include "ir/text/parse_type.h"
+#include "ir/text/parse_weight.h"
 #include "ir/text/text.h"
-#include "ir/text/text_literal.h"
-#include "sym/name.h"
 
 namespace frazil {
 namespace {
@@ -41,10 +40,51 @@ struct Check {
   std::size_t name, type;  ///< tokens
 };
 
+/// Reads the name of an operator: "Add" or "domain::Op".
+Result<const OpDef*> read_op(Tokens& tokens) {
+  const Token first = tokens.peek();
+  if (first.kind != Kind::word) return tokens.expected("an operator");
+  std::string_view name = tokens.str(tokens.next()), domain;
+  if (tokens.take(":")) {
+    FRAZIL_CHECK(tokens.expect(":"));
+    if (tokens.peek().kind != Kind::word) return tokens.expected("an operator");
+    domain = std::exchange(name, tokens.str(tokens.next()));
+  }
+  if (const OpDef* op = OpRegistry::global().find(domain, name)) return op;
+  std::string hint;
+  for (std::string_view near : OpRegistry::global().close_to(name)) {
+    hint += (hint.empty() ? "; did you mean " : " or ") + std::string(near);
+  }
+  return tokens.error(first, "no operator '{}{}{}'{}", domain, domain.empty() ? "" : "::", name, hint);
+}
+
+/// Checks what Builder requires.
+Status check_arity(const Tokens& tokens, std::size_t at, const OpDef& op, const std::vector<Value>& inputs,
+                   const std::vector<Output>& list) {
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool given = i < inputs.size() && inputs[i];
+    if (op.inputs[i].use == Port::Use::required && !given) {
+      return tokens.error(tokens[at], "{}: input '{}' is missing", op.name, op.inputs[i].name);
+    }
+  }
+  const bool region = std::holds_alternative<Region>(op.form);
+  if (region || std::ranges::any_of(list, &Output::wanted)) return {};
+  return tokens.error(tokens[at], "{}: no result is requested", op.name);
+}
+
+std::vector<bool> wanted(const std::vector<Output>& list) {
+  std::vector<bool> w;
+  for (const Output& r : list) w.push_back(r.wanted);
+  return w;
+}
+
 class Parser {
  public:
   Parser(Tokens tokens, const WeightSource& weights)
-      : tokens_(std::move(tokens)), weights_(weights), types_(tokens_, graph_) {
+      : tokens_(std::move(tokens)),
+        types_(tokens_, graph_),
+        weights_(tokens_, types_, graph_, weights, limits_),
+        operands_(tokens_, weights_, graph_, limits_) {
     if (const LoadScope* scope = LoadScope::current()) limits_ = scope->limits();
   }
 
@@ -69,24 +109,16 @@ class Parser {
       if (tokens_.take("dim")) {
         FRAZIL_CHECK(types_.read_bounds());
       } else if (tokens_.take("weight")) {
-        FRAZIL_CHECK(weight_line());
+        FRAZIL_CHECK(weights_.declare());
       } else {
         return {};
       }
     }
   }
 
-  Status weight_line() {
-    if (tokens_.peek().kind != Kind::weight) return tokens_.expected("a weight's name");
-    FRAZIL_TRY(std::string name, read_bounded_name());
-    FRAZIL_CHECK(tokens_.expect(":"));
-    weight_types_[std::move(name)] = tokens_.at;
-    return types_.skip();
-  }
-
   Status head() {
     FRAZIL_CHECK(tokens_.expect("graph"));
-    FRAZIL_TRY(graph_.name, read_bounded_name());
+    FRAZIL_TRY(graph_.name, read_name(tokens_, limits_));
     FRAZIL_CHECK(tokens_.expect("("));
     for (bool first = true; !tokens_.take(")"); first = false) {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
@@ -103,18 +135,18 @@ class Parser {
   Status input() {
     if (tokens_.peek().kind != Kind::value) return tokens_.expected("an input's name");
     const std::size_t at = tokens_.at;
-    FRAZIL_TRY(const std::string name, read_bounded_name());
+    FRAZIL_TRY(const std::string name, read_name(tokens_, limits_));
     FRAZIL_CHECK(tokens_.expect(":"));
     FRAZIL_TRY(Type type, types_.read(nullptr));
     Tensor value;
     if (tokens_.take("=")) {
       FRAZIL_TRY(value, default_value(type));
     }
-    return define(at, Builder(graph_).input(name, std::move(type), std::move(value)).value);
+    return operands_.define(at, Builder(graph_).input(name, std::move(type), std::move(value)).value);
   }
 
   Result<Tensor> default_value(const Type& type) {
-    if (at_literal(tokens_) || tokens_.peek().kind == Kind::weight) return tensor();
+    if (at_literal(tokens_) || tokens_.peek().kind == Kind::weight) return weights_.tensor();
     Sizes sizes;
     for (Dim d : type.shape) {
       if (!d.is_const()) return tokens_.expected("a typed literal");
@@ -122,94 +154,6 @@ class Parser {
     }
     if (!type.is_tensor() || !type.ranked) return tokens_.expected("a typed literal");
     return read_values(tokens_, type.elem, std::move(sizes));
-  }
-
-  // ---- names ----
-
-  Result<std::string> read_bounded_name() {
-    const Token token = tokens_.peek();
-    FRAZIL_TRY(std::string name, read_name(tokens_));
-    if (name.size() <= limits_.name_bytes) return name;
-    return fail(Code::limit, "{}a name has {} bytes, at most {} are allowed", tokens_.where(token.begin), name.size(),
-                limits_.name_bytes);
-  }
-
-  /// Returns the key of a name. Numbers and names have separate key spaces.
-  Result<std::string> key(std::size_t at) {
-    std::size_t here = std::exchange(tokens_.at, at);
-    auto name = read_bounded_name();
-    tokens_.at = here;
-    if (!name) return name;
-    return (is_number(at) ? "#" : "=") + *name;
-  }
-  bool is_number(std::size_t at) const { return sym::is_digit(tokens_.str(tokens_[at])[1]); }
-
-  Status define(std::size_t at, Value v) {
-    FRAZIL_TRY(const std::string k, key(at));
-    if (!names_.try_emplace(k, v).second) {
-      return tokens_.error(tokens_[at], "{} is defined twice", tokens_.str(tokens_[at]));
-    }
-    if (!is_number(at)) Builder(graph_).name_value(v, std::string_view(k).substr(1));
-    visible_.push_back(k);
-    return {};
-  }
-
-  void hide_names(std::size_t from) {
-    for (std::size_t i = from; i < visible_.size(); ++i) names_.erase(visible_[i]);
-    visible_.resize(from);
-  }
-
-  // ---- operands ----
-
-  Result<Value> operand() {
-    if (tokens_.take("_")) return Value{};
-    if (tokens_.peek().kind == Kind::weight) return weight();
-    if (at_literal(tokens_)) {
-      FRAZIL_TRY(Tensor t, read_literal(tokens_));
-      auto [it, fresh] = literals_.try_emplace(literal(t));
-      if (fresh) it->second = Builder(graph_).constant(std::move(t)).value;
-      return it->second;
-    }
-    if (tokens_.peek().kind != Kind::value) return tokens_.expected("a value");
-    FRAZIL_TRY(const std::string k, key(tokens_.at));
-    const auto it = names_.find(k);
-    if (it == names_.end()) return tokens_.error(tokens_.peek(), "{} is not defined here", tokens_.peek_str());
-    tokens_.next();
-    return it->second;
-  }
-
-  Result<std::vector<Value>> operands(std::string_view close) {
-    std::vector<Value> values;
-    while (!tokens_.is(close)) {
-      if (!values.empty()) FRAZIL_CHECK(tokens_.expect(","));
-      FRAZIL_TRY(const Value v, operand());
-      values.push_back(v);
-    }
-    return values;
-  }
-
-  Result<Tensor> tensor() {
-    if (tokens_.peek().kind != Kind::weight) return read_literal(tokens_);
-    const Token token = tokens_.peek();
-    FRAZIL_TRY(const std::string name, read_bounded_name());
-    const auto declared = weight_types_.find(name);
-    if (declared == weight_types_.end()) return tokens_.error(token, "{} is not declared", tokens_.str(token));
-    Tensor t = weights_ ? weights_(name) : Tensor{};
-    if (!t.defined()) return tokens_.error(token, "no tensor is given for {}", tokens_.str(token));
-    const std::size_t here = tokens_.at;
-    const Type type = Type::tensor(t.elem(), Shape(t.sizes().begin(), t.sizes().end()));
-    FRAZIL_CHECK(types_.check(declared->second, tokens_.str(token), type));
-    tokens_.at = here;
-    return t;
-  }
-
-  Result<Value> weight() {
-    const std::size_t at = tokens_.at;
-    FRAZIL_TRY(const std::string name, read_bounded_name());
-    if (const auto it = weight_values_.find(name); it != weight_values_.end()) return it->second;
-    tokens_.at = at;
-    FRAZIL_TRY(Tensor t, tensor());
-    return weight_values_[name] = Builder(graph_).constant(std::move(t), name).value;
   }
 
   // ---- nodes ----
@@ -257,12 +201,12 @@ class Parser {
     if (graph_.node_count() >= limits_.nodes) {
       return fail(Code::limit, "{}the graph has more than {} nodes", tokens_.where(tokens_[at].begin), limits_.nodes);
     }
-    FRAZIL_TRY(const OpDef* op, op_name());
+    FRAZIL_TRY(const OpDef* op, read_op(tokens_));
     FRAZIL_CHECK(tokens_.expect("("));
-    FRAZIL_TRY(std::vector<Value> inputs, operands(")"));
+    FRAZIL_TRY(std::vector<Value> inputs, operands_.read_list(")"));
     FRAZIL_CHECK(tokens_.expect(")"));
-    FRAZIL_TRY(Attrs attrs, attributes(*op));
-    FRAZIL_CHECK(check_arity(*op, at, inputs, list));
+    FRAZIL_TRY(Attrs attrs, read_attributes(tokens_, *op, weights_));
+    FRAZIL_CHECK(check_arity(tokens_, at, *op, inputs, list));
     if (std::holds_alternative<Region>(op->form)) {
       return region(*op, at, std::move(inputs), std::move(attrs), std::move(list));
     }
@@ -279,30 +223,10 @@ class Parser {
     if (!tokens_.take("assume")) return {};
     std::uint32_t number = 0;
     do {
-      FRAZIL_TRY(const std::int64_t value, integer());
+      FRAZIL_TRY(const std::int64_t value, read_integer(tokens_));
       GraphWriter(graph_)->choices.by_key[{graph_.next_stable(), number++}] = value;
     } while (tokens_.take(","));
     return {};
-  }
-
-  /// Checks what Builder requires.
-  Status check_arity(const OpDef& op, std::size_t at, const std::vector<Value>& inputs,
-                     const std::vector<Output>& list) const {
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool given = i < inputs.size() && inputs[i];
-      if (op.inputs[i].use == Port::Use::required && !given) {
-        return tokens_.error(tokens_[at], "{}: input '{}' is missing", op.name, op.inputs[i].name);
-      }
-    }
-    const bool region = std::holds_alternative<Region>(op.form);
-    if (region || std::ranges::any_of(list, &Output::wanted)) return {};
-    return tokens_.error(tokens_[at], "{}: no result is requested", op.name);
-  }
-
-  static std::vector<bool> wanted(const std::vector<Output>& list) {
-    std::vector<bool> w;
-    for (const Output& r : list) w.push_back(r.wanted);
-    return w;
   }
 
   Status bind(const std::vector<Output>& list, NodeId id) {
@@ -310,104 +234,14 @@ class Parser {
       if (!list[i].wanted) continue;
       const Value v = graph_.node(id).out[i];
       if (list[i].check < checks_.size()) checks_[list[i].check].value = v;
-      FRAZIL_CHECK(define(list[i].token, v));
+      FRAZIL_CHECK(operands_.define(list[i].token, v));
     }
     return {};
   }
 
   Result<std::string> node_name() {
     if (tokens_.peek().kind != Kind::string) return std::string();
-    return read_bounded_name();
-  }
-
-  Result<const OpDef*> op_name() {
-    const Token first = tokens_.peek();
-    if (first.kind != Kind::word) return tokens_.expected("an operator");
-    std::string_view name = tokens_.str(tokens_.next()), domain;
-    if (tokens_.take(":")) {
-      FRAZIL_CHECK(tokens_.expect(":"));
-      if (tokens_.peek().kind != Kind::word) return tokens_.expected("an operator");
-      domain = std::exchange(name, tokens_.str(tokens_.next()));
-    }
-    if (const OpDef* op = OpRegistry::global().find(domain, name)) return op;
-    std::string hint;
-    for (std::string_view near : OpRegistry::global().close_to(name)) {
-      hint += (hint.empty() ? "; did you mean " : " or ") + std::string(near);
-    }
-    return tokens_.error(first, "no operator '{}{}{}'{}", domain, domain.empty() ? "" : "::", name, hint);
-  }
-
-  // ---- attributes ----
-
-  Result<Attrs> attributes(const OpDef& op) {
-    std::shared_ptr<void> attrs = op.attrs.make();
-    std::vector<const AttrField*> given;
-    if (tokens_.take("{")) {
-      do {
-        const Token token = tokens_.peek();
-        const AttrField* field = op.attrs.find(tokens_.peek_str());
-        if (!field) return tokens_.error(token, "{} has no attribute '{}'", op.name, tokens_.peek_str());
-        tokens_.next();
-        FRAZIL_CHECK(tokens_.expect("="));
-        FRAZIL_TRY(const AttrValue value, attribute(field->kind));
-        if (!field->set(attrs.get(), value))
-          return tokens_.error(token, "'{}' takes {}", field->name, name_of(field->kind));
-        given.push_back(field);
-      } while (tokens_.take(","));
-      FRAZIL_CHECK(tokens_.expect("}"));
-    }
-    for (const AttrField& f : op.attrs.fields) {
-      if (f.required && std::ranges::find(given, &f) == given.end()) {
-        return tokens_.error(tokens_.peek(), "{} needs attribute '{}'", op.name, f.name);
-      }
-    }
-    return attrs;
-  }
-
-  Result<AttrValue> attribute(AttrKind kind) {
-    switch (kind) {
-      case AttrKind::integer: return widen(integer());
-      case AttrKind::real: return widen(real());
-      case AttrKind::string: return widen(string());
-      case AttrKind::integers: return widen(list<Ints>([&] { return integer(); }));
-      case AttrKind::reals: return widen(list<Floats>([&] { return real(); }));
-      case AttrKind::strings: return widen(list<Strings>([&] { return string(); }));
-      case AttrKind::tensor: return widen(tensor());
-    }
-    return tokens_.expected("an attribute");
-  }
-  template <class T>
-  static Result<AttrValue> widen(Result<T> value) {
-    if (!value) return std::unexpected(std::move(value).error());
-    return AttrValue(std::move(*value));
-  }
-
-  template <class T>
-  Result<T> number(Elem elem) {
-    T value{};
-    if (tokens_.peek().kind != Kind::word ||
-        !read_element(elem, tokens_.peek_str(), reinterpret_cast<std::byte*>(&value))) {
-      return tokens_.expected(elem == Elem::i64 ? "an integer" : "a number");
-    }
-    tokens_.next();
-    return value;
-  }
-  Result<std::int64_t> integer() { return number<std::int64_t>(Elem::i64); }
-  Result<float> real() { return number<float>(Elem::f32); }
-  Result<std::string> string() {
-    if (tokens_.peek().kind != Kind::string) return tokens_.expected("a string");
-    return read_name(tokens_);
-  }
-  template <class List, class Read>
-  Result<List> list(Read read) {
-    List values;
-    FRAZIL_CHECK(tokens_.expect("["));
-    while (!tokens_.take("]")) {
-      if (!values.empty()) FRAZIL_CHECK(tokens_.expect(","));
-      FRAZIL_TRY(auto value, read());
-      values.push_back(std::move(value));
-    }
-    return values;
+    return read_name(tokens_, limits_);
   }
 
   // ---- regions ----
@@ -450,7 +284,7 @@ class Parser {
     auto made = builder.open(op, std::move(inputs), std::move(attrs), params, std::move(name));
     if (!made) return within(tokens_.where(tokens_[at].begin), std::move(made).error());
     if (side) GraphWriter(graph_)->choices.by_key[{graph_.node(*made).stable, 0}] = *side ? 1 : 0;
-    open_.push_back({*made, {}, 0, visible_.size(), at, std::move(list)});
+    open_.push_back({*made, {}, 0, operands_.visible(), at, std::move(list)});
     return begin_block();
   }
 
@@ -466,14 +300,14 @@ class Parser {
       std::size_t unused = 0;
       FRAZIL_CHECK(named_type(unused));
       if (check < checks_.size()) checks_[check].value = params[k];
-      FRAZIL_CHECK(define(name, params[k]));
+      FRAZIL_CHECK(operands_.define(name, params[k]));
     }
     FRAZIL_CHECK(tokens_.expect(")"));
     return tokens_.expect("{");
   }
 
   Status end_block() {
-    FRAZIL_TRY(std::vector<Value> values, operands("}"));
+    FRAZIL_TRY(std::vector<Value> values, operands_.read_list("}"));
     FRAZIL_CHECK(tokens_.expect("}"));
     Open& o = open_.back();
     for (Value v : values) {
@@ -481,7 +315,7 @@ class Parser {
     }
     Builder builder(graph_, open_[open_.size() - 2].block);
     builder.yield(o.region, o.index, std::move(values));
-    hide_names(o.names);
+    operands_.hide_after(o.names);
     if (++o.index < graph_.node(o.region).blocks.size()) return begin_block();
     const Open closed = std::move(o);
     open_.pop_back();
@@ -498,11 +332,11 @@ class Parser {
     for (bool first = true; !tokens_.is("}"); first = false) {
       if (!first) FRAZIL_CHECK(tokens_.expect(","));
       const Token at = tokens_.peek();
-      FRAZIL_TRY(const std::string name, read_bounded_name());
+      FRAZIL_TRY(const std::string name, read_name(tokens_, limits_));
       if (!given.insert(name).second) return tokens_.error(at, "output {} is given twice", name);
       FRAZIL_CHECK(tokens_.expect("="));
       if (tokens_.is("_")) return tokens_.expected("a value");
-      FRAZIL_TRY(const Value v, operand());
+      FRAZIL_TRY(const Value v, operands_.read());
       builder.output(name, {&builder, v});
     }
     open_.pop_back();
@@ -510,16 +344,13 @@ class Parser {
   }
 
   Tokens tokens_;
-  const WeightSource& weights_;
   LoadLimits limits_{.nodes = UINT64_MAX, .nesting = UINT64_MAX, .name_bytes = UINT64_MAX};
   Graph graph_;
   TypeReader types_;
+  WeightReader weights_;
+  OperandReader operands_;
   std::vector<Open> open_;
   std::vector<Check> checks_;
-  std::unordered_map<std::string, Value> names_;
-  std::vector<std::string> visible_;
-  std::unordered_map<std::string, Value> literals_, weight_values_;
-  std::unordered_map<std::string, std::size_t> weight_types_;  // tokens
 };
 
 }  // namespace

@@ -97,6 +97,14 @@ Result<std::string> read_name(Tokens& tokens) {
   return std::move(*name);
 }
 
+Result<std::string> read_name(Tokens& tokens, const LoadLimits& limits) {
+  const Token token = tokens.peek();
+  FRAZIL_TRY(std::string name, read_name(tokens));
+  if (name.size() <= limits.name_bytes) return name;
+  return fail(Code::limit, "{}a name has {} bytes, at most {} are allowed", tokens.where(token.begin), name.size(),
+              limits.name_bytes);
+}
+
 bool at_literal(const Tokens& tokens) {
   return tokens.peek().kind == Kind::word && elem_from_name(tokens.peek_str()) && tokens.is("[", 1);
 }

@@ -55,7 +55,7 @@ Status TypeReader::read_bounds() {
     return {};
   }
   const bool plain = name.kind == Token::Kind::word && sym::quoted_name(text) == text;
-  const auto symbol = plain ? Result<Dim>(scope.symbol(text, b)) : scope.parse(text);
+  const auto symbol = plain ? Result<Dim>(scope.symbol(text, b)) : parse_dim(scope, text);
   const auto id = symbol ? scope.as_symbol(*symbol) : std::nullopt;
   if (!id) return tokens_.error(name, "expected the name of a dimension, got '{}'", text);
   if (!plain) scope.symbol(std::string(scope.symbol_name(*id)), b);
@@ -91,7 +91,7 @@ Result<Dim> TypeReader::read_dim(const Token& first, const Token& last, const Di
     const auto it = actual_.find(std::string(name));
     return it == actual_.end() ? nullptr : &it->second;
   });
-  auto dim = GraphWriter(graph_)->scope.parse(renamed);
+  auto dim = parse_dim(GraphWriter(graph_)->scope, renamed);
   if (!dim) return within(tokens_.where(first.begin), std::move(dim).error());
   return dim;
 }

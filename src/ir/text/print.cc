@@ -43,17 +43,88 @@ class WeightNames {
   const Graph& graph_;
 };
 
+/// The texts of values: %name, %3, @weight or a literal. A value gets its text when it is first shown.
+class ValueTexts {
+ public:
+  explicit ValueTexts(const Graph& graph) : graph_(graph), weight_names_(WeightNames(graph).names) {}
+
+  /// Returns the text of a value that is no constant: %wanted if that name is free, else a number.
+  const std::string& define(Value v, const std::string& wanted) {
+    auto [it, fresh] = names_.try_emplace(v.id);
+    if (!fresh) return it->second;
+    const bool named = !wanted.empty() && used_.insert(wanted).second;
+    it->second = named ? "%" + name_text(wanted) : fmt::format("%{}", ++numbered_);
+    return it->second;
+  }
+  const std::string& name(Value v) { return define(v, graph_.value_name(v)); }
+
+  /// Returns the text of an operand.
+  std::string use(Value v) {
+    if (!v) return "_";
+    const Constant* c = graph_.constant(v);
+    if (!c) return name(v);
+    if (is_inline(c->tensor)) return literal(c->tensor);
+    auto [it, fresh] = names_.try_emplace(v.id);
+    if (fresh) it->second = tensor(c->tensor, graph_.value_name(v));
+    return it->second;
+  }
+
+  /// Returns an inline literal, or a weight with the requested or a generated name.
+  std::string tensor(const Tensor& t, const std::string& wanted) {
+    if (is_inline(t)) return literal(t);
+    std::string name = wanted;
+    if (wanted.empty() || !weights_used_.insert(wanted).second) {
+      name = fmt::format("w{}", weights_.size());
+      while (weight_names_.contains(name) || !weights_used_.insert(name).second) name += '_';
+    }
+    weights_.emplace_back(name, t);
+    return "@" + name_text(name);
+  }
+
+  /// Returns the tensors that are shown as @name.
+  const std::vector<std::pair<std::string, Tensor>>& weights() const { return weights_; }
+  /// Returns the texts by value.
+  const std::unordered_map<std::uint32_t, std::string>& all() const { return names_; }
+
+ private:
+  const Graph& graph_;
+  std::unordered_set<std::string> weight_names_, weights_used_, used_;
+  std::unordered_map<std::uint32_t, std::string> names_;
+  std::vector<std::pair<std::string, Tensor>> weights_;
+  std::size_t numbered_ = 0;
+};
+
+/// Returns the texts of attributes. Applied with std::visit.
+struct AttributeText {
+  ValueTexts& values;
+
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(float v) const {
+    std::string text;
+    append_element(text, Elem::f32, reinterpret_cast<const std::byte*>(&v));
+    return text;
+  }
+  std::string operator()(const std::string& v) const { return quoted(v); }
+  std::string operator()(const Tensor& v) const { return v.defined() ? values.tensor(v, {}) : "_"; }
+  template <class T>
+  std::string operator()(const std::vector<T>& list) const {
+    std::string text = "[";
+    for (const T& v : list) text += (text.size() > 1 ? ", " : "") + (*this)(v);
+    return text + "]";
+  }
+};
+
 class Printer {
  public:
   explicit Printer(const Graph& graph)
-      : graph_(graph), dims_(graph.scope(), DimText::Rename::unbacked), weight_names_(WeightNames(graph).names) {}
+      : graph_(graph), dims_(graph.scope(), DimText::Rename::unbacked), values_(graph) {}
 
   std::string run() {
     inputs();
     const std::string symbols = bounds();
     (void)walk(graph_, *this);
     std::string head = symbols;
-    for (const auto& [name, tensor] : weights_) {
+    for (const auto& [name, tensor] : values_.weights()) {
       head += fmt::format("weight @{}: {}\n", name_text(name), tensor.type_str());
     }
     return head + out_;
@@ -61,13 +132,13 @@ class Printer {
 
   std::map<std::string, Tensor, std::less<>> weights() {
     (void)run();
-    return {weights_.begin(), weights_.end()};
+    return {values_.weights().begin(), values_.weights().end()};
   }
 
   std::vector<std::pair<Value, std::string>> value_texts() {
     (void)run();
     std::vector<std::pair<Value, std::string>> texts;
-    for (const auto& [value, shown] : names_) texts.emplace_back(Value{value}, shown);
+    for (const auto& [value, shown] : values_.all()) texts.emplace_back(Value{value}, shown);
     return texts;
   }
 
@@ -79,7 +150,7 @@ class Printer {
     const auto index = static_cast<std::size_t>(std::ranges::find(owner.blocks, id) - owner.blocks.begin());
     put(" {}(", std::get<Region>(owner.op->form).block_attrs[index]);
     for (std::size_t k = 0; k < block.params.size(); ++k) {
-      put("{}{}: {}", k == 0 ? "" : ", ", name(block.params[k]), dims_.str(graph_.type(block.params[k])));
+      put("{}{}: {}", k == 0 ? "" : ", ", values_.name(block.params[k]), dims_.str(graph_.type(block.params[k])));
     }
     out_ += ") {\n";
     return {};
@@ -90,7 +161,7 @@ class Printer {
     indent();
     for (std::size_t i = 0; i < n.out.size(); ++i) {
       out_ += i == 0 ? "" : ", ";
-      out_ += n.out[i] ? fmt::format("{}: {}", name(n.out[i]), dims_.str(graph_.type(n.out[i]))) : "_";
+      out_ += n.out[i] ? fmt::format("{}: {}", values_.name(n.out[i]), dims_.str(graph_.type(n.out[i]))) : "_";
     }
     if (!n.out.empty()) out_ += " = ";
     if (!n.op->domain.empty()) put("{}::", n.op->domain);
@@ -104,9 +175,9 @@ class Printer {
   }
 
   void assumed(NodeId id) {
-    if (const auto side = graph_.assumed_branch(graph_.node(id))) return put(" assume {}", *side);
+    if (const auto side = assumed_branch(graph_, graph_.node(id))) return put(" assume {}", *side);
     bool first = true;
-    for (const Assumption& a : graph_.assumptions_at(id)) {
+    for (const Assumption& a : assumptions_at(graph_, id)) {
       put("{} {}", std::exchange(first, false) ? " assume" : ",", a.value);
     }
   }
@@ -122,7 +193,7 @@ class Printer {
     if (id == Graph::kMain) {
       out_ += "return";
       for (std::size_t i = 0; i < block.results.size(); ++i) {
-        put("{}{} = {}", i == 0 ? " " : ", ", name_text(graph_.output_names()[i]), use(block.results[i]));
+        put("{}{} = {}", i == 0 ? " " : ", ", name_text(graph_.output_names()[i]), values_.use(block.results[i]));
       }
     } else {
       out_ += block.results.empty() ? "yield" : "yield ";
@@ -148,7 +219,7 @@ class Printer {
   }
 
   void list(const std::vector<Value>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) out_ += (i == 0 ? "" : ", ") + use(values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) out_ += (i == 0 ? "" : ", ") + values_.use(values[i]);
   }
 
   void inputs() {
@@ -156,15 +227,15 @@ class Printer {
     const auto& params = graph_.main().params;
     for (std::size_t i = 0; i < params.size(); ++i) {
       const Type& type = graph_.type(params[i]);
-      put("{}{}: {}", i == 0 ? "" : ", ", define(params[i], graph_.input_names()[i]), dims_.str(type));
+      put("{}{}: {}", i == 0 ? "" : ", ", values_.define(params[i], graph_.input_names()[i]), dims_.str(type));
       if (const Tensor* value = graph_.input_default(i)) out_ += " = " + input_default(type, *value);
     }
-    out_ += graph_.assumes_nothing() ? ") assume none {\n" : ") {\n";
+    out_ += graph_.choices().none ? ") assume none {\n" : ") {\n";
   }
 
   std::string input_default(const Type& type, const Tensor& value) {
     const bool same = type == Type::tensor(value.elem(), Shape(value.sizes().begin(), value.sizes().end()));
-    return same && is_inline(value) ? values_text(value) : tensor_text(value, {});
+    return same && is_inline(value) ? values_text(value) : values_.tensor(value, {});
   }
 
   /// Returns lines for input symbols whose bounds are not the default.
@@ -182,43 +253,12 @@ class Printer {
 
   void add_bounds(Dim d, std::set<std::string>& lines) {
     for (SymbolId s : graph_.scope().symbols_of(d)) {
-      const Bounds b = graph_.scope().symbol_bounds(s);
+      const Bounds b = symbol_bounds(graph_.scope(), s);
       if (b == Bounds{}) continue;
       lines.insert(fmt::format("dim {} in {}..{}\n", sym::quoted_name(dims_.name(s)),
                                b.min == Dim::kMin ? "" : std::to_string(b.min),
                                b.max == Dim::kMax ? "" : std::to_string(b.max)));
     }
-  }
-
-  const std::string& define(Value v, const std::string& wanted) {
-    auto [it, fresh] = names_.try_emplace(v.id);
-    if (!fresh) return it->second;
-    const bool named = !wanted.empty() && used_.insert(wanted).second;
-    it->second = named ? "%" + name_text(wanted) : fmt::format("%{}", ++numbered_);
-    return it->second;
-  }
-  const std::string& name(Value v) { return define(v, graph_.value_name(v)); }
-
-  std::string use(Value v) {
-    if (!v) return "_";
-    const Constant* c = graph_.constant(v);
-    if (!c) return name(v);
-    if (is_inline(c->tensor)) return literal(c->tensor);
-    auto [it, fresh] = names_.try_emplace(v.id);
-    if (fresh) it->second = tensor_text(c->tensor, graph_.value_name(v));
-    return it->second;
-  }
-
-  /// Returns an inline literal, or a weight with the requested or a generated name.
-  std::string tensor_text(const Tensor& t, const std::string& wanted) {
-    if (is_inline(t)) return literal(t);
-    std::string name = wanted;
-    if (wanted.empty() || !weights_used_.insert(wanted).second) {
-      name = fmt::format("w{}", weights_.size());
-      while (weight_names_.contains(name) || !weights_used_.insert(name).second) name += '_';
-    }
-    weights_.emplace_back(name, t);
-    return "@" + name_text(name);
   }
 
   void attributes(const Node& n) {
@@ -227,35 +267,15 @@ class Printer {
     for (const AttrField& f : n.op->attrs.fields) {
       const auto value = f.get(n.attrs.get()), usual = f.get(defaults.get());
       if (!value || (!f.required && usual && same(*value, *usual))) continue;
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", f.name, attribute(*value));
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", f.name, std::visit(AttributeText{values_}, *value));
     }
     if (!text.empty()) put(" {{{}}}", text);
   }
 
-  std::string attribute(const AttrValue& value) {
-    return std::visit([&](const auto& v) { return scalar(v); }, value);
-  }
-  std::string scalar(std::int64_t v) { return std::to_string(v); }
-  std::string scalar(float v) {
-    std::string text;
-    append_element(text, Elem::f32, reinterpret_cast<const std::byte*>(&v));
-    return text;
-  }
-  std::string scalar(const std::string& v) { return quoted(v); }
-  std::string scalar(const Tensor& v) { return v.defined() ? tensor_text(v, {}) : "_"; }
-  template <class T>
-  std::string scalar(const std::vector<T>& list) {
-    std::string text = "[";
-    for (const T& v : list) text += (text.size() > 1 ? ", " : "") + scalar(v);
-    return text + "]";
-  }
-
   const Graph& graph_;
   DimText dims_;
-  std::unordered_set<std::string> weight_names_, weights_used_, used_;
-  std::unordered_map<std::uint32_t, std::string> names_;  // by value
-  std::vector<std::pair<std::string, Tensor>> weights_;
-  std::size_t numbered_ = 0, depth_ = 0;
+  ValueTexts values_;
+  std::size_t depth_ = 0;
   std::string out_;
 };
 

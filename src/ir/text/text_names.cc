@@ -63,7 +63,7 @@ std::string DimText::marked(Dim d, SymbolId symbol) const {
     const auto it = to.find(std::string(n));
     return it == to.end() ? nullptr : &it->second;
   });
-  const auto parsed = scope.parse(text);
+  const auto parsed = parse_dim(scope, text);
   return parsed ? scope.str(*parsed) : text;
 }
 
@@ -82,14 +82,14 @@ std::string DimText::expression(Dim d) {
   std::unordered_map<std::string, std::string> to;
   for (SymbolId s : scope_.symbols_of(d)) {
     const std::string shown = name(s);
-    shown_.symbol(shown, scope_.symbol_bounds(s));
+    shown_.symbol(shown, symbol_bounds(scope_, s));
     to[sym::quoted_name(scope_.symbol_name(s))] = sym::quoted_name(shown);
   }
   const std::string text = rename_symbols(scope_.str(d), [&](std::string_view n) {
     const auto it = to.find(std::string(n));
     return it == to.end() ? nullptr : &it->second;
   });
-  const auto parsed = shown_.parse(text);
+  const auto parsed = parse_dim(shown_, text);
   return parsed ? shown_.str(*parsed) : text;
 }
 

@@ -37,7 +37,7 @@ class DimText {
   std::string name(SymbolId symbol) const;
 
  private:
-  bool renames(SymbolId symbol) const { return rename_ == Rename::all || scope_.is_unbacked(symbol); }
+  bool renames(SymbolId symbol) const { return rename_ == Rename::all || is_unbacked(scope_, symbol); }
   std::string expression(Dim d);
   std::string marked(Dim d, SymbolId symbol) const;
 

@@ -207,7 +207,7 @@ Result<std::int64_t> GraphRun::extent(Dim dim) {
       if (symbol) symbols[*symbol] = handle.output().type->sizes[axis];
     }
   }
-  const auto value = graph_.scope().eval(dim, symbols);
+  const auto value = eval(graph_.scope(), dim, symbols);
   if (!value) return fail(Code::internal, "the extent {} is not known", graph_.scope().str(dim));
   return *value;
 }

@@ -27,7 +27,7 @@ std::string TypeWriter::dim(Dim d, std::size_t axis) const {
     return out;
   }
   const auto symbol = scope_.as_symbol(d);
-  if (!symbol || scope_.is_unbacked(*symbol)) return out;
+  if (!symbol || is_unbacked(scope_, *symbol)) return out;
   const std::string_view name = scope_.symbol_name(*symbol);
   if (name != fmt::format("{}.{}", value_, axis)) add_text(writer, 2, fitting(std::string(name)));
   return out;
@@ -70,8 +70,8 @@ Properties bounds_of_symbols(const Graph& graph) {
     for (const Type* type = &graph.type(v); type != nullptr; type = type->item.get()) {
       for (const Dim d : type->shape) {
         const auto symbol = scope.as_symbol(d);
-        if (symbol && !scope.is_unbacked(*symbol))
-          found[fitting(std::string(scope.symbol_name(*symbol)))] = scope.symbol_bounds(*symbol);
+        if (symbol && !is_unbacked(scope, *symbol))
+          found[fitting(std::string(scope.symbol_name(*symbol)))] = symbol_bounds(scope, *symbol);
       }
     }
   }

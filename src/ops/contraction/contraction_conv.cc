@@ -19,7 +19,7 @@ Dim covered(Scope& scope, Dim kernel, std::int64_t dilation) {
 }
 
 Dim pad_begin(Scope& scope, Dim total, const std::string& auto_pad) {
-  return auto_pad == "SAME_LOWER" ? scope.ceildiv(total, 2) : scope.floordiv(total, 2);
+  return auto_pad == "SAME_LOWER" ? ceildiv(scope, total, 2) : scope.floordiv(total, 2);
 }
 
 Ix sliding(const Ix& out, const Ix& kernel, Dim stride, Dim dilation, Dim offset) {
@@ -37,9 +37,9 @@ constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
 Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, Rounding rounding) {
   const Dim floor = s.add(s.floordiv(room, stride), 1);
   if (rounding == Rounding::floor) return floor;
-  const Dim ceil = s.add(s.ceildiv(room, stride), 1);
+  const Dim ceil = s.add(ceildiv(s, room, stride), 1);
   if (rounding == Rounding::truncate) return stride == 1 ? floor : s.max(floor, s.min(ceil, 1));
-  return s.min(ceil, s.ceildiv(s.add(in, before), stride));
+  return s.min(ceil, ceildiv(s, s.add(in, before), stride));
 }
 
 Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilations, const WindowAttrs& a) {
@@ -82,7 +82,7 @@ Result<std::vector<Window>> windows(InferCx& cx, std::span<const Dim> in, std::s
     Window w{.out = 0, .begin = pads[i], .kernel = kernel[i], .stride = strides[i], .dilation = dilations[i]};
     const Dim span = covered(s, w.kernel, w.dilation);
     if (is_same(a.auto_pad)) {
-      w.out = s.ceildiv(in[i], w.stride);
+      w.out = ceildiv(s, in[i], w.stride);
       const Dim needed = s.add(s.mul(s.sub(w.out, 1), w.stride), span);
       w.begin = pad_begin(s, s.max(0, s.sub(needed, in[i])), a.auto_pad);
     } else {
@@ -194,7 +194,7 @@ Result<std::vector<Spread>> spreads(InferCx& cx, const ConvShapes& c, const Conv
     }
     const Dim out = a.output_shape.empty() ? s.mul(in, strides[i]) : Dim(wanted[i]);
     const Dim total = s.max(0, s.sub(full, out));
-    list.push_back({out, a.auto_pad == "SAME_UPPER" ? s.floordiv(total, 2) : s.ceildiv(total, 2)});
+    list.push_back({out, a.auto_pad == "SAME_UPPER" ? s.floordiv(total, 2) : ceildiv(s, total, 2)});
   }
   return list;
 }

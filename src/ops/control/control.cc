@@ -23,7 +23,7 @@ Status check_single(RegionCx& cx, const Type& type, Elem elem, std::string_view 
   if (!type.ranked) {
     return cx.unsupported("{} needs a known number of axes, got {}", what, str(type, cx.scope()));
   }
-  const Dim count = cx.scope().product(type.shape);
+  const Dim count = product(cx.scope(), type.shape);
   if (cx.scope().equal(count, 1) == Proof::no) {
     return cx.error("{} must have one element, got {}", what, str(type, cx.scope()));
   }
@@ -136,7 +136,7 @@ void if_lower(const Node& node, const Graph& graph, Flow& flow) {
     }
   };
   auto branch = known_branch(graph, node);
-  if (const auto side = graph.assumed_branch(node); !branch && side) {
+  if (const auto side = assumed_branch(graph, node); !branch && side) {
     flow.expect({Cell::Kind::input, 0}, *side);
     branch = *side ? 0 : 1;
   }

@@ -38,7 +38,7 @@ Result<Type> join_items(InferCx& cx, const Type& a, const Type& b) {
 /// Returns true if every symbol of d has one value, so that d does not represent extents that differ between items.
 bool has_value(InferCx& cx, Dim d) {
   return std::ranges::all_of(cx.scope().symbols_of(d), [&](SymbolId s) {
-    return !cx.scope().is_unbacked(s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
+    return !is_unbacked(cx.scope(), s) || cx.graph().origin(s) || cx.graph().extent_origin(s);
   });
 }
 
@@ -180,7 +180,7 @@ std::optional<Dim> even_part(InferCx& cx, Dim extent) {
   if (!sizes || sizes->empty() || std::ranges::any_of(*sizes, [&](Dim d) { return d != sizes->front(); })) return {};
   const Dim part = sizes->front();
   if (cx.rank(1) == 1) return part;
-  const bool divides = part.is_const() && part.value() > 0 && cx.scope().mod(extent, part) == Dim(0);
+  const bool divides = part.is_const() && part.value() > 0 && mod(cx.scope(), extent, part) == Dim(0);
   return divides ? std::optional(part) : std::nullopt;
 }
 

@@ -33,7 +33,7 @@ Result<std::vector<int>> known_axes(InferCx& cx, std::size_t i, std::size_t rank
 bool is_known(InferCx& cx, std::size_t i) {
   if (cx.constant(i) != nullptr) return true;
   const auto* known = cx.known_value(i);
-  return known != nullptr && std::ranges::all_of(*known, [&](Dim d) { return cx.scope().constant(d).has_value(); });
+  return known != nullptr && std::ranges::all_of(*known, [&](Dim d) { return constant_of(cx.scope(), d).has_value(); });
 }
 
 Dim same_number(Scope& scope, Dim a, Dim b) {

@@ -40,7 +40,7 @@ Result<Expression> parse_expression(std::string_view text) {
     return fail(Code::bad_model, "an expression of {} characters, at most {} are read", text.size(), kMaxExtentText);
   }
   Scope names;
-  FRAZIL_TRY([[maybe_unused]] const Dim unbounded, names.parse(text));
+  FRAZIL_TRY([[maybe_unused]] const Dim unbounded, parse_dim(names, text));
   Expression e;
   for (SymbolId s = 0; s < names.symbol_count(); ++s) {
     const auto ref = read_ref(names.symbol_name(s));
@@ -52,7 +52,7 @@ Result<Expression> parse_expression(std::string_view text) {
     // An element can be negative, but an extent cannot. Simplification uses these bounds.
     e.scope.symbol(names.symbol_name(s), ref->element ? Bounds{Dim::kMin, Dim::kMax} : Bounds{});
   }
-  FRAZIL_TRY(e.value, e.scope.parse(text));
+  FRAZIL_TRY(e.value, parse_dim(e.scope, text));
   return e;
 }
 
@@ -78,7 +78,7 @@ Dim combined(Scope& s, DimProgram::Op op, Dim a, Dim b) {
     case DimProgram::Op::sub: return s.sub(a, b);
     case DimProgram::Op::mul: return s.mul(a, b);
     case DimProgram::Op::floordiv: return s.floordiv(a, b);
-    case DimProgram::Op::mod: return s.mod(a, b);
+    case DimProgram::Op::mod: return mod(s, a, b);
     case DimProgram::Op::min: return s.min(a, b);
     case DimProgram::Op::max: return s.max(a, b);
     case DimProgram::Op::constant: break;
@@ -136,7 +136,7 @@ Result<std::int64_t> eval_extent(OpaqueCall& call, std::string_view text, std::s
     if (!there || !inside) return fail(Code::bad_input, "attribute '{}' reads past operand {}", what, ref.operand);
     symbols.push_back(ref.element ? x.integer(ref.index) : x.sizes[at]);
   }
-  const auto value = e->scope.eval(e->value, symbols);
+  const auto value = eval(e->scope, e->value, symbols);
   if (!value) return fail(Code::bad_input, "attribute '{}': division by zero", what);
   return *value;
 }

@@ -46,7 +46,7 @@ class MapReader {
       return bad("fill", "{} for {}", cx_.type_str(fill), cx_.type_str(source()));
     }
     map_.fill = static_cast<int>(attrs_.fill);
-    FRAZIL_CHECK(cx_.require_equal(cx_.scope().product(cx_.shape(fill)), 1, "elements of the fill value"));
+    FRAZIL_CHECK(cx_.require_equal(product(cx_.scope(), cx_.shape(fill)), 1, "elements of the fill value"));
     return {};
   }
 
@@ -68,7 +68,7 @@ class MapReader {
     map_.kind = ViewMap::Kind::reshape;
     FRAZIL_CHECK(shape());
     Scope& s = cx_.scope();
-    FRAZIL_CHECK(cx_.require_equal(s.product(cx_.shape(source())), s.product(map_.shape), "elements of the view"));
+    FRAZIL_CHECK(cx_.require_equal(product(s, cx_.shape(source())), product(s, map_.shape), "elements of the view"));
     return {};
   }
 
@@ -146,7 +146,7 @@ class MapReader {
       const Dim below = s.max(0, s.sub(0, s.min(axis.offset, last)));
       outside = s.add(below, s.max(0, s.sub(s.max(axis.offset, last), s.sub(extent, 1))));
     }
-    const Dim any = s.min(1, s.product(map_.shape));
+    const Dim any = s.min(1, product(s, map_.shape));
     FRAZIL_CHECK(cx_.require_equal(s.mul(any, outside), 0, fmt::format("indices outside of {}", what)));
     return {};
   }

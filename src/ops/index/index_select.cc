@@ -16,7 +16,7 @@ namespace frazil::ops {
 namespace {
 
 /// Returns bounds from 0 to the element count of input i.
-Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(cx.scope().product(cx.shape(i))).max}; }
+Bounds up_to_count(InferCx& cx, std::size_t i) { return {0, cx.scope().bounds(product(cx.scope(), cx.shape(i))).max}; }
 
 /// Returns the elements as flags: the bits that make an element non-zero. Returns nullopt if this is not a bit test of
 /// up to 8 bytes.
@@ -564,7 +564,7 @@ Status unique_types(InferCx& cx) {
   cx.out(3, Type::tensor(Elem::i64, {count}));
   const Shape& shape = cx.shape(0);
   cx.out(2, Type::tensor(Elem::i64,
-                         {attr_axis ? shape[from_front(*attr_axis, shape.size())] : cx.scope().product(shape)}));
+                         {attr_axis ? shape[from_front(*attr_axis, shape.size())] : product(cx.scope(), shape)}));
   return {};
 }
 

@@ -9,7 +9,7 @@ namespace frazil::ops {
 
 Status in_range_types(InferCx& cx) {
   for (const std::size_t i : {1, 2}) {
-    FRAZIL_CHECK(cx.require_equal(cx.scope().product(cx.shape(i)), 1, "a bound has one element"));
+    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(i)), 1, "a bound has one element"));
   }
   cx.out(0, Type::tensor(Elem::i64, cx.shape(0)));
   return {};

@@ -77,7 +77,7 @@ Result<List> list_of(std::string_view what, const std::optional<Tensor>& tensor,
     return fail(Code::bad_model, "one of {0}_tensor, {0}_strings, {0}_int64s and {0}_floats must be given, got {1}",
                 what, lists.size());
   }
-  if (tensor && (!contains(kEncoded, lists[0].elem) || !tensor->contiguous() || !tensor->aligned())) {
+  if (tensor && (!contains(kEncoded, lists[0].elem) || !tensor->contiguous() || !is_aligned(*tensor))) {
     return fail(Code::bad_model, "{}_tensor cannot be {}", what, tensor->type_str());
   }
   return lists[0];

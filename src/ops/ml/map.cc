@@ -26,7 +26,7 @@ Result<Elem> value_elem(InferCx& cx, Elem key, ElemSet values) {
 Result<ElementRef> value_of(const Entry& entry) {
   const Tensor& t = entry.second.tensor();
   if (t.count() == 1) return ElementRef{t.elem(), t.data()};
-  return fail(Code::bad_input, "input 'X': the value of key {} must be one element, it is {}", entry.first.summary(),
+  return fail(Code::bad_input, "input 'X': the value of key {} must be one element, it is {}", summary(entry.first),
               t.type_str());
 }
 

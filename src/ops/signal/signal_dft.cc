@@ -25,7 +25,7 @@ Result<std::size_t> front_axis(std::int64_t axis, std::size_t rank) {
 Result<std::optional<std::size_t>> known_axis(InferCx& cx) {
   std::int64_t axis = kDefaultAxis;
   if (cx.has(2)) {
-    FRAZIL_CHECK(cx.require_equal(cx.scope().product(cx.shape(2)), 1, "element count of input 'axis'"));
+    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(2)), 1, "element count of input 'axis'"));
     if (!is_known(cx, 2)) return std::nullopt;
     FRAZIL_TRY(const Ints given, known_ints(cx, 2));
     axis = given.empty() ? axis : given[0];

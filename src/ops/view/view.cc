@@ -52,7 +52,7 @@ std::pair<Dim, Dim> reduced_products(Scope& s, Extents a, Extents b) {
       it = a.erase(it);
     }
   }
-  return {s.product(a), s.product(b)};
+  return {product(s, a), product(s, b)};
 }
 
 /// The target of a Reshape. An entry to be inferred has factor 1 and extent 0.
@@ -142,7 +142,7 @@ Status flatten_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   if (axis < 0) axis += rank;
   const auto cut = static_cast<std::size_t>(axis);
   const std::span<const Dim> all(in);
-  add_reshape(maps, {cx.scope().product(all.first(cut)), cx.scope().product(all.subspan(cut))});
+  add_reshape(maps, {product(cx.scope(), all.first(cut)), product(cx.scope(), all.subspan(cut))});
   return {};
 }
 
@@ -192,7 +192,7 @@ Status merge_axes_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   const auto first = static_cast<std::size_t>(axis), count = static_cast<std::size_t>(a.count);
   if (a.count < 1 || count > in.size() - first) return cx.error("cannot join {} axes from axis {}", a.count, axis);
   Extents shape(in.begin(), in.begin() + axis);
-  shape.push_back(cx.scope().product(std::span(in).subspan(first, count)));
+  shape.push_back(product(cx.scope(), std::span(in).subspan(first, count)));
   shape.insert(shape.end(), in.begin() + axis + static_cast<std::ptrdiff_t>(count), in.end());
   add_reshape(maps, std::move(shape));
   return {};
@@ -236,7 +236,7 @@ Status squeeze_at_run_time(InferCx& cx, std::vector<ViewMap>& maps) {
   for (std::size_t j = 0; j < shape.size(); ++j) {
     for (std::size_t d = 0; d < in.size(); ++d) shape[j] = s.add(shape[j], s.mul(places[d][j], in[d]));
   }
-  FRAZIL_CHECK(cx.require_equal(s.product(in), s.product(shape), "element count without the squeezed axes"));
+  FRAZIL_CHECK(cx.require_equal(product(s, in), product(s, shape), "element count without the squeezed axes"));
   add_reshape(maps, std::move(shape));
   return {};
 }

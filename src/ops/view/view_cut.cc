@@ -28,7 +28,7 @@ class Cutter {
     const Dim from = hold(from_front(start), 0, dim_), to = hold(from_front(end), 0, dim_);
     Cut cut{from, forward_extent(start, end, from, to)};
     if (is_const_below(start, 0) && to == dim_) cut.start = s_.sub(dim_, cut.extent);
-    cut.extent = s_.ceildiv(cut.extent, step);
+    cut.extent = ceildiv(s_, cut.extent, step);
     return cut;
   }
 
@@ -37,7 +37,7 @@ class Cutter {
     const bool at_last = start.is_const() && (start.value() == -1 || start.value() >= kFar);
     const Dim from = at_last ? last : s_.min(s_.max(from_front(start), 0), last);
     const Dim to = s_.min(s_.max(from_front(end), -1), last);
-    return {from, s_.max(0, s_.ceildiv(s_.sub(from, to), -step))};
+    return {from, s_.max(0, ceildiv(s_, s_.sub(from, to), -step))};
   }
 
   /// Returns the slice for a `step` whose sign is known only at run time.
@@ -45,7 +45,7 @@ class Cutter {
     const Dim up = s_.min(1, s_.max(0, step)), down = s_.sub(up, 1);
     const Dim from = hold(from_front(start), 0, s_.add(dim_, down)),
               to = hold(from_front(end), down, s_.add(dim_, down));
-    return {from, s_.max(0, s_.ceildiv(s_.sub(to, from), step))};
+    return {from, s_.max(0, ceildiv(s_, s_.sub(to, from), step))};
   }
 
  private:
@@ -178,7 +178,7 @@ Result<Extents> given_sizes(InferCx& cx, Dim whole) {
 Extents equal_sizes(Scope& s, Dim whole, std::int64_t parts) {
   const Dim even = s.floordiv(whole, parts);
   if (s.equal(s.mul(even, parts), whole) == Proof::yes) return Extents(static_cast<std::size_t>(parts), even);
-  const Dim chunk = s.ceildiv(whole, parts);
+  const Dim chunk = ceildiv(s, whole, parts);
   Extents sizes{chunk};
   for (std::int64_t i = 1; i < parts; ++i) {
     const Dim left = s.sub(whole, s.mul(chunk, i));
@@ -295,7 +295,7 @@ namespace {
 /// Requires input i to have one element.
 Status require_one(InferCx& cx, std::size_t i) {
   const std::string what = fmt::format("element count of input '{}'", cx.node().op->inputs[i].name);
-  FRAZIL_TRY(const Dim one, cx.require_equal(cx.scope().product(cx.shape(i)), 1, what));
+  FRAZIL_TRY(const Dim one, cx.require_equal(product(cx.scope(), cx.shape(i)), 1, what));
   (void)one;
   return {};
 }

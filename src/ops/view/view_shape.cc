@@ -91,7 +91,7 @@ Status shape_run(OpaqueCall& call) {
 Status size_types(InferCx& cx) {
   cx.out(0, Type::tensor(Elem::i64));
   if (!cx.type(0).ranked) return {};
-  const Dim count = cx.scope().product(cx.shape(0));
+  const Dim count = product(cx.scope(), cx.shape(0));
   cx.out_known_value(0, {count});
   return {};
 }
@@ -104,7 +104,7 @@ Status size_run(OpaqueCall& call) {
 void constant_of_shape_body(CompositeCx& cx) {
   const auto& value = cx.attrs<ConstantOfShapeAttrs>().value;
   if (value && value->count() != 1) return cx.error("value must have one element, got {}", value->type_str());
-  const Expr element = value ? cx.builder().constant(value->reshaped({})) : cx.number(Elem::f32, 0);
+  const Expr element = value ? cx.builder().constant(reshaped(*value, {})) : cx.number(Elem::f32, 0);
   cx.out(0, Expand(element, cx.in(0)));
 }
 
@@ -144,7 +144,7 @@ Result<std::optional<Dim>> index_range_extent(InferCx& cx) {
   for (Dim d : {start, limit, delta}) FRAZIL_CHECK(require_exact(cx, d));
   Scope& s = cx.scope();
   const bool up = delta.value() > 0;
-  return s.max(0, s.ceildiv(up ? s.sub(limit, start) : s.sub(start, limit), up ? delta : Dim(-delta.value())));
+  return s.max(0, ceildiv(s, up ? s.sub(limit, start) : s.sub(start, limit), up ? delta : Dim(-delta.value())));
 }
 
 Status index_range_types(InferCx& cx) {
@@ -205,7 +205,7 @@ Status integer_range(OpaqueCall& call) {
 
 Status range_types(InferCx& cx) {
   for (std::size_t i = 0; i < 3; ++i) {
-    FRAZIL_CHECK(cx.require_equal(cx.scope().product(cx.shape(i)), 1, "a range's operands have one element"));
+    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(i)), 1, "a range's operands have one element"));
   }
   if (contains(elems::kIndex, cx.elem(0))) return index_range_types(cx);
   const Tensor *start = cx.constant(0), *limit = cx.constant(1), *delta = cx.constant(2);

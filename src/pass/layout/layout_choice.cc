@@ -162,7 +162,7 @@ double LayoutChoice::elements(Value v) const {
   constexpr double kByteMove = 0.5;  // relative to a move of four bytes
   double count = byte_size(type.elem) == 1 ? kByteMove : 1;
   for (Dim d : type.shape) {
-    count *= static_cast<double>(graph_.scope().eval(d, sizes_).value_or(kAssumedExtent));
+    count *= static_cast<double>(eval(graph_.scope(), d, sizes_).value_or(kAssumedExtent));
   }
   return count;
 }

@@ -36,7 +36,7 @@ Expr lifted(Builder& to, Expr x, std::size_t rank) {
   if (const Constant* c = to.graph().constant(x.value); c && c->tensor.contiguous()) {
     Sizes sizes(missing, 1);
     sizes.insert(sizes.end(), c->tensor.sizes().begin(), c->tensor.sizes().end());
-    return to.constant(c->tensor.reshaped(std::move(sizes)));
+    return to.constant(reshaped(c->tensor, std::move(sizes)));
   }
   Ints axes;
   for (std::size_t axis = 0; axis < missing; ++axis) axes.push_back(static_cast<std::int64_t>(axis));

@@ -93,7 +93,7 @@ Expr optional(const TurnSite& s, std::size_t i) {
 }
 
 Expr product_per_pixel(const TurnSite& s, const Tensor& weight) {
-  const Expr rows = s.to.constant(weight.reshaped({weight.sizes()[0], weight.sizes()[1]}));
+  const Expr rows = s.to.constant(reshaped(weight, {weight.sizes()[0], weight.sizes()[1]}));
   const Expr columns = ops::Transpose({rows}, {.perm = {1, 0}});
   const Expr y = ops::MatMul(s.last(s.node.in[0]), columns);
   const Expr bias = optional(s, 2);

@@ -31,7 +31,7 @@ bool is_cheap_to_run(const Graph& graph, const Node& node) {
 }
 
 bool may_select(const Graph& graph, const Node& node) {
-  if (node.op != &ops::If || !node.constraints.empty() || graph.assumed_branch(node) || graph.known_value(node.in[0]))
+  if (node.op != &ops::If || !node.constraints.empty() || assumed_branch(graph, node) || graph.known_value(node.in[0]))
     return false;
   const Type& condition = graph.type(node.in[0]);
   if (!condition.ranked || condition.rank() != 0) return false;

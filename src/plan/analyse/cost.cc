@@ -107,7 +107,7 @@ class CostReader {
 
   bool put(std::vector<Term>& terms, double each, std::vector<Dim> extents) {
     if (each == 0) return true;
-    const Dim points = Builder(graph_).scope().product(extents);
+    const Dim points = product(Builder(graph_).scope(), extents);
     if (!has(points)) return false;
     terms.push_back({each, points});
     return true;
@@ -160,7 +160,7 @@ class CostReader {
     const auto trips = trips_of(flow);
     if (!trips) return false;
     const Dim each[] = {times, *trips};
-    const Dim all = Builder(graph_).scope().product(each);
+    const Dim all = product(Builder(graph_).scope(), each);
     for (BlockId b : graph_.node(id).blocks) {
       for (NodeId n : graph_.block(b).nodes) inner.emplace_back(n, all);
     }

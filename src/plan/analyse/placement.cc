@@ -165,7 +165,7 @@ class PlacementFinder {
     const Shape &from = graph_.type(v).shape, &to = graph_.type(out).shape;
     const bool outside =
         std::ranges::all_of(to, [&](Dim d) { return is_outside(graph_, id, d) && !is_own_extent(id, d); });
-    const bool same_bytes = scope_.product(from) == scope_.product(to);
+    const bool same_bytes = product(scope_, from) == product(scope_, to);
     if (is_free(v) && !is_object(graph_.type(out)) && outside && same_bytes && is_owned(v, false)) {
       take(v, {Placement::Kind::joined, id, op.index});
     }

@@ -104,7 +104,7 @@ void Lowering::define_input(std::size_t i) {
     if (d.is_const())
       in.constant = d.value();
     else if (const auto symbol = w_.scope.as_symbol(d))
-      in.symbol = *symbol, in.bounds = w_.scope.symbol_bounds(*symbol);
+      in.symbol = *symbol, in.bounds = symbol_bounds(w_.scope, *symbol);
     else
       in.equals = w_.regs.reg(d);
     dims.push_back(in);

@@ -91,7 +91,7 @@ void FlowLowering::open_append(Value from) {
 /// Returns the slot of a condition. Adds a check if its element count is not provably one.
 SlotId FlowLowering::condition(const OpenFlow& flow, const Cell& cell) {
   const SlotId slot = cells_.slot(flow, cell);
-  const Dim count = w_.scope.product(w_.layout(slot).shape);
+  const Dim count = product(w_.scope, w_.layout(slot).shape);
   if (count != Dim(1)) w_.check({count, 1, "element count of the condition"}, flow.node);
   return w_.contiguous(slot, flow.node);
 }

@@ -218,7 +218,7 @@ void LoopResults::give(const OpenFlow& flow, Value out, std::uint32_t a) {
   w_.assign_extents(out, dims);
   Shape stored = shape;
   stored.erase(stored.begin() + static_cast<std::ptrdiff_t>(axis));
-  Dim stride = w_.scope.product(stored);
+  Dim stride = product(w_.scope, stored);
   Layout layout{shape, row_major(w_.scope, stored).strides, 0, false};
   if (gather.reversed) {
     layout.offset = w_.scope.mul(w_.scope.sub(shape[axis], 1), stride);

@@ -69,7 +69,7 @@ Layout NodeLowering::row_layout(const Row& row, const Shape& shape) {
     return at_position(w_.scope, *row.stacked, row.axis, at);
   }
   Layout part = row_major(w_.scope, shape);
-  part.offset = w_.scope.mul(row.at, w_.scope.product(shape));
+  part.offset = w_.scope.mul(row.at, product(w_.scope, shape));
   return part;
 }
 

@@ -32,7 +32,7 @@ void PlanWriter::check(const Constraint& c, NodeId node) {
 }
 
 void PlanWriter::guard(NodeId node) {
-  for (const Assumption& a : graph.assumptions_at(node)) {
+  for (const Assumption& a : assumptions_at(graph, node)) {
     emit(step::Guard{.predicate = regs.reg(a.predicate), .expected = a.value, .key = a.key}, node);
   }
 }
@@ -43,7 +43,7 @@ void PlanWriter::after_definition(Value v) {
   const std::uint32_t group = regs.new_group();
   step::Bind bind{.from = contiguous(slot(v), {}), .count = kNoReg, .elements = {}};
   const Type& type = graph.type(v);
-  const Dim count = type.ranked ? scope.product(type.shape) : Dim(1);
+  const Dim count = type.ranked ? product(scope, type.shape) : Dim(1);
   if (!count.is_const()) bind.count = regs.reg(count);
   for (auto [symbol, element] : bound) {
     bind.elements.push_back({symbol, element});
@@ -58,7 +58,7 @@ std::vector<step::Assign::Copy> PlanWriter::own_extents(Value v, const std::vect
   std::vector<step::Assign::Copy> copies;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto symbol = scope.as_symbol(shape[i]);
-    if (!symbol || !scope.is_unbacked(*symbol)) continue;
+    if (!symbol || !is_unbacked(scope, *symbol)) continue;
     const auto origin = graph.extent_origin(*symbol);
     if (origin && origin->value == v) copies.push_back({*symbol, dims[i]});
   }
@@ -114,12 +114,12 @@ SlotId PlanWriter::new_slot(Value v, const Type& type, std::uint32_t storage, La
 }
 
 Reg PlanWriter::bytes_of(Elem elem, const Shape& shape) {
-  return regs.reg(scope.mul(scope.product(shape), static_cast<std::int64_t>(byte_size(elem))));
+  return regs.reg(scope.mul(product(scope, shape), static_cast<std::int64_t>(byte_size(elem))));
 }
 
 SlotId PlanWriter::own_slot(Value v, const Type& type) {
   if (is_object(type)) return new_slot(v, type, new_storage(Place::object), row_major(scope, type.shape));
-  const Dim bytes = scope.mul(scope.product(type.shape), static_cast<std::int64_t>(byte_size(type.elem)));
+  const Dim bytes = scope.mul(product(scope, type.shape), static_cast<std::int64_t>(byte_size(type.elem)));
   // A value of zero bytes may have extents that are known only at run time.
   const bool known = at_start(bytes) && std::ranges::all_of(type.shape, [&](Dim d) { return at_start(d); });
   const std::uint32_t made = new_storage(known ? Place::arena : Place::growing);

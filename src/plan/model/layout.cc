@@ -47,7 +47,7 @@ std::optional<std::pair<std::size_t, std::size_t>> equal_run(Scope& scope, std::
   for (std::size_t total = 1; total <= a.size() + b.size(); ++total) {
     for (std::size_t n = 0; n <= std::min(total, a.size()); ++n) {
       const std::size_t m = total - n;
-      if (m <= b.size() && scope.product(a.first(n)) == scope.product(b.first(m))) return std::pair(n, m);
+      if (m <= b.size() && product(scope, a.first(n)) == product(scope, b.first(m))) return std::pair(n, m);
     }
   }
   return std::nullopt;
