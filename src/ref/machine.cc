@@ -15,7 +15,7 @@ bool is_inside(const Graph& graph, BlockId block, NodeId region) {
   return false;
 }
 
-Tensor as_scalar(const Tensor& t) { return t.rank() == 0 ? t : t.reshaped({}); }
+Tensor as_scalar(const Tensor& t) { return t.rank() == 0 ? t : reshaped(t, {}); }
 
 }  // namespace
 
