@@ -408,16 +408,16 @@ std::vector<KernelCase> recurrences() {
 }
 
 const auto kVariants = ::testing::Values(Known::extents, Known::weights, Known::ranks);
-#define FRAZIL_KERNELS(Name, cases) \
+#define FRAZIL_KERNEL_CASES(Name, cases) \
   INSTANTIATE_TEST_SUITE_P(Name, Kernels, ::testing::Combine(::testing::ValuesIn(cases()), kVariants), kernel_case_name)
-FRAZIL_KERNELS(Products, products);
-FRAZIL_KERNELS(IntegerProducts, integer_products);
-FRAZIL_KERNELS(Convolutions, convolutions);
-FRAZIL_KERNELS(Pools, pools);
-FRAZIL_KERNELS(Reductions, reductions);
-FRAZIL_KERNELS(Norms, norms);
-FRAZIL_KERNELS(Recurrences, recurrences);
-#undef FRAZIL_KERNELS
+FRAZIL_KERNEL_CASES(Products, products);
+FRAZIL_KERNEL_CASES(IntegerProducts, integer_products);
+FRAZIL_KERNEL_CASES(Convolutions, convolutions);
+FRAZIL_KERNEL_CASES(Pools, pools);
+FRAZIL_KERNEL_CASES(Reductions, reductions);
+FRAZIL_KERNEL_CASES(Norms, norms);
+FRAZIL_KERNEL_CASES(Recurrences, recurrences);
+#undef FRAZIL_KERNEL_CASES
 
 struct AxesCase {
   const char* axes;
