@@ -364,7 +364,9 @@ TEST(Layout, NodesKeepTheirIdsAndValuesThatAreTurnedHaveNoName) {
   const Graph before = graph_with_weights(std::string(kTwoKinds)), after = through_layout(before);
   EXPECT_EQ(ids_of(after, {"MatMul", "Relu", "ConvChannelsLast"}), ids_of(before, {"Conv", "Relu"}));
   std::set<std::string> names;
-  for (std::uint32_t v = 0; v < after.value_count(); ++v) names.insert(after.value_name(Value{v}));
+  for (const NodeId n : after.nodes()) {
+    for (const Value v : after.node(n).out) names.insert(after.value_name(v));
+  }
   EXPECT_TRUE(names.contains("y"));
   EXPECT_FALSE(names.contains("a") || names.contains("b"));
 }
