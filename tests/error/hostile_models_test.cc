@@ -56,7 +56,7 @@ TEST_P(HostileModel, OfAMegabyteLoadsOrIsRefused) {
 /// Where a file of twice the size loads as well, it takes twice the work.
 TEST_P(HostileModel, TakesWorkAsItsFileGrows) {
   if (!GetParam().is_linear) return;
-  const int n = 4 * GetParam().small;
+  const int n = 8 * GetParam().small;
   const Message once = GetParam().make(n), twice = GetParam().make(2 * n);
   const Loaded a = load(once), b = load(twice);
   if (!a.attempt.ok || !b.attempt.ok) return;
