@@ -437,7 +437,7 @@ bool PlanEmitter::in_loop(StepIndex pc) const {
   return false;
 }
 
-/// Writes a product, whose packed operand is in the state that the session has prepared.
+/// Emits the code of a product. Its packed operand is in the state that the session has prepared.
 void PlanEmitter::product(StepIndex pc, const code::NativeProduct& product, const std::vector<llvm::Value*>& in,
                           llvm::Value* out) {
   RowProductPlace place{.a = in[product.a], .b = in[product.b], .c = out};

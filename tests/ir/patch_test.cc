@@ -322,5 +322,24 @@ TEST(Patch, ManyInARow) {
   EXPECT_TRUE(verify(graph, 3));
 }
 
+/// Rows of removed nodes and constants stay for a while only: a graph that is edited again and again does not grow.
+TEST(Patch, ManyThatReplaceTheSameNode) {
+  Subject s(kChain);
+  std::size_t most = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Patch p(s.graph, "again");
+    const NodeId old = s.graph.producer(s.graph.main().results[0]).value();
+    const Expr scaled = ops::Mul(p.tap(s.graph.node(old).in[0]), p.build().scalar(static_cast<float>(i)));
+    const Expr with[] = {scaled};
+    p.replace_node(old, with);
+    auto made = std::move(p).commit();
+    ASSERT_TRUE(made) << made.error().message;
+    s.graph = *std::move(made);
+    most = std::max(most, s.graph.value_count());
+  }
+  EXPECT_LT(most, 1000U);
+  EXPECT_THAT(print(s.graph), HasSubstr("Mul(%a, f32[] 2999)"));
+}
+
 }  // namespace
 }  // namespace frazil

@@ -134,8 +134,7 @@ struct Row {
 constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_DEBUG", "integer", "0", "0..6",
       "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to "
-      "the "
-      "ones before."},
+      "the ones before."},
      &set_integer<&Knobs::debug, 0, 6>},
     {{"FRAZIL_VERIFY", "integer", "0", "0..3",
       "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "
@@ -144,13 +143,12 @@ constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_ISA", kCpuFeaturesForm, "", "",
       "The widest vector set that kernels may use, without the extensions that follow, each after a minus: avx512-vnni "
       "is AVX-512 without VNNI. A bare name allows all extensions that the machine has. Unset, or a vector set that "
-      "the "
-      "machine lacks: all that the machine supports."},
+      "the machine lacks: all that the machine supports."},
      &set_isa},
     {{"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
       "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
-      "the "
-      "plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see tiers.md."},
+      "the plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see "
+      "tiers.md."},
      &set_tier},
     {{"FRAZIL_JIT", "on or off", "on", "",
       "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
@@ -181,8 +179,7 @@ constexpr std::array<Row, 22> kTable{{
      &set_integer<&Knobs::lazy_bytes, 0, kAny>},
     {{"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
       "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the "
-      "file. "
-      "By default four fifths of the memory of the machine or its control group."},
+      "file. By default four fifths of the memory of the machine or its control group."},
      &set_memory},
     {{"FRAZIL_ARENA_LIMIT", "integer", "18446744073709551615", "0..18446744073709551615",
       "Maximum bytes of a session's values kept between runs: arena, growing values, scratch."},
@@ -199,8 +196,7 @@ constexpr std::array<Row, 22> kTable{{
      &set_load_deadline},
     {{"FRAZIL_FILL", "integer", "", "0..255",
       "A byte that new buffers, and before each run the session's arena, growing values and scratch, are filled with: "
-      "a "
-      "test of kernels that leave bytes of a result unwritten; unset: they are not filled."},
+      "a test of kernels that leave bytes of a result unwritten; unset: they are not filled."},
      &set_fill},
     {{"FRAZIL_MAX_NODES", "integer", "10000000", "0..18446744073709551615",
       "Maximum number of nodes of a model, including those of inlined functions."},

@@ -10,7 +10,9 @@
 namespace frazil {
 
 /// The passes of a graph, including planner passes: X(name). pass/engine/passes.cc describes each.
-#define FRAZIL_PASSES(X) X(recover) X(batch_norm) X(dead) X(fold) X(unroll) X(select) X(attention) X(algebra) X(cse) X(layout) X(count) X(hoist) X(motion) X(fuse) X(append) X(stack)
+#define FRAZIL_PASSES(X) \
+  X(recover) X(batch_norm) X(dead) X(fold) X(unroll) X(select) X(attention) X(algebra) \
+  X(cse) X(layout) X(count) X(hoist) X(motion) X(fuse) X(append) X(stack)
 
 enum class Pass : std::uint8_t {
 #define FRAZIL_X(name) name,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,9 @@ class SharedRows {
   T& write(std::size_t i) { return own(i / kRows)->rows[i % kRows]; }
   void push_back(T row) {
     if (size_ == chunks_.size() * kRows) {
-      chunks_.reserve(chunks_.size() + 1);
-      chunks_.push_back(new Chunk);
+      auto chunk = std::make_unique<Chunk>();
+      chunks_.push_back(chunk.get());
+      chunk.release();
     }
     own(size_ / kRows)->rows[size_ % kRows] = std::move(row);
     ++size_;
@@ -67,16 +69,10 @@ class SharedRows {
   Chunk* own(std::size_t k) {
     Chunk* const shared = chunks_[k];
     if (shared->users.load(std::memory_order_acquire) == 1) return shared;
-    auto* const copy = new Chunk;
-    try {
-      copy->rows = shared->rows;
-    } catch (...) {
-      delete copy;
-      throw;
-    }
-    chunks_[k] = copy;
+    auto copy = std::make_unique<Chunk>();
+    copy->rows = shared->rows;
     release(shared);
-    return copy;
+    return chunks_[k] = copy.release();
   }
 
   std::vector<Chunk*> chunks_;

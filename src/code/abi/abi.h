@@ -94,9 +94,9 @@ struct Emits;
 /// The code of one kernel step on the host. Immutable; the executor may replace it by another one at any time.
 ///
 /// `run` is called for ranges of units that cover [0, units) once, in any order and by any workers, also at the same
-/// time. The last units begin when all others have ended; only a call for all units has both. The bits of a result
-/// depend on units alone. `run` does not throw, block, allocate or start threads. It returns early when
-/// stop_requested(), and reports errors to the fault slot.
+/// time. The last units begin when all others have ended. Only a call for all units has both last units and others.
+/// The bits of a result depend on units alone. `run` does not throw, block, allocate or start threads. It returns early
+/// when stop_requested(), and reports errors to the fault slot.
 struct KernelEntry {
   CompiledStep step;
   void (*run)(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) = nullptr;

@@ -59,7 +59,7 @@ static_assert(sizeof(TileConstant) == kParameterStep);
 /// Loops over a space of any rank. Axes are merged where every operand allows it; the innermost loop is cut into tiles
 /// unless the program works on rows. Its arrays follow it in memory, adjacent and as small as possible.
 struct TileState {
-  /// The most frequent small step: one function over operands and a constant in place, in one piece.
+  /// Serves the most frequent small step: one function of operands and a constant, all contiguous, in one call.
   kernel::TileFn direct = nullptr;
   NativeLoop native = nullptr;  ///< machine code for the whole program; there are then no ops
   std::uint64_t asked = 0;      ///< generation of the source when it was last asked for machine code

@@ -108,7 +108,7 @@ class WeightStore {
 
   /// Returns the forms of parts of `weight` that are referenced.
   std::vector<PackedPart> forms_of(std::span<const std::byte> weight) const;
-  /// Makes `memory` the packed form of `weight`, until the last reference to the result is dropped.
+  /// Stores `memory` as the packed form of `weight`. The store keeps it as long as the result is referenced.
   std::shared_ptr<const PackedWeight> adopt(const WeightRef& weight, const PackFormat& format, Buffer memory);
 
   /// Returns how often a form was packed since the process began.

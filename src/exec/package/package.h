@@ -19,7 +19,7 @@ class Executable;
 /// the generated code that its runs used. It is one file, which is mapped instead of copied.
 struct Package {
   Graph graph;
-  std::vector<std::string> shapes;  ///< the shapes that it was compiled for, as its author wrote them
+  std::vector<std::string> shapes;  ///< the shapes for which it was compiled, as given to `frazil compile`
 };
 
 /// Returns true if a file with these first bytes is a package.

@@ -22,10 +22,11 @@ class CurrentCode {
   void end() {
     if (is_wanted()) spend_time(context_.steps_left);
   }
-  /// Returns true in each kRoundsBetweenLooks-th loop iteration without code. The caller then calls spend_time().
+  /// Counts a loop iteration. Returns true in every kRoundsBetweenLooks-th one, as long as no code is there. The caller
+  /// then calls spend_time().
   bool is_time_to_look() { return codes_ != nullptr && code_ == nullptr && rounds_++ % kRoundsBetweenLooks == 0; }
   /// Counts the time since begin() or the last call as time without code, and requests code if that pays. Then finds
-  /// code that was made meanwhile. `left`: the steps that the run has left.
+  /// code that was made meanwhile. `left`: the number of steps that the run may still take.
   void spend_time(std::uint64_t left);
 
   /// Returns per step whether run() may be called there; null if there is no code or an observer needs all steps.

@@ -40,7 +40,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   CompiledPlan& compiled() { return *compiled_; }
   const MachineCode& machine_code() const { return machine_code_; }
   MachineCode& machine_code() { return machine_code_; }
-  /// Returns the packed weights so far, which all specialisations share.
+  /// Returns the weights that have been packed so far. All specialisations share them.
   code::WeightRefs& packed() const { return *packed_; }
   /// Describes the passes that ran, the plan, and its machine code.
   std::string explain() const;

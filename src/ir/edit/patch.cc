@@ -317,15 +317,24 @@ struct Uses {
 /// Infers the types of nodes that were edited in place, and the types that depend on them.
 class EditCopier : public Rewriter {
  public:
-  /// `moves`: nodes are in other blocks than those in which they were inferred.
-  EditCopier(const std::unordered_set<std::uint32_t>& edited, bool moves) : edited_(edited), moves_(moves) {}
-  bool keeps_rows() const override { return !moves_; }
+  EditCopier(const std::unordered_set<std::uint32_t>& edited, bool keeps_rows)
+      : edited_(edited), keeps_rows_(keeps_rows) {}
+  bool keeps_rows() const override { return keeps_rows_; }
   bool keeps_types(NodeId node) const override { return !edited_.contains(node.id); }
 
  private:
   const std::unordered_set<std::uint32_t>& edited_;
-  bool moves_;
+  bool keeps_rows_;
 };
+
+/// Returns true if most rows of values belong to nodes and constants that earlier patches have removed.
+bool is_mostly_removed(const Graph& graph) {
+  std::size_t used = 256;
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) used += graph.block({b}).params.size();
+  for (const NodeId n : graph.nodes()) used += graph.node(n).out.size();
+  for (std::uint32_t v = 0; v < graph.value_count(); ++v) used += graph.constant({v}) != nullptr ? 1 : 0;
+  return graph.value_count() > 2 * used;
+}
 
 /// Removes unused nodes and outputs. Returns an error if one of them is used.
 Status remove_unused(Graph& graph, std::span<const NodeId> nodes,
@@ -422,8 +431,10 @@ Result<Graph> Patch::commit() && {
     for (const PatchSink& sink : s.sinks) FRAZIL_CHECK(sink_nodes(s.edit, sink));
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
     if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
-    const auto inside = [&](const PatchPlace& p) { return p.block != Graph::kMain; };
-    EditCopier copier(s.edited, !s.sinks.empty() || std::ranges::any_of(places, inside));
+    // Nodes inside of bodies were inferred outside of them.
+    const auto inside = [](const PatchPlace& p) { return p.block != Graph::kMain; };
+    const bool moves = !s.sinks.empty() || std::ranges::any_of(places, inside);
+    EditCopier copier(s.edited, !moves && !is_mostly_removed(s.edit));
     FRAZIL_TRY(Graph made, rebuild(s.edit, copier));
     GraphWriter(made).remove_unused_constants();
     if (made.assumptions().empty()) return made;

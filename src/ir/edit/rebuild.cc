@@ -45,7 +45,7 @@ class Copier : public Rewriter {};
 /// The state of rewriting one block.
 struct RebuildFrame {
   BlockId from;
-  BlockId to;                     ///< equal to `from` where nodes keep their rows
+  BlockId to;                     ///< in the new graph
   NodeId region_from, region_to;  ///< invalid for the main block
   std::size_t block_index = 0;
   std::size_t next = 0;

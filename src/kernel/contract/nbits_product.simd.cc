@@ -146,7 +146,7 @@ FRAZIL_INLINE float sum_of_lanes(const float* from) {
   return lanes[0];
 }
 
-/// Some rows of A, and columns whose sums are in `totals`.
+/// A range of rows of A and of columns of B. `totals` has their sums.
 struct NBitsGroup {
   const NBitsProduct& p;
   const float* arranged;

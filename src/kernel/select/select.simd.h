@@ -4,8 +4,8 @@
 #include "kernel/simd/isa_list.h"
 
 // The functions of select.simd.cc for each instruction set; contracts as in select.h. select_maxima sets maxima[j] to
-// the largest key of the elements i with i % groups == j. It reads the whole multiples of `groups` in x; `groups` is a
-// multiple of 16.
+// the largest key of the elements i with i % groups == j. `groups` is a multiple of 16. Elements after the last full
+// group of `groups` elements are ignored.
 #define FRAZIL_X(ns)                                                                                               \
   namespace frazil::kernel::ns {                                                                                   \
   std::int64_t select_between(const float* x, std::int64_t n, bool turned, std::int32_t low, std::int32_t high,    \

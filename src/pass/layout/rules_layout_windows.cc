@@ -60,7 +60,7 @@ const Tensor* pixel_weight(const Graph& graph, const Node& node) {
   return c->tensor.count() > 0 ? &c->tensor : nullptr;
 }
 
-/// Returns how many moves of an element a convolution saves per element of its result.
+/// Returns the time that channels last save a convolution, in moves of one element, per element of its result.
 /// The number is proportional to the multiply-adds per element. It is fixed if each channel has its own window, and 0
 /// if a pixel is a product in either layout.
 double gain_of(const Type& weight) {

@@ -53,7 +53,7 @@ bool is_small(const Graph& graph, const Node& loop, std::int64_t trips) {
          std::ranges::all_of(nodes, is_plain);
 }
 
-/// The block that runs, and how many times.
+/// The block of a region that runs, and the number of its runs.
 struct Run {
   std::size_t block = 0;
   std::int64_t times = 0;

@@ -63,7 +63,7 @@ class Sets {
 
 }  // namespace
 
-/// Storages of one pool share bytes. Storages that a loop swaps hold each other's bytes.
+/// Storages of one pool share bytes. Storages that a loop swaps exchange their bytes.
 StepsTogether::StepsTogether(const Plan& plan) : plan_(plan), memory_(plan.storages.size()) {
   Sets sets(plan.storages.size());
   std::vector<std::uint32_t> first_of(plan.pools.size(), kNone);

@@ -170,8 +170,8 @@ Access access_of(std::size_t rank, std::size_t domain_rank);
 
 /// Returns the kernel cut off after the instruction of `store`, which becomes its first store. It computes an inner
 /// value with the same bits as the whole kernel.
-/// If the producer's result cannot lie in that store, it gets a second one over the whole domain. A producer on which
-/// the instruction does not depend is left out. Operands keep their numbers.
+/// If the producer's result cannot lie in that store, the kernel gets a second store for the result, over the whole
+/// domain. A producer on which the instruction does not depend is left out. Operands keep their numbers.
 FusedKernel cut(const FusedKernel& kernel, FusedStore store);
 /// Returns a kernel that stores the producer's result after its first `stages` origins, over the whole domain. Rows,
 /// addends and slopes of later origins are left out.
