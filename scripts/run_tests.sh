@@ -8,6 +8,7 @@ export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$(realpath "$(dirname "$0")")/.
 export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$(realpath "$(dirname "$0")")/../tests/tsan.supp}
 export FRAZIL_CODE_CACHE=${FRAZIL_CODE_CACHE:-$(realpath "$build")/tests/code}
 status=0
-ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "${@:2}" || status=$?
+# A test that hangs fails, and its output says where.
+ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" --timeout "${FRAZIL_TEST_TIMEOUT:-1200}" "${@:2}" || status=$?
 python3 "$(dirname "$0")/skipped_tests.py" "$build/tests/results"
 exit "$status"

@@ -686,7 +686,7 @@ bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std
     stream.sent += of_prefix;
     size -= of_prefix;
   }
-  batch_->add(reply, stream.sent - kPrefix, size);
+  if (size > 0) batch_->add(reply, stream.sent - kPrefix, size);  // a frame may end inside of the prefix
   stream.sent += size;
   stream.touched = Clock::now();
   if (stream.sent < kPrefix + reply->size()) return true;

@@ -98,6 +98,12 @@ class BasicGrpcClient {
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
     flush();
   }
+  /// Sets the window of streams to be opened: how many bytes the server may send before the client has read them.
+  void set_window(std::uint32_t bytes) {
+    const nghttp2_settings_entry entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, bytes};
+    nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, &entry, 1);
+    flush();
+  }
   void ping() {
     nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
     flush();

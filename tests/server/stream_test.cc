@@ -25,7 +25,7 @@ using testing::StartsWith;
 /// Adds 1. From 5 on it fails: its index is outside of the tensor.
 constexpr const char* kUpToFive =
     "graph g(%x: f32[N,2]) { %m = ReduceMax(%x) {keepdims = 0} %z = Div(%m, f32[] 5) %f = Floor(%z)"
-    "%d = Mul(%f, f32[] 7) %i = Cast(%d) {to = 7} %v = Gather(%x, %i) {axis = 1} %o = Mul(%v, f32[] 0)"
+    "%d = Mul(%f, f32[] 7) %i = Cast(%d) {to = i64} %v = Gather(%x, %i) {axis = 1} %o = Mul(%v, f32[] 0)"
     "%u = Unsqueeze(%o, i64[1] 1) %s = Add(%x, %u) %y = Add(%s, f32[] 1) return y = %y }";
 
 /// Adds 1 until the parameter "to" is reached, and emits each value as "token".
@@ -626,6 +626,21 @@ TEST_F(GrpcParts, AreBehindTheClientsWindowWhereItReads) {
   client.send(id, framed(echoed(10'000)), true);
   EXPECT_EQ(client.wait(id).code(), "0");
   EXPECT_GT(client.wait(id).data.size(), 4'000'000U) << "a hundred parts, and several windows";
+}
+
+/// A frame may end anywhere in a message and its prefix of five bytes.
+TEST_F(GrpcParts, AreWholeInWindowsSmallerThanAPrefix) {
+  const RunningServer server(folder_);
+  std::string whole;
+  for (const std::uint32_t window : {100U, 1U, 2U, 3U, 4U, 5U, 6U}) {
+    GrpcClient client(server.ports.grpc);
+    client.set_window(window);
+    const auto answer = client.wait(client.call("ServerReady", ""));
+    EXPECT_EQ(answer.code(), "0") << window;
+    if (whole.empty()) whole = answer.data;
+    EXPECT_EQ(answer.data, whole) << window;
+  }
+  EXPECT_GT(whole.size(), 5U);
 }
 
 // ---- a client that others wrote ----
