@@ -30,7 +30,7 @@ constexpr double kLongestMs = 1500;  ///< longer runs are cancelled within this 
 
 template <class T>
 T take(frazil::Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
+  if (!result) throw std::runtime_error(result.error().text());
   return std::move(*result);
 }
 
@@ -107,7 +107,7 @@ double cancelled_run(frazil::exec::Session& session, const std::vector<frazil::D
   runner.join();
   if (took != nullptr) *took = ms(end - begin);
   if (status) return -1;
-  if (status.error().code != frazil::Code::cancelled) throw std::runtime_error(status.error().message);
+  if (status.error().code != frazil::Code::cancelled) throw std::runtime_error(status.error().text());
   return ms(end - asked);
 }
 

@@ -12,7 +12,7 @@
 /// message.
 namespace bench {
 
-[[noreturn]] inline void raise(const frazil::Fault& fault) { throw std::runtime_error("frazil: " + fault.message); }
+[[noreturn]] inline void raise(const frazil::Fault& fault) { throw std::runtime_error("frazil: " + fault.text()); }
 
 template <class T>
 T take(frazil::Result<T> result) {

@@ -25,7 +25,7 @@ Graph edited(const Graph& graph) {
   frazil::Patch patch(graph, "erf to tanh");
   patch.replace(node.out[0], frazil::ops::Tanh(patch.tap(node.in[0])));
   auto made = std::move(patch).commit();
-  if (!made) throw std::runtime_error(made.error().message);
+  if (!made) throw std::runtime_error(made.error().text());
   return *std::move(made);
 }
 
@@ -38,7 +38,7 @@ Planned plan(Graph graph) {
   auto shared = std::make_shared<const Graph>(std::move(graph));
   const auto start = detail::Clock::now();
   auto made = frazil::exec::Executable::make(std::move(shared));
-  if (!made) throw std::runtime_error(made.error().message);
+  if (!made) throw std::runtime_error(made.error().text());
   Planned p{.ms = detail::since_ms(start), .executable = *made};
   return p;
 }
@@ -47,7 +47,7 @@ Planned plan(Graph graph) {
 
 nlohmann::json edited_graph(const std::string& path, int rounds) {
   auto imported = frazil::import_onnx(path);
-  if (!imported) throw std::runtime_error(imported.error().message);
+  if (!imported) throw std::runtime_error(imported.error().text());
   std::vector<double> fresh, again, commit;
   Planned last;
   for (int round = 0; round < rounds; ++round) {

@@ -32,7 +32,7 @@ void measure(std::size_t family, int n) {
   const auto begin = Clock::now();
   auto graph = frazil::import_onnx_bytes(std::as_bytes(std::span(bytes)), nullptr);
   const double load_ms = ms_since(begin);
-  std::string outcome = graph ? "planned" : graph.error().message;
+  std::string outcome = graph ? "planned" : graph.error().text();
   double plan_ms = 0;
   if (graph) {
     const auto shared = std::make_shared<const frazil::Graph>(std::move(*graph));
@@ -40,7 +40,7 @@ void measure(std::size_t family, int n) {
     const frazil::LoadScope scope(bounds, "planning the model", frazil::source_bytes(*shared));
     const auto made = frazil::exec::Executable::make(shared);
     plan_ms = ms_since(planning);
-    if (!made) outcome = made.error().message;
+    if (!made) outcome = made.error().text();
   }
   std::printf("%-31s %7d %9.1f %9.1f %9.1f %8.1f  %.90s\n", kFamilies[family].name, n,
               static_cast<double>(bytes.size()) / 1e3, load_ms, plan_ms, (bench::status_bytes("VmHWM") - before) / 1e6,
@@ -64,13 +64,13 @@ void print_verification(const std::string& path) {
   std::shared_ptr<const frazil::Graph> graph;
   const double load_ms = least_ms([&] {
     auto read = frazil::import_onnx(path);
-    if (!read) throw std::runtime_error(read.error().message);
+    if (!read) throw std::runtime_error(read.error().text());
     graph = std::make_shared<const frazil::Graph>(std::move(*read));
   });
   std::shared_ptr<frazil::exec::Executable> made;
   const double plan_ms = least_ms([&] {
     auto planned = frazil::exec::Executable::make(graph);
-    if (!planned) throw std::runtime_error(planned.error().message);
+    if (!planned) throw std::runtime_error(planned.error().text());
     made = std::move(*planned);
   });
   const double verify_ms = least_ms([&] { (void)frazil::verify(made->plan()); });

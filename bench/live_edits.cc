@@ -154,7 +154,7 @@ nlohmann::json edits_under_load(int edits, int threads) {
 
 nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   const auto imported = frazil::import_onnx(path);
-  if (!imported) throw std::runtime_error(imported.error().message);
+  if (!imported) throw std::runtime_error(imported.error().text());
   const Place pointwise = place_of(*imported, "Erf", false), product = place_of(*imported, "MatMul", true);
   const Model model = Model::load(path);
   const Times scaled = edit_times(model, rounds, [&](auto& patch, float by) { scale(patch, pointwise, by); });

@@ -25,11 +25,10 @@ Code class_of(Code code) { return is_limit(code) || code == Code::unsupported ? 
 /// A fault that must not leave an executor.
 std::optional<Finding> improper(const Fault& fault, std::string_view who) {
   if (fault.code == Code::internal || fault.code == Code::cancelled) {
-    return Finding{fmt::format("{} fails with {}: {}", who, name_of(fault.code), kind_of(fault.message)),
-                   fault.message};
+    return Finding{fmt::format("{} fails with {}: {}", who, name_of(fault.code), kind_of(fault.text())), fault.text()};
   }
   if (fault.message.empty() || fault.message.contains('\n')) {
-    return Finding{fmt::format("{} fails without one line", who), fault.message};
+    return Finding{fmt::format("{} fails without one line", who), fault.text()};
   }
   return std::nullopt;
 }
@@ -40,7 +39,7 @@ std::optional<Finding> check_text(const Graph& graph) {
     const auto it = weights.find(name);
     return it == weights.end() ? Tensor{} : it->second;
   });
-  if (!again) return Finding{"the text does not read back: " + kind_of(again.error().message), again.error().message};
+  if (!again) return Finding{"the text does not read back: " + kind_of(again.error().text()), again.error().text()};
   if (structural_hash(*again) != structural_hash(graph) && weights.empty())
     return Finding{"the hash changes with the text", ""};
   return std::nullopt;
@@ -59,7 +58,7 @@ Opened open(const Graph& graph, bool reference, PassSet passes = {}, exec::Tier 
 
 std::string outcome_str(const Outcome& outcome) {
   if (outcome) return "results";
-  return fmt::format("{} '{}'", name_of(outcome.error().code), outcome.error().message);
+  return fmt::format("{} '{}'", name_of(outcome.error().code), outcome.error().text());
 }
 
 class Differ {
@@ -69,7 +68,7 @@ class Differ {
   std::optional<Finding> run() {
     journal().stage = "verifying";
     if (const Status s = verify(case_.graph, 3); !s) {
-      return Finding{"verify: " + kind_of(s.error().message), s.error().message};
+      return Finding{"verify: " + kind_of(s.error().text()), s.error().text()};
     }
     if (auto found = check_text(case_.graph)) return found;
     kernel::force_features(CpuFeatures::all_of(case_.isa));
@@ -112,7 +111,7 @@ class Differ {
   /// Generated code against tier 0, whose bits it has: in the run that has it made, and in the next.
   std::optional<Finding> compare_compiled(std::size_t k, const Outcome& want) {
     journal().stage = "running generated code";
-    if (!*compiled_) return want ? std::optional(Finding{"no code: " + compiled_->error().message, ""}) : std::nullopt;
+    if (!*compiled_) return want ? std::optional(Finding{"no code: " + compiled_->error().text(), ""}) : std::nullopt;
     for (int time = 0; time < 2; ++time) {
       const Outcome got = (**compiled_)->run(case_.runs[k]);
       if (!got && is_limit(got.error().code)) return std::nullopt;
@@ -135,7 +134,7 @@ class Differ {
       if (!want && !tier0_ && tier0_.error().code == Code::bad_model) return std::nullopt;  // planning sees it earlier
       if (excuse(k).excuses_outcome(want)) return std::nullopt;
       if (!got && got.error().code == Code::unsupported) {
-        return Finding{"tier 0 cannot: " + kind_of(got.error().message), got.error().message, true};
+        return Finding{"tier 0 cannot: " + kind_of(got.error().text()), got.error().text(), true};
       }
       return Finding{
           fmt::format("tier 0 gives {}, the reference executor {}", got ? "results" : name_of(got.error().code),

@@ -15,10 +15,10 @@ void read_once(std::span<const std::uint8_t> data) {
   const auto bytes = npy_to_bytes(*tensor);
   if (!bytes) {  // bytes that are no text
     require_plain(bytes.error());
-    return require(tensor->elem() == Elem::string, "not written: {}", bytes.error().message);
+    return require(tensor->elem() == Elem::string, "not written: {}", bytes.error().text());
   }
   const auto again = npy_from_bytes(std::as_bytes(std::span(*bytes)), "b.npy");
-  require(again.has_value(), "not read again: {}", again ? "" : again.error().message);
+  require(again.has_value(), "not read again: {}", again ? "" : again.error().text());
   require(again->identical(*tensor), "{} changes when it is written", tensor->summary());
 }
 

@@ -55,10 +55,10 @@ void read_once(ProtoKind kind, std::span<const std::uint8_t> data) {
   const auto bytes = datum_to_proto(kind, *value);
   if (!bytes) {
     require_plain(bytes.error());
-    return require(!writable(*value), "not written: {}", bytes.error().message);
+    return require(!writable(*value), "not written: {}", bytes.error().text());
   }
   const auto again = datum_from_proto(kind, std::as_bytes(std::span(*bytes)));
-  require(again.has_value(), "not read again: {}", again ? "" : again.error().message);
+  require(again.has_value(), "not read again: {}", again ? "" : again.error().text());
   require(same(*again, *value), "a value changes when it is written");
 }
 

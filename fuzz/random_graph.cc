@@ -67,7 +67,7 @@ class Generator {
   bool refused(const Fault& fault) {
     const bool proper = (fault.code == Code::bad_model || fault.code == Code::unsupported || fault.code == Code::limit);
     if (!proper || fault.message.empty() || fault.message.contains('\n')) {
-      finding_ = {fmt::format("the builder refuses with {}", name_of(fault.code)), fault.message};
+      finding_ = {fmt::format("the builder refuses with {}", name_of(fault.code)), fault.text()};
     }
     return false;
   }
@@ -384,7 +384,7 @@ class Generator {
     std::erase_if(draft.inputs, [&](const DraftInput& input) { return !used.contains(input.value); });
     for (std::size_t i = 0; i < draft.inputs.size(); ++i) draft.inputs[i].name = fmt::format("x{}", i);
     auto built = build(draft);
-    if (!built) return std::unexpected(Finding{"a graph cannot be built again", built.error().message});
+    if (!built) return std::unexpected(Finding{"a graph cannot be built again", built.error().text()});
     give_symbols(draft);
     if (auto given = build(draft); given && c_.chance(97)) built = std::move(given);
     Case made{.graph = std::move(*built)};

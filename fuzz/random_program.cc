@@ -185,7 +185,7 @@ class Writer {
   std::string count_of(const std::string& marks) { return made("Gather({}, i64[] 1)", made("Shape({})", marks)); }
   /// A shape of two or three extents.
   void reshaped(Visible& v, const std::string& marks) {
-    const std::string few = made("Cast({}) {{to = 7}}", made("Less({}, i64[] 2)", count_of(marks)));
+    const std::string few = made("Cast({}) {{to = i64}}", made("Less({}, i64[] 2)", count_of(marks)));
     const std::string length = made("Unsqueeze({}, i64[1] [0])", made("Add({}, i64[] 2)", few));
     const std::string shape = made("Slice(i64[3] [-1, {}, 1], i64[1] [0], {})", sizes_.wide, length);
     const std::string ranked = made("Reshape({}, {})", any(v.wide), shape);
@@ -193,7 +193,7 @@ class Writer {
   }
   /// One axis, or none where there is one mark.
   void squeezed(Visible& v, const std::string& marks) {
-    const std::string places = made("Cast({}) {{to = 1}}", made("Squeeze({})", marks));
+    const std::string places = made("Cast({}) {{to = f32}}", made("Squeeze({})", marks));
     const std::string mean = made("ReduceSum({}) {{keepdims = 0}}", made("Mul({}, f32[] 0.1)", places));
     v.wide.push_back(made("Add({}, {})", any(v.wide), mean));
   }
@@ -224,13 +224,13 @@ class Writer {
     v.round = i;
     v.in_loop = true;
     statements(v, depth, count);
-    const std::string round = made("Cast({}) {{to = 1}}", i);
+    const std::string round = made("Cast({}) {{to = f32}}", i);
     return {next(last(v.wide), round), next(last(v.narrow), round), round};
   }
 
   void inner_loop(Visible& v, int depth) {
     const std::string sum = made("ReduceSum({}) {{keepdims = 0}}", sides(v));
-    const std::string count = made("Cast({}) {{to = 7}}", sum);
+    const std::string count = made("Cast({}) {{to = i64}}", sum);
     const std::string wide = fresh(), narrow = fresh(), i = fresh(), on = fresh(), a = fresh(), b = fresh();
     line("{}, {} = Loop({}, _, {}, {}) body({}, {}, {}, {}) {{", wide, narrow, count, any(v.wide), any(v.narrow), i, on,
          a, b);

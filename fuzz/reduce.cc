@@ -460,7 +460,7 @@ std::string as_test(const Case& c, std::string_view name, bool crashes) {
   for (const auto& run : c.runs) {
     const auto want = crashes ? Result<std::vector<Datum>>(fail(Code::internal, "?")) : run_on_reference(c.graph, run);
     text += fmt::format("; run {} => {}\n", bindings_str(c.graph.input_names(), run),
-                        want ? bindings_str(c.graph.output_names(), *want) : "error " + want.error().message);
+                        want ? bindings_str(c.graph.output_names(), *want) : "error " + want.error().text());
   }
   return text;
 }

@@ -25,10 +25,10 @@ void require(bool condition, fmt::format_string<A...> what, A&&... args) {
 
 /// Requires that a fault is fit for users: one line, and not an internal error.
 inline void require_plain(const Fault& fault) {
-  require(fault.code != Code::internal, "{}: {}", name_of(fault.code), fault.message);
+  require(fault.code != Code::internal, "{}: {}", name_of(fault.code), fault.text());
   require(!fault.message.empty(), "an empty message");
-  for (const char c : fault.message) {
-    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a message of several lines: {}", fault.message);
+  for (const char c : fault.text()) {
+    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a message of several lines: {}", fault.text());
   }
 }
 

@@ -36,7 +36,7 @@ void run(const std::shared_ptr<const Graph>& graph, bool reference, const std::v
 
 void try_graph(const Graph& graph, std::uint64_t seed) {
   const Status held = verify(graph, 3);
-  require(held.has_value(), "verify: {}\n{}", held ? "" : held.error().message, held ? "" : print(graph));
+  require(held.has_value(), "verify: {}\n{}", held ? "" : held.error().text(), held ? "" : print(graph));
   const auto shared = std::make_shared<const Graph>(graph);
   const auto bytes = std::bit_cast<std::array<std::uint8_t, 8>>(seed);
   Choices choices(bytes);

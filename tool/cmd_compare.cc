@@ -103,7 +103,7 @@ int tell(const Comparison& c, bool json) {
 
 /// Prints the failures if the sides differ in them. If both fail with the same code, returns that fault.
 Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
-  const auto text = [](const Recording& r) { return r.status ? "runs" : one_line(r.status.error().message); };
+  const auto text = [](const Recording& r) { return r.status ? "runs" : one_line(r.status.error().text()); };
   if (!a.status && !b.status && a.status.error().code == b.status.error().code) {
     return std::unexpected(a.status.error());
   }

@@ -165,7 +165,7 @@ void Console::tell(const Stop& stop) {
   stop_ = stop;
   if (stop.why == Stop::Why::failed) {
     failed_ = stop.fault;
-    return print_line(fmt::format("failed: {}", one_line(stop.fault.message)));
+    return print_line(fmt::format("failed: {}", one_line(stop.fault.text())));
   }
   if (stop.why == Stop::Why::ended) {
     print_line("ended");
@@ -201,7 +201,7 @@ void Console::where() const {
       stop_->why == Stop::Why::breakpoint ? fmt::format("breakpoint {}: ", stop_->breakpoint) : "";
   const auto value = debugger_.value(site.name);
   print_line(fmt::format("{}{}{}: '{}'  {}  {}", number, one_line(node), iterations_of(*stop_), one_line(site.name),
-                         value ? type_of(*value) : "", value ? summary_of(*value) : one_line(value.error().message)));
+                         value ? type_of(*value) : "", value ? summary_of(*value) : one_line(value.error().text())));
   for (const std::string& around : sites.around(stop_->site)) print_line("  in " + one_line(around));
 }
 

@@ -159,7 +159,7 @@ void print_tiers() {
     print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
     print_line("auto 0 at first; what takes time gets the code of 1 and 2 in the background");
   } else {
-    print_line(fmt::format("1    not here: {}", module.error().message));
+    print_line(fmt::format("1    not here: {}", module.error().text()));
   }
 }
 

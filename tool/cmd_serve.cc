@@ -59,7 +59,7 @@ void warn_of_tier(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
   if (tier == "0" || tier == "ref" || !knobs()->jit) return;
   if (const Status there = exec::has_native_module(); !there) {
-    server::warn(service.tell, "server", "fused kernels run without machine code: " + there.error().message);
+    server::warn(service.tell, "server", "fused kernels run without machine code: " + there.error().text());
   }
 }
 

@@ -112,7 +112,7 @@ Status run_set(Session& session, const Graph& graph, const fs::path& set) {
 }
 
 Status run_sets(const fs::path& folder, const Common& common) {
-  FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", load_bounds_of(common), false));
+  FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", load_bounds_of(common)));
   FRAZIL_TRY(const auto executable, make_executable(graph, common));
   const auto session = open_session(*executable, common);
   const auto sets = data_sets(folder);
@@ -150,8 +150,8 @@ class Tally {
   void pass() { ++passed_; }
   void fail(const fs::path& path, const Fault& fault) {
     ++failed_;
-    tell("FAIL", path, fault.message);
-    failures_.push_back({{"path", path.string()}, {"code", name_of(fault.code)}, {"reason", one_line(fault.message)}});
+    tell("FAIL", path, fault.text());
+    failures_.push_back({{"path", path.string()}, {"code", name_of(fault.code)}, {"reason", one_line(fault.text())}});
   }
   void skip(const fs::path& path, const std::string& reason) {
     ++skipped_;

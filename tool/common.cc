@@ -184,16 +184,12 @@ Status start() {
   return {};
 }
 
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds, bool name_file) {
-  auto graph = api::load_file(path, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop});
-  if (!graph) {
-    const bool named = !name_file || graph.error().message.find(path) != std::string::npos;
-    return within(named ? "" : path + ": ", std::move(graph).error());
-  }
-  logging::debug(1, "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph->node_count(),
-                 graph->input_names().size(), graph->output_names().size());
-  FRAZIL_CHECK(verify(*graph, knobs()->verify));
-  return std::make_shared<const Graph>(std::move(*graph));
+Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds) {
+  FRAZIL_TRY(Graph graph, api::load_file(path, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
+  logging::debug(1, "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),
+                 graph.input_names().size(), graph.output_names().size());
+  FRAZIL_CHECK(verify(graph, knobs()->verify));
+  return std::make_shared<const Graph>(std::move(graph));
 }
 
 }  // namespace frazil::tool

@@ -101,7 +101,7 @@ Result<Json> in_child(const std::function<Result<Json>()>& work) {
     const Result<Json> made = work();
     const std::string text =
         made ? made->dump()
-             : Json{{"fault", made.error().message}, {"code", static_cast<int>(made.error().code)}}.dump();
+             : Json{{"fault", made.error().text()}, {"code", static_cast<int>(made.error().code)}}.dump();
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t wrote = ::write(ends[1], text.data() + at, text.size() - at);
       if (wrote <= 0) break;

@@ -83,7 +83,7 @@ int exit_code(Code code) {
 
 int report(const Fault& fault) {
   const std::string line = fault.code == Code::internal ? "frazil: internal error: " : "frazil: ";
-  print_error(line + one_line(fault.message) + '\n');
+  print_error(line + one_line(fault.text()) + '\n');
   return exit_code(fault.code);
 }
 

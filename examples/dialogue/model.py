@@ -118,7 +118,7 @@ graph dialogue(%words: i64[S], %last: i64[2], {", ".join(caches)}) {{
   %total = Add(%past, %new)
   %places = Range(%past, %total, i64[] 1)
   %place_rows = Unsqueeze(%places, i64[1] [1])
-  %place = Cast(%place_rows) {{to = 1}}
+  %place = Cast(%place_rows) {{to = f32}}
   %zero = Mul(%place, f32[] 0)
   %one = Add(%zero, f32[] 1)
   %rest_shape = Concat(%count, i64[1] [{MODEL - ONE - 1}]) {{axis = 0}}

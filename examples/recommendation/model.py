@@ -21,13 +21,13 @@ graph score(%history: i64[N,L], %length: i64[N], %activity: f32[N], %candidates:
   %places = Range(i64[] 0, %longest, i64[] 1)
   %lengths = Unsqueeze(%length, i64[1] 1)
   %is_item = Less(%places, %lengths)
-  %one_or_zero = Cast(%is_item) {to = 1}
+  %one_or_zero = Cast(%is_item) {to = f32}
   %mask = Unsqueeze(%one_or_zero, i64[1] 2)
   %embedded = Gather(@items, %history)
   %used = Mul(%embedded, %mask)
   %sum = ReduceSum(%used, i64[1] 1) {keepdims = 0}
   %at_least_one = Max(%lengths, i64[] 1)
-  %count = Cast(%at_least_one) {to = 1}
+  %count = Cast(%at_least_one) {to = f32}
   %taste = Div(%sum, %count)
   %column = Unsqueeze(%taste, i64[1] 2)
   %offered = Gather(@items, %candidates)

@@ -25,7 +25,7 @@ BEGIN = """
 graph begin(%prompt: string[N]) {
   %column = Unsqueeze(%prompt, i64[1] 1)
   %is_word = Equal(%column, @words)
-  %numbers = Cast(%is_word) {to = 7}
+  %numbers = Cast(%is_word) {to = i64}
   %state = ArgMax(%numbers) {axis = 1, keepdims = 0}
   %done = Gather(@ends, %state)
   return state = %state, done = %done
@@ -35,10 +35,10 @@ graph begin(%prompt: string[N]) {
 NEXT = """
 graph next(%state: i64[N]) {
   %odds = Gather(@odds, %state)
-  %drawn = RandomUniformLike(%state) {dtype = 1}
+  %drawn = RandomUniformLike(%state) {dtype = f32}
   %column = Unsqueeze(%drawn, i64[1] 1)
   %is_before = Less(%odds, %column)
-  %numbers = Cast(%is_before) {to = 7}
+  %numbers = Cast(%is_before) {to = i64}
   %choice = ReduceSum(%numbers, i64[1] 1) {keepdims = 1}
   %choices = Gather(@next, %state)
   %chosen = GatherElements(%choices, %choice) {axis = 1}

@@ -41,6 +41,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto made = frazil::fuzz::make(argv[1]);
-  if (!made) std::fprintf(stderr, "make_corpus: %s\n", made.error().message.c_str());
+  if (!made) std::fprintf(stderr, "make_corpus: %s\n", made.error().text().c_str());
   return made ? 0 : 1;
 }

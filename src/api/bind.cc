@@ -56,11 +56,8 @@ Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::strin
     if (field == nullptr) {
       refuse(frazil::Code::bad_model, "{}: unknown attribute '{}'; {}", what, name, known_names(op));
     }
-    const AttrValue value = fitted(*field, Access::attribute(attribute));
-    if (!field->set(attrs.get(), value)) {
-      refuse(frazil::Code::bad_model, "{}: attribute '{}': expected {}, got {}", what, name, name_of(field->kind),
-             name_of(static_cast<AttrKind>(value.index())));
-    }
+    auto set = field->set(attrs.get(), fitted(*field, Access::attribute(attribute)));
+    if (!set) raise(within(what + ": ", std::move(set).error()).error());
   }
   for (const AttrField& field : op.attrs.fields) {
     const auto is_it = [&](const auto& pair) { return pair.first == field.name; };

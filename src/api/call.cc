@@ -185,7 +185,7 @@ class Contract {
 
   Result<TypeText> parsed(const std::string& text) const {
     auto type = parse_type(text);
-    if (!type) return cx_.error("{}", type.error().message);
+    if (!type) return cx_.error("{}", type.error().text());
     return type;
   }
 
@@ -303,7 +303,7 @@ void check_call(const Graph& graph, NodeId id) {
     const LiveModel live = Registry::instance().get(attrs.model);
     return attrs.version == 0 ? live.current().model : live.version(static_cast<std::uint64_t>(attrs.version)).model;
   });
-  if (!model) refuse(frazil::Code::bad_model, "{}: {}", node, model.error().message);
+  if (!model) refuse(frazil::Code::bad_model, "{}: {}", node, model.error().text());
   check_ports(node, "input", model->inputs(), attrs.takes);
   for (std::size_t i = attrs.takes.size(); i < model->inputs().size(); ++i) {
     if (model->inputs()[i].optional) continue;

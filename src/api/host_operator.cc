@@ -75,17 +75,17 @@ struct HostAttrs {
 };
 
 template <std::size_t I, std::size_t Kind>
-bool set_value(void* attrs, const AttrValue& value) {
-  if (value.index() != Kind) return false;
+Status set_value(std::string_view name, void* attrs, const AttrValue& value) {
+  if (value.index() != Kind) return detail::wrong_kind(name, static_cast<AttrKind>(Kind), value);
   static_cast<HostAttrs*>(attrs)->values[I] = value;
-  return true;
+  return {};
 }
 template <std::size_t I>
 std::optional<AttrValue> get_value(const void* attrs) {
   return static_cast<const HostAttrs*>(attrs)->values[I];
 }
 
-using Setter = bool (*)(void*, const AttrValue&);
+using Setter = Status (*)(std::string_view, void*, const AttrValue&);
 using Getter = std::optional<AttrValue> (*)(const void*);
 
 template <std::size_t I, std::size_t... Kind>
@@ -138,7 +138,7 @@ class TypeCall {
     while (operands.size() < def_.fixed_inputs()) operands.push_back({.dims = {}, .given = false});
     const NodeAttributes attributes = Access::attributes(cx_.node().attrs.get());
     auto types = called([&] { return def_.host.types(attributes, operands); });
-    if (!types) return within(cx_.graph().describe(cx_.id()) + ": ", std::move(types).error());
+    if (!types) return at_node(cx_.graph().describe(cx_.id()), std::move(types).error());
     if (types->size() != def_.host.outputs) {
       return cx_.error("its type function gives {} types for {} outputs", types->size(), def_.host.outputs);
     }
@@ -184,7 +184,7 @@ class TypeCall {
       return cx_.error("its type function gives output {} the extent '{}', but no operand has '{}'", k, text, *name);
     }
     auto dim = parse_dim(cx_.scope(), text);
-    if (!dim) return cx_.error("its type function gives output {} the extent '{}': {}", k, text, dim.error().message);
+    if (!dim) return cx_.error("its type function gives output {} the extent '{}': {}", k, text, dim.error().text());
     return *dim;
   }
 

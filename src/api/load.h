@@ -8,7 +8,7 @@
 namespace frazil::api {
 
 /// Reads the graph of a file: an ONNX model, or a package made by `frazil compile`. Errors are those of import_onnx()
-/// and exec::open_package().
+/// and exec::open_package(); their text contains `path`.
 Result<Graph> load_file(const std::string& path, const ImportOptions& options);
 
 }  // namespace frazil::api

@@ -158,9 +158,6 @@ void Access::check_edit(const Model& from, const Model& to) {
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
   auto graph = load_file(path, import_options(options));
-  if (!graph && graph.error().message.find(path) == std::string::npos) {
-    raise({graph.error().code, path + ": " + graph.error().message});
-  }
   const bool packaged = graph && exec::packaged_choices(*graph);
   Model model = Access::model(take(std::move(graph)), options.policy, bounds_of(options));
   if (packaged) Access::impl(model).executable(way_of({}));

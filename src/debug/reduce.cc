@@ -27,7 +27,7 @@ Result<std::optional<Failure>> failure(const std::shared_ptr<const Graph>& graph
       return std::ranges::find(got.values, m.name, &Recording::Made::name) != got.values.end();
     };
     const auto missing = std::ranges::find_if_not(want.values, made);
-    Failure failed{.why = got.status.error().message};
+    Failure failed{.why = got.status.error().text()};
     if (missing != want.values.end()) failed.first = missing->name, failed.iterations = missing->iterations;
     return failed;
   }

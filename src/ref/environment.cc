@@ -59,7 +59,7 @@ void Environment::learn_extents(Value param, const Tensor& tensor) {
 Status Environment::check_constraints(NodeId id) {
   for (const Constraint& c : graph_.node(id).constraints) {
     const auto a = symbols_.eval(c.a, SymbolTable::ByZero::zero), b = symbols_.eval(c.b, SymbolTable::ByZero::zero);
-    if (a && b && *a != *b) return fail(Code::bad_input, "{}: {}: {} is not {}", graph_.describe(id), c.what, *a, *b);
+    if (a && b && *a != *b) return fail_at(graph_.describe(id), Code::bad_input, "{}: {} is not {}", c.what, *a, *b);
   }
   return {};
 }

@@ -135,11 +135,7 @@ Status Machine::begin_region(NodeId id) {
 Status Machine::step_region(RegionRun& run) {
   const FlowOp* const op = run.next();
   if (op == nullptr) return end_region(run);
-  if (Status s = step_flow(run, *op); !s) {
-    const std::string context = graph_.describe(run.node()) + ": ";
-    if (s.error().message.starts_with(context)) return s;
-    return within(context, std::move(s).error());
-  }
+  if (Status s = step_flow(run, *op); !s) return at_node(graph_.describe(run.node()), std::move(s).error());
   return {};
 }
 

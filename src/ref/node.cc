@@ -271,12 +271,9 @@ class Single {
 /// Adds the user's name of the node to a fault. The type rule has accepted the graph, so a fault of the rule is one of
 /// the inputs here.
 std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
-  const Node& node = graph.node(id);
-  const std::string context = graph.describe(id) + ": ", alone = fmt::format("node #0 ({}): ", node.op->name);
-  if (node.name.empty() && fault.message.starts_with(alone)) fault.message.erase(0, alone.size());
   if (fault.code == Code::bad_model) fault.code = Code::bad_input;
-  if (!node.name.empty() && fault.message.starts_with(context)) return std::unexpected(std::move(fault));
-  return within(context, std::move(fault));
+  if (fault.node == fmt::format("node #0 ({})", graph.node(id).op->name)) fault.node.clear();
+  return at_node(graph.describe(id), std::move(fault));
 }
 
 }  // namespace

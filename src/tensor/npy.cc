@@ -313,9 +313,7 @@ std::string header_text(std::string_view descr, const Sizes& sizes) {
 Result<Tensor> npy_from_bytes(std::span<const std::byte> bytes, std::string_view name) {
   auto tensor = parse_npy(bytes);
   if (tensor) return tensor;
-  Fault fault = std::move(tensor).error();
-  fault.message = printable(fault.message);
-  return within(fmt::format("'{}': ", name), std::move(fault));
+  return within(fmt::format("'{}': ", name), printable(std::move(tensor).error()));
 }
 
 Result<Tensor> read_npy(const std::string& path) {

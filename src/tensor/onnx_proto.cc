@@ -147,7 +147,7 @@ Status scan(std::span<const std::byte> bytes, Parts& parts) {
     return fail(Code::bad_model, "unknown data location {}", parts.location);
   }
   if (auto size = byte_count(*parts.elem, parts.sizes); !size) {
-    return fail(Code::bad_model, "{}", size.error().message);
+    return fail(Code::bad_model, "{}", size.error().text());
   }
   return {};
 }

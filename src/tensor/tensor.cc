@@ -158,7 +158,7 @@ Tensor Tensor::make_or_throw(Elem elem, Sizes sizes) {
   auto made = make(elem, std::move(sizes));
   if (made) return std::move(*made);
   if (made.error().code == Code::out_of_memory) throw std::bad_alloc();
-  throw std::length_error(made.error().message);
+  throw std::length_error(made.error().text());
 }
 
 void charge_text(const Tensor& t) {

@@ -27,7 +27,7 @@ TEST(CpuFeatures, ReadTheirText) {
   for (const auto& [text, features] : texts) {
     SCOPED_TRACE(text);
     const auto parsed = parse_cpu_features(text);
-    ASSERT_TRUE(parsed) << parsed.error().message;
+    ASSERT_TRUE(parsed) << parsed.error().text();
     EXPECT_EQ(*parsed, features);
     EXPECT_EQ(str(features), text);
   }
@@ -41,7 +41,7 @@ TEST(CpuFeatures, RefuseOtherText) {
     const auto parsed = parse_cpu_features(text);
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, Code::bad_input);
-    EXPECT_EQ(parsed.error().message, "expected " + std::string(kCpuFeaturesForm) + ", got '" + text + "'");
+    EXPECT_EQ(parsed.error().text(), "expected " + std::string(kCpuFeaturesForm) + ", got '" + text + "'");
   }
 }
 

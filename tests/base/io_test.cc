@@ -65,12 +65,12 @@ TEST_F(IoTest, FaultsNameTheFile) {
     const auto mapped = MappedFile::open(name);
     ASSERT_FALSE(mapped) << name;
     EXPECT_EQ(mapped.error().code, Code::bad_input);
-    EXPECT_THAT(mapped.error().message, HasSubstr("'" + name + "'"));
+    EXPECT_THAT(mapped.error().text(), HasSubstr("'" + name + "'"));
   }
-  EXPECT_THAT(MappedFile::open(path("")).error().message, HasSubstr("directory"));
-  EXPECT_THAT(read_file(path("missing"), 1).error().message, HasSubstr("No such file"));
-  EXPECT_THAT(write_file(path("no/where"), std::string_view("x")).error().message, HasSubstr("no/where"));
-  EXPECT_THAT(write_file(path(""), std::string_view("x")).error().message, HasSubstr("directory"));
+  EXPECT_THAT(MappedFile::open(path("")).error().text(), HasSubstr("directory"));
+  EXPECT_THAT(read_file(path("missing"), 1).error().text(), HasSubstr("No such file"));
+  EXPECT_THAT(write_file(path("no/where"), std::string_view("x")).error().text(), HasSubstr("no/where"));
+  EXPECT_THAT(write_file(path(""), std::string_view("x")).error().text(), HasSubstr("directory"));
 }
 
 TEST_F(IoTest, LinksAreFollowedAndDevicesKept) {

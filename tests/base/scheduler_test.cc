@@ -260,7 +260,7 @@ TEST_P(OfScheduler, ADeadlineIsSeenByWorkers) {
     while (!stop_requested()) std::this_thread::yield();
   });
   EXPECT_LE(ranges, static_cast<int>(scheduler_->workers()));
-  EXPECT_EQ(limits.reason().error().message, "the run passed its deadline of 2 ms");
+  EXPECT_EQ(limits.reason().error().text(), "the run passed its deadline of 2 ms");
 }
 
 /// All workers charge one meter, and give back what they took.

@@ -106,7 +106,7 @@ class Configurations {
     for (const exec::Tier tier : tiers_) {
       if (tier != exec::Tier::interpreted && !exec::native_module()) break;
       auto made = Executable::make(graph, {.verify = 3, .tier = tier});
-      if (!made) fail("{}", made.error().message);
+      if (!made) fail("{}", made.error().text());
       if (!wrong_.empty()) return all;
       all.push_back(*made);
       for (unsigned threads = 1; threads <= most_threads; ++threads) {
@@ -121,7 +121,7 @@ class Configurations {
   std::shared_ptr<const Graph> parsed() {
     where_ = "parsing";
     auto graph = parse(text_, [this](std::string_view name) { return fuzz::program_weight(name, sizes_); });
-    if (!graph) return fail("{}", graph.error().message), nullptr;
+    if (!graph) return fail("{}", graph.error().text()), nullptr;
     return std::make_shared<const Graph>(std::move(*graph));
   }
 
@@ -145,11 +145,11 @@ class Configurations {
     answers_.clear();
     where_ = "tier 0 on one thread";
     const auto made = Executable::make(graph, {.verify = 3});
-    if (!made) return fail("{}", made.error().message);
+    if (!made) return fail("{}", made.error().text());
     for (const auto& request : *requests_) {
       auto got = (*made)->open()->run(request);
       const auto want = run_on_reference(*graph, request);
-      if (!got || !want) return fail("{}", got ? want.error().message : got.error().message);
+      if (!got || !want) return fail("{}", got ? want.error().text() : got.error().text());
       for (std::size_t k = 0; k < want->size(); ++k) {
         const auto what = difference((*got)[k], (*want)[k], {.rtol = 0, .atol = 0.02});
         if (what) fail("output {}: {}", k, *what);
@@ -232,7 +232,7 @@ class Configurations {
     if (!got) {
       const Code expected = action == cancelled ? Code::cancelled : Code::limit;
       const bool may_stop = action >= memory && action <= cancelled;
-      if (!may_stop || got.error().code != expected) fail("{}, request {}: {}", name, which, got.error().message);
+      if (!may_stop || got.error().code != expected) fail("{}, request {}: {}", name, which, got.error().text());
       ++done_.stopped;
       return;
     }

@@ -35,7 +35,7 @@ class RandomEdits {
     requests_ = &program.requests;
     wrong_.clear();
     auto graph = parse(program.text, [this](std::string_view name) { return fuzz::program_weight(name, sizes_); });
-    if (!graph) return graph.error().message;
+    if (!graph) return graph.error().text();
     auto now = std::make_shared<const Graph>(*std::move(graph));
     for (int k = 0; k < edits && wrong_.empty(); ++k) {
       if (auto next = edit(*now, k)) now = check_edit(now, std::move(*next));
@@ -150,7 +150,7 @@ class RandomEdits {
       return at == weights.end() ? Tensor() : at->second;
     });
     if (made) return std::make_shared<const Graph>(*std::move(made));
-    fail("its text does not parse: {}", made.error().message);
+    fail("its text does not parse: {}", made.error().text());
     return nullptr;
   }
 
@@ -168,7 +168,7 @@ class RandomEdits {
   std::shared_ptr<Executable> planned(const std::shared_ptr<const Graph>& graph) {
     auto made = Executable::make(graph, {.verify = 1});
     if (made) return *made;
-    fail("planning: {}", made.error().message);
+    fail("planning: {}", made.error().text());
     return nullptr;
   }
 

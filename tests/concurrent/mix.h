@@ -242,7 +242,7 @@ class Mix {
       else if (status.error().code == Code::limit)
         ++counts_[limited];
       else
-        complain(workload.name + ": " + status.error().message);
+        complain(workload.name + ": " + status.error().text());
     } else if (endless) {
       complain(workload.name + " ended");
     } else {

@@ -47,7 +47,7 @@ TEST(Concurrent, EverythingIsMadeAtOnce) {
           for (std::size_t k = 0; k < workload.requests.size(); ++k) {
             const std::size_t at = (k + t) % workload.requests.size();
             const auto got = session->run(workload.requests[at]);
-            if (!got) wrong[t] = got.error().message;
+            if (!got) wrong[t] = got.error().text();
             for (std::size_t o = 0; got && o < got->size(); ++o) {
               const auto what = difference((*got)[o], workload.answers[at][o], {.rtol = 1e-4, .atol = 1e-5});
               if (what) wrong[t] = *what;
@@ -116,7 +116,7 @@ TEST(Concurrent, SessionsOutliveTheirModels) {
     executable.reset();
     for (std::size_t k = 0; k < workload.requests.size(); ++k) {
       const auto got = session->run(workload.requests[k]);
-      ASSERT_TRUE(got) << workload.name << ": " << got.error().message;
+      ASSERT_TRUE(got) << workload.name << ": " << got.error().text();
       for (std::size_t o = 0; o < got->size(); ++o) {
         EXPECT_FALSE(difference((*got)[o], workload.answers[k][o], {.rtol = 1e-4, .atol = 1e-5})) << workload.name;
       }

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMost = 1 << 20;
 
 Recording recorded(std::string_view text, std::string_view bindings, bool reference = false) {
   auto recording = debug::record(parsed(text), ways(reference), inputs(bindings), kMost);
-  if (!recording) throw std::runtime_error(recording.error().message);
+  if (!recording) throw std::runtime_error(recording.error().text());
   return *std::move(recording);
 }
 
@@ -52,7 +52,7 @@ TEST(Compare, IterationsAreNamed) {
   const auto loop = [](const char* step) {
     return fmt::format(
         "graph g(%n: i64[], %x: f32[]) {{ %r = Loop(%n, _, %x) body(%i: i64[], %go: bool[], %h: f32[]) {{ "
-        "%f = Cast(%i) {{to = 1}} %d = {} \"d\" yield %go, %d }} \"loop\" return y = %r }}",
+        "%f = Cast(%i) {{to = f32}} %d = {} \"d\" yield %go, %d }} \"loop\" return y = %r }}",
         step);
   };
   const Comparison c = debug::compare(recorded(loop("Add(%h, %f)"), "n = i64[] 3, x = f32[] 1"),
@@ -91,7 +91,7 @@ TEST(Reduce, TheNodeWithTheWrongKernelIsLeft) {
       "%d = Exp(%c) \"exp\" return y = %d }");
   const auto given = inputs("x = f32[3] [1, 2, 3], w = f32[] 1");
   const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMost}, given);
-  ASSERT_TRUE(reduced) << reduced.error().message;
+  ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_THAT(print(reduced->graph), HasSubstr("Neg(%b)"));
   EXPECT_EQ(reduced->graph.node_count(), 1u);
   ASSERT_EQ(reduced->inputs.size(), 1u);
@@ -105,7 +105,7 @@ TEST(Reduce, AlsoInsideABody) {
       "%d = Add(%h, %x) \"add\" %e = Neg(%d) \"neg\" yield %go, %e } \"loop\" return y = %r }");
   const auto given = inputs("n = i64[] 3, x = f32[2] [1, 2]");
   const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMost}, given);
-  ASSERT_TRUE(reduced) << reduced.error().message;
+  ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_EQ(reduced->graph.node_count(), 1u);
   EXPECT_EQ(text_of(reduced->inputs[0]), "f32[2] [2, 4]");
 }
@@ -126,7 +126,7 @@ TEST(Reduce, ANodeWithABodyStaysWhole) {
   };
   const auto reduced =
       debug::reduce(graph, {wrong, ways(true), {}, kMost}, inputs("c = bool[] true, x = f32[2] [4, 9]"));
-  ASSERT_TRUE(reduced) << reduced.error().message;
+  ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_THAT(print(reduced->graph), HasSubstr("If(%c)"));
   EXPECT_EQ(reduced->graph.input_names(), (std::vector<std::string>{"c", "a"}));
 }

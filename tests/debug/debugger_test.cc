@@ -19,13 +19,13 @@ class DebuggerTest : public ::testing::TestWithParam<bool> {
  protected:
   void open(std::string_view text) {
     auto made = Debugger::make(parsed(text), ways(GetParam()));
-    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_TRUE(made) << made.error().text();
     debugger = std::move(*made);
   }
   /// "y", "h@2": the value and its iterations; "ended", "failed: why".
   std::string place(const Stop& stop) const {
     if (stop.why == Stop::Why::ended) return "ended";
-    if (stop.why == Stop::Why::failed) return "failed: " + stop.fault.message;
+    if (stop.why == Stop::Why::failed) return "failed: " + stop.fault.text();
     std::string text = debugger->sites()[stop.site].name;
     for (const std::int64_t i : stop.iterations) text += "@" + std::to_string(i);
     return text;
@@ -34,16 +34,16 @@ class DebuggerTest : public ::testing::TestWithParam<bool> {
   std::string go(Until until) { return place(debugger->go(until)); }
   std::string value(std::string_view name) {
     const auto value = debugger->value(name);
-    return value ? text_of(*value) : value.error().message;
+    return value ? text_of(*value) : value.error().text();
   }
   std::uint32_t stop_at(std::string_view what) {
     const auto number = debugger->add_breakpoint(what);
-    EXPECT_TRUE(number) << number.error().message;
+    EXPECT_TRUE(number) << number.error().text();
     return number.value_or(0);
   }
   std::string set(std::string_view name, std::string_view literal) {
     const auto stop = debugger->set(name, Datum(parse_literal(literal).value()));
-    return stop ? place(*stop) : stop.error().message;
+    return stop ? place(*stop) : stop.error().text();
   }
 
   std::unique_ptr<Debugger> debugger;

@@ -17,14 +17,14 @@ namespace frazil::test {
 inline std::shared_ptr<const Graph> parsed(std::string_view text) {
   link_operators();
   auto graph = parse(text);
-  if (!graph) throw std::runtime_error(graph.error().message);
+  if (!graph) throw std::runtime_error(graph.error().text());
   return std::make_shared<const Graph>(std::move(*graph));
 }
 
 /// Values in the order of the graph's inputs.
 inline std::vector<Datum> inputs(std::string_view bindings) {
   auto bound = parse_bindings(bindings);
-  if (!bound) throw std::runtime_error(bound.error().message);
+  if (!bound) throw std::runtime_error(bound.error().text());
   std::vector<Datum> values;
   for (auto& [name, value] : *bound) values.push_back(std::move(value));
   return values;
@@ -40,7 +40,7 @@ inline debug::Ways ways(bool reference = false) {
 inline std::string text_of(const Datum& value) {
   if (!value.is_tensor()) return "no tensor";
   const auto packed = value.tensor().packed();
-  return packed ? literal(*packed) : packed.error().message;
+  return packed ? literal(*packed) : packed.error().text();
 }
 
 }  // namespace frazil::test

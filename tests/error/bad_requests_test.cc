@@ -19,7 +19,7 @@ Both ask(const Request& request) {
   std::string name(request.params.substr(0, request.params.find(':')));
   const auto bindings = parse_bindings(request.inputs);
   if (!bindings) {
-    ADD_FAILURE() << request.inputs << ": " << bindings.error().message;
+    ADD_FAILURE() << request.inputs << ": " << bindings.error().text();
     return {};
   }
   return attempt(fmt::format("graph g({}) {{\n  %copy = Identity({})\n  return y = %copy\n}}", request.params, name),

@@ -55,7 +55,7 @@ TEST_F(Command, OutputFoldersHoldNpyFiles) {
   const Ended ended = run_tool({"run", digits_model(), "--input", "image==0.5", "--output-dir", out});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   const auto label = read_npy(out + "/label.npy");
-  ASSERT_TRUE(label) << label.error().message;
+  ASSERT_TRUE(label) << label.error().text();
   EXPECT_EQ(label->type_str(), "i64[1]");
   EXPECT_TRUE(read_npy(out + "/probabilities.npy"));
 }

@@ -152,7 +152,7 @@ std::optional<std::string> complaint(const Message& bytes, Tally& tally) {
     if (is_allowed(f.code) && told(f)) return std::nullopt;
     return fmt::format("import: {}: {}", name_of(f.code), f.message);
   }
-  if (const Status s = verify(*graph, 3); !s) return fmt::format("verify: {}", s.error().message);
+  if (const Status s = verify(*graph, 3); !s) return fmt::format("verify: {}", s.error().text());
   const auto inputs = small_inputs(*graph);
   if (!inputs) return std::nullopt;
   const Attempt tier0 = run_once(*graph, *inputs, false), ref = run_once(*graph, *inputs, true);

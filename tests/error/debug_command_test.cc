@@ -61,7 +61,7 @@ TEST_F(DebugCommand, ValuesAreSavedSetAndComputedOn) {
                             (folder / "softmax.npy").string() + "\ncontinue\n");
   EXPECT_EQ(named.exit, 0) << named.err << named.out;
   const auto softmax = read_npy(folder / "softmax.npy");
-  ASSERT_TRUE(softmax) << softmax.error().message;
+  ASSERT_TRUE(softmax) << softmax.error().text();
   EXPECT_NEAR(softmax->number_at(3), 0.1, 1e-6);
 }
 

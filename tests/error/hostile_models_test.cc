@@ -113,7 +113,7 @@ TEST(LoadBounds, TheDeadlineEndsPlanning) {
   const LoadScope scope(bounds, "planning the model", 1000);
   const auto made = Executable::make(std::make_shared<const Graph>(graph));
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().message, "planning the model passed its deadline of 0.001 ms");
+  EXPECT_EQ(made.error().text(), "planning the model passed its deadline of 0.001 ms");
   EXPECT_LT(scope.work().nodes, 100u);
 }
 

@@ -108,8 +108,8 @@ TEST(Knobs, MalformedOnesAreNamed) {
       SCOPED_TRACE(std::string(knob.name) + "=" + text);
       ASSERT_FALSE(knobs);
       EXPECT_EQ(knobs.error().code, Code::bad_input);
-      EXPECT_THAT(knobs.error().message, testing::StartsWith(std::string(knob.name) + ": expected "));
-      EXPECT_THAT(knobs.error().message, testing::HasSubstr("got '" + text + "'"));
+      EXPECT_THAT(knobs.error().text(), testing::StartsWith(std::string(knob.name) + ": expected "));
+      EXPECT_THAT(knobs.error().text(), testing::HasSubstr("got '" + text + "'"));
     }
   }
 }

@@ -173,7 +173,7 @@ TEST(Limit, ResultsThatAreKeptDoNotCount) {
     std::vector<std::vector<Datum>> kept;
     for (int k = 0; k < 10; ++k) {
       auto out = run.session->run(run.inputs);
-      ASSERT_TRUE(out) << kTiers[reference] << ": " << out.error().message;
+      ASSERT_TRUE(out) << kTiers[reference] << ": " << out.error().text();
       kept.push_back(std::move(*out));
     }
     EXPECT_LE(run.session->held_bytes(), 1'000'000u);
@@ -230,7 +230,7 @@ TEST(Limit, WhatASessionKeepsCountsOnce) {
     };
     std::size_t least = 1;
     for (auto got = session_of(least)->run(row.inputs(kMostKept)); !got;) {
-      ASSERT_EQ(name_of(got.error().code), name_of(Code::limit)) << got.error().message;
+      ASSERT_EQ(name_of(got.error().code), name_of(Code::limit)) << got.error().text();
       least += 1 + least / 16;
       got = session_of(least)->run(row.inputs(kMostKept));
     }
@@ -238,10 +238,10 @@ TEST(Limit, WhatASessionKeepsCountsOnce) {
     const auto session = session_of(2 * least);
     for (int n = 1; n <= kMostKept; n += 1 + n / 64) {
       const auto got = session->run(row.inputs(n));
-      ASSERT_TRUE(got) << n << ": " << got.error().message;
+      ASSERT_TRUE(got) << n << ": " << got.error().text();
     }
     const auto back = session->run(row.inputs(1));
-    EXPECT_TRUE(back) << back.error().message;
+    EXPECT_TRUE(back) << back.error().text();
   }
 }
 
@@ -255,7 +255,7 @@ TEST(Limit, ARunAfterOneThatFailedIsRight) {
     EXPECT_FALSE(run().ok);
     run.inputs = {Tensor::of<float>({2}, {1, 2}), Tensor::of<float>({2, 1}, {10, 20})};
     const auto out = run.session->run(run.inputs);
-    ASSERT_TRUE(out) << out.error().message;
+    ASSERT_TRUE(out) << out.error().text();
     EXPECT_EQ(out->at(0).tensor().as<float>()[0], 66) << kTiers[reference];
   }
 }

@@ -23,7 +23,7 @@ std::vector<AttrRow> microsoft_attribute_rows() {
       {"com.microsoft::SimplifiedLayerNormalization(%x, f32[] 1)",
        "%x = f32[2,3] 1",
        "axis = -2",
-       {{"axis = 2", "axis 2"}, {"axis = " LOW, LOW}, {"stash_type = 7", "stash_type 7"}}},
+       {{"axis = 2", "axis 2"}, {"axis = " LOW, LOW}, {"stash_type = i64", "stash_type i64 is not a float type"}}},
       {"com.microsoft::BiasSoftmax(%x, %x)",
        "%x = f32[2,3] 1",
        "axis = -1, is_inner_broadcast = 1",

@@ -19,7 +19,7 @@ struct Attempt {
   Code code = Code::internal;
   std::string message;
 };
-inline Attempt failed(const Fault& fault) { return {false, fault.code, fault.message}; }
+inline Attempt failed(const Fault& fault) { return {false, fault.code, fault.text()}; }
 
 /// The exit code of the command: 0 success, 2 an error of the user, 3 a limit or a bug.
 inline int exit_class(const Attempt& a) {
@@ -82,15 +82,15 @@ inline bool is_about_a_result(const Attempt& a) {
                     "takes more than the limit|has more elements than the limit|would exceed the memory limit");
 }
 
-/// Both tiers refuse with the same exit code, and their messages name the node and one of the reasons. `or_limit`: a
-/// limit may be reported instead.
+/// Both tiers refuse with the same exit code, and their messages name the node, or its place in the text if an
+/// attribute does not parse, and one of the reasons. `or_limit`: a limit may be reported instead.
 inline void expect_refused(const Both& both, std::string_view reasons, bool or_limit = false) {
   for (const Attempt* a : {&both.tier0, &both.ref}) {
     EXPECT_FALSE(a->ok) << (a == &both.ref ? "ref" : "tier 0") << " refused nothing; expected " << reasons;
     if (a->ok) continue;
     expect_plain(*a);
     if (is_about_a_result(*a)) continue;
-    EXPECT_THAT(a->message, testing::HasSubstr("'bad'"));
+    EXPECT_TRUE(has_one_of(a->message, "'bad'|line 2, column ")) << shown(*a) << "\ndoes not say where";
     EXPECT_TRUE(has_one_of(a->message, reasons)) << shown(*a) << "\nhas nothing of " << reasons;
   }
   if (or_limit) return;
@@ -138,7 +138,7 @@ inline std::pair<std::string, Bindings> graph_of_call(const Call& call, const De
   Bindings inputs;
   const auto add = [&](std::string_view bindings, bool constant, bool symbolic) {
     const auto parsed = parse_bindings(bindings);
-    ASSERT_TRUE(parsed) << bindings << ": " << parsed.error().message;
+    ASSERT_TRUE(parsed) << bindings << ": " << parsed.error().text();
     for (const auto& [name, value] : *parsed) {
       const std::string use = "%" + name;
       if (constant && value.is_tensor()) {

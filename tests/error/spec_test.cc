@@ -96,7 +96,7 @@ TEST_F(Specs, TypesThatNumpyLacksBecomePb) {
   const Ended ended = run_tool({"run", same(Elem::bf16, {"N"}), "--input", "x=3", "--output-dir", out});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   const auto value = read_pb(out + "/y.pb", ProtoKind::tensor);
-  ASSERT_TRUE(value) << value.error().message;
+  ASSERT_TRUE(value) << value.error().text();
   EXPECT_EQ(value->tensor().type_str(), "bf16[3]");
   EXPECT_FALSE(std::filesystem::exists(out + "/y.npy"));
 }

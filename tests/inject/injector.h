@@ -116,7 +116,7 @@ class Injector {
   std::string judge(const Status& status, bool thrown, bool fired) {
     outcomes_.injected += fired;
     if (!fired)
-      return thrown ? "bad_alloc without a refusal" : status ? "" : "fails by itself: " + status.error().message;
+      return thrown ? "bad_alloc without a refusal" : status ? "" : "fails by itself: " + status.error().text();
     if (thrown) {
       ++outcomes_.thrown;
       return may_throw_ ? "" : "throws bad_alloc";
@@ -127,8 +127,8 @@ class Injector {
     }
     ++outcomes_.faults;
     const Fault& fault = status.error();
-    if (fault.code != Code::out_of_memory) return fmt::format("{}: {}", name_of(fault.code), fault.message);
-    if (fault.message.empty() || fault.message.contains('\n')) return "not one line: '" + fault.message + "'";
+    if (fault.code != Code::out_of_memory) return fmt::format("{}: {}", name_of(fault.code), fault.text());
+    if (fault.message.empty() || fault.message.contains('\n')) return "not one line: '" + fault.text() + "'";
     return {};
   }
 

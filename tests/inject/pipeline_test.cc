@@ -17,7 +17,7 @@ Result<Graph> import_of(const Subject& subject) {
 }
 
 std::string wrong_in(const Result<std::vector<Datum>>& got, const std::vector<Datum>& want, Tolerance tolerance) {
-  if (!got) return got.error().message;
+  if (!got) return got.error().text();
   if (got->size() != want.size()) return "another number of results";
   for (std::size_t k = 0; k < want.size(); ++k) {
     if (const auto what = difference((*got)[k], want[k], tolerance)) return fmt::format("output {}: {}", k, *what);
@@ -31,7 +31,7 @@ class Pipeline : public ::testing::TestWithParam<std::string_view> {
     link_operators();
     subject_ = subject_named(GetParam());
     auto graph = import_of(subject_);
-    ASSERT_TRUE(graph) << graph.error().message;
+    ASSERT_TRUE(graph) << graph.error().text();
     graph_ = std::make_shared<const Graph>(std::move(*graph));
   }
   std::string name(std::string_view what) const { return fmt::format("{}, {}", subject_.name, what); }

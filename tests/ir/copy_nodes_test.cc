@@ -11,7 +11,7 @@ namespace {
 Graph read(const std::string& text) {
   link_operators();
   auto graph = parse(text);
-  EXPECT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(graph) << graph.error().text();
   return graph ? std::move(*graph) : Graph();
 }
 
@@ -26,7 +26,7 @@ std::string copied_nodes(const Graph& from, std::string_view last_name = {}) {
   for (const NodeId id : from.main().nodes) {
     const bool last = id == from.main().nodes.back();
     const Status done = copier.copy(id, main, last ? last_name : std::string_view());
-    EXPECT_TRUE(done) << done.error().message;
+    EXPECT_TRUE(done) << done.error().text();
   }
   for (const Value v : from.main().results) main.output("y", {&main, copier.now(v)});
   to.name = from.name;

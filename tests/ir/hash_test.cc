@@ -11,7 +11,7 @@ namespace {
 std::uint64_t hash_of(std::string_view text) {
   link_operators();
   const auto graph = parse(text);
-  if (!graph) ADD_FAILURE() << graph.error().message << "\n" << text;
+  if (!graph) ADD_FAILURE() << graph.error().text() << "\n" << text;
   return graph ? structural_hash(*graph) : 0;
 }
 

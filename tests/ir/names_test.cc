@@ -40,11 +40,11 @@ const char* const kNested = R"(graph g(%x: f32[N], %c: bool[]) {
 Graph nested() {
   link_operators();
   auto graph = parse(kNested);
-  if (!graph) ADD_FAILURE() << graph.error().message;
+  if (!graph) ADD_FAILURE() << graph.error().text();
   return graph ? std::move(*graph) : Graph{};
 }
 
-std::string message_of(const auto& result) { return result ? "" : result.error().message; }
+std::string message_of(const auto& result) { return result ? "" : result.error().text(); }
 
 TEST(Names, EachValueAndNodeIsFoundByTheNameThatIsShown) {
   const Graph graph = nested();

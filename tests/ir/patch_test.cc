@@ -24,7 +24,7 @@ struct Subject {
   static Graph read(std::string_view text) {
     link_operators();
     auto g = parse(text);
-    if (!g) ADD_FAILURE() << g.error().message << "\n" << text;
+    if (!g) ADD_FAILURE() << g.error().text() << "\n" << text;
     return g ? std::move(*g) : Graph{};
   }
   Value value(std::string_view name) const {
@@ -231,7 +231,7 @@ const Edit kEdits[] = {
 }
 )"},
     {"AnotherElementType", kChain,
-     [](const Subject& s, Patch& p) { p.replace(s.value("a"), ops::Cast({p.tap(s.value("a"))}, {.to = 7})); },
+     [](const Subject& s, Patch& p) { p.replace(s.value("a"), ops::Cast({p.tap(s.value("a"))}, {.to = Elem::i64})); },
      "patch 'edit': %a: i64[N] cannot replace f32[N]: another element type"},
     {"AnotherRank", kChain,
      [](const Subject& s, Patch& p) { p.replace(s.value("a"), p.build().constant(Tensor::scalar(1.0f))); },
@@ -284,14 +284,14 @@ TEST_P(PatchEdit, Commits) {
   EXPECT_EQ(print(subject.graph), before);
   if (!std::string_view(e.after).starts_with("graph")) {
     ASSERT_FALSE(after) << print(*after);
-    EXPECT_THAT(after.error().message, testing::StartsWith("patch 'edit': "));
-    EXPECT_THAT(after.error().message, HasSubstr(e.after));
+    EXPECT_THAT(after.error().text(), testing::StartsWith("patch 'edit': "));
+    EXPECT_THAT(after.error().text(), HasSubstr(e.after));
     return;
   }
-  ASSERT_TRUE(after) << after.error().message;
+  ASSERT_TRUE(after) << after.error().text();
   EXPECT_EQ(print(*after), e.after);
   const Status verified = verify(*after, 3);
-  EXPECT_TRUE(verified) << verified.error().message;
+  EXPECT_TRUE(verified) << verified.error().text();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PatchEdit, testing::ValuesIn(kEdits), [](const auto& p) { return p.param.name; });
@@ -315,7 +315,7 @@ TEST(Patch, ManyInARow) {
     const Value last = graph.main().results[0];
     patch.replace(last, ops::Abs(patch.tap(last)));
     auto next = std::move(patch).commit();
-    ASSERT_TRUE(next) << next.error().message;
+    ASSERT_TRUE(next) << next.error().text();
     graph = std::move(*next);
   }
   EXPECT_EQ(graph.node_count(), 52u);
@@ -333,7 +333,7 @@ TEST(Patch, ManyThatReplaceTheSameNode) {
     const Expr with[] = {scaled};
     p.replace_node(old, with);
     auto made = std::move(p).commit();
-    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_TRUE(made) << made.error().text();
     s.graph = *std::move(made);
     most = std::max(most, s.graph.value_count());
   }

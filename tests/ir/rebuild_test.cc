@@ -31,14 +31,14 @@ class Typer : public Copier {
 
 std::string rebuilt(const Graph& graph, Rewriter& how) {
   const auto copy = rebuild(graph, how);
-  return copy ? print(*copy) : copy.error().message;
+  return copy ? print(*copy) : copy.error().text();
 }
 
 class KeptTypes : public testing::TestWithParam<const char*> {};
 
 TEST_P(KeptTypes, AreThoseThatInferenceGives) {
   const auto graph = parse(GetParam());
-  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph) << graph.error().text();
   Copier keeps(true), infers(false);
   EXPECT_EQ(rebuilt(*graph, keeps), rebuilt(*graph, infers));
   EXPECT_EQ(rebuilt(*graph, keeps), print(*graph));

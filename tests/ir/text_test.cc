@@ -22,7 +22,7 @@ std::vector<test::FrzCase> all_cases() {
   std::vector<test::FrzCase> all;
   for (const char* folder : {"ir", "suite"}) {
     auto cases = test::read_frz_folder(test::source_dir() / "tests" / folder);
-    EXPECT_TRUE(cases) << cases.error().message;
+    EXPECT_TRUE(cases) << cases.error().text();
     if (cases) std::ranges::move(*cases, std::back_inserter(all));
   }
   return all;
@@ -36,25 +36,25 @@ TEST_P(Frz, ReadsAndPrints) {
   const auto graph = parse(c.text);
   if (c.error) {
     ASSERT_FALSE(graph) << print(*graph);
-    EXPECT_THAT(graph.error().message, HasSubstr(*c.error));
-    EXPECT_EQ(graph.error().message.find('\n'), std::string::npos);
+    EXPECT_THAT(graph.error().text(), HasSubstr(*c.error));
+    EXPECT_EQ(graph.error().text().find('\n'), std::string::npos);
     return;
   }
-  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph) << graph.error().text();
   const std::string text = print(*graph);
   if (c.exact) {
     EXPECT_EQ(text, c.bare());
   }
   for (const std::string& part : c.prints) EXPECT_THAT(text, HasSubstr(part));
   const Status verified = verify(*graph, 3);
-  EXPECT_TRUE(verified) << verified.error().message << "\n" << text;
+  EXPECT_TRUE(verified) << verified.error().text() << "\n" << text;
 }
 
 TEST_P(Frz, NoPrefixCrashes) {
   const std::string& text = GetParam().text;
   for (std::size_t end = 0; end < text.size(); end += 1 + text.size() / 200) {
     const auto graph = parse(std::string_view(text).substr(0, end));
-    EXPECT_TRUE(graph || !graph.error().message.empty());
+    EXPECT_TRUE(graph || !graph.error().text().empty());
   }
 }
 
@@ -87,11 +87,11 @@ std::string nested_ifs(std::size_t depth) {
 
 TEST(Text, DeeplyNestedRegions) {
   const auto graph = parse(nested_ifs(10'000));
-  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph) << graph.error().text();
   EXPECT_EQ(graph->node_count(), 10'001u);
   const std::string text = print(*graph);
   const auto again = parse(text);
-  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(print(*again), text);
   EXPECT_EQ(structural_hash(*again), structural_hash(*graph));
 }
@@ -115,11 +115,11 @@ TEST(Text, LargeConstantsHaveNames) {
                                         "weight @\"odd name\": f32[20]\n"));
   EXPECT_EQ(weights_of(graph).size(), 4u);
   const auto again = parse(text, [&](std::string_view) { return data; });
-  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(print(*again), text);
   const auto other = parse(text, [&](std::string_view) { return ramp(21); });
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message, HasSubstr("@fc.weight is declared f32[20], inferred f32[21]"));
+  EXPECT_THAT(other.error().text(), HasSubstr("@fc.weight is declared f32[20], inferred f32[21]"));
 }
 
 TEST(Text, NamesTakenTwiceAreNumbered) {
@@ -137,7 +137,7 @@ TEST(Text, NamesTakenTwiceAreNumbered) {
 
 TEST(Text, Bindings) {
   const auto bindings = parse_bindings("%x = f32[2] [1, 2], y = i64[] 3, s = seq(f32[] 1, f32[] 2), \"o 1\" = none");
-  ASSERT_TRUE(bindings) << bindings.error().message;
+  ASSERT_TRUE(bindings) << bindings.error().text();
   ASSERT_EQ(bindings->size(), 4u);
   EXPECT_EQ((*bindings)[0].first, "x");
   EXPECT_TRUE(identical((*bindings)[0].second.tensor(), Tensor::of<float>({2}, {1, 2})));

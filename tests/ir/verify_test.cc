@@ -64,7 +64,7 @@ TEST_P(VerifyFault, IsFound) {
   const Status s = verify(graph, 1);
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().code, Code::internal);
-  EXPECT_THAT(s.error().message, HasSubstr(GetParam().message));
+  EXPECT_THAT(s.error().text(), HasSubstr(GetParam().message));
   EXPECT_TRUE(verify(graph, 0));
 }
 
@@ -80,7 +80,7 @@ TEST(Verify, TypesThatAreNotInferredAreFound) {
   EXPECT_TRUE(verify(graph, 1));
   const Status s = verify(graph, 2);
   ASSERT_FALSE(s);
-  EXPECT_THAT(s.error().message, HasSubstr("(Relu): result 0 is f32[5], but is inferred as f32[4]"));
+  EXPECT_THAT(s.error().text(), HasSubstr("(Relu): result 0 is f32[5], but is inferred as f32[4]"));
 }
 
 TEST(Verify, SpacesAndMapsStayWithTheirNodes) {
@@ -90,7 +90,7 @@ TEST(Verify, SpacesAndMapsStayWithTheirNodes) {
     %z = Transpose(%y)
     return z = %z
   })");
-  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph) << graph.error().text();
   EXPECT_TRUE(verify(*graph, 1));
   const NodeId product = graph->main().nodes[0], view = graph->main().nodes[1];
   Graph without_space = *graph, without_maps = *graph;
@@ -98,9 +98,9 @@ TEST(Verify, SpacesAndMapsStayWithTheirNodes) {
   GraphWriter(without_maps).node(view).views.reset();
   const Status s = verify(without_space, 1), v = verify(without_maps, 1);
   ASSERT_FALSE(s);
-  EXPECT_THAT(s.error().message, HasSubstr("(MatMul): it has no iteration space"));
+  EXPECT_THAT(s.error().text(), HasSubstr("(MatMul): it has no iteration space"));
   ASSERT_FALSE(v);
-  EXPECT_THAT(v.error().message, HasSubstr("(Transpose): it has maps for 0 of 1 results"));
+  EXPECT_THAT(v.error().text(), HasSubstr("(Transpose): it has maps for 0 of 1 results"));
 }
 
 TEST(Verify, CopiesKeepDataDependentSymbols) {
@@ -111,7 +111,7 @@ TEST(Verify, CopiesKeepDataDependentSymbols) {
     %k = Concat(%j, %i) {axis = 1}
     return k = %k
   })");
-  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(graph) << graph.error().text();
   for (int level = 0; level <= 3; ++level) EXPECT_TRUE(verify(*graph, level)) << level;
 }
 

@@ -30,13 +30,13 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 
 std::string why_not(std::string_view text, const TuningKey& key = kKey) {
   const auto parsed = parse_tuning(text, key);
-  return parsed ? "taken" : parsed.error().message;
+  return parsed ? "taken" : parsed.error().text();
 }
 
 TEST(TuningFile, IsReadAsItWasWritten) {
   const Tuning table = numbered();
   const auto read = parse_tuning(tuning_text(table, kKey), kKey);
-  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read) << read.error().text();
   for (const TuningConstant& c : tuning_constants()) EXPECT_EQ((*read).*c.value, table.*c.value) << c.name;
 }
 
@@ -107,14 +107,14 @@ TEST_F(OwnFile, IsLeftAloneWhereItIsDamaged) {
   const Status named = use_tuning(tuning_path(key));
   ASSERT_FALSE(named);
   EXPECT_EQ(named.error().code, Code::bad_input);
-  EXPECT_THAT(named.error().message, testing::HasSubstr(tuning_path(key) + ": it is cut off"));
+  EXPECT_THAT(named.error().text(), testing::HasSubstr(tuning_path(key) + ": it is cut off"));
 }
 
 TEST_F(OwnFile, MustExistWhereItIsNamed) {
   const Status named = use_tuning(folder_ + "/none");
   ASSERT_FALSE(named);
   EXPECT_EQ(named.error().code, Code::bad_input);
-  EXPECT_THAT(named.error().message, testing::HasSubstr(folder_ + "/none"));
+  EXPECT_THAT(named.error().text(), testing::HasSubstr(folder_ + "/none"));
 }
 
 TEST(Tuning, ReferencesHaveAllConstants) {

@@ -61,7 +61,7 @@ std::string signatures(const std::string& model) {
 /// Exports, and expects that importing the result gives the same text.
 std::string exported(const Graph& graph) {
   const auto model = onnx::export_model(graph);
-  EXPECT_TRUE(model) << model.error().message;
+  EXPECT_TRUE(model) << model.error().text();
   if (!model) return {};
   const Graph again = imported(import(*model));
   EXPECT_EQ(structural_hash(again), structural_hash(graph));

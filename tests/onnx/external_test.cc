@@ -155,7 +155,7 @@ TEST_F(External, WithoutFollowingLinks) {
   ExternalFiles files(folder().string(), ExternalFiles::Links::none);
   for (const std::string location : {"w.bin", "./sub/w.bin"}) {
     const auto loaded = files.load({.location = location, .offset = 4, .length = 8, .checksum = {}});
-    EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
+    EXPECT_TRUE(loaded.has_value()) << loaded.error().text();
   }
   for (const std::string location : {"inside", "down/w.bin", "outside", "absolute", "magic", "up/secret.bin", "loop"}) {
     const auto loaded = files.load({.location = location, .offset = 4, .length = 8, .checksum = {}});
@@ -193,7 +193,7 @@ TEST_F(External, ChecksTheRange) {
     const auto result = load(model_with(c.entries));
     ASSERT_FALSE(result.has_value()) << c.says[0];
     EXPECT_EQ(result.error().code, Code::bad_model);
-    for (const std::string& part : c.says) EXPECT_THAT(result.error().message, testing::HasSubstr(part));
+    for (const std::string& part : c.says) EXPECT_THAT(result.error().text(), testing::HasSubstr(part));
   }
 }
 
@@ -355,7 +355,7 @@ void import_all(const fs::path& folder) {
   for (const auto& e : fs::recursive_directory_iterator(folder)) {
     if (e.path().extension() != ".onnx") continue;
     const auto result = import_onnx(e.path().string());
-    EXPECT_TRUE(result.has_value()) << e.path() << ": " << result.error().message;
+    EXPECT_TRUE(result.has_value()) << e.path() << ": " << result.error().text();
   }
 }
 

@@ -29,7 +29,7 @@ Tensor run(const Graph& g, bool c = true) {
   EXPECT_TRUE(model && structural_hash(imported(import(*model))) == structural_hash(g));
   const std::vector<Datum> in{Tensor::of<float>({2}, {1, 2}), Tensor::of<float>({2}, {10, 20}), Tensor::scalar(c)};
   const auto out = run_reference(g, in);
-  EXPECT_TRUE(out.has_value()) << out.error().message;
+  EXPECT_TRUE(out.has_value()) << out.error().text();
   return out ? (*out)[0].tensor() : Tensor();
 }
 void expect_run(const Graph& g, const std::vector<float>& want, bool c = true) {

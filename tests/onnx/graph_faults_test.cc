@@ -20,7 +20,7 @@ void expect_faults(const std::vector<FaultCase>& cases) {
     const auto result = import(c.bytes);
     EXPECT_FALSE(result.has_value());
     if (result) continue;
-    const std::string& said = result.error().message;
+    const std::string& said = result.error().text();
     EXPECT_EQ(name_of(result.error().code), name_of(c.code)) << said;
     for (const std::string& part : c.says) EXPECT_THAT(said, testing::HasSubstr(part));
     EXPECT_THAT(said, testing::Not(testing::HasSubstr("\n")));

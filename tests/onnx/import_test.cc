@@ -384,7 +384,7 @@ TEST(ImportDamage, CutAnywhere) {
   for (std::size_t n = 0; n < whole.size(); ++n) {
     const auto result = import(whole.substr(0, n));
     ASSERT_FALSE(result.has_value()) << n;
-    ASSERT_NE(result.error().code, Code::internal) << result.error().message;
+    ASSERT_NE(result.error().code, Code::internal) << result.error().text();
   }
 }
 
@@ -396,7 +396,7 @@ TEST(ImportDamage, AnyByteChanged) {
       changed[i] = static_cast<char>(changed[i] ^ flip);
       const auto result = import(changed);
       if (!result) {
-        ASSERT_NE(result.error().code, Code::internal) << result.error().message;
+        ASSERT_NE(result.error().code, Code::internal) << result.error().text();
       }
     }
   }

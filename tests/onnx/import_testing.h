@@ -20,7 +20,7 @@ inline Result<Graph> import(const GraphSpec& spec, const ModelSpec& model_spec =
 
 /// The graph, or a test failure and an empty one.
 inline Graph imported(Result<Graph> result) {
-  EXPECT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_TRUE(result.has_value()) << result.error().text();
   return result ? std::move(*result) : Graph();
 }
 
@@ -53,9 +53,9 @@ inline void expect_attr(const Node& n, std::string_view name, const AttrValue& e
 /// The import fails with this code and a one-line message that contains every part.
 inline void expect_fault(const Result<Graph>& result, Code code, std::initializer_list<std::string_view> parts) {
   ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(name_of(result.error().code), name_of(code)) << result.error().message;
-  for (const auto part : parts) EXPECT_THAT(result.error().message, testing::HasSubstr(part));
-  EXPECT_THAT(result.error().message, testing::Not(testing::HasSubstr("\n")));
+  EXPECT_EQ(name_of(result.error().code), name_of(code)) << result.error().text();
+  for (const auto part : parts) EXPECT_THAT(result.error().text(), testing::HasSubstr(part));
+  EXPECT_THAT(result.error().text(), testing::Not(testing::HasSubstr("\n")));
 }
 
 }  // namespace frazil::test

@@ -15,7 +15,7 @@ std::string warnings_of(const Message& bytes, bool well = true) {
   testing::internal::CaptureStderr();
   const auto result = import(bytes);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(result.has_value(), well) << (result ? "" : result.error().message);
+  EXPECT_EQ(result.has_value(), well) << (result ? "" : result.error().text());
   return said;
 }
 

@@ -181,7 +181,7 @@ Message attribute_of(const std::string& name, const std::string& text) {
   if (is_integer(text)) return attr(name, std::int64_t{std::stoll(text)});
   if (text.find('[') == text.npos) return attr(name, std::stof(text));
   const auto tensor = parse_literal(text);
-  EXPECT_TRUE(tensor) << text << ": " << (tensor ? "" : tensor.error().message);
+  EXPECT_TRUE(tensor) << text << ": " << (tensor ? "" : tensor.error().text());
   return tensor ? attr(name, *tensor) : Message();
 }
 
@@ -199,7 +199,7 @@ Type type_of_datum(const Datum& value, const Scope& scope) {
 /// "f32[1] 2", "none", ...: a value; "@some " before it makes it an optional.
 Datum datum_of(const std::string& text) {
   auto bindings = parse_bindings("v = " + (text.starts_with("@some ") ? text.substr(6) : text));
-  EXPECT_TRUE(bindings) << text << ": " << (bindings ? "" : bindings.error().message);
+  EXPECT_TRUE(bindings) << text << ": " << (bindings ? "" : bindings.error().text());
   return bindings ? (*bindings)[0].second : Datum();
 }
 
@@ -268,14 +268,14 @@ TEST_P(Opsets, MeanTheSame) {
     if (want.empty()) {
       const Call& newest = op.calls[call.like];
       auto given = given_by(op, newest, newest.opsets[0], false);
-      ASSERT_TRUE(given) << given.error().message;
+      ASSERT_TRUE(given) << given.error().text();
       want = std::move(*given);
     }
     for (const std::int64_t version : call.opsets) {
       for (const bool fixed : {false, true}) {
         SCOPED_TRACE(fmt::format("opsets.txt:{}: opset {}{}", call.line, version, fixed ? ", constants" : ""));
         const auto got = given_by(op, call, version, fixed);
-        ASSERT_TRUE(got) << got.error().message;
+        ASSERT_TRUE(got) << got.error().text();
         expect_outputs(*got, want);
       }
     }
@@ -355,7 +355,7 @@ void expect_agreement(const Operator& op, const Call& call) {
                              attributes, fixed ? ", constants" : ""));
     const auto got = given_by(op, call, version, fixed, {.rtol = 1e-3, .atol = 1e-3});
     if (got) continue;
-    EXPECT_THAT(got.error().message, testing::HasSubstr("node 'n'"));
+    EXPECT_THAT(got.error().text(), testing::HasSubstr("node 'n'"));
   }
 }
 

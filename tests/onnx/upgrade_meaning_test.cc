@@ -105,10 +105,10 @@ TEST(UpgradeMeaning, OfEachRule) {
   for (const MeaningCase& c : kCases) {
     SCOPED_TRACE(c.what);
     const auto graph = import_case(c);
-    EXPECT_TRUE(graph.has_value()) << graph.error().message;
+    EXPECT_TRUE(graph.has_value()) << graph.error().text();
     if (!graph) continue;
     const auto out = run_reference(*graph, {});
-    EXPECT_TRUE(out.has_value()) << out.error().message;
+    EXPECT_TRUE(out.has_value()) << out.error().text();
     if (out) {
       EXPECT_TRUE(identical((*out)[0].tensor(), c.gives)) << summary((*out)[0].tensor());
     }
@@ -125,7 +125,7 @@ TEST(UpgradeMeaning, OfOperatorsThatMayBeRegistered) {
     draft.in = {builder.input("x", Type::tensor(elem, {2})).value};
     draft.attrs = std::move(attrs);
     const Status done = onnx::upgrade(draft);
-    EXPECT_TRUE(done) << op << ": " << done.error().message;
+    EXPECT_TRUE(done) << op << ": " << done.error().text();
     check(draft);
   };
   const auto expect = [](const onnx::Draft& d, std::string_view name, const AttrValue& value) {
@@ -181,8 +181,8 @@ TEST(UpgradeMeaning, Faults) {
     const auto graph = import_case(c);
     EXPECT_FALSE(graph.has_value());
     if (graph) continue;
-    EXPECT_THAT(graph.error().message, testing::HasSubstr("node 'n' ("));
-    EXPECT_THAT(graph.error().message, testing::HasSubstr(says));
+    EXPECT_THAT(graph.error().text(), testing::HasSubstr("node 'n' ("));
+    EXPECT_THAT(graph.error().text(), testing::HasSubstr(says));
   }
 }
 

@@ -170,7 +170,7 @@ TEST(Upgrade, ExperimentalOperators) {
         {initializer("from", Tensor::of<std::int64_t>({1}, {1})), initializer("to", Tensor::of<std::int64_t>({1}, {2})),
          initializer("axes", Tensor::of<std::int64_t>({1}, {2}))});
     const auto out = run_reference(g, std::vector<Datum>{x});
-    ASSERT_TRUE(out.has_value()) << out.error().message;
+    ASSERT_TRUE(out.has_value()) << out.error().text();
     EXPECT_TRUE(identical((*out)[0].tensor(), c.want)) << summary((*out)[0].tensor());
   }
 }
@@ -234,7 +234,7 @@ TEST(UpgradeScan, OverTheBatch) {
     const Graph g = imported(import(batched_sum(c.lengths, c.attrs), {.opset = 8}));
     EXPECT_EQ(output_type(g), "f32[B,2]");
     const auto out = run_reference(g, std::vector<Datum>{n, init, x});
-    ASSERT_TRUE(out.has_value()) << out.error().message;
+    ASSERT_TRUE(out.has_value()) << out.error().text();
     EXPECT_TRUE(identical((*out)[0].tensor(), c.last)) << summary((*out)[0].tensor());
     EXPECT_TRUE(identical((*out)[1].tensor(), c.all)) << summary((*out)[1].tensor());
   }

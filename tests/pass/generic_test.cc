@@ -68,7 +68,7 @@ TEST(Generic, SharesAStep) {
     SCOPED_TRACE(c.what);
     const Graph graph = graph_of(c.graph);
     const auto made = Executable::make(std::make_shared<const Graph>(graph));
-    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_TRUE(made) << made.error().text();
     EXPECT_EQ(launches((*made)->plan()), c.kernels) << (*made)->plan().str();
     EXPECT_TRUE(run_tiers(graph, c.inputs));
   }
@@ -82,7 +82,7 @@ TEST(Generic, SumsOfProductsAreMatrixProducts) {
     %y = Relu(%c)
     return y = %y })");
   const auto made = Executable::make(std::make_shared<const Graph>(graph));
-  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(made) << made.error().text();
   const auto kernels = launches((*made)->plan());
   ASSERT_EQ(kernels.size(), 1u) << (*made)->plan().str();
   EXPECT_THAT(kernels[0], HasSubstr("matmul")) << (*made)->plan().str();
@@ -98,10 +98,10 @@ TEST(Generic, GoesThroughAnOnnxFile) {
     %e: i64[1] = frazil::Extents(%x) {values = ["2*d0_0"], sizes = [1]} "twice"
     return c = %c, e = %e })");
   const auto model = onnx::export_model(graph);
-  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_TRUE(model) << model.error().text();
   const auto kept = std::make_shared<const std::string>(*model);
   const auto again = import_onnx_bytes(std::as_bytes(std::span(*kept)), kept);
-  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(print(*again), print(graph));
 }
 
@@ -114,13 +114,13 @@ TEST(Generic, SpacesAreBounded) {
                         "return y = %y }}",
                         axes));
   ASSERT_FALSE(many);
-  EXPECT_THAT(many.error().message, HasSubstr("attribute 'space': 65 axes, at most 64 are taken"));
+  EXPECT_THAT(many.error().text(), HasSubstr("attribute 'space': 65 axes, at most 64 are taken"));
   std::string body = "\"f32 load 0\"";
   for (int i = 0; i < 1024; ++i) body += fmt::format(", \"f32 neg %{}\"", i);
   const auto deep =
       parse(fmt::format("graph g(%x: f32[]) {{ %y = frazil::GenericMap(%x) {{body = [{}]}} return y = %y }}", body));
   ASSERT_FALSE(deep);
-  EXPECT_THAT(deep.error().message, HasSubstr("attribute 'body': 1025 instructions, at most 1024 are taken"));
+  EXPECT_THAT(deep.error().text(), HasSubstr("attribute 'body': 1025 instructions, at most 1024 are taken"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string with_types(const std::string& text) {
 Graph graph_with_weights(const std::string& text) {
   link_operators();
   const auto graph = parse(with_types(text), weight_named);
-  EXPECT_TRUE(graph) << graph.error().message << "\n" << text;
+  EXPECT_TRUE(graph) << graph.error().text() << "\n" << text;
   return graph ? *graph : Graph();
 }
 
@@ -41,7 +41,7 @@ Graph through_layout(const Graph& graph, bool kernels = true) {
   const PassSet set{PassSet::only(Pass::layout).off & PassSet::only(Pass::dead).off};
   const auto keep = [&](const Graph& g, NodeId id) { return kernels || g.node(id).op->domain != "frazil"; };
   const auto made = pass::run_passes(graph, {set, 3, keep});
-  EXPECT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made) << made.error().text();
   return made ? *made : Graph();
 }
 
@@ -73,8 +73,8 @@ void expect_same_results(const Graph& before, const Graph& after) {
   for (const std::int64_t extent : {1, 2, 5}) {
     const auto inputs = inputs_of_extent(before, extent);
     const auto want = run_on_reference(before, inputs), got = run_on_reference(after, inputs);
-    ASSERT_TRUE(want) << want.error().message;
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(want) << want.error().text();
+    ASSERT_TRUE(got) << got.error().text();
     for (std::size_t i = 0; i < want->size(); ++i) {
       const auto what = difference(got->at(i), want->at(i), {.rtol = 1e-4, .atol = 1e-4});
       EXPECT_FALSE(what) << *what;

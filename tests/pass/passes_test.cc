@@ -19,7 +19,7 @@ struct Passed {
 Passed through(PassSet set, const Graph& graph) {
   Passed passed;
   auto made = pass::run_passes(graph, {set, 3, keep_all}, &passed.runs);
-  EXPECT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made) << made.error().text();
   if (made) passed.graph = std::move(*made);
   return passed;
 }
@@ -118,7 +118,7 @@ const PassExample kPassExamples[] = {
      ""},
     {"a result keeps its rank", Pass::fold,
      R"(graph g(%x: f32[N]) {
-  %e: i64[1] = Cast(f32[1] [1]) {to = 7}
+  %e: i64[1] = Cast(f32[1] [1]) {to = i64}
   %t: i64[?0] = Expand(i64[] 4, %e)
   %y: i64[?0] = Squeeze(%t) assume 0
   return y = %y
@@ -290,7 +290,7 @@ const PassExample kPassExamples[] = {
 }
 )",
      R"(graph g(%x: f32[N,4], %h: f32[4], %n: i32[]) {
-  %1: i64[] = Cast(%n) {to = 7}
+  %1: i64[] = Cast(%n) {to = i64}
   %2: i64[] = frazil::Max2(%1, i64[] 0)
   %3: i64[] = Sub(%2, i64[] 0)
   %i: i32[], %r: f32[4] = Loop(%3, bool[] true, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[4]) {
@@ -351,7 +351,7 @@ const PassExample kPassExamples[] = {
 }
 )",
      R"(graph g(%b: bool[], %n: i32[], %h: f32[]) {
-  %1: i64[] = Cast(%n) {to = 7}
+  %1: i64[] = Cast(%n) {to = i64}
   %2: i64[] = frazil::Max2(%1, i64[] 1)
   %3: i64[] = Sub(%2, i64[] 0)
   _, %q: f32[] = Loop(%3, _, i32[] 0, %h) body(%k: i64[], %on: bool[], %t: i32[], %v: f32[]) {
@@ -359,7 +359,7 @@ const PassExample kPassExamples[] = {
     %u: i32[] = Add(%t, i32[] 1)
     yield bool[] true, %u, %w
   }
-  %4: i64[] = Cast(%n) {to = 7}
+  %4: i64[] = Cast(%n) {to = i64}
   %5: i64[] = frazil::Max2(%4, i64[] 1)
   %6: i64[] = Sub(%5, i64[] 0)
   _, %r: f32[] = Loop(%6, %b, i32[] 0, %q) body(%k1: i64[], %on1: bool[], %t1: i32[], %v1: f32[]) {
@@ -601,7 +601,7 @@ const PassExample kPassExamples[] = {
      R"(graph g(%x: f32[N], %n: i64[]) {
   %y: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
     %w: f32[N] = Loop(i64[] 3, _, %v) body(%k: i64[], %go: bool[], %u: f32[N]) {
-      %f: f32[] = Cast(%k) {to = 1}
+      %f: f32[] = Cast(%k) {to = f32}
       %a: f32[N] = Add(%u, %f)
       yield %go, %a
     }
@@ -612,11 +612,11 @@ const PassExample kPassExamples[] = {
 )",
      R"(graph g(%x: f32[N], %n: i64[]) {
   %y: f32[N] = Loop(%n, _, %x) body(%i: i64[], %on: bool[], %v: f32[N]) {
-    %f: f32[] = Cast(i64[] 0) {to = 1}
+    %f: f32[] = Cast(i64[] 0) {to = f32}
     %a: f32[N] = Add(%v, %f)
-    %1: f32[] = Cast(i64[] 1) {to = 1}
+    %1: f32[] = Cast(i64[] 1) {to = f32}
     %2: f32[N] = Add(%a, %1)
-    %3: f32[] = Cast(i64[] 2) {to = 1}
+    %3: f32[] = Cast(i64[] 2) {to = f32}
     %4: f32[N] = Add(%2, %3)
     yield %on, %4
   }
@@ -701,7 +701,7 @@ Graph with_weights(std::string_view text) {
     std::ranges::fill(w.as_mutable<float>(), 0.5f);
     return w;
   });
-  EXPECT_TRUE(graph) << graph.error().message << "\n" << text;
+  EXPECT_TRUE(graph) << graph.error().text() << "\n" << text;
   return graph ? *graph : Graph();
 }
 
@@ -751,8 +751,8 @@ TEST(PassSets, AreReadAndWritten) {
   for (const std::string_view bad : {"", ",", "cse", "-", "-expand", "-cse,", "-CSE", " -cse", "-cse fold", "alle"}) {
     const auto read = parse_pass_set(bad);
     ASSERT_FALSE(read) << bad;
-    EXPECT_THAT(read.error().message, HasSubstr("dead, fold")) << bad;
-    EXPECT_THAT(read.error().message, HasSubstr(fmt::format("got '{}'", bad)));
+    EXPECT_THAT(read.error().text(), HasSubstr("dead, fold")) << bad;
+    EXPECT_THAT(read.error().text(), HasSubstr(fmt::format("got '{}'", bad)));
   }
 }
 

@@ -40,7 +40,7 @@ TEST_P(Checks, AreInThePlanOnce) {
   for (const PassSet passes : {PassSet{}, PassSet::none()}) {
     std::vector<pass::PassRun> ran;
     const auto plan = make_plan(graph_of(GetParam().text), {.passes = passes}, ran);
-    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_TRUE(plan) << plan.error().text();
     const auto is_check = [](const Step& step) { return step.as<step::Check>() != nullptr; };
     EXPECT_EQ(std::ranges::count_if(plan->steps, is_check), GetParam().checks) << "passes " << str(passes);
   }

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 FusedKernel fused_of(std::string_view text) {
   auto kernel = parse_fused(text);
-  if (!kernel) ADD_FAILURE() << kernel.error().message << "\n" << text;
+  if (!kernel) ADD_FAILURE() << kernel.error().text() << "\n" << text;
   return kernel ? *std::move(kernel) : FusedKernel{};
 }
 
@@ -83,7 +83,7 @@ TEST(FusedText, IsReadAsItIsPrinted) {
     const FusedKernel kernel = fused_of(text);
     EXPECT_EQ(kernel.str(), text);
     const Status verified = verify(kernel);
-    EXPECT_TRUE(verified) << verified.error().message;
+    EXPECT_TRUE(verified) << verified.error().text();
   }
 }
 
@@ -106,7 +106,7 @@ TEST(FusedText, NamesTheLineOfWhatItDoesNotRead) {
   for (const BadText& row : rows) {
     const auto kernel = parse_fused(row.text);
     ASSERT_FALSE(kernel) << row.text;
-    EXPECT_THAT(kernel.error().message, HasSubstr(row.message)) << row.text;
+    EXPECT_THAT(kernel.error().text(), HasSubstr(row.message)) << row.text;
   }
 }
 
@@ -140,7 +140,7 @@ TEST(FusedVerifier, RefusesWhatCannotRun) {
   for (const BadText& row : rows) {
     const Status status = verify(fused_of(row.text));
     ASSERT_FALSE(status) << row.text;
-    EXPECT_THAT(status.error().message, HasSubstr(row.message));
+    EXPECT_THAT(status.error().text(), HasSubstr(row.message));
   }
 }
 
@@ -180,7 +180,7 @@ std::vector<std::vector<float>> run(const FusedKernel& kernel, const std::vector
   std::vector<std::max_align_t> state(entry->step.state_bytes / sizeof(std::max_align_t) + 1);
   std::memset(state.data(), 0, state.size() * sizeof(std::max_align_t));  // padding, too
   const Status prepared = entry->step.prepare(cx, entry->step.code.get(), state.data());
-  EXPECT_TRUE(prepared) << prepared.error().message;
+  EXPECT_TRUE(prepared) << prepared.error().text();
   std::vector<std::byte> scratch(cx.scratch_bytes + 64);
   const code::Call call{pointers.data(), pointers.data() + in.size(), entry->step.code.get(), state.data(), nullptr};
   for (std::int64_t u = cx.units; u-- > 0;) entry->run(call, {0, scratch.data()}, u, u + 1);

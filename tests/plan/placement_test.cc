@@ -11,7 +11,7 @@ namespace {
 std::string placements_of(const char* text) {
   Graph graph = graph_of(text);
   const auto needs = Needs::of(graph);
-  if (!needs) return needs.error().message;
+  if (!needs) return needs.error().text();
   const Fusion fusion = Fusion::of(graph, *needs, true);
   Scope scope = graph.scope();
   const RegionFlows flows(graph, scope, *needs);

@@ -81,7 +81,7 @@ Plan plan_of(const char* text) {
   if (text == kDevice) options.devices.push_back(std::make_shared<SimulatedDevice>());
   const auto made = exec::Executable::make(std::make_shared<const Graph>(graph_of(text)), options);
   if (made) return (*made)->plan();
-  ADD_FAILURE() << made.error().message;
+  ADD_FAILURE() << made.error().text();
   return {};
 }
 
@@ -102,14 +102,14 @@ void expect_refused(const Plan& plan, std::string_view why) {
   const Status status = verify(plan);
   ASSERT_FALSE(status) << (plan.graph ? plan.str() : "");
   EXPECT_EQ(name_of(status.error().code), name_of(Code::internal));
-  EXPECT_THAT(status.error().message, HasSubstr(why));
+  EXPECT_THAT(status.error().text(), HasSubstr(why));
 }
 
 TEST(PlanVerifier, AcceptsPlans) {
   for (const char* text : kAll) {
     const Plan plan = plan_of(text);
     const Status status = verify(plan);
-    EXPECT_TRUE(status) << status.error().message << "\n" << plan.str();
+    EXPECT_TRUE(status) << status.error().text() << "\n" << plan.str();
   }
 }
 
@@ -486,7 +486,7 @@ TEST(PlanVerifier, KnowsWhatIsDefinedOnEachPath) {
       expect_refused(plan, row.message);
     } else {
       const Status status = verify(plan);
-      EXPECT_TRUE(status) << status.error().message;
+      EXPECT_TRUE(status) << status.error().text();
     }
   }
 }

@@ -411,7 +411,7 @@ TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
        R"("max_batch_size":0,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[-1,2]}],)"
        R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[-1,2]}]})",
        0},
-      {"graph g(%x: f32[2,N], %k: i64[2]) { %c = Cast(%k) {to = 1} %u = Unsqueeze(%c, i64[1] 1) %z = Add(%x, %u)"
+      {"graph g(%x: f32[2,N], %k: i64[2]) { %c = Cast(%k) {to = f32} %u = Unsqueeze(%c, i64[1] 1) %z = Add(%x, %u)"
        "%y = Transpose(%z) {perm = [1, 0]} return y = %y }",
        R"("max_batch_size":8,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[2,-1]},)"
        R"({"name":"k","data_type":"TYPE_INT64","dims":[2]}],"output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}]})",

@@ -180,7 +180,7 @@ class Allocations : public ::testing::TestWithParam<LoopCase> {
     const std::uint64_t before = g_allocations.load();
     const Status status = tier_->session->run(inputs_, outputs_);
     const std::uint64_t taken = g_allocations.load() - before;
-    EXPECT_TRUE(status) << status.error().message;
+    EXPECT_TRUE(status) << status.error().text();
     return taken;
   }
   Graph graph_;

@@ -44,7 +44,7 @@ struct Carrying : Tier0 {
     const std::vector<Datum> inputs{past, added};
     auto results = session->run(inputs);
     if (results) return (*results)[0].tensor();
-    ADD_FAILURE() << results.error().message;
+    ADD_FAILURE() << results.error().text();
     return past;
   }
 };
@@ -151,7 +151,7 @@ TEST(Append, LimitsHold) {
   const auto refused = tier.session->run(std::vector<Datum>{past, rising({1, 2, 1, 3}, 10)});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::limit);
-  EXPECT_THAT(refused.error().message, HasSubstr("'present' f32[1,2,6,3]"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("'present' f32[1,2,6,3]"));
 
   const Graph loop = graph_of(R"(graph g(%n: i64[], %x: f32[2,K]) {
     %y = Loop(%n, _, %x) body(%i, %on, %v) {
@@ -170,7 +170,7 @@ TEST(Append, LimitsHold) {
   const auto over = run(1 << 30);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().code, Code::limit);
-  EXPECT_THAT(over.error().message, HasSubstr("Concat"));
+  EXPECT_THAT(over.error().text(), HasSubstr("Concat"));
   EXPECT_TRUE(run(3));
 }
 
@@ -196,7 +196,7 @@ TEST(Append, ThePlanSaysWhatIsAppendedAndWhatIsNot) {
        "'x'; it is not the first operand"},
       {R"(graph g(%x: f32[K], %z: f32[M]) {
             %at = NonZero(%z)
-            %f = Cast(%at) {to = 1}
+            %f = Cast(%at) {to = f32}
             %line = Reshape(%f, i64[1] -1)
             %y = Concat(%x, %line) {axis = 0}
             return y = %y
@@ -263,7 +263,7 @@ std::string random_loop(std::mt19937& random) {
     body += fmt::format("    %a{0} = Add(%m{0}, %m{0})\n", k);
     body += fmt::format("    %n{0} = Concat(%v{0}, %a{0}{1}) {{axis = {2}}}\n", k,
                         twice ? fmt::format(", %m{}", k) : "", axis);
-    body += fmt::format("    %c{0} = Cast(%{1}{0}) {{to = 1}}\n", k, before ? "v" : "n");
+    body += fmt::format("    %c{0} = Cast(%{1}{0}) {{to = f32}}\n", k, before ? "v" : "n");
     body += fmt::format("    %s{0} = ReduceSum(%c{0}, i64[1] {1}) {{keepdims = 0}}\n", k, axis);
     body += fmt::format("    %r{0} = Mul(%s{0}, f32[] 0.5)\n", k);
     yields += fmt::format(", %{}{}", pick(6) == 0 ? "v" : "n", k);
@@ -295,7 +295,7 @@ TEST(Append, RandomLoopsGiveTheSameBits) {
         inputs.emplace_back(std::move(t));
       }
       const auto got = with.session->run(inputs), want = without.session->run(inputs);
-      ASSERT_TRUE(got && want) << text << (got ? want : got).error().message;
+      ASSERT_TRUE(got && want) << text << (got ? want : got).error().text();
       for (std::size_t k = 0; k < got->size(); ++k) {
         EXPECT_TRUE(identical((*got)[k].tensor(), (*want)[k].tensor())) << graph.output_names()[k] << "\n" << text;
       }

@@ -204,7 +204,7 @@ const ExporterForm kExporterForms[] = {
      "%f = Mul(%q, f32[] 0.6) %t = Transpose(%k) {perm = [0, 1, 3, 2]} %g = Mul(%t, f32[] 0.6) %s = MatMul(%f, %g) "
      "%a = Add(%s, %b) %p = Softmax(%a) %n = IsNaN(%p) %e = Where(%n, f32[] 0, %p) %o = MatMul(%e, %v)"},
     {"scale_from_a_shape",
-     "%z = Shape(%q) {start = 3} %h = Cast(%z) {to = 1} %r = Sqrt(%h) %i = Div(f32[] 1, %r) %j = Sqrt(%i) "
+     "%z = Shape(%q) {start = 3} %h = Cast(%z) {to = f32} %r = Sqrt(%h) %i = Div(f32[] 1, %r) %j = Sqrt(%i) "
      "%f = Mul(%q, %j) %t = Transpose(%k) {perm = [0, 1, 3, 2]} %g = Mul(%t, %j) %s = MatMul(%f, %g) "
      "%p = Softmax(%s) %o = MatMul(%p, %v)"},
     {"scale_that_data_tell",

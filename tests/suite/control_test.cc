@@ -37,7 +37,7 @@ Graph nested_ifs(std::size_t depth) {
     const Value value = ops::Neg(Expr{&other, x.value}).value;
     other.yield(nodes[k], 1, {value});
     const Status closed = builders[k].close(nodes[k], {true});
-    EXPECT_TRUE(closed) << closed.error().message;
+    EXPECT_TRUE(closed) << closed.error().text();
     inner = graph.node(nodes[k]).out[0];
   }
   builders[0].output("y", Expr{builders.data(), inner});
@@ -53,7 +53,7 @@ TEST(Control, IfsNestedTenThousandDeep) {
   for (const auto& [condition, want] :
        {std::pair{true, Tensor::of<float>({2}, {2, 4})}, std::pair{false, Tensor::of<float>({2}, {-1, -2})}}) {
     const auto got = run_beside_reference(*tier.session, graph, {Tensor::scalar(condition), x});
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_FALSE(difference(got->at(0), want));
   }
 }
@@ -61,7 +61,7 @@ TEST(Control, IfsNestedTenThousandDeep) {
 TEST(Control, AValueThatGrowsAThousandTimes) {
   const Graph graph = graph_of(R"(graph g(%n: i64[], %x: f32[1,2]) {
     %all, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
-      %f = Cast(%i) {to = 1}
+      %f = Cast(%i) {to = f32}
       %row = Add(%x, %f)
       %next = Concat(%v, %row) {axis = 0}
       %sum = ReduceSum(%next, i64[1] 0) {keepdims = 0}
@@ -75,7 +75,7 @@ TEST(Control, AValueThatGrowsAThousandTimes) {
   for (const std::int64_t n : {1000, 3, 0, 1, 200}) {
     SCOPED_TRACE(n);
     const auto got = run_beside_reference(*tier.session, graph, {Tensor::scalar(n), x});
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_EQ(got->at(0).tensor().sizes(), (Sizes{n + 1, 2}));
     EXPECT_EQ(got->at(1).tensor().sizes(), (Sizes{n, 2}));
   }
@@ -105,7 +105,7 @@ TEST(Control, BranchesOfDifferentRanks) {
     Tensor x = Tensor::make(Elem::f32, {n, 2}).value();
     for (std::size_t i = 0; i < x.as<float>().size(); ++i) x.as_mutable<float>()[i] = static_cast<float>(i);
     const auto got = run_beside_reference(*tier.session, graph, {x});
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     const Tensor& y = got->at(0).tensor();
     EXPECT_EQ(y.sizes(), n < 4 ? Sizes{2 * n} : (Sizes{n, 2}));
     for (std::size_t i = 0; i < y.as<float>().size(); ++i) EXPECT_EQ(y.as<float>()[i], static_cast<float>(2 * i));
@@ -131,7 +131,7 @@ TEST(Control, OneSessionTakesEveryPath) {
       yield %l
     } else_branch() {
       %z = NonZero(%x)
-      %f = Cast(%z) {to = 1}
+      %f = Cast(%z) {to = f32}
       %s = Squeeze(%f, i64[1] 0)
       yield %s
     }
@@ -146,7 +146,7 @@ TEST(Control, OneSessionTakesEveryPath) {
     for (std::size_t i = 0; i < x.as<float>().size(); ++i) x.as_mutable<float>()[i] = static_cast<float>(i * k % 3);
     const auto got = run_beside_reference(*tier.session, graph,
                                           {Tensor::scalar<std::int64_t>(k % 5), Tensor::scalar(k % 3 == 0), x});
-    EXPECT_TRUE(got) << got.error().message;
+    EXPECT_TRUE(got) << got.error().text();
   }
   EXPECT_EQ(tier.session->counters().plans, 1u);
 }
@@ -172,7 +172,7 @@ TEST(Control, ThreeLoopsDeep) {
                              "%n = i64[] 5, %x = f32[2] [1, 2]", "%n = i64[] 4, %x = f32[0] []"}) {
     SCOPED_TRACE(inputs);
     const auto got = run_tiers(graph, inputs);
-    EXPECT_TRUE(got) << got.error().message;
+    EXPECT_TRUE(got) << got.error().text();
   }
 }
 
@@ -187,7 +187,7 @@ TEST(Control, ScanLengthsMustAgree) {
   EXPECT_TRUE(run_tiers(graph, "%x = f32[2] [1, 2], %y = f32[2] [3, 4]"));
   const auto got = run_tiers(graph, "%x = f32[2] [1, 2], %y = f32[3] [3, 4, 5]");
   ASSERT_FALSE(got);
-  EXPECT_THAT(got.error().message, ::testing::HasSubstr("Scan"));
+  EXPECT_THAT(got.error().text(), ::testing::HasSubstr("Scan"));
 }
 
 TEST(Control, SequencesCarriedThroughALoop) {
@@ -207,7 +207,7 @@ TEST(Control, SequencesCarriedThroughALoop) {
        {"%n = i64[] 0, %x = f32[2] [1, 2]", "%n = i64[] 3, %x = f32[2] [1, 2]", "%n = i64[] 2, %x = f32[0] []"}) {
     SCOPED_TRACE(inputs);
     const auto got = run_tiers(graph, inputs);
-    EXPECT_TRUE(got) << got.error().message;
+    EXPECT_TRUE(got) << got.error().text();
   }
 }
 

@@ -49,7 +49,7 @@ Cost cost_of(const char* text, const std::vector<Sizes>& extents) {
   if (!tier) return {};
   tier.session->set_observer(&costs);
   const auto outputs = tier.session->run(inputs);
-  EXPECT_TRUE(outputs) << outputs.error().message;
+  EXPECT_TRUE(outputs) << outputs.error().text();
   return costs.all;
 }
 
@@ -64,7 +64,7 @@ TEST(Cost, OneOperator) {
       // The body's instructions per element of the result; a broadcast operand is read once.
       {"graph g(%x: f32[N,M], %b: f32[M]) { %y = Add(%x, %b) return y = %y }", {{3, 5}, {5}}, 15, 80, 60},
       {"graph g(%x: f64[N]) { %y = Mul(%x, %x) return y = %y }", {{7}}, 7, 56, 56},
-      {"graph g(%x: f32[N]) { %y = Cast(%x) {to = 11} return y = %y }", {{7}}, 0, 28, 56},
+      {"graph g(%x: f32[N]) { %y = Cast(%x) {to = f64} return y = %y }", {{7}}, 0, 28, 56},
       // A multiplication and an addition per point of the space.
       {"graph g(%a: f32[N,K], %b: f32[K,M]) { %y = MatMul(%a, %b) return y = %y }", {{2, 3}, {3, 5}}, 60, 84, 40},
       {"graph g(%a: i32[B,2,3], %b: i32[3,5]) { %y = MatMul(%a, %b) return y = %y }",

@@ -28,7 +28,7 @@ struct DeviceTier {
     auto made =
         Executable::make(std::make_shared<const Graph>(graph), {.passes = passes, .verify = 1, .devices = {device}});
     if (!made) {
-      error = made.error().message;
+      error = made.error().text();
       return;
     }
     executable = *made;
@@ -153,7 +153,7 @@ TEST(Device, RunsWithTheBitsOfTheHost) {
       ASSERT_TRUE(device.session) << device.error;
       for (int run = 0; run < 3; ++run) {
         const auto got = device.session->run(inputs), want = host.session->run(inputs);
-        ASSERT_TRUE(got) << got.error().message;
+        ASSERT_TRUE(got) << got.error().text();
         expect_equal(graph, *got, *want, kExact);
       }
       EXPECT_GT(device.session->counters().device_steps, 0u);
@@ -198,7 +198,7 @@ TEST(Device, LoopsShareTheCopiesMadeInFrontOfThem) {
     inputs[0] = Tensor::scalar(trips);
     const auto before = device.session->counters();
     const auto got = device.session->run(inputs), want = host.session->run(inputs);
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     expect_equal(graph, *got, *want, kExact);
     // x once; the variable, which the host swaps, in each iteration and behind the loop.
     EXPECT_EQ(device.session->counters().copies_in - before.copies_in, static_cast<std::uint64_t>(2 + trips))
@@ -215,7 +215,7 @@ TEST(Device, NewExtentsNewMemory) {
   for (const auto& [n, m] : {std::pair{2, 3}, {50, 40}, {0, 4}, {3, 0}, {2, 3}}) {
     const auto inputs = placed_numbers({{n, m}, {m, 2}});
     const auto got = device.session->run(inputs), want = host.session->run(inputs);
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     expect_equal(graph, *got, *want, kExact);
   }
 }
@@ -229,7 +229,7 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
   std::uint64_t steps = 0;
   for (const char* folder : {"ir", "suite"}) {
     const auto cases = read_frz_folder(source_dir() / "tests" / folder);
-    ASSERT_TRUE(cases) << cases.error().message;
+    ASSERT_TRUE(cases) << cases.error().text();
     for (const FrzCase& c : *cases) {
       if (!files.contains(std::filesystem::path(c.file).filename().string())) continue;
       if (c.error || c.runs.empty() || c.name.starts_with("DISABLED")) continue;
@@ -245,11 +245,11 @@ TEST(Device, RunsTheTextCasesAsTheHostDoes) {
         SCOPED_TRACE(fmt::format("{}:{}: {}", c.file, run.line, c.name));
         const std::vector<Datum> inputs = in_order(graph, run.inputs);
         const auto got = device.session->run(inputs), want = host_session->run(inputs);
-        ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "" : got.error().message);
+        ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "" : got.error().text());
         if (got) {
           expect_equal(graph, *got, *want, kExact);
         } else {
-          EXPECT_EQ(got.error().message, want.error().message);
+          EXPECT_EQ(got.error().text(), want.error().text());
         }
       }
       steps += device.session->counters().device_steps;
@@ -280,7 +280,7 @@ TEST(Device, ThatIsFullIsAnError) {
   const auto full = device.session->run(placed_numbers({{5000}}));
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Code::out_of_memory);
-  EXPECT_THAT(full.error().message, HasSubstr("device 'sim' has no"));
+  EXPECT_THAT(full.error().text(), HasSubstr("device 'sim' has no"));
   EXPECT_TRUE(device.session->run(placed_numbers({{50}})));
 }
 
@@ -301,7 +301,7 @@ TEST(Device, SessionsOfSeveralThreadsShareIt) {
       for (int run = 0; run < 20; ++run) {
         const auto got = session->run(inputs);
         if (!got)
-          errors[static_cast<std::size_t>(t)] = got.error().message;
+          errors[static_cast<std::size_t>(t)] = got.error().text();
         else if (const auto what = difference(got->at(0), want->at(0), kExact))
           errors[static_cast<std::size_t>(t)] = *what;
       }
@@ -326,15 +326,15 @@ TEST(Device, APlanWhoseStepsReadElsewhereIsRefused) {
   const auto of_kind = [](Plan& p, auto is) { return std::ranges::find_if(p.steps, is); };
   Plan host = plan;
   of_kind(host, [](const Step& s) { return s.as<step::Launch>() != nullptr; })->as<step::Launch>()->device = kHost;
-  EXPECT_THAT(verify(host).error().message, HasSubstr("lies on device 1, the step runs on 0"));
+  EXPECT_THAT(verify(host).error().text(), HasSubstr("lies on device 1, the step runs on 0"));
   Plan same = plan;
   auto& transfer =
       *of_kind(same, [](const Step& s) { return s.as<step::Transfer>() != nullptr; })->as<step::Transfer>();
   transfer.to = transfer.from;
-  EXPECT_THAT(verify(same).error().message, HasSubstr("it copies from device 0 to the same"));
+  EXPECT_THAT(verify(same).error().text(), HasSubstr("it copies from device 0 to the same"));
   Plan pool = plan;
   pool.pool_device[0] = kHost;
-  EXPECT_THAT(verify(pool).error().message, HasSubstr("pool 0 is not in the memory of device 1"));
+  EXPECT_THAT(verify(pool).error().text(), HasSubstr("pool 0 is not in the memory of device 1"));
 }
 
 /// A value that lies on the device is fetched from there.
@@ -355,7 +355,7 @@ TEST(Device, InnerValuesComeFromThere) {
   device.session->set_observer(&on_device);
   host.session->set_observer(&on_host);
   const auto run = device.session->run(placed_numbers({{4}}));
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().text();
   ASSERT_TRUE(host.session->run(placed_numbers({{4}})));
   ASSERT_EQ(on_device.seen.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_FALSE(difference(on_device.seen[i], on_host.seen[i], kExact)) << i;

@@ -18,7 +18,7 @@ class UseIsa : public ::testing::EmptyTestEventListener {
 
 class FromKnobs : public ::testing::Environment {
   void SetUp() override {
-    ASSERT_TRUE(knobs()) << knobs().error().message;
+    ASSERT_TRUE(knobs()) << knobs().error().text();
     ::testing::UnitTest::GetInstance()->listeners().Append(new UseIsa);
     if (threads_of_run() == 1) return;
     for (const Isa isa : kernel::isas()) {

@@ -187,7 +187,7 @@ std::vector<HalfCase> cases() {
       {"chain",
        "graph g(%x: T[M,N], %v: T[N]) {\n"
        "  %a = Mul(%x, %v)\n  %b = Add(%a, T[] 0.3)\n  %c = Sigmoid(%b)\n  %d = Sub(%x, %c)\n  %e = Relu(%d)\n"
-       "  %f = Max(%e, %v)\n  %y = Div(%f, %b)\n  %w = Cast(%y) {to = 1}\n  %z = Exp(%w)\n  return y = %y, z = %z }",
+       "  %f = Max(%e, %v)\n  %y = Div(%f, %b)\n  %w = Cast(%y) {to = f32}\n  %z = Exp(%w)\n  return y = %y, z = %z }",
        {},
        {{{5, 31}, {31}}, {{1, 2000}, {2000}}, {{0, 3}, {3}}},
        Kernel::fused,

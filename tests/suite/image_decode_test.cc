@@ -104,7 +104,7 @@ TEST(ImageDecoder, ReadsFilesWithoutCompression) {
   for (const File& file : kFiles) {
     SCOPED_TRACE(file.name);
     const auto got = run_tiers(graph, {bytes_of(file.bytes)}, kExact);
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_EQ(got->at(0).tensor().sizes(), file.sizes);
     EXPECT_EQ(pixels_of(got->at(0).tensor()), file.pixels);
   }
@@ -152,7 +152,7 @@ TEST(ImageDecoder, RefusesInOneLine) {
   for (const BadFile& file : files) {
     const auto got = run_tiers(graph, {bytes_of(file.bytes)});
     ASSERT_FALSE(got) << file.reason;
-    EXPECT_THAT(got.error().message, ::testing::HasSubstr(file.reason));
+    EXPECT_THAT(got.error().text(), ::testing::HasSubstr(file.reason));
   }
 }
 
@@ -187,20 +187,20 @@ TEST(ImageDecoder, HoldsExtentsAgainstTheLimitsFirst) {
   for (const Claim& c : {Claim{20000, 20000, "bytes"}, Claim{0x7fffffff, 0x7fffffff, "is too large"}}) {
     const auto got = decoded(tier, png_header(c.width, c.height));
     ASSERT_FALSE(got);
-    if (is_missing(got.error())) GTEST_SKIP() << got.error().message;
-    EXPECT_EQ(got.error().code, Code::limit) << got.error().message;
-    EXPECT_THAT(got.error().message, ::testing::HasSubstr(c.reason));
+    if (is_missing(got.error())) GTEST_SKIP() << got.error().text();
+    EXPECT_EQ(got.error().code, Code::limit) << got.error().text();
+    EXPECT_THAT(got.error().text(), ::testing::HasSubstr(c.reason));
   }
   const auto cut = decoded(tier, png_header(20, 20));
   ASSERT_FALSE(cut);
-  EXPECT_THAT(cut.error().message, ::testing::HasSubstr("PNG: the file ends too early"));
+  EXPECT_THAT(cut.error().text(), ::testing::HasSubstr("PNG: the file ends too early"));
 }
 
 /// Either an image or a user's error in one line.
 void expect_plain(const Result<std::vector<Datum>>& got) {
   if (got) return;
   EXPECT_THAT(got.error().code, ::testing::AnyOf(Code::bad_input, Code::unsupported, Code::limit));
-  EXPECT_THAT(got.error().message,
+  EXPECT_THAT(got.error().text(),
               ::testing::AllOf(::testing::StartsWith("node "), ::testing::Not(::testing::HasSubstr("\n"))));
 }
 
@@ -224,7 +224,7 @@ TEST(ImageDecoder, SurvivesDamagedFiles) {
   for (const auto& [name, whole] : image_files()) {
     SCOPED_TRACE(name);
     if (const auto good = decoded(tier, whole); !good) {
-      EXPECT_TRUE(is_missing(good.error())) << good.error().message;
+      EXPECT_TRUE(is_missing(good.error())) << good.error().text();
       continue;
     }
     for (std::size_t n = 0; n < whole.size(); ++n) {

@@ -60,7 +60,7 @@ std::set<const OpDef*> operators_with_literals() {
   std::set<const OpDef*> found;
   for (const char* folder : {"ir", "suite"}) {
     const auto cases = read_frz_folder(source_dir() / "tests" / folder);
-    EXPECT_TRUE(cases) << cases.error().message;
+    EXPECT_TRUE(cases) << cases.error().text();
     for (const FrzCase& c : cases.value_or(std::vector<FrzCase>())) {
       if (c.runs.empty() || c.error) continue;
       const Graph graph = graph_of(c.text);

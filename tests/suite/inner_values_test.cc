@@ -26,7 +26,7 @@ class Watcher : public exec::Observer {
     for (const std::string& name : names) {
       auto found = exec::find_value(graph, name);
       if (!found) {
-        ADD_FAILURE() << found.error().message;
+        ADD_FAILURE() << found.error().text();
         continue;
       }
       watched_.push_back(*found);
@@ -69,14 +69,14 @@ Watched watch(const Graph& graph, const std::vector<Datum>& inputs, const std::v
               const exec::Options& options) {
   Watched result;
   const auto made = Executable::make(std::make_shared<const Graph>(graph), options);
-  EXPECT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made) << made.error().text();
   if (!made) return result;
   const auto session = (*made)->open();
   const auto plain = session->run(inputs);
   Watcher watcher(graph, names);
   session->set_observer(&watcher);
   const auto outputs = session->run(inputs);
-  EXPECT_TRUE(outputs && plain) << outputs.error().message;
+  EXPECT_TRUE(outputs && plain) << outputs.error().text();
   if (!outputs || !plain) return result;
   expect_equal(graph, *outputs, *plain, kExact);
   return {std::move(watcher.seen), std::move(watcher.missing), *outputs};
@@ -137,8 +137,8 @@ constexpr WatchedCase kWatchedCases[] = {
       %less = Less(%m, f32[] 4)
       %w = Where(%less, %m, %x)
       %t = Tanh(%w)
-      %h = Cast(%t) {to = 10}
-      %y = Cast(%h) {to = 1}
+      %h = Cast(%t) {to = f16}
+      %y = Cast(%h) {to = f32}
       return y = %y
     })",
      "%x = f32[2,3] [[1, -2, 0.5], [0.25, 3, -1]], %b = f32[3] [0.5, 1, -0.25]"},
@@ -220,7 +220,7 @@ constexpr WatchedCase kWatchedCases[] = {
      "%mask = f32[3,5] [[0,0,0,0,-9],[0,0,0,-9,-9],[0,0,-9,-9,-9]]"},
     {"a_loop", R"(graph g(%n: i64[], %x: f32[2]) {
       %all, %parts = Loop(%n, _, %x) body(%i, %on, %v) {
-        %f = Cast(%i) {to = 1}
+        %f = Cast(%i) {to = f32}
         %s = Add(%v, %f)
         %d = Mul(%s, f32[] 0.5)
         %part = ReduceSum(%d, i64[1] 0) {keepdims = 0}
@@ -278,7 +278,7 @@ constexpr WatchedCase kWatchedCases[] = {
      "%x = f32[2,4] [[1, 2, 3, 4], [5, 6, 7, 8]]"},
     {"what_grows", R"(graph g(%n: i64[], %x: f32[1,2]) {
       %all, %sums = Loop(%n, _, %x) body(%i, %on, %v) {
-        %f = Cast(%i) {to = 1}
+        %f = Cast(%i) {to = f32}
         %row = Add(%x, %f)
         %next = Concat(%v, %row) {axis = 0}
         %sum = ReduceSum(%next, i64[1] 0) {keepdims = 0}
@@ -468,7 +468,7 @@ TEST(InnerValuesNames, UnknownNamesAreErrors) {
   for (const char* name : {"q", "", "h:0", "q:0", "h:x"}) {
     const auto found = exec::find_value(graph, name);
     ASSERT_FALSE(found) << name;
-    EXPECT_EQ(found.error().message, fmt::format("the model has no value or node '{}'", name));
+    EXPECT_EQ(found.error().text(), fmt::format("the model has no value or node '{}'", name));
   }
 }
 
@@ -495,7 +495,7 @@ TEST(InnerValuesNames, ARemovedValueEndsTheRunUnlessSomebodyGoesWithout) {
   const auto refused = tier.session->run(inputs);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::unsupported);
-  EXPECT_THAT(refused.error().message, HasSubstr("value 'again': a pass has removed it"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("value 'again': a pass has removed it"));
   observer.names = {exec::find_value(graph, "minus").value()};
   EXPECT_TRUE(tier.session->run(inputs));
 }
@@ -518,7 +518,7 @@ TEST(InnerValuesNames, LimitsHoldForWhatIsToldToo) {
   const auto run = tier.session->run(inputs);
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().code, Code::limit);
-  EXPECT_THAT(run.error().message, HasSubstr("value 'b'"));
+  EXPECT_THAT(run.error().text(), HasSubstr("value 'b'"));
 }
 
 }  // namespace

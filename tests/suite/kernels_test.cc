@@ -131,7 +131,7 @@ Built build(const KernelCase& c, Known known) {
     const auto at = weights.find(name);
     return at == weights.end() ? Tensor() : at->second;
   });
-  EXPECT_TRUE(graph) << graph.error().message << "\n" << text;
+  EXPECT_TRUE(graph) << graph.error().text() << "\n" << text;
   if (graph) built.graph = std::move(*graph);
   return built;
 }
@@ -156,7 +156,7 @@ TEST_P(Kernels, AgreeWithTheOperatorsForm) {
   EXPECT_EQ(bound, !needs_own_form(c, known)) << "which kernel serves it";
   for (int run = 0; run < 2; ++run) {
     const auto got = run_beside_reference(*tier.session, built.graph, built.inputs, sum_of(c.terms));
-    EXPECT_TRUE(got) << got.error().message;
+    EXPECT_TRUE(got) << got.error().text();
   }
 }
 

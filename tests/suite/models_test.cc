@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
 Graph imported(const fs::path& path) {
   link_operators();
   auto graph = import_onnx(path.string());
-  EXPECT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(graph) << graph.error().text();
   return graph ? std::move(*graph) : Graph();
 }
 
 Tensor array(const fs::path& path) {
   auto tensor = read_npy(path.string());
-  EXPECT_TRUE(tensor) << tensor.error().message;
+  EXPECT_TRUE(tensor) << tensor.error().text();
   return tensor ? *tensor : Tensor();
 }
 
@@ -88,7 +88,7 @@ TEST(Models, SileroHearsSpeech) {
   for (std::size_t at = 0; at < wave.size() && k < static_cast<std::size_t>(wanted.count());
        at += speech.chunk(), ++k) {
     const auto got = speech.probability(std::span(wave).subspan(at, std::min(speech.chunk(), wave.size() - at)));
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_NEAR(*got, wanted.number_at(static_cast<std::int64_t>(k)), 1e-4) << "chunk " << k;
   }
   EXPECT_EQ(k, static_cast<std::size_t>(wanted.count()));
@@ -107,7 +107,7 @@ TEST(Models, SileroTakesTheOtherRateToo) {
     std::vector<float> half;  // every second sample: 8 kHz
     for (std::size_t i = 0; i < speech.chunk(); ++i) half.push_back(wave[at + 2 * i]);
     const auto got = speech.probability(half);
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     ASSERT_TRUE(*got >= 0 && *got <= 1) << *got;
     loudest = std::max(loudest, *got);
   }
@@ -121,7 +121,7 @@ TEST(Models, FaceDetectorFindsFaces) {
   const Tier0 tier(graph);
   ASSERT_TRUE(tier);
   const auto got = tier.session->run(std::vector<Datum>{array(folder / "input.npy")});
-  ASSERT_TRUE(got) << got.error().message;
+  ASSERT_TRUE(got) << got.error().text();
   for (const char* name : {"scores", "boxes"}) {
     const auto at = std::ranges::find(graph.output_names(), name);
     ASSERT_NE(at, graph.output_names().end()) << name;

@@ -28,7 +28,7 @@ using testing::HasSubstr;
 class Native : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().text();
   }
   /// What tier 1 says of a graph after one run.
   static std::string explained(std::string_view text, std::string_view inputs) {

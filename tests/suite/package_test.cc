@@ -124,7 +124,7 @@ TEST_F(Packages, OfOtherInstructionsAreRefused) {
   const auto opened = exec::open_package(file_);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::unsupported);
-  EXPECT_THAT(opened.error().message, HasSubstr("compile the model here"));
+  EXPECT_THAT(opened.error().text(), HasSubstr("compile the model here"));
 }
 
 }  // namespace

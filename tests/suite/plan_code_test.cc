@@ -22,7 +22,7 @@ using exec::Tier;
 class PlanCode : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+    if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().text();
   }
   static std::shared_ptr<Executable> made(std::string_view text, Tier tier) {
     return Executable::make(std::make_shared<const Graph>(graph_of(text)), {.tier = tier}).value();
@@ -31,11 +31,11 @@ class PlanCode : public testing::Test {
   static void expect_alike(Session& session, Session& tier0, std::string_view inputs) {
     const Graph& graph = session.executable().graph();
     const auto got = session.run(in_order(graph, inputs)), want = tier0.run(in_order(graph, inputs));
-    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? want : got).error().message;
+    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? want : got).error().text();
     if (got) {
       expect_equal(graph, *got, *want, kExact);
     } else {
-      EXPECT_EQ(got.error().message, want.error().message);
+      EXPECT_EQ(got.error().text(), want.error().text());
     }
   }
 };

@@ -12,19 +12,19 @@ namespace {
 std::shared_ptr<const Graph> shared_graph_of(std::string_view text) {
   link_operators();
   auto graph = parse(text);
-  EXPECT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(graph) << graph.error().text();
   return std::make_shared<const Graph>(graph ? std::move(*graph) : Graph());
 }
 
 std::unique_ptr<Session> session_of(std::string_view text, bool reference) {
   const auto made = Executable::make(shared_graph_of(text), {.reference = reference});
-  EXPECT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made) << made.error().text();
   return made ? (*made)->open() : nullptr;
 }
 
 std::vector<double> numbers_of_run(Session& session, const std::vector<Datum>& inputs = {}) {
   const auto got = session.run(inputs);
-  EXPECT_TRUE(got) << got.error().message;
+  EXPECT_TRUE(got) << got.error().text();
   std::vector<double> values;
   for (std::int64_t i = 0; got && i < got->at(0).tensor().count(); ++i)
     values.push_back(got->at(0).tensor().number_at(i));
@@ -88,16 +88,17 @@ TEST(Random, AreDistributedAsTheySay) {
   EXPECT_NEAR(uniform.deviation, 8 / std::sqrt(12.0), 0.05);
   EXPECT_GE(uniform.low, -2);
   EXPECT_LE(uniform.high, 6);
-  const Moments normal = of("RandomNormal() {shape = [40000], mean = 3.0, scale = 0.5, dtype = 11}");
+  const Moments normal = of("RandomNormal() {shape = [40000], mean = 3.0, scale = 0.5, dtype = f64}");
   EXPECT_NEAR(normal.mean, 3, 0.02);
   EXPECT_NEAR(normal.deviation, 0.5, 0.02);
-  const Moments coins = of("Bernoulli(f32[4,1000] 0.25) {dtype = 7}");
+  const Moments coins = of("Bernoulli(f32[4,1000] 0.25) {dtype = i64}");
   EXPECT_NEAR(coins.mean, 0.25, 0.03);
 }
 
 TEST(Random, ClassesAreDrawnByTheirWeights) {
   constexpr std::string_view text =
-      "graph g() { %y = Multinomial(f32[2,3] [[0, 0.6931472, -inf], [-inf, -inf, 5]]) {sample_size = 9000, dtype = 7} "
+      "graph g() { %y = Multinomial(f32[2,3] [[0, 0.6931472, -inf], [-inf, -inf, 5]]) {sample_size = 9000, dtype = "
+      "i64} "
       "return y = %y }";
   const auto drawn = numbers_of_run(*session_of(text, false));
   ASSERT_EQ(drawn.size(), 18000u);

@@ -34,7 +34,7 @@ struct Net {
   Tensor one(std::vector<Datum> inputs) {
     auto results = run(std::move(inputs));
     if (!results) {
-      ADD_FAILURE() << results.error().message;
+      ADD_FAILURE() << results.error().text();
       return Tensor::scalar<float>(-12345);
     }
     return results->at(0).tensor();
@@ -43,7 +43,7 @@ struct Net {
     auto results = run(std::move(inputs));
     if (results) return "no error";
     EXPECT_EQ(name_of(results.error().code), name_of(code));
-    return results.error().message;
+    return results.error().text();
   }
 };
 
@@ -56,7 +56,7 @@ inline std::vector<Expr> region(Builder& b, const OpDef& op, std::vector<Expr> i
   for (const Expr& e : inputs) in.push_back(e.value);
   auto node = b.open(op, std::move(in), std::move(attrs), params, std::move(name));
   if (!node) {
-    ADD_FAILURE() << node.error().message;
+    ADD_FAILURE() << node.error().text();
     return std::vector<Expr>(outputs, b.absent());
   }
   for (std::size_t k = 0; k < bodies.size(); ++k) {
@@ -66,11 +66,11 @@ inline std::vector<Expr> region(Builder& b, const OpDef& op, std::vector<Expr> i
     for (Value v : b.graph().block(block).params) exprs.push_back({&inner, v});
     Values results;
     for (const Expr& e : bodies[k](inner, exprs)) results.push_back(e.value);
-    EXPECT_TRUE(inner.status()) << inner.status().error().message;
+    EXPECT_TRUE(inner.status()) << inner.status().error().text();
     b.yield(*node, k, std::move(results));
   }
   const Status closed = b.close(*node, std::vector<bool>(outputs, true));
-  EXPECT_TRUE(closed) << closed.error().message;
+  EXPECT_TRUE(closed) << closed.error().text();
   std::vector<Expr> out;
   for (Value v : b.graph().node(*node).out) out.push_back({&b, v});
   return out;

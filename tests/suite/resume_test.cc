@@ -69,7 +69,7 @@ const ResumeCase kResumeCases[] = {
        %k = Gather(%s, i64[] 1)
        %c = Less(%k, i64[] 2)
        %w = NonZero(%x) "zeros"
-       %f = Cast(%w) {to = 1}
+       %f = Cast(%w) {to = f32}
        %r = If(%c) then_branch() {
          %flat = Squeeze(%f, i64[1] 0)
          yield %flat
@@ -204,7 +204,7 @@ const ResumeCase kResumeCases[] = {
          %zs = Shape(%z)
          %c_n = Gather(%zs, i64[] 1)
          %c = Less(%c_n, i64[] 2)
-         %f = Cast(%i) {to = 1}
+         %f = Cast(%i) {to = f32}
          %t = Add(%x, %f) "step"
          %r = If(%c) then_branch() {
            %flat = Reshape(%t, i64[1] [-1])
@@ -259,7 +259,7 @@ const ResumeCase kResumeCases[] = {
        %last = Loop(%n, _, %x) body(%i, %on, %v) {
          %row = Gather(%m, %i)
          %z = NonZero(%row)
-         %f = Cast(%z) {to = 1}
+         %f = Cast(%z) {to = f32}
          %sum = ReduceSum(%f) {keepdims = 0} "sum"
          %moved = Add(%v, %sum)
          %s = Shape(%z)
@@ -348,8 +348,8 @@ TEST(Resume, GoesOnAtTheGuard) {
       SCOPED_TRACE(request);
       const auto inputs = in_order(graph, request);
       const auto got = tier.session->run(inputs), want = reference->run(inputs);
-      ASSERT_TRUE(got) << got.error().message;
-      ASSERT_TRUE(want) << want.error().message;
+      ASSERT_TRUE(got) << got.error().text();
+      ASSERT_TRUE(want) << want.error().text();
       for (std::size_t k = 0; k < want->size(); ++k) {
         const auto differs = difference(got->at(k), want->at(k), kClose);
         EXPECT_FALSE(differs) << "result " << k << ": " << differs.value_or("");
@@ -380,7 +380,7 @@ TEST(Ranks, PlansAreBounded) {
     float next = static_cast<float>(subset);
     for (float& element : x.as_mutable<float>()) element = next++;
     const auto got = tier.session->run(std::vector<Datum>{x});
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_EQ(got->front().tensor().sizes(), kept) << subset;
     EXPECT_EQ(got->front().tensor().as<float>().back(), -(next - 1)) << subset;
   }
@@ -438,8 +438,8 @@ TEST(Resume, ValuesOfOneHashStayApart) {
     SCOPED_TRACE(request);
     const auto inputs = in_order(graph, request);
     const auto got = tier.session->run(inputs), want = reference->run(inputs);
-    ASSERT_TRUE(got) << got.error().message;
-    ASSERT_TRUE(want) << want.error().message;
+    ASSERT_TRUE(got) << got.error().text();
+    ASSERT_TRUE(want) << want.error().text();
     for (std::size_t k = 0; k < want->size(); ++k) {
       const auto differs = difference(got->at(k), want->at(k), kExact);
       EXPECT_FALSE(differs) << "result " << k << ": " << differs.value_or("");

@@ -43,7 +43,7 @@ void run_under_limits(const std::shared_ptr<Executable>& executable, const std::
     return session;
   };
   const auto want = open()->run(inputs);
-  ASSERT_TRUE(want) << want.error().message;
+  ASSERT_TRUE(want) << want.error().text();
   int refused = 0, allowed = 0;
   for (std::size_t bytes = 1 << 10; allowed < 2; bytes += bytes / 8) {
     const auto session = open();
@@ -53,7 +53,7 @@ void run_under_limits(const std::shared_ptr<Executable>& executable, const std::
     const auto got = session->run(inputs);
     ++(got ? allowed : refused);
     if (got) EXPECT_TRUE(same_bits(*got, *want));
-    if (!got) EXPECT_EQ(name_of(got.error().code), name_of(Code::limit)) << got.error().message;
+    if (!got) EXPECT_EQ(name_of(got.error().code), name_of(Code::limit)) << got.error().text();
     session->set_limits({});
     EXPECT_TRUE(same_bits(session->run(inputs).value(), *want)) << "after a limit of " << bytes << " bytes";
     session->set_limits(few);

@@ -74,7 +74,7 @@ class Select : public kernel::OnIsa {};
 std::vector<Datum> run(const Tier0& tier, const std::vector<Datum>& inputs) {
   auto got = tier.session->run(inputs);
   if (got) return std::move(*got);
-  ADD_FAILURE() << got.error().message;
+  ADD_FAILURE() << got.error().text();
   return {};
 }
 
@@ -270,13 +270,13 @@ TEST(PartsOfWeights, AreTheOnesThatTheRunNames) {
         "weight @w: f32[3,40,40]\ngraph g(%x: f32[2,40], %i: i64[]) { %n = Add(%i, i64[] 1) %y = Loop(%n, _, %x) "
         "body(%k, %on, %v) { %b = Gather(@w, %k) %z = MatMul(%v, %b) yield %on, %z } return y = %y }"}) {
     auto graph = parse(text, weight);
-    ASSERT_TRUE(graph) << graph.error().message;
+    ASSERT_TRUE(graph) << graph.error().text();
     const Tier0 tier(*graph);
     ASSERT_TRUE(tier);
     const Tensor x = Tensor::of<float>({2, 40}, floats_of_kind(Kind::uniform, 80));
     for (const std::int64_t i : {0, 2, 1}) {
       const auto got = run_beside_reference(*tier.session, *graph, {x, Tensor::scalar(i)}, sum_of(1600, 40));
-      EXPECT_TRUE(got) << got.error().message;
+      EXPECT_TRUE(got) << got.error().text();
     }
   }
 }

@@ -52,7 +52,7 @@ std::optional<std::string> other_outcome(const Graph& graph, const Result<std::v
                                          const Result<std::vector<Datum>>& want) {
   if (!got || !want) {
     if (got.has_value() == want.has_value() && got.error().code == want.error().code) return std::nullopt;
-    return fmt::format("{}, not {}", got ? "no error" : got.error().message, want ? "none" : want.error().message);
+    return fmt::format("{}, not {}", got ? "no error" : got.error().text(), want ? "none" : want.error().text());
   }
   for (std::size_t i = 0; i < want->size(); ++i) {
     const auto what = difference((*got)[i], (*want)[i], kExact);
@@ -80,7 +80,7 @@ class Stored : public ::testing::TestWithParam<StoredForm> {
       return;
     }
     const auto other = Executable::make(std::make_shared<const Graph>(*std::move(stored)));
-    ASSERT_TRUE(other) << other.error().message;
+    ASSERT_TRUE(other) << other.error().text();
     const auto session = (*own)->open(), beside = (*other)->open();
     for (const auto& inputs : requests) {
       const auto want = session->run(inputs), got = beside->run(inputs);

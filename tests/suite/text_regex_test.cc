@@ -32,7 +32,7 @@ TEST(RegexFullMatch, MatchesTheWholeString) {
     SCOPED_TRACE(pattern);
     const Graph graph = graph_of(graph_with_pattern(pattern));
     const auto got = run_tiers(graph, fmt::format("%x = string[4] {}", x));
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     expect_equal(graph, *got, {Datum(parse_literal(fmt::format("bool[4] {}", y)).value())}, kExact);
   }
 }
@@ -44,7 +44,7 @@ TEST(RegexFullMatch, KeepsTheShape) {
     const Graph graph =
         graph_of(R"(graph g(%x: string[...]) { %y = RegexFullMatch(%x) {pattern = "a"} return y = %y })");
     const auto got = run_tiers(graph, fmt::format("%x = {}", x));
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     expect_equal(graph, *got, {Datum(parse_literal(y).value())}, kExact);
   }
 }
@@ -54,8 +54,8 @@ TEST(RegexFullMatch, RefusesPatterns) {
   for (const char* pattern : {"(a", "[", "*", "a{2000}", "((a{100}){100}){100}", "\\\\9"}) {
     const auto graph = parse(graph_with_pattern(pattern));
     ASSERT_FALSE(graph) << pattern;
-    EXPECT_THAT(graph.error().message, HasSubstr("attribute 'pattern': "));
-    EXPECT_EQ(graph.error().message.find('\n'), std::string::npos);
+    EXPECT_THAT(graph.error().text(), HasSubstr("attribute 'pattern': "));
+    EXPECT_EQ(graph.error().text().find('\n'), std::string::npos);
   }
 }
 
@@ -66,7 +66,7 @@ TEST(RegexFullMatch, SaysThatItNeedsRe2) {
   const auto graph = parse(graph_with_pattern("a"));
   ASSERT_FALSE(graph);
   EXPECT_EQ(name_of(graph.error().code), name_of(Code::unsupported));
-  EXPECT_THAT(graph.error().message, HasSubstr("built without RE2"));
+  EXPECT_THAT(graph.error().text(), HasSubstr("built without RE2"));
 }
 
 #endif

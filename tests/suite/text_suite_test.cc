@@ -23,9 +23,9 @@ void expect_outputs(const FrzRun& run, const Graph& graph, const std::vector<Dat
 void expect_outcome(const FrzRun& run, const Graph& graph, const Result<std::vector<Datum>>& got) {
   if (run.error) {
     ASSERT_FALSE(got) << "expected the error '" << *run.error << "'";
-    EXPECT_THAT(got.error().message, HasSubstr(*run.error));
+    EXPECT_THAT(got.error().text(), HasSubstr(*run.error));
   } else {
-    ASSERT_TRUE(got) << got.error().message;
+    ASSERT_TRUE(got) << got.error().text();
     EXPECT_EQ(run.outputs.size(), graph.output_names().size());
     expect_outputs(run, graph, *got);
   }
@@ -57,14 +57,14 @@ void expect_refused_text(const FrzCase& c) {
   link_operators();
   const auto graph = parse(c.text);
   ASSERT_FALSE(graph) << print(*graph);
-  EXPECT_THAT(graph.error().message, HasSubstr(*c.error));
+  EXPECT_THAT(graph.error().text(), HasSubstr(*c.error));
 }
 
 std::vector<FrzCase> cases_with_runs() {
   std::vector<FrzCase> cases;
   for (const char* folder : {"ir", "suite"}) {
     auto read = read_frz_folder(source_dir() / "tests" / folder);
-    EXPECT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read) << read.error().text();
     if (read) std::ranges::move(*read, std::back_inserter(cases));
   }
   std::erase_if(cases, [](const FrzCase& c) { return c.runs.empty() && !c.error; });

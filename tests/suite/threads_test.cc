@@ -25,7 +25,7 @@ std::vector<std::vector<Work>> plan_work(const Graph& graph, const MakeInputs& m
       Work work;
       work.inputs = make_inputs(t, k);
       auto wanted = run_on_reference(graph, work.inputs);
-      EXPECT_TRUE(wanted) << wanted.error().message;
+      EXPECT_TRUE(wanted) << wanted.error().text();
       if (wanted) work.wanted = *wanted;
       all[t].push_back(std::move(work));
     }
@@ -40,7 +40,7 @@ std::string run_all(Executable& executable, const Graph& graph, const std::vecto
   for (int run = 0; run < kRuns; ++run) {
     const Work& w = work[static_cast<std::size_t>(run) % work.size()];
     const Status status = session->run(w.inputs, got);
-    if (!status) return status.error().message;
+    if (!status) return status.error().text();
     for (std::size_t i = 0; i < got.size(); ++i) {
       if (const auto what = difference(got[i], w.wanted[i], sum_of(64))) return graph.output_names()[i] + ": " + *what;
     }

@@ -45,7 +45,7 @@ inline Graph graph_of(std::string_view text, const WeightSource& weights = {}) {
   link_operators();
   auto graph = parse(text, weights);
   if (graph) return std::move(*graph);
-  ADD_FAILURE() << graph.error().message << "\n" << text;
+  ADD_FAILURE() << graph.error().text() << "\n" << text;
   return {};
 }
 
@@ -66,7 +66,7 @@ inline std::vector<Datum> in_order(const Graph& graph, const Bindings& bindings)
 inline std::vector<Datum> in_order(const Graph& graph, std::string_view text) {
   auto bindings = parse_bindings(text);
   if (bindings) return in_order(graph, *bindings);
-  ADD_FAILURE() << bindings.error().message << "\n" << text;
+  ADD_FAILURE() << bindings.error().text() << "\n" << text;
   return {};
 }
 
@@ -78,7 +78,7 @@ struct Tier0 {
   explicit Tier0(const Graph& graph, PassSet passes = {}) {
     auto made = Executable::make(std::make_shared<const Graph>(graph), {.passes = passes});
     if (!made) {
-      ADD_FAILURE() << made.error().message << "\n" << print(graph);
+      ADD_FAILURE() << made.error().text() << "\n" << print(graph);
       return;
     }
     executable = *made;
@@ -128,11 +128,11 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
   if (got && want) {
     expect_equal(graph, *got, *want, tolerance);
   } else if (got || want) {
-    ADD_FAILURE() << "tier 0: " << (got ? "no error" : got.error().message)
-                  << "\nref: " << (want ? "no error" : want.error().message);
+    ADD_FAILURE() << "tier 0: " << (got ? "no error" : got.error().text())
+                  << "\nref: " << (want ? "no error" : want.error().text());
   } else {
     EXPECT_EQ(name_of(got.error().code), name_of(want.error().code))
-        << got.error().message << "\nref: " << want.error().message;
+        << got.error().text() << "\nref: " << want.error().text();
   }
   return got;
 }
@@ -140,17 +140,17 @@ inline Result<std::vector<Datum>> run_beside_reference(Session& session, const G
 inline void run_compiled(const Graph& graph, const std::vector<Datum>& inputs, const Result<std::vector<Datum>>& want,
                          exec::Tier tier) {
   const auto made = Executable::make(std::make_shared<const Graph>(graph), {.tier = tier});
-  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(made) << made.error().text();
   const auto session = (*made)->open();
   share_steps(*session);
   for (int run = 0; run < 2; ++run) {
     const auto got = session->run(inputs);
-    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "no error" : got.error().message);
+    ASSERT_EQ(got.has_value(), want.has_value()) << (got ? "no error" : got.error().text());
     SCOPED_TRACE("tier " + std::to_string(static_cast<int>(tier)) + ": " + (*made)->machine_code().explain());
     if (got) {
       expect_equal(graph, *got, *want, kExact);
     } else {
-      EXPECT_EQ(got.error().message, want.error().message);
+      EXPECT_EQ(got.error().text(), want.error().text());
     }
   }
 }
@@ -167,7 +167,7 @@ inline Result<std::vector<Datum>> run_tiers(const Graph& graph, const std::vecto
                                             Tolerance tolerance = kClose) {
   if (auto made = Executable::make(std::make_shared<const Graph>(graph)); !made) {
     const auto want = run_on_reference(graph, inputs);
-    EXPECT_FALSE(want) << "only tier 0 refuses: " << made.error().message;
+    EXPECT_FALSE(want) << "only tier 0 refuses: " << made.error().text();
     return std::unexpected(std::move(made).error());
   }
   const Tier0 tier(graph);

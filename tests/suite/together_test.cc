@@ -97,7 +97,7 @@ TEST_F(Together, AFaultIsTheSameAsOneAfterTheOther) {
   session->set_scheduler(scheduler(2));
   const auto message = [&](std::int64_t i, std::int64_t j) {
     const auto got = session->run(std::vector<Datum>{x, indices(i), indices(j)});
-    return got ? std::string() : got.error().message;
+    return got ? std::string() : got.error().text();
   };
   EXPECT_THAT(message(1, 5000), HasSubstr("'second'"));
   EXPECT_THAT(message(5000, 5000), HasSubstr("'first'"));
@@ -209,7 +209,7 @@ class TogetherInCode : public ::testing::TestWithParam<WideLoopCase> {
 };
 
 TEST_P(TogetherInCode, NoStepIsLeftOutOrRunsTwice) {
-  if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+  if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().text();
   const auto g = graph(GetParam());
   const auto one = Executable::make(g).value()->open();
   one->set_scheduler(nullptr);
@@ -236,7 +236,7 @@ TEST_P(TogetherInCode, NoStepIsLeftOutOrRunsTwice) {
 
 /// Steps that run at the same time take as many of the limit as alone, and generated code as the interpreter.
 TEST_P(TogetherInCode, LimitsOnStepsAreExact) {
-  if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().message;
+  if (const auto module = exec::native_module(); !module) GTEST_SKIP() << module.error().text();
   const auto g = graph(GetParam());
   std::vector<std::unique_ptr<Session>> sessions;
   for (const Tier tier : {Tier::interpreted, Tier::specialised}) {

@@ -23,7 +23,7 @@ Graph read_graph(const SharedGraph& g) {
   link_operators();
   auto graph = parse(g.text, [&](std::string_view) { return random_tensor(Elem::f32, g.weight, 7); });
   if (graph) return std::move(*graph);
-  ADD_FAILURE() << g.name << ": " << graph.error().message;
+  ADD_FAILURE() << g.name << ": " << graph.error().text();
   return {};
 }
 
@@ -81,21 +81,21 @@ const SharedGraph kGraphs[] = {
      R"(graph g(%x: f32[5,400], %z: f32[400,900], %b: f32[900]) {
           %xi = Round(%x)
           %zi = Round(%z)
-          %xn = Cast(%xi) {to = 16}
-          %zn = Cast(%zi) {to = 16}
-          %bn = Cast(%b) {to = 16}
+          %xn = Cast(%xi) {to = bf16}
+          %zn = Cast(%zi) {to = bf16}
+          %bn = Cast(%b) {to = bf16}
           %p = MatMul(%xn, %zn)
           %q = Add(%p, %bn)
-          %y = Cast(%q) {to = 1}
+          %y = Cast(%q) {to = f32}
           return y = %y })"},
     {"one_row_of_f16",
      R"(graph g(%x: f32[1,900], %z: f32[900,1000]) {
           %xi = Round(%x)
           %zi = Round(%z)
-          %xn = Cast(%xi) {to = 10}
-          %zn = Cast(%zi) {to = 10}
+          %xn = Cast(%xi) {to = f16}
+          %zn = Cast(%zi) {to = f16}
           %p = MatMul(%xn, %zn)
-          %y = Cast(%p) {to = 1}
+          %y = Cast(%p) {to = f32}
           return y = %y })"},
     {"few_rows_in_batches", R"(graph g(%x: f32[3,5,400], %z: f32[3,400,900]) { %y = MatMul(%x, %z) return y = %y })"},
     {"few_normalised_rows",
@@ -129,8 +129,8 @@ const SharedGraph kGraphs[] = {
      {1300, 700}},
     {"few_rows_of_bytes",
      R"(graph g(%x: f32[7,700], %z: f32[700,1300]) {
-          %a = Cast(%x) {to = 3}
-          %b = Cast(%z) {to = 3}
+          %a = Cast(%x) {to = i8}
+          %b = Cast(%z) {to = i8}
           %y = MatMulInteger(%a, %b)
           return y = %y
         })"},
@@ -220,7 +220,7 @@ TEST_P(Workers, GiveTheBitsOfOneThread) {
   ASSERT_TRUE(tier);
   tier.session->set_scheduler(nullptr);
   const auto want = run_beside_reference(*tier.session, graph, inputs, sum_of(16 * 9, 10));
-  ASSERT_TRUE(want) << want.error().message;
+  ASSERT_TRUE(want) << want.error().text();
   EXPECT_EQ(tier.session->counters().shared, 0u);
   const std::pair<const char*, std::shared_ptr<Scheduler>> ways[] = {
       {"backwards", std::make_shared<Backwards>()}, {"2 threads", scheduler(2)}, {"3 threads", scheduler(3)}};
@@ -231,7 +231,7 @@ TEST_P(Workers, GiveTheBitsOfOneThread) {
     session->set_scheduler(counting);
     for (int run = 0; run < 5; ++run) {
       const auto got = session->run(inputs);
-      ASSERT_TRUE(got) << got.error().message;
+      ASSERT_TRUE(got) << got.error().text();
       EXPECT_TRUE(same_bits(*got, *want)) << "run " << run;
     }
     EXPECT_GE(session->counters().shared, 5u);
@@ -281,7 +281,7 @@ TEST(WorkersLimits, CancelStopsAllWorkersInTheMiddleOfAStep) {
   tier.session->set_scheduler(cancelling);
   const auto got = tier.session->run(inputs);
   ASSERT_FALSE(got);
-  EXPECT_EQ(name_of(got.error().code), name_of(Code::cancelled)) << got.error().message;
+  EXPECT_EQ(name_of(got.error().code), name_of(Code::cancelled)) << got.error().text();
   EXPECT_LE(cancelling->begun(), 3) << "ranges began behind the cancellation";
   tier.session->set_scheduler(scheduler(3));
   EXPECT_TRUE(tier.session->run(inputs)) << "the next run starts clean";
@@ -298,7 +298,7 @@ TEST(WorkersLimits, ADeadlineStopsAllWorkersInTheMiddleOfAStep) {
   tier.session->set_limits({.time = std::chrono::milliseconds(20)});
   const auto got = tier.session->run(random_inputs(graph));
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().message, "the run passed its deadline of 20 ms");
+  EXPECT_EQ(got.error().text(), "the run passed its deadline of 20 ms");
   EXPECT_LE(waiting->begun(), 3);
 }
 
@@ -319,7 +319,7 @@ TEST(WorkersLimits, StepsAreCountedAsOnOneThread) {
     tier.session->set_limits({.steps = steps, .time = {}});
     const auto got = tier.session->run(inputs);
     if (got) return true;
-    EXPECT_THAT(got.error().message, HasSubstr(fmt::format("more than {} steps", steps)));
+    EXPECT_THAT(got.error().text(), HasSubstr(fmt::format("more than {} steps", steps)));
     return false;
   };
   std::uint64_t enough = 1;
@@ -353,7 +353,7 @@ TEST(WorkersLimits, MemoryOfWorkersCountsAgainstTheLimit) {
   const auto refused = run_within(least + results, scheduler(8));
   ASSERT_FALSE(refused);
   EXPECT_EQ(name_of(refused.error().code), name_of(Code::limit));
-  EXPECT_THAT(refused.error().message, HasSubstr(fmt::format("memory limit of {} bytes", least + results)));
+  EXPECT_THAT(refused.error().text(), HasSubstr(fmt::format("memory limit of {} bytes", least + results)));
   EXPECT_TRUE(run_within(many.session->held_bytes() + results, scheduler(8)));
 }
 

@@ -79,7 +79,7 @@ TEST(DimText, ErrorsSayWhatAndWhere) {
     Scope s;
     const auto d = parse_dim(s, text);
     ASSERT_FALSE(d) << text;
-    EXPECT_EQ(d.error().message, message);
+    EXPECT_EQ(d.error().text(), message);
     EXPECT_EQ(d.error().code, Code::bad_model);
   }
 }
@@ -92,7 +92,7 @@ TEST(DimText, NestingIsLimited) {
     const auto d = parse_dim(s, nested(n));
     ASSERT_FALSE(d);
     EXPECT_EQ(d.error().code, Code::limit);
-    EXPECT_NE(d.error().message.find("nested deeper than 200 levels"), std::string::npos);
+    EXPECT_NE(d.error().text().find("nested deeper than 200 levels"), std::string::npos);
   }
   EXPECT_EQ(dim(s, std::string(1'000'000, '-') + "N"), dim(s, "N"));
   EXPECT_FALSE(parse_dim(s, std::string(1'000'000, '-')));
@@ -108,7 +108,7 @@ TEST(DimText, GarbageIsAnErrorOrAnExpression) {
     Scope s;
     const auto d = parse_dim(s, text);
     if (!d)
-      ASSERT_FALSE(d.error().message.empty());
+      ASSERT_FALSE(d.error().text().empty());
     else
       ASSERT_EQ(dim(s, s.str(*d)), *d) << text;
   }

@@ -126,7 +126,7 @@ inline Scope small_scope() {
 /// Dim of a text; throws where it does not parse, which fails the test.
 inline Dim dim(Scope& s, std::string_view text) {
   const auto d = parse_dim(s, text);
-  return d ? *d : (throw std::runtime_error(d.error().message));
+  return d ? *d : (throw std::runtime_error(d.error().text()));
 }
 
 }  // namespace frazil::test

@@ -42,7 +42,7 @@ TEST(NpyTest, EveryNumericTypeRoundTrips) {
       const std::string text = npy_to_bytes(t).value();
       EXPECT_EQ((text.size() - t.bytes()) % 64, 0u);
       const auto back = parse_npy(text);
-      ASSERT_TRUE(back) << back.error().message;
+      ASSERT_TRUE(back) << back.error().text();
       EXPECT_TRUE(identical(*back, t)) << t.type_str();
     }
   }
@@ -154,10 +154,10 @@ TEST(NpyTest, MalformedFiles) {
   for (const BadCase& c : cases) {
     const auto result = parse_npy(c.text);
     ASSERT_FALSE(result) << c.message;
-    EXPECT_EQ(result.error().code, c.code) << result.error().message;
-    EXPECT_THAT(result.error().message, testing::StartsWith("'x.npy': "));
-    EXPECT_EQ(result.error().message.find('\n'), std::string::npos) << result.error().message;
-    EXPECT_THAT(result.error().message, HasSubstr(c.message));
+    EXPECT_EQ(result.error().code, c.code) << result.error().text();
+    EXPECT_THAT(result.error().text(), testing::StartsWith("'x.npy': "));
+    EXPECT_EQ(result.error().text().find('\n'), std::string::npos) << result.error().text();
+    EXPECT_THAT(result.error().text(), HasSubstr(c.message));
   }
 }
 
@@ -190,8 +190,8 @@ TEST(NpyTest, Files) {
   ASSERT_TRUE(write_npy(path, t));
   EXPECT_TRUE(identical(read_npy(path).value(), t));
   std::filesystem::remove(path);
-  EXPECT_THAT(read_npy(path).error().message, HasSubstr(path));
-  EXPECT_THAT(write_npy(path, Tensor::make(Elem::i4, {1}).value()).error().message, HasSubstr(path));
+  EXPECT_THAT(read_npy(path).error().text(), HasSubstr(path));
+  EXPECT_THAT(write_npy(path, Tensor::make(Elem::i4, {1}).value()).error().text(), HasSubstr(path));
 }
 
 TEST(NpyTest, RealFiles) {
@@ -201,7 +201,7 @@ TEST(NpyTest, RealFiles) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
     if (entry.path().extension() != ".npy") continue;
     const auto t = read_npy(entry.path().string());
-    ASSERT_TRUE(t) << t.error().message;
+    ASSERT_TRUE(t) << t.error().text();
     EXPECT_GT(t->count(), 0);
     const auto original = read_file(entry.path().string(), std::size_t{1} << 30);
     EXPECT_TRUE(identical(parse_npy(npy_to_bytes(*t).value()).value(), *t));

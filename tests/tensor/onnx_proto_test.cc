@@ -48,7 +48,7 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 Result<Tensor> parse_proto(std::string_view text) { return tensor_from_proto(bytes_of(text)); }
 std::string summary(std::string_view text) {
   const auto t = parse_proto(text);
-  return t ? t->type_str() + " " + summary(*t, 20) : t.error().message;
+  return t ? t->type_str() + " " + summary(*t, 20) : t.error().text();
 }
 
 TEST(OnnxTypeTest, NumbersMapBothWays) {
@@ -148,11 +148,11 @@ TEST(OnnxTensorTest, MalformedMessages) {
   for (const TypedCase& c : cases) {
     const auto result = parse_proto(c.text);
     ASSERT_FALSE(result) << c.want;
-    EXPECT_THAT(result.error().message, testing::StartsWith("tensor 'W': "));
-    EXPECT_THAT(result.error().message, HasSubstr(c.want));
+    EXPECT_THAT(result.error().text(), testing::StartsWith("tensor 'W': "));
+    EXPECT_THAT(result.error().text(), HasSubstr(c.want));
     EXPECT_THAT(result.error().code, testing::AnyOf(Code::bad_model, Code::unsupported));
   }
-  EXPECT_THAT(parse_proto(block(8, "a\nb")).error().message, HasSubstr("'a\\nb'"));
+  EXPECT_THAT(parse_proto(block(8, "a\nb")).error().text(), HasSubstr("'a\\nb'"));
 }
 
 TEST(OnnxTensorTest, BorrowsInPlace) {
@@ -198,7 +198,7 @@ TEST(OnnxTensorTest, ExternalData) {
     return ExternalBytes{std::as_bytes(std::span(*data)), data};
   };
   const auto loaded = tensor_from_proto(bytes_of(text), nullptr, &loader);
-  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_TRUE(loaded) << loaded.error().text();
   const Tensor& t = *loaded;
   EXPECT_THAT(t.as<std::int32_t>(), ElementsAre(4, 5));
   EXPECT_EQ(static_cast<const void*>(t.data()), data->data());
@@ -210,7 +210,7 @@ TEST(OnnxTensorTest, ExternalData) {
 
   EXPECT_EQ(parse_proto(text).error().code, Code::unsupported);
   const auto message = [&](const std::string& more) {
-    return tensor_from_proto(bytes_of(text + more), nullptr, &loader).error().message;
+    return tensor_from_proto(bytes_of(text + more), nullptr, &loader).error().text();
   };
   EXPECT_THAT(message(external_entry("length", "9")), HasSubstr("takes 8 bytes, but its external data have 9"));
   for (const std::string_view bad : {"-1", "+1", "", " 8", "0x8", "8 ", "18446744073709551616"}) {
@@ -222,7 +222,7 @@ TEST(OnnxTensorTest, ExternalData) {
   data->push_back(6);
   EXPECT_THAT(message(""), HasSubstr("the data have 12"));
   const ExternalLoader refuses = [](const ExternalRef&) { return fail(Code::bad_input, "no such file"); };
-  EXPECT_EQ(tensor_from_proto(bytes_of(text), nullptr, &refuses).error().message, "tensor 'W': no such file");
+  EXPECT_EQ(tensor_from_proto(bytes_of(text), nullptr, &refuses).error().text(), "tensor 'W': no such file");
 }
 
 TEST(OnnxTensorTest, HeaderOnly) {
@@ -259,7 +259,7 @@ TEST(OnnxTensorTest, EveryTypeRoundTrips) {
       const Tensor t = sample(static_cast<Elem>(i), sizes);
       const std::string text = tensor_to_proto(t, "T").value();
       const auto back = parse_proto(text);
-      ASSERT_TRUE(back) << back.error().message;
+      ASSERT_TRUE(back) << back.error().text();
       EXPECT_TRUE(identical(*back, t)) << t.type_str();
       EXPECT_EQ(tensor_header(bytes_of(text)).value().name, "T");
     }
@@ -320,7 +320,7 @@ TEST(OnnxTensorTest, EveryTypeAsTypedDataPackedAndNot) {
       }
       for (const std::string& data : {block(field, all), each}) {
         const auto back = parse_proto(head_only + data);
-        ASSERT_TRUE(back) << t.type_str() << ": " << back.error().message;
+        ASSERT_TRUE(back) << t.type_str() << ": " << back.error().text();
         EXPECT_TRUE(identical(*back, t)) << t.type_str();
       }
     }
@@ -412,9 +412,9 @@ std::vector<std::pair<ProtoKind, Datum>> nested_values() {
 TEST(OnnxDatumTest, NestedValuesRoundTrip) {
   for (const auto& [kind, value] : nested_values()) {
     const auto text = datum_to_proto(kind, value, "name");
-    ASSERT_TRUE(text) << text.error().message;
+    ASSERT_TRUE(text) << text.error().text();
     const auto back = datum_from_proto(kind, bytes_of(*text));
-    ASSERT_TRUE(back) << back.error().message;
+    ASSERT_TRUE(back) << back.error().text();
     EXPECT_TRUE(same(value, *back));
   }
   EXPECT_FALSE(datum_to_proto(ProtoKind::tensor, Datum()));
@@ -448,7 +448,7 @@ TEST(OnnxDatumTest, MalformedMessages) {
   const std::string tensor = head(3, {1}) + block(9, "a");
   const auto message = [](ProtoKind kind, const std::string& text) {
     const auto result = datum_from_proto(kind, bytes_of(text));
-    return result ? "no fault" : result.error().message;
+    return result ? "no fault" : result.error().text();
   };
   EXPECT_THAT(message(ProtoKind::sequence, block(3, tensor) + block(5, "")), HasSubstr("several kinds"));
   EXPECT_THAT(message(ProtoKind::sequence, block(4, "")), HasSubstr("sparse"));
@@ -465,7 +465,7 @@ TEST(OnnxDatumTest, MalformedMessages) {
 }
 
 TEST(OnnxDatumTest, FilesAreNamed) {
-  EXPECT_THAT(read_pb("/no/such.pb", ProtoKind::tensor).error().message, HasSubstr("/no/such.pb"));
+  EXPECT_THAT(read_pb("/no/such.pb", ProtoKind::tensor).error().text(), HasSubstr("/no/such.pb"));
 }
 
 TEST(OnnxDatumTest, RealTestData) {
@@ -486,7 +486,7 @@ TEST(OnnxDatumTest, RealTestData) {
       ++others;
     } else {
       ++unread;
-      ADD_FAILURE() << t.error().message;
+      ADD_FAILURE() << t.error().text();
     }
   }
   EXPECT_EQ(unread, 0);

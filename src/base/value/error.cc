@@ -1,5 +1,7 @@
 #include "base/value/error.h"
 
+#include "base/value/text.h"
+
 namespace frazil {
 
 std::string_view name_of(Code code) {
@@ -13,6 +15,11 @@ std::string_view name_of(Code code) {
     case Code::internal: return "internal error";
   }
   return "unknown";
+}
+
+Fault printable(Fault fault) {
+  for (std::string* text : {&fault.message, &fault.node, &fault.context}) *text = printable(*text);
+  return fault;
 }
 
 }  // namespace frazil

@@ -23,11 +23,15 @@ enum class Code : std::uint8_t {
 
 std::string_view name_of(Code code);
 
-/// An error as a value. `message` is one line that names the object at fault: "node 'If_12' (If), input 'cond':
-/// expected bool[], got float[1,2]".
+/// An error as a value, in parts. text() is what users read.
 struct Fault {
   Code code = Code::internal;
-  std::string message;
+  std::string message;  ///< the problem and what was expected: "input 'cond': expected bool[], got float[1,2]"
+  std::string node{};   ///< the node at fault, as Graph::describe() writes it: "node 'If_12' (If)"; "" if there is none
+  std::string context{};  ///< what the node belongs to, outermost first: "'a.onnx': "; empty if there is no node
+
+  /// Returns one line: "'a.onnx': node 'If_12' (If): input 'cond': expected bool[], got float[1,2]".
+  std::string text() const { return node.empty() ? context + message : context + node + ": " + message; }
 };
 
 template <class T>
@@ -39,11 +43,32 @@ template <class... A>
   return std::unexpected(Fault{code, fmt::format(format, std::forward<A>(args)...)});
 }
 
-/// Puts `context` before the fault's message, e.g. "node 'Conv_1' (Conv): ".
+/// Returns an error at a node, which Graph::describe() has written.
+template <class... A>
+[[nodiscard]] std::unexpected<Fault> fail_at(std::string node, Code code, fmt::format_string<A...> format,
+                                             A&&... args) {
+  return std::unexpected(Fault{code, fmt::format(format, std::forward<A>(args)...), std::move(node)});
+}
+
+/// Puts `context` before the fault's text, e.g. "input 'x': ".
 [[nodiscard]] inline std::unexpected<Fault> within(std::string_view context, Fault fault) {
-  fault.message.insert(0, context);
+  (fault.node.empty() ? fault.message : fault.context).insert(0, context);
   return std::unexpected(std::move(fault));
 }
+
+/// Names the node at fault, as Graph::describe() writes it. If the fault names another node, `node` becomes context: it
+/// contains that node. An empty `node` changes nothing.
+[[nodiscard]] inline std::unexpected<Fault> at_node(std::string node, Fault fault) {
+  if (fault.node.empty()) {
+    fault.node = std::move(node);
+  } else if (!node.empty() && fault.node != node) {
+    fault.context.insert(0, node + ": ");
+  }
+  return std::unexpected(std::move(fault));
+}
+
+/// Escapes control characters, e.g. line breaks of names from a file, because an error is one line.
+Fault printable(Fault fault);
 
 }  // namespace frazil
 

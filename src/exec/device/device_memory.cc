@@ -80,7 +80,7 @@ Status DeviceMemory::transfer(const Step& step, const step::Transfer& transfer) 
   used.last = in ? used.device->copy_in(target, source, bytes) : used.device->copy_out(target, source, bytes);
   used.device->wait(used.last);
   if (fault_.empty()) return {};
-  return within(values_.where(step), fault_.take().error());
+  return at_node(values_.where(step), fault_.take().error());
 }
 
 Result<Tensor> DeviceMemory::read(SlotId s) {
@@ -128,7 +128,7 @@ Status DeviceMemory::finish() {
     if (used.step != nullptr) step = used.step;
   }
   if (fault_.empty()) return {};
-  return within(step != nullptr ? values_.where(*step) : "", fault_.take().error());
+  return at_node(step != nullptr ? values_.where(*step) : "", fault_.take().error());
 }
 
 void DeviceMemory::abandon() noexcept {

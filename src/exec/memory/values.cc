@@ -149,8 +149,8 @@ Status Values::check_extents(const Slot& slot) const {
     if (extent >= 0) continue;
     const auto node = slot.value ? plan.graph->producer(slot.value) : std::nullopt;
     if (!node) return fail(Code::bad_input, "{} has a negative extent", describe(slot));
-    return fail(Code::bad_input, "{}: {}", plan.graph->describe(*node),
-                negative_extent(*plan.graph, slot.value, extent, axis));
+    return fail_at(plan.graph->describe(*node), Code::bad_input, "{}",
+                   negative_extent(*plan.graph, slot.value, extent, axis));
   }
   return {};
 }
@@ -170,7 +170,7 @@ std::string Values::describe_storage(std::uint32_t storage) const {
 }
 
 std::string Values::where(const Step& step) const {
-  return step.node ? plan.graph->describe(step.node) + ": " : std::string();
+  return step.node ? plan.graph->describe(step.node) : std::string();
 }
 
 }  // namespace frazil::exec

@@ -61,7 +61,7 @@ class Values {
   /// Describes the largest value in the storage. Of equally large ones it prefers a value of the graph to a part or a
   /// rearrangement, which has no name.
   std::string describe_storage(std::uint32_t storage) const;
-  /// Returns "node 'If_12' (If): ", or "" for a step without a node.
+  /// Returns "node 'If_12' (If)", or "" for a step without a node.
   std::string where(const Step& step) const;
 
   const Plan& plan;

@@ -89,7 +89,7 @@ Result<const code::NativeModule*> native_module() {
   const std::scoped_lock lock(mutex);
   if (!module) {
     module = find_module();
-    if (!*module) logging::warn("fused kernels run without machine code: " + module->error().message);
+    if (!*module) logging::warn("fused kernels run without machine code: " + module->error().text());
   }
   return *module;
 }
@@ -106,7 +106,7 @@ Status has_native_module() {
 
 std::string describe_native_module() {
   const auto module = native_module();
-  if (!module) return "none: " + module.error().message;
+  if (!module) return "none: " + module.error().text();
   Dl_info about{};
   const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;
   return fmt::format("{}, {}", (*module)->version, known ? about.dli_fname : kFile);

@@ -102,7 +102,7 @@ void CodeCache::store(std::string_view key, std::string_view object) {
   if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && !is_private()) return;
   const std::string file = packed(version_ + std::string(key), object);
   if (const Status s = write_file(file_of(key).string(), file); !s) {
-    logging::debug(1, "generated code is not kept: {}", s.error().message);
+    logging::debug(1, "generated code is not kept: {}", s.error().text());
     return;
   }
   const std::scoped_lock lock(mutex_);

@@ -49,7 +49,7 @@ void MachineCode::make_missing(bool pays) {
 std::string MachineCode::explain() const {
   if (bodies_ == nullptr) return {};
   std::string text;
-  if (const Status there = has_native_module(); !there) text = "no code is generated: " + there.error().message + "\n";
+  if (const Status there = has_native_module(); !there) text = "no code is generated: " + there.error().text() + "\n";
   text += bodies_->explain();
   if (plan_ != nullptr) text += plan_->explain();
   return text;

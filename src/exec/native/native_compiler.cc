@@ -50,7 +50,7 @@ NativeCompiler::Made compile(const code::TileCode& code, const code::LoopForm& f
         {.isa = std::string(name_of(kernel::features().isa)), .name = kLoopName, .loop = &code, .form = form});
   });
   if (!compiled) {
-    made.why_not = std::move(compiled).error().message;
+    made.why_not = std::move(compiled).error().text();
     return made;
   }
   made.code = std::move(compiled->code);

@@ -131,7 +131,7 @@ PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) co
     auto code = make_code(key, kStepsName, [&](const code::NativeModule& module) {
       return module.compile_plan({.isa = isa, .name = kStepsName, .plan = &native});
     });
-    if (!code) return {.why_not = std::move(code).error().message};
+    if (!code) return {.why_not = std::move(code).error().text()};
     made->code = std::move(code->code);
     made->milliseconds = code->milliseconds;
   }

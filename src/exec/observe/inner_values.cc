@@ -129,7 +129,7 @@ Status InnerValues::find(std::size_t index) {
   for (std::size_t k = 0; k < made.size(); ++k) {
     auto where = finder_->find(made[k]);
     if (!where) {
-      why = where.error().message;
+      why = where.error().text();
       continue;
     }
     found = true;

@@ -198,8 +198,8 @@ Status write_package(const std::string& path, const Executable& executable, cons
 
 namespace {
 
-std::unexpected<Fault> damaged(const std::string& path, std::string_view what) {
-  return fail(Code::bad_input, "{}: the package is damaged: {}", path, what);
+std::unexpected<Fault> damaged_package(std::string_view what) {
+  return fail(Code::bad_input, "the package is damaged: {}", what);
 }
 
 /// The state that lives as long as the graph: the mapped file, the packed forms in it, and the choices to plan for on
@@ -253,30 +253,29 @@ class Reader {
     FRAZIL_CHECK(read_code());
     read_choices();
     FRAZIL_TRY(const Bytes text, part(index_.at("graph")));
-    if (sha256(text) != index_.at("digest").get<std::string>()) return damaged(path(), "its graph");
+    if (sha256(text) != index_.at("digest").get<std::string>()) return damaged_package("its graph");
     FRAZIL_TRY(Graph graph, graph_of(text_of(text), weights_));
     graph.info = std::shared_ptr<const ModelInfo>(held_, &held_->info);
     return Package{std::move(graph), index_.at("shapes").get<std::vector<std::string>>()};
   } catch (const Json::exception& error) {
-    return damaged(path(), error.what());
+    return damaged_package(error.what());
   }
 
  private:
-  const std::string& path() const { return held_->file->path(); }
   Bytes file() const { return held_->file->bytes(); }
 
   Status read_index() {
-    if (file().size() < kHead || !is_package(text_of(file().first(kHead)))) return damaged(path(), "its head");
+    if (file().size() < kHead || !is_package(text_of(file().first(kHead)))) return damaged_package("its head");
     const std::string_view head = text_of(file().first(kHead));
     std::size_t size = 0;
     for (const char c : head.substr(kMagic.size(), 16)) {
       const auto digit = std::string_view("0123456789abcdef").find(c);
-      if (digit == std::string_view::npos) return damaged(path(), "its head");
+      if (digit == std::string_view::npos) return damaged_package("its head");
       size = size * 16 + digit;
     }
-    if (size > file().size() - kHead) return damaged(path(), "it is cut off");
+    if (size > file().size() - kHead) return damaged_package("it is cut off");
     const Bytes index = file().subspan(kHead, size);
-    if (sha256(index) != head.substr(kMagic.size() + 16)) return damaged(path(), "its index");
+    if (sha256(index) != head.substr(kMagic.size() + 16)) return damaged_package("its index");
     index_ = Json::parse(text_of(index));
     first_ = round_to_part(kHead + size);
     return {};
@@ -285,12 +284,11 @@ class Reader {
   Status check_machine() const {
     const auto version = index_.at("version").get<std::string>(), isa = index_.at("isa").get<std::string>();
     if (version != code_version()) {
-      return fail(Code::unsupported, "{}: it was compiled by another version of Frazil; compile the model again",
-                  path());
+      return fail(Code::unsupported, "it was compiled by another version of Frazil; compile the model again");
     }
     if (isa != name_of(kernel::features().isa)) {
-      return fail(Code::unsupported, "{}: it was compiled for {}, and kernels here use {}; compile the model here",
-                  path(), isa, name_of(kernel::features().isa));
+      return fail(Code::unsupported, "it was compiled for {}, and kernels here use {}; compile the model here", isa,
+                  name_of(kernel::features().isa));
     }
     return {};
   }
@@ -298,7 +296,7 @@ class Reader {
   Result<Bytes> part(const Json& at) const {
     const auto offset = at.at(0).get<std::size_t>(), size = at.at(1).get<std::size_t>();
     const std::size_t all = first_ > file().size() ? 0 : file().size() - first_;
-    if (offset > all || size > all - offset) return damaged(path(), "it is cut off");
+    if (offset > all || size > all - offset) return damaged_package("it is cut off");
     return file().subspan(first_ + offset, size);
   }
 
@@ -306,7 +304,7 @@ class Reader {
     for (const Json& w : index_.at("weights")) {
       FRAZIL_TRY(const Bytes bytes, part(w.at("at")));
       const auto elem = elem_from_name(w.at("elem").get<std::string>());
-      if (!elem) return damaged(path(), "an element type");
+      if (!elem) return damaged_package("an element type");
       const auto dims = w.at("dims").get<std::vector<std::int64_t>>();
       FRAZIL_TRY(Tensor tensor, Tensor::over(*elem, Sizes(dims.begin(), dims.end()), Buffer::borrow(bytes, held_)));
       weights_.emplace(w.at("name").get<std::string>(), std::move(tensor));
@@ -319,11 +317,11 @@ class Reader {
       const auto at = weights_.find(f.at("weight").get<std::string>());
       const auto offset = f.at("offset").get<std::size_t>(), size = f.at("bytes").get<std::size_t>();
       if (at == weights_.end() || offset > at->second.bytes() || size > at->second.bytes() - offset) {
-        return damaged(path(), "a packed weight");
+        return damaged_package("a packed weight");
       }
       FRAZIL_TRY(const Bytes form, part(f.at("at")));
       const auto format = format_of(f.at("format"));
-      if (!format) return damaged(path(), "a packed weight");
+      if (!format) return damaged_package("a packed weight");
       const Tensor& t = at->second;
       const code::WeightRef weight{&t.buffer(), Bytes(t.data() + offset, size)};
       held_->forms.push_back(code::WeightStore::global().adopt(weight, *format, Buffer::borrow(form, held_->file)));
@@ -334,7 +332,7 @@ class Reader {
   Status read_code() const {
     for (const Json& c : index_.at("code")) {
       FRAZIL_TRY(const Bytes object, part(c.at("at")));
-      if (sha256(object) != c.at("digest").get<std::string>()) return damaged(path(), "its code");
+      if (sha256(object) != c.at("digest").get<std::string>()) return damaged_package("its code");
       know_code(c.at("key").get<std::string>(), std::string(text_of(object)));
     }
     return {};
@@ -365,7 +363,9 @@ std::optional<std::vector<Choices>> packaged_choices(const Graph& graph) {
 
 Result<Package> open_package(const std::string& path, const std::string& copies) {
   FRAZIL_TRY(auto file, MappedFile::open(path, copies));
-  return Reader(std::move(file)).read();
+  auto package = Reader(std::move(file)).read();
+  if (!package) return within(path + ": ", std::move(package).error());
+  return package;
 }
 
 }  // namespace frazil::exec

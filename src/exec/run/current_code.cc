@@ -80,7 +80,7 @@ Status CurrentCode::run(StepIndex& pc, std::uint64_t& left) {
   // Bounded, so that limits are checked from time to time.
   const std::uint64_t given = std::min(left, steps.size() + kStepsBetweenPolls);
   auto scratch = memory_.scratch(std::max(code_->scratch_bytes, launcher_.native_calls().scratch_bytes()));
-  if (!scratch) return within(values_.where(steps[pc]), std::move(scratch).error());
+  if (!scratch) return at_node(values_.where(steps[pc]), std::move(scratch).error());
   frame_.worker = {0, *scratch};
   frame_.left = given;
   frame_.iterations = frame_.groups_recomputed = 0;

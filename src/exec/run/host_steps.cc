@@ -14,9 +14,7 @@ Status HostSteps::run(const Step& step, const step::Launch& launch) {
   if (s) return {};
   Fault fault = std::move(s).error();
   if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was valid, so its inputs are at fault
-  const std::string name = values_.plan.graph->describe(step.node);
-  if (fault.message.starts_with(name)) return std::unexpected(std::move(fault));
-  return within(name + ": ", std::move(fault));
+  return at_node(values_.where(step), std::move(fault));
 }
 
 Status HostSteps::opaque(const Step& step, const step::Launch& launch) {

@@ -25,8 +25,9 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run(StepIndex from) {
 }
 
 std::unexpected<Fault> Interpreter::out_of_steps(const Step& step) const {
-  return fail(Code::limit, "{}the run took more than {} steps, with {} loop iterations since the session began",
-              values_.where(step), context_.limits.steps, context_.counters.iterations);
+  return fail_at(values_.where(step), Code::limit,
+                 "the run took more than {} steps, with {} loop iterations since the session began",
+                 context_.limits.steps, context_.counters.iterations);
 }
 
 inline bool Interpreter::branch(StepIndex pc) {

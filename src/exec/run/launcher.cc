@@ -106,13 +106,13 @@ inline void Launcher::find_pointers(const LaunchCode& code, std::byte** to) {
 Result<std::byte*> Launcher::scratch(StepIndex pc, std::size_t bytes) {
   auto scratch = memory_.scratch(bytes);
   if (scratch) return scratch;
-  return within(values_.where(plan_.steps[pc]), std::move(scratch).error());
+  return at_node(values_.where(plan_.steps[pc]), std::move(scratch).error());
 }
 
 Status Launcher::report(StepIndex pc, code::FaultSlot& slot) {
   if (slot.empty()) [[likely]]
     return {};
-  return within(values_.where(plan_.steps[pc]), slot.take().error());
+  return at_node(values_.where(plan_.steps[pc]), slot.take().error());
 }
 
 /// Runs `count` prepared steps at the same time. Returns 1 and runs nothing if the limits leave too little scratch
@@ -171,7 +171,7 @@ Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
     observer->step_end(plan_.steps[pc], plan_.steps[pc].node);
   return count;
 } catch (const std::bad_alloc&) {
-  return fail(Code::out_of_memory, "{}no memory is left", values_.where(plan_.steps[pc]));
+  return fail_at(values_.where(plan_.steps[pc]), Code::out_of_memory, "no memory is left");
 }
 
 Status Launcher::run_host(StepIndex pc) {

@@ -59,7 +59,7 @@ Status OperandShapes::check_empty(const Step& step) const {
   for (const code::OperandShape& shape : shapes_) {
     if (!shape.given || !shape.empty()) continue;
     auto bytes = byte_count(shape.elem, shape.dims);
-    if (!bytes) return within(values_.where(step), std::move(bytes).error());
+    if (!bytes) return at_node(values_.where(step), std::move(bytes).error());
   }
   return {};
 }

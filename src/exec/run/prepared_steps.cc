@@ -63,7 +63,7 @@ Status PreparedSteps::prepare(StepIndex pc, const code::CompiledStep& compiled) 
                    .fast = context_.fast,
                    .packed = packed_};
   if (Status s = compiled.prepare(cx, compiled.code.get(), p.state); !s) {
-    return within(values_.where(step), std::move(s).error());
+    return at_node(values_.where(step), std::move(s).error());
   }
   p.units = cx.units;
   p.last_units = cx.last_units;

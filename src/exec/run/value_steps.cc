@@ -36,7 +36,7 @@ Status ValueSteps::run(const Step& step) {
 
 Status ValueSteps::run_bind(const Step& step, const step::Bind& bind) {
   if (plan_.slot(bind.from).object) {
-    return fail(Code::unsupported, "{}a shape cannot come from a value of unknown rank", values_.where(step));
+    return fail_at(values_.where(step), Code::unsupported, "a shape cannot come from a value of unknown rank");
   }
   const std::int64_t count = bind.count == kNoReg ? Dim::kMax : values_.regs[bind.count];
   for (const auto& e : bind.elements) {
@@ -52,8 +52,8 @@ Status ValueSteps::run_bind(const Step& step, const step::Bind& bind) {
 Status ValueSteps::run_pick(const Step& step, const step::Pick& pick) {
   const std::int64_t index = values_.scalar(pick.index), extent = values_.regs[pick.extent];
   if (index < -extent || index >= extent) {
-    return fail(Code::bad_input, "{}input 'indices': index {} at [] is outside [{}, {}]", values_.where(step), index,
-                -extent, extent - 1);
+    return fail_at(values_.where(step), Code::bad_input, "input 'indices': index {} at [] is outside [{}, {}]", index,
+                   -extent, extent - 1);
   }
   values_.regs[pick.to] = index < 0 ? index + extent : index;
   return {};
@@ -97,7 +97,7 @@ void ValueSteps::run_assign(const step::Assign& assign) {
 Status ValueSteps::run_check(const Step& step, const step::Check& check) {
   const std::int64_t a = values_.regs[check.a], b = values_.regs[check.b];
   if (a == b) return {};
-  return fail(Code::bad_input, "{}: {}: {} is not {}", plan_.graph->describe(step.node), plan_.texts[check.what], a, b);
+  return fail_at(plan_.graph->describe(step.node), Code::bad_input, "{}: {} is not {}", plan_.texts[check.what], a, b);
 }
 
 // ---- what loops collect ----
@@ -119,8 +119,8 @@ Status ValueSteps::run_append(const Step& step, const step::Append& append) {
   for (std::size_t i = 0; i < acc.dims.size(); ++i) {
     const std::int64_t d = regs[slot.dims[i]];
     if (regs[acc.count] > 0 && regs[acc.dims[i]] != d) {
-      return fail(Code::bad_input, "{}a scan output changes its extent from {} to {}", values_.where(step),
-                  regs[acc.dims[i]], d);
+      return fail_at(values_.where(step), Code::bad_input, "a scan output changes its extent from {} to {}",
+                     regs[acc.dims[i]], d);
     }
     regs[acc.dims[i]] = d;
     elements *= d;
@@ -137,10 +137,10 @@ Status ValueSteps::run_append(const Step& step, const step::Append& append) {
 Status ValueSteps::append_object(const Step& step, const step::Append& append) {
   const Accumulator& acc = plan_.accumulators[append.accumulator.id];
   FRAZIL_TRY(const Datum datum, values_.owned(append.part));
-  if (!datum.is_tensor()) return fail(Code::bad_input, "{}a scan output is no tensor", values_.where(step));
+  if (!datum.is_tensor()) return fail_at(values_.where(step), Code::bad_input, "a scan output is no tensor");
   const Tensor& part = datum.tensor();
   if (Status s = values_.gathered[append.accumulator.id].add(part); !s) {
-    return within(values_.where(step), std::move(s).error());
+    return at_node(values_.where(step), std::move(s).error());
   }
   for (std::size_t i = 0; i < acc.dims.size(); ++i) values_.regs[acc.dims[i]] = part.sizes()[i];
   ++values_.regs[acc.count];
@@ -157,7 +157,7 @@ Status ValueSteps::run_stack(const Step& step, const step::Stack& stack) {
     return Tensor::make(out.elem, std::move(sizes));
   };
   Result<Tensor> whole = gathered.empty() ? nothing() : gathered.stack(stack.axis, stack.reversed);
-  if (!whole) return within(values_.where(step), std::move(whole).error());
+  if (!whole) return at_node(values_.where(step), std::move(whole).error());
   values_.object(stack.to) = Datum(*std::move(whole));
   return {};
 }
@@ -166,7 +166,7 @@ Status ValueSteps::run_stack(const Step& step, const step::Stack& stack) {
 
 Status ValueSteps::run_move(const Step& step, const step::Move& move) {
   if (!plan_.slot(move.to).object) {
-    return fail(Code::internal, "{}a value of unknown rank meets one of known rank", values_.where(step));
+    return fail_at(values_.where(step), Code::internal, "a value of unknown rank meets one of known rank");
   }
   FRAZIL_TRY(values_.object(move.to), values_.owned(move.from));
   return {};
@@ -175,7 +175,7 @@ Status ValueSteps::run_move(const Step& step, const step::Move& move) {
 Status ValueSteps::run_slice(const Step& step, const step::Slice& slice) {
   const Tensor& whole = values_.object(slice.from).tensor();
   Result<Tensor> part = ref::slice(whole, slice.axis, values_.regs[slice.at], slice.reversed);
-  if (!part) return within(values_.where(step), std::move(part).error());
+  if (!part) return at_node(values_.where(step), std::move(part).error());
   values_.object(slice.to) = Datum(*std::move(part));
   return {};
 }

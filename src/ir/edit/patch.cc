@@ -152,8 +152,8 @@ void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& val
   const AttrField* field = node.op->attrs.find(name);
   if (!field) return s.error("{} has no attribute '{}'", s.old.describe(id), name);
   const std::shared_ptr<void> attrs = node.op->attrs.copy(node.attrs.get());
-  if (!field->set(attrs.get(), value)) {
-    return s.error("{}: attribute '{}' takes {}", s.old.describe(id), name, name_of(field->kind));
+  if (const Status set = field->set(attrs.get(), value); !set) {
+    return s.error("{}: {}", s.old.describe(id), set.error().text());
   }
   node.attrs = attrs;
   s.edited.insert(id.id);
@@ -430,7 +430,7 @@ Result<Graph> Patch::commit() && {
     insert(s.edit, added, places);
     for (const PatchSink& sink : s.sinks) FRAZIL_CHECK(sink_nodes(s.edit, sink));
     FRAZIL_CHECK(remove_unused(s.edit, s.removed, s.dropped));
-    if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().message);
+    if (Status tables = verify(s.edit, 1); !tables) return fail(Code::bad_model, "{}", tables.error().text());
     // Nodes inside of bodies were inferred outside of them.
     const auto inside = [](const PatchPlace& p) { return p.block != Graph::kMain; };
     const bool moves = !s.sinks.empty() || std::ranges::any_of(places, inside);

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "tensor/onnx_proto.h"
+
 namespace frazil {
 
 std::string_view name_of(AttrKind kind) {
@@ -22,10 +24,39 @@ std::optional<AttrValue> integer_value(std::int64_t value) { return value; }
 
 std::shared_ptr<void> shared(void* attrs, void (*destroy)(void*)) { return {attrs, destroy}; }
 
+std::unexpected<Fault> wrong_kind(std::string_view name, AttrKind kind, const AttrValue& value) {
+  return fail(Code::bad_model, "attribute '{}': expected {}, got {}", name, name_of(kind),
+              name_of(static_cast<AttrKind>(value.index())));
+}
+
+std::unexpected<Fault> wrong_text(std::string_view name, Fault fault) {
+  return within(fmt::format("attribute '{}': ", name), std::move(fault));
+}
+
+std::unexpected<Fault> wrong_text(std::string_view name, std::size_t index, Fault fault) {
+  return within(fmt::format("attribute '{}[{}]': ", name, index), std::move(fault));
+}
+
+Status AttrTraits<Elem>::set(std::string_view name, Elem& m, const AttrValue& v) {
+  const auto* number = std::get_if<std::int64_t>(&v);
+  if (number == nullptr) return wrong_kind(name, kind, v);
+  const auto elem = elem_from_onnx(*number);
+  if (!elem) return fail(Code::bad_model, "attribute '{}': {} is not an element type", name, *number);
+  m = *elem;
+  return {};
+}
+std::optional<AttrValue> AttrTraits<Elem>::get(Elem m) { return integer_value(onnx_data_type(m)); }
+bool AttrTraits<Elem>::is_absent(const AttrValue& v) {
+  const auto* number = std::get_if<std::int64_t>(&v);
+  return number != nullptr && *number == 0;
+}
+
 template <class T, AttrKind K>
-bool AttrTraitsBase<T, K>::set(T& m, const AttrValue& v) {
+Status AttrTraitsBase<T, K>::set(std::string_view name, T& m, const AttrValue& v) {
   const T* p = std::get_if<T>(&v);
-  return p && (m = *p, true);
+  if (p == nullptr) return wrong_kind(name, K, v);
+  m = *p;
+  return {};
 }
 template <class T, AttrKind K>
 std::optional<AttrValue> AttrTraitsBase<T, K>::get(const T& m) {

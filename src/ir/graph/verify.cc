@@ -204,7 +204,7 @@ class TypeCheck {
 Status check_types(const Graph& graph) {
   InferringCopier copier;
   auto copy = rebuild(graph, copier);
-  if (!copy) return wrong("types cannot be inferred again: {}", copy.error().message);
+  if (!copy) return wrong("types cannot be inferred again: {}", copy.error().text());
   TypeCheck check(graph, *copy);
   return walk(graph, check);
 }
@@ -226,7 +226,7 @@ Status check_text(const Graph& graph) {
     const auto it = weights.find(name);
     return it == weights.end() ? Tensor{} : it->second;
   });
-  if (!again) return wrong("the text form does not parse: {}", again.error().message);
+  if (!again) return wrong("the text form does not parse: {}", again.error().text());
   const std::string second = print(*again);
   if (second == text) return {};
   const auto [ours, theirs] = first_difference(text, second);

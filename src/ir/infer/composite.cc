@@ -98,7 +98,7 @@ Status expand_for_types(Graph& graph, InferCx& cx) {
   auto results = expand(builder, *node.op, node.in, node.attrs.get(), node.out.size());
   if (!results) {
     builder.rollback(mark);
-    return within(graph.describe(cx.id()) + ": ", std::move(results).error());
+    return at_node(graph.describe(cx.id()), std::move(results).error());
   }
   const CompositeExit exit(cx, mark);
   for (std::size_t i = 0; i < results->size(); ++i) {

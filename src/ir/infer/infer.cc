@@ -158,7 +158,7 @@ class FormRule {
     const void* const attrs = cx_.node().attrs.get();
     Status good = e.check ? e.check(attrs) : Status{};
     if (good && e.fits) good = e.fits(attrs, input_elems(cx_));
-    if (!good) return within(cx_.graph().describe(cx_.id()) + ": ", std::move(good).error());
+    if (!good) return at_node(cx_.graph().describe(cx_.id()), std::move(good).error());
     std::optional<Shape> shape;
     for (std::size_t i = 0; i < cx_.input_count(); ++i) {
       if (!cx_.has(i)) continue;
@@ -200,7 +200,7 @@ class FormRule {
   Status operator()(const Composite&) { return infer_composite(graph_, cx_); }
   Status operator()(const Opaque& o) { return o.types(cx_); }
   Status operator()(const Region&) {
-    return fail(Code::internal, "{}: a region is inferred by its builder", cx_.graph().describe(cx_.id()));
+    return fail_at(cx_.graph().describe(cx_.id()), Code::internal, "a region is inferred by its builder");
   }
 
  private:
@@ -222,11 +222,12 @@ namespace {
 Status check_extents(InferCx& cx) {
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
-    if (!cx.found_type(i)) return fail(Code::internal, "{}: no type for output {}", cx.graph().describe(cx.id()), i);
+    if (!cx.found_type(i)) return fail_at(cx.graph().describe(cx.id()), Code::internal, "no type for output {}", i);
     const Shape& shape = cx.found_type(i)->shape;
     if (shape.size() > kMostAxes) {
-      return fail(Code::limit, "{}: output '{}' would have {} axes, at most {} are allowed",
-                  cx.graph().describe(cx.id()), port_at(cx.node().op->outputs, i).name, shape.size(), kMostAxes);
+      return fail_at(cx.graph().describe(cx.id()), Code::limit,
+                     "output '{}' would have {} axes, at most {} are allowed", port_at(cx.node().op->outputs, i).name,
+                     shape.size(), kMostAxes);
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;

@@ -56,11 +56,11 @@ class NodeReader {
   /// Returns a Code::bad_model error, prefixed with the node's description.
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::bad_model, "{}: {}", read_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+    return fail_at(read_.describe(id_), Code::bad_model, format, std::forward<A>(args)...);
   }
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::unsupported, "{}: {}", read_.describe(id_), fmt::format(format, std::forward<A>(args)...));
+    return fail_at(read_.describe(id_), Code::unsupported, format, std::forward<A>(args)...);
   }
 
   const Graph& graph() const { return read_; }

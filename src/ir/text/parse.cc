@@ -358,10 +358,7 @@ class Parser {
 Result<Graph> parse(std::string_view text, const WeightSource& weights) {
   FRAZIL_TRY(Tokens tokens, Tokens::read(text));
   auto graph = Parser(std::move(tokens), weights).run();
-  if (!graph) {
-    std::string& message = graph.error().message;
-    message = printable(message);
-  }
+  if (!graph) return std::unexpected(printable(std::move(graph).error()));
   return graph;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/text/parse_literal.h"
 #include "ir/text/text_literal.h"
+#include "tensor/onnx_proto.h"
 
 namespace frazil {
 namespace {
@@ -60,6 +61,14 @@ Result<AttrValue> read_value(Tokens& tokens, AttrKind kind, WeightReader& weight
   return tokens.expected("an attribute");
 }
 
+/// Reads an element type as the text form of types has it, e.g. f32, or as its number in ONNX.
+Result<AttrValue> read_elem(Tokens& tokens) {
+  const auto elem = elem_from_name(tokens.peek_str());
+  if (!elem) return widen(read_integer(tokens));
+  tokens.next();
+  return AttrValue(std::int64_t{onnx_data_type(*elem)});
+}
+
 /// Reads "axis = 1" into `attrs`. Returns the field.
 Result<const AttrField*> read_field(Tokens& tokens, const OpDef& op, WeightReader& weights, void* attrs) {
   const Token token = tokens.peek();
@@ -67,8 +76,8 @@ Result<const AttrField*> read_field(Tokens& tokens, const OpDef& op, WeightReade
   if (!field) return tokens.error(token, "{} has no attribute '{}'", op.name, tokens.peek_str());
   tokens.next();
   FRAZIL_CHECK(tokens.expect("="));
-  FRAZIL_TRY(const AttrValue value, read_value(tokens, field->kind, weights));
-  if (!field->set(attrs, value)) return tokens.error(token, "'{}' takes {}", field->name, name_of(field->kind));
+  FRAZIL_TRY(const AttrValue value, field->element_type ? read_elem(tokens) : read_value(tokens, field->kind, weights));
+  if (const Status set = field->set(attrs, value); !set) return tokens.error(token, "{}", set.error().text());
   return field;
 }
 

@@ -12,6 +12,7 @@
 #include "ir/text/text_names.h"
 #include "ir/text/text_walk.h"
 #include "sym/name.h"
+#include "tensor/onnx_proto.h"
 
 namespace frazil {
 namespace {
@@ -261,13 +262,18 @@ class Printer {
     }
   }
 
+  std::string attribute(const AttrField& field, const AttrValue& value) {
+    if (field.element_type) return std::string(name_of(*elem_from_onnx(std::get<std::int64_t>(value))));
+    return std::visit(AttributeText{values_}, value);
+  }
+
   void attributes(const Node& n) {
     std::string text;
     const Attrs defaults = default_attrs(*n.op);
     for (const AttrField& f : n.op->attrs.fields) {
       const auto value = f.get(n.attrs.get()), usual = f.get(defaults.get());
       if (!value || (!f.required && usual && same(*value, *usual))) continue;
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", f.name, std::visit(AttributeText{values_}, *value));
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", f.name, attribute(f, *value));
     }
     if (!text.empty()) put(" {{{}}}", text);
   }

@@ -72,7 +72,7 @@ Status GraphRun::run_region(NodeId id) {
   for (std::size_t pc = 0; pc < program.flow.ops.size();) {
     const std::size_t at = pc++;
     if (Status s = step(frame, program.flow.ops[at], program.target[at], pc); !s) {
-      return within(graph_.describe(id) + ": ", std::move(s).error());
+      return at_node(graph_.describe(id), std::move(s).error());
     }
   }
   for (std::size_t k = 0; k < frame.outputs.size(); ++k) {

@@ -32,13 +32,9 @@ std::string describe(const Operation& operation, const Place& place) {
 
 Fault located(Fault fault, const Operation& operation, const Place& place) {
   if (operation.op == nullptr || place.file == nullptr) {
-    fault.message.insert(0, describe(operation, place) + ": ");
-    return fault;
+    return at_node(describe(operation, place), std::move(fault)).error();
   }
-  const std::string named = fmt::format("({}): ", operation.op->name);
-  const std::size_t at = fault.message.find(named);
-  if (fault.message.starts_with("node ") && at != std::string::npos) fault.message.erase(0, at + named.size());
-  fault.message.insert(0, fmt::format("node '{}' {}", text_of(place), named));
+  fault.node = fmt::format("node '{}' ({})", text_of(place), operation.op->name);
   return fault;
 }
 

@@ -118,8 +118,8 @@ Result<Handle> record(const Operation& operation, std::span<const Ref> inputs, c
   if (Trace* const trace = Trace::current()) return trace->record(operation, inputs, place);
   const auto is_traced = [](const Ref& input) { return input.node != nullptr && input.node->kind == NodeKind::traced; };
   if (std::ranges::any_of(inputs, is_traced)) [[unlikely]] {
-    return fail(Code::bad_input, "{}: a value of a traced function is used outside of it; return it instead",
-                describe(operation, place));
+    return fail_at(describe(operation, place), Code::bad_input,
+                   "a value of a traced function is used outside of it; return it instead");
   }
   return operation.function != nullptr ? record_call(operation, inputs, place) : record_node(operation, inputs, place);
 }

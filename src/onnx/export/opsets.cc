@@ -54,8 +54,8 @@ Result<std::map<std::string_view, std::int64_t>> opsets_for(const Graph& graph, 
     std::int64_t& opset = opsets.try_emplace(node.op->domain, needed).first->second;
     if (opset >= needed) continue;
     if (wanted && node.op->domain.empty()) {
-      return fail(Code::bad_input, "{}: it cannot be expressed in opset {}; it needs {}", graph.describe(id), *wanted,
-                  needed);
+      return fail_at(graph.describe(id), Code::bad_input, "it cannot be expressed in opset {}; it needs {}", *wanted,
+                     needed);
     }
     opset = needed;
   }

@@ -16,7 +16,7 @@ namespace {
 
 /// Escapes line breaks from the file, because a fault is one line.
 Result<Graph> one_line(Result<Graph> result) {
-  if (!result) result.error().message = printable(result.error().message);
+  if (!result) return std::unexpected(printable(std::move(result).error()));
   return result;
 }
 
@@ -82,7 +82,9 @@ Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOp
 Result<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
   return guarded([&]() -> Result<Graph> {
     FRAZIL_TRY(auto file, MappedFile::open(path, options.copies));
-    return import_onnx(std::move(file), options);
+    auto graph = import_onnx(std::move(file), options);
+    if (!graph) return within(path + ": ", std::move(graph).error());
+    return graph;
   });
 }
 

@@ -328,7 +328,7 @@ Status Importer::define(std::string_view name, Value value, const Describe& what
 Result<Value> Importer::resolve(std::string_view name, const NodeParts& node) const {
   if (name.empty()) return Value{};
   if (const auto value = top().cx->names.find(name)) return *value;
-  return fail(Code::bad_model, "{}: input '{}' is not defined", describe(node), proto::shown(name));
+  return fail_at(describe(node), Code::bad_model, "input '{}' is not defined", proto::shown(name));
 }
 
 Result<std::vector<Value>> Importer::resolve_inputs(const NodeParts& node) const {

@@ -18,8 +18,8 @@ Status Importer::append_node(Bytes bytes) {
   const auto function = functions_.find({node.domain, node.op, node.overload});
   if (function != functions_.end()) return open_call(node, *function->second);
   if (!node.overload.empty()) {
-    return fail(Code::bad_model, "{}: the model has no function of this name and overload '{}'", describe(node),
-                proto::shown(node.overload));
+    return fail_at(describe(node), Code::bad_model, "the model has no function of this name and overload '{}'",
+                   proto::shown(node.overload));
   }
 
   FRAZIL_TRY(const std::int64_t opset, opset_of(node));
@@ -49,9 +49,9 @@ Status Importer::check_node(const NodeParts& node) const {
   FRAZIL_CHECK(check_name("an operator", node.op));
   FRAZIL_CHECK(check_name("a domain", node.domain));
   for (const std::string_view name : node.outputs) FRAZIL_CHECK(check_name("a node's output", name));
-  if (node.op.empty()) return fail(Code::bad_model, "{}: it names no operator", describe(node));
+  if (node.op.empty()) return fail_at(describe(node), Code::bad_model, "it names no operator");
   if (std::ranges::all_of(node.outputs, [](std::string_view name) { return name.empty(); })) {
-    return fail(Code::bad_model, "{}: it has no outputs", describe(node));
+    return fail_at(describe(node), Code::bad_model, "it has no outputs");
   }
   return {};
 }
@@ -67,14 +67,15 @@ Result<std::int64_t> Importer::opset_of(const NodeParts& node) const {
     if (found == opsets->end()) continue;
     const auto newest = newest_opset(node.domain);
     if (newest && found->second > *newest && !options_.newer_opsets) {
-      return fail(Code::unsupported, "{}: opset {} of domain '{}' is newer than {}, the newest this version knows",
-                  describe(node), found->second, shown_domain(node.domain), *newest);
+      return fail_at(describe(node), Code::unsupported,
+                     "opset {} of domain '{}' is newer than {}, the newest this version knows", found->second,
+                     shown_domain(node.domain), *newest);
     }
     return found->second;
   }
   if (model_.info.ir_version < 3 && node.domain.empty()) return 1;
-  return fail(Code::bad_model, "{}: the model imports no opset of domain '{}'", describe(node),
-              proto::shown(shown_domain(node.domain)));
+  return fail_at(describe(node), Code::bad_model, "the model imports no opset of domain '{}'",
+                 proto::shown(shown_domain(node.domain)));
 }
 
 Result<const OpDef*> Importer::find_op(const Draft& draft) const {
@@ -99,18 +100,18 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
   const Context& cx = *top().cx;
   for (const Bytes bytes : node.attributes) {
     auto read = read_attribute(source_, bytes);
-    if (!read) return within(describe(node) + ": ", std::move(read).error());
+    if (!read) return at_node(describe(node), std::move(read).error());
     const std::string_view name = read->attr.name;
     if (!names.insert(name).second) {
-      return fail(Code::bad_model, "{}: attribute '{}' is given twice", describe(node), proto::shown(name));
+      return fail_at(describe(node), Code::bad_model, "attribute '{}' is given twice", proto::shown(name));
     }
     if (read->ref.empty()) {
       attrs.push_back(std::move(read->attr));
       continue;
     }
     if (cx.function == nullptr) {
-      return fail(Code::bad_model, "{}: attribute '{}' refers to a function's attribute outside of a function",
-                  describe(node), proto::shown(name));
+      return fail_at(describe(node), Code::bad_model,
+                     "attribute '{}' refers to a function's attribute outside of a function", proto::shown(name));
     }
     const auto given = cx.attrs.find(read->ref);
     if (given == cx.attrs.end()) continue;
@@ -122,7 +123,7 @@ Result<std::vector<NamedAttr>> Importer::decode_attributes(const NodeParts& node
 
 Status Importer::append_plain(Draft& draft, const OpDef& op, NodeParts& node) {
   auto attrs = bind_attributes(op, draft.attrs);
-  if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
+  if (!attrs) return at_node(draft.describe(), std::move(attrs).error());
   FRAZIL_TRY(const NodeId id,
              draft.builder().append(op, std::move(draft.in), std::move(*attrs), draft.wanted, draft.name));
   keep_notes(node, id);
@@ -146,7 +147,7 @@ Status Importer::open_region(Draft& draft, const OpDef& op, NodeParts& node) {
     draft.attrs.erase(found);
   }
   auto attrs = bind_attributes(op, draft.attrs);
-  if (!attrs) return within(draft.describe() + ": ", std::move(attrs).error());
+  if (!attrs) return at_node(draft.describe(), std::move(attrs).error());
   region->op = &op;
   region->parent = draft.block;
   region->wanted = draft.wanted;
@@ -202,13 +203,13 @@ Result<std::map<std::string_view, NamedAttr>> Importer::call_attributes(const No
   std::map<std::string_view, NamedAttr> attrs;
   for (const Bytes bytes : function.defaults) {
     auto read = read_attribute(source_, bytes);
-    if (!read) return within(describe(node) + ": ", std::move(read).error());
+    if (!read) return at_node(describe(node), std::move(read).error());
     attrs.try_emplace(read->attr.name, std::move(read->attr));
   }
   const std::unordered_set<std::string_view> known(function.attributes.begin(), function.attributes.end());
   for (NamedAttr& attr : given) {
     if (!known.contains(attr.name) && !attrs.contains(attr.name)) {
-      return fail(Code::bad_model, "{}: the function has no attribute '{}'", describe(node), proto::shown(attr.name));
+      return fail_at(describe(node), Code::bad_model, "the function has no attribute '{}'", proto::shown(attr.name));
     }
     auto* graph = std::get_if<GraphAttr>(&attr.value);
     if (graph != nullptr && !graph->scope) graph->scope = top().cx;
@@ -230,16 +231,15 @@ Status Importer::check_recursion(const NodeParts& node, const FunctionParts& fun
     text += fmt::format("{}'{}'", i == 0 ? " through " : ", ", proto::shown(through[through.size() - 1 - i]));
   }
   if (through.size() > kShown) text += fmt::format(" and {} more", through.size() - kShown);
-  return fail(Code::bad_model, "{}: function '{}' calls itself{}", describe(node), proto::shown(function.name), text);
+  return fail_at(describe(node), Code::bad_model, "function '{}' calls itself{}", proto::shown(function.name), text);
 }
 
 Status Importer::check_call(const NodeParts& node, const FunctionParts& function) {
   const auto [ended, first] = ended_.try_emplace(&function, false);
   if (!first && !ended->second) FRAZIL_CHECK(check_recursion(node, function));
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return fail(Code::bad_model, "{}: the function has {} inputs and {} outputs, the call has {} and {}",
-                describe(node), function.inputs.size(), function.outputs.size(), node.inputs.size(),
-                node.outputs.size());
+    return fail_at(describe(node), Code::bad_model, "the function has {} inputs and {} outputs, the call has {} and {}",
+                   function.inputs.size(), function.outputs.size(), node.inputs.size(), node.outputs.size());
   }
   return {};
 }
@@ -278,8 +278,8 @@ Status Importer::open_call(const NodeParts& node, const FunctionParts& function)
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     FRAZIL_CHECK(check_name("a function's input", function.inputs[i]));
     if (!frame.cx->names.define(function.inputs[i], inputs[i])) {
-      return fail(Code::bad_model, "{}: the function's input '{}' is defined twice", describe(node),
-                  proto::shown(function.inputs[i]));
+      return fail_at(describe(node), Code::bad_model, "the function's input '{}' is defined twice",
+                     proto::shown(function.inputs[i]));
     }
   }
   FRAZIL_CHECK(push_frame(std::move(frame), function.whole, kFunctionNode));

@@ -63,7 +63,7 @@ Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Te
   if (values.rank() != 1) return fail(Code::bad_model, "its values are {}, expected one axis", values.type_str());
   const auto bytes = byte_count(values.elem(), parts.sizes);
   if (!bytes)
-    return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().message);
+    return fail(bytes.error().code == Code::limit ? Code::limit : Code::bad_model, "{}", bytes.error().text());
   FRAZIL_TRY(Tensor dense, Tensor::make(values.elem(), parts.sizes));
   if (dense.elem() != Elem::string && dense.bytes() > 0) std::memset(dense.mutable_data(), 0, dense.bytes());
   if (values.count() == 0) return dense;
@@ -281,9 +281,10 @@ Result<Attrs> bind_attributes(const OpDef& op, const std::vector<NamedAttr>& att
     if (field == nullptr) {
       return fail(Code::bad_model, "unknown attribute '{}'; {}", proto::shown(attr.name), known_names(op));
     }
-    if (attr.plain() == nullptr || !field->set(bound.get(), *attr.plain())) {
+    if (attr.plain() == nullptr) {
       return fail(Code::bad_model, "attribute '{}': expected {}, got {}", attr.name, name_of(field->kind), attr.kind());
     }
+    FRAZIL_CHECK(field->set(bound.get(), *attr.plain()));
   }
   FRAZIL_CHECK(check_required(op, attrs));
   return Attrs(std::move(bound));

@@ -71,7 +71,7 @@ Result<std::vector<Value>> Draft::emit_all(std::string_view op_type, std::vector
       OpRegistry::global().find(plain ? "" : op_type.substr(0, dot), op_type.substr(plain ? 0 : dot + 1));
   if (def == nullptr) return unsupported("it becomes '{}', which this build lacks", op_type);
   auto bound = bind_attributes(*def, attributes);
-  if (!bound) return within(describe() + ": ", std::move(bound).error());
+  if (!bound) return at_node(describe(), std::move(bound).error());
   FRAZIL_TRY(const NodeId id, builder_.append(*def, std::move(inputs), std::move(*bound), outputs, name));
   return builder_.graph().node(id).out;
 }

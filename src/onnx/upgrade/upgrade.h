@@ -52,11 +52,11 @@ class Draft {
   std::string describe() const { return fmt::format("node '{}' ({})", proto::shown(name), proto::shown(op)); }
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::bad_model, "{}: {}", describe(), fmt::format(format, std::forward<A>(args)...));
+    return fail_at(describe(), Code::bad_model, format, std::forward<A>(args)...);
   }
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> unsupported(fmt::format_string<A...> format, A&&... args) const {
-    return fail(Code::unsupported, "{}: {}", describe(), fmt::format(format, std::forward<A>(args)...));
+    return fail_at(describe(), Code::unsupported, format, std::forward<A>(args)...);
   }
 
   // ---- attributes ----

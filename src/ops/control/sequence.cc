@@ -103,10 +103,7 @@ Status sequence_construct_run(OpaqueCall& call) {
 }
 
 Status sequence_empty_types(InferCx& cx) {
-  const std::int64_t code = cx.attrs<SequenceEmptyAttrs>().dtype;
-  const auto elem = elem_from_onnx(code);
-  if (!elem) return cx.error("dtype {} is not a data type", code);
-  cx.out(0, Type::sequence(Type::unranked(*elem)));
+  cx.out(0, Type::sequence(Type::unranked(cx.attrs<SequenceEmptyAttrs>().dtype)));
   return {};
 }
 
@@ -356,9 +353,7 @@ Status optional_types(InferCx& cx) {
     return {};
   }
   const auto& a = cx.attrs<OptionalAttrs>();
-  const auto elem = elem_from_onnx(a.elem_type);
-  if (!elem) return cx.error("elem_type {} is not a data type", a.elem_type);
-  const Type held = Type::unranked(*elem);
+  const Type held = Type::unranked(a.elem_type);
   cx.out(0, Type::optional(a.sequence != 0 ? Type::sequence(held) : held));
   return {};
 }

@@ -17,7 +17,7 @@ FRAZIL_OP(SequenceConstruct,
                  sequence_construct_types, sequence_construct_run, kNotNumbers));
 
 struct SequenceEmptyAttrs {
-  std::int64_t dtype = 1;
+  Elem dtype = Elem::f32;
   static constexpr std::array fields{attr<&SequenceEmptyAttrs::dtype>("dtype", "ONNX data type of the items to come")};
 };
 Status sequence_empty_types(InferCx& cx);
@@ -95,7 +95,7 @@ FRAZIL_OP(ConcatFromSequence,
 
 /// The type of the missing value of an empty optional. The importer reads it from the ONNX attribute 'type'.
 struct OptionalAttrs {
-  std::int64_t elem_type = 1;
+  Elem elem_type = Elem::f32;
   std::int64_t sequence = 0;
   static constexpr std::array fields{
       attr<&OptionalAttrs::elem_type>("elem_type", "without an input: ONNX data type of the missing value"),

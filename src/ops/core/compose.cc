@@ -8,7 +8,7 @@
 
 namespace frazil::ops {
 
-Expr as_elem(Expr x, Elem elem) { return x.type().elem == elem ? x : Cast({x}, {.to = onnx_data_type(elem)}); }
+Expr as_elem(Expr x, Elem elem) { return x.type().elem == elem ? x : Cast({x}, {.to = elem}); }
 
 Expr extent(Expr x, std::int64_t axis) {
   const auto a = static_cast<std::int64_t>(from_front(axis, x.type().rank()));
@@ -64,7 +64,7 @@ std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<
   const std::size_t params = inputs.size();
   auto region = outer.open(Scan, std::move(inputs), std::make_shared<const ScanAttrs>(std::move(attrs)), {params}, "");
   if (!region) {
-    cx.error("{}", region.error().message);
+    cx.error("{}", region.error().text());
     return nothing;
   }
   const BlockId block = outer.graph().node(*region).blocks[0];
@@ -75,12 +75,12 @@ std::vector<Expr> scan(CompositeCx& cx, std::span<const Expr> states, std::span<
   std::vector<Value> results;
   for (const Expr& e : body(inner_cx, in)) results.push_back(e.value);
   if (!inner.status()) {
-    cx.error("{}", inner.status().error().message);
+    cx.error("{}", inner.status().error().text());
     return nothing;
   }
   outer.yield(*region, 0, std::move(results));
   if (Status s = outer.close(*region, std::vector<bool>(nothing.size(), true)); !s) {
-    cx.error("{}", s.error().message);
+    cx.error("{}", s.error().text());
     return nothing;
   }
   std::vector<Expr> out;

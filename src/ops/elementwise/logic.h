@@ -34,7 +34,7 @@ FRAZIL_OP(Where, elementwise<3>({"Where", {16, 9}, "X where the condition holds,
                                 {kWhereIn, kPortY<elems::kTensor>}, [](Sx c, Sx x, Sx y) { return select(c, x, y); }));
 
 struct CastAttrs {
-  std::int64_t to = 1;
+  Elem to = Elem::f32;
   std::int64_t saturate = 1;
   std::string round_mode = "up";
   static constexpr std::array fields{

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/op/define.h"
+#include "ops/generic/generic_attrs.h"
 
 // Operators whose maps are attributes: a Contraction, a View, and extents as values.
-// Other operators define their maps in C++. These define them as text, so a graph can hold iteration spaces that no
-// other operator has. Expressions are those of ops/generic/extent_text.h.
+// Other operators define their maps in C++. These define them by attributes, so a graph can hold iteration spaces that
+// no other operator has.
 namespace frazil::ops {
 
 inline constexpr std::size_t kMaxGenericOperands = 64;
@@ -14,16 +16,16 @@ inline constexpr std::size_t kMaxGenericAxes = 64;
 inline constexpr std::size_t kMaxGenericInstructions = 1024;
 
 struct GenericAttrs {
-  Strings space;
+  std::vector<AxisDecl> space;
   Strings reduce;
-  Strings reads;
-  std::string write;
-  Strings body;
-  std::string fold = "sum";
-  std::string report;
+  std::vector<ReadExpr> reads;
+  AxisNames write;
+  ScalarBody body;
+  NamedEnum<Fold, kFoldNames> fold;
+  IndexExpr report;
   std::int64_t last = 0;
-  std::optional<std::int64_t> to;
-  Strings checks;
+  std::optional<Elem> to;
+  std::vector<ExtentCheck> checks;
   static constexpr std::array fields{
       required<&GenericAttrs::space>("space", "axes, slowest first: 'i' has the extent it reads, 'j = d0_1 - 2' this"),
       attr<&GenericAttrs::reduce>("reduce", "axes that are folded"),
@@ -49,8 +51,8 @@ FRAZIL_OP(Generic, Op<GenericAttrs>{{"Generic", "frazil", 1,
                                      Contraction{generic_space, generic_body, generic_elem}}});
 
 struct GenericMapAttrs {
-  Strings body;
-  std::optional<std::int64_t> to;
+  ScalarBody body;
+  std::optional<Elem> to;
   static constexpr std::array fields{
       required<&GenericMapAttrs::body>("body", "instructions, 'f32 load 0', 'f32 mul %0 %0'; the last one counts"),
       attr<&GenericMapAttrs::to>("to", "element type of the result; that of the body by default")};
@@ -64,17 +66,19 @@ FRAZIL_OP(GenericMap,
                attr_table<GenericMapAttrs>(), kGenericIn, kGenericOut,
                Elementwise{.body = generic_map_body, .result = generic_map_elem, .fits = generic_map_fits}}});
 
+inline constexpr std::array<std::string_view, 3> kViewKindNames{"affine", "reshape", "concat"};  // of ViewMap::Kind
+
 struct GenericViewAttrs {
-  std::string kind = "affine";
-  Strings shape;
+  NamedEnum<ViewMap::Kind, kViewKindNames> kind;
+  std::vector<ExtentExpr> shape;
   std::int64_t source = 0;
-  Strings offsets;
+  std::vector<ExtentExpr> offsets;
   Ints axes;
-  Strings steps;
-  Strings edges;
+  std::vector<ExtentExpr> steps;
+  std::vector<NamedEnum<Edge, kEdgeNames>> edges;
   std::int64_t fill = -1;
   std::int64_t axis = 0;
-  Strings checks;
+  std::vector<ExtentCheck> checks;
   static constexpr std::array fields{
       attr<&GenericViewAttrs::kind>("kind", "affine, reshape or concat"),
       attr<&GenericViewAttrs::shape>("shape", "extents of the result; not for concat"),
@@ -92,9 +96,9 @@ FRAZIL_OP(GenericView, view<GenericViewAttrs>({"GenericView", 1, "A view whose m
                                               {kGenericIn, kGenericOut}, generic_view_maps));
 
 struct ExtentsAttrs {
-  Strings values;
+  std::vector<ExtentExpr> values;
   Ints sizes;
-  std::int64_t to = 7;
+  Elem to = Elem::i64;
   static constexpr std::array fields{
       required<&ExtentsAttrs::values>("values", "expressions such as 'd0_1 - 2', row-major"),
       attr<&ExtentsAttrs::sizes>("sizes", "extents of the result; one value and no axes by default"),
@@ -105,10 +109,5 @@ Status extents_run(OpaqueCall& call);
 FRAZIL_OP(ExtentsOf, opaque<ExtentsAttrs>({"Extents", 1, "Numbers made of extents of the operands.", "frazil"},
                                           {kGenericIn, kGenericOut}, extents_types, extents_run,
                                           "its result is metadata, not made of elements"));
-
-/// Returns the name of a fold, such as "argmax".
-std::string_view name_of(Fold fold);
-/// Returns the name of an edge, such as "clamp".
-std::string_view name_of(Edge edge);
 
 }  // namespace frazil::ops

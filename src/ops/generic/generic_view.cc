@@ -1,9 +1,7 @@
 // Views whose maps are attributes.
 #include <algorithm>
 
-#include "base/value/text.h"
 #include "ops/core/rules.h"
-#include "ops/generic/extent_text.h"
 #include "ops/generic/generic.h"
 
 namespace frazil::ops {
@@ -16,16 +14,8 @@ class MapReader {
   Result<ViewMap> run() {
     FRAZIL_CHECK(check_operands());
     map_.source = static_cast<int>(attrs_.source);
-    if (attrs_.kind == "affine") {
-      FRAZIL_CHECK(affine());
-    } else if (attrs_.kind == "reshape") {
-      FRAZIL_CHECK(reshape());
-    } else if (attrs_.kind == "concat") {
-      FRAZIL_CHECK(concat());
-    } else {
-      return bad("kind", "'{}' is none of affine, reshape, concat", printable(attrs_.kind, 60));
-    }
-    FRAZIL_CHECK(read_checks(cx_, attrs_.checks));
+    FRAZIL_CHECK(map());
+    FRAZIL_CHECK(require(cx_, attrs_.checks));
     return std::move(map_);
   }
 
@@ -33,6 +23,16 @@ class MapReader {
   template <class... A>
   std::unexpected<Fault> bad(std::string_view what, fmt::format_string<A...> format, A&&... args) {
     return cx_.error("attribute '{}': {}", what, fmt::format(format, std::forward<A>(args)...));
+  }
+
+  Status map() {
+    map_.kind = attrs_.kind.value;
+    switch (map_.kind) {
+      case ViewMap::Kind::affine: return affine();
+      case ViewMap::Kind::reshape: return reshape();
+      case ViewMap::Kind::concat: return concat();
+    }
+    return {};
   }
 
   Status check_operands() {
@@ -57,7 +57,7 @@ class MapReader {
       return bad("shape", "{} axes, at most {} are taken", attrs_.shape.size(), kMaxGenericAxes);
     }
     for (std::size_t i = 0; i < attrs_.shape.size(); ++i) {
-      FRAZIL_TRY(const Dim d, read_extent(cx_, attrs_.shape[i], fmt::format("shape[{}]", i)));
+      FRAZIL_TRY(const Dim d, attrs_.shape[i].infer(cx_, fmt::format("shape[{}]", i)));
       FRAZIL_CHECK(require_at_least(cx_, d, 0, fmt::format("shape[{}]", i)));
       map_.shape.push_back(d);
     }
@@ -65,7 +65,6 @@ class MapReader {
   }
 
   Status reshape() {
-    map_.kind = ViewMap::Kind::reshape;
     FRAZIL_CHECK(shape());
     Scope& s = cx_.scope();
     FRAZIL_CHECK(cx_.require_equal(product(s, cx_.shape(source())), product(s, map_.shape), "elements of the view"));
@@ -73,7 +72,6 @@ class MapReader {
   }
 
   Status concat() {
-    map_.kind = ViewMap::Kind::concat;
     FRAZIL_TRY(map_.axis, cx_.axis(attrs_.axis, cx_.rank(source())));
     map_.shape = cx_.shape(source());
     const auto axis = static_cast<std::size_t>(map_.axis);
@@ -118,18 +116,12 @@ class MapReader {
     }
     axis.axis = static_cast<int>(attrs_.axes[d]);
     if (!attrs_.offsets.empty()) {
-      FRAZIL_TRY(axis.offset, read_extent(cx_, attrs_.offsets[d], fmt::format("offsets[{}]", d)));
+      FRAZIL_TRY(axis.offset, attrs_.offsets[d].infer(cx_, fmt::format("offsets[{}]", d)));
     }
     if (!attrs_.steps.empty()) {
-      FRAZIL_TRY(axis.step, read_extent(cx_, attrs_.steps[d], fmt::format("steps[{}]", d)));
+      FRAZIL_TRY(axis.step, attrs_.steps[d].infer(cx_, fmt::format("steps[{}]", d)));
     }
-    if (attrs_.edges.empty()) return axis;
-    const auto edge = std::ranges::find(kEdgeNames, attrs_.edges[d]);
-    if (edge == kEdgeNames.end()) {
-      return bad(fmt::format("edges[{}]", d), "'{}' is none of {}", printable(attrs_.edges[d], 60),
-                 fmt::join(kEdgeNames, ", "));
-    }
-    axis.edge = static_cast<Edge>(edge - kEdgeNames.begin());
+    if (!attrs_.edges.empty()) axis.edge = attrs_.edges[d].value;
     return axis;
   }
 
@@ -157,8 +149,6 @@ class MapReader {
 };
 
 }  // namespace
-
-std::string_view name_of(Edge edge) { return kEdgeNames[static_cast<std::size_t>(edge)]; }
 
 Status generic_view_maps(InferCx& cx, std::vector<ViewMap>& maps) {
   FRAZIL_TRY(ViewMap map, MapReader(cx).run());

@@ -26,7 +26,7 @@ Expr real_input(CompositeCx& cx, std::size_t i) {
 /// Quantises x with the scale in input i and the zero point in the next one.
 Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
   QuantizeAttrs a;
-  a.output_dtype = onnx_data_type(to);
+  a.output_dtype = to;
   return ops::QuantizeLinear({x, of_tensor(cx, i, "scale"), of_tensor(cx, i + 1, "zero_point")}, a);
 }
 

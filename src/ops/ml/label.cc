@@ -123,7 +123,7 @@ Status check_encoder(const LabelEncoderAttrs& a, Elem in, Elem& out) {
 Status label_encoder_types(InferCx& cx) {
   Elem out = Elem::f32;
   if (Status s = check_encoder(cx.attrs<LabelEncoderAttrs>(), cx.elem(0), out); !s) {
-    return cx.error("{}", s.error().message);
+    return cx.error("{}", s.error().text());
   }
   cx.out(0, cx.type(0).ranked ? Type::tensor(out, cx.shape(0)) : Type::unranked(out));
   return {};

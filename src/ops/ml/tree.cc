@@ -254,7 +254,7 @@ struct Election {
 Status tree_votes_types(InferCx& cx) {
   const auto& a = cx.attrs<TreeVotesAttrs>();
   const auto forest = forest_of(a);
-  if (!forest) return cx.error("{}", forest.error().message);
+  if (!forest) return cx.error("{}", forest.error().text());
   if (!aggregate_of(a.aggregate)) {
     return cx.error("aggregate '{}' is not one of SUM, AVERAGE, MIN, MAX", printable(a.aggregate));
   }

@@ -69,12 +69,12 @@ Expr first_query(CompositeCx& cx, const Heads& h) {
 /// Returns the probabilities. With masks, a row of -inf becomes a row of 0.
 Expr probabilities(CompositeCx& cx, Expr scores, bool masked) {
   const Elem elem = scores.type().elem;
-  const auto precision = elem_from_onnx(cx.attrs<AttentionAttrs>().softmax_precision.value_or(onnx_data_type(elem)));
-  if (!precision || !is_float(*precision)) {
-    cx.error("softmax_precision {} is not a float type", cx.attrs<AttentionAttrs>().softmax_precision.value_or(0));
+  const Elem precision = cx.attrs<AttentionAttrs>().softmax_precision.value_or(elem);
+  if (!is_float(precision)) {
+    cx.error("softmax_precision {} is not a float type", name_of(precision));
     return cx.builder().absent();
   }
-  const Expr p = as_elem(Softmax({as_elem(scores, *precision)}, {.axis = -1}), elem);
+  const Expr p = as_elem(Softmax({as_elem(scores, precision)}, {.axis = -1}), elem);
   return defined_rows(cx, p, scores, masked ? 1 : 0);
 }
 
@@ -94,7 +94,7 @@ Masks masks_of(CompositeCx& cx, const Heads& h) {
 bool is_plain(CompositeCx& cx) {
   const Elem elem = cx.elem(0);
   const auto precision = cx.attrs<AttentionAttrs>().softmax_precision;
-  return cx.output_count() < 4 && cx.elem(2) == elem && (!precision || *precision == onnx_data_type(elem));
+  return cx.output_count() < 4 && cx.elem(2) == elem && (!precision || *precision == elem);
 }
 
 /// Returns the result as [batch, steps, heads, size].
@@ -166,11 +166,11 @@ void attention_scores_body(CompositeCx& cx) {
 
 void attention_weights_body(CompositeCx& cx) {
   const Elem own = cx.elem(0), least = own == Elem::f64 ? own : Elem::f32;
-  const auto number = cx.attrs<AttentionWeightsAttrs>().softmax_precision;
-  const auto precision = elem_from_onnx(number.value_or(onnx_data_type(least)));
-  if (!precision || !contains(elems::kFloat, *precision))
-    return cx.error("softmax_precision {} is not a float type", number.value_or(0));
-  cx.out(0, Softmax({as_elem(cx.in(0), *precision)}, {.axis = -1}));
+  const Elem precision = cx.attrs<AttentionWeightsAttrs>().softmax_precision.value_or(least);
+  if (!contains(elems::kFloat, precision)) {
+    return cx.error("softmax_precision {} is not a float type", name_of(precision));
+  }
+  cx.out(0, Softmax({as_elem(cx.in(0), precision)}, {.axis = -1}));
 }
 
 void attention_values_body(CompositeCx& cx) {

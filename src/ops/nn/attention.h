@@ -11,7 +11,7 @@ struct AttentionAttrs {
   std::int64_t qk_matmul_output_mode = 0;
   std::optional<float> scale;
   float softcap = 0;
-  std::optional<std::int64_t> softmax_precision;
+  std::optional<Elem> softmax_precision;
   static constexpr std::array fields{
       attr<&AttentionAttrs::is_causal>("is_causal", "1: a query sees no key after its own position"),
       attr<&AttentionAttrs::kv_num_heads>("kv_num_heads", "heads of K and V when they have 3 axes"),
@@ -61,7 +61,7 @@ FRAZIL_OP(AttentionScores,
                                           {kScoresIn, kPortY<elems::kFloat>}, attention_scores_body));
 
 struct AttentionWeightsAttrs {
-  std::optional<std::int64_t> softmax_precision;
+  std::optional<Elem> softmax_precision;
   static constexpr std::array fields{
       attr<&AttentionWeightsAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax")};
 };
@@ -79,7 +79,7 @@ FRAZIL_OP(AttentionValues, composite({"AttentionValues", 1, "P V per head, in th
 
 struct FlexAttentionAttrs {
   std::optional<float> scale;
-  std::optional<std::int64_t> softmax_precision;
+  std::optional<Elem> softmax_precision;
   static constexpr std::array fields{
       attr<&FlexAttentionAttrs::scale>("scale", "scale of the scores; absent: 1 / sqrt(head size)"),
       attr<&FlexAttentionAttrs::softmax_precision>("softmax_precision", "ONNX data type of the softmax")};

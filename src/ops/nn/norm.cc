@@ -89,12 +89,10 @@ void hardmax_body(CompositeCx& cx) {
 
 namespace {
 
-/// Returns the float type that stash_type names.
-std::optional<Elem> stash_elem(CompositeCx& cx, std::int64_t type) {
-  const auto elem = elem_from_onnx(type);
-  if (elem && is_float(*elem)) return elem;
-  cx.error("stash_type {} is not a float type", type);
-  return std::nullopt;
+bool is_float_stash(CompositeCx& cx, Elem stash_type) {
+  if (is_float(stash_type)) return true;
+  cx.error("stash_type {} is not a float type", name_of(stash_type));
+  return false;
 }
 
 }  // namespace
@@ -102,20 +100,19 @@ std::optional<Elem> stash_elem(CompositeCx& cx, std::int64_t type) {
 void layer_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LayerNormAttrs>();
   const auto axis = checked_axis(cx, a.axis, cx.rank(0));
-  const auto stash = stash_elem(cx, a.stash_type);
-  if (!axis || !stash) return;
+  if (!axis || !is_float_stash(cx, a.stash_type)) return;
   const Standard s = standardize(cx, widened(cx.in(0)), axes_from(cx, cx.rank(0), *axis), a.epsilon);
   Expr y = Mul(as_elem(s.y, cx.elem(0)), fit_broadcast(cx.in(1), "Scale", cx.in(0)));
   if (cx.has(2)) y = Add(y, fit_broadcast(cx.in(2), "B", cx.in(0)));
   cx.out(0, y);
-  if (cx.output_count() > 1) cx.out(1, as_elem(s.mean, *stash));
-  if (cx.output_count() > 2) cx.out(2, as_elem(s.inverse, *stash));
+  if (cx.output_count() > 1) cx.out(1, as_elem(s.mean, a.stash_type));
+  if (cx.output_count() > 2) cx.out(2, as_elem(s.inverse, a.stash_type));
 }
 
 void rms_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<LayerNormAttrs>();
   const auto axis = checked_axis(cx, a.axis, cx.rank(0));
-  if (!axis || !stash_elem(cx, a.stash_type)) return;
+  if (!axis || !is_float_stash(cx, a.stash_type)) return;
   const Expr x = widened(cx.in(0));
   const Expr square = ReduceMean({Mul(x, x), axes_from(cx, cx.rank(0), *axis)}, {.keepdims = 1});
   const Expr y = Mul(x, Reciprocal(Sqrt(Add(square, cx.number(x.type().elem, a.epsilon)))));
@@ -171,7 +168,7 @@ void group_norm_body(CompositeCx& cx) {
   const auto& a = cx.attrs<GroupNormAttrs>();
   if (cx.rank(0) < 2) return cx.error("input 'X' needs at least 2 axes, got {}", cx.rank(0));
   if (a.num_groups < 1) return cx.error("num_groups {} is not positive", a.num_groups);
-  if (!stash_elem(cx, a.stash_type)) return;
+  if (!is_float_stash(cx, a.stash_type)) return;
   const Expr x = widened(cx.in(0));
   const Expr grouped = SplitAxis({x}, {.axis = 1, .outer = a.num_groups});
   const Standard s = standardize(cx, grouped, axes_from(cx, cx.rank(0) + 1, 2), a.epsilon);

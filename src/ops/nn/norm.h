@@ -21,7 +21,7 @@ FRAZIL_OP(Hardmax, composite<SoftmaxAttrs>({"Hardmax", 13, "1 at the first maxim
 struct LayerNormAttrs {
   std::int64_t axis = -1;
   float epsilon = 1e-5f;
-  std::int64_t stash_type = 1;
+  Elem stash_type = Elem::f32;
   static constexpr std::array fields{
       attr<&LayerNormAttrs::axis>("axis", "the first of the axes that are normalised together"),
       attr<&LayerNormAttrs::epsilon>("epsilon", "added to the variance"),
@@ -97,7 +97,7 @@ FRAZIL_OP(
 struct GroupNormAttrs {
   float epsilon = 1e-5f;
   std::int64_t num_groups = 1;
-  std::int64_t stash_type = 1;
+  Elem stash_type = Elem::f32;
   static constexpr std::array fields{
       attr<&GroupNormAttrs::epsilon>("epsilon", "added to the variance"),
       required<&GroupNormAttrs::num_groups>("num_groups", "groups that the channels are split into"),

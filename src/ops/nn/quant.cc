@@ -65,12 +65,9 @@ Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* na
   return fit_broadcast(unsqueeze_behind(cx, parameter, static_cast<std::size_t>(rank - 1 - axis)), name, cx.in(0));
 }
 
-std::optional<Elem> named_type(CompositeCx& cx, std::int64_t number, Elem otherwise, ElemSet allowed,
-                               const char* name) {
-  if (number == 0) return otherwise;
-  const auto elem = elem_from_onnx(number);
-  if (elem && contains(allowed, *elem)) return elem;
-  cx.error("{} = {} is not a data type that this operator gives", name, number);
+std::optional<Elem> allowed_type(CompositeCx& cx, Elem elem, ElemSet allowed, const char* name) {
+  if (contains(allowed, elem)) return elem;
+  cx.error("{} = {} is not a data type that this operator gives", name, name_of(elem));
   return std::nullopt;
 }
 
@@ -94,9 +91,11 @@ Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to) {
 
 void quantize_body(CompositeCx& cx) {
   const auto& a = cx.attrs<QuantizeAttrs>();
-  const auto to = named_type(cx, a.output_dtype, cx.has(2) ? cx.elem(2) : Elem::u8, kQuantElems, "output_dtype");
+  const auto to =
+      allowed_type(cx, a.output_dtype.value_or(cx.has(2) ? cx.elem(2) : Elem::u8), kQuantElems, "output_dtype");
   const Elem scale_elem = cx.elem(1) == Elem::i32 ? Elem::f32 : cx.elem(1);
-  const auto precision = named_type(cx, a.precision, scale_elem, kHalfOrSingle | one(Elem::f64), "precision");
+  const auto precision =
+      allowed_type(cx, a.precision.value_or(scale_elem), kHalfOrSingle | one(Elem::f64), "precision");
   if (!to || !precision) return;
   if (cx.has(2) && *to != cx.elem(2))
     return cx.error("output_dtype is {}, but y_zero_point is {}", name_of(*to), name_of(cx.elem(2)));
@@ -107,13 +106,13 @@ void quantize_body(CompositeCx& cx) {
   if (!cx.status()) return;
   const Expr x = as_f32(Div(as_elem(cx.in(0), divided), scale));
   if (is_int(*to)) return cx.out(0, requantized(cx, x, zero, *to));
-  cx.out(0, Cast({zero ? Add(x, zero) : x}, {.to = onnx_data_type(*to), .saturate = a.saturate}));
+  cx.out(0, Cast({zero ? Add(x, zero) : x}, {.to = *to, .saturate = a.saturate}));
 }
 
 void dequantize_body(CompositeCx& cx) {
   const auto& a = cx.attrs<DequantizeAttrs>();
   const Elem otherwise = cx.elem(1) == Elem::f8e8m0 ? Elem::f32 : cx.elem(1);
-  const auto to = named_type(cx, a.output_dtype, otherwise, kHalfOrSingle, "output_dtype");
+  const auto to = allowed_type(cx, a.output_dtype.value_or(otherwise), kHalfOrSingle, "output_dtype");
   if (!to) return;
   const Granularity by{a.axis, a.block_size};
   const Expr scale = per_element(cx, as_f32(cx.in(1)), by, "x_scale");

@@ -18,8 +18,8 @@ struct QuantizeAttrs {
   std::int64_t axis = 1;
   std::int64_t saturate = 1;
   std::int64_t block_size = 0;
-  std::int64_t output_dtype = 0;
-  std::int64_t precision = 0;
+  std::optional<Elem> output_dtype;
+  std::optional<Elem> precision;
   static constexpr std::array fields{
       attr<&QuantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to", 13),
       attr<&QuantizeAttrs::saturate>("saturate", "8-bit floats: 1 saturates to the largest number", 19),
@@ -40,7 +40,7 @@ FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear",
 struct DequantizeAttrs {
   std::int64_t axis = 1;
   std::int64_t block_size = 0;
-  std::int64_t output_dtype = 0;
+  std::optional<Elem> output_dtype;
   static constexpr std::array fields{
       attr<&DequantizeAttrs::axis>("axis", "the axis that a 1-D or blocked scale belongs to", 13),
       attr<&DequantizeAttrs::block_size>("block_size", "indices of the axis that share a scale; 0: no blocks", 21),

@@ -113,11 +113,9 @@ struct Seed {
   }
 };
 
-/// Returns the element type that `number` names, or `otherwise` for 0.
-std::optional<Elem> result_elem(CompositeCx& cx, std::int64_t number, Elem otherwise, ElemSet allowed) {
-  const auto elem = number == 0 ? std::optional(otherwise) : elem_from_onnx(number);
-  if (elem && contains(allowed, *elem)) return elem;
-  cx.error("dtype = {}: results of {} are not possible", number, elem ? name_of(*elem) : "that type");
+std::optional<Elem> allowed_elem(CompositeCx& cx, Elem dtype, ElemSet allowed) {
+  if (contains(allowed, dtype)) return dtype;
+  cx.error("dtype = {}: results of this type are not possible", name_of(dtype));
   return std::nullopt;
 }
 
@@ -154,30 +152,30 @@ std::optional<Expr> checked_shape(CompositeCx& cx, const Ints& shape) {
 void random_uniform_body(CompositeCx& cx) {
   const auto& a = cx.attrs<RandomUniformAttrs>();
   if (const auto shape = checked_shape(cx, a.shape))
-    uniform_into(cx, *shape, result_elem(cx, a.dtype, Elem::f32, elems::kFloat), a.low, a.high, {a.seed});
+    uniform_into(cx, *shape, allowed_elem(cx, a.dtype, elems::kFloat), a.low, a.high, {a.seed});
 }
 
 void random_normal_body(CompositeCx& cx) {
   const auto& a = cx.attrs<RandomNormalAttrs>();
   if (const auto shape = checked_shape(cx, a.shape))
-    normal_into(cx, *shape, result_elem(cx, a.dtype, Elem::f32, elems::kFloat), a.mean, a.scale, {a.seed});
+    normal_into(cx, *shape, allowed_elem(cx, a.dtype, elems::kFloat), a.mean, a.scale, {a.seed});
 }
 
 void random_uniform_like_body(CompositeCx& cx) {
   const auto& a = cx.attrs<RandomUniformLikeAttrs>();
-  const auto elem = result_elem(cx, a.dtype, cx.elem(0), elems::kFloat);
+  const auto elem = allowed_elem(cx, a.dtype.value_or(cx.elem(0)), elems::kFloat);
   uniform_into(cx, ShapeOf({cx.in(0)}), elem, a.low, a.high, {a.seed});
 }
 
 void random_normal_like_body(CompositeCx& cx) {
   const auto& a = cx.attrs<RandomNormalLikeAttrs>();
-  const auto elem = result_elem(cx, a.dtype, cx.elem(0), elems::kFloat);
+  const auto elem = allowed_elem(cx, a.dtype.value_or(cx.elem(0)), elems::kFloat);
   normal_into(cx, ShapeOf({cx.in(0)}), elem, a.mean, a.scale, {a.seed});
 }
 
 void bernoulli_body(CompositeCx& cx) {
   const auto& a = cx.attrs<BernoulliAttrs>();
-  const auto elem = result_elem(cx, a.dtype, cx.elem(0), elems::kNumeric | elems::kBool);
+  const auto elem = allowed_elem(cx, a.dtype.value_or(cx.elem(0)), elems::kNumeric | elems::kBool);
   if (!elem) return;
   const Expr u = Uniform({ShapeOf({cx.in(0)})}, Seed{a.seed}.stream(0));
   cx.out(0, as_elem(Less(u, as_elem(cx.in(0), Elem::f64)), *elem));
@@ -185,7 +183,7 @@ void bernoulli_body(CompositeCx& cx) {
 
 void multinomial_body(CompositeCx& cx) {
   const auto& a = cx.attrs<MultinomialAttrs>();
-  const auto elem = result_elem(cx, a.dtype, Elem::i32, elems::kIndex);
+  const auto elem = allowed_elem(cx, a.dtype, elems::kIndex);
   if (cx.rank(0) != 2) cx.error("input 'input' must have 2 axes, got {}", cx.rank(0));
   if (a.sample_size < 1) cx.error("sample_size must be positive, got {}", a.sample_size);
   if (!elem || !cx.status()) return;

@@ -25,7 +25,7 @@ FRAZIL_OP(Uniform, opaque<UniformAttrs>(stateful({"Uniform", 1, "Numbers in [0, 
                                         "its elements are generated, not computed from operands"));
 
 struct RandomUniformAttrs {
-  std::int64_t dtype = 1;
+  Elem dtype = Elem::f32;
   float high = 1;
   float low = 0;
   std::optional<float> seed;
@@ -43,7 +43,7 @@ FRAZIL_OP(RandomUniform,
                                         {{}, kRandomOut}, random_uniform_body));
 
 struct RandomNormalAttrs {
-  std::int64_t dtype = 1;
+  Elem dtype = Elem::f32;
   float mean = 0;
   float scale = 1;
   std::optional<float> seed;
@@ -60,7 +60,7 @@ FRAZIL_OP(RandomNormal,
                                        {{}, kRandomOut}, random_normal_body));
 
 struct RandomUniformLikeAttrs {
-  std::int64_t dtype = 0;
+  std::optional<Elem> dtype;
   float high = 1;
   float low = 0;
   std::optional<float> seed;
@@ -77,7 +77,7 @@ FRAZIL_OP(RandomUniformLike, composite<RandomUniformLikeAttrs>(
                                  {kLikeIn, kRandomOut}, random_uniform_like_body));
 
 struct RandomNormalLikeAttrs {
-  std::int64_t dtype = 0;
+  std::optional<Elem> dtype;
   float mean = 0;
   float scale = 1;
   std::optional<float> seed;
@@ -93,7 +93,7 @@ FRAZIL_OP(RandomNormalLike, composite<RandomNormalLikeAttrs>(
                                 {kLikeIn, kRandomOut}, random_normal_like_body));
 
 struct BernoulliAttrs {
-  std::int64_t dtype = 0;
+  std::optional<Elem> dtype;
   std::optional<float> seed;
   static constexpr std::array fields{
       attr<&BernoulliAttrs::dtype>("dtype", "ONNX data type of the result; 0: that of the input"),
@@ -107,7 +107,7 @@ FRAZIL_OP(Bernoulli, composite<BernoulliAttrs>(
                          {kBernoulliIn, kBernoulliOut}, bernoulli_body));
 
 struct MultinomialAttrs {
-  std::int64_t dtype = 6;
+  Elem dtype = Elem::i32;
   std::int64_t sample_size = 1;
   std::optional<float> seed;
   static constexpr std::array fields{attr<&MultinomialAttrs::dtype>("dtype", "ONNX data type: i32 or i64"),

@@ -19,25 +19,22 @@ constexpr Elem kWide = Elem::f64;
 Expr number(CompositeCx& cx, double value) { return cx.number(kWide, value); }
 Expr as_wide(Expr x) { return as_elem(x, kWide); }
 
-/// Returns the numeric type that attribute output_datatype names.
-std::optional<Elem> output_elem(CompositeCx& cx, std::int64_t type) {
-  const auto elem = elem_from_onnx(type);
-  if (elem && contains(elems::kNumeric, *elem)) return elem;
-  cx.error("output_datatype {} is not a numeric type", type);
-  return std::nullopt;
+bool is_numeric_output(CompositeCx& cx, Elem output_datatype) {
+  if (contains(elems::kNumeric, output_datatype)) return true;
+  cx.error("output_datatype {} is not a numeric type", name_of(output_datatype));
+  return false;
 }
 
 /// Computes the window a0 - a1 cos(t) + a2 cos(2 t) over one turn.
 void cosine_window(CompositeCx& cx, double a0, double a1, double a2) {
   const auto& a = cx.attrs<SignalWindowAttrs>();
-  const auto elem = output_elem(cx, a.output_datatype);
-  if (!elem) return;
+  if (!is_numeric_output(cx, a.output_datatype)) return;
   const Expr size = count_input(cx, 0, "input 'size'", 0);
   const Expr turn = a.periodic != 0 ? as_wide(size) : Sub(as_wide(size), number(cx, 1));
   const Expr angle = Mul(as_wide(iota(cx, size)), Div(number(cx, 2 * std::numbers::pi), turn));
   Expr window = Sub(number(cx, a0), Mul(number(cx, a1), Cos(angle)));
   if (a2 != 0) window = Add(window, Mul(number(cx, a2), Cos(Mul(angle, number(cx, 2)))));
-  cx.out(0, as_elem(window, *elem));
+  cx.out(0, as_elem(window, a.output_datatype));
 }
 
 }  // namespace
@@ -76,8 +73,8 @@ struct MelCorners {
 }  // namespace
 
 void mel_weight_body(CompositeCx& cx) {
-  const auto elem = output_elem(cx, cx.attrs<MelAttrs>().output_datatype);
-  if (!elem) return;
+  const Elem elem = cx.attrs<MelAttrs>().output_datatype;
+  if (!is_numeric_output(cx, elem)) return;
   const Expr count = count_input(cx, 0, "input 'num_mel_bins'", 0),
              length = count_input(cx, 1, "input 'dft_length'", 0), rate = count_input(cx, 2, "input 'sample_rate'", 1);
   const auto edge = [&](std::size_t i) { return mel_of(cx, as_wide(Reshape({cx.in(i), cx.ints({})}))); };
@@ -90,7 +87,7 @@ void mel_weight_body(CompositeCx& cx) {
   const Expr fall = Div(Sub(higher, bin), Sub(higher, center));
   const Expr rises = And(GreaterOrEqual(bin, lower), LessOrEqual(bin, center));
   const Expr falls = And(GreaterOrEqual(bin, center), Less(bin, higher));
-  cx.out(0, as_elem(Where(falls, fall, Where(rises, rise, number(cx, 0))), *elem));
+  cx.out(0, as_elem(Where(falls, fall, Where(rises, rise, number(cx, 0))), elem));
 }
 
 // ---- STFT ----

@@ -9,7 +9,7 @@ namespace frazil::ops {
 inline constexpr std::array<Port, 1> kWindowIn{{{"size", "", elems::kIndex}}};
 inline constexpr std::array<Port, 1> kNumericOut{{{"output", "T2", elems::kNumeric}}};
 struct SignalWindowAttrs {
-  std::int64_t output_datatype = 1;
+  Elem output_datatype = Elem::f32;
   std::int64_t periodic = 1;
   static constexpr std::array fields{
       attr<&SignalWindowAttrs::output_datatype>("output_datatype", "ONNX number of the element type"),
@@ -36,7 +36,7 @@ inline constexpr std::array<Port, 5> kMelIn{{
 }};
 inline constexpr std::array<Port, 1> kMelOut{{{"output", "T3", elems::kNumeric}}};
 struct MelAttrs {
-  std::int64_t output_datatype = 1;
+  Elem output_datatype = Elem::f32;
   static constexpr std::array fields{
       attr<&MelAttrs::output_datatype>("output_datatype", "ONNX number of the element type")};
 };

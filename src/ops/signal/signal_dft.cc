@@ -31,7 +31,7 @@ Result<std::optional<std::size_t>> known_axis(InferCx& cx) {
     axis = given.empty() ? axis : given[0];
   }
   auto front = front_axis(axis, cx.rank(0));
-  if (!front) return cx.error("{}", front.error().message);
+  if (!front) return cx.error("{}", front.error().text());
   return *front;
 }
 

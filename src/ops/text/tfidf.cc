@@ -160,7 +160,7 @@ bool each_gram(const GramTree& tree, const TfIdfAttrs& a, std::span<const std::i
 Status tf_idf_types(InferCx& cx) {
   const auto& a = cx.attrs<TfIdfAttrs>();
   const auto tree = tree_of(a);
-  if (!tree) return cx.error("{}", tree.error().message);
+  if (!tree) return cx.error("{}", tree.error().text());
   if (a.pool_strings.empty() == (cx.elem(0) == Elem::string)) {
     return cx.error("input 'X' is {}, the pool holds {}", cx.type_str(0),
                     a.pool_strings.empty() ? "integers" : "strings");

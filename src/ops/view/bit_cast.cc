@@ -17,15 +17,13 @@ std::uint8_t held(Elem elem, std::uint8_t byte) {
 }  // namespace
 
 Status bit_cast_types(InferCx& cx) {
-  const auto elem = elem_from_onnx(cx.attrs<BitCastAttrs>().to);
-  if (!elem || !contains(kBitElems, *elem)) {
-    return cx.error("to = {} is not an element type with bits", cx.attrs<BitCastAttrs>().to);
+  const Elem to = cx.attrs<BitCastAttrs>().to;
+  if (!contains(kBitElems, to)) return cx.error("to = {} is not an element type with bits", name_of(to));
+  if (bit_width(to) != bit_width(cx.elem(0))) {
+    return cx.error("{} has {} bits, {} has {}", name_of(cx.elem(0)), bit_width(cx.elem(0)), name_of(to),
+                    bit_width(to));
   }
-  if (bit_width(*elem) != bit_width(cx.elem(0))) {
-    return cx.error("{} has {} bits, {} has {}", name_of(cx.elem(0)), bit_width(cx.elem(0)), name_of(*elem),
-                    bit_width(*elem));
-  }
-  cx.out(0, Type::tensor(*elem, cx.shape(0)));
+  cx.out(0, Type::tensor(to, cx.shape(0)));
   return {};
 }
 

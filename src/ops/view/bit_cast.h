@@ -9,7 +9,7 @@ inline constexpr ElemSet kBitElems = elems::kTensor & ~elems::kString;
 inline constexpr std::array<Port, 1> kBitCastIn{{{"input", "T1", kBitElems}}},
     kBitCastOut{{{"output", "T2", kBitElems}}};
 struct BitCastAttrs {
-  std::int64_t to = 1;
+  Elem to = Elem::f32;
   static constexpr std::array fields{required<&BitCastAttrs::to>("to", "ONNX number of the element type")};
 };
 Status bit_cast_types(InferCx& cx);

@@ -208,7 +208,7 @@ FRAZIL_OP(Trilu, composite<TriluAttrs>({"Trilu", 14, "The upper or lower triangl
 
 inline constexpr std::array<Port, 1> kEyeLikeOut{{{"output", "T2", elems::kTensor}}};
 struct EyeLikeAttrs {
-  std::optional<std::int64_t> dtype;
+  std::optional<Elem> dtype;
   std::int64_t k = 0;
   static constexpr std::array fields{
       attr<&EyeLikeAttrs::dtype>("dtype", "element type; the input's by default"),

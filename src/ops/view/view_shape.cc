@@ -212,7 +212,7 @@ Status range_types(InferCx& cx) {
   Dim extent;
   if (start != nullptr && limit != nullptr && delta != nullptr && delta->number_at(0) != 0) {
     const Status s = check_real(start->number_at(0), limit->number_at(0), delta->number_at(0));
-    if (!s) return cx.error("{}", s.error().message);
+    if (!s) return cx.error("{}", s.error().text());
     extent = range_count(start->number_at(0), limit->number_at(0), delta->number_at(0));
   } else {
     extent = cx.data_extent(0, 0);
@@ -258,10 +258,8 @@ void trilu_body(CompositeCx& cx) {
 void eye_like_body(CompositeCx& cx) {
   const auto& a = cx.attrs<EyeLikeAttrs>();
   if (cx.rank(0) != 2) return cx.error("the input must have 2 axes, got {}", cx.rank(0));
-  const auto elem = a.dtype ? elem_from_onnx(*a.dtype) : cx.elem(0);
-  if (!elem) return cx.error("dtype {} is not an element type", *a.dtype);
   const auto [row, column] = positions(cx, cx.in(0));
-  cx.out(0, as_elem(Equal(Sub(column, row), cx.builder().scalar(a.k)), *elem));
+  cx.out(0, as_elem(Equal(Sub(column, row), cx.builder().scalar(a.k)), a.dtype.value_or(cx.elem(0))));
 }
 
 }  // namespace frazil::ops

@@ -26,7 +26,7 @@ class CompositeOpener : public Rewriter {
     if (!chosen_[id.id]) return std::nullopt;
     const Node& node = from.node(id);
     auto values = expand(to, *node.op, inputs, node.attrs.get(), node.out.size());
-    if (!values) return within(from.describe(id) + ": ", std::move(values).error());
+    if (!values) return at_node(from.describe(id), std::move(values).error());
     return std::move(*values);
   }
 

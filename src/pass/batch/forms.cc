@@ -3,17 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "ir/text/scalar_text.h"
 #include "ops/generic/generic.h"
 #include "ops/view/view.h"
 #include "pass/batch/site.h"
-#include "tensor/onnx_proto.h"
 
 namespace frazil::pass {
 namespace {
 
 using ops::GenericAttrs;
 using ops::GenericViewAttrs;
+using ops::IndexExpr;
+using ops::ReadExpr;
 
 bool all_ranked(const BatchSite& site) {
   const auto ranked = [&](Value v) { return !v || (site.from.type(v).is_tensor() && site.from.type(v).ranked); };
@@ -24,6 +24,10 @@ bool all_ranked(const BatchSite& site) {
 std::optional<Value> added(const BatchSite& site, const OpDef& op, std::vector<Value> in, Attrs attrs) {
   const auto made = site.to.append(op, std::move(in), std::move(attrs), {true}, {});
   return made ? std::optional(site.to.graph().node(*made).out[0]) : std::nullopt;
+}
+
+ExtentExpr extent_of(std::size_t operand, std::size_t axis) {
+  return ExtentExpr(OperandRef{.operand = operand, .index = static_cast<std::int64_t>(axis)});
 }
 
 // ---- Elementwise: operands of lower rank get axes of extent 1 after the batch's axis ----
@@ -50,35 +54,40 @@ Batched batch_form(const BatchSite& site, const Elementwise&) {
 
 // ---- Contraction: the batch is one more parallel axis ----
 
+constexpr const char* kBatchAxis = "b";
+
 std::string axis_name(int axis) { return fmt::format("a{}", axis); }
 
-/// Returns the text of an index; nullopt if one of its numbers cannot be expressed.
-std::optional<std::string> index_text(const Ix& ix, OperandTexts& texts) {
-  const auto offset = texts.text(ix.offset);
-  if (!offset) return std::nullopt;
-  std::string text = ix.offset == Dim(0) && !ix.terms.empty() ? "" : fmt::format("{{{}}}", *offset);
-  for (const auto& [axis, factor] : ix.terms) {
-    const auto number = texts.text(factor);
-    if (!number) return std::nullopt;
-    if (!text.empty()) text += " + ";
-    text += factor == Dim(1) ? axis_name(axis) : fmt::format("{{{}}}*{}", *number, axis_name(axis));
+/// Returns an index; nullopt if one of its numbers cannot be expressed.
+std::optional<IndexExpr> index_of(const Ix& ix, OperandExprs& operands) {
+  IndexExpr index;
+  if (ix.offset != Dim(0) || ix.terms.empty()) {
+    const auto offset = operands.expr(ix.offset);
+    if (!offset) return std::nullopt;
+    index.terms.push_back({.factor = *offset});
   }
-  return text;
+  for (const auto& [axis, factor] : ix.terms) {
+    const auto number = operands.expr(factor);
+    if (!number) return std::nullopt;
+    index.terms.push_back({.factor = *number, .axis = axis_name(axis)});
+  }
+  return index;
 }
 
-std::optional<std::string> reads_text(const std::vector<Ix>& reads, bool varies, OperandTexts& texts) {
-  std::string all = varies ? "b" : "";
+std::optional<ReadExpr> read_of(const std::vector<Ix>& reads, bool varies, OperandExprs& operands) {
+  std::vector<IndexExpr> indices;
+  if (varies) indices.push_back({{{.axis = kBatchAxis}}});
   for (const Ix& ix : reads) {
-    const auto one = index_text(ix, texts);
+    auto one = index_of(ix, operands);
     if (!one) return std::nullopt;
-    all += (all.empty() ? "" : ", ") + *one;
+    indices.push_back(*std::move(one));
   }
-  return all;
+  return ReadExpr{std::move(indices)};
 }
 
 class ContractionRule {
  public:
-  ContractionRule(const BatchSite& site, const Space& space) : site_(site), space_(space), texts_(site) {}
+  ContractionRule(const BatchSite& site, const Space& space) : site_(site), space_(space), operands_(site) {}
 
   Batched run() {
     if (!describe()) return std::nullopt;
@@ -96,22 +105,22 @@ class ContractionRule {
   /// Writes all attributes but the fold, which differs between outputs.
   bool describe() {
     for (std::size_t k = 0; k < site_.node.in.size(); ++k) {
-      if (site_.node.in[k]) texts_.add(site_.node.in[k], site_.in[k]);
+      if (site_.node.in[k]) operands_.add(site_.node.in[k], site_.in[k]);
     }
-    attrs_.space.push_back("b = " + texts_.batch());
+    attrs_.space.push_back({kBatchAxis, operands_.batch()});
     for (std::size_t a = 0; a < space_.axes.size(); ++a) {
-      const auto extent = texts_.text(space_.axes[a].extent);
+      const auto extent = operands_.expr(space_.axes[a].extent);
       if (!extent) return false;
-      attrs_.space.push_back(fmt::format("{} = {}", axis_name(static_cast<int>(a)), *extent));
+      attrs_.space.push_back({axis_name(static_cast<int>(a)), *extent});
       if (space_.axes[a].reduced) attrs_.reduce.push_back(axis_name(static_cast<int>(a)));
     }
-    attrs_.write = "b";
-    for (int axis : space_.write) attrs_.write += axis < 0 ? ", _" : ", " + axis_name(axis);
-    attrs_.body = lines_of(tape_of(site_.from, site_.id));
+    attrs_.write = {{kBatchAxis}};
+    for (int axis : space_.write) attrs_.write.names.push_back(axis < 0 ? "_" : axis_name(axis));
+    attrs_.body = {tape_of(site_.from, site_.id)};
     if (!reads()) return false;
-    auto checks = texts_.checks();
+    auto checks = operands_.checks();
     if (checks) attrs_.checks = std::move(*checks);
-    attrs_.reads.resize(texts_.size(), "-");
+    attrs_.reads.resize(operands_.size());
     return checks.has_value();
   }
 
@@ -119,9 +128,9 @@ class ContractionRule {
     for (std::size_t k = 0; k < site_.node.in.size(); ++k) {
       if (!site_.node.in[k]) continue;
       const bool read = k < space_.reads.size() && space_.reads[k].size() == site_.type(k).rank();
-      const auto text = read ? reads_text(space_.reads[k], site_.varies(k), texts_) : std::optional<std::string>("-");
-      if (!text) return false;
-      attrs_.reads.push_back(*text);
+      auto indices = read ? read_of(space_.reads[k], site_.varies(k), operands_) : ReadExpr{};
+      if (!indices) return false;
+      attrs_.reads.push_back(*std::move(indices));
     }
     return true;
   }
@@ -129,22 +138,22 @@ class ContractionRule {
   std::optional<Value> output(std::size_t k) {
     GenericAttrs attrs = attrs_;
     const Fold fold = space_.folds[k];
-    attrs.fold = ops::name_of(fold);
+    attrs.fold = fold == Fold::only ? Fold::sum : fold;
     if (fold == Fold::argmax || fold == Fold::argmin) {
-      const auto report = index_text(space_.report, texts_);
+      const auto report = index_of(space_.report, operands_);
       if (!report) return std::nullopt;
       attrs.report = *report;
       attrs.last = space_.last_wins ? 1 : 0;
     } else {
-      attrs.to = onnx_data_type(site_.from.type(site_.node.out[k]).elem);
+      attrs.to = site_.from.type(site_.node.out[k]).elem;
     }
-    attrs.reads.resize(texts_.size(), "-");
-    return added(site_, ops::Generic, texts_.values(), shared_attrs(std::move(attrs)));
+    attrs.reads.resize(operands_.size());
+    return added(site_, ops::Generic, operands_.values(), shared_attrs(std::move(attrs)));
   }
 
   const BatchSite& site_;
   const Space& space_;
-  OperandTexts texts_;
+  OperandExprs operands_;
   GenericAttrs attrs_;
 };
 
@@ -250,14 +259,14 @@ Expr transposed(Expr x, std::size_t from, std::size_t to) {
 
 /// Splits axis `place` of y, which holds the batch followed by axis `axis` of x, and moves the batch to the front.
 std::optional<Value> split_off(const BatchSite& site, Value y, std::size_t place, Value x, std::size_t axis) {
-  GenericViewAttrs attrs{.kind = "reshape"};
+  GenericViewAttrs attrs{.kind = ViewMap::Kind::reshape};
   for (std::size_t d = 0; d < site.to.graph().type(y).rank(); ++d) {
     if (d != place) {
-      attrs.shape.push_back(fmt::format("d0_{}", d));
+      attrs.shape.push_back(extent_of(0, d));
       continue;
     }
-    attrs.shape.push_back("d1_0");
-    attrs.shape.push_back(fmt::format("d1_{}", axis));
+    attrs.shape.push_back(extent_of(1, 0));
+    attrs.shape.push_back(extent_of(1, axis));
   }
   const auto apart = added(site, ops::GenericView, {y, x}, shared_attrs(std::move(attrs)));
   if (!apart) return std::nullopt;
@@ -311,49 +320,45 @@ Batched batch_form(const BatchSite& site, const Contraction&) {
 
 class ViewRule {
  public:
-  ViewRule(const BatchSite& site, const ViewMap& map) : site_(site), map_(map), texts_(site) {}
+  ViewRule(const BatchSite& site, const ViewMap& map) : site_(site), map_(map), operands_(site) {}
 
   std::optional<Value> run() {
     const auto source = static_cast<std::size_t>(map_.source);
     if (map_.kind == ViewMap::Kind::concat) return concat(source);
     const bool fill = map_.fill >= 0 && site_.node.in[static_cast<std::size_t>(map_.fill)];
     if (!site_.varies(source) || (fill && site_.varies(static_cast<std::size_t>(map_.fill)))) return std::nullopt;
-    texts_.add(site_.node.in[source], site_.in[source]);
+    operands_.add(site_.node.in[source], site_.in[source]);
     if (fill) {
       attrs_.fill = 1;
-      texts_.add(site_.node.in[static_cast<std::size_t>(map_.fill)], site_.in[static_cast<std::size_t>(map_.fill)]);
+      operands_.add(site_.node.in[static_cast<std::size_t>(map_.fill)], site_.in[static_cast<std::size_t>(map_.fill)]);
     }
-    const auto shape = texts_.texts(map_.shape);
-    if (!shape || !(map_.kind == ViewMap::Kind::reshape ? reshape() : affine())) return std::nullopt;
+    const auto shape = operands_.exprs(map_.shape);
+    if (!shape || (map_.kind == ViewMap::Kind::affine && !affine())) return std::nullopt;
+    attrs_.kind = map_.kind;
     attrs_.shape = *shape;
-    attrs_.shape.insert(attrs_.shape.begin(), texts_.batch());
+    attrs_.shape.insert(attrs_.shape.begin(), operands_.batch());
     return finished();
   }
 
  private:
-  bool reshape() {
-    attrs_.kind = "reshape";
-    return true;
-  }
-
   bool affine() {
-    attrs_.offsets = {"0"};
+    attrs_.offsets = {0};
     attrs_.axes = {0};
-    attrs_.steps = {"1"};
-    attrs_.edges = {"none"};
+    attrs_.steps = {1};
+    attrs_.edges = {Edge::none};
     for (const auto& a : map_.axes) {
-      const auto offset = texts_.text(a.offset), step = texts_.text(a.step);
+      const auto offset = operands_.expr(a.offset), step = operands_.expr(a.step);
       if (!offset || !step) return false;
       attrs_.offsets.push_back(*offset);
       attrs_.axes.push_back(a.axis < 0 ? -1 : a.axis + 1);
       attrs_.steps.push_back(*step);
-      attrs_.edges.emplace_back(ops::name_of(a.edge));
+      attrs_.edges.emplace_back(a.edge);
     }
     return true;
   }
 
   std::optional<Value> concat(std::size_t source) {
-    attrs_.kind = "concat";
+    attrs_.kind = ViewMap::Kind::concat;
     attrs_.axis = map_.axis + 1;
     std::vector<Value> parts;
     for (std::size_t k = source; k < site_.node.in.size(); ++k) {
@@ -369,15 +374,15 @@ class ViewRule {
   }
 
   std::optional<Value> finished() {
-    auto checks = texts_.checks();
+    auto checks = operands_.checks();
     if (!checks) return std::nullopt;
     attrs_.checks = std::move(*checks);
-    return added(site_, ops::GenericView, texts_.values(), shared_attrs(std::move(attrs_)));
+    return added(site_, ops::GenericView, operands_.values(), shared_attrs(std::move(attrs_)));
   }
 
   const BatchSite& site_;
   const ViewMap& map_;
-  OperandTexts texts_;
+  OperandExprs operands_;
   GenericViewAttrs attrs_;
 };
 
@@ -411,16 +416,16 @@ Batched batch_by_form(const BatchSite& site) {
 
 Result<Value> batch_extents(const BatchSite& site, Value v) {
   const Type& type = site.from.type(v);
-  OperandTexts texts(site);
-  for (std::size_t k = 0; k < site.node.in.size() && texts.size() == 0; ++k) {
-    if (site.node.in[k]) texts.add(site.node.in[k], site.in[k]);
+  OperandExprs operands(site);
+  for (std::size_t k = 0; k < site.node.in.size() && operands.size() == 0; ++k) {
+    if (site.node.in[k]) operands.add(site.node.in[k], site.in[k]);
   }
-  auto values = texts.texts(*site.from.known_value(v));
-  if (!values) return fail(Code::unsupported, "{}: its extents cannot be told", site.from.describe(site.id));
-  ops::ExtentsAttrs attrs{.values = std::move(*values), .to = onnx_data_type(type.elem)};
+  auto values = operands.exprs(*site.from.known_value(v));
+  if (!values) return fail_at(site.from.describe(site.id), Code::unsupported, "its extents cannot be told");
+  ops::ExtentsAttrs attrs{.values = std::move(*values), .to = type.elem};
   for (Dim d : type.shape) attrs.sizes.push_back(d.value());
   FRAZIL_TRY(const NodeId made,
-             site.to.append(ops::ExtentsOf, texts.values(), shared_attrs(std::move(attrs)), {true}, {}));
+             site.to.append(ops::ExtentsOf, operands.values(), shared_attrs(std::move(attrs)), {true}, {}));
   return site.to.graph().node(made).out[0];
 }
 
@@ -429,9 +434,9 @@ Result<Value> repeated(Builder& to, Value v, Value batch) {
   if (!type.is_tensor() || !type.ranked) {
     return fail(Code::unsupported, "{} cannot be repeated along a new axis", str(type, to.graph().scope()));
   }
-  GenericViewAttrs attrs{.shape = {"d1_0"}};
+  GenericViewAttrs attrs{.shape = {extent_of(1, 0)}};
   for (std::size_t d = 0; d < type.rank(); ++d) {
-    attrs.shape.push_back(fmt::format("d0_{}", d));
+    attrs.shape.push_back(extent_of(0, d));
     attrs.axes.push_back(static_cast<std::int64_t>(d) + 1);
   }
   FRAZIL_TRY(const NodeId made, to.append(ops::GenericView, {v, batch}, shared_attrs(std::move(attrs)), {true}, {}));

@@ -46,8 +46,9 @@ std::vector<Value> varying_uses(const BatchSite& site) {
 Status check_results(const BatchSite& site) {
   for (Value v : site.node.out) {
     if (!v || (site.from.type(v).is_tensor() && site.from.type(v).ranked)) continue;
-    return fail(Code::unsupported, "{}: it cannot be batched: its result {} has no axes to stack",
-                site.from.describe(site.id), str(site.from.type(v), site.from.scope()));
+    return fail_at(site.from.describe(site.id), Code::unsupported,
+                   "it cannot be batched: its result {} has no axes to stack",
+                   str(site.from.type(v), site.from.scope()));
   }
   return {};
 }

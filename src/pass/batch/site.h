@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/edit/builder.h"
+#include "ops/generic/generic_attrs.h"
 #include "pass/batch/varying.h"
 
 // Shared by the parts of the batching pass.
@@ -32,27 +33,32 @@ struct BatchSite {
   }
 };
 
-/// The operands of a node whose maps are attributes. Numbers become texts over the operands' extents.
-class OperandTexts {
+using ops::ExtentExpr;
+using ops::OperandRef;
+
+/// The operands of a node whose maps are attributes. Numbers become expressions over the operands' extents.
+class OperandExprs {
  public:
-  explicit OperandTexts(const BatchSite& site) : site_(site) {}
+  explicit OperandExprs(const BatchSite& site) : site_(site) {}
   /// Adds the new value of `v`, a value of `from`. Returns its position.
   std::size_t add(Value v);
   /// Adds `now`, a value of the new graph, as the new value of `v`.
   void add(Value v, Value now);
-  /// Returns the text of a number of `from`; nullopt if no extents of available values give it. May add operands.
-  std::optional<std::string> text(Dim d);
-  std::optional<std::vector<std::string>> texts(std::span<const Dim> dims);
-  /// Returns the text of the batch's extent.
-  std::string batch();
-  /// Returns the node's own constraints as texts, for an attribute `checks`.
-  std::optional<std::vector<std::string>> checks();
+  /// Returns an expression for a number of `from`; nullopt if no extents of available values give it. May add operands.
+  std::optional<ExtentExpr> expr(Dim d);
+  std::optional<std::vector<ExtentExpr>> exprs(std::span<const Dim> dims);
+  /// Returns the batch's extent.
+  ExtentExpr batch();
+  /// Returns the node's own constraints, for an attribute `checks`.
+  std::optional<std::vector<ops::ExtentCheck>> checks();
   std::vector<Value> values() const { return now_; }
   std::size_t size() const { return now_.size(); }
 
  private:
-  std::optional<std::string> symbol(SymbolId s);
-  std::optional<std::string> own_extent(Dim d) const;
+  std::optional<OperandRef> symbol(SymbolId s);
+  std::optional<OperandRef> own_extent(Dim d) const;
+  /// Returns the extent of operand k that was `axis` before the batch's axis was added.
+  OperandRef extent(std::size_t k, std::int64_t axis) const;
   std::size_t place(Value v);
 
   const BatchSite& site_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/op/op.h"
-#include "ops/generic/extent_text.h"
+#include "ops/generic/extent_expr.h"
 
 namespace frazil::pass {
 
@@ -103,7 +103,7 @@ bool Varying::is_of_extents(Value v, NodeId maker) const {
   return std::ranges::all_of(*known, [&](Dim d) { return can_tell(d, maker); });
 }
 
-/// Returns true if batch_extents() has a text for d.
+/// Returns true if batch_extents() has an expression for d.
 bool Varying::can_tell(Dim d, NodeId maker) const {
   if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // others are clipped
   const auto& in = graph_.node(maker).in;
@@ -111,11 +111,11 @@ bool Varying::can_tell(Dim d, NodeId maker) const {
   const auto is_own = [&](Dim one) {
     return first != in.end() && std::ranges::find(graph_.type(*first).shape, one) != graph_.type(*first).shape.end();
   };
-  const auto name = [&](SymbolId s) -> std::optional<std::string> {
-    if (is_own(graph_.scope().symbol_dim(s)) || source(s, maker)) return "d999_99";
-    return std::nullopt;
+  const auto ref_of = [&](SymbolId s) -> std::optional<ops::OperandRef> {
+    if (!is_own(graph_.scope().symbol_dim(s)) && !source(s, maker)) return std::nullopt;
+    return ops::OperandRef{.operand = 999, .index = 99};  // as long as any in the text, whose length is limited
   };
-  return is_own(d) || ops::write_extent(graph_.scope(), d, name).has_value();
+  return is_own(d) || ops::ExtentExpr::of(graph_.scope(), d, ref_of).has_value();
 }
 
 }  // namespace frazil::pass

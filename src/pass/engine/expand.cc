@@ -19,7 +19,7 @@ class Expander : public Rewriter {
     if (!wants(from, id)) return std::nullopt;
     const Node& node = from.node(id);
     auto values = expand(to, *node.op, inputs, node.attrs.get(), node.out.size());
-    if (!values) return within(from.describe(id) + ": ", std::move(values).error());
+    if (!values) return at_node(from.describe(id), std::move(values).error());
     return std::move(*values);
   }
 

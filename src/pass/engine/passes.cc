@@ -70,7 +70,7 @@ Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, con
   auto result = row.run(graph, options, run.note);
   if (!result) {
     if (!row.pass || !is_users(result.error().code)) return within("", std::move(result).error());
-    run.note = "not taken: " + result.error().message;
+    run.note = "not taken: " + result.error().text();
     return std::nullopt;
   }
   if (*result && !same_results(graph, **result)) {

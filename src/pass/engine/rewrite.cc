@@ -73,7 +73,7 @@ class RuleRewriter : public Rewriter {
       return std::nullopt;
     }
     if (!agree(to.graph().type(made.value), from.type(site.node.out[0]))) {
-      return fail(Code::internal, "{}: rule '{}' gives another type", from.describe(id), match->rule->name);
+      return fail_at(from.describe(id), Code::internal, "rule '{}' gives another type", match->rule->name);
     }
     ++applied_[match->rule->name];
     return std::vector<Value>{made.value};

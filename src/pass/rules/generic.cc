@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
-#include "ir/text/scalar_text.h"
 #include "ops/contraction/contraction.h"
 #include "ops/contraction/linalg.h"
 #include "ops/core/compose.h"
@@ -18,113 +16,66 @@ namespace frazil::pass {
 namespace {
 
 using ops::GenericAttrs;
-using Names = std::vector<std::string>;
+using Axes = std::vector<int>;  // of the Generic's space; -1 is a kept extent of 1
 
-Names names_of(std::string_view text) {
-  Names names;
-  std::string name;
-  for (char c : text) {
-    if (c == ',') names.push_back(std::exchange(name, {}));
-    if (c != ',' && c != ' ') name += c;
-  }
-  if (!text.empty()) names.push_back(name);
-  return names;
-}
-
-std::size_t place(const Names& names, std::string_view name) {
-  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+std::size_t place(const Axes& axes, int axis) {
+  return static_cast<std::size_t>(std::ranges::find(axes, axis) - axes.begin());
 }
 
 /// A Generic in which each index is one axis.
 struct Plain {
-  Names order;                  ///< written axes, then folded ones
+  Axes order;                   ///< written axes, then folded ones
   std::size_t folded = 0;       ///< number of folded axes
-  Names written;                ///< in the order of the result; kept ones are "_"
-  std::vector<Names> reads;     ///< per operand that is read
+  Axes written;                 ///< in the order of the result
+  std::vector<Axes> reads;      ///< per operand that is read
   std::vector<std::size_t> at;  ///< per operand that is read: its input
   bool reads_all = false;       ///< one operand has all axes
 };
 
-/// Returns the extent for a text such as "3" or "d0_1"; nullopt for another expression.
-std::optional<Dim> simple_extent(const Site& s, std::string_view text) {
-  std::int64_t numbers[2] = {0, 0};
-  const char *at = text.data(), *const past = text.data() + text.size();
-  const bool number = !text.starts_with('d');
-  for (std::int64_t& n : std::span(numbers, number ? 1 : 2)) {
-    if (!number && at != past) ++at;  // 'd' or '_'
-    const auto [next, error] = std::from_chars(at, past, n);
-    if (error != std::errc{} || n < 0) return std::nullopt;
-    at = next;
-  }
-  if (at != past) return std::nullopt;
-  if (number) return numbers[0];
-  const auto k = static_cast<std::size_t>(numbers[0]), d = static_cast<std::size_t>(numbers[1]);
-  if (k >= s.node.in.size() || d >= s.from.type(s.node.in[k]).rank()) return std::nullopt;
-  return s.from.type(s.node.in[k]).shape[d];
-}
-
-/// Returns true for an axis "i", or for "i = d0_1" if that is the extent of an operand axis that is read with i alone.
-bool has_own_extent(const Site& s, std::string_view axis, std::string_view name) {
-  const auto& a = s.attrs<GenericAttrs>();
-  const std::size_t equal = axis.find('=');
-  if (equal == axis.npos) return true;
-  const Names text = names_of(axis.substr(equal + 1));
-  const auto extent = text.size() == 1 ? simple_extent(s, text[0]) : std::nullopt;
-  if (!extent) return false;
-  for (std::size_t k = 0; k < a.reads.size(); ++k) {
-    const Names reads = names_of(a.reads[k]);
-    for (std::size_t d = 0; d < reads.size(); ++d) {
-      if (reads[d] == name && s.from.type(s.node.in[k]).shape[d] == *extent) return true;
-    }
-  }
-  return false;
-}
-
-/// Returns the names of the axes; nullopt if an extent is not that of an operand that reads the axis.
-std::optional<Names> axis_names(const Site& s) {
-  Names names;
-  for (const std::string& axis : s.attrs<GenericAttrs>().space) {
-    const Names name = names_of(std::string_view(axis).substr(0, axis.find('=')));
-    if (name.size() != 1 || !has_own_extent(s, axis, name[0])) return std::nullopt;
-    names.push_back(name[0]);
-  }
-  return names;
-}
-
-/// Returns true if inference knows that all operands have equal extents along each axis.
+/// Returns true if inference knows that each axis has the extent of all operands along it, and at least one operand
+/// has it.
 bool extents_agree(const Site& s, const Plain& p) {
-  std::vector<std::optional<Dim>> extents(p.order.size());
+  std::vector<bool> read(p.order.size(), false);
   for (std::size_t k = 0; k < p.reads.size(); ++k) {
     const Shape& shape = s.from.type(s.node.in[p.at[k]]).shape;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      auto& extent = extents[place(p.order, p.reads[k][d])];
-      if (extent && *extent != shape[d]) return false;
-      extent = shape[d];
+      if (s.node.space->axes[static_cast<std::size_t>(p.reads[k][d])].extent != shape[d]) return false;
+      read[place(p.order, p.reads[k][d])] = true;
     }
   }
-  return std::ranges::all_of(extents, [](const auto& e) { return e.has_value(); });
+  return std::ranges::all_of(read, [](bool r) { return r; });
+}
+
+/// Returns the axis of each index; nullopt unless each index is an axis of its own.
+std::optional<Axes> plain_axes(const std::vector<Ix>& indices) {
+  Axes axes;
+  for (const Ix& ix : indices) {
+    if (ix.offset != Dim(0) || ix.terms.size() != 1 || ix.terms[0].second != Dim(1)) return std::nullopt;
+    axes.push_back(ix.terms[0].first);
+  }
+  Axes sorted = axes;
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end() ? std::optional(axes) : std::nullopt;
 }
 
 std::optional<Plain> plain_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
-  const auto axes = axis_names(s);
-  if (!axes || !a.checks.empty() || a.fold.starts_with("arg")) return std::nullopt;
-  Plain p{.written = names_of(a.write)};
-  std::ranges::copy_if(p.written, std::back_inserter(p.order), [](const std::string& n) { return n != "_"; });
-  for (const std::string& name : *axes) {
-    if (place(p.order, name) < p.order.size()) continue;
-    p.order.push_back(name);
+  const auto& space = s.node.space;
+  if (!space || !a.checks.empty() || a.fold.value == Fold::argmax || a.fold.value == Fold::argmin) return std::nullopt;
+  Plain p{.written = space->write};
+  std::ranges::copy_if(p.written, std::back_inserter(p.order), [](int axis) { return axis >= 0; });
+  for (std::size_t axis = 0; axis < space->axes.size(); ++axis) {
+    if (!space->axes[axis].reduced) continue;
+    p.order.push_back(static_cast<int>(axis));
     ++p.folded;
   }
   for (std::size_t k = 0; k < a.reads.size(); ++k) {
-    if (a.reads[k] == "-") continue;
-    p.reads.push_back(names_of(a.reads[k]));
+    if (!a.reads[k].indices) continue;
+    auto axes = plain_axes(space->reads[k]);
+    if (!axes) return std::nullopt;
+    p.reads_all |= axes->size() == p.order.size();
+    p.reads.push_back(*std::move(axes));
     p.at.push_back(k);
-    Names sorted = p.reads.back();
-    std::ranges::sort(sorted);
-    const auto known = [&](const std::string& n) { return place(p.order, n) < p.order.size(); };
-    if (!std::ranges::all_of(sorted, known) || std::ranges::adjacent_find(sorted) != sorted.end()) return std::nullopt;
-    p.reads_all |= sorted.size() == p.order.size();
   }
   return extents_agree(s, p) ? std::optional(std::move(p)) : std::nullopt;
 }
@@ -133,12 +84,12 @@ std::optional<Plain> plain_of(const Site& s) {
 Expr aligned(const Site& s, Builder& to, const Plain& p, std::size_t k) {
   Expr x{&to, s.in[p.at[k]]};
   Ints perm;
-  Names sorted;
-  for (const std::string& name : p.order) {
-    const std::size_t d = place(p.reads[k], name);
+  Axes sorted;
+  for (const int axis : p.order) {
+    const std::size_t d = place(p.reads[k], axis);
     if (d == p.reads[k].size()) continue;
     perm.push_back(static_cast<std::int64_t>(d));
-    sorted.push_back(name);
+    sorted.push_back(axis);
   }
   if (!std::ranges::is_sorted(perm)) x = ops::Transpose({x}, {.perm = perm});
   if (sorted.empty()) return x;
@@ -151,13 +102,13 @@ Expr aligned(const Site& s, Builder& to, const Plain& p, std::size_t k) {
 }
 
 /// Returns the body with its loads numbered among the operands that are read.
-Strings body_of(const Site& s, const Plain& p) {
-  auto tape = parse_tape(s.attrs<GenericAttrs>().body);
-  for (ScalarIns& ins : tape->code) {
+ops::ScalarBody body_of(const Site& s, const Plain& p) {
+  ops::ScalarBody body = s.attrs<GenericAttrs>().body;
+  for (ScalarIns& ins : body.tape.code) {
     if (ins.op != ScalarOp::load) continue;
     ins.operand = static_cast<std::uint32_t>(std::ranges::find(p.at, ins.operand) - p.at.begin());
   }
-  return lines_of(*tape);
+  return body;
 }
 
 std::optional<Plain> map_of(const Site& s) {
@@ -166,7 +117,7 @@ std::optional<Plain> map_of(const Site& s) {
   return p && p->written == p->order ? p : std::nullopt;
 }
 
-Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<std::int64_t> elem) {
+Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<Elem> elem) {
   std::vector<Expr> operands;
   for (std::size_t k = 0; k < p.at.size(); ++k) operands.push_back(aligned(s, to, p, k));
   return ops::GenericMap(operands, {.body = body_of(s, p), .to = elem});
@@ -175,10 +126,13 @@ Expr mapped(const Site& s, Builder& to, const Plain& p, std::optional<std::int64
 Expr make_map(const Site& s, const Plain& p, Builder& to) { return mapped(s, to, p, s.attrs<GenericAttrs>().to); }
 
 const OpDef* reduction(const Site& s) {
-  const std::string& fold = s.attrs<GenericAttrs>().fold;
-  if (fold == "sum") return &ops::ReduceSum;
-  if (fold == "prod") return &ops::ReduceProd;
-  return fold == "max" || fold == "any" ? &ops::ReduceMax : &ops::ReduceMin;
+  switch (s.attrs<GenericAttrs>().fold.value) {
+    case Fold::sum: return &ops::ReduceSum;
+    case Fold::prod: return &ops::ReduceProd;
+    case Fold::max:
+    case Fold::any: return &ops::ReduceMax;
+    default: return &ops::ReduceMin;
+  }
 }
 
 /// Matches a fold. One operand must have all axes, so that the points to fold need no more memory than that operand.
@@ -190,7 +144,7 @@ std::optional<Plain> fold_of(const Site& s) {
 
 /// Returns true if the folded axes are kept, after the others.
 bool keeps_in_place(const Plain& p) {
-  const auto kept = [](const std::string& n) { return n == "_"; };
+  const auto kept = [](int axis) { return axis < 0; };
   const auto last = std::span(p.written).last(std::min(p.folded, p.written.size()));
   return std::ranges::all_of(last, kept) &&
          static_cast<std::size_t>(std::ranges::count_if(p.written, kept)) == p.folded;
@@ -207,7 +161,7 @@ Expr make_fold(const Site& s, const Plain& p, Builder& to) {
   y = ops::as_elem(y, s.from.type(s.node.out[0]).elem);
   if (keeps_in_place(p)) return y;
   for (std::size_t d = 0; d < p.written.size(); ++d) {
-    if (p.written[d] == "_") kept.push_back(static_cast<std::int64_t>(d));
+    if (p.written[d] < 0) kept.push_back(static_cast<std::int64_t>(d));
   }
   return kept.empty() ? y : ops::Unsqueeze(y, to.ints(kept));
 }
@@ -215,11 +169,10 @@ Expr make_fold(const Site& s, const Plain& p, Builder& to) {
 /// Matches a sum of products of two operands of one type.
 std::optional<Plain> product_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
-  if (a.reduce.empty() || a.fold != "sum" || s.node.in.size() < 2) return std::nullopt;
+  if (a.reduce.empty() || a.fold.value != Fold::sum || s.node.in.size() < 2) return std::nullopt;
   auto p = plain_of(s);
-  const auto tape = parse_tape(a.body);
   if (!p || p->reads_all || p->at.size() != 2 || p->written.size() + p->folded != p->order.size()) return std::nullopt;
-  const auto& code = tape->code;
+  const auto& code = a.body.tape.code;
   const bool product = code.size() == 3 && code[0].op == ScalarOp::load && code[1].op == ScalarOp::load &&
                        code[2].op == ScalarOp::mul && code[0].operand != code[1].operand;
   const Elem left = s.elem(p->at[0]), right = s.elem(p->at[1]);
@@ -229,9 +182,9 @@ std::optional<Plain> product_of(const Site& s) {
 }
 
 Expr make_product(const Site& s, const Plain& p, Builder& to) {
-  const auto letters = [&](const Names& names) {
+  const auto letters = [&](const Axes& axes) {
     std::string text;
-    for (const std::string& n : names) text += static_cast<char>('a' + place(p.order, n));
+    for (const int axis : axes) text += static_cast<char>('a' + place(p.order, axis));
     return text;
   };
   std::string equation = fmt::format("{},{}->{}", letters(p.reads[0]), letters(p.reads[1]), letters(p.written));

@@ -59,7 +59,7 @@ bool casts_back(const Site& s) {
   const Node* inner = s.maker(0, ops::Cast);
   if (!inner) return false;
   const Elem first = s.graph.type(inner->in[0]).elem;
-  return elem_from_onnx(s.attrs<ops::CastAttrs>().to) == first && contains(wider(first), s.elem(0));
+  return s.attrs<ops::CastAttrs>().to == first && contains(wider(first), s.elem(0));
 }
 Expr before_casts(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Cast)->in[0]}; }
 
