@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 // The public API is declared in frazil::api. <frazil/frazil.h> imports the names into frazil.
 namespace frazil::api {
@@ -22,11 +23,15 @@ enum class Code : std::uint8_t {
 /// fault: "input 'x': expected f32[N,3], got f32[2,4]".
 class Error : public std::runtime_error {
  public:
-  Error(Code code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(Code code, const std::string& message, std::string node = {})
+      : std::runtime_error(message), code_(code), node_(std::move(node)) {}
   Code code() const noexcept { return code_; }
+  /// Returns the node at fault, as what() names it: "node 'If_12' (If)". Empty if the error is not that of a node.
+  const std::string& node() const noexcept { return node_; }
 
  private:
   Code code_;
+  std::string node_;
 };
 
 }  // namespace frazil::api

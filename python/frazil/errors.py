@@ -12,6 +12,7 @@ class Error(Exception):
     """Base class of every error of Frazil."""
 
     location: tuple[str, int] | None = None  #: file and line of the faulty call that built a graph
+    node: str = ""  #: the node at fault, as the text names it: "node 'If_12' (If)"
 
 
 class BadModel(Error, ValueError):

@@ -14,6 +14,11 @@ py::object class_of(Code code) { return py::module_::import("frazil.errors").att
 
 void set_error(Code code, const char* message) { PyErr_SetString(class_of(code).ptr(), message); }
 
+void set_error(const Error& error) {
+  const py::object exception = exception_of(error);
+  PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
+}
+
 Code code_of(py::handle exception) {
   const py::module_ errors = py::module_::import("frazil.errors");
   for (std::size_t code = 0; code < std::size(kClasses); ++code) {
@@ -56,7 +61,11 @@ void chain(const Error& error) {
 
 }  // namespace
 
-py::object exception_of(const Error& error) { return class_of(error.code())(error.what()); }
+py::object exception_of(const Error& error) {
+  py::object exception = class_of(error.code())(error.what());
+  if (!error.node().empty()) exception.attr("node") = error.node();
+  return exception;
+}
 
 void forget_raised() {
   if (last_raised.exception != nullptr) last_raised = {};
@@ -80,7 +89,7 @@ void set_frazils(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    set_error(error.code(), error.what());
+    set_error(error);
     chain(error);
   } catch (const std::bad_alloc&) {
     set_error(Code::out_of_memory, "an allocation failed");

@@ -151,6 +151,17 @@ def test_bad_calls(affine):
     assert affine(x)[0].tolist() == [0], "usable after errors"
 
 
+def test_an_error_has_the_node():
+    model = frazil.from_text('graph g(%x: f32[N]) { %y = Reshape(%x, i64[1] [3]) "narrow" return y = %y }')
+    with pytest.raises(frazil.BadInput) as raised:
+        model(np.zeros(4, np.float32))
+    assert raised.value.node == "node 'narrow' (Reshape)"
+    assert str(raised.value).startswith(raised.value.node + ": ")
+    with pytest.raises(frazil.BadInput) as raised:
+        model(np.zeros((2, 2), np.float32))
+    assert raised.value.node == "", "an input of the model is not a node's"
+
+
 def test_strings():
     model = frazil.from_text("graph g(%x: string[N]) { %y = StringConcat(%x, %x) return y = %y }")
     for value in (["ä", "b"], np.array(["ä", "b"]), np.array(["ä", "b"], object), ["ä".encode(), b"b"]):

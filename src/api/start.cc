@@ -13,7 +13,7 @@ static_assert(static_cast<int>(Dtype::f64) == static_cast<int>(Elem::f64));
 
 Error error_of(const Fault& fault) {
   const bool shown = fault.code <= frazil::Code::internal;
-  return {shown ? static_cast<Code>(fault.code) : Code::internal, fault.text()};
+  return {shown ? static_cast<Code>(fault.code) : Code::internal, fault.text(), fault.node};
 }
 
 void raise(const Fault& fault) { throw error_of(fault); }

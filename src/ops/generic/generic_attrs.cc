@@ -64,7 +64,7 @@ Result<IndexTerm> take_term(std::string_view& text) {
 
 std::string text_of(const IndexTerm& term) {
   const std::string& factor = term.factor.text();
-  const std::string number = parse_integer(factor).value_or(-1) >= 0 ? factor : "{" + factor + "}";
+  std::string number = parse_integer(factor).value_or(-1) >= 0 ? factor : "{" + factor + "}";
   if (term.axis.empty()) return number;
   return number == "1" ? term.axis : number + "*" + term.axis;
 }
