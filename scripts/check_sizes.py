@@ -21,13 +21,11 @@ LARGE_CLASSES = {
     "Exporter": 28,
     "GrpcSession": 29,
     "HttpConnection": 27,
-    "PlanEmitter": 35,
     "Rest": 31,
     "Served": 32,
     "ServedModel": 45,
     "Service": 30,
     "StateStore::Impl": 31,
-    "TileEmitter": 35,
     "TilePreparer": 27,
 }
 
