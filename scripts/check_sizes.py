@@ -25,7 +25,6 @@ LARGE_CLASSES = {
     "ServedModel": 45,
     "Service": 30,
     "StateStore::Impl": 31,
-    "TilePreparer": 27,
 }
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.
