@@ -5,7 +5,7 @@
 namespace frazil::jit {
 
 PlanBlocks::PlanBlocks(llvm::IRBuilder<>& builder, const code::NativePlan& native, PlanFrame& frame, llvm::Value* from)
-    : b_(builder), plan_(*native.plan), frame_(frame), at_(b_.CreateAlloca(b_.getInt32Ty())) {
+    : b_(builder), plan_(*native.plan), frame_(frame) {
   llvm::BasicBlock* const enter = block(b_, "enter");
   b_.CreateBr(enter);
   leave_ = block(b_, "leave");
@@ -17,18 +17,18 @@ PlanBlocks::PlanBlocks(llvm::IRBuilder<>& builder, const code::NativePlan& nativ
     if (native.enters[i] != 0) where->addCase(b_.getInt32(i), steps_[i]);
   }
   b_.SetInsertPoint(nowhere);
-  b_.CreateStore(from, at_);
+  frame_.set_exit(from);
   b_.CreateBr(leave_);
 }
 
 void PlanBlocks::finish() {
   b_.SetInsertPoint(leave_);
   frame_.keep();
-  b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), at_));
+  b_.CreateRet(frame_.exit());
 }
 
 void PlanBlocks::leave(StepIndex pc) {
-  b_.CreateStore(b_.getInt32(pc), at_);
+  frame_.set_exit(b_.getInt32(pc));
   b_.CreateBr(leave_);
 }
 

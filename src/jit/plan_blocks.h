@@ -30,7 +30,6 @@ class PlanBlocks {
   llvm::IRBuilder<>& b_;
   const Plan& plan_;
   PlanFrame& frame_;
-  llvm::Value* at_;  // variable: step at which the code is left
   llvm::BasicBlock* leave_;
   std::vector<llvm::BasicBlock*> steps_;
 };

@@ -70,6 +70,7 @@ PlanFrame::PlanFrame(const Lanes& lanes, llvm::IRBuilder<>& builder, const code:
   };
   regs_ = array(offsetof(code::NativeFrame, regs));
   bases_ = array(offsetof(code::NativeFrame, base));
+  exit_ = b_.CreateAlloca(b_.getInt32Ty());
   left_ = variable(wide, field(offsetof(code::NativeFrame, left)));
   iterations_ = variable(wide, field(offsetof(code::NativeFrame, iterations)));
   groups_ = variable(wide, field(offsetof(code::NativeFrame, groups_recomputed)));

@@ -31,6 +31,10 @@ class PlanFrame {
   void count_iteration() { increment(iterations_); }
   void count_group() { increment(groups_); }
 
+  // ---- the step at which the code is left, as an i32 ----
+  void set_exit(llvm::Value* pc) { b_.CreateStore(pc, exit_); }
+  llvm::Value* exit() { return b_.CreateLoad(b_.getInt32Ty(), exit_); }
+
   // ---- registers and addresses ----
   llvm::Value* reg(Reg r);
   void set(Reg r, llvm::Value* value) { b_.CreateStore(value, reg_[r]); }
@@ -51,8 +55,8 @@ class PlanFrame {
   const Plan& plan_;
   const std::size_t capacity_step_;
   llvm::Value* const frame_;
-  llvm::Value *regs_ = nullptr, *bases_ = nullptr;                           // arrays of the frame
-  llvm::Value *left_ = nullptr, *iterations_ = nullptr, *groups_ = nullptr;  // variables
+  llvm::Value *regs_ = nullptr, *bases_ = nullptr;                                             // arrays of the frame
+  llvm::Value *exit_ = nullptr, *left_ = nullptr, *iterations_ = nullptr, *groups_ = nullptr;  // variables
   std::vector<llvm::Value*> reg_, base_;  // variables of those that change; null: it does not change
   std::vector<std::size_t> seen_;
 };
