@@ -128,7 +128,7 @@ void loop(const code::NativeRequest& request, Lanes& lanes, llvm::IRBuilder<>& b
   for (unsigned k = 0; k < count; ++k) {
     place.at.push_back(b.CreateGEP(b.getInt8Ty(), first[k], b.CreateMul(apart[k], r)));
   }
-  TileEmitter(lanes, b, code, request.form).row(place);
+  TileEmitter(lanes, b, code, request.form, place).write();
   llvm::Value* const next = b.CreateAdd(r, b.getInt64(1));
   r->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpSLT(next, rows), row, done);
@@ -194,9 +194,8 @@ Result<std::string> compile(const code::NativeRequest& request) {
 
 Result<std::string> compile_plan(const code::NativePlanRequest& request) {
   return Compilation(request.name, request.text)
-      .run(request.isa, type_of_steps, [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) {
-        PlanEmitter(lanes, b, *request.plan).write(f);
-      });
+      .run(request.isa, type_of_steps,
+           [&](Lanes& lanes, llvm::IRBuilder<>& b, llvm::Function& f) { emit_plan(lanes, b, *request.plan, f); });
 }
 
 }  // namespace frazil::jit

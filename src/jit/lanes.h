@@ -33,6 +33,10 @@ class Lanes {
   llvm::Value* apply(llvm::IRBuilder<>& b, ScalarOp op, Elem elem, Elem result,
                      std::initializer_list<llvm::Value*> args);
   llvm::Value* cast(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x);
+  /// Returns x itself if the types are equal, else its cast.
+  llvm::Value* converted(llvm::IRBuilder<>& b, Elem from, Elem to, llvm::Value* x) {
+    return from == to ? x : cast(b, from, to, x);
+  }
   /// Divides f32 by one divisor, given as a vector.
   llvm::Value* quotient(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* divisor);
   /// Quantises one or kGroup vectors of f32 to `to`, u8 or i8. Scale and zero point are given as vectors. Returns an

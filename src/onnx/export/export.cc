@@ -70,6 +70,100 @@ class ExternalData {
   std::size_t size_ = 0;
 };
 
+using DomainOpsets = std::map<std::string_view, std::int64_t>;
+
+Status check_size(const std::string& message) {
+  if (message.size() <= kMostBytes) return {};
+  return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
+}
+
+/// Requires names that a load accepts, because inputs and outputs keep their names.
+Status check_ports(std::string_view what, const std::vector<std::string>& names) {
+  std::unordered_set<std::string_view> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
+    if (name.empty()) return fail(Code::bad_input, "{} {} has no name: it cannot be written", what, i);
+    if (fitting(name) != name) {
+      return fail(Code::bad_input,
+                  "{} '{}' cannot be written: a name must be UTF-8 and have at most {} bytes, this one has {}", what,
+                  proto::shown(name), LoadLimits{}.name_bytes, name.size());
+    }
+    if (!seen.insert(name).second) {
+      return fail(Code::bad_input, "two {}s are called '{}': the model cannot be written", what, proto::shown(name));
+    }
+  }
+  return {};
+}
+
+/// Adds the domains of the functions that are written for calls.
+void add_function_domains(const Graph& graph, const WholeCalls& calls_of, DomainOpsets& opsets) {
+  for (const auto& [node, calls] : calls_of) {
+    for (const WholeCall& call : calls) {
+      const std::string& domain = graph.info->functions[call.call->function].domain;
+      const auto& declared = graph.info->opsets;
+      const auto it = std::ranges::find(declared, domain, &std::pair<std::string, std::int64_t>::first);
+      opsets.try_emplace(domain, it == declared.end() ? 1 : it->second);
+    }
+  }
+}
+
+void add_opsets(Writer& writer, protozero::pbf_tag_type tag, const DomainOpsets& opsets) {
+  for (const auto& [domain, version] : opsets) {
+    Writer import(writer, tag);
+    add_text(import, 1, domain);
+    import.add_int64(2, version);
+  }
+}
+
+// ---- notes ----
+
+const Notes* notes_of(const Graph& graph, const std::string& name) {
+  if (!graph.info) return nullptr;
+  const auto it = graph.info->values.find(name);
+  return it == graph.info->values.end() ? nullptr : &it->second;
+}
+
+/// Writes the notes of a NodeProto.
+void add_notes(Writer& writer, const Notes& notes) {
+  add_text(writer, 6, notes.doc);
+  add_properties(writer, 9, notes.metadata);
+}
+
+void add_notes(Writer& writer, const Graph& graph, const Node& n) {
+  if (!graph.info) return;
+  const auto it = graph.info->nodes.find(n.stable);
+  if (it == graph.info->nodes.end()) return;
+  add_notes(writer, it->second);
+}
+
+// ---- names ----
+
+/// The target of written nodes: the model's graph, or a function.
+struct Body {
+  WrittenNames names;
+  const WholeCall* call = nullptr;  ///< set for a function
+  std::size_t block = 0;            ///< index of its message among the open blocks
+  std::vector<Value> inputs;        ///< inputs of a function, in order of first use
+  std::unordered_set<std::uint32_t> constants;
+};
+
+/// Returns whether a constant belongs to the function: it was part of the call or has no name.
+bool owns_constant(const Graph& graph, const Body& body, Value v) {
+  const std::string& name = graph.value_name(v);
+  return graph.constant(v) != nullptr && (name.empty() || body.names.is_inner(name));
+}
+
+/// Returns the name of a value. A function takes a value from outside as an input.
+const std::string& name_in(const Graph& graph, Body& body, Value v) {
+  if (body.call != nullptr && !body.names.has(v) && !made_in(graph, *body.call->call, v) &&
+      !owns_constant(graph, body, v)) {
+    body.names.give_input(v);
+    body.inputs.push_back(v);
+  }
+  return body.names.of(v);
+}
+
+/// The writer of a ModelProto. It receives the nodes of the graph from walk().
 class Exporter {
  public:
   Exporter(const Graph& graph, ExternalData& external)
@@ -79,7 +173,7 @@ class Exporter {
 
   Result<std::string> run(std::optional<std::int64_t> wanted) {
     FRAZIL_TRY(opsets_, opsets_for(graph_, wanted));
-    add_function_domains();
+    add_function_domains(graph_, calls_, opsets_);
     FRAZIL_CHECK(check_ports("input", graph_.input_names()));
     FRAZIL_CHECK(check_ports("output", graph_.output_names()));
     FRAZIL_CHECK(name_ports());
@@ -94,7 +188,7 @@ class Exporter {
     add_text(writer, 4, info.domain);
     if (info.model_version != 0) writer.add_int64(5, info.model_version);
     add_text(writer, 6, info.model.doc);
-    add_opsets(writer, 8);
+    add_opsets(writer, 8, opsets_);
     add_properties(writer, 14, info.model.metadata);
     add_properties(writer, 14, bounds_of_symbols(graph_));
     writer.add_message(7, blocks_.back());
@@ -125,7 +219,7 @@ class Exporter {
     add_text(writer, 7, n.op->domain);
     FRAZIL_TRY(const auto attributes, rules::written_attributes(graph_, n, opset()));
     for (const std::string& attribute : attributes) writer.add_message(5, attribute);
-    notes(writer, n);
+    add_notes(writer, graph_, n);
     return n.blocks.empty() ? done(id) : Status();
   }
 
@@ -133,7 +227,7 @@ class Exporter {
     Writer(blocks_.back()).add_message(node_tag(), nodes_.back());
     nodes_.pop_back();
     while (bodies_.back().call != nullptr && bodies_.back().call->last == id) FRAZIL_CHECK(close_call());
-    return check_size();
+    return check_block();
   }
 
   Status leave(BlockId id) {
@@ -145,56 +239,15 @@ class Exporter {
     Writer(blocks_[blocks_.size() - 1]).add_string(2, attr.data(), attr.size());
     Writer(nodes_.back()).add_message(5, graph_attribute(attr, blocks_.back()));
     blocks_.pop_back();
-    return check_size();
+    return check_block();
   }
 
  private:
-  /// The target of written nodes: the model's graph, or a function.
-  struct Body {
-    WrittenNames names;
-    const WholeCall* call = nullptr;  ///< set for a function
-    std::size_t block = 0;            ///< index of its message in blocks_
-    std::vector<Value> inputs;        ///< inputs of a function, in order of first use
-    std::unordered_set<std::uint32_t> constants;
-  };
-
-  Status check_size() const { return blocks_.empty() ? Status() : check_size(blocks_.back()); }
-  static Status check_size(const std::string& message) {
-    if (message.size() <= kMostBytes) return {};
-    return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
-  }
-
+  Status check_block() const { return blocks_.empty() ? Status() : check_size(blocks_.back()); }
   // ---- names ----
 
   WrittenNames& names() { return bodies_.back().names; }
-
-  /// Returns the name of a value. A function takes a value from outside as an input.
-  const std::string& name(Value v) {
-    Body& body = bodies_.back();
-    if (body.call != nullptr && !body.names.has(v) && !made_in(graph_, *body.call->call, v) && !own_constant(v)) {
-      body.names.give_input(v);
-      body.inputs.push_back(v);
-    }
-    return body.names.of(v);
-  }
-
-  /// Requires names that a load accepts, because inputs and outputs keep their names.
-  static Status check_ports(std::string_view what, const std::vector<std::string>& names) {
-    std::unordered_set<std::string_view> seen;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string& name = names[i];
-      if (name.empty()) return fail(Code::bad_input, "{} {} has no name: it cannot be written", what, i);
-      if (fitting(name) != name) {
-        return fail(Code::bad_input,
-                    "{} '{}' cannot be written: a name must be UTF-8 and have at most {} bytes, this one has {}", what,
-                    proto::shown(name), LoadLimits{}.name_bytes, name.size());
-      }
-      if (!seen.insert(name).second) {
-        return fail(Code::bad_input, "two {}s are called '{}': the model cannot be written", what, proto::shown(name));
-      }
-    }
-    return {};
-  }
+  const std::string& name(Value v) { return name_in(graph_, bodies_.back(), v); }
 
   /// Names the inputs and outputs. An output names its value where possible.
   Status name_ports() {
@@ -220,27 +273,8 @@ class Exporter {
 
   // ---- functions ----
 
-  void add_function_domains() {
-    for (const auto& [node, calls] : calls_) {
-      for (const WholeCall& call : calls) {
-        const std::string& domain = graph_.info->functions[call.call->function].domain;
-        const auto& said = graph_.info->opsets;
-        const auto it = std::ranges::find(said, domain, &std::pair<std::string, std::int64_t>::first);
-        opsets_.try_emplace(domain, it == said.end() ? 1 : it->second);
-      }
-    }
-  }
-
   /// Returns the opset of ai.onnx.
   std::int64_t opset() const { return opsets_.at(""); }
-
-  void add_opsets(Writer& writer, protozero::pbf_tag_type tag) const {
-    for (const auto& [domain, version] : opsets_) {
-      Writer import(writer, tag);
-      add_text(import, 1, domain);
-      import.add_int64(2, version);
-    }
-  }
 
   void open_calls(NodeId id) {
     const auto it = calls_.find(id.id);
@@ -263,7 +297,7 @@ class Exporter {
     for (const Value v : body.inputs) writer.add_string(4, body.names.of(v));
     for (const Value v : body.call->outputs) writer.add_string(5, body.names.of(v));
     add_text(writer, 8, function.notes.doc);
-    add_opsets(writer, 9);
+    add_opsets(writer, 9, opsets_);
     add_properties(writer, 14, function.notes.metadata);
     return add_call(body, function, functions_.add(function, std::move(proto)));
   }
@@ -279,9 +313,9 @@ class Exporter {
     add_text(writer, 4, as);
     add_text(writer, 7, function.domain);
     add_text(writer, 8, function.overload);
-    say(writer, call.notes);
+    add_notes(writer, call.notes);
     Writer(blocks_.back()).add_message(node_tag(), out);
-    return check_size();
+    return check_block();
   }
 
   /// Returns the field tag of a NodeProto in the current message.
@@ -290,12 +324,6 @@ class Exporter {
   }
 
   // ---- constants ----
-
-  /// Returns whether a constant belongs to the function: it was part of the call or has no name.
-  bool own_constant(Value v) const {
-    const std::string& name = graph_.value_name(v);
-    return graph_.constant(v) != nullptr && (name.empty() || bodies_.back().names.is_inner(name));
-  }
 
   /// Returns the names of the values. Writes a constant at its first use: as an initializer of the main graph, or as a
   /// node of the function.
@@ -307,7 +335,7 @@ class Exporter {
       if (constant == nullptr || !bodies_.back().constants.insert(v.id).second) continue;
       if (bodies_.back().call == nullptr) {
         FRAZIL_CHECK(initializer(constant->tensor, given.back()));
-      } else if (own_constant(v)) {
+      } else if (owns_constant(graph_, bodies_.back(), v)) {
         FRAZIL_TRY(const std::string node, rules::constant_node(constant->tensor, given.back()));
         Writer(blocks_[bodies_.back().block]).add_message(kFunctionNode, node);
       }
@@ -323,38 +351,19 @@ class Exporter {
     } else {
       FRAZIL_TRY(bytes, tensor_to_proto(tensor, name));
     }
-    if (const Notes* said = notes_of(name)) {
+    if (const Notes* notes = notes_of(graph_, name)) {
       Writer writer(bytes);
-      add_text(writer, 12, said->doc);
-      add_properties(writer, 16, said->metadata);
+      add_text(writer, 12, notes->doc);
+      add_properties(writer, 16, notes->metadata);
     }
     Writer(blocks_.front()).add_message(5, bytes);
-    return check_size();
+    return check_block();
   }
 
   // ---- inputs and outputs of graphs ----
 
-  const Notes* notes_of(const std::string& name) const {
-    if (!graph_.info) return nullptr;
-    const auto it = graph_.info->values.find(name);
-    return it == graph_.info->values.end() ? nullptr : &it->second;
-  }
-
-  void notes(Writer& writer, const Node& n) const {
-    if (!graph_.info) return;
-    const auto it = graph_.info->nodes.find(n.stable);
-    if (it == graph_.info->nodes.end()) return;
-    say(writer, it->second);
-  }
-
-  /// Writes the notes of a NodeProto.
-  static void say(Writer& writer, const Notes& notes) {
-    add_text(writer, 6, notes.doc);
-    add_properties(writer, 9, notes.metadata);
-  }
-
-  void port(protozero::pbf_tag_type tag, const std::string& name, Value v, const Notes* said) {
-    Writer(blocks_.back()).add_message(tag, value_info(name, graph_.type(v), graph_.scope(), said));
+  void port(protozero::pbf_tag_type tag, const std::string& name, Value v, const Notes* notes) {
+    Writer(blocks_.back()).add_message(tag, value_info(name, graph_.type(v), graph_.scope(), notes));
   }
 
   Status identity(Value v, const std::string& as) {
@@ -367,7 +376,7 @@ class Exporter {
     const Block& main = graph_.main();
     for (std::size_t i = 0; i < main.params.size(); ++i) {
       const std::string& name = graph_.input_names()[i];
-      port(11, name, main.params[i], notes_of(name));
+      port(11, name, main.params[i], notes_of(graph_, name));
       if (const Tensor* tensor = graph_.input_default(i)) FRAZIL_CHECK(initializer(*tensor, name));
     }
     for (std::size_t i = 0; i < main.results.size(); ++i) {
@@ -375,7 +384,7 @@ class Exporter {
       if (!names().has(main.results[i]) || name(main.results[i]) != wanted) {
         FRAZIL_CHECK(identity(main.results[i], wanted));
       }
-      port(12, wanted, main.results[i], notes_of(wanted));
+      port(12, wanted, main.results[i], notes_of(graph_, wanted));
     }
     Writer writer(blocks_.back());
     add_text(writer, 2, graph_.name);
@@ -413,7 +422,7 @@ class Exporter {
   ExternalData& external_;
   const WholeCalls calls_;
   FunctionProtos functions_;
-  std::map<std::string_view, std::int64_t> opsets_;
+  DomainOpsets opsets_;
   std::vector<std::string> blocks_, nodes_;  ///< open GraphProtos, FunctionProtos and NodeProtos
   std::vector<Body> bodies_;                 ///< the model's graph and the open functions
 };

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/limits/limits.h"
+#include "base/value/error.h"
 #include "ir/graph/handles.h"
 
 namespace frazil::onnx {
@@ -54,5 +56,8 @@ class ScopedNames {
 
 /// Values by name. An absent value means that the name denotes no value.
 using Names = ScopedNames<Value>;
+
+/// Fails if the name is not UTF-8 or longer than the limit. `what` is what has the name, such as "an input".
+Status check_name(std::string_view what, std::string_view name, const LoadLimits& limits);
 
 }  // namespace frazil::onnx
