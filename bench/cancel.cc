@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/limits/free_later.h"
+#include "base/limits/deferred_free.h"
 #include "bench/cancel_cases.h"
 #include "exec/run/session.h"
 #include "ir/text/text.h"
@@ -26,7 +26,7 @@ using frazil::Elem;
 using frazil::Tensor;
 
 constexpr double kTargetMs = 5;
-constexpr double kLongestMs = 1500;  ///< longer runs are cancelled within this time
+constexpr double kMaxDurationMs = 1500;  ///< longer runs are cancelled within this time
 
 template <class T>
 T take(frazil::Result<T> result) {
@@ -118,9 +118,9 @@ Latencies measure(const CancelCase& c, int samples) {
   const auto inputs = inputs_of(*graph, c);
   std::mt19937 random(11);
   Latencies result;
-  cancelled_run(*session, inputs, kLongestMs, &result.run_ms);  // touches the memory for the first time
-  cancelled_run(*session, inputs, kLongestMs, &result.run_ms);
-  const double longest = std::min(result.run_ms, kLongestMs);
+  cancelled_run(*session, inputs, kMaxDurationMs, &result.run_ms);  // touches the memory for the first time
+  cancelled_run(*session, inputs, kMaxDurationMs, &result.run_ms);
+  const double longest = std::min(result.run_ms, kMaxDurationMs);
   for (int k = 0; k < samples; ++k) {
     const double wait = longest * static_cast<double>(random()) / 4294967296.0;
     if (const double latency = cancelled_run(*session, inputs, wait, nullptr); latency >= 0)

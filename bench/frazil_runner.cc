@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/os/knobs.h"
-#include "exec/run/settle.h"
+#include "exec/run/warm_up.h"
 #include "kernel/simd/isa.h"
 #include "onnx/import/import.h"
 #include "ops/core/registry.h"
@@ -72,7 +72,7 @@ void FrazilRunner::run() {
 
 void FrazilRunner::settle() {
   if (session_.executable().options().tier != frazil::exec::Tier::adaptive) return;
-  const frazil::Status status = frazil::exec::settle([this] {
+  const frazil::Status status = frazil::exec::warm_up([this] {
     run();
     return frazil::Status();
   });

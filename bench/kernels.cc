@@ -41,7 +41,7 @@ namespace bench {
 namespace {
 
 /// Wanted of our rate divided by oneDNN's.
-constexpr double kLeast = 0.97;
+constexpr double kMinimum = 0.97;
 
 using dnnl::memory;
 using Layout = memory::format_tag;
@@ -148,9 +148,9 @@ Elem result_elem(const Product& p) { return p.bytes ? Elem::i32 : p.half ? Elem:
 
 /// So many copies of weights are together larger than the caches.
 std::size_t copies_of(std::size_t bytes) {
-  constexpr std::size_t kLeastBytes = std::size_t{64} << 20U, kMostBytes = std::size_t{512} << 20U;
+  constexpr std::size_t kMinBytes = std::size_t{64} << 20U, kMaxBytes = std::size_t{512} << 20U;
   const auto cache = static_cast<std::size_t>(std::max(0L, ::sysconf(_SC_LEVEL3_CACHE_SIZE)));
-  return std::clamp(2 * cache, kLeastBytes, kMostBytes) / bytes + 1;
+  return std::clamp(2 * cache, kMinBytes, kMaxBytes) / bytes + 1;
 }
 
 struct AlignedFree {
@@ -320,8 +320,8 @@ class Rotating : public Runner {
 
 /// Returns the number of copies of a convolution that are timed in turn.
 std::size_t copies_of_convolution(const HostTensor& weights) {
-  constexpr std::size_t kLeastBytes = std::size_t{1} << 20U;
-  return weights.data.size() < kLeastBytes ? 1 : copies_of(weights.data.size());
+  constexpr std::size_t kMinBytes = std::size_t{1} << 20U;
+  return weights.data.size() < kMinBytes ? 1 : copies_of(weights.data.size());
 }
 
 class Table {
@@ -336,7 +336,7 @@ class Table {
     const Comparison c = interleave(name, &ours, &theirs, timing_);
     const double rate = operations * 1e-6 / c.a->median, their_rate = operations * 1e-6 / c.b->median;
     ++rows_;
-    met_ += c.pair_ratio >= kLeast;
+    met_ += c.pair_ratio >= kMinimum;
     good_ &= difference.empty();
     std::printf("%-23s %9.1f %9.1f %7.3f %5.3f..%-6.3f %7.0f%% %7.0f%%  %s\n", name, rate, their_rate, c.pair_ratio,
                 c.ratio_low, c.ratio_high, 100 * rate / peak, 100 * their_rate / peak, difference.c_str());
@@ -351,8 +351,8 @@ class Table {
                      {"note", difference}});
   }
   bool finish(const std::string& path) const {
-    std::printf("%d of %d rows at %.2f of oneDNN's rate or more\n", met_, rows_, kLeast);
-    write_json(path, {{"least", kLeast}, {"rows", json_}});
+    std::printf("%d of %d rows at %.2f of oneDNN's rate or more\n", met_, rows_, kMinimum);
+    write_json(path, {{"least", kMinimum}, {"rows", json_}});
     return good_;
   }
 

@@ -27,12 +27,13 @@ struct Place {
   frazil::Sizes weight;  ///< of its second operand
 };
 
-/// The middle one of the nodes of an operator; with a matrix as second operand where `weights` is set.
-Place place_of(const frazil::Graph& graph, std::string_view op, bool weights) {
+/// The middle one of the nodes of an operator; with a matrix as second operand where `weights` is set, inside of bodies
+/// where `inside` is set.
+Place place_of(const frazil::Graph& graph, std::string_view op, bool weights, bool inside = false) {
   std::vector<Place> found;
-  for (const frazil::NodeId id : graph.main().nodes) {
+  for (const frazil::NodeId id : graph.nodes()) {
     const frazil::Node& node = graph.node(id);
-    if (node.op->name != op) continue;
+    if (node.op->name != op || (graph.block_of(node.out[0]) != frazil::Graph::kMain) != inside) continue;
     const frazil::Constant* weight = weights ? graph.constant(node.in[1]) : nullptr;
     if (weights && (weight == nullptr || weight->tensor.rank() != 2)) continue;
     found.push_back({graph.value_name(node.in[0]), graph.value_name(node.out[0]),
@@ -49,7 +50,15 @@ double resident_mb() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) * 1e-6;
 }
 
-std::vector<frazil::api::Named> sentence() {
+using Inputs = std::vector<frazil::api::Named>;
+
+Inputs rows() {
+  std::vector<float> numbers(std::size_t{4} * 512);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 97) / 97 - 0.5f;
+  return {{"x", Array::of<float>({4, 512}, std::span<const float>(numbers))}};
+}
+
+Inputs sentence() {
   const auto ids = [](std::int64_t value) {
     std::vector<std::int64_t> numbers(16, value);
     return Array::of<std::int64_t>({1, 16}, std::span<const std::int64_t>(numbers));
@@ -74,6 +83,13 @@ void swap_weights(frazil::api::Patch& patch, const Place& at, float value) {
   patch.replace(at.output, patch.op("MatMul", {patch.tap(at.input), patch.constant(weight)}));
 }
 
+/// A pointwise node moves into the branch of an If.
+void wrap(frazil::api::Patch& patch, const Place& at, float by) {
+  const frazil::api::Term most = patch.op("ReduceMax", {patch.tap(at.input)}, {{"keepdims", std::int64_t{0}}});
+  patch.wrap({at.output}, patch.op("Greater", {most, patch.scalar(-by)}),
+             [&](frazil::api::Body&) { return std::vector{patch.tap(at.input)}; });
+}
+
 struct Times {
   std::vector<double> edit, first, steady;
   double extra() const {
@@ -84,10 +100,9 @@ struct Times {
 
 /// Edits one model again and again; every edit is of the first version.
 template <class Change>
-Times edit_times(const Model& model, int rounds, const Change& change) {
+Times edit_times(const Model& model, const Inputs& inputs, int rounds, const Change& change) {
   LiveModel live(model);
   LiveSession session = live.open();
-  const auto inputs = sentence();
   const auto run = [&] { (void)session.run(std::span<const frazil::api::Named>(inputs)); };
   run();
   Times times;
@@ -152,20 +167,32 @@ nlohmann::json edits_under_load(int edits, int threads) {
           {"wrong", wrong.load()}, {"early_mb", early},  {"late_mb", late}};
 }
 
-nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
-  const auto imported = frazil::import_onnx(path);
-  if (!imported) throw std::runtime_error(imported.error().text());
-  const Place pointwise = place_of(*imported, "Erf", false), product = place_of(*imported, "MatMul", true);
+frazil::Graph imported(const std::string& path) {
+  auto graph = frazil::import_onnx(path);
+  if (!graph) throw std::runtime_error(graph.error().text());
+  return *std::move(graph);
+}
+
+nlohmann::json live_edits(const std::string& path, const std::string& branches, int rounds, int versions) {
+  const frazil::Graph graph = imported(path);
+  const Place pointwise = place_of(graph, "Erf", false), product = place_of(graph, "MatMul", true),
+              in_branch = place_of(imported(branches), "Relu", false, true);
   const Model model = Model::load(path);
-  const Times scaled = edit_times(model, rounds, [&](auto& patch, float by) { scale(patch, pointwise, by); });
-  const Times swapped = edit_times(model, rounds, [&](auto& patch, float by) { swap_weights(patch, product, by); });
+  const auto with = [](const auto& change, const Place& at) {
+    return [&change, &at](auto& patch, float by) { change(patch, at, by); };
+  };
+  const Times scaled = edit_times(model, sentence(), rounds, with(scale, pointwise));
+  const Times swapped = edit_times(model, sentence(), rounds, with(swap_weights, product));
+  const Times wrapped = edit_times(model, sentence(), rounds, with(wrap, pointwise));
+  const Times inside = edit_times(Model::load(branches), rows(), rounds, with(scale, in_branch));
 
   LiveModel live(model);
   LiveSession session = live.open();
   const auto inputs = sentence();
   (void)session.run(std::span<const frazil::api::Named>(inputs));
   const double one = resident_mb();
-  const auto packed = frazil::api::Access::impl(model).executable(frazil::api::Way::planned)->packed().bytes();
+  const auto packed =
+      frazil::api::Access::impl(model).executable(frazil::api::ExecutionMode::planned)->packed().bytes();
   for (int i = 0; i < versions; ++i) {
     live.roll_back(1, {"bench", "back"});
     live.edit({"bench", "edit"},
@@ -174,13 +201,17 @@ nlohmann::json live_edits(const std::string& path, int rounds, int versions) {
   }
   const double all = resident_mb();
   const auto packed_after =
-      frazil::api::Access::impl(live.current().model).executable(frazil::api::Way::planned)->packed().bytes();
-  std::printf("live     pointwise edit + first run - steady run: %.2f ms; of weights: %.2f ms\n", scaled.extra(),
-              swapped.extra());
+      frazil::api::Access::impl(live.current().model).executable(frazil::api::ExecutionMode::planned)->packed().bytes();
+  std::printf(
+      "live     edit + first run - steady run: pointwise %.2f ms, weights %.2f, a new region %.2f, inside of a "
+      "branch %.2f\n",
+      scaled.extra(), swapped.extra(), wrapped.extra(), inside.extra());
   std::printf("live     %d versions: %.1f MB resident, one: %.1f MB (%.3f); packed %.1f and %.1f MB\n", versions, all,
               one, all / one, static_cast<double>(packed) * 1e-6, static_cast<double>(packed_after) * 1e-6);
   return {{"pointwise_ms", scaled.extra()},
           {"weights_ms", swapped.extra()},
+          {"region_ms", wrapped.extra()},
+          {"branch_ms", inside.extra()},
           {"versions", versions},
           {"one_mb", one},
           {"versions_mb", all}};

@@ -36,7 +36,7 @@ class Product : public Runner {
   Product(const NBitsRow& row, Shared weights)
       : row_(row),
         weights_(std::move(weights)),
-        room_(static_cast<std::size_t>(frazil::kernel::nbits_room({.count = row.k, .block = kBlock}))) {
+        room_(static_cast<std::size_t>(frazil::kernel::nbits_scratch_floats({.count = row.k, .block = kBlock}))) {
     a_.assign(static_cast<std::size_t>(row.m * row.k), 0.5F);
     const std::int64_t arranged =
         frazil::kernel::nbits_arranged(row.m, row.k) * static_cast<std::int64_t>(sizeof(float));

@@ -132,7 +132,9 @@ bool overhead(const OverheadArguments& arguments) {
   if (arguments.wants("append")) json["append"] = appended_values(arguments.timing.rounds);
   if (arguments.wants("edit"))
     json["edit"] = edited_graph(model_file(arguments.folder, "bert_base", false), arguments.timing.rounds);
-  if (arguments.wants("live")) json["live"] = live_edits(model_file(arguments.folder, "bert_base", false), 9, 100);
+  if (arguments.wants("live"))
+    json["live"] = live_edits(model_file(arguments.folder, "bert_base", false),
+                              model_file(arguments.folder, "moe_if", false), 9, 100);
   if (arguments.wants("live")) json["edits_under_load"] = edits_under_load(10000, 4);
   if (arguments.wants("load")) json["load"] = large_load(scratch_dir());
   write_json(arguments.json, json);

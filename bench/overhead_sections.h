@@ -31,10 +31,10 @@ nlohmann::json large_load(const std::string& scratch_dir);
 /// after it.
 nlohmann::json edited_graph(const std::string& path, int rounds);
 
-/// Measures edits of a LiveModel of bert_base, to an elementwise node and the weights of a product: the cost of an edit
-/// and of the first run after it, relative to a steady run. Also compares the memory of `versions` edited versions to
-/// that of one.
-nlohmann::json live_edits(const std::string& path, int rounds, int versions);
+/// Measures edits of a LiveModel of bert_base, to an elementwise node, to the weights of a product, and to a node that
+/// moves into a new If; and of the model `branches`, to a node inside of a branch: the cost of an edit and of the first
+/// run after it, relative to a steady run. Also compares the memory of `versions` edited versions to that of one.
+nlohmann::json live_edits(const std::string& path, const std::string& branches, int rounds, int versions);
 
 /// Edits a small LiveModel while threads run it. Reports wrong answers, and memory after a tenth of the edits and at
 /// the end.

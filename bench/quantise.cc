@@ -200,7 +200,7 @@ class FixedQuantiser : public frazil::Rewriter {
     if (has_weight(node)) give_weights(to, node, in);
     const frazil::OpDef& op = two ? static_cast<const frazil::OpDef&>(ops::Add) : *node.op;
     const Expr y = to.add(op, in, two ? nullptr : node.attrs, 1, node.name)[0];
-    const Value out = bent(node);
+    const Value out = leaky_relu(node);
     const bool keeps = node.op == &ops::MaxPool;
     scales_[out.id] = keeps ? scales_.at(node.in[0].id) : scale_of(ranges_.at(out.id));
     scales_[node.out[0].id] = scales_[out.id];
@@ -229,7 +229,7 @@ class FixedQuantiser : public frazil::Rewriter {
     return maker && is_quantised(graph_.node(*maker)) && users_.at(n.in[0].id).size() == 1;
   }
   /// The value whose range counts for the node's result.
-  Value bent(const Node& n) const {
+  Value leaky_relu(const Node& n) const {
     const auto users = users_.find(n.out[0].id);
     if (users == users_.end() || users->second.size() != 1 || !users->second[0]) return n.out[0];
     const Node& user = graph_.node(users->second[0]);

@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
   app.add_option("--grpc-port", arguments.server.grpc_port);
   app.add_option("--metrics-port", arguments.server.metrics_port);
   app.add_option("--workers", arguments.service.workers);
-  app.add_option("--max-waiting", arguments.service.most_waiting);
+  app.add_option("--max-waiting", arguments.service.max_waiting);
   app.add_option("--peer", arguments.peer, "libonnxruntime.so.1");
   return bench::run_program(app, argc, argv, [&] { return bench::serve_peer(std::move(arguments)); });
 }

@@ -16,7 +16,7 @@ namespace {
 using frazil::Tensor;
 
 constexpr std::size_t kRequests = 2000;
-constexpr double kMost = 1.02;
+constexpr double kMaximum = 1.02;
 
 /// Distinct shapes of a stream, and the one whose work is nearest to their mean.
 struct Shapes {
@@ -113,7 +113,7 @@ nlohmann::json measure(const char* name, const std::string& path, const Shapes& 
       "same work %.3f (%.3f..%.3f, most %.2f), of another shape alone %.3f; memory %+.1f MB after the first tenth, "
       "%llu plan\n",
       name, kRequests, detail::quantile(times, 0.5), detail::quantile(over_one, 0.5), detail::quantile(over_one, 0.25),
-      detail::quantile(over_one, 0.75), kMost, detail::quantile(changes, 0.5), last.grown * 1e-6,
+      detail::quantile(over_one, 0.75), kMaximum, detail::quantile(changes, 0.5), last.grown * 1e-6,
       static_cast<unsigned long long>(last.counters.plans));
   std::fflush(stdout);
   return {{"name", name},
@@ -121,7 +121,7 @@ nlohmann::json measure(const char* name, const std::string& path, const Shapes& 
           {"ms", detail::quantile(times, 0.5)},
           {"ratio", quartiles(over_one)},
           {"ratio_of_another_shape", quartiles(changes)},
-          {"most", kMost},
+          {"most", kMaximum},
           {"grown", last.grown},
           {"plans", last.counters.plans}};
 }

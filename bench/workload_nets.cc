@@ -37,15 +37,15 @@ Term attention(const Net& net, Term x, Term mask, const BertSizes& s, bool twin)
 }
 
 Term embeddings(const Net& net, Term ids, Term kinds, const BertSizes& s) {
-  constexpr std::int64_t kLongest = 512;
-  Array numbers(Dtype::i64, {1, kLongest});
-  for (std::int64_t i = 0; i < kLongest; ++i) numbers.mutable_values<std::int64_t>()[static_cast<std::size_t>(i)] = i;
+  constexpr std::int64_t kMaxLength = 512;
+  Array numbers(Dtype::i64, {1, kMaxLength});
+  for (std::int64_t i = 0; i < kMaxLength; ++i) numbers.mutable_values<std::int64_t>()[static_cast<std::size_t>(i)] = i;
   const Term length = net.op("Unsqueeze", {net.dim(ids, 1), net.ints({0})});
   const Term places =
       net.op("Slice", {net.body().constant(numbers), net.ints({0}), length, net.ints({1}), net.ints({1})});
   Term e = net.op("Gather", {net.weight({s.words, s.width}, 0.5), ids});
   e = net.op("Add", {e, net.op("Gather", {net.weight({2, s.width}, 0.2), kinds})});
-  return net.op("Add", {e, net.op("Gather", {net.weight({kLongest, s.width}, 0.2), places})});
+  return net.op("Add", {e, net.op("Gather", {net.weight({kMaxLength, s.width}, 0.2), places})});
 }
 
 frazil::Model bert(const BertSizes& s, bool twin, Dtype type = Dtype::f32) {

@@ -24,7 +24,7 @@ void require_line(std::string_view line) {
 void require_sane(const server::ModelConfig& model) {
   const server::Batching& batching = model.batching;
   require(batching.default_level >= 1 && batching.default_level <= batching.levels, "a level that is none");
-  require(batching.most_waste >= 0 && batching.most_waste <= 1, "a share of {}", batching.most_waste);
+  require(batching.max_waste >= 0 && batching.max_waste <= 1, "a share of {}", batching.max_waste);
   std::uint64_t last = 0;
   for (const std::uint64_t size : batching.preferred) {
     require(size > last, "sizes that do not ascend");

@@ -44,8 +44,8 @@ class Talk {
     const boost::asio::generic::stream_protocol protocol(AF_UNIX, 0);
     server::Wire wire(server::Socket(transport_.context.get_executor(), protocol, ends[1]));
     switch (kind) {
-      case Kind::models: server::serve_http(std::move(wire), transport_, server::Door::models); break;
-      case Kind::metrics: server::serve_http(std::move(wire), transport_, server::Door::metrics); break;
+      case Kind::models: server::serve_http(std::move(wire), transport_, server::PortKind::models); break;
+      case Kind::metrics: server::serve_http(std::move(wire), transport_, server::PortKind::metrics); break;
       case Kind::grpc: server::serve_grpc(std::move(wire), transport_); break;
     }
   }
@@ -88,7 +88,7 @@ class Talk {
     }
   }
 
-  server::ServerOptions options_{.most_bytes = 1 << 16, .compress_from = 64};
+  server::ServerOptions options_{.max_bytes = 1 << 16, .compress_from = 64};
   server::Transport transport_{service(), options_};
   int client_ = -1;
   std::string answer_;

@@ -10,7 +10,7 @@ namespace {
 
 // A wide value has the type f32[R,wide], a narrow one f32[R,narrow].
 constexpr std::int64_t kRounds = 6, kPicks = 3;
-constexpr int kMostDepth = 2;
+constexpr int kMaxDepth = 2;
 
 std::string header(const ProgramSizes& sizes) {
   const std::int64_t w = sizes.wide, n = sizes.narrow, z = sizes.ranked;
@@ -92,8 +92,8 @@ class Writer {
 
   void statement(Visible& v, int depth) {
     if (statements_++ == edit_at_) v.wide.push_back(made("Neg({})", last(v.wide)));
-    switch (c_.weighted({14, 6, 6, 8, 8, 8, 6, 6, 5, 5, depth < kMostDepth ? 6 : 0,
-                         depth < kMostDepth ? 6 * sizes_.guards : 0, depth < kMostDepth ? 5 : 0})) {
+    switch (c_.weighted({14, 6, 6, 8, 8, 8, 6, 6, 5, 5, depth < kMaxDepth ? 6 : 0,
+                         depth < kMaxDepth ? 6 * sizes_.guards : 0, depth < kMaxDepth ? 5 : 0})) {
       case 0: v.wide.push_back(made("MatMul({}, @w{})", any(v.wide), c_.below(3))); break;
       case 1: v.wide.push_back(made("MatMul({}, @u)", any(v.narrow))); break;
       case 2: v.narrow.push_back(made("MatMul({}, @d)", any(v.wide))); break;

@@ -96,13 +96,13 @@ void write_integers(Tensor& t, const std::function<std::int64_t()>& next) {
 }
 
 // Products of symbols would fill the memory. What then does not fit is refused, or found out.
-constexpr std::int64_t kLargest = 64, kMostElements = std::int64_t{1} << 16;
+constexpr std::int64_t kLargest = 64, kMaxElements = std::int64_t{1} << 16;
 
 /// Of any rank: the number of elements may be past 2^63. An extent of 0 counts as 1 (see byte_count).
 bool is_too_large(const Sizes& sizes) {
   double elements = 1;
   for (std::int64_t s : sizes) elements *= static_cast<double>(std::max<std::int64_t>(s, 1));
-  return elements > static_cast<double>(kMostElements);
+  return elements > static_cast<double>(kMaxElements);
 }
 
 }  // namespace

@@ -7,18 +7,18 @@
 namespace frazil::fuzz {
 namespace {
 
-constexpr std::int64_t kMostElements = 4096;
-constexpr int kDeepest = 8;
+constexpr std::int64_t kMaxElements = 4096;
+constexpr int kMaxDepth = 8;
 
 using Eval = std::function<std::int64_t(Dim)>;
 
 bool is_small(const Type& type, const Eval& eval, int depth = 0) {
-  if (depth > kDeepest || (type.item && !is_small(*type.item, eval, depth + 1))) return false;
+  if (depth > kMaxDepth || (type.item && !is_small(*type.item, eval, depth + 1))) return false;
   std::int64_t count = 1;
   return std::ranges::all_of(type.shape, [&](Dim d) {
     const std::int64_t extent = eval(d);
     return extent >= 0 && !__builtin_mul_overflow(count, std::max(extent, std::int64_t{1}), &count) &&
-           count <= kMostElements;
+           count <= kMaxElements;
   });
 }
 

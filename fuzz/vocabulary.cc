@@ -96,10 +96,10 @@ const std::vector<std::string>& attribute_texts() {
 }
 
 std::int64_t some_integer(Choices& choices) {
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMinimum = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMaximum = std::numeric_limits<std::int64_t>::max();
   if (choices.chance(75)) return choices.between(-4, 12);
-  return choices.pick({kLeast, kLeast + 1, kMost, kMost - 1, std::int64_t{-1} << 31, std::int64_t{1} << 31,
+  return choices.pick({kMinimum, kMinimum + 1, kMaximum, kMaximum - 1, std::int64_t{-1} << 31, std::int64_t{1} << 31,
                        (std::int64_t{1} << 31) - 1, std::int64_t{1} << 32, std::int64_t{1} << 61,
                        (std::int64_t{1} << 61) - 1, std::int64_t{1} << 62, std::int64_t{1} << 20, std::int64_t{100},
                        std::int64_t{255}, std::int64_t{65536}});

@@ -13,7 +13,7 @@ AnswerStream::AnswerStream(Form form, std::shared_ptr<Caller> caller, Write writ
 
 void AnswerStream::add(const Reply& reply) {
   if (!std::exchange(begun_, true)) {
-    waiting_ += head_of(reply, {.keep_alive = form_.keep_alive, .old = !form_.chunked, .length = std::nullopt});
+    waiting_ += head_of(reply, {.keep_alive = form_.keep_alive, .http_1_0 = !form_.chunked, .length = std::nullopt});
   }
   append(reply.body);
   if (reply.more) parts_waiting_ += reply.body.size();

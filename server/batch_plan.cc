@@ -14,7 +14,7 @@ namespace {
 using api::Array;
 using api::Port;
 
-constexpr std::size_t kMostSharedBytes = 256;  // limit for an input that all requests of a batch share
+constexpr std::size_t kMaxSharedBytes = 256;  // limit for an input that all requests of a batch share
 
 [[noreturn]] void refuse_batching(const std::string& model, const std::string& why) {
   throw api::Error(api::Code::bad_input, "model '" + model + "': batching: " + why);
@@ -43,14 +43,14 @@ std::optional<std::size_t> axis_with(const Port& port, const std::string& symbol
   return static_cast<std::size_t>(at - port.dims.begin());
 }
 
-std::size_t input_index(const BatchPlan::Of& of, const std::string& name) {
+std::size_t input_index(const BatchPlan::ModelView& of, const std::string& name) {
   if (const auto at = position_of(of.inputs, name)) return *at;
   refuse_batching(of.model, "there is no input '" + name + "'");
 }
 
 }  // namespace
 
-std::vector<std::string> BatchPlan::symbols(const Of& of) {
+std::vector<std::string> BatchPlan::symbols(const ModelView& of) {
   if (const auto& axis = of.config.batching.batch_axis) {
     const Port& port = of.inputs[input_index(of, axis->first)];
     if (axis->second >= port.dims.size() || !is_symbol(port.dims[axis->second])) {
@@ -71,7 +71,7 @@ std::vector<std::string> BatchPlan::symbols(const Of& of) {
   return found;
 }
 
-BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs) {
+BatchPlan::BatchPlan(const ModelView& of, const std::string& symbol) : ports_(of.inputs) {
   const auto axes_of = [&](const Port& port) -> Axes {
     const auto axis = port.kind == Array::Kind::tensor ? axis_of(port, symbol) : std::nullopt;
     return axis ? Axes({.batch = *axis}) : std::nullopt;
@@ -89,7 +89,7 @@ BatchPlan::BatchPlan(const Of& of, const std::string& symbol) : ports_(of.inputs
   if (!of.config.batching.lengths.empty()) set_lengths(of, symbol);
 }
 
-void BatchPlan::pad(const Of& of, const Padding& padding) {
+void BatchPlan::pad(const ModelView& of, const Padding& padding) {
   const std::size_t i = input_index(of, padding.input);
   const Port& port = of.inputs[i];
   const bool free = padding.axis < port.dims.size() && is_symbol(port.dims[padding.axis]);
@@ -105,7 +105,7 @@ void BatchPlan::pad(const Of& of, const Padding& padding) {
   }
 }
 
-void BatchPlan::set_lengths(const Of& of, const std::string& symbol) {
+void BatchPlan::set_lengths(const ModelView& of, const std::string& symbol) {
   const std::string& name = of.config.batching.lengths;
   lengths_ = input_index(of, name);
   const Port& port = of.inputs[*lengths_];
@@ -126,7 +126,7 @@ bool BatchPlan::append_key(std::string& key, const Array& value, std::size_t inp
     append(free ? -1 : value.sizes()[axis]);
   }
   if (inputs_[input]) return true;
-  if (value.bytes() > kMostSharedBytes) return false;
+  if (value.bytes() > kMaxSharedBytes) return false;
   key.append(static_cast<const char*>(value.data()), value.bytes());
   return true;
 }
@@ -186,15 +186,17 @@ Array BatchPlan::lengths_of(std::span<const Shape> shapes) const {
   return lengths;
 }
 
-std::vector<Array> BatchPlan::part(std::span<const Array> results, std::int64_t begin, const Shape& shape,
-                                   std::int64_t longest) const {
+std::vector<Array> BatchPlan::slice(std::span<const Array> results, std::int64_t begin, const Shape& shape,
+                                    std::int64_t longest) const {
   std::vector<Array> parts;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const bool tensor = results[i].is_tensor() && results[i].dtype() != api::Dtype::string;
     const StackAxes& axes = *outputs_[i];
     const bool fits = tensor && results[i].sizes()[axes.batch] >= begin + shape.count &&
                       (!axes.padded || results[i].sizes()[*axes.padded] == longest);
-    if (!fits) throw api::Error(api::Code::unsupported, "output '" + output_names_[i] + "' cannot be parted");
+    if (!fits)
+      throw api::Error(api::Code::unsupported,
+                       "output '" + output_names_[i] + "' cannot be split among the requests of a batch");
     parts.push_back(part_of(results[i], axes, begin, shape.count, shape.length));
   }
   return parts;

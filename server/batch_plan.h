@@ -17,17 +17,17 @@ namespace frazil::server {
 /// is the one whose extent is a common free symbol. Immutable.
 class BatchPlan {
  public:
-  struct Of {
+  struct ModelView {
     const std::string& model;  ///< the model's name
     const std::vector<api::Port>&inputs, &outputs;
     const ModelConfig& config;
   };
   /// Returns the candidate symbols for the batch: that of the configured axis, or those of an input that all outputs
   /// have. Throws api::Error (bad_input) if there is none.
-  static std::vector<std::string> symbols(const Of& of);
+  static std::vector<std::string> symbols(const ModelView& of);
 
   /// Throws api::Error (bad_input) that names the input or output which the configuration does not fit.
-  BatchPlan(const Of& of, const std::string& symbol);
+  BatchPlan(const ModelView& of, const std::string& symbol);
 
   /// The compatibility key of a request and its size.
   struct Shape {
@@ -47,8 +47,8 @@ class BatchPlan {
                                std::span<const Shape> shapes) const;
   /// Returns the results of the request that starts at `begin` along the batch axis. `longest` is the padded length of
   /// the run. Throws api::Error if an output does not have the required extents.
-  std::vector<api::Array> part(std::span<const api::Array> results, std::int64_t begin, const Shape& shape,
-                               std::int64_t longest) const;
+  std::vector<api::Array> slice(std::span<const api::Array> results, std::int64_t begin, const Shape& shape,
+                                std::int64_t longest) const;
 
   /// Returns inputs for a test of the plan. The extent is `count` along the batch, `length` along padded axes and
   /// `other` along other free axes. Floats are random, integers 0 or 1.
@@ -59,8 +59,8 @@ class BatchPlan {
   static std::optional<std::size_t> batch_of(const Axes& axes) {
     return axes ? std::optional(axes->batch) : std::nullopt;
   }
-  void pad(const Of& of, const Padding& padding);
-  void set_lengths(const Of& of, const std::string& symbol);
+  void pad(const ModelView& of, const Padding& padding);
+  void set_lengths(const ModelView& of, const std::string& symbol);
   api::Array lengths_of(std::span<const Shape> shapes) const;
   bool append_key(std::string& key, const api::Array& value, std::size_t input) const;
 

@@ -8,8 +8,8 @@ namespace {
 
 /// Answers a job whose caller has left or whose time-out has passed. Returns true if it did.
 bool is_over(Job& job) {
-  if (job.call.caller != nullptr && job.call.caller->gone()) {
-    job.finish(std::move(job.call), std::unexpected(Refusal(Http::cancelled, "the caller has left")));
+  if (job.call.caller != nullptr && job.call.caller->disconnected()) {
+    job.finish(std::move(job.call), std::unexpected(Refusal(Http::cancelled, "the caller has disconnected")));
     return true;
   }
   if (job.call.deadline && *job.call.deadline <= Clock::now()) {
@@ -51,7 +51,7 @@ std::optional<Refusal> Batcher::refusal() const {
 }
 
 std::optional<Refusal> Batcher::refusal_locked() const {
-  if (config_.most_queued == 0 || queue_.size() < config_.most_queued) return std::nullopt;
+  if (config_.max_queued == 0 || queue_.size() < config_.max_queued) return std::nullopt;
   return Refusal(Http::too_many, "too many requests wait for the model: " + std::to_string(queue_.size()));
 }
 
@@ -108,7 +108,7 @@ bool Batcher::fits(const std::vector<Member>& batch, const BatchPlan::Shape& sha
     used += member.shape.count * member.shape.length;
   }
   if (count > static_cast<std::int64_t>(config_.most)) return false;
-  return static_cast<double>(longest * count - used) <= config_.most_waste * static_cast<double>(longest * count);
+  return static_cast<double>(longest * count - used) <= config_.max_waste * static_cast<double>(longest * count);
 }
 
 std::vector<Batcher::Member> Batcher::take() {

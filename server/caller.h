@@ -20,7 +20,7 @@ class Caller {
    public:
     Hook(Caller& caller, std::function<void()> left) : caller_(caller), left_(std::move(left)) {
       const std::scoped_lock lock(caller_.mutex_);
-      caller_.gone_ ? left_() : caller_.hooks_.push_back(this);
+      caller_.disconnected_ ? left_() : caller_.hooks_.push_back(this);
     }
     ~Hook() {
       const std::scoped_lock lock(caller_.mutex_);
@@ -35,35 +35,35 @@ class Caller {
     std::function<void()> left_;
   };
 
-  bool gone() const {
+  bool disconnected() const {
     const std::scoped_lock lock(mutex_);
-    return gone_;
+    return disconnected_;
   }
   void leave() {
     const std::scoped_lock lock(mutex_);
-    if (std::exchange(gone_, true)) return;
+    if (std::exchange(disconnected_, true)) return;
     for (Hook* const hook : hooks_) hook->left_();
   }
 
   /// Limit for the bytes of partial answers in transit to one caller. A single part may exceed it.
-  static constexpr std::size_t kMostOnTheWay = 8U << 20U;
+  static constexpr std::size_t kMaxInFlight = 8U << 20U;
   /// Records that a part is in transit. A caller with too many bytes in transit does not read and is made to leave.
   void send(std::size_t bytes) {
-    const std::size_t before = on_the_way_.fetch_add(bytes, std::memory_order_relaxed);
-    if (before == 0 || before + bytes <= kMostOnTheWay) return;
+    const std::size_t before = in_flight_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before == 0 || before + bytes <= kMaxInFlight) return;
     slow_ = true;
     leave();
   }
   /// Records that a part was delivered, or is counted elsewhere.
-  void sent(std::size_t bytes) { on_the_way_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void sent(std::size_t bytes) { in_flight_.fetch_sub(bytes, std::memory_order_relaxed); }
   /// Returns true if the caller was made to leave because it did not read.
   bool slow() const { return slow_; }
 
  private:
   mutable std::mutex mutex_;
   std::vector<Hook*> hooks_;
-  bool gone_ = false;
-  std::atomic<std::size_t> on_the_way_ = 0;
+  bool disconnected_ = false;
+  std::atomic<std::size_t> in_flight_ = 0;
   std::atomic<bool> slow_ = false;
 };
 

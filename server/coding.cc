@@ -105,7 +105,7 @@ Inflater& Inflater::operator=(Inflater&& other) noexcept {
 }
 
 void Inflater::add(std::string_view bytes, std::string& to, std::uint64_t most) {
-  const auto damaged = [&] { throw Refusal(Http::bad_request, "the bytes are no " + std::string(name_of(coding_))); };
+  const auto damaged = [&] { throw Refusal(Http::bad_request, "invalid " + std::string(name_of(coding_)) + " data"); };
   stream_->next_in = zlib_input(bytes);
   stream_->avail_in = static_cast<uInt>(bytes.size());
   while (stream_->avail_in > 0 || stream_->avail_out == 0) {

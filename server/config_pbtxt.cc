@@ -45,7 +45,7 @@ class PbtxtItem {
   std::uint64_t whole(std::uint64_t least, std::uint64_t most) const {
     return static_cast<std::uint64_t>(integer(static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)));
   }
-  microseconds time() const { return microseconds(whole(0, kMostMicroseconds)); }
+  microseconds time() const { return microseconds(whole(0, kMaxMicroseconds)); }
   std::string datatype() const;
 
   /// Reads the known fields of this message and warns about others.
@@ -216,7 +216,7 @@ std::string label_file(const PbtxtItem& item) {
 }
 
 std::vector<std::int64_t> batched(const Draft& draft, std::vector<std::int64_t> shape) {
-  if (draft.read.config.most_in_request > 0) shape.insert(shape.begin(), -1);
+  if (draft.read.config.max_in_request > 0) shape.insert(shape.begin(), -1);
   return shape;
 }
 
@@ -269,7 +269,7 @@ void read_version_policy(const PbtxtItem& item, VersionPolicy& policy) {
   };
   const auto read_latest = [&](const PbtxtItem& latest) {
     choose(VersionPolicy::Kind::latest);
-    latest.fields({{"num_versions", [&](const PbtxtItem& x) { policy.latest = x.whole(1, kMostCount); }}});
+    latest.fields({{"num_versions", [&](const PbtxtItem& x) { policy.latest = x.whole(1, kMaxCount); }}});
   };
   const auto read_all = [&](const PbtxtItem& all) {
     choose(VersionPolicy::Kind::all);
@@ -300,21 +300,21 @@ void read_queue_policy(const PbtxtItem& item, Batching& batching) {
   item.fields({{"timeout_action", read_action},
                {"default_timeout_microseconds", read_time_out},
                {"allow_timeout_override", read_override},
-               {"max_queue_size", [&](const PbtxtItem& x) { batching.most_queued = x.whole(0, kMostCount); }}});
+               {"max_queue_size", [&](const PbtxtItem& x) { batching.max_queued = x.whole(0, kMaxCount); }}});
 }
 
 void read_dynamic_batching(const PbtxtItem& item, Draft& draft) {
   Batching& batching = draft.read.config.batching;
   draft.dynamic = true;
   const auto read_default = [&](const PbtxtItem& level) {
-    batching.default_level = std::max<std::uint64_t>(level.whole(0, kMostLevels), 1);
+    batching.default_level = std::max<std::uint64_t>(level.whole(0, kMaxLevels), 1);
     draft.default_level = level;
   };
   const auto read_levels = [&](const PbtxtItem& levels) {
-    batching.levels = std::max<std::uint64_t>(levels.whole(0, kMostLevels), 1);
+    batching.levels = std::max<std::uint64_t>(levels.whole(0, kMaxLevels), 1);
   };
   item.fields({many("preferred_batch_size",
-                    [&](const PbtxtItem& x) { draft.preferred.emplace_back(x, x.whole(1, kMostCount)); }),
+                    [&](const PbtxtItem& x) { draft.preferred.emplace_back(x, x.whole(1, kMaxCount)); }),
                {"max_queue_delay_microseconds", [&](const PbtxtItem& x) { batching.delay = x.time(); }},
                {"priority_levels", read_levels},
                {"default_priority_level", read_default},
@@ -374,7 +374,7 @@ void read_warm_up(const PbtxtItem& item, ModelConfig& config) {
   item.fields({accepted("name"),
                accepted("batch_size"),
                many("inputs", [&](const PbtxtItem& x) { x.fields({accepted("key"), {"value", read_value}}); }),
-               {"count", [&](const PbtxtItem& x) { count = std::max<std::uint64_t>(x.whole(0, kMostCount), 1); }}});
+               {"count", [&](const PbtxtItem& x) { count = std::max<std::uint64_t>(x.whole(0, kMaxCount), 1); }}});
   config.warm_up += count;
 }
 
@@ -395,7 +395,7 @@ Padding padding_from(const PbtxtItem& item, std::string_view text) {
   }
   const auto axis = whole_from(text.substr(middle + 1, last - middle - 1));
   const auto value = number_from(text.substr(last + 1));
-  if (!axis || *axis > kMostAxis || !value) item.expected(kForm);
+  if (!axis || *axis > kMaxAxis || !value) item.expected(kForm);
   return {.input = std::string(text.substr(0, middle)), .axis = *axis, .value = *value};
 }
 
@@ -406,7 +406,9 @@ std::vector<Padding> paddings_from(const PbtxtItem& item) {
   for (std::string_view rest = all; !rest.empty();) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
     Padding next = padding_from(item, rest.substr(0, end));
-    if (!axes.emplace(next.input, next.axis).second) item.fail("expected distinct axes, got one twice");
+    if (!axes.emplace(next.input, next.axis).second)
+      item.fail("expected distinct axes, got axis " + std::to_string(next.axis) + " of " + shown(next.input) +
+                " twice");
     paddings.push_back(std::move(next));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -417,7 +419,7 @@ std::vector<Padding> paddings_from(const PbtxtItem& item) {
 void read_model_parameter(const std::string& key, const PbtxtItem& value, Draft& draft) {
   ModelConfig& config = draft.read.config;
   if (key == "frazil.deadline_ms") {
-    config.deadline_ms = parameter_number(value, 0.001, kMostMilliseconds, "milliseconds from 0.001 to 1e9");
+    config.deadline_ms = parameter_number(value, 0.001, kMaxMilliseconds, "milliseconds from 0.001 to 1e9");
   } else if (key == "frazil.memory_limit") {
     config.memory_limit = bytes_from(value.text());
     if (config.memory_limit.value_or(0) == 0) value.expected("a number of bytes such as 1048576 or 512MiB");
@@ -428,7 +430,7 @@ void read_model_parameter(const std::string& key, const PbtxtItem& value, Draft&
     config.batching.lengths = value.name();
     draft.lengths = value;
   } else if (key == "frazil.max_waste") {
-    config.batching.most_waste = parameter_number(value, 0, 1, "a share from 0 to 1");
+    config.batching.max_waste = parameter_number(value, 0, 1, "a share from 0 to 1");
     draft.max_waste = value;
   } else if (key == "frazil.canary_rtol") {
     config.canary.relative = parameter_number(value, 0, 1e9, "a number from 0 to 1e9");
@@ -443,7 +445,7 @@ void read_model_parameter(const std::string& key, const PbtxtItem& value, Draft&
         "this parameter is unknown; expected frazil.deadline_ms, frazil.memory_limit, frazil.pad, "
         "frazil.lengths, frazil.max_waste, frazil.canary_rtol, frazil.canary_atol or frazil.defaults");
   } else {
-    value.ignore("it is no parameter of Frazil");
+    value.ignore("it is not a parameter of Frazil");
   }
 }
 
@@ -467,7 +469,7 @@ void read_top(const PbtxtItem& top, PbtxtFile& file, Draft& draft) {
       {"name", [&](const PbtxtItem& x) { draft.read.name = x.text(); }},
       {"platform", read_platform},
       {"backend", read_backend},
-      {"max_batch_size", [&](const PbtxtItem& x) { config.most_in_request = x.whole(0, kMostCount); }},
+      {"max_batch_size", [&](const PbtxtItem& x) { config.max_in_request = x.whole(0, kMaxCount); }},
       {"version_policy", [&](const PbtxtItem& x) { read_version_policy(x, config.versions); }},
       many("input", [&](const PbtxtItem& x) { read_port(x, false, draft); }),
       many("output", [&](const PbtxtItem& x) { read_port(x, true, draft); }),
@@ -499,7 +501,7 @@ void read_top(const PbtxtItem& top, PbtxtFile& file, Draft& draft) {
 void finish(Draft& draft) {
   ReadConfig& read = draft.read;
   Batching& batching = read.config.batching;
-  const std::uint64_t most = read.config.most_in_request;
+  const std::uint64_t most = read.config.max_in_request;
   batching.most = draft.dynamic ? most : 0;
   for (const auto& [item, size] : draft.preferred) {
     if (size > most) item.expected("at most max_batch_size, " + std::to_string(most));
@@ -511,7 +513,7 @@ void finish(Draft& draft) {
   if (batching.default_level > batching.levels) {
     draft.default_level->expected("at most priority_levels, " + std::to_string(batching.levels));
   }
-  if (draft.lengths && !draft.pad) draft.lengths->fail("expected the parameter frazil.pad beside it");
+  if (draft.lengths && !draft.pad) draft.lengths->fail("requires the parameter frazil.pad");
   for (const auto& item : {draft.pad, draft.lengths, draft.max_waste}) {
     if (item && batching.most == 0) item->warn(" has no effect without dynamic_batching and max_batch_size");
   }

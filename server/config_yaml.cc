@@ -11,11 +11,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr double kMostSeconds = 365.0 * 86'400;
-constexpr std::size_t kMostKeyBytes = 1000;
+constexpr double kMaxSeconds = 365.0 * 86'400;
+constexpr std::size_t kMaxKeyBytes = 1000;
 
 microseconds read_time(const YamlNode& node, std::uint64_t least) {
-  return microseconds(node.whole(least, kMostMicroseconds));
+  return microseconds(node.whole(least, kMaxMicroseconds));
 }
 
 /// Reads HOST:PORT, such as "127.0.0.1:6379" or "[::1]:6379".
@@ -44,7 +44,7 @@ std::vector<std::string> read_names(const YamlNode& node) {
 /// Reads one axis: AXIS or {axis: AXIS, value: NUMBER}.
 Padding read_padding(const std::string& input, const YamlNode& node) {
   Padding padding{.input = input};
-  const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(0, kMostAxis); };
+  const auto read_axis = [&](const YamlNode& axis) { padding.axis = axis.whole(0, kMaxAxis); };
   if (!node.is_map()) {
     read_axis(node);
     return padding;
@@ -62,22 +62,22 @@ std::vector<Padding> read_paddings(const YamlNode& node) {
 
 std::vector<std::uint64_t> read_sizes(const YamlNode& node) {
   std::vector<std::uint64_t> sizes;
-  for (const YamlNode& item : node.items()) sizes.push_back(item.whole(1, kMostCount));
+  for (const YamlNode& item : node.items()) sizes.push_back(item.whole(1, kMaxCount));
   return sizes;
 }
 
 void check_batching(const YamlNode& node, Batching& batching) {
   for (const char* key : {"axis", "preferred", "delay_us", "pad", "max_waste", "regroup"}) {
     const auto field = node.find(key);
-    if (field && batching.most == 0) field->fail("expected a max_batch_size of at least 1 beside it");
+    if (field && batching.most == 0) field->fail("requires a max_batch_size of at least 1");
   }
   for (const char* key : {"axis", "pad", "max_waste"}) {
     const auto field = node.find(key);
     if (field && batching.regroup != Regroup::off)
-      field->fail("expected no 'regroup' beside it, by which requests are not joined along an axis");
+      field->fail("cannot be combined with 'regroup', which does not join requests along an axis");
   }
   if (const auto lengths = node.find("lengths"); lengths && batching.paddings.empty()) {
-    lengths->fail("expected the key 'pad' beside it");
+    lengths->fail("requires the key 'pad'");
   }
   for (std::size_t i = 0; i < batching.preferred.size(); ++i) {
     if (batching.preferred[i] <= batching.most) continue;
@@ -95,7 +95,7 @@ void check_batching(const YamlNode& node, Batching& batching) {
 std::pair<std::string, std::size_t> read_batch_axis(const YamlNode& node) {
   const auto entries = node.entries();
   if (entries.size() != 1) node.expected("one entry INPUT: AXIS");
-  return {entries.front().first, entries.front().second.whole(0, kMostAxis)};
+  return {entries.front().first, entries.front().second.whole(0, kMaxAxis)};
 }
 
 Regroup read_regroup(const YamlNode& node) {
@@ -105,17 +105,17 @@ Regroup read_regroup(const YamlNode& node) {
 
 Batching read_batching(const YamlNode& node) {
   Batching batching;
-  node.fields({{"max_batch_size", [&](const YamlNode& x) { batching.most = x.whole(0, kMostCount); }},
+  node.fields({{"max_batch_size", [&](const YamlNode& x) { batching.most = x.whole(0, kMaxCount); }},
                {"preferred", [&](const YamlNode& x) { batching.preferred = read_sizes(x); }},
                {"delay_us", [&](const YamlNode& x) { batching.delay = read_time(x, 0); }},
-               {"max_queue", [&](const YamlNode& x) { batching.most_queued = x.whole(0, kMostCount); }},
-               {"priority_levels", [&](const YamlNode& x) { batching.levels = x.whole(1, kMostLevels); }},
-               {"default_priority", [&](const YamlNode& x) { batching.default_level = x.whole(1, kMostLevels); }},
+               {"max_queue", [&](const YamlNode& x) { batching.max_queued = x.whole(0, kMaxCount); }},
+               {"priority_levels", [&](const YamlNode& x) { batching.levels = x.whole(1, kMaxLevels); }},
+               {"default_priority", [&](const YamlNode& x) { batching.default_level = x.whole(1, kMaxLevels); }},
                {"timeout_us", [&](const YamlNode& x) { batching.time_out = read_time(x, 1); }},
                {"axis", [&](const YamlNode& x) { batching.batch_axis = read_batch_axis(x); }},
                {"pad", [&](const YamlNode& x) { batching.paddings = read_paddings(x); }},
                {"lengths", [&](const YamlNode& x) { batching.lengths = x.name(); }},
-               {"max_waste", [&](const YamlNode& x) { batching.most_waste = x.number(0, 1); }},
+               {"max_waste", [&](const YamlNode& x) { batching.max_waste = x.number(0, 1); }},
                {"regroup", [&](const YamlNode& x) { batching.regroup = read_regroup(x); }}});
   check_batching(node, batching);
   return batching;
@@ -125,7 +125,7 @@ Batching read_batching(const YamlNode& node) {
 StateLink read_state_link(const std::string& input, const YamlNode& node) {
   StateLink link{.input = input, .output = (node.is_map() ? node.at("output") : node).name()};
   if (!node.is_map()) return link;
-  node.fields({{"output", kReadElsewhere}, {"axis", [&](const YamlNode& x) { link.axis = x.whole(0, kMostAxis); }}});
+  node.fields({{"output", kReadElsewhere}, {"axis", [&](const YamlNode& x) { link.axis = x.whole(0, kMaxAxis); }}});
   return link;
 }
 
@@ -146,7 +146,7 @@ VersionPolicy read_versions(const YamlNode& node) {
     if (policy.specific.empty()) node.fail("expected at least one version");
   } else if (node.is_map()) {
     policy.kind = Kind::latest;
-    policy.latest = node.at("latest").whole(1, kMostCount);
+    policy.latest = node.at("latest").whole(1, kMaxCount);
     node.fields({{"latest", kReadElsewhere}});
   } else if (!node.is_scalar() || node.text() != "all") {
     node.expected("all, {latest: N} or a list of versions");
@@ -172,7 +172,7 @@ Tolerance read_tolerance(const YamlNode& node) {
 ModelConfig read_model(const YamlNode& node) {
   ModelConfig model;
   const auto read_idle = [&](const YamlNode& x) {
-    model.sequences.idle = microseconds(static_cast<std::int64_t>(x.number(0.001, kMostSeconds) * 1e6));
+    model.sequences.idle = microseconds(static_cast<std::int64_t>(x.number(0.001, kMaxSeconds) * 1e6));
   };
   const auto read_labels = [&](const YamlNode& x) {
     for (const auto& [output, file] : x.entries()) model.labels.emplace_back(output, read_inner_file(file));
@@ -192,12 +192,12 @@ ModelConfig read_model(const YamlNode& node) {
                {"versions", [&](const YamlNode& x) { model.versions = read_versions(x); }},
                {"labels", read_labels},
                {"defaults", read_defaults},
-               {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMostMilliseconds); }},
+               {"deadline_ms", [&](const YamlNode& x) { model.deadline_ms = x.number(0.001, kMaxMilliseconds); }},
                {"memory_limit", read_limit},
-               {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMostCount); }},
+               {"warm_up", [&](const YamlNode& x) { model.warm_up = x.whole(0, kMaxCount); }},
                {"canary", [&](const YamlNode& x) { model.canary = read_tolerance(x); }}});
   if (node.find("idle_s") && model.sequences.states.empty()) {
-    node.at("idle_s").fail("expected the key 'state' beside it");
+    node.at("idle_s").fail("requires the key 'state'");
   }
   return model;
 }
@@ -207,7 +207,7 @@ std::string read_key(const YamlNode& node) {
   if (!node.is_scalar()) node.expected("a key");
   std::string key = node.text();
   const bool visible = std::ranges::all_of(key, [](char c) { return c > 0x20 && c < 0x7f; });
-  if (key.empty() || key.size() > kMostKeyBytes || !visible) node.fail("expected 1 to 1000 visible ASCII characters");
+  if (key.empty() || key.size() > kMaxKeyBytes || !visible) node.fail("expected 1 to 1000 visible ASCII characters");
   return key;
 }
 
@@ -218,7 +218,8 @@ std::vector<std::string> read_distinct(const YamlNode& list, std::set<std::strin
   std::vector<std::string> read;
   for (const YamlNode& item : list.items()) {
     read.push_back(read_one(item));
-    if (!known.insert(read.back()).second) item.fail("expected distinct ones, got one twice");
+    if (!known.insert(read.back()).second)
+      item.fail("duplicate value: expected values that are unique among all tenants");
   }
   if (read.empty()) list.fail("expected at least one");
   return read;
@@ -243,7 +244,7 @@ Tenant read_tenant(const YamlNode& node, TenantNames& known) {
        {"keys", [&](const YamlNode& x) { tenant.keys = read_distinct(x, known.keys, read_key); }},
        {"certificates",
         [&](const YamlNode& x) { tenant.certificates = read_distinct(x, known.certificates, &YamlNode::name); }},
-       {"max_waiting", [&](const YamlNode& x) { tenant.most_waiting = x.whole(0, kMostCount); }},
+       {"max_waiting", [&](const YamlNode& x) { tenant.max_waiting = x.whole(0, kMaxCount); }},
        {"requests_per_second", [&](const YamlNode& x) { tenant.requests_per_second = x.number(0.001, 1e9); }},
        {"models", read_allowed},
        {"admin", [&](const YamlNode& x) { tenant.admin = x.boolean(); }}});
@@ -279,7 +280,7 @@ StateConfig read_state(const YamlNode& node) {
   StateConfig state;
   RedisAccess& access = state.redis_access;
   node.fields({{"memory", [&](const YamlNode& x) { state.memory_bytes = x.bytes(); }},
-               {"max_sequences", [&](const YamlNode& x) { state.most_sequences = x.whole(1, kMostCount); }},
+               {"max_sequences", [&](const YamlNode& x) { state.max_sequences = x.whole(1, kMaxCount); }},
                {"folder", [&](const YamlNode& x) { state.folder = x.name(); }},
                {"redis", [&](const YamlNode& x) { state.redis = read_address(x); }},
                {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }},
@@ -289,10 +290,10 @@ StateConfig read_state(const YamlNode& node) {
                {"pages", [&](const YamlNode& x) { state.page_bytes = x.boolean() ? state.page_bytes : 0; }}});
   for (const char* key : {"redis_prefix", "redis_user", "redis_password", "redis_tls"}) {
     const auto field = node.find(key);
-    if (field && state.redis.empty()) field->fail("expected the key 'redis' beside it");
+    if (field && state.redis.empty()) field->fail("requires the key 'redis'");
   }
   if (!access.user.empty() && access.password.empty()) {
-    node.at("redis_user").fail("expected the key 'redis_password' beside it");
+    node.at("redis_user").fail("requires the key 'redis_password'");
   }
   return state;
 }

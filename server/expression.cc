@@ -27,11 +27,11 @@ using Term = Expression::Term;
 using Values = Expression::Values;
 using TermPtr = std::shared_ptr<const Term>;
 
-constexpr std::size_t kDeepestExpression = 64;
+constexpr std::size_t kMaxExpressionDepth = 64;
 
 double number(const Scalar& scalar) {
   if (const auto* value = std::get_if<double>(&scalar)) return *value;
-  throw Refusal(Http::bad_request, "the text '" + std::get<std::string>(scalar) + "' is no number");
+  throw Refusal(Http::bad_request, "the text '" + std::get<std::string>(scalar) + "' is not a number");
 }
 
 bool is_true(const Scalar& scalar) {
@@ -105,7 +105,7 @@ constexpr Reduction kReductions[] = {
 const api::Array& operand_tensor(const Term& node, const Values& values) {
   const api::Array& tensor = values.tensor(node.tensor);
   const bool numbers = tensor.is_tensor() && tensor.dtype() != api::Dtype::string;
-  if (!numbers) throw Refusal(Http::bad_request, node.name + ": the value is no tensor of numbers");
+  if (!numbers) throw Refusal(Http::bad_request, node.name + ": the value is not a tensor of numbers");
   return tensor;
 }
 
@@ -213,7 +213,7 @@ class ExpressionParser {
   }
 
   TermPtr binary(int level, std::size_t depth) {
-    if (depth > kDeepestExpression) fail("nested too deeply");
+    if (depth > kMaxExpressionDepth) fail("nested too deeply");
     TermPtr left = unary(depth);
     for (;;) {
       const auto next =
@@ -224,7 +224,7 @@ class ExpressionParser {
   }
 
   TermPtr unary(std::size_t depth) {
-    if (depth > kDeepestExpression) fail("nested too deeply");
+    if (depth > kMaxExpressionDepth) fail("nested too deeply");
     if (take("not")) {
       return std::make_shared<Term>(Term{.apply = [](const Term& n, const Values& v) -> Scalar {
                                            return is_true(evaluate(n.operands[0], v)) ? 0.0 : 1.0;
@@ -346,6 +346,6 @@ Scalar Expression::subject(const Values& values) const {
   return evaluate(comparison ? root_->operands.front() : root_, values);
 }
 
-bool Expression::truth(const Values& values) const { return is_true(value(values)); }
+bool Expression::is_true_for(const Values& values) const { return is_true(value(values)); }
 
 }  // namespace frazil::server

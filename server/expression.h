@@ -38,7 +38,7 @@ class Expression {
   /// Throws Refusal (bad_request) if a value does not fit: max of an empty tensor, sum of a text.
   Scalar value(const Values& values) const;
   /// Returns true if the value is neither 0 nor an empty text.
-  bool truth(const Values& values) const;
+  bool is_true_for(const Values& values) const;
   /// Returns the value that a decision is based on: the left side of a comparison, or the formula's value otherwise.
   Scalar subject(const Values& values) const;
   const std::string& text() const { return text_; }

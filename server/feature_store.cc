@@ -22,7 +22,7 @@ namespace {
 
 using Record = std::shared_ptr<const FeatureRecord>;
 
-constexpr std::size_t kMostFailures = 5;
+constexpr std::size_t kMaxFailures = 5;
 constexpr std::chrono::seconds kPauseAfterFault{1};
 
 /// An LRU cache of records by key.
@@ -62,7 +62,7 @@ struct Flight {
   std::string key;
   bool ended = false;
   Record record;  ///< null: failed
-  std::string why, said;
+  std::string why, redis_error;
 };
 using Flights = std::vector<std::shared_ptr<Flight>>;
 
@@ -72,7 +72,7 @@ struct FeatureStore::Impl {
   explicit Impl(const FeatureView& view_)
       : view(view_),
         redis(view_.redis, {.connect = std::chrono::seconds(10), .answer = std::chrono::seconds(10)}),
-        kept(view_.keep > Clock::duration::zero() ? view_.most_kept : 0) {
+        kept(view_.keep > Clock::duration::zero() ? view_.max_kept : 0) {
     for (const std::string& feature : view.features) fields.push_back(feast_field(view.view, feature));
     fields.push_back(feast_time_field(view.view));
   }
@@ -80,8 +80,8 @@ struct FeatureStore::Impl {
   // ---- Redis ----
 
   /// Returns a record per key; null for an error or a damaged answer, with the reason in `why` and Redis's text in
-  /// `said`. Throws RedisFault.
-  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why, std::string& said) {
+  /// `redis_error`. Throws RedisFault.
+  std::vector<Record> ask(const Flights& flights, Clock::time_point until, std::string& why, std::string& redis_error) {
     std::vector<Redis::Command> commands;
     for (const auto& flight : flights) {
       Redis::Command& command = commands.emplace_back(Redis::Command{"HMGET", flight->key});
@@ -91,7 +91,7 @@ struct FeatureStore::Impl {
     for (const RedisReply& reply : redis.run(commands, until)) {
       if (reply.kind == RedisReply::Kind::error) {
         why = "Redis answers with an error";
-        said = reply.text;
+        redis_error = reply.text;
         records.push_back(nullptr);
         continue;
       }
@@ -132,7 +132,7 @@ struct FeatureStore::Impl {
     const std::scoped_lock lock(mutex);
     if (answered) {
       failures = 0;
-    } else if (!cut_short && ++failures >= kMostFailures) {
+    } else if (!cut_short && ++failures >= kMaxFailures) {
       paused_until = Clock::now() + kPauseAfterFault;
     }
   }
@@ -142,13 +142,13 @@ struct FeatureStore::Impl {
   /// Performs the look-ups and completes the flights, even on failure.
   void read(const Flights& flights, std::optional<Clock::time_point> limit) {
     std::vector<Record> records;
-    std::string why, said;
+    std::string why, redis_error;
     const Clock::time_point own = Clock::now() + view.time_out;
     const bool shorter = limit && *limit < own;
     try {
       expect_answers();
       try {
-        records = ask(flights, shorter ? *limit : own, why, said);
+        records = ask(flights, shorter ? *limit : own, why, redis_error);
         count(true, false);
       } catch (const RedisFault& fault) {
         count(false, shorter && fault.kind() == RedisFault::Kind::late);
@@ -164,7 +164,7 @@ struct FeatureStore::Impl {
       flight.ended = true;
       flight.record = records[i];
       flight.why = why;
-      flight.said = said;
+      flight.redis_error = redis_error;
       if (flight.record != nullptr) kept.keep(flight.key, flight.record);
       under_way.erase(flight.key);
     }
@@ -215,7 +215,7 @@ FeatureStore::Found FeatureStore::look_up(std::span<const std::string> keys, std
     found.rows[i] = flight->record;
     if (flight->record != nullptr) continue;
     found.why = flight->ended ? flight->why : "Redis does not answer in time";
-    found.said = flight->ended ? flight->said : "";
+    found.redis_error = flight->ended ? flight->redis_error : "";
   }
   return found;
 }
@@ -312,7 +312,7 @@ api::Array column_of_type(const FeatureColumn& column, std::span<const FeastValu
 
 }  // namespace
 
-bool FeatureColumn::takes(api::Dtype dtype) {
+bool FeatureColumn::supports(api::Dtype dtype) {
   using enum api::Dtype;
   return dtype == boolean || dtype == i32 || dtype == i64 || dtype == f32 || dtype == f64 || dtype == string;
 }
@@ -338,7 +338,7 @@ using api::Port;
 
 struct FeaturesParts {
   FeatureView view;
-  std::optional<double> most_age_s;
+  std::optional<double> max_age_s;
   std::vector<Argument> entity;
   std::vector<FeatureColumn> columns;
   std::vector<Slot> values;
@@ -353,7 +353,7 @@ class FeaturesNode : public HostNode {
       : HostNode(std::move(name), "features", scope), parts_(std::move(parts)) {}
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     expect_time(flow);
     const Clock::time_point began = Clock::now();
     const std::vector<std::string> keys = keys_of(flow);
@@ -394,7 +394,7 @@ class FeaturesNode : public HostNode {
   FeatureStatus status_of(const FeatureRecord* record, double now) const {
     if (record == nullptr) return FeatureStatus::failed;
     if (!record->found) return FeatureStatus::not_found;
-    if (parts_.most_age_s && now - record->written > *parts_.most_age_s) return FeatureStatus::too_old;
+    if (parts_.max_age_s && now - record->written > *parts_.max_age_s) return FeatureStatus::too_old;
     const bool null = std::ranges::any_of(record->values, [](const auto& v) { return v.index() == 0; });
     return null ? FeatureStatus::null : FeatureStatus::present;
   }
@@ -423,7 +423,7 @@ class FeaturesNode : public HostNode {
   }
 
   void note_of(const FeatureStore::Found& found, const Flow& flow, Clock::time_point began) const {
-    if (!found.said.empty()) log(found.why + ": " + found.said);
+    if (!found.redis_error.empty()) log(found.why + ": " + found.redis_error);
     PathRecord::Step step;
     if (flow.path != nullptr) {
       std::size_t failed = 0;
@@ -456,16 +456,16 @@ std::string declaration_of_view(const std::string& step, const FeatureView& view
   for (const std::string& part : {view.redis, view.project, view.view}) (text += '\n') += part;
   for (const std::string& feature : view.features) (text += '\n') += feature;
   return text + '\n' + std::to_string(view.time_out.count()) + ' ' + std::to_string(view.keep.count()) + ' ' +
-         std::to_string(view.most_kept);
+         std::to_string(view.max_kept);
 }
 
 FeastValue default_of(const YamlNode& node, Dtype dtype) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kMost32 = std::numeric_limits<int>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max(), kMax32 = std::numeric_limits<int>::max();
   switch (dtype) {
     case Dtype::string: return node.text();
     case Dtype::boolean: return std::int64_t{node.boolean()};
-    case Dtype::i32: return node.integer(-kMost32 - 1, kMost32);
-    case Dtype::i64: return node.integer(-kMost - 1, kMost);
+    case Dtype::i32: return node.integer(-kMax32 - 1, kMax32);
+    case Dtype::i64: return node.integer(-kMax - 1, kMax);
     default: return node.number(-kInfinity, kInfinity);
   }
 }
@@ -474,12 +474,12 @@ FeatureColumn read_column(const std::string& name, const YamlNode& node) {
   FeatureColumn column{.name = name};
   const YamlNode type = node.at("type");
   const auto port = tensor_port(name, type.name() + "[]");
-  if (!port || !FeatureColumn::takes(port->dtype)) type.expected("one of bool, i32, i64, f32, f64 and string");
+  if (!port || !FeatureColumn::supports(port->dtype)) type.expected("one of bool, i32, i64, f32, f64 and string");
   column.dtype = port->dtype;
-  constexpr std::uint64_t kLongest = 1'000'000;
+  constexpr std::uint64_t kMaxLength = 1'000'000;
   node.fields({{"type", kReadElsewhere},
                {"default", [&](const YamlNode& n) { column.missing = default_of(n, column.dtype); }},
-               {"list", [&](const YamlNode& n) { column.list = n.whole(1, kLongest); }}});
+               {"list", [&](const YamlNode& n) { column.list = n.whole(1, kMaxLength); }}});
   return column;
 }
 
@@ -526,7 +526,7 @@ void add_column(FeatureColumn column, const std::string& rows, const HostScope& 
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
   FeaturesParts parts{
       .view = {.redis = node.at("redis").name(), .project = node.at("project").name(), .view = node.at("view").name()}};
-  constexpr double kLeastMs = 0.001, kSecond = 1000;
+  constexpr double kMinMs = 0.001, kSecond = 1000;
   node.fields({{"redis", kReadElsewhere},
                {"project", kReadElsewhere},
                {"view", kReadElsewhere},
@@ -534,11 +534,11 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
                {"entity", [&](const YamlNode& n) { parts.entity = arguments_of(n, scope); }},
                {"timeout_ms",
                 [&](const YamlNode& n) {
-                  parts.view.time_out = std::chrono::duration_cast<std::chrono::microseconds>(time_of(n, kLeastMs));
+                  parts.view.time_out = std::chrono::duration_cast<std::chrono::microseconds>(time_of(n, kMinMs));
                 }},
-               {"max_age_s", [&](const YamlNode& n) { parts.most_age_s = n.number(0, 1e12); }},
+               {"max_age_s", [&](const YamlNode& n) { parts.max_age_s = n.number(0, 1e12); }},
                {"cache_s", [&](const YamlNode& n) { parts.view.keep = time_of(n, 0, kSecond); }},
-               {"cache_entries", [&](const YamlNode& n) { parts.view.most_kept = n.whole(0, 1'000'000'000); }}});
+               {"cache_entries", [&](const YamlNode& n) { parts.view.max_kept = n.whole(0, 1'000'000'000); }}});
   const std::string rows = row_extent(node.at("entity"), parts.entity);
   HostStep step;
   for (const auto& [feature, column] : node.at("get").entries()) {

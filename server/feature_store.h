@@ -40,7 +40,7 @@ struct FeatureView {
   std::vector<std::string> features;
   std::chrono::microseconds time_out = std::chrono::milliseconds(5);  ///< for a look-up; overrun at most 1 ms
   Clock::duration keep = Clock::duration::zero();                     ///< how long a cached record is reused
-  std::size_t most_kept = 10'000;                                     ///< cached records, with LRU eviction
+  std::size_t max_kept = 10'000;                                      ///< cached records, with LRU eviction
 };
 
 /// A reader of one feature view. Concurrent look-ups of the same entity share one read. After 5 consecutive look-ups
@@ -52,7 +52,7 @@ class FeatureStore {
     std::size_t kept = 0;                                    ///< rows that were cached
     Clock::duration oldest{0};                               ///< age of the oldest cached row
     std::string why;                                         ///< the reason of the last failure
-    std::string said;                                        ///< the text of Redis's error, for the log
+    std::string redis_error;                                 ///< the text of Redis's error, for the log
   };
 
   /// Does not connect yet. Throws api::Error (bad_input) for an invalid address.
@@ -74,10 +74,10 @@ class FeatureStore {
 /// at least 1. If a list has more than `list` items, the last ones are used.
 struct FeatureColumn {
   std::string name;
-  api::Dtype dtype = api::Dtype::f32;   ///< bool, i32, i64, f32, f64 or string
-  std::optional<std::uint64_t> list;    ///< the largest L; nullopt: a single value
-  FeastValue missing;                   ///< for rows without a value and as padding; none: 0 or ""
-  static bool takes(api::Dtype dtype);  ///< true if a column may have the type
+  api::Dtype dtype = api::Dtype::f32;      ///< bool, i32, i64, f32, f64 or string
+  std::optional<std::uint64_t> list;       ///< the largest L; nullopt: a single value
+  FeastValue missing;                      ///< for rows without a value and as padding; none: 0 or ""
+  static bool supports(api::Dtype dtype);  ///< true if a column may have the type
 };
 
 /// Returns the column for rows; a null row has no value. `lengths`, required for a list, receives i64[N]. Throws

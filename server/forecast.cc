@@ -182,14 +182,14 @@ double time_of_each(Service& service, const std::shared_ptr<const Served>& serve
 /// Returns the median of time_of_each() for each of several inputs, measured in random order as in a server.
 std::vector<double> measured(Service& service, const std::shared_ptr<const Served>& served,
                              const std::vector<Requests::Inputs>& inputs, unsigned count, double for_seconds) {
-  constexpr std::size_t kFewest = 5;
+  constexpr std::size_t kMin = 5;
   std::vector<std::vector<double>> times(inputs.size());
   std::mt19937 random(1);
   std::vector<std::size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), 0);
   for (const auto& one : inputs) (void)time_of_each(service, served, one, 1);
   const auto end = Clock::now() + std::chrono::duration<double>(for_seconds);
-  while (times.front().size() < kFewest || Clock::now() < end) {
+  while (times.front().size() < kMin || Clock::now() < end) {
     std::ranges::shuffle(order, random);
     for (const std::size_t i : order) times[i].push_back(time_of_each(service, served, inputs[i], count));
   }
@@ -253,7 +253,7 @@ double MixProfile::time_of(std::size_t request, double length, bool alone) const
   return std::lerp(times[below], times[below + 1], place - static_cast<double>(below));
 }
 
-double MixProfile::most_rate() const {
+double MixProfile::max_rate() const {
   Draw draw(mix_, 1);
   double sum = 0;
   for (std::size_t i = 0; i < kSimulated; ++i) sum += time_of(draw.request(), draw.length(), false);
@@ -282,8 +282,8 @@ Forecast MixProfile::at(double rate, std::uint64_t seed) const {
           .peak_mb = peak_mb_};
 }
 
-Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double for_seconds,
-             std::uint64_t seed) {
+LoadResult run_load(Service& service, const std::vector<MixRequest>& mix, double rate, double for_seconds,
+                    std::uint64_t seed) {
   constexpr std::size_t kPrepared = 33;  // lengths per request; created in advance, as it would delay sending
   Draw draw(mix, seed);
   std::vector<std::shared_ptr<const Served>> served;
@@ -304,15 +304,15 @@ Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, 
   }
   const double sending = std::max(seconds(Clock::now() - begun), for_seconds);
   requests.wait();
-  Driven driven;
-  driven.p50_ms = percentile(requests.times(), 0.5) * 1e3;
-  driven.p99_ms = percentile(requests.times(), 0.99) * 1e3;
-  driven.busy = requests.busy() / (seconds(Clock::now() - begun) * service.workers().count());
-  driven.peak_mb = memory_mb("VmHWM:");
-  driven.rate = static_cast<double>(sent) / sending;
-  driven.failed = requests.failed();
-  if (requests.fault()) driven.why = requests.fault()->what();
-  return driven;
+  LoadResult result;
+  result.p50_ms = percentile(requests.times(), 0.5) * 1e3;
+  result.p99_ms = percentile(requests.times(), 0.99) * 1e3;
+  result.busy = requests.busy() / (seconds(Clock::now() - begun) * service.workers().count());
+  result.peak_mb = memory_mb("VmHWM:");
+  result.rate = static_cast<double>(sent) / sending;
+  result.failed = requests.failed();
+  if (requests.fault()) result.why = requests.fault()->what();
+  return result;
 }
 
 }  // namespace frazil::server

@@ -51,7 +51,7 @@ class MixProfile {
   MixProfile(Service& service, std::vector<MixRequest> mix, double seconds);
 
   /// Returns the rate, in requests per second, at which the workers are always busy.
-  double most_rate() const;
+  double max_rate() const;
   /// Simulates requests with random arrivals, `rate` per second on average, that are served in order.
   Forecast at(double rate, std::uint64_t seed = 1) const;
 
@@ -65,13 +65,14 @@ class MixProfile {
 };
 
 /// The measured result of a load.
-struct Driven : Forecast {
+struct LoadResult : Forecast {
   double rate = 0;           ///< requests per second that were sent; lower than requested if sending took longer
   std::uint64_t failed = 0;  ///< requests without results
   std::string why;           ///< the reason of the first failure
 };
 
 /// Sends requests for `seconds` and measures the values of a forecast, starting from the time each request is sent.
-Driven drive(Service& service, const std::vector<MixRequest>& mix, double rate, double seconds, std::uint64_t seed = 2);
+LoadResult run_load(Service& service, const std::vector<MixRequest>& mix, double rate, double seconds,
+                    std::uint64_t seed = 2);
 
 }  // namespace frazil::server

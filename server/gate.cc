@@ -92,17 +92,17 @@ bool names_this_server(std::string_view host, std::span<const std::string> names
 
 Gate::Gate(const Tenants& tenants, const NetworkConfig& network) : tenants_(tenants) { replace(network); }
 
-Tenants::Asker Gate::admit(const Rule& rule, const Credentials& by) const {
-  if (rule.access == Access::nobody) forbid("no rule says who may send this request");
+Tenants::Identity Gate::admit(const Rule& rule, const Credentials& by) const {
+  if (rule.access == Access::nobody) forbid("no rule allows this request");
   const auto network = this->network();
   check_browser(rule.browser, by, network->host_names);
   if (rule.access == Access::everybody) return {};
-  Tenants::Asker asker = tenants_.find(by.authorization, by.certificate);
+  Tenants::Identity identity = tenants_.find(by.authorization, by.certificate);
   if (const Switch* const needed = switch_of(rule.feature); needed != nullptr && !((*network).*(needed->on))) {
     forbid(needed->text);
   }
-  if (rule.access == Access::admin) asker.check_admin();
-  return asker;
+  if (rule.access == Access::admin) identity.check_admin();
+  return identity;
 }
 
 bool Gate::is_on(Feature feature) const {

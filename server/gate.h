@@ -64,8 +64,8 @@ class Gate {
   Gate(const Tenants& tenants, const NetworkConfig& network);
 
   /// Returns the caller. Throws Refusal: unauthorized for an unknown caller, forbidden for a rule that is not met. For
-  /// Access::model, the caller must also call Asker::check() with the model's name.
-  Tenants::Asker admit(const Rule& rule, const Credentials& by) const;
+  /// Access::model, the caller must also call Identity::check() with the model's name.
+  Tenants::Identity admit(const Rule& rule, const Credentials& by) const;
   bool is_on(Feature feature) const;
   /// Returns true if answers may contain the values of stored tensors.
   bool shows_tensors() const;

@@ -34,7 +34,7 @@ void read_field(std::string_view key, dom::element value, const Served& served, 
     request.parameters.emplace(key, parameter_of(value, what));
     return;
   }
-  if (port->kind != api::Array::Kind::tensor) refuse(what + ": the input is no tensor");
+  if (port->kind != api::Array::Kind::tensor) refuse(what + ": the input is not a tensor");
   api::Array array(port->dtype, shape_for(*port, static_cast<std::int64_t>(count_of(value)), what));
   fill(array, value, what);
   request.inputs.emplace_back(key, std::move(array));
@@ -68,7 +68,7 @@ void write_fields(JsonText& json, const InferResponse& response) {
   if (!response.id.empty()) json.member("id", response.id);
   for (const auto& [name, value] : response.outputs) {
     const std::string what = "output '" + name + "'";
-    if (!value.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
+    if (!value.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");
     json.key(name);
     if (value.count() != 1) json.begin_array();
     write_elements(json, value, what);

@@ -33,15 +33,15 @@ using Bytes = std::string_view;
 struct Quick {
   Service& service;
   Bytes message;
-  const Tenants::Asker& asker;
+  const Tenants::Identity& identity;
 };
 
-std::string server_live(const Quick&) { return proto::write_truth(true); }
-std::string server_ready(const Quick& call) { return proto::write_truth(!call.service.why_not_ready()); }
+std::string server_live(const Quick&) { return proto::write_bool(true); }
+std::string server_ready(const Quick& call) { return proto::write_bool(!call.service.why_not_ready()); }
 
 std::string model_ready(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
-  return proto::write_truth(call.service.repository()->find(name, version) != nullptr);
+  return proto::write_bool(call.service.repository()->find(name, version) != nullptr);
 }
 
 std::string server_metadata(const Quick& call) {
@@ -62,10 +62,10 @@ std::string model_config(const Quick& call) {
 /// Writes the statistics of a model, or without a name those of all models that the caller may use.
 std::string model_statistics(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
-  if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.asker), call.asker);
+  if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.identity), call.identity);
   const auto served = call.service.find(name, version);
   return proto::write_model_statistics(
-      version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.asker);
+      version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.identity);
 }
 
 void expect_own_repository(const proto::RepositoryRequest& request) {
@@ -76,7 +76,7 @@ void expect_own_repository(const proto::RepositoryRequest& request) {
 std::string repository_index(const Quick& call) {
   const proto::RepositoryRequest request = proto::read_repository_index(call.message);
   expect_own_repository(request);
-  return proto::write_repository_index(*call.service.repository(), request.ready, call.asker);
+  return proto::write_repository_index(*call.service.repository(), request.ready, call.identity);
 }
 
 std::string health_check(const Quick& call) {
@@ -87,10 +87,11 @@ std::string health_check(const Quick& call) {
 
 // ---- methods that run on workers ----
 
-Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Clock::time_point>& deadline,
-                           const Served* target = nullptr) {
-  return {
-      .asker = asker, .target = target, .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
+Service::IncomingRequest arriving(const Tenants::Identity& identity, const std::optional<Clock::time_point>& deadline,
+                                  const Served* target = nullptr) {
+  return {.identity = identity,
+          .target = target,
+          .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
 }
 
 /// Occupies a place in the queue until the request is answered, and passes its work to `start`. Refuses the request if
@@ -98,7 +99,7 @@ Service::Arriving arriving(const Tenants::Asker& asker, const std::optional<Cloc
 template <class F>
 void with_place(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work,
                 const std::function<void(std::function<void()>)>& start) {
-  auto entered = service.enter(arriving(call.asker, call.deadline, target));
+  auto entered = service.enter(arriving(call.identity, call.deadline, target));
   if (!entered) return done(reply_of(entered.error()));
   const auto place = std::make_shared<Service::Place>(std::move(*entered));
   Done answer = [place, done](GrpcReply reply) {
@@ -118,7 +119,7 @@ void with_place(Service& service, const GrpcCall& call, const Served* target, co
 template <class F>
 void on_worker(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work) {
   with_place(service, call, target, done, std::move(work),
-             [&](std::function<void()> started) { service.start(target, call.spot, std::move(started)); });
+             [&](std::function<void()> started) { service.start(target, call.inline_slot, std::move(started)); });
 }
 
 proto::RepositoryRequest read_change(Bytes message) {
@@ -153,7 +154,11 @@ constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = pro
 class GrpcAnswer {
  public:
   GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
-      : form_(&form), served_(std::move(served)), caller_(call.caller), asker_(call.asker), done_(std::move(done)) {}
+      : form_(&form),
+        served_(std::move(served)),
+        caller_(call.caller),
+        identity_(call.identity),
+        done_(std::move(done)) {}
 
   /// Sends the last response without outputs, after all others.
   void end_empty() { ends_empty_ = true; }
@@ -174,7 +179,7 @@ class GrpcAnswer {
       }
       GrpcReply reply = message_reply(form_->write(*outcome));
       const auto wrote = Clock::now() - computed;
-      served_->count_for(asker_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       done_(reply_of(refusal_of_exception()));
@@ -185,7 +190,7 @@ class GrpcAnswer {
   const Form* form_;
   std::shared_ptr<const Served> served_;
   std::shared_ptr<Caller> caller_;
-  Tenants::Asker asker_;
+  Tenants::Identity identity_;
   Done done_;
   bool ends_empty_ = false;
 };
@@ -208,7 +213,7 @@ std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& 
 /// Reads a request and runs its model. Throws Refusal.
 void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Served>& served, const Form& form,
          const Done& done) {
-  if (call.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
+  if (call.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
   const auto begun = Clock::now();
   proto::InferMessage message = proto::read_infer(*call.message, call.message);
   if (!call.session.empty() && message.request.sequence.id.empty()) {
@@ -216,10 +221,10 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
   }
   const bool empty_end = take_empty_end(message.request);
   const auto read = Clock::now() - begun;
-  served->count_for(call.asker, [&](Statistics& s) { s.compute_input.add(read); });
+  served->count_for(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
   Call asked{.request = std::move(message.request),
              .caller = call.caller,
-             .asker = call.asker,
+             .identity = call.identity,
              .arrived = call.arrived,
              .deadline = call.deadline,
              .trace = call.trace};
@@ -249,7 +254,7 @@ void stream_infer(Service& service, const GrpcCall& call, Done done) {
 }
 
 /// Wraps `done` to report errors as messages, so that the stream continues after an error.
-Done told_in_stream(const GrpcCall& call, Done done) {
+Done with_errors_as_messages(const GrpcCall& call, Done done) {
   return [message = call.message, done = std::move(done)](GrpcReply reply) {
     if (reply.code == GrpcCode::ok) return done(std::move(reply));
     done(message_reply(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
@@ -324,11 +329,11 @@ std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::e
 
 Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
 
-std::optional<Refusal> Grpc::refusal(const Begun& call) const {
+std::optional<Refusal> Grpc::refusal(const CallHeader& call) const {
   const Method& method = method_of(call.method);
-  const Tenants::Asker asker = service_.gate().admit(method.rule, call.by);
+  const Tenants::Identity identity = service_.gate().admit(method.rule, call.by);
   const bool waits = method.on_worker != nullptr && method.kind == Kind::unary;
-  return waits ? service_.refusal(arriving(asker, call.deadline)) : std::nullopt;
+  return waits ? service_.refusal(arriving(identity, call.deadline)) : std::nullopt;
 }
 
 /// Throws Refusal (forbidden) for a message about a model that the caller may not use. Only a request for statistics
@@ -336,17 +341,17 @@ std::optional<Refusal> Grpc::refusal(const Begun& call) const {
 void Grpc::check_model(const GrpcCall& call) {
   const Method& method = method_of(call.method);
   if (method.model_in == nullptr && method.rule.access == Access::model) {
-    throw Refusal(Http::forbidden, "no rule says for which model this request is");
+    throw Refusal(Http::forbidden, "no rule names the model of this request");
   }
   const std::string model = method.model_in == nullptr ? "" : method.model_in(*call.message);
-  if (!model.empty()) call.asker.check(model);
+  if (!model.empty()) call.identity.check(model);
 }
 
 void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
-    call.asker = service_.gate().admit(method.rule, call.by());
-    if (method.kind == Kind::streaming) done = told_in_stream(call, std::move(done));
+    call.identity = service_.gate().admit(method.rule, call.by());
+    if (method.kind == Kind::streaming) done = with_errors_as_messages(call, std::move(done));
   } catch (...) {
     return done(reply_of(refusal_of_exception()));
   }
@@ -354,7 +359,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
     const Method& method = method_of(call.method);
     check_model(call);
     if (method.on_worker != nullptr) return method.on_worker(service_, call, done);
-    done(message_reply(method.at_once({.service = service_, .message = *call.message, .asker = call.asker})));
+    done(message_reply(method.at_once({.service = service_, .message = *call.message, .identity = call.identity})));
   } catch (...) {
     done(reply_of(refusal_of_exception()));
   }

@@ -53,8 +53,8 @@ struct GrpcCall {
   std::optional<std::string> origin = {};         ///< header origin
   std::span<const std::string> certificate = {};  ///< names in the client's certificate; valid during answer()
   std::string session;                            ///< the sequence of a request that names none; empty: none
-  Spot* spot = nullptr;                           ///< of the reading thread; null: run the call on workers
-  Tenants::Asker asker = {};                      ///< set by answer()
+  InlineRunSlot* inline_slot = nullptr;           ///< of the reading thread; null: run the call on workers
+  Tenants::Identity identity = {};                ///< set by answer()
 
   Credentials by() const {
     return {.authorization = authorization, .certificate = certificate, .host = host, .origin = origin};
@@ -82,14 +82,14 @@ class Grpc {
   static std::vector<Listed> methods();
 
   /// The known properties of a call before its message has arrived.
-  struct Begun {
+  struct CallHeader {
     std::string_view method;
     Credentials by;
     std::optional<Clock::time_point> deadline;
   };
   /// Returns the refusal that answer() would give regardless of the message, without occupying a place. Throws Refusal
   /// for an unknown method and for a caller that the gate does not admit.
-  std::optional<Refusal> refusal(const Begun& call) const;
+  std::optional<Refusal> refusal(const CallHeader& call) const;
 
   /// Calls `done` once, immediately or later on any thread. Long work runs on workers. Never throws. A message of a
   /// streaming method is always answered with a message, which may contain an error.

@@ -28,8 +28,8 @@ using protozero::pbf_writer;
 using Tag = protozero::pbf_tag_type;
 
 // Limits the memory of decoded items, which is larger than their bytes in the message.
-constexpr std::size_t kMostTensors = 4096;
-constexpr std::size_t kMostParameters = 1024;
+constexpr std::size_t kMaxTensors = 4096;
+constexpr std::size_t kMaxParameters = 1024;
 
 template <class List>
 void expect_room(const List& list, std::size_t most, const char* what) {
@@ -57,7 +57,7 @@ class Fields {
   }
   std::string_view text(const char* name) {
     const std::string_view text = bytes(name);
-    if (!simdjson::validate_utf8(text.data(), text.size())) refuse(at(name) + " is no UTF-8");
+    if (!simdjson::validate_utf8(text.data(), text.size())) refuse(at(name) + " is not valid UTF-8");
     return text;
   }
   std::uint64_t varint(const char* name) {
@@ -109,7 +109,7 @@ class Fields {
     try {
       return f();
     } catch (const protozero::exception&) {
-      refuse(std::string(message_) + ": damaged at or behind field " + std::to_string(last_));
+      refuse(std::string(message_) + ": damaged at or after field " + std::to_string(last_));
     }
   }
 
@@ -216,7 +216,7 @@ void set_parameter(InferRequest& request, std::string_view key, Given given) {
   } else if (key == "timeout") {
     request.timeout_us = unsigned_of(key, given);
   } else {
-    expect_room(request.parameters, kMostParameters, "parameters");
+    expect_room(request.parameters, kMaxParameters, "parameters");
     request.parameters.insert_or_assign(std::string(key), parameter_of(key, std::move(given)));
   }
 }
@@ -356,13 +356,13 @@ InputDraft read_input(std::string_view bytes) {
       case 2: input.datatype = fields.text("datatype"); break;
       case 3:
         fields.each_varint("shape", [&](std::uint64_t extent) {
-          expect_room(input.sizes, kMostAxes, "ModelInferRequest.inputs: axes of \"shape\"");
+          expect_room(input.sizes, kMaxAxes, "ModelInferRequest.inputs: axes of \"shape\"");
           input.sizes.push_back(static_cast<std::int64_t>(extent));
         });
         break;
       case 4: refuse_shared_memory(read_entry(fields.bytes("parameters"), "parameters").first, "inputs"); break;
       case 5:
-        expect_room(input.contents, kMostTensors, "ModelInferRequest.inputs: parts of \"contents\"");
+        expect_room(input.contents, kMaxTensors, "ModelInferRequest.inputs: parts of \"contents\"");
         input.contents.push_back(fields.bytes("contents"));
         break;
       default: fields.skip();
@@ -411,15 +411,15 @@ InferDraft read_draft(std::string_view bytes) {
         break;
       }
       case 5:
-        expect_room(draft.inputs, kMostTensors, "ModelInferRequest.inputs");
+        expect_room(draft.inputs, kMaxTensors, "ModelInferRequest.inputs");
         draft.inputs.push_back(read_input(fields.bytes("inputs")));
         break;
       case 6:
-        expect_room(request.outputs, kMostTensors, "ModelInferRequest.outputs");
+        expect_room(request.outputs, kMaxTensors, "ModelInferRequest.outputs");
         request.outputs.push_back(read_output(fields.bytes("outputs")));
         break;
       case 7:
-        expect_room(draft.raw, kMostTensors, "ModelInferRequest.raw_input_contents");
+        expect_room(draft.raw, kMaxTensors, "ModelInferRequest.raw_input_contents");
         draft.raw.push_back(fields.bytes("raw_input_contents"));
         break;
       default: fields.skip();
@@ -521,7 +521,7 @@ RepositoryRequest read_repository_model(std::string_view bytes) {
       case 1: request.repository = fields.text("repository_name"); break;
       case 2: request.model = fields.text("model_name"); break;
       case 3:
-        expect_room(request.parameters, kMostParameters, "parameters");
+        expect_room(request.parameters, kMaxParameters, "parameters");
         request.parameters.emplace_back(read_entry(fields.bytes("parameters"), "parameters").first);
         break;
       default: fields.skip();
@@ -548,7 +548,7 @@ namespace {
 
 void expect_datatype(const std::string& name, const Array& array) {
   const std::string what = "output '" + name + "'";
-  if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
+  if (!array.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");
   if (datatype_of(array.dtype()).empty()) {
     refuse(what + ": the protocol has no datatype for " + std::string(api::name_of(array.dtype())));
   }
@@ -675,7 +675,7 @@ std::string write_stream_error(std::string_view text, std::string_view id) {
   return bytes;
 }
 
-std::string write_truth(bool truth) {
+std::string write_bool(bool truth) {
   std::string bytes;
   pbf_writer(bytes).add_bool(1, truth);
   return bytes;
@@ -705,7 +705,7 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
 }
 
 std::string write_model_config(const Served& served) {
-  const std::uint64_t most = served.most_in_batch();
+  const std::uint64_t most = served.max_in_batch();
   const std::string_view platform = served.platform();
   std::string bytes;
   pbf_writer to(bytes);
@@ -720,25 +720,25 @@ std::string write_model_config(const Served& served) {
   return bytes;
 }
 
-std::string write_model_statistics(const ServedModels& models, const Tenants::Asker& asker) {
+std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(asker));
+  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(identity));
   return bytes;
 }
 
-std::string write_repository_index(const Repository& models, bool ready, const Tenants::Asker& asker) {
+std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity) {
   std::string bytes;
   pbf_writer to(bytes);
   for (const auto& served : models.all()) {
-    if (!asker.may_use(served->name())) continue;
+    if (!identity.may_use(served->name())) continue;
     pbf_writer model(to, 1);
     model.add_string(1, served->name());
     model.add_string(2, served->version());
     model.add_string(3, "READY");
   }
   for (const auto& one : models.not_ready()) {
-    if (ready || !asker.may_use(one.name)) continue;
+    if (ready || !identity.may_use(one.name)) continue;
     pbf_writer model(to, 1);
     model.add_string(1, one.name);
     model.add_string(2, std::to_string(one.version));

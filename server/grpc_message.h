@@ -58,7 +58,7 @@ std::string write_stream_result(const InferResponse& response);  ///< writes the
 std::string write_stream_error(std::string_view text, std::string_view id);
 
 /// Writes a response whose only field is a boolean: ServerLive, ServerReady, ModelReady.
-std::string write_truth(bool truth);
+std::string write_bool(bool truth);
 std::string write_server_metadata(std::string_view version, std::span<const std::string_view> extensions);
 
 using ServedModels = std::vector<std::shared_ptr<const Served>>;
@@ -66,9 +66,9 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
 /// Writes a ModelConfigResponse with the fields of Triton's ModelConfig for names, types and batch size.
 std::string write_model_config(const Served& served);
 /// Writes the statistics that a caller may see.
-std::string write_model_statistics(const ServedModels& models, const Tenants::Asker& asker);
+std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity);
 /// Writes the versions that a caller may use. `ready`: only those that are ready.
-std::string write_repository_index(const Repository& models, bool ready, const Tenants::Asker& asker);
+std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity);
 
 enum class Serving : std::int32_t { yes = 1, no = 2 };
 std::string write_health_check(Serving serving);

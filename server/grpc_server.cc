@@ -32,7 +32,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
       : Connection(transport, client_address(wire.socket())),
         wire_(std::move(wire)),
         transport_(transport),
-        session_(transport, wire_.client(), [this](const GrpcSession::Question& to) { return done_for(to); }) {}
+        session_(transport, wire_.client(), [this](const GrpcSession::MessageId& to) { return done_for(to); }) {}
 
   void start() {
     write();
@@ -42,7 +42,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     session_.end();
     write();
   }
-  void give_up() override { close(); }
+  void abort() override { close(); }
   std::optional<Clock::time_point> idle_since() const override {
     return state_ != State::closed && session_.empty() ? std::optional(last_call_) : std::nullopt;
   }
@@ -57,13 +57,13 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     } else if (now - last_call_ > patience) {
       session_.end();
     }
-    session_.give_up_slow(patience);
+    session_.abort_slow(patience);
     write();
   }
 
  private:
   /// Returns a callback that may be called on any thread. It keeps the context running until then.
-  Grpc::Done done_for(const GrpcSession::Question& to) {
+  Grpc::Done done_for(const GrpcSession::MessageId& to) {
     return [weak = weak_from_this(), to, from = transport_.options.compress_from,
             work = asio::make_work_guard(transport_.context)](GrpcReply reply) {
       if (to.coding != Coding::none && !reply.more && reply.bytes.size() >= from) compress_message(reply, to.coding);

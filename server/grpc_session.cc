@@ -9,12 +9,12 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kWriteBytes = 256 * 1024;  // of one write, plus one frame
-constexpr std::size_t kHeaderOverhead = 32;      // per header field
-constexpr std::size_t kLongestErrorText = 1024;  // in bytes
-constexpr std::size_t kMostReplies = 8;          // of a stream, before its next message waits
-constexpr std::size_t kMostAtOnce = 64;          // messages of a stream that are answered in parts
-constexpr std::uint32_t kMostStreams = 1024;     // concurrent streams
+constexpr std::size_t kWriteBytes = 256 * 1024;   // of one write, plus one frame
+constexpr std::size_t kHeaderOverhead = 32;       // per header field
+constexpr std::size_t kMaxErrorTextBytes = 1024;  // in bytes
+constexpr std::size_t kMaxReplies = 8;            // of a stream, before its next message waits
+constexpr std::size_t kMaxConcurrent = 64;        // messages of a stream that are answered in parts
+constexpr std::uint32_t kMaxStreams = 1024;       // concurrent streams
 constexpr std::uint32_t kLargestFrame = 256 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20, kConnectionWindow = 16 << 20;
 constexpr std::uint64_t kMessagesBuffered = 4;  // in messages of the largest size, per connection
@@ -104,10 +104,10 @@ bool is_grpc(std::string_view type) {
 
 /// Parses the header grpc-timeout: up to eight digits and a unit.
 std::optional<Clock::duration> timeout_from(std::string_view text) {
-  constexpr std::size_t kMostDigits = 8;
+  constexpr std::size_t kMaxDigits = 8;
   using std::chrono::duration_cast;
   std::int64_t number = 0;
-  if (text.size() < 2 || text.size() > kMostDigits + 1) return std::nullopt;
+  if (text.size() < 2 || text.size() > kMaxDigits + 1) return std::nullopt;
   const char* const unit = text.data() + text.size() - 1;
   const auto parsed =
       std::from_chars(text.data(), unit, number);  // NOLINT(bugprone-suspicious-stringview-data-usage): with its end
@@ -127,7 +127,7 @@ std::optional<Clock::duration> timeout_from(std::string_view text) {
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string to;
-  for (const char c : text.substr(0, kLongestErrorText)) {
+  for (const char c : text.substr(0, kMaxErrorTextBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f && c != '%') {
       to += c;
@@ -169,7 +169,7 @@ struct CallHead {
 
   void add(std::string_view name, std::string_view value) {
     bytes += name.size() + value.size() + kHeaderOverhead;
-    if (bytes > kLongestHeader) return;
+    if (bytes > kMaxHeaderBytes) return;
     if (name == ":method") method = value;
     if (name == ":path") path = value;
     if (name == "content-type") type = value;
@@ -211,13 +211,13 @@ struct GrpcSession::Stream {
   std::string held;  ///< bytes after the current message; they reduce the client's window
   std::size_t held_at = 0;
   /// A message that is being answered.
-  struct Asked {
+  struct ActiveMessage {
     std::shared_ptr<Caller> caller;  ///< null: no message
     std::uint64_t number = 0;
     std::size_t bytes = 0;
   };
-  Asked asked;                  ///< the current message; later ones wait for it
-  std::vector<Asked> in_parts;  ///< earlier messages, which no message waits for
+  ActiveMessage active;                 ///< the current message; later ones wait for it
+  std::vector<ActiveMessage> in_parts;  ///< earlier messages, which no message waits for
 
   bool head_sent = false;
   struct Message {
@@ -230,20 +230,20 @@ struct GrpcSession::Stream {
   std::optional<GrpcReply> end;  ///< status that follows the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
 
-  bool answering() const { return asked.caller != nullptr || !in_parts.empty(); }
+  bool answering() const { return active.caller != nullptr || !in_parts.empty(); }
   bool idle() const { return !answering() && held.empty() && reader.empty() && replies.empty(); }
   /// Returns the message with this number, or null if it is not being answered.
-  Asked* find(std::uint64_t number) {
-    if (asked.caller != nullptr && asked.number == number) return &asked;
-    const auto at = std::ranges::find(in_parts, number, &Asked::number);
+  ActiveMessage* find(std::uint64_t number) {
+    if (active.caller != nullptr && active.number == number) return &active;
+    const auto at = std::ranges::find(in_parts, number, &ActiveMessage::number);
     return at == in_parts.end() ? nullptr : &*at;
   }
   /// Allows later messages to run before this one is answered.
-  void let_others_pass(Asked& one) {
-    if (&one == &asked) in_parts.push_back(std::exchange(asked, {.number = asked.number}));
+  void unblock_others(ActiveMessage& one) {
+    if (&one == &active) in_parts.push_back(std::exchange(active, {.number = active.number}));
   }
-  void forget(Asked& one) {
-    if (&one == &asked) return void(asked.caller = nullptr);
+  void forget(ActiveMessage& one) {
+    if (&one == &active) return void(active.caller = nullptr);
     in_parts.erase(in_parts.begin() + (&one - in_parts.data()));
   }
   /// Drops all replies but the first, which may be partly sent. Returns the number of dropped bytes.
@@ -257,8 +257,8 @@ struct GrpcSession::Stream {
   }
   /// Makes all waiting callers leave.
   void leave() {
-    if (asked.caller != nullptr) std::exchange(asked.caller, nullptr)->leave();
-    for (const Asked& one : std::exchange(in_parts, {})) one.caller->leave();
+    if (active.caller != nullptr) std::exchange(active.caller, nullptr)->leave();
+    for (const ActiveMessage& one : std::exchange(in_parts, {})) one.caller->leave();
   }
 };
 
@@ -349,14 +349,14 @@ GrpcSession::GrpcSession(Transport& transport, std::span<const std::string> clie
       grpc_(transport.service),
       client_(client),
       done_for_(std::move(done_for)),
-      most_buffered_(kMessagesBuffered * transport.options.most_bytes) {
+      max_buffered_(kMessagesBuffered * transport.options.max_bytes) {
   nghttp2_session* made = nullptr;
   if (nghttp2_session_server_new2(&made, Callbacks::all(), this, Callbacks::options()) != 0) throw std::bad_alloc();
   session_.reset(made);
-  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kMostStreams},
+  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kMaxStreams},
                                              {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
                                              {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, kLargestFrame},
-                                             {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kLongestHeader},
+                                             {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMaxHeaderBytes},
                                              {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}};
   nghttp2_submit_settings(made, NGHTTP2_FLAG_NONE, settings, std::size(settings));
   nghttp2_session_set_local_window_size(made, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
@@ -423,8 +423,8 @@ void GrpcSession::frame_sent(const nghttp2_frame& frame) {
 void GrpcSession::accept(Stream& stream) try {
   const CallHead& head = stream.head;
   stream.open = true;
-  if (head.bytes > kLongestHeader) {
-    throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kLongestHeader) + " bytes");
+  if (head.bytes > kMaxHeaderBytes) {
+    throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kMaxHeaderBytes) + " bytes");
   }
   if (head.method != "POST") return refuse(stream, "405");
   if (!is_grpc(head.type)) return refuse(stream, "415");
@@ -463,7 +463,7 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
   }
   stream->touched = Clock::now();
   account(*stream, static_cast<std::int64_t>(bytes.size()));
-  if (const auto refusal = too_much()) {
+  if (const auto refusal = over_memory_limit()) {
     nghttp2_session_consume(session_.get(), id, bytes.size());
     return finish(*stream, reply_of(*refusal));
   }
@@ -476,27 +476,27 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
 /// Takes bytes up to the end of a message and accounts for the inflated bytes.
 void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
   const std::size_t before = stream.reader.bytes() + bytes.size();
-  stream.reader.take(bytes, stream.coding, transport_.options.most_bytes);
+  stream.reader.take(bytes, stream.coding, transport_.options.max_bytes);
   const std::size_t now = stream.reader.bytes() + bytes.size();
   if (now == before) return;  // not compressed
   inflated_ += now - std::min(now, before);
   account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
-  if (const auto refusal = too_much()) throw Refusal(*refusal);
+  if (const auto refusal = over_memory_limit()) throw Refusal(*refusal);
 }
 
 /// Returns the refusal for requests that need more memory, if the connection or the server holds too much.
-std::optional<Refusal> GrpcSession::too_much() const {
-  if (buffered_.get() <= most_buffered_) return transport_.too_much();
+std::optional<Refusal> GrpcSession::over_memory_limit() const {
+  if (buffered_.get() <= max_buffered_) return transport_.over_memory_limit();
   return Refusal(Http::too_many,
-                 "the connection's messages have more than " + std::to_string(most_buffered_) + " bytes");
+                 "the connection's messages have more than " + std::to_string(max_buffered_) + " bytes");
 }
 
 /// Takes messages as long as they may run. Returns the number of consumed bytes.
 std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
   const std::size_t size = bytes.size();
   const auto has_room = [&] {
-    return stream.asked.caller == nullptr && stream.in_parts.size() < kMostAtOnce &&
-           stream.replies.size() < kMostReplies;
+    return stream.active.caller == nullptr && stream.in_parts.size() < kMaxConcurrent &&
+           stream.replies.size() < kMaxReplies;
   };
   while (!bytes.empty() && stream.open && has_room()) {
     if (stream.reader.complete()) throw Refusal(Http::bad_request, "the request has more than one message");
@@ -541,11 +541,11 @@ void GrpcSession::next(Stream& stream) {
 
 void GrpcSession::run(Stream& stream) {
   auto message = stream.reader.release();
-  const std::uint64_t number = stream.asked.number + 1;
-  stream.asked = {.caller = std::make_shared<Caller>(), .number = number, .bytes = message->size() + kPrefix};
+  const std::uint64_t number = stream.active.number + 1;
+  stream.active = {.caller = std::make_shared<Caller>(), .number = number, .bytes = message->size() + kPrefix};
   grpc_.answer({.method = stream.head.path,
                 .message = std::move(message),
-                .caller = stream.asked.caller,
+                .caller = stream.active.caller,
                 .arrived = Clock::now(),
                 .deadline = stream.deadline,
                 .authorization = stream.head.authorization,
@@ -554,18 +554,18 @@ void GrpcSession::run(Stream& stream) {
                 .origin = stream.head.origin,
                 .certificate = client_,
                 .session = stream.head.session,
-                .spot = transport_.spot_for(stream.asked.bytes)},
+                .inline_slot = transport_.inline_slot_for(stream.active.bytes)},
                done_for_({.stream = stream.id, .number = number, .coding = stream.coding}));
 }
 
-void GrpcSession::answered(const Question& to, GrpcReply reply) {
+void GrpcSession::answered(const MessageId& to, GrpcReply reply) {
   Stream* const stream = find(to.stream);
-  Stream::Asked* const asked = stream == nullptr ? nullptr : stream->find(to.number);
+  Stream::ActiveMessage* const asked = stream == nullptr ? nullptr : stream->find(to.number);
   if (asked == nullptr) return;
   stream->touched = Clock::now();
   if (reply.more) {
     asked->caller->sent(reply.bytes.size());
-    stream->let_others_pass(*asked);
+    stream->unblock_others(*asked);
   } else {
     account(*stream, -static_cast<std::int64_t>(asked->bytes));
     stream->forget(*asked);
@@ -580,10 +580,10 @@ void GrpcSession::answered(const Question& to, GrpcReply reply) {
 /// Queues a reply. If the client does not read parts fast enough, drops waiting ones and ends the call.
 void GrpcSession::add(Stream& stream, GrpcReply reply) {
   if (reply.more && reply.bytes.empty()) return;
-  const bool slow = stream.unsent > 0 && stream.unsent + reply.bytes.size() > Caller::kMostOnTheWay;
-  if (reply.more && (slow || buffered_.get() > most_buffered_)) {
+  const bool slow = stream.unsent > 0 && stream.unsent + reply.bytes.size() > Caller::kMaxInFlight;
+  if (reply.more && (slow || buffered_.get() > max_buffered_)) {
     account(stream, -static_cast<std::int64_t>(stream.drop_waiting()));
-    const std::uint64_t most = slow ? Caller::kMostOnTheWay : most_buffered_;
+    const std::uint64_t most = slow ? Caller::kMaxInFlight : max_buffered_;
     return finish(stream, reply_of({Http::too_many, "the client does not read: parts of more than " +
                                                         std::to_string(most) + " bytes wait"}));
   }
@@ -719,7 +719,7 @@ void GrpcSession::leave() {
   for (const auto& [id, stream] : streams_) stream->leave();
 }
 
-void GrpcSession::give_up_slow(Clock::duration patience) {
+void GrpcSession::abort_slow(Clock::duration patience) {
   const auto now = Clock::now();
   for (const auto& [id, kept] : streams_) {
     Stream& stream = *kept;

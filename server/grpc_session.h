@@ -82,12 +82,12 @@ class Allowance {
 class GrpcSession {
  public:
   /// Identifies a message of a stream, to which an answer belongs.
-  struct Question {
+  struct MessageId {
     std::int32_t stream;
     std::uint64_t number;  ///< position of the message in its stream
     Coding coding;         ///< compression that the client accepts for the answer
   };
-  using DoneFor = std::function<Grpc::Done(const Question& to)>;  ///< creates the callback for an answer
+  using DoneFor = std::function<Grpc::Done(const MessageId& to)>;  ///< creates the callback for an answer
 
   /// `client`: the names in the client's certificate, which outlive this object.
   GrpcSession(Transport& transport, std::span<const std::string> client, DoneFor done_for);
@@ -100,14 +100,14 @@ class GrpcSession {
   std::optional<std::size_t> receive(std::string_view bytes);
   /// Adds bytes to send. Returns false if the connection is unusable.
   bool fill(GrpcBatch& batch);
-  void answered(const Question& to, GrpcReply reply);
+  void answered(const MessageId& to, GrpcReply reply);
   /// Takes no more calls and finishes the current ones.
   void end();
   /// Makes all waiting callers leave.
   void leave();
   void ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
   /// Ends calls without progress for `patience`.
-  void give_up_slow(Clock::duration patience);
+  void abort_slow(Clock::duration patience);
   bool empty() const { return streams_.empty(); }
   /// Returns true if nothing will be sent or received any more.
   bool over() const {
@@ -125,7 +125,7 @@ class GrpcSession {
   void data(std::int32_t id, std::string_view bytes);
   std::size_t take(Stream& stream, std::string_view bytes);
   void take_some(Stream& stream, std::string_view& bytes);
-  std::optional<Refusal> too_much() const;
+  std::optional<Refusal> over_memory_limit() const;
   void request_ended(Stream& stream);
   void next(Stream& stream);
   void run(Stream& stream);
@@ -143,7 +143,7 @@ class GrpcSession {
   const Grpc grpc_;
   const std::span<const std::string> client_;
   const DoneFor done_for_;
-  const std::uint64_t most_buffered_;
+  const std::uint64_t max_buffered_;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
   Buffered buffered_{transport_};
   bool ending_ = false;

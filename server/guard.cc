@@ -87,11 +87,11 @@ RecentRequests::Sums RecentRequests::sums(Time now) const {
 
 // ---- Guard ----
 
-Guard::Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell)
+Guard::Guard(const GuardRules& rules, std::string subject, std::string what, NoticeSink notify)
     : rules_(rules),
       subject_(std::move(subject)),
       what_(std::move(what)),
-      tell_(std::move(tell)),
+      notify_(std::move(notify)),
       arm_(rules.window, times_of(rules.limits)),
       baseline_(rules.window, {}),
       next_look_(rules.least) {}
@@ -110,7 +110,7 @@ void Guard::count(Side side, Time now, Nanoseconds time, bool failed) {
     look_locked(now);
     if (rolled_back()) told = what_ + reason_;
   }
-  if (!told.empty()) warn(tell_, subject_, std::move(told));
+  if (!told.empty()) warn(notify_, subject_, std::move(told));
 }
 
 void Guard::look_locked(Time now) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "server/notice.h"
 #include "server/statistics.h"
-#include "server/tell.h"
 
 // Rollback of a split's arm that performs worse than its rules allow.
 namespace frazil::server {
@@ -71,8 +71,8 @@ class Guard {
   using Time = RecentRequests::Time;
   enum class Side : std::uint8_t { arm, baseline };
 
-  /// `tell` receives a warning when the arm is rolled back: `subject`, `what` and the reason.
-  Guard(const GuardRules& rules, std::string subject, std::string what, Tell tell);
+  /// `notify` receives a warning when the arm is rolled back: `subject`, `what` and the reason.
+  Guard(const GuardRules& rules, std::string subject, std::string what, NoticeSink notify);
 
   /// Counts a request that has ended. Do not call for a failure because the caller left.
   void count(Side side, Time now, Nanoseconds time, bool failed);
@@ -100,7 +100,7 @@ class Guard {
 
   const GuardRules rules_;
   const std::string subject_, what_;
-  const Tell tell_;
+  const NoticeSink notify_;
   std::atomic<bool> rolled_back_ = false;
   std::atomic<std::uint64_t> rollbacks_ = 0;
   mutable std::mutex mutex_;  // guards the members below

@@ -29,8 +29,7 @@ void Extents::bind(const Port& port, const Array& value) {
 void Extents::check(const Port& port, const Array& value) {
   bool fits = value.is_tensor() && value.dtype() == port.dtype;
   fits = fits && (!port.ranked || value.sizes().size() == port.dims.size());
-  for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i)
-    fits = agree(port.dims[i], value.sizes()[i]);
+  for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) fits = bind(port.dims[i], value.sizes()[i]);
   if (fits) return;
   std::string where;
   for (const std::string& dim : port.dims) {
@@ -39,7 +38,7 @@ void Extents::check(const Port& port, const Array& value) {
   throw Refusal(Http::internal, "output '" + port.name + "': expected " + port.type + where + "; got " + value.str());
 }
 
-bool Extents::knows(const std::string& dim) const { return fixed_extent(dim) || known_.contains(dim); }
+bool Extents::is_bound(const std::string& dim) const { return fixed_extent(dim) || known_.contains(dim); }
 
 api::Sizes Extents::sizes_of(const Port& port) const {
   api::Sizes sizes;
@@ -50,7 +49,7 @@ api::Sizes Extents::sizes_of(const Port& port) const {
   return sizes;
 }
 
-bool Extents::agree(const std::string& dim, std::int64_t extent) {
+bool Extents::bind(const std::string& dim, std::int64_t extent) {
   if (const auto fixed = fixed_extent(dim)) return *fixed == extent;
   return !is_symbol(dim) || known_.emplace(dim, extent).first->second == extent;
 }
@@ -102,8 +101,9 @@ std::vector<Argument> arguments_of(const YamlNode& node, const HostScope& scope)
 }
 
 Clock::duration time_of(const YamlNode& node, double least_ms, double unit_ms) {
-  constexpr double kMostMs = 1e9;
-  const std::chrono::duration<double, std::milli> time(node.number(least_ms / unit_ms, kMostMs / unit_ms) * unit_ms);
+  constexpr double kMaxTimeoutMs = 1e9;
+  const std::chrono::duration<double, std::milli> time(node.number(least_ms / unit_ms, kMaxTimeoutMs / unit_ms) *
+                                                       unit_ms);
   return std::chrono::duration_cast<Clock::duration>(time);
 }
 
@@ -157,7 +157,7 @@ class FunctionNode : public HostNode {
         outputs_(std::move(outputs)) {}
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     expect_time(flow);
     const Clock::time_point began = Clock::now();
     std::vector<Array> values;

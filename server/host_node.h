@@ -16,8 +16,8 @@
 #include <frazil/model.h>
 
 #include "server/holdings.h"
+#include "server/notice.h"
 #include "server/pipeline_node.h"
-#include "server/tell.h"
 #include "server/workers.h"
 #include "server/yaml.h"
 
@@ -30,7 +30,7 @@ namespace frazil::server {
 struct HostCall {
   const std::vector<api::Array>& inputs;  ///< in the order of the signature
   std::optional<Clock::time_point> deadline;
-  const Caller& caller;  ///< gone(): the results are discarded
+  const Caller& caller;  ///< disconnected(): the results are discarded
 };
 /// Returns the outputs in the order of the signature. Runs on workers, concurrently for several requests. A long
 /// function should check the deadline, as nothing else ends it. If it throws, the request fails with the status of a
@@ -66,7 +66,7 @@ struct HostScope {
   Workers& workers;
   Holdings& holdings;
   std::string pipeline;  ///< its name
-  Tell tell;             ///< receives reasons of failures that are hidden from callers, one line each
+  NoticeSink notify;     ///< receives reasons of failures that are hidden from callers, one line each
 };
 
 using Results = std::vector<std::pair<std::string, TypedSlot>>;
@@ -96,12 +96,12 @@ class Extents {
   void bind(const api::Port& port, const api::Array& value);
   /// Throws Refusal (internal) for a value that does not match the type.
   void check(const api::Port& port, const api::Array& value);
-  bool knows(const std::string& dim) const;
+  bool is_bound(const std::string& dim) const;
   /// Requires that all extents of the type are known.
   api::Sizes sizes_of(const api::Port& port) const;
 
  private:
-  bool agree(const std::string& dim, std::int64_t extent);
+  bool bind(const std::string& dim, std::int64_t extent);
   std::map<std::string, std::int64_t> known_;
 };
 
@@ -110,10 +110,10 @@ void set_results(const Results& results, const std::vector<Argument>& arguments,
                  const Flow& flow);
 
 /// A failure outside of the server. Its text may contain details that callers must not see and is only logged.
-class Outside : public std::runtime_error {
+class ExternalFailure : public std::runtime_error {
  public:
   /// `caller`: the message for callers.
-  Outside(Http status, std::string caller, const std::string& log)
+  ExternalFailure(Http status, std::string caller, const std::string& log)
       : std::runtime_error(log), status_(status), caller_(std::move(caller)) {}
   Refusal for_caller() const { return {status_, caller_}; }
 
@@ -126,7 +126,7 @@ class HostNode : public Node {
  public:
   /// `kind`: the name in path records; must outlive the node.
   HostNode(std::string name, const char* kind, const HostScope& scope)
-      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), tell_(scope.tell) {}
+      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), notify_(scope.notify) {}
   NodeView view() const override { return {.kind = kind_}; }
   /// Returns the mean duration so far.
   Clock::duration expected() const override {
@@ -151,12 +151,12 @@ class HostNode : public Node {
     flow.note(std::move(step));
   }
   Refusal named(const Refusal& refusal) const { return {refusal.status(), "node '" + name() + "': " + refusal.what()}; }
-  void log(const std::string& line) const { warn(tell_, model_subject(pipeline_), "node '" + name() + "': " + line); }
+  void log(const std::string& line) const { warn(notify_, model_subject(pipeline_), "node '" + name() + "': " + line); }
   /// Call in a catch block. Returns the refusal for callers and logs details that they must not see.
-  Refusal told() const {
+  Refusal refusal_for_caller() const {
     try {
       throw;
-    } catch (const Outside& outside) {
+    } catch (const ExternalFailure& outside) {
       log(outside.what());
       return named(outside.for_caller());
     } catch (...) {
@@ -167,35 +167,35 @@ class HostNode : public Node {
  private:
   const char* kind_;
   const std::string pipeline_;
-  const Tell tell_;
+  const NoticeSink notify_;
 };
 
 /// Keeps workers alive while work that left them is pending: workers wait for their timers.
-class Hold : public std::enable_shared_from_this<Hold> {
+class WorkersGuard : public std::enable_shared_from_this<WorkersGuard> {
  public:
-  explicit Hold(Workers& workers) : workers_(workers) {}
+  explicit WorkersGuard(Workers& workers) : workers_(workers) {}
   /// Call on a worker.
   void leave() {
     const std::scoped_lock lock(mutex_);
-    if (++away_ == 1 && !std::exchange(waits_, true)) wait();
+    if (++pending_ == 1 && !std::exchange(waits_, true)) wait();
   }
   /// Call on any thread, once per leave().
-  void come_back(std::function<void()> function) {
+  void post_result(std::function<void()> function) {
     workers_.post(std::move(function));
     const std::scoped_lock lock(mutex_);
-    --away_;
+    --pending_;
   }
 
  private:
   void wait() {
     workers_.post_at(Clock::now() + std::chrono::milliseconds(10), [self = shared_from_this()] {
       const std::scoped_lock lock(self->mutex_);
-      self->away_ > 0 ? self->wait() : void(self->waits_ = false);
+      self->pending_ > 0 ? self->wait() : void(self->waits_ = false);
     });
   }
   Workers& workers_;
   std::mutex mutex_;
-  std::size_t away_ = 0;
+  std::size_t pending_ = 0;
   bool waits_ = false;
 };
 

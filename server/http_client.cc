@@ -32,9 +32,9 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 
-constexpr std::size_t kMostIdleHttp = 64;
+constexpr std::size_t kMaxIdleHttp = 64;
 
-HttpFault left() { return {HttpFault::Kind::cancelled, "the caller has left"}; }
+HttpFault left() { return {HttpFault::Kind::cancelled, "the caller has disconnected"}; }
 HttpFault late() { return {HttpFault::Kind::late, "the other server does not answer in time"}; }
 
 }  // namespace
@@ -67,7 +67,7 @@ HttpUrl HttpUrl::parse(const std::string& text) {
 struct HttpClient::Impl {
   using Socket = std::unique_ptr<tcp::socket>;
 
-  Impl(HttpUrl url_, std::size_t most_bytes_) : url(std::move(url_)), most_bytes(most_bytes_) {
+  Impl(HttpUrl url_, std::size_t max_bytes_) : url(std::move(url_)), max_bytes(max_bytes_) {
     thread = std::thread([this] { context.run(); });
   }
   ~Impl() {
@@ -85,13 +85,13 @@ struct HttpClient::Impl {
     return socket;
   }
   void give(Socket socket) {
-    if (idle.size() < kMostIdleHttp) idle.push_back(std::move(socket));
+    if (idle.size() < kMaxIdleHttp) idle.push_back(std::move(socket));
   }
 
   class Running;
 
   const HttpUrl url;
-  const std::size_t most_bytes;
+  const std::size_t max_bytes;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
   std::vector<Socket> idle;
@@ -174,7 +174,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
 
   void read() {
     parser_.emplace();
-    parser_->body_limit(client_.most_bytes);
+    parser_->body_limit(client_.max_bytes);
     buffer_.clear();
     http::async_read(*socket_, buffer_, *parser_,
                      then(HttpFault::Kind::broken, [](Running& self, auto&&...) { self.answer(); }));
@@ -221,8 +221,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
   std::optional<http::response_parser<http::string_body>> parser_;
 };
 
-HttpClient::HttpClient(HttpUrl url, std::size_t most_bytes)
-    : impl_(std::make_unique<Impl>(std::move(url), most_bytes)) {}
+HttpClient::HttpClient(HttpUrl url, std::size_t max_bytes) : impl_(std::make_unique<Impl>(std::move(url), max_bytes)) {}
 HttpClient::~HttpClient() = default;
 
 std::shared_ptr<HttpClient::Exchange> HttpClient::post(ClientRequest request, Clock::time_point until, Done done) {
@@ -327,12 +326,12 @@ class HttpNode : public HostNode {
       : HostNode(std::move(name), "http", scope),
         parts_(std::move(parts)),
         client_(parts_.url),
-        hold_(std::make_shared<Hold>(scope.workers)) {
+        workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {
     for (const auto& output : parts_.outputs) wanted_.push_back(output.first);
   }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
     std::vector<NamedArray> inputs;
     for (const Argument& input : parts_.inputs) inputs.emplace_back(input.name, (*flow.values)[input.value.slot]);
@@ -340,20 +339,21 @@ class HttpNode : public HostNode {
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
     const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
     const auto exchange =
-        client_.post(std::move(request), until, [this, hold = hold_, waiting = waiting](auto result) mutable {
-          hold->come_back([this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
+        client_.post(std::move(request), until, [this, hold = workers_guard_, waiting = waiting](auto result) mutable {
+          hold->post_result(
+              [this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
         });
     waiting->hook.emplace(*waiting->flow.caller, [exchange] { exchange->cancel(); });
-    hold_->leave();
+    workers_guard_->leave();
     exchange->start();
   }
 
  private:
   struct Waiting {
-    Waiting(Flow flow_, Then then_, Clock::time_point began_)
+    Waiting(Flow flow_, Completion then_, Clock::time_point began_)
         : flow(std::move(flow_)), then(std::move(then_)), began(began_) {}
     Flow flow;
-    Then then;
+    Completion then;
     Clock::time_point began;
     std::optional<Caller::Hook> hook;  // last: it refers to the caller
   };
@@ -365,8 +365,8 @@ class HttpNode : public HostNode {
     try {
       set(result, waiting.flow);
     } catch (...) {
-      why = told();
-      const bool of_request = waiting.flow.left() <= Clock::duration::zero() || waiting.flow.caller->gone();
+      why = refusal_for_caller();
+      const bool of_request = waiting.flow.left() <= Clock::duration::zero() || waiting.flow.caller->disconnected();
       step.why = why->what();
       step.taken = "failed";
       if (parts_.otherwise && !of_request) {
@@ -382,10 +382,10 @@ class HttpNode : public HostNode {
   void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
     if (!result) throw Refusal(status_for_fault(result.error().kind()), result.error().what());
     if (result->status != 200) {
-      constexpr std::size_t kMostShown = 300;
+      constexpr std::size_t kMaxShown = 300;
       const std::string answers = "the other server answers " + std::to_string(result->status);
-      throw Outside(status_for_response(result->status), answers,
-                    answers + ": " + shown(std::string_view(result->body).substr(0, kMostShown)));
+      throw ExternalFailure(status_for_response(result->status), answers,
+                            answers + ": " + shown(std::string_view(result->body).substr(0, kMaxShown)));
     }
     std::vector<Array> values;
     std::vector<NamedArray> given = results_in(result->body);
@@ -401,7 +401,8 @@ class HttpNode : public HostNode {
   static std::vector<NamedArray> results_in(const std::string& body) try {
     return inference_results(body);
   } catch (const Refusal& refusal) {
-    throw Outside(refusal.status(), "the other server's answer does not have the protocol's form", refusal.what());
+    throw ExternalFailure(refusal.status(), "the other server's answer does not have the protocol's form",
+                          refusal.what());
   }
 
   void set_defaults(const Flow& flow) const {
@@ -415,7 +416,7 @@ class HttpNode : public HostNode {
   const HttpParts parts_;
   std::vector<std::string> wanted_;
   mutable HttpClient client_;  // thread-safe
-  std::shared_ptr<Hold> hold_;
+  std::shared_ptr<WorkersGuard> workers_guard_;
 };
 
 void check_defaults(const YamlNode& node, const HttpParts& parts) {
@@ -426,12 +427,13 @@ void check_defaults(const YamlNode& node, const HttpParts& parts) {
   for (const auto& [name, result] : parts.outputs) {
     const Dtype dtype = result.type.dtype;
     const bool whole = dtype == Dtype::i32 || dtype == Dtype::i64;
-    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    constexpr double kMax = std::numeric_limits<std::int32_t>::max();
     const bool fits =
-        !whole || (std::abs(*parts.otherwise) <= kMost && std::trunc(*parts.otherwise) == *parts.otherwise);
+        !whole || (std::abs(*parts.otherwise) <= kMax && std::trunc(*parts.otherwise) == *parts.otherwise);
     if (!has_default(dtype) || !fits)
       node.fail("output '" + name + "' is " + result.type.type + ": it cannot have this default");
-    const auto unknown = std::ranges::find_if(result.type.dims, [&](const auto& dim) { return !extents.knows(dim); });
+    const auto unknown =
+        std::ranges::find_if(result.type.dims, [&](const auto& dim) { return !extents.is_bound(dim); });
     if (!result.type.ranked || unknown != result.type.dims.end()) {
       node.fail("output '" + name + "' is " + result.type.type + ": its defaults need extents that inputs have, too");
     }

@@ -66,8 +66,8 @@ class HttpClient {
     virtual void cancel() = 0;
   };
 
-  /// `most_bytes` limits the size of an answer.
-  explicit HttpClient(HttpUrl url, std::size_t most_bytes = std::size_t{64} << 20U);
+  /// `max_bytes` limits the size of an answer.
+  explicit HttpClient(HttpUrl url, std::size_t max_bytes = std::size_t{64} << 20U);
   /// Drops pending requests without calling their `done`. Therefore no `done` may be the last owner of the client.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;

@@ -20,7 +20,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t kMostKept = 16 * 1024;    // capacity of the buffer kept between requests
+constexpr std::size_t kMaxKept = 16 * 1024;     // capacity of the buffer kept between requests
 constexpr std::uint64_t kDropped = 256 * 1024;  // limit for dropping a refused body; beyond it the connection closes
 
 /// Compresses the body of a large reply with gzip.
@@ -39,11 +39,11 @@ void leave(const std::shared_ptr<Caller> caller) { caller->leave(); }  // NOLINT
 /// One connection. Pending operations keep it alive.
 class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(Wire wire, Transport& transport, Door door)
+  HttpConnection(Wire wire, Transport& transport, PortKind port_kind)
       : Connection(transport, client_address(wire.socket())),
         wire_(std::move(wire)),
         transport_(transport),
-        rest_(transport.service, door) {}
+        rest_(transport.service, port_kind) {}
 
   /// Waits for the next request.
   void begin() {
@@ -58,7 +58,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void end() override {
     if (state_ == State::waiting) close();
   }
-  void give_up() override {
+  void abort() override {
     close();
     if (caller_ != nullptr) leave(caller_);
   }
@@ -98,7 +98,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     if (at_end_) return needs_bytes() ? close() : void();
     if (std::exchange(reading_, true)) return;
     const bool dropped = state_ == State::dropping || state_ == State::lingering;
-    wire_.async_read_some(buffer_.prepare(dropped ? kLongRead : request_->at_once()),
+    wire_.async_read_some(buffer_.prepare(dropped ? kLongRead : request_->next_read_size()),
                           [self = shared_from_this()](error_code error, std::size_t size) {
                             self->reading_ = false;
                             self->received(error, size);
@@ -126,11 +126,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void parse(Clock::time_point now) {
     const bool knew_head = request_->has_head();
-    if (!knew_head && !let_in(now)) return;
+    if (!knew_head && !admit_request(now)) return;
     if (auto refusal = request_->take_body(buffer_)) return refuse(std::move(*refusal), false);
     message_.body = request_->body();
     buffered_.set(message_.body.size());
-    if (const auto refusal = transport_.too_much(); refusal && message_.method == "POST") {
+    if (const auto refusal = transport_.over_memory_limit(); refusal && message_.method == "POST") {
       return refuse(error_reply(*refusal), request_->complete());
     }
     if (request_->complete()) return answer();
@@ -138,7 +138,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   }
 
   /// Reads the header and decides whether the request is answered. Returns true if the body may be read.
-  bool let_in(Clock::time_point now) {
+  bool admit_request(Clock::time_point now) {
     arrived_ = now;
     if (auto refusal = request_->take_head(buffer_)) return refuse(std::move(*refusal), false), false;
     if (!request_->has_head()) return read(), false;
@@ -155,7 +155,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   /// Waits for the body, unless the request would be refused anyway.
   void wait_for_body() {
-    const bool waits = message_.body.empty() && waits_to_go_on(request_->head());
+    const bool waits = message_.body.empty() && expects_continue(request_->head());
     json_size_ = whole_from(message_.json_size.value_or("0")).value_or(0);
     if (message_.body.size() >= json_size_) json_size_ = 0;
     if (auto refusal = early_refusal()) return refuse(std::move(*refusal), !waits);
@@ -193,11 +193,11 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void answer() {
     to_drop_ = 0;
-    if (buffer_.size() == 0 && buffer_.capacity() > kMostKept) buffer_.shrink_to_fit();
+    if (buffer_.size() == 0 && buffer_.capacity() > kMaxKept) buffer_.shrink_to_fit();
     const auto body = std::make_shared<std::string>(std::move(request_->body()));
     message_.body = *body;
     message_.body_owner = body;
-    message_.spot = transport_.spot_for(body->size());
+    message_.inline_slot = transport_.inline_slot_for(body->size());
     const bool keep_alive = request_->keep_alive();
     admitted_.streams_events() ? tell_events(keep_alive) : ask(keep_alive);
   }
@@ -218,7 +218,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     caller_ = std::make_shared<Caller>();
     state_ = State::answering;
     const auto held = std::make_shared<Held<HttpConnection>>(transport_, shared_from_this());
-    const auto answered = [held, keep_alive, zip = takes_gzip(request_->head()),
+    const auto answered = [held, keep_alive, zip = accepts_gzip(request_->head()),
                            home = std::this_thread::get_id()](Reply reply) {
       const auto& self = held->get();
       if (zip && !reply.more && reply.type != kEventStream)
@@ -236,7 +236,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void write_part(const Reply& reply, bool keep_alive) {
     if (caller_ == nullptr || (parts_ == nullptr && state_ == State::closed)) return;  // the caller has left
     if (parts_ == nullptr) {
-      const bool chunked = !is_old(request_->head());
+      const bool chunked = !is_http_1_0(request_->head());
       keep_alive_ = chunked && keep_alive && !transport_.ending;
       parts_ = std::make_unique<AnswerStream>(
           AnswerStream::Form{.chunked = chunked, .keep_alive = keep_alive_}, caller_,
@@ -278,7 +278,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     admitted_ = {};
     buffered_.set(reply_.body.size());
     const RequestHead& asked = request_->head();
-    head_ = head_of(reply_, {.keep_alive = keep_alive_, .old = is_old(asked), .length = reply_.body.size()});
+    head_ = head_of(reply_, {.keep_alive = keep_alive_, .http_1_0 = is_http_1_0(asked), .length = reply_.body.size()});
     const bool has_body = asked.method() != boost::beast::http::verb::head;
     const std::array both = {asio::const_buffer(asio::buffer(head_)),
                              has_body ? asio::const_buffer(asio::buffer(reply_.body)) : asio::const_buffer()};
@@ -339,8 +339,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
 }  // namespace
 
-void serve_http(Wire wire, Transport& transport, Door door) {
-  make_connection<HttpConnection>(transport, std::move(wire), transport, door)->begin();
+void serve_http(Wire wire, Transport& transport, PortKind port_kind) {
+  make_connection<HttpConnection>(transport, std::move(wire), transport, port_kind)->begin();
 }
 
 }  // namespace frazil::server

@@ -58,13 +58,11 @@ Message message_of(const RequestHead& head) {
 }
 
 void check_head(const RequestHead& head) {
-  const auto refuse = [](const std::string& why) {
-    throw Refusal(Http::bad_request, "the request is no valid HTTP: " + why);
-  };
+  const auto refuse = [](const std::string& why) { throw Refusal(Http::bad_request, "invalid HTTP request: " + why); };
   const auto codings = head.count(http::field::transfer_encoding);
   if (codings != 0) {
     const bool chunked = codings == 1 && beast::iequals(head[http::field::transfer_encoding], "chunked");
-    if (!chunked || is_old(head)) refuse("header Transfer-Encoding: expected chunked, in HTTP/1.1");
+    if (!chunked || is_http_1_0(head)) refuse("header Transfer-Encoding: expected chunked, in HTTP/1.1");
     if (head.count(http::field::content_length) != 0) refuse("it has Transfer-Encoding and Content-Length");
   }
   for (const auto name : {http::field::host, http::field::authorization, http::field::origin}) {
@@ -76,13 +74,15 @@ std::optional<Coding> coding_of(const RequestHead& head) {
   return coding_from(view_of(head[http::field::content_encoding]));
 }
 
-bool takes_gzip(const RequestHead& head) { return accepts(view_of(head[http::field::accept_encoding]), Coding::gzip); }
-
-bool waits_to_go_on(const RequestHead& head) {
-  return !is_old(head) && beast::iequals(head[http::field::expect], "100-continue");
+bool accepts_gzip(const RequestHead& head) {
+  return accepts(view_of(head[http::field::accept_encoding]), Coding::gzip);
 }
 
-bool is_old(const RequestHead& head) {
+bool expects_continue(const RequestHead& head) {
+  return !is_http_1_0(head) && beast::iequals(head[http::field::expect], "100-continue");
+}
+
+bool is_http_1_0(const RequestHead& head) {
   constexpr unsigned kVersion10 = 10;
   return head.version() <= kVersion10;
 }
@@ -94,9 +94,9 @@ std::string head_of(const Reply& reply, const Framing& framing) {
   append_field(text, "Content-Type", reply.type);
   for (const auto& [name, value] : reply.headers) append_field(text, name, value);
   if (!framing.keep_alive) append_field(text, "Connection", "close");
-  if (framing.keep_alive && framing.old) append_field(text, "Connection", "keep-alive");
+  if (framing.keep_alive && framing.http_1_0) append_field(text, "Connection", "keep-alive");
   if (framing.length) append_field(text, "Content-Length", std::to_string(*framing.length));
-  if (!framing.length && !framing.old) append_field(text, "Transfer-Encoding", "chunked");
+  if (!framing.length && !framing.http_1_0) append_field(text, "Transfer-Encoding", "chunked");
   return text += "\r\n";
 }
 

@@ -24,18 +24,18 @@ Message message_of(const RequestHead& head);
 /// Returns the coding of the body, or nullopt for an unknown one.
 std::optional<Coding> coding_of(const RequestHead& head);
 /// Returns true if the client accepts gzip.
-bool takes_gzip(const RequestHead& head);
+bool accepts_gzip(const RequestHead& head);
 
 /// Returns true if the client waits for "100 Continue" before it sends the body.
-bool waits_to_go_on(const RequestHead& head);
+bool expects_continue(const RequestHead& head);
 
 /// Returns true for HTTP/1.0, which lacks chunks.
-bool is_old(const RequestHead& head);
+bool is_http_1_0(const RequestHead& head);
 
 /// The framing of an answer after its header.
 struct Framing {
   bool keep_alive = true;             ///< the connection stays open
-  bool old = false;                   ///< the request was HTTP/1.0
+  bool http_1_0 = false;              ///< the request was HTTP/1.0
   std::optional<std::size_t> length;  ///< of the body; nullopt: chunked, or up to the end of the connection
 };
 /// Returns the header of an answer, including the final empty line.

@@ -23,9 +23,9 @@ Reply unknown_coding() {
 }  // namespace
 
 HttpRequest::HttpRequest(const ServerOptions& options) : options_(options) {
-  parser_.header_limit(kLongestHeader);
-  parser_.body_limit(options.most_bytes);
-  parser_.get().body().most = options.most_bytes;
+  parser_.header_limit(kMaxHeaderBytes);
+  parser_.body_limit(options.max_bytes);
+  parser_.get().body().most = options.max_bytes;
 }
 
 std::optional<Reply> HttpRequest::take(boost::beast::flat_buffer& buffer) try {
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> HttpRequest::left() const {
   return left ? std::optional(*left) : std::nullopt;
 }
 
-std::size_t HttpRequest::at_once() const {
+std::size_t HttpRequest::next_read_size() const {
   if (!has_head()) return kShortRead;
   if (coding_of(head()) != Coding::none) return kCompressedRead;
   return std::clamp<std::uint64_t>(left().value_or(kLongRead), kShortRead, kLongRead);
@@ -68,9 +68,9 @@ std::size_t HttpRequest::at_once() const {
 Reply HttpRequest::answer_to(boost::system::error_code error) const {
   const bool body = error == http::error::body_limit;
   if (!body && error != http::error::header_limit) {
-    return error_reply(Http::bad_request, "the request is no valid HTTP: " + error.message());
+    return error_reply(Http::bad_request, "invalid HTTP request: " + error.message());
   }
-  const std::uint64_t most = body ? options_.most_bytes : kLongestHeader;
+  const std::uint64_t most = body ? options_.max_bytes : kMaxHeaderBytes;
   return error_reply(Http::too_large, std::string(body ? "the body" : "the header") + " has more than " +
                                           std::to_string(most) + " bytes");
 }

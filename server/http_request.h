@@ -91,7 +91,7 @@ class HttpRequest {
   /// Returns the remaining bytes of the body, or nullopt if unknown. Precondition: has_head().
   std::optional<std::uint64_t> left() const;
   /// Returns the recommended size of the next read, in bytes.
-  std::size_t at_once() const;
+  std::size_t next_read_size() const;
 
  private:
   std::optional<Reply> take(boost::beast::flat_buffer& buffer);

@@ -52,7 +52,7 @@ api::Sizes shape_of(dom::object input, const std::string& what) {
   if (!given) refuse(what + ": \"shape\" is missing");
   api::Sizes sizes;
   for (const dom::element extent : get<dom::array>(*given, what + ": \"shape\"", "an array of integers")) {
-    if (sizes.size() == kMostAxes) refuse(what + ": \"shape\" has more than " + std::to_string(kMostAxes) + " axes");
+    if (sizes.size() == kMaxAxes) refuse(what + ": \"shape\" has more than " + std::to_string(kMaxAxes) + " axes");
     sizes.push_back(get<std::int64_t>(extent, what + ": \"shape\"", "an array of integers"));
   }
   return sizes;
@@ -177,8 +177,8 @@ std::optional<Clock::duration> timeout_in(const Message& message, std::size_t mo
   const auto timeout = parameters ? maybe(*parameters, "timeout") : std::nullopt;
   if (!timeout) return std::nullopt;
   const auto microseconds = get<std::uint64_t>(*timeout, "parameter timeout", "microseconds");
-  constexpr std::uint64_t kLongest = 1'000'000'000'000;
-  if (microseconds == 0 || microseconds > kLongest) return std::nullopt;
+  constexpr std::uint64_t kMax = 1'000'000'000'000;
+  if (microseconds == 0 || microseconds > kMax) return std::nullopt;
   return std::chrono::microseconds(microseconds);
 } catch (const Refusal&) {
   return std::nullopt;  // reported when the request is read
@@ -191,7 +191,7 @@ namespace {
 void write_output(JsonText& json, std::string* tail, const NamedArray& named) {
   const auto& [name, array] = named;
   const std::string what = "output '" + name + "'";
-  if (!array.is_tensor()) refuse(what + " is no tensor, and the protocol has no form for it");
+  if (!array.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");
   const std::string_view datatype = datatype_of(array.dtype());
   if (datatype.empty()) {
     refuse(what + ": the protocol has no datatype for " + std::string(api::name_of(array.dtype())));

@@ -16,7 +16,7 @@ namespace {
 using api::Array;
 using api::Dtype;
 
-constexpr std::size_t kMostNesting = 100;
+constexpr std::size_t kMaxNesting = 100;
 
 // JSON has no numbers for these values. Python's json module writes and reads them as unquoted words.
 constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
@@ -133,17 +133,17 @@ class Filler {
 }  // namespace
 
 JsonObject::JsonObject(std::string_view text) : text_(text) {
-  if (parser_.allocate(text.size(), kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
+  if (parser_.allocate(text.size(), kMaxNesting) != simdjson::SUCCESS) throw std::bad_alloc();
   dom::element document;
   auto error = parser_.parse(text_).get(document);
   if (error != simdjson::SUCCESS) {
     if (const auto quoted = with_quoted_words(text)) {
       text_ = simdjson::padded_string(*quoted);
-      if (parser_.allocate(quoted->size(), kMostNesting) != simdjson::SUCCESS) throw std::bad_alloc();
+      if (parser_.allocate(quoted->size(), kMaxNesting) != simdjson::SUCCESS) throw std::bad_alloc();
       error = parser_.parse(text_).get(document);
     }
   }
-  if (error != simdjson::SUCCESS) refuse(std::string("the body is no valid JSON: ") + simdjson::error_message(error));
+  if (error != simdjson::SUCCESS) refuse(std::string("invalid JSON in the body: ") + simdjson::error_message(error));
   root_ = get<dom::object>(document, "the body", "a JSON object");
 }
 

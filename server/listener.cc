@@ -31,7 +31,7 @@ stream_protocol::endpoint endpoint_of(const std::string& path) {
 void clear(asio::io_context& context, const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return;
-  if (!S_ISSOCK(status.st_mode)) refuse_to_listen(path, "a file that is no socket lies there");
+  if (!S_ISSOCK(status.st_mode)) refuse_to_listen(path, "the file exists and is not a socket");
   stream_protocol::socket probe(context, stream_protocol());
   probe.non_blocking(true);
   error_code error;

@@ -11,7 +11,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostPaths = 20;
+constexpr std::size_t kMaxPaths = 20;
 
 /// Returns the increase of a counter. A reloaded model counts from 0 again.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) { return now >= before ? now - before : now; }
@@ -72,16 +72,16 @@ void write_batch_counts(JsonText& json, const Statistics& statistics) {
   json.end_object();
 }
 
-void write_journey_line(JsonText& json, const Journey& journey) {
+void write_record_line(JsonText& json, const RequestRecord& record) {
   json.begin_object();
-  json.member("number", journey.number);
-  json.member("model", journey.model);
-  json.member("version", journey.version);
-  json.member("time_us", std::chrono::duration<double, std::micro>(journey.time).count());
-  json.member("status", static_cast<unsigned>(journey.status));
+  json.member("number", record.number);
+  json.member("model", record.model);
+  json.member("version", record.version);
+  json.member("time_us", std::chrono::duration<double, std::micro>(record.time).count());
+  json.member("status", static_cast<unsigned>(record.status));
   json.key("taken");
   json.begin_array();
-  for (const PathRecord::Step& step : journey.steps) {
+  for (const PathRecord::Step& step : record.steps) {
     if (!step.taken.empty()) json.value(step.node + ": " + step.taken);
   }
   json.end_array();
@@ -99,20 +99,20 @@ LiveView::Counters::Counters(const Statistics& s)
       elements(s.elements.load(std::memory_order_relaxed)),
       times(s.duration.fine().counts()) {}
 
-std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Asker& asker) {
-  const auto now = Clock::now(), before = std::exchange(told_, now);
+std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Identity& identity) {
+  const auto now = Clock::now(), before = std::exchange(last_snapshot_, now);
   const double seconds = before == Clock::time_point{} ? 0 : std::chrono::duration<double>(now - before).count();
   JsonText json;
   json.begin_object();
   json.member("seconds", seconds);
   json.member("dropped", dropped);
   write_server(json);
-  write_paths(json, asker);
+  write_paths(json, identity);
   json.key("models");
   std::map<Key, Counters> counters;
-  json.array(service_.models_of(asker), [&](const std::shared_ptr<const Served>& served) {
-    const auto [at, made] = counters.emplace(Key{served->name(), served->version()}, served->statistics_for(asker));
-    write_model(json, *served, {.now = at->second, .seconds = seconds, .asker = asker});
+  json.array(service_.models_of(identity), [&](const std::shared_ptr<const Served>& served) {
+    const auto [at, made] = counters.emplace(Key{served->name(), served->version()}, served->statistics_for(identity));
+    write_model(json, *served, {.now = at->second, .seconds = seconds, .identity = identity});
   });
   json.end_object();
   before_ = std::move(counters);
@@ -129,18 +129,18 @@ void LiveView::write_server(JsonText& json) const {
   json.member("sequence_bytes", load.sequences.bytes);
 }
 
-void LiveView::write_paths(JsonText& json, const Tenants::Asker& asker) const {
+void LiveView::write_paths(JsonText& json, const Tenants::Identity& identity) const {
   const PathLog& log = service_.paths();
   const Gate& gate = service_.gate();
   json.member("paths_inputs", log.keeps_inputs() && gate.shows_tensors());
   json.member("replay", log.keeps_inputs() && gate.is_on(Feature::replay));
   json.key("paths");
-  json.array(log.find({.most = kMostPaths, .asker = asker}),
-             [&](const std::shared_ptr<const Journey>& journey) { write_journey_line(json, *journey); });
+  json.array(log.find({.most = kMaxPaths, .identity = identity}),
+             [&](const std::shared_ptr<const RequestRecord>& record) { write_record_line(json, *record); });
 }
 
 void LiveView::write_model(JsonText& json, const Served& served, const Moment& moment) const {
-  const Statistics& s = served.statistics_for(moment.asker);
+  const Statistics& s = served.statistics_for(moment.identity);
   json.begin_object();
   json.member("name", served.name());
   json.member("version", served.version());
@@ -157,7 +157,7 @@ void LiveView::write_model(JsonText& json, const Served& served, const Moment& m
     write_interval(json, before != before_.end() ? before->second : Counters(), moment);
   }
   const auto* const pipeline = dynamic_cast<const Pipeline*>(&served);
-  if (pipeline != nullptr && moment.asker.is_admin()) {
+  if (pipeline != nullptr && moment.identity.is_admin()) {
     json.key("nodes");
     write_nodes(json, pipeline->block());
   }

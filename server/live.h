@@ -15,10 +15,10 @@ class LiveView {
  public:
   explicit LiveView(const Service& service) : service_(service) {}
 
-  /// Returns one JSON object with what `asker` may see; docs/live-view.md describes its fields. `dropped` is the number
-  /// of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that requests are not
-  /// delayed.
-  std::string snapshot(std::uint64_t dropped, const Tenants::Asker& asker = {});
+  /// Returns one JSON object with what `identity` may see; docs/live-view.md describes its fields. `dropped` is the
+  /// number of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that requests
+  /// are not delayed.
+  std::string snapshot(std::uint64_t dropped, const Tenants::Identity& identity = {});
 
  private:
   /// A model's counters at one moment.
@@ -38,16 +38,16 @@ class LiveView {
   struct Moment {
     const Counters& now;
     double seconds;  ///< since the client's last snapshot; 0: there was none
-    const Tenants::Asker& asker;
+    const Tenants::Identity& identity;
   };
 
   void write_server(JsonText& json) const;
-  void write_paths(JsonText& json, const Tenants::Asker& asker) const;
+  void write_paths(JsonText& json, const Tenants::Identity& identity) const;
   void write_model(JsonText& json, const Served& served, const Moment& moment) const;
   static void write_interval(JsonText& json, const Counters& before, const Moment& moment);
 
   const Service& service_;
-  Clock::time_point told_ = {};  // time of the last snapshot
+  Clock::time_point last_snapshot_ = {};  // time of the last snapshot
   std::map<Key, Counters> before_;
 };
 

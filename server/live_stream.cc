@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kDefaultInterval{1000}, kLeastInterval{100}, kMostInterval{10'000};
+constexpr milliseconds kDefaultInterval{1000}, kMinInterval{100}, kMaxInterval{10'000};
 constexpr milliseconds kLastEventWait{1000};  ///< limit for sending the last event
 constexpr int kSendBuffer = 64 * 1024;        ///< bounds the system's buffer if the client does not read
 constexpr std::string_view kHead =
@@ -58,27 +58,27 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
     timer_.async_wait([self = shared_from_this()](error_code) { self->close(); });
     if (!writing_) say_end();
   }
-  void give_up() override { close(); }
+  void abort() override { close(); }
   void check(Clock::time_point now) override {
     if (writing_ && now - began_ > transport_.patience()) close();
   }
 
  private:
   std::string event() {
-    const auto asker = transport_.service.gate().admit(
+    const auto identity = transport_.service.gate().admit(
         terms_.rule, {.authorization = terms_.authorization, .certificate = wire_.client()});
-    return "data: " + view_.snapshot(dropped_, asker) + "\n\n";
+    return "data: " + view_.snapshot(dropped_, identity) + "\n\n";
   }
 
   void wait() {
     next_ = std::max(next_ + terms_.every, Clock::now());
     timer_.expires_at(next_);
     timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (!error && !self->ending_ && self->wire_.is_open()) self->tell();
+      if (!error && !self->ending_ && self->wire_.is_open()) self->send_snapshot();
     });
   }
 
-  void tell() try {
+  void send_snapshot() try {
     if (!writing_) {
       write(event());
     } else {
@@ -138,15 +138,15 @@ LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& 
     const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool whole = parsed.ec == std::errc() && parsed.ptr == value.data() + value.size();
     every = milliseconds(number);
-    if (key != "every_ms" || !whole || every < kLeastInterval || every > kMostInterval) {
+    if (key != "every_ms" || !whole || every < kMinInterval || every > kMaxInterval) {
       const std::string given = std::string(key).append("=").append(value);
       throw Refusal(Http::bad_request, "query '" + given + "': expected every_ms of 100 to 10000");
     }
   }
   if (transport.ending) throw Refusal(Http::unavailable, "the server is ending");
-  if (transport.live_clients >= kMostLiveClients) {
+  if (transport.live_clients >= kMaxLiveClients) {
     throw Refusal(Http::unavailable,
-                  "the live view has " + std::to_string(kMostLiveClients) + " clients already: no more are told");
+                  "the live view has " + std::to_string(kMaxLiveClients) + " clients already, which is the limit");
   }
   const Rule again{.access = rule.access, .feature = rule.feature, .browser = Browser::any_page};  // was checked
   return {.every = every, .rule = again, .authorization = std::string(message.authorization)};

@@ -10,7 +10,7 @@
 
 namespace frazil::server {
 
-inline constexpr std::size_t kMostLiveClients = 16;
+inline constexpr std::size_t kMaxLiveClients = 16;
 
 /// The parameters of a client's event stream.
 struct LiveTerms {
@@ -19,7 +19,7 @@ struct LiveTerms {
   std::string authorization;  ///< header of the client, for that check
 };
 /// Reads the query parameter every_ms, 100 to 10000. Throws Refusal: bad_request for another value; unavailable if
-/// there are kMostLiveClients already or the server is ending.
+/// there are kMaxLiveClients already or the server is ending.
 LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& transport);
 
 /// Answers with server-sent events (text/event-stream): a LiveView snapshot immediately and then at each interval,

@@ -83,10 +83,10 @@ std::optional<ModelConfig> given_for(const std::string& model, const ServerConfi
 }
 
 /// Disables regrouping if it is configured as `where_it_pays` and does not pay.
-void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const Tell& tell) {
+void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const NoticeSink& notify) {
   Batching& batching = parts.config.batching;
   if (batching.regroup != Regroup::where_it_pays || batching.most == 0 || api::BatchedModel(parts.model).pays()) return;
-  inform(tell, model_subject(name),
+  inform(notify, model_subject(name),
          "requests run alone, as its weights are too small for regrouping to pay; 'regroup: always' insists");
   batching.most = 1;
 }
@@ -100,13 +100,13 @@ void check_load_parameter(std::string_view name) {
 }
 
 Loader::Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
-               Tell tell)
+               NoticeSink notify)
     : source_(std::move(source)),
       options_(std::move(options)),
       config_(std::move(config)),
       workers_(workers),
       states_(states),
-      tell_(std::move(tell)),
+      notify_(std::move(notify)),
       check_(std::make_shared<std::atomic<double>>(config_.paths.check)) {}
 
 std::vector<Loader::Entry> Loader::entries() const {
@@ -151,7 +151,7 @@ ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) co
   if (const auto given = given_for(entry.name, config)) return *given;
   if (!entry.config) return {};
   ReadConfig read = read_config_pbtxt(entry.config->string());
-  for (std::string& warning : read.warnings) warn(tell_, model_subject(entry.name), std::move(warning));
+  for (std::string& warning : read.warnings) warn(notify_, model_subject(entry.name), std::move(warning));
   if (!read.name.empty() && read.name != entry.name) {
     throw api::Error(api::Code::bad_input, entry.config->string() + ": the name '" + read.name +
                                                "' is not that of the folder, '" + entry.name + "'");
@@ -192,7 +192,7 @@ api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const Mode
     throw api::Error(api::Code::bad_input, "model '" + entry.name + "': the defaults of inputs " + quoted(open) +
                                                " cannot be fixed in a package: compile it from a model without them");
   }
-  warn(tell_, model_subject(entry.name),
+  warn(notify_, model_subject(entry.name),
        "every request may replace the defaults of inputs " + quoted(open) +
            ", which may be weights: set defaults to fixed, or to inputs if that is meant");
   return model;
@@ -207,21 +207,21 @@ std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t num
                            .states = &states_,
                            .check = check_};
   for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
-  regroup_where_it_pays(entry.name, parts, tell_);
+  regroup_where_it_pays(entry.name, parts, notify_);
   const std::string version = std::to_string(number);
   const auto canaries = first_folder({beside / version / kCanaries, beside / kCanaries});
   if (!canaries) return std::make_shared<ServedModel>(entry.name, version, std::move(parts));
-  const auto count = [&](std::uint64_t Tried::* outcome) {
+  const auto count = [&](std::uint64_t CanaryCounts::* outcome) {
     const std::scoped_lock lock(mutex_);
-    ++(tried_[{entry.name, version}].*outcome);
+    ++(canary_counts_[{entry.name, version}].*outcome);
   };
   try {
     parts.canaries = read_canaries(canaries->string(), parts.model);
     auto served = std::make_shared<ServedModel>(entry.name, version, std::move(parts));
-    count(&Tried::passed);
+    count(&CanaryCounts::passed);
     return served;
   } catch (const CanaryFault&) {
-    count(&Tried::failed);
+    count(&CanaryCounts::failed);
     throw;
   }
 }
@@ -238,7 +238,7 @@ Repository::Versions Loader::versions_of(const Entry& entry, const Repository& b
   for (const auto& [number, file] : files) {
     try {
       auto served = version_of(entry, number, of_model);
-      if (const auto old = before.find(entry.name, served->version())) served->go_on_from(*old);
+      if (const auto old = before.find(entry.name, served->version())) served->continue_statistics_of(*old);
       versions[number] = std::move(served);
     } catch (const CanaryFault& fault) {
       if (faults == nullptr) {
@@ -250,9 +250,9 @@ Repository::Versions Loader::versions_of(const Entry& entry, const Repository& b
   return versions;
 }
 
-std::map<std::pair<std::string, std::string>, Loader::Tried> Loader::tried() const {
+std::map<std::pair<std::string, std::string>, Loader::CanaryCounts> Loader::canary_counts() const {
   const std::scoped_lock lock(mutex_);
-  return tried_;
+  return canary_counts_;
 }
 
 /// Recreates outdated pipelines, each after the pipelines that it uses. Unchanged pipelines are kept.
@@ -260,8 +260,8 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const Tell& tell)
-      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), tell_(tell) {}
+          Workers& workers, const NoticeSink& notify)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), notify_(notify) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -304,8 +304,8 @@ class Loader::Updater {
   void read(const Entry& entry, const Pipeline* before) {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
-    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, tell_);
-    if (before != nullptr) pipeline->go_on_from(*before);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
+    if (before != nullptr) pipeline->continue_statistics_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
 
@@ -318,7 +318,7 @@ class Loader::Updater {
   std::shared_ptr<const Repository> repository_;
   const std::string anew_;
   Workers& workers_;
-  const Tell& tell_;
+  const NoticeSink& notify_;
   std::set<std::string> begun_, done_;
 };
 
@@ -359,10 +359,10 @@ void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name.starts_with('.') || name == "lost+found") continue;
     const bool known = std::ranges::find(list, name, &Entry::name) != list.end();
-    if (!known) warn(tell_, model_subject(name), "the folder is skipped: " + reason_of(entry.path()));
+    if (!known) warn(notify_, model_subject(name), "the folder is skipped: " + reason_of(entry.path()));
     if (!known) continue;
     for (const std::string& version : empty_versions(entry.path())) {
-      warn(tell_, model_subject(name), "version " + version + " is skipped: it has no model.onnx or model.frzc");
+      warn(notify_, model_subject(name), "version " + version + " is skipped: it has no model.onnx or model.frzc");
     }
   }
 }
@@ -385,17 +385,17 @@ std::shared_ptr<const Repository> Loader::load_all() const {
       repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
     }
   }
-  repository = Updater(list, std::move(repository), "", workers_, tell_).run();
+  repository = Updater(list, std::move(repository), "", workers_, notify_).run();
   for (const Repository::NotReady& one : repository->not_ready()) {
-    warn(tell_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
+    warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
   }
   return repository;
 }
 
 /// Removes unloaded pipelines from the list, so that they are not loaded again with their models.
-void Loader::leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
+void Loader::drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
   std::erase_if(list,
-                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.knows(entry.name); });
+                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.has_model(entry.name); });
 }
 
 Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
@@ -404,12 +404,12 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   Reconfigured made{.repository = std::make_shared<const Repository>(from)};
   for (const Entry& entry : list) {
     const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
-    if (entry.pipeline || same || !from.knows(entry.name)) continue;
+    if (entry.pipeline || same || !from.has_model(entry.name)) continue;
     made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
     made.changed.push_back(entry.name);
   }
-  leave_out_unloaded(list, from, "");
-  made.repository = Updater(list, std::move(made.repository), "", workers_, tell_).run();
+  drop_unloaded(list, from, "");
+  made.repository = Updater(list, std::move(made.repository), "", workers_, notify_).run();
   config_ = config;
   *check_ = config.paths.check;
   return made;
@@ -426,12 +426,12 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   }
   auto models = std::make_shared<const Repository>(from);
   if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
-  leave_out_unloaded(list, from, name);
-  return Updater(list, std::move(models), name, workers_, tell_).run();
+  drop_unloaded(list, from, name);
+  return Updater(list, std::move(models), name, workers_, notify_).run();
 }
 
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
-  if (!from.knows(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  if (!from.has_model(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
   for (const auto& served : from.all()) {
     const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
     if (pipeline == nullptr || pipeline->name() == name) continue;

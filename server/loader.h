@@ -12,10 +12,10 @@
 
 #include <frazil/session.h>
 
+#include "server/notice.h"
 #include "server/repository.h"
 #include "server/server_config.h"
 #include "server/state_store.h"
-#include "server/tell.h"
 #include "server/workers.h"
 
 namespace frazil::server {
@@ -32,8 +32,9 @@ class Loader {
     std::string folder;  ///< folder of the models
     std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
   };
-  /// `tell` receives warnings about ignored settings and files, and later problems of loaded models.
-  Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states, Tell tell);
+  /// `notify` receives warnings about ignored settings and files, and later problems of loaded models.
+  Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+         NoticeSink notify);
 
   /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
   /// Throws api::Error if the folder cannot be read or has no model, and for a model or pipeline that cannot be loaded.
@@ -53,18 +54,18 @@ class Loader {
   Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
 
   /// The number of passed and failed canary checks of a version.
-  struct Tried {
+  struct CanaryCounts {
     std::uint64_t passed = 0, failed = 0;
   };
   /// Returns the counts by name and version. Thread-safe, unlike the other functions.
-  std::map<std::pair<std::string, std::string>, Tried> tried() const;
+  std::map<std::pair<std::string, std::string>, CanaryCounts> canary_counts() const;
 
  private:
   struct Entry;
   class Updater;
   std::vector<Entry> entries() const;
   static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
-  static void leave_out_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
+  static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
   /// By version: the reason why it is not ready.
   using Faults = std::map<std::uint64_t, std::string>;
@@ -79,10 +80,10 @@ class Loader {
   ServerConfig config_;
   Workers& workers_;
   StateStore& states_;
-  Tell tell_;
+  NoticeSink notify_;
   std::shared_ptr<std::atomic<double>> check_;  // share of the runs to check
-  mutable std::mutex mutex_;                    // guards tried_
-  mutable std::map<std::pair<std::string, std::string>, Tried> tried_;
+  mutable std::mutex mutex_;                    // guards canary_counts_
+  mutable std::map<std::pair<std::string, std::string>, CanaryCounts> canary_counts_;
 };
 
 }  // namespace frazil::server

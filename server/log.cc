@@ -69,7 +69,7 @@ void Log::write_line(std::string line) {
   line += '\n';
   {
     const std::scoped_lock lock(mutex_);
-    if (waiting_.size() == kMostWaiting) return void(++dropped_);
+    if (waiting_.size() == kMaxWaiting) return void(++dropped_);
     waiting_.push_back(std::move(line));
   }
   changed_.notify_one();

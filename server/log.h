@@ -10,16 +10,16 @@
 #include <string_view>
 #include <thread>
 
-#include "server/tell.h"
+#include "server/notice.h"
 
 namespace frazil::server {
 
 /// Writes notices to a file as lines "TIME LEVEL SUBJECT: TEXT" on its own thread, so callers never wait for the file.
-/// A line is dropped and counted if the file cannot be written, or if kMostWaiting lines wait for a pipe or terminal
+/// A line is dropped and counted if the file cannot be written, or if kMaxWaiting lines wait for a pipe or terminal
 /// that is not being read. Thread-safe.
 class Log {
  public:
-  static constexpr std::size_t kMostWaiting = 1000;
+  static constexpr std::size_t kMaxWaiting = 1000;
 
   /// `file`: an open descriptor, whose mode is not changed and which is not closed. It may be invalid.
   explicit Log(int file);

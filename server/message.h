@@ -43,7 +43,7 @@ class Refusal : public std::runtime_error {
 /// Refuses a request. Throws Refusal (bad_request).
 [[noreturn]] inline void refuse(const std::string& message) { throw Refusal(Http::bad_request, message); }
 
-class Spot;
+class InlineRunSlot;
 
 /// A request as read by the transport. The texts are valid while it is being answered.
 struct Message {
@@ -58,7 +58,7 @@ struct Message {
   std::string_view session = {};                   ///< header X-Session-Id, or cookie frazil_session
   std::string_view host = {}, content_type = {};   ///< headers Host and Content-Type
   std::optional<std::string_view> origin = {};     ///< header Origin
-  Spot* spot = nullptr;                            ///< spot of the reading thread; null: run it on workers
+  InlineRunSlot* inline_slot = nullptr;            ///< slot of the reading thread; null: run it on workers
 };
 
 inline constexpr std::string_view kEventStream = "text/event-stream";

@@ -71,11 +71,11 @@ constexpr Counter kCounters[] = {
      [](const Statistics& s) { return s.padded.load(std::memory_order_relaxed); }},
 };
 
-void append_outcomes(std::string& to, const Models& models, const Tenants::Asker& asker) {
+void append_outcomes(std::string& to, const Models& models, const Tenants::Identity& identity) {
   constexpr std::string_view kName = "frazil_requests_total";
   head(to, kName, "counter", "Requests for a model by outcome");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(asker);
+    const Statistics& s = served->statistics_for(identity);
     const auto outcome = [&](std::string_view text, std::uint64_t count) {
       line(to, kName, labels_of(*served) + ",outcome=\"" + std::string(text) + "\"}", count);
     };
@@ -110,11 +110,12 @@ void append_checks(std::string& to, const Models& models) {
   }
 }
 
-void append_canaries(std::string& to, const std::map<std::pair<std::string, std::string>, Loader::Tried>& tried,
+void append_canaries(std::string& to,
+                     const std::map<std::pair<std::string, std::string>, Loader::CanaryCounts>& canary_counts,
                      const auto& shows) {
   constexpr std::string_view kName = "frazil_canaries_total";
   head(to, kName, "counter", "Times that a version was tried on its recorded samples before it is served, by outcome");
-  for (const auto& [of, counts] : tried) {
+  for (const auto& [of, counts] : canary_counts) {
     if (!shows(of.first)) continue;
     const std::string labels = "{model=\"" + escaped(of.first) + "\",version=\"" + of.second + "\",outcome=\"";
     line(to, kName, labels + "success\"}", counts.passed);
@@ -169,11 +170,11 @@ void append_states(std::string& to, const StateStore::Counts& counts) {
          counts.page_hits);
 }
 
-void append_batches(std::string& to, const Models& models, const Tenants::Asker& asker) {
+void append_batches(std::string& to, const Models& models, const Tenants::Identity& identity) {
   constexpr std::string_view kName = "frazil_batches_total";
   head(to, kName, "counter", "Runs by the number of requests in them");
   for (const auto& served : models) {
-    for (const auto& [size, runs] : served->statistics_for(asker).batches.by_size()) {
+    for (const auto& [size, runs] : served->statistics_for(identity).batches.by_size()) {
       line(to, kName, labels_of(*served) + ",size=\"" + std::to_string(size) + "\"}", runs.count);
     }
   }
@@ -190,40 +191,40 @@ void append_histogram(std::string& to, const std::string& name, const std::strin
   line(to, name + "_count", labels + "}", times.up_to(Histogram::kBounds.size()));
 }
 
-void append_durations(std::string& to, const Models& models, const Tenants::Asker& asker) {
+void append_durations(std::string& to, const Models& models, const Tenants::Identity& identity) {
   const std::string name = "frazil_request_duration_seconds";
   head(to, name, "histogram", "From arrival to answer, of all requests for a model");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(asker);
+    const Statistics& s = served->statistics_for(identity);
     append_histogram(to, name, labels_of(*served), s.duration, s.success.nanoseconds() + s.fail.nanoseconds());
   }
 }
 
 /// Appends the metrics of models with partial answers.
-void append_parts(std::string& to, Models models, const Tenants::Asker& asker) {
+void append_parts(std::string& to, Models models, const Tenants::Identity& identity) {
   std::erase_if(models, [](const auto& served) { return served->emitted().empty(); });
   head(to, "frazil_parts_total", "counter", "Parts of answers before the last one");
   for (const auto& served : models) {
     line(to, "frazil_parts_total", labels_of(*served) + "}",
-         served->statistics_for(asker).parts.load(std::memory_order_relaxed));
+         served->statistics_for(identity).parts.load(std::memory_order_relaxed));
   }
   const std::string name = "frazil_first_part_seconds";
   head(to, name, "histogram", "From arrival to the first part, of requests that have one");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(asker);
+    const Statistics& s = served->statistics_for(identity);
     append_histogram(to, name, labels_of(*served), s.first_part_time, s.first_part.nanoseconds());
   }
 }
 
 }  // namespace
 
-Reply Service::metrics(const std::optional<Tenants::Asker>& asker) const {
+Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   const auto served_now = repository();
-  const Models models = asker ? models_of(*asker) : Models();
-  const auto shows = [&](std::string_view model) { return asker && asker->may_use(model); };
+  const Models models = identity ? models_of(*identity) : Models();
+  const auto shows = [&](std::string_view model) { return identity && identity->may_use(model); };
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
-  const Tenants::Asker caller = asker.value_or(Tenants::Asker());
+  const Tenants::Identity caller = identity.value_or(Tenants::Identity());
   append_outcomes(to, models, caller);
   head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
   line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
@@ -238,14 +239,14 @@ Reply Service::metrics(const std::optional<Tenants::Asker>& asker) const {
     line(to, "frazil_refusals_total", labels, count);
   }
   head(to, "frazil_log_lines_dropped_total", "counter", "Lines of the log that could not be written");
-  line(to, "frazil_log_lines_dropped_total", "", options_.lost_notices());
+  line(to, "frazil_log_lines_dropped_total", "", options_.dropped_notices());
   append_states(to, states_->counts());
   append_batches(to, models, caller);
   append_checks(to, models);
   append_guards(to, models);
-  append_canaries(to, loader_->tried(), shows);
+  append_canaries(to, loader_->canary_counts(), shows);
   append_not_ready(to, *served_now, shows);
-  append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return asker && asker->sees(tenant); });
+  append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return identity && identity->sees(tenant); });
   append_durations(to, models, caller);
   append_parts(to, models, caller);
   for (const Counter& counter : kCounters) {

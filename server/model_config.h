@@ -13,11 +13,11 @@
 namespace frazil::server {
 
 // Largest values that configuration files may contain.
-inline constexpr std::uint64_t kMostCount = std::numeric_limits<std::int32_t>::max();
-inline constexpr std::uint64_t kMostLevels = 1000;
-inline constexpr std::uint64_t kMostMicroseconds = 365ULL * 86'400 * 1'000'000;
-inline constexpr double kMostMilliseconds = 1e9;
-inline constexpr std::uint64_t kMostAxis = 63;
+inline constexpr std::uint64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::uint64_t kMaxLevels = 1000;
+inline constexpr std::uint64_t kMaxMicroseconds = 365ULL * 86'400 * 1'000'000;
+inline constexpr double kMaxMilliseconds = 1e9;
+inline constexpr std::uint64_t kMaxAxis = 63;
 
 /// An axis along which requests of one batch may differ. Shorter requests are padded and their results are trimmed.
 struct Padding {
@@ -35,14 +35,14 @@ struct Batching {
   std::uint64_t most = 0;                ///< largest extent of the batch axis in one run; 0: no batching
   std::vector<std::uint64_t> preferred;  ///< batch sizes at which waiting ends, ascending
   std::chrono::microseconds delay{0};    ///< longest wait of a request for others
-  std::uint64_t most_queued = 0;         ///< limit for waiting requests of this model; 0: the server's limit
+  std::uint64_t max_queued = 0;          ///< limit for waiting requests of this model; 0: the server's limit
   std::uint64_t levels = 1;              ///< number of priority levels
   std::uint64_t default_level = 1;
   std::optional<std::chrono::microseconds> time_out;              ///< for requests without their own time-out
   std::optional<std::pair<std::string, std::size_t>> batch_axis;  ///< an input and its axis; nullopt: detect it
   std::vector<Padding> paddings;
-  std::string lengths;      ///< input that receives each request's length along the padded axis; empty: none
-  double most_waste = 0.5;  ///< largest share of padding in a batch
+  std::string lengths;     ///< input that receives each request's length along the padded axis; empty: none
+  double max_waste = 0.5;  ///< largest share of padding in a batch
   Regroup regroup = Regroup::off;
 
   bool operator==(const Batching&) const = default;
@@ -104,7 +104,7 @@ inline std::optional<Defaults> defaults_from(std::string_view word) {
 
 struct ModelConfig {
   std::vector<DeclaredPort> inputs, outputs;  ///< undeclared ones are taken from the model
-  std::uint64_t most_in_request = 0;          ///< limit for the first axis of a request; 0: no limit and no batch axis
+  std::uint64_t max_in_request = 0;           ///< limit for the first axis of a request; 0: no limit and no batch axis
   Defaults defaults = Defaults::usual;
   Batching batching;
   Sequences sequences;

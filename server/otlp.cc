@@ -13,7 +13,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostWaiting = 10'000, kMostTogether = 200;
+constexpr std::size_t kMaxWaiting = 10'000, kMostTogether = 200;
 constexpr std::chrono::seconds kPatience{5};
 
 std::string random_hex(std::size_t digits) {
@@ -94,38 +94,38 @@ void write_step_span(JsonText& json, const PathRecord::Step& step, const TraceCo
 
 std::int64_t nanoseconds(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
 
-void write_spans(JsonText& json, const Journey& journey) {
-  const TraceContext context(journey.trace);
+void write_spans(JsonText& json, const RequestRecord& record) {
+  const TraceContext context(record.trace);
   begin_span(json, {.context = context,
                     .id = context.span,
                     .parent = context.parent,
-                    .name = "infer " + journey.model,
-                    .begin_ns = journey.began_ns,
-                    .time_ns = nanoseconds(journey.time)});
-  write_attribute(json, "frazil.model", journey.model);
-  write_attribute(json, "frazil.version", journey.version);
-  write_attribute(json, "frazil.digest", journey.digest);
-  write_attribute(json, "frazil.request_id", journey.id);
-  if (journey.parts > 0) {
-    write_attribute(json, "frazil.parts", std::to_string(journey.parts));
-    write_attribute(json, "frazil.first_part_ns", std::to_string(nanoseconds(journey.first_part)));
+                    .name = "infer " + record.model,
+                    .begin_ns = record.began_ns,
+                    .time_ns = nanoseconds(record.time)});
+  write_attribute(json, "frazil.model", record.model);
+  write_attribute(json, "frazil.version", record.version);
+  write_attribute(json, "frazil.digest", record.digest);
+  write_attribute(json, "frazil.request_id", record.id);
+  if (record.parts > 0) {
+    write_attribute(json, "frazil.parts", std::to_string(record.parts));
+    write_attribute(json, "frazil.first_part_ns", std::to_string(nanoseconds(record.first_part)));
   }
   json.end_array();
-  if (journey.status != Http::ok) {
+  if (record.status != Http::ok) {
     constexpr int kError = 2;
     json.key("status");
     json.begin_object();
     json.member("code", kError);
-    json.member("message", journey.error);
+    json.member("message", record.error);
     json.end_object();
   }
   json.end_object();
-  for (const PathRecord::Step& step : journey.steps) write_step_span(json, step, context, journey.began_ns);
+  for (const PathRecord::Step& step : record.steps) write_step_span(json, step, context, record.began_ns);
 }
 
 }  // namespace
 
-std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys) {
+std::string spans_body(std::span<const std::shared_ptr<const RequestRecord>> records) {
   JsonText json;
   json.begin_object();
   json.key("resourceSpans");
@@ -146,7 +146,7 @@ std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys)
   json.member("name", "frazil");
   json.end_object();
   json.key("spans");
-  json.array(journeys, [&](const auto& journey) { write_spans(json, *journey); });
+  json.array(records, [&](const auto& record) { write_spans(json, *record); });
   json.end_object();
   json.end_array();
   json.end_object();
@@ -161,14 +161,14 @@ struct Otlp::Impl {
   HttpClient client;
   std::mutex mutex;
   std::condition_variable come;
-  std::deque<std::shared_ptr<const Journey>> waiting;
+  std::deque<std::shared_ptr<const RequestRecord>> waiting;
   bool ending = false;
   std::atomic<std::uint64_t> dropped = 0;
   std::thread thread;
 
   void run() {
     for (;;) {
-      std::vector<std::shared_ptr<const Journey>> group;
+      std::vector<std::shared_ptr<const RequestRecord>> group;
       {
         std::unique_lock lock(mutex);
         come.wait(lock, [&] { return ending || !waiting.empty(); });
@@ -182,7 +182,7 @@ struct Otlp::Impl {
     }
   }
 
-  bool post(const std::vector<std::shared_ptr<const Journey>>& group) try {
+  bool post(const std::vector<std::shared_ptr<const RequestRecord>>& group) try {
     return client.post_and_wait({.body = spans_body(group)}, Clock::now() + kPatience).status / 100 == 2;
   } catch (const std::exception&) {
     return false;
@@ -209,11 +209,11 @@ Otlp::~Otlp() {
   impl_->thread.join();
 }
 
-void Otlp::send(std::shared_ptr<const Journey> journey) {
+void Otlp::send(std::shared_ptr<const RequestRecord> record) {
   {
     const std::scoped_lock lock(impl_->mutex);
-    if (impl_->waiting.size() >= kMostWaiting) return void(++impl_->dropped);
-    impl_->waiting.push_back(std::move(journey));
+    if (impl_->waiting.size() >= kMaxWaiting) return void(++impl_->dropped);
+    impl_->waiting.push_back(std::move(record));
   }
   impl_->come.notify_one();
 }

@@ -20,8 +20,8 @@ class Otlp {
   Otlp(const Otlp&) = delete;
   Otlp& operator=(const Otlp&) = delete;
 
-  /// Enqueues a journey without waiting. Thread-safe.
-  void send(std::shared_ptr<const Journey> journey);
+  /// Enqueues a record without waiting. Thread-safe.
+  void send(std::shared_ptr<const RequestRecord> record);
   std::uint64_t dropped() const;
 
  private:
@@ -29,7 +29,7 @@ class Otlp {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Returns the body of an export request with the spans of these journeys.
-std::string spans_body(std::span<const std::shared_ptr<const Journey>> journeys);
+/// Returns the body of an export request with the spans of these records.
+std::string spans_body(std::span<const std::shared_ptr<const RequestRecord>> records);
 
 }  // namespace frazil::server

@@ -7,14 +7,14 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 47;  // limit for tensors
+constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // limit for tensors
 
 /// Returns nullopt if the product exceeds the size of any tensor.
 std::optional<std::size_t> product_of(std::span<const std::int64_t> extents, std::size_t bytes) {
   for (const std::int64_t extent : extents) {
     if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) return {};
   }
-  return bytes <= kMostBytes ? std::optional(bytes) : std::nullopt;
+  return bytes <= kMaxBytes ? std::optional(bytes) : std::nullopt;
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::optional<PagedPart> PagedPart::make(std::size_t value, api::Dtype dtype, ap
   const auto blocks = product_of(all.first(axis), 1), row = product_of(all.subspan(axis + 1), api::byte_size(dtype));
   std::size_t bytes = 0;
   if (!blocks || !row || __builtin_mul_overflow(*blocks, *row, &bytes)) return {};
-  if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(sizes[axis]), &bytes) || bytes > kMostBytes) return {};
+  if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(sizes[axis]), &bytes) || bytes > kMaxBytes) return {};
   return PagedPart{
       .value = value, .dtype = dtype, .sizes = std::move(sizes), .axis = axis, .blocks = *blocks, .row_bytes = *row};
 }

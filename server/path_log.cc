@@ -7,23 +7,23 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostLogBytes = 64U << 20U;
+constexpr std::size_t kMaxLogBytes = 64U << 20U;
 
-std::size_t tensor_bytes_of(const Journey& journey) {
+std::size_t tensor_bytes_of(const RequestRecord& record) {
   std::size_t bytes = 0;
-  for (const auto* list : {&journey.inputs, &journey.outputs}) {
+  for (const auto* list : {&record.inputs, &record.outputs}) {
     for (const auto& [name, value] : *list) bytes += value.is_tensor() ? value.bytes() : 0;
   }
   return bytes;
 }
 
-bool matches(const Journey& journey, const PathLog::Query& query) {
-  const bool slow = !query.slower_us || journey.time >= std::chrono::microseconds(*query.slower_us);
-  const bool taken = query.taken.empty() || std::ranges::any_of(journey.steps, [&](const PathRecord::Step& step) {
+bool matches(const RequestRecord& record, const PathLog::Query& query) {
+  const bool slow = !query.slower_us || record.time >= std::chrono::microseconds(*query.slower_us);
+  const bool taken = query.taken.empty() || std::ranges::any_of(record.steps, [&](const PathRecord::Step& step) {
                        return step.taken.find(query.taken) != std::string::npos;
                      });
-  return query.asker.sees(journey.tenant) && slow && taken && (query.model.empty() || journey.model == query.model) &&
-         (query.id.empty() || journey.id == query.id) && journey.error.find(query.error) != std::string::npos;
+  return query.identity.sees(record.tenant) && slow && taken && (query.model.empty() || record.model == query.model) &&
+         (query.id.empty() || record.id == query.id) && record.error.find(query.error) != std::string::npos;
 }
 
 void write_text(JsonText& json, std::string_view key, std::string_view text) {
@@ -52,11 +52,12 @@ void write_step(JsonText& json, const PathRecord::Step& step) {
   json.end_object();
 }
 
-void write_arrays(JsonText& json, std::string_view key, const Journey& journey, const std::vector<NamedArray>& arrays) {
+void write_arrays(JsonText& json, std::string_view key, const RequestRecord& record,
+                  const std::vector<NamedArray>& arrays) {
   if (arrays.empty()) return;
   json.key(key);
   json.begin_object();
-  for (const NamedArray& named : arrays) json.member(named.first, shown_value(journey, named));
+  for (const NamedArray& named : arrays) json.member(named.first, shown_value(record, named));
   json.end_object();
 }
 
@@ -78,19 +79,19 @@ bool names(std::string_view text, std::string_view name) {
 
 /// The reason of a split with a key is always hidden: the key may be a tensor's value, and the reason does not name the
 /// tensor.
-void redact(Journey& journey, const std::vector<std::string>& list) {
+void redact(RequestRecord& record, const std::vector<std::string>& list) {
   if (list.empty()) return;
   for (const std::string& name : list) {
-    if (std::ranges::find(journey.redacted, name) == journey.redacted.end()) journey.redacted.push_back(name);
+    if (std::ranges::find(record.redacted, name) == record.redacted.end()) record.redacted.push_back(name);
   }
-  for (PathRecord::Step& step : journey.steps) {
+  for (PathRecord::Step& step : record.steps) {
     const bool key = step.kind == "split" && step.why.starts_with('\'');
     if (key || std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); })) step.why = kRedacted;
   }
 }
 
-std::string shown_value(const Journey& journey, const NamedArray& named) {
-  const bool hidden = std::ranges::find(journey.redacted, named.first) != journey.redacted.end();
+std::string shown_value(const RequestRecord& record, const NamedArray& named) {
+  const bool hidden = std::ranges::find(record.redacted, named.first) != record.redacted.end();
   return hidden ? std::string(kRedacted) : named.second.str();
 }
 
@@ -101,10 +102,10 @@ void PathLog::replace(const PathConfig& config) {
   inputs_ = config.inputs;
   redact_ = config.redact;
   drop_oldest_locked();
-  for (auto& journey : ring_) {
-    auto hidden = std::make_shared<Journey>(*journey);
+  for (auto& record : ring_) {
+    auto hidden = std::make_shared<RequestRecord>(*record);
     redact(*hidden, redact_);
-    journey = std::move(hidden);
+    record = std::move(hidden);
   }
 }
 
@@ -118,26 +119,26 @@ std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
   return std::make_shared<PathRecord>(arrived);
 }
 
-std::shared_ptr<const Journey> PathLog::end(std::shared_ptr<Journey> journey) {
-  const std::size_t bytes = tensor_bytes_of(*journey);
+std::shared_ptr<const RequestRecord> PathLog::end(std::shared_ptr<RequestRecord> record) {
+  const std::size_t bytes = tensor_bytes_of(*record);
   const std::scoped_lock lock(mutex_);
-  redact(*journey, redact_);
-  journey->number = next_++;
-  ring_.push_back(journey);
+  redact(*record, redact_);
+  record->number = next_++;
+  ring_.push_back(record);
   bytes_ += bytes;
   drop_oldest_locked();
-  return journey;
+  return record;
 }
 
 void PathLog::drop_oldest_locked() {
-  while (!ring_.empty() && (ring_.size() > most_ || (bytes_ > kMostLogBytes && ring_.size() > 1))) {
+  while (!ring_.empty() && (ring_.size() > most_ || (bytes_ > kMaxLogBytes && ring_.size() > 1))) {
     bytes_ -= tensor_bytes_of(*ring_.front());
     ring_.pop_front();
   }
 }
 
-std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) const {
-  std::vector<std::shared_ptr<const Journey>> found;
+std::vector<std::shared_ptr<const RequestRecord>> PathLog::find(const Query& query) const {
+  std::vector<std::shared_ptr<const RequestRecord>> found;
   const std::scoped_lock lock(mutex_);
   for (auto at = ring_.rbegin(); at != ring_.rend() && found.size() < query.most; ++at) {
     if (matches(**at, query)) found.push_back(*at);
@@ -145,36 +146,36 @@ std::vector<std::shared_ptr<const Journey>> PathLog::find(const Query& query) co
   return found;
 }
 
-std::shared_ptr<const Journey> PathLog::find(std::uint64_t number, const Tenants::Asker& asker) const {
+std::shared_ptr<const RequestRecord> PathLog::find(std::uint64_t number, const Tenants::Identity& identity) const {
   const std::scoped_lock lock(mutex_);
   if (ring_.empty() || number < ring_.front()->number || number >= next_) return nullptr;
-  const auto& journey = ring_[number - ring_.front()->number];
-  return asker.sees(journey->tenant) ? journey : nullptr;
+  const auto& record = ring_[number - ring_.front()->number];
+  return identity.sees(record->tenant) ? record : nullptr;
 }
 
-void write_journey(JsonText& json, const Journey& journey, bool tensors) {
+void write_record(JsonText& json, const RequestRecord& record, bool tensors) {
   json.begin_object();
-  json.member("number", journey.number);
-  json.member("began_ns", journey.began_ns);
-  write_us(json, "time_us", journey.time);
-  if (journey.parts > 0) {
-    json.member("parts", journey.parts);
-    write_us(json, "first_part_us", journey.first_part);
+  json.member("number", record.number);
+  json.member("began_ns", record.began_ns);
+  write_us(json, "time_us", record.time);
+  if (record.parts > 0) {
+    json.member("parts", record.parts);
+    write_us(json, "first_part_us", record.first_part);
   }
-  write_text(json, "id", journey.id);
-  write_text(json, "tenant", journey.tenant);
-  write_text(json, "model", journey.model);
-  write_text(json, "version", journey.version);
-  write_text(json, "digest", journey.digest);
-  write_text(json, "traceparent", journey.trace);
-  json.member("status", static_cast<unsigned>(journey.status));
-  write_text(json, "error", journey.error);
+  write_text(json, "id", record.id);
+  write_text(json, "tenant", record.tenant);
+  write_text(json, "model", record.model);
+  write_text(json, "version", record.version);
+  write_text(json, "digest", record.digest);
+  write_text(json, "traceparent", record.trace);
+  json.member("status", static_cast<unsigned>(record.status));
+  write_text(json, "error", record.error);
   json.key("steps");
-  json.array(journey.steps, [&](const PathRecord::Step& step) { write_step(json, step); });
-  json.member("replayable", !journey.inputs.empty());
+  json.array(record.steps, [&](const PathRecord::Step& step) { write_step(json, step); });
+  json.member("replayable", !record.inputs.empty());
   if (tensors) {
-    write_arrays(json, "inputs", journey, journey.inputs);
-    write_arrays(json, "outputs", journey, journey.outputs);
+    write_arrays(json, "inputs", record, record.inputs);
+    write_arrays(json, "outputs", record, record.outputs);
   }
   json.end_object();
 }

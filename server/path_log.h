@@ -17,7 +17,7 @@
 namespace frazil::server {
 
 /// A completed request and its path.
-struct Journey {
+struct RequestRecord {
   std::uint64_t number = 0;
   std::int64_t began_ns = 0;  ///< in nanoseconds since 1970
   Clock::duration time{0};    ///< from arrival to answer
@@ -34,38 +34,38 @@ struct Journey {
   std::vector<std::string> redacted;        ///< names of inputs and outputs whose values are hidden
 };
 
-/// Hides the values of inputs and outputs with these names wherever the journey is shown, including the reasons of its
+/// Hides the values of inputs and outputs with these names wherever the record is shown, including the reasons of its
 /// steps. The values are kept for replays.
-void redact(Journey& journey, const std::vector<std::string>& list);
+void redact(RequestRecord& record, const std::vector<std::string>& list);
 
 /// Returns "(redacted)", or a short text for the value.
-std::string shown_value(const Journey& journey, const NamedArray& named);
+std::string shown_value(const RequestRecord& record, const NamedArray& named);
 
-/// A ring buffer of the latest journeys, searchable, with sampling. Thread-safe.
+/// A ring buffer of the latest records, searchable, with sampling. Thread-safe.
 class PathLog {
  public:
   explicit PathLog(const PathConfig& config) { replace(config); }
 
-  /// Replaces the configuration. Drops the oldest journeys beyond the new limit and applies new redactions to stored
+  /// Replaces the configuration. Drops the oldest records beyond the new limit and applies new redactions to stored
   /// ones.
   void replace(const PathConfig& config);
   /// Returns true if requests are stored with their inputs.
   bool keeps_inputs() const { return inputs_.load(std::memory_order_relaxed); }
   /// Returns a record for a request that begins now, or null if it is not sampled.
   std::shared_ptr<PathRecord> begin(Clock::time_point arrived) const;
-  /// Stores a journey and assigns its number. The oldest are dropped beyond the configured count or 64 MiB of tensors.
-  std::shared_ptr<const Journey> end(std::shared_ptr<Journey> journey);
+  /// Stores a record and assigns its number. The oldest are dropped beyond the configured count or 64 MiB of tensors.
+  std::shared_ptr<const RequestRecord> end(std::shared_ptr<RequestRecord> record);
 
   struct Query {
     std::string model, id, taken, error;  ///< `taken` and `error` match substrings; empty: any
     std::optional<std::uint64_t> slower_us;
     std::size_t most = 100;
-    Tenants::Asker asker = {};  ///< the caller that the result is for
+    Tenants::Identity identity = {};  ///< the caller that the result is for
   };
   /// Returns matches, latest first.
-  std::vector<std::shared_ptr<const Journey>> find(const Query& query) const;
-  /// Returns null if the journey is not stored or the caller may not see it.
-  std::shared_ptr<const Journey> find(std::uint64_t number, const Tenants::Asker& asker = {}) const;
+  std::vector<std::shared_ptr<const RequestRecord>> find(const Query& query) const;
+  /// Returns null if the record is not stored or the caller may not see it.
+  std::shared_ptr<const RequestRecord> find(std::uint64_t number, const Tenants::Identity& identity = {}) const;
 
  private:
   void drop_oldest_locked();
@@ -75,12 +75,12 @@ class PathLog {
   std::atomic<bool> inputs_ = false;
   mutable std::mutex mutex_;  // guards the members below
   std::vector<std::string> redact_;
-  std::deque<std::shared_ptr<const Journey>> ring_;
+  std::deque<std::shared_ptr<const RequestRecord>> ring_;
   std::uint64_t next_ = 1;
   std::size_t bytes_ = 0;
 };
 
-/// Writes a journey as one object. `tensors`: include abbreviated inputs and outputs.
-void write_journey(JsonText& json, const Journey& journey, bool tensors);
+/// Writes a record as one object. `tensors`: include abbreviated inputs and outputs.
+void write_record(JsonText& json, const RequestRecord& record, bool tensors);
 
 }  // namespace frazil::server

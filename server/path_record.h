@@ -9,11 +9,11 @@
 
 namespace frazil::server {
 
-/// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMostSteps,
+/// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMaxSteps,
 /// steps in the middle are dropped. Thread-safe.
 class PathRecord {
  public:
-  static constexpr std::size_t kMostSteps = 1000;
+  static constexpr std::size_t kMaxSteps = 1000;
 
   struct Step {
     std::string node;  ///< node of the pipeline; empty: the model itself
@@ -32,7 +32,7 @@ class PathRecord {
   void add(Step step) {
     step.begin = Clock::now() - step.time - arrived_;
     const std::scoped_lock lock(mutex_);
-    if (steps_.size() == kMostSteps) leave_out();
+    if (steps_.size() == kMaxSteps) leave_out();
     steps_.push_back(std::move(step));
   }
   std::vector<Step> steps() const {
@@ -59,7 +59,7 @@ class PathRecord {
  private:
   /// Drops steps in the middle. One placeholder step contains their number.
   void leave_out() {
-    constexpr std::ptrdiff_t kFirst = kMostSteps / 2, kMany = kMostSteps / 4;
+    constexpr std::ptrdiff_t kFirst = kMaxSteps / 2, kMany = kMaxSteps / 4;
     left_out_ += kMany - (left_out_ == 0 ? 0 : 1);  // excluding the placeholder
     steps_.erase(steps_.begin() + kFirst + 1, steps_.begin() + kFirst + kMany);
     steps_[kFirst] = {.kind = "left out", .taken = std::to_string(left_out_) + " steps", .begin = steps_[kFirst].begin};

@@ -54,7 +54,7 @@ void Pipeline::start(Call call) const {
                   .request = request,
                   .emitter = emitter_for(request, std::move(call.part)),
                   .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
-                  .asker = call.asker,
+                  .identity = call.identity,
                   .deadline = call.deadline,
                   .arrived = call.arrived,
                   .trace = call.trace,

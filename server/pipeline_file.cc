@@ -16,7 +16,7 @@ namespace {
 
 using api::Port;
 
-constexpr std::uint64_t kMostIterations = 1'000'000;
+constexpr std::uint64_t kMaxIterations = 1'000'000;
 
 using Scope = std::map<std::string, TypedSlot, std::less<>>;
 
@@ -37,7 +37,7 @@ Port port_of(const std::string& name, const YamlNode& node) {
 
 GuardRules read_guard_rules(const YamlNode& node) {
   GuardRules rules;
-  constexpr double kMostMs = 1e9;
+  constexpr double kMaxTimeoutMs = 1e9;
   const auto limit = [&](const char* quantile, double share) {
     return [&rules, quantile, share](const YamlNode& n) {
       rules.limits.push_back({.quantile = quantile, .share = share, .most = time_of(n, 0.001)});
@@ -47,7 +47,7 @@ GuardRules read_guard_rules(const YamlNode& node) {
                {"p50_ms", limit("p50", 0.5)},
                {"p90_ms", limit("p90", 0.9)},
                {"p99_ms", limit("p99", 0.99)},
-               {"worse_than_baseline", [&](const YamlNode& n) { rules.worse = n.number(1, kMostMs); }},
+               {"worse_than_baseline", [&](const YamlNode& n) { rules.worse = n.number(1, kMaxTimeoutMs); }},
                {"least", [&](const YamlNode& n) { rules.least = n.whole(1, 1'000'000'000); }},
                {"window_s", [&](const YamlNode& n) { rules.window = time_of(n, 1, 1000); }}});
   if (!rules.errors && !rules.worse && rules.limits.empty()) {
@@ -106,12 +106,12 @@ class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
   PipelineReader(const Repository& models, Workers& workers, std::string folder, std::string name,
-                 const Holdings* before, Tell tell)
+                 const Holdings* before, NoticeSink notify)
       : models_(models),
         workers_(workers),
         folder_(std::move(folder)),
         name_(std::move(name)),
-        tell_(std::move(tell)),
+        notify_(std::move(notify)),
         holdings_(std::make_shared<Holdings>(before)) {}
 
   Pipeline::Parts read(const YamlNode& root) {
@@ -376,7 +376,7 @@ class PipelineReader {
                  {"baseline", [&](const YamlNode& n) { parts.baseline = arm_of(n, n.name(), parts.arms); }},
                  {"guard", kReadElsewhere}});
     const auto guard = node.find("guard");
-    if (!guard && node.find("baseline")) node.at("baseline").fail("expected the key 'guard' beside it");
+    if (!guard && node.find("baseline")) node.at("baseline").fail("requires the key 'guard'");
     if (guard) read_guards(*guard, name, blocks, parts);
     return {split_node(name, std::move(parts)), std::move(blocks.front().results)};
   }
@@ -401,7 +401,7 @@ class PipelineReader {
       std::string declaration;
       for (const auto& part : {split, arm, baseline, read.text(), blocks[i].digest}) (declaration += part) += '\n';
       parts.arms[i].guard = holdings_->get<Guard>(
-          declaration, [&] { return std::make_shared<Guard>(read, "pipeline '" + name_ + "'", what, tell_); });
+          declaration, [&] { return std::make_shared<Guard>(read, "pipeline '" + name_ + "'", what, notify_); });
       parts.arms[i].guard->set_baseline(blocks[parts.baseline].digest);
     }
     if (node.entries().empty()) node.expected("rules for at least one arm: {ARM: {errors: 0.02}}");
@@ -442,7 +442,7 @@ class PipelineReader {
 
   Read read_loop(const YamlNode& node, const std::string& name, const Scope& outer) {
     Scope scope = outer;
-    LoopParts parts{.most = kMostIterations, .count = new_slot()};
+    LoopParts parts{.most = kMaxIterations, .count = new_slot()};
     Results carried;
     for (const auto& [value, known] : named_values(node.at("start"), outer)) {
       if (outer.contains(value)) node.at("start").fail("'" + value + "' is there already");
@@ -452,7 +452,7 @@ class PipelineReader {
     }
     node.fields({{"start", kReadElsewhere},
                  {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
-                 {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMostIterations); }},
+                 {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMaxIterations); }},
                  {"steps", kReadElsewhere},
                  {"next", kReadElsewhere},
                  {"emit", kReadElsewhere}});
@@ -494,7 +494,7 @@ class PipelineReader {
                              .workers = workers_,
                              .holdings = *holdings_,
                              .pipeline = name_,
-                             .tell = tell_});
+                             .notify = notify_});
     if (!step.content.empty()) digests_.insert(sha256(step.content));
     return {std::move(step.node), std::move(step.results)};
   }
@@ -502,7 +502,7 @@ class PipelineReader {
   const Repository& models_;
   Workers& workers_;
   const std::string folder_, name_;
-  const Tell tell_;
+  const NoticeSink notify_;
   std::shared_ptr<Holdings> holdings_;
   std::vector<Pipeline::Use> uses_;
   std::size_t slots_ = 0;
@@ -532,9 +532,9 @@ std::vector<std::string> models_of_pipeline(const std::string& path) {
 }
 
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
-                                        const Pipeline* before, Workers& workers, const Tell& tell) {
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify) {
   PipelineReader reader(models, workers, std::filesystem::path(path).parent_path().string(), name,
-                        before != nullptr ? before->holdings() : nullptr, tell);
+                        before != nullptr ? before->holdings() : nullptr, notify);
   Pipeline::Parts parts = reader.read(read_yaml(path));
   std::string content = sha256(read_config_file(path));
   for (const std::string& digest : reader.digests()) (content += '\n') += digest;

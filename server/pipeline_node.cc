@@ -17,7 +17,7 @@ void copy(const Copies& copies, std::vector<api::Array>& values) {
   for (std::size_t i = 0; i < copies.size(); ++i) values[copies[i].second] = std::move(moved[i]);
 }
 
-void run_from(const Block& block, std::size_t at, const Flow& flow, const Then& then) {
+void run_from(const Block& block, std::size_t at, const Flow& flow, const Completion& then) {
   if (at == block.nodes.size()) {
     copy(block.results, *flow.values);
     return then(std::nullopt);
@@ -48,7 +48,7 @@ double chance_of(std::string_view text) {
   return static_cast<double>(hash >> 11U) * 0x1p-53;
 }
 
-constexpr const char* kForced = "the request says so";
+constexpr const char* kForced = "forced by the request";
 
 /// Returns the case or arm that the request forces for a node, or null if it forces none.
 template <class List>
@@ -74,10 +74,10 @@ class CallNode : public Node {
   NodeView view() const override { return {.kind = "run", .target = parts_.target.get()}; }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
     Call call{.caller = flow.caller,
-              .asker = flow.asker,
+              .identity = flow.identity,
               .arrived = Clock::now(),
               .deadline = flow.deadline,
               .target = parts_.target,
@@ -143,14 +143,14 @@ class SwitchNode : public Node {
   }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     if (const Block* const forced = forced_block(flow, name(), "switch", cases_)) return forced->run(flow, then);
     std::string why;
     for (const Case& one : cases_) {
       bool taken = true;
       if (one.when) {
         const auto values = flow.for_formula();
-        taken = one.when->truth(values);
+        taken = one.when->is_true_for(values);
         why += (why.empty() ? "" : "; ") + one.when->text() + " is " + (taken ? "true" : "false") + " for " +
                text_of(one.when->subject(values));
       }
@@ -187,7 +187,7 @@ class SplitNode : public Node {
   }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     if (const Block* const forced = forced_block(flow, name(), "split", parts_.arms)) return forced->run(flow, then);
     const std::string key = parts_.by ? text_of(parts_.by->value(flow.for_formula())) : "";
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
@@ -212,7 +212,7 @@ class SplitNode : public Node {
   }
 
   /// Wraps `then` to report the end of an arm's request to the guards. `flow` keeps this node alive.
-  Then counted(const Arm& arm, const Flow& flow, Then then) const {
+  Completion counted(const Arm& arm, const Flow& flow, Completion then) const {
     return
         [this, &arm, keep = flow.pipeline, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
           if (!why || why->status() != Http::cancelled) count(arm, begun, why.has_value());
@@ -244,10 +244,10 @@ class FallbackNode : public Node {
   NodeView view() const override { return view_of_blocks("fallback", blocks_); }
 
  protected:
-  void start(Flow flow, Then then) const override { from(0, flow, then, ""); }
+  void start(Flow flow, Completion then) const override { from(0, flow, then, ""); }
 
  private:
-  void from(std::size_t at, const Flow& flow, const Then& then, const std::string& before) const {
+  void from(std::size_t at, const Flow& flow, const Completion& then, const std::string& before) const {
     std::string why = before;
     while (at + 1 < blocks_.size() && blocks_[at].expected() >= flow.left()) {
       why += "'" + blocks_[at].name + "' would not end in time; ";
@@ -256,7 +256,7 @@ class FallbackNode : public Node {
     flow.note({.node = name(), .kind = "fallback", .taken = blocks_[at].name, .why = why});
     blocks_[at].run(flow, [this, at, flow, then, why](std::optional<Refusal> failed) {
       const bool begun = flow.emitter != nullptr && flow.emitter->begun;
-      const bool last = at + 1 == blocks_.size() || begun || flow.caller->gone();
+      const bool last = at + 1 == blocks_.size() || begun || flow.caller->disconnected();
       if (!failed || last) return then(std::move(failed));
       from(at + 1, flow, then, why + "'" + blocks_[at].name + "' failed: " + failed->what() + "; ");
     });
@@ -306,7 +306,7 @@ class RaceNode : public Node {
 
  protected:
   /// Runs each block on its own copy of the values, so that a late block changes nothing.
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     struct State {
       std::mutex mutex;
       bool decided = false;
@@ -350,7 +350,7 @@ class EnsembleNode : public Node {
   NodeView view() const override { return view_of_blocks("ensemble", parts_.blocks); }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     struct State {
       std::mutex mutex;
       std::vector<std::optional<Refusal>> failed;
@@ -445,15 +445,15 @@ class LoopNode : public Node {
   }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     copy(parts_.before, *flow.values);
     iterate(in_iteration(flow, true), then, 0);
   }
 
  private:
-  void iterate(const Flow& flow, const Then& then, std::uint64_t done) const try {
-    if (flow.caller->gone()) throw Refusal(Http::cancelled, "the caller is gone");
-    const bool more = done < parts_.most && (!parts_.again || parts_.again->truth(flow.for_formula()));
+  void iterate(const Flow& flow, const Completion& then, std::uint64_t done) const try {
+    if (flow.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
+    const bool more = done < parts_.most && (!parts_.again || parts_.again->is_true_for(flow.for_formula()));
     if (!more) {
       if (parts_.count) (*flow.values)[*parts_.count] = api::Array::scalar(static_cast<std::int64_t>(done));
       flow.note({.node = name(), .kind = "loop", .taken = std::to_string(done) + " iterations"});
@@ -467,7 +467,7 @@ class LoopNode : public Node {
     then(refusal_of_exception());
   }
 
-  void end_iteration(const Flow& flow, const Then& then, std::uint64_t done) const try {
+  void end_iteration(const Flow& flow, const Completion& then, std::uint64_t done) const try {
     copy(parts_.next, *flow.values);
     if (!parts_.emits.empty() && flow.emitter != nullptr) {
       std::vector<NamedArray> values;
@@ -494,7 +494,7 @@ class ShadowNode : public Node {
   }
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     if (chance() < share_) {
       Flow own = flow;
       own.values = std::make_shared<std::vector<api::Array>>(*flow.values);
@@ -514,7 +514,7 @@ class ShadowNode : public Node {
 
 }  // namespace
 
-void Node::run(Flow flow, const Then& then) const {
+void Node::run(Flow flow, const Completion& then) const {
   try {
     start(std::move(flow), then);
   } catch (...) {
@@ -522,7 +522,7 @@ void Node::run(Flow flow, const Then& then) const {
   }
 }
 
-void Block::run(const Flow& flow, const Then& then) const {
+void Block::run(const Flow& flow, const Completion& then) const {
   taken->fetch_add(1, std::memory_order_relaxed);
   run_from(*this, 0, flow, then);
 }

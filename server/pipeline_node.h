@@ -31,7 +31,7 @@ struct Flow {
   std::shared_ptr<const InferRequest> request;      ///< for its parameters, priority and sequence
   std::shared_ptr<Emitter> emitter;                 ///< null: no parts are wanted
   std::shared_ptr<Caller> caller;
-  Tenants::Asker asker = {};  ///< of the client's request
+  Tenants::Identity identity = {};  ///< of the client's request
   std::optional<Clock::time_point> deadline = {};
   Clock::time_point arrived;
   std::string trace;
@@ -48,14 +48,14 @@ struct Flow {
   }
   /// Sends a part if parts are wanted. An exception fails the request.
   void emit(std::vector<NamedArray> part) const {
-    if (emitter == nullptr || caller->gone()) return;
+    if (emitter == nullptr || caller->disconnected()) return;
     const bool given = emitter->give(std::move(part));
     emitter->begun |= given;
   }
 };
 
 /// Called once when a node has ended, with the refusal if it failed. Any thread; must not throw.
-using Then = std::function<void(std::optional<Refusal>)>;
+using Completion = std::function<void(std::optional<Refusal>)>;
 
 struct Block;
 
@@ -92,7 +92,7 @@ class Node {
 
   const std::string& name() const { return name_; }
   /// Runs the node for a request. Never throws; errors are passed to `then`.
-  void run(Flow flow, const Then& then) const;
+  void run(Flow flow, const Completion& then) const;
   /// Returns the expected duration of the parts that certainly run.
   virtual Clock::duration expected() const = 0;
   virtual NodeView view() const = 0;
@@ -100,7 +100,7 @@ class Node {
   Uses& uses() const { return uses_; }
 
  protected:
-  virtual void start(Flow flow, Then then) const = 0;
+  virtual void start(Flow flow, Completion then) const = 0;
 
  private:
   std::string name_;
@@ -117,7 +117,7 @@ struct Block {
   Copies results;
   std::unique_ptr<std::atomic<std::uint64_t>> taken = std::make_unique<std::atomic<std::uint64_t>>(0);  ///< runs begun
 
-  void run(const Flow& flow, const Then& then) const;
+  void run(const Flow& flow, const Completion& then) const;
   Clock::duration expected() const;
 };
 

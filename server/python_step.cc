@@ -152,7 +152,7 @@ const char* numpy_type_of(Dtype dtype) {
 constexpr const char* kPythonFailed = "the Python function failed; the server's log has the reason";
 
 [[noreturn]] void python_failed(const std::string& what) {
-  throw Outside(Http::internal, kPythonFailed, "the Python process " + what);
+  throw ExternalFailure(Http::internal, kPythonFailed, "the Python process " + what);
 }
 
 struct PythonCommand {
@@ -173,7 +173,7 @@ class PythonProcess {
     constexpr std::chrono::seconds kToStart{60};
     try {
       const std::string answer = receive(Clock::now() + kToStart, tick);
-      if (answer[0] == 0) throw Outside(Http::internal, kPythonFailed, answer.substr(1));
+      if (answer[0] == 0) throw ExternalFailure(Http::internal, kPythonFailed, answer.substr(1));
     } catch (...) {
       end();
       throw;
@@ -287,10 +287,10 @@ class PythonProcess {
   }
 
   std::string receive(Clock::time_point until, const Tick& tick) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 31U;
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 31U;
     std::uint64_t size = 0;
     receive(reinterpret_cast<char*>(&size), sizeof size, until, tick);
-    if (size == 0 || size > kMost) python_failed("sent what is no answer");
+    if (size == 0 || size > kMax) python_failed("sent a malformed answer");
     std::string answer(size, '\0');
     receive(answer.data(), answer.size(), until, tick);
     return answer;
@@ -361,9 +361,9 @@ class PythonPool {
   }
 
   /// Answers a job whose caller has left or whose time-out has passed. Returns true if the job is answered.
-  static bool give_up(Job& job) {
-    if (job.caller->gone()) {
-      refuse(job, Http::cancelled, "the caller has left");
+  static bool abort(Job& job) {
+    if (job.caller->disconnected()) {
+      refuse(job, Http::cancelled, "the caller has disconnected");
     } else if (job.deadline && Clock::now() >= *job.deadline) {
       refuse(job, Http::timeout, "the time-out has passed before the Python function ended");
     }
@@ -372,10 +372,10 @@ class PythonPool {
 
   /// Checks the running job and the waiting jobs.
   void tick(Job* running) {
-    if (running != nullptr) give_up(*running);
+    if (running != nullptr) abort(*running);
     const std::scoped_lock lock(mutex_);
     if (ending_) throw Refusal(Http::unavailable, "the server ends");
-    std::erase_if(waiting_, [](Job& job) { return give_up(job); });
+    std::erase_if(waiting_, [](Job& job) { return abort(job); });
   }
 
   /// Starts the process if there is none. Returns the error, or null.
@@ -388,7 +388,7 @@ class PythonPool {
   }
 
   void run(Process& process, Job job) {
-    if (give_up(job)) return;
+    if (abort(job)) return;
     if (auto why = start(process, &job)) return answer(job, std::unexpected(std::move(why)));
     try {
       answer(job, process->exchange(job.request, Clock::now() + time_out_, [&] { tick(&job); }));
@@ -479,34 +479,34 @@ class PythonNode : public HostNode {
   PythonNode(std::string name, PythonParts parts, const HostScope& scope)
       : HostNode(std::move(name), "code", scope),
         parts_(std::move(parts)),
-        hold_(std::make_shared<Hold>(scope.workers)) {}
+        workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {}
 
  protected:
-  void start(Flow flow, Then then) const override {
+  void start(Flow flow, Completion then) const override {
     expect_time(flow);
     std::string request;
     append_raw(request, static_cast<std::uint32_t>(parts_.inputs.size()));
     for (const Argument& input : parts_.inputs) append_argument(request, input.name, (*flow.values)[input.value.slot]);
     PythonPool::Job job{.request = std::move(request), .deadline = flow.deadline, .caller = flow.caller, .done = {}};
-    job.done = [this, hold = hold_, flow = std::move(flow), then = std::move(then),
+    job.done = [this, hold = workers_guard_, flow = std::move(flow), then = std::move(then),
                 began = Clock::now()](auto result) mutable {
-      hold->come_back([this, flow = std::move(flow), then = std::move(then), began, result = std::move(result)] {
+      hold->post_result([this, flow = std::move(flow), then = std::move(then), began, result = std::move(result)] {
         end(flow, then, began, result);
       });
     };
-    hold_->leave();
+    workers_guard_->leave();
     parts_.pool->post(std::move(job));
   }
 
  private:
-  void end(const Flow& flow, const Then& then, Clock::time_point began, const PythonPool::Answer& result) const {
+  void end(const Flow& flow, const Completion& then, Clock::time_point began, const PythonPool::Answer& result) const {
     std::optional<Refusal> why;
     try {
       if (!result) std::rethrow_exception(result.error());
-      if (result->front() == 0) throw Outside(Http::internal, kPythonFailed, result->substr(1));
+      if (result->front() == 0) throw ExternalFailure(Http::internal, kPythonFailed, result->substr(1));
       set_results(parts_.outputs, parts_.inputs, values_of(std::make_shared<const std::string>(*result)), flow);
     } catch (...) {
-      why = told();
+      why = refusal_for_caller();
     }
     note(flow, {.why = why ? why->what() : ""}, began);
     then(std::move(why));
@@ -516,7 +516,7 @@ class PythonNode : public HostNode {
   std::vector<Array> values_of(const std::shared_ptr<const std::string>& answer) const {
     std::size_t at = 1;
     const auto take = [&](std::size_t size) {
-      if (size > answer->size() - at) python_failed("sent what is no answer");
+      if (size > answer->size() - at) python_failed("sent a malformed answer");
       return answer->data() + std::exchange(at, at + size);
     };
     const auto number = [&]<class T>(T value) {
@@ -537,7 +537,7 @@ class PythonNode : public HostNode {
   }
 
   const PythonParts parts_;
-  std::shared_ptr<Hold> hold_;
+  std::shared_ptr<WorkersGuard> workers_guard_;
 };
 
 void check_types(const YamlNode& node, const PythonParts& parts) {

@@ -13,9 +13,9 @@ namespace frazil::server {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{64} << 10U;
-constexpr std::size_t kLongestLine = std::size_t{64} << 10U;
-constexpr std::size_t kLongestText = std::size_t{1} << 29U;  // the longest text that Redis accepts
-constexpr std::size_t kMostIdleRedis = 64;
+constexpr std::size_t kMaxLineLength = std::size_t{64} << 10U;
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 29U;  // the longest text that Redis accepts
+constexpr std::size_t kMaxIdleRedis = 64;
 
 [[noreturn]] void wrong(const std::string& what) { throw RedisFault(RedisFault::Kind::wrong, "Redis sent " + what); }
 
@@ -31,7 +31,7 @@ std::string encode_commands(std::span<const Redis::Command> commands) {
   for (const Redis::Command& command : commands) {
     request += '*' + std::to_string(command.size()) + "\r\n";
     for (const std::string_view part : command) {
-      if (part.size() > kLongestText)
+      if (part.size() > kMaxTextBytes)
         throw RedisFault(RedisFault::Kind::wrong, "Redis takes no text of more than 512 MiB");
       request += '$' + std::to_string(part.size()) + "\r\n";
       request += part;
@@ -54,12 +54,12 @@ class RedisConnection {
     limit_ = limit;
     moved_ = 0;
     send(request);
-    RedisReader reader([this](char* to, std::size_t most) { return receive(to, most); }, options_.most_bytes,
-                       options_.deepest);
+    RedisReader reader([this](char* to, std::size_t most) { return receive(to, most); }, options_.max_bytes,
+                       options_.max_depth);
     std::vector<RedisReply> replies;
     replies.reserve(count);
     while (replies.size() < count) replies.push_back(reader.read());
-    if (reader.ahead()) wrong("more than was asked for");
+    if (reader.ahead()) wrong("more replies than requested");
     return replies;
   }
 
@@ -133,7 +133,7 @@ void RedisReader::expect_end() {
 std::string RedisReader::line() {
   std::string line;
   for (char byte = next(); byte != '\r'; byte = next()) {
-    if (line.size() == kLongestLine) wrong("a line that does not end");
+    if (line.size() == kMaxLineLength) wrong("a line that does not end");
     line += byte;
   }
   if (next() != '\n') wrong("a line without its end");
@@ -155,7 +155,7 @@ RedisReply RedisReader::read(unsigned depth) {
       return reply;
     case '$': return read_text(integer_of(line()));
     case '*': return read_items(integer_of(line()), depth + 1);
-    default: wrong("what is no reply of its protocol");
+    default: wrong("a malformed reply");
   }
 }
 
@@ -181,7 +181,7 @@ RedisReply RedisReader::read_items(std::int64_t count, unsigned depth) {
   RedisReply reply;
   if (count == -1) return reply;
   if (count < 0) wrong("a list of negative size");
-  if (depth > deepest_) wrong("lists that are nested too deep");
+  if (depth > max_depth_) wrong("lists that are nested too deep");
   reply.kind = RedisReply::Kind::items;
   for (std::int64_t i = 0; i < count; ++i) {
     charge(sizeof(RedisReply));
@@ -262,7 +262,7 @@ struct Redis::Impl {
 
   void give(Held connection) {
     const std::scoped_lock lock(mutex);
-    if (idle.size() < kMostIdleRedis) idle.push_back(std::move(connection));
+    if (idle.size() < kMaxIdleRedis) idle.push_back(std::move(connection));
   }
 
   std::vector<Held> take_all() {

@@ -43,12 +43,12 @@ class RedisFault : public std::runtime_error {
 };
 
 struct RedisOptions {
-  std::chrono::milliseconds connect{1000};        ///< for establishing a connection
-  std::chrono::milliseconds answer{1000};         ///< for all replies, plus 1 ms per 16 KiB transferred
-  std::chrono::milliseconds pause{500};           ///< after missing answers; run() fails immediately meanwhile
-  std::size_t most_bytes = std::size_t{1} << 29;  ///< limit for the replies of one run
-  unsigned deepest = 8;                           ///< largest depth of nested lists
-  RedisAccess access = {};                        ///< credentials for each new connection
+  std::chrono::milliseconds connect{1000};       ///< for establishing a connection
+  std::chrono::milliseconds answer{1000};        ///< for all replies, plus 1 ms per 16 KiB transferred
+  std::chrono::milliseconds pause{500};          ///< after missing answers; run() fails immediately meanwhile
+  std::size_t max_bytes = std::size_t{1} << 29;  ///< limit for the replies of one run
+  unsigned max_depth = 8;                        ///< largest depth of nested lists
+  RedisAccess access = {};                       ///< credentials for each new connection
 };
 
 /// Parses replies from a byte source. Memory use is proportional to the bytes received, regardless of announced sizes.
@@ -57,8 +57,8 @@ class RedisReader {
   /// Returns between one byte and `most` bytes; throws RedisFault at the end of the input.
   using Source = std::function<std::size_t(char* to, std::size_t most)>;
 
-  RedisReader(Source source, std::size_t most_bytes, unsigned deepest)
-      : source_(std::move(source)), left_(most_bytes), deepest_(deepest) {}
+  RedisReader(Source source, std::size_t max_bytes, unsigned max_depth)
+      : source_(std::move(source)), left_(max_bytes), max_depth_(max_depth) {}
   /// Throws RedisFault (wrong) for bytes that are not a reply of RESP2.
   RedisReply read() { return read(0); }
   /// Returns true if bytes were received after the replies read so far.
@@ -75,7 +75,7 @@ class RedisReader {
 
   Source source_;
   std::size_t left_;
-  unsigned deepest_;
+  unsigned max_depth_;
   std::string buffer_;
   std::size_t at_ = 0;
 };

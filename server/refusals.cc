@@ -10,8 +10,8 @@ void Refusals::note(std::string_view protocol, unsigned status, std::string_view
     Count& count = counts_[Kind(protocol, status)];
     ++count.all;
     time = now - count.last;
-    if (count.told > 0 && time < kBetween) return;
-    since = count.all - std::exchange(count.told, count.all);
+    if (count.reported > 0 && time < kBetween) return;
+    since = count.all - std::exchange(count.reported, count.all);
     count.last = now;
   }
   std::string text = std::string(protocol) + " " + std::to_string(status);
@@ -19,7 +19,7 @@ void Refusals::note(std::string_view protocol, unsigned status, std::string_view
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
     text += ", " + std::to_string(since) + " times in " + std::to_string(seconds) + " s, the last";
   }
-  inform(tell_, "refused", text + ": " + std::string(why));
+  inform(notify_, "refused", text + ": " + std::string(why));
 }
 
 std::map<Refusals::Kind, std::uint64_t> Refusals::counts() const {

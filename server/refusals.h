@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "server/clock.h"
-#include "server/tell.h"
+#include "server/notice.h"
 
 namespace frazil::server {
 
@@ -19,7 +19,7 @@ class Refusals {
  public:
   static constexpr std::chrono::seconds kBetween{10};
 
-  explicit Refusals(Tell tell) : tell_(std::move(tell)) {}
+  explicit Refusals(NoticeSink notify) : notify_(std::move(notify)) {}
 
   /// `why` is the text for the client.
   void note(std::string_view protocol, unsigned status, std::string_view why, Clock::time_point now = Clock::now());
@@ -29,11 +29,11 @@ class Refusals {
 
  private:
   struct Count {
-    std::uint64_t all = 0, told = 0;
+    std::uint64_t all = 0, reported = 0;
     Clock::time_point last;
   };
 
-  const Tell tell_;
+  const NoticeSink notify_;
   mutable std::mutex mutex_;
   std::map<Kind, Count, std::less<>> counts_;
 };

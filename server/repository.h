@@ -37,7 +37,7 @@ class Repository {
   };
   const std::vector<NotReady>& not_ready() const { return not_ready_; }
   /// Returns true if a version of the model is served or not ready.
-  bool knows(std::string_view name) const { return models_.contains(name) || lacks_version_of(name); }
+  bool has_model(std::string_view name) const { return models_.contains(name) || lacks_version_of(name); }
   /// Returns true if a version of the model is not ready.
   bool lacks_version_of(std::string_view name) const;
   /// Returns the reason if find() fails because the version is not ready; nullopt otherwise.

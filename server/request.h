@@ -71,7 +71,7 @@ class Served;
 struct Call {
   InferRequest request;
   std::shared_ptr<Caller> caller;
-  Tenants::Asker asker = {};  ///< of a client's request
+  Tenants::Identity identity = {};  ///< of a client's request
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<const Served> target;  ///< keeps the serving version alive

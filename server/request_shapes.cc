@@ -75,7 +75,7 @@ class Declarations {
 
 RequestShapes::RequestShapes(const std::string& model, const ModelConfig& config, const std::vector<Port>& inputs,
                              const std::vector<Port>& outputs)
-    : most_(config.most_in_request) {
+    : most_(config.max_in_request) {
   const bool batched = most_ > 0;
   const Declarations of_inputs(model, "input", inputs), of_outputs(model, "output", outputs);
   for (const DeclaredPort& declared : config.outputs) (void)of_outputs.find(declared, batched);

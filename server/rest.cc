@@ -16,8 +16,8 @@ namespace {
 
 /// Refuses a body that is too long to parse on the transport's thread.
 void check_short(std::string_view body) {
-  constexpr std::size_t kMost = std::size_t{64} << 10U;
-  if (body.size() > kMost) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMost) + " bytes");
+  constexpr std::size_t kMax = std::size_t{64} << 10U;
+  if (body.size() > kMax) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMax) + " bytes");
 }
 
 /// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
@@ -78,11 +78,11 @@ const Codec& codec_of(std::string_view path) {
 }
 
 /// Reads a request. An unreadable request counts as failed.
-InferRequest read_counted(const Codec& codec, const Message& message, const Served& served, const Tenants::Asker& asker,
-                          Clock::time_point arrived) try {
+InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
+                          const Tenants::Identity& identity, Clock::time_point arrived) try {
   return codec.read(message, served);
 } catch (const Refusal& refusal) {
-  served.count_unread(asker, arrived, refusal);
+  served.count_unread(identity, arrived, refusal);
   throw;
 }
 
@@ -114,7 +114,7 @@ class RestAnswer {
         served_(std::move(served)),
         binary_(call.request),
         caller_(call.caller),
-        asker_(call.asker),
+        identity_(call.identity),
         done_(std::move(done)) {}
 
   void part(const InferResponse& response) {
@@ -129,7 +129,7 @@ class RestAnswer {
     try {
       Reply reply = codec_.write(*outcome, binary_);
       const auto wrote = Clock::now() - computed;
-      served_->count_for(asker_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       fail(refusal_of_exception());
@@ -143,7 +143,7 @@ class RestAnswer {
   const std::shared_ptr<const Served> served_;
   const BinaryOutputs binary_;
   const std::shared_ptr<Caller> caller_;
-  const Tenants::Asker asker_;
+  const Tenants::Identity identity_;
   const Rest::Done done_;
   bool begun_ = false;  // a part was sent
 };
@@ -166,19 +166,19 @@ Credentials credentials_of(const Message& message) {
 
 std::expected<Rest::Admitted, Reply> Rest::admit(const Message& head) const {
   try {
-    return let_in(head);
+    return admit_request(head);
   } catch (...) {
     return std::unexpected(refused(refusal_of_exception()));
   }
 }
 
-Rest::Admitted Rest::let_in(const Message& head) const {
+Rest::Admitted Rest::admit_request(const Message& head) const {
   Admitted admitted;
   admitted.route_ = &route_of(head, admitted.names_);
   const Rule& rule = admitted.route_->rule;
-  admitted.asker_ = service_.gate().admit(rule, credentials_of(head));
+  admitted.identity_ = service_.gate().admit(rule, credentials_of(head));
   const Names& names = admitted.names_;
-  if (!names.model.empty()) admitted.asker_.check(names.model);
+  if (!names.model.empty()) admitted.identity_.check(names.model);
   if (rule.access == Access::model) admitted.served_ = service_.find(names.model, names.version);
   return admitted;
 }
@@ -194,8 +194,9 @@ std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begu
   return why ? std::optional(refused(*why)) : std::nullopt;
 }
 
-Service::Arriving Rest::arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const {
-  return {.asker = admitted.asker_,
+Service::IncomingRequest Rest::arriving(const Admitted& admitted, const Message& message,
+                                        Clock::time_point arrived) const {
+  return {.identity = admitted.identity_,
           .target = admitted.served_.get(),
           .time_left = time_left(service_, *admitted.served_, message, arrived)};
 }
@@ -205,7 +206,7 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
   const auto answer = admitted.route_->answer;
   try {
     (this->*answer)({.names = std::move(admitted.names_),
-                     .asker = std::move(admitted.asker_),
+                     .identity = std::move(admitted.identity_),
                      .served = std::move(admitted.served_),
                      .message = message,
                      .caller = std::move(caller),
@@ -218,57 +219,57 @@ void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Cal
 
 // ---- the server and its models ----
 
-void Rest::live(Asked, Done done) const { done({.body = R"({"live":true})"}); }
+void Rest::live(ActiveRequest, Done done) const { done({.body = R"({"live":true})"}); }
 
 /// The reason contains names of models and is only shown to callers that may see all of them.
-void Rest::ready(Asked asked, Done done) const {
+void Rest::ready(ActiveRequest asked, Done done) const {
   const auto why = service_.why_not_ready();
   if (!why) return done({.body = R"({"ready":true})"});
   const auto known = service_.tenants().find_known(asked.message.authorization, asked.message.certificate);
   throw Refusal(Http::unavailable, known && known->is_admin() ? *why : "the server is not ready");
 }
 
-void Rest::server_metadata(Asked, Done done) const { done(server_metadata_json(service_.version())); }
+void Rest::server_metadata(ActiveRequest, Done done) const { done(server_metadata_json(service_.version())); }
 
-void Rest::model_metadata(Asked asked, Done done) const {
+void Rest::model_metadata(ActiveRequest asked, Done done) const {
   done(model_metadata_json(*asked.served, service_.repository()->versions(asked.names.model)));
 }
 
-void Rest::model_ready(Asked asked, Done done) const { done(model_ready_json(*asked.served)); }
+void Rest::model_ready(ActiveRequest asked, Done done) const { done(model_ready_json(*asked.served)); }
 
-void Rest::model_config(Asked asked, Done done) const { done(model_config_json(*asked.served)); }
+void Rest::model_config(ActiveRequest asked, Done done) const { done(model_config_json(*asked.served)); }
 
-void Rest::model_statistics(Asked asked, Done done) const {
+void Rest::model_statistics(ActiveRequest asked, Done done) const {
   const bool all = asked.names.version.empty();
   done(statistics_json(all ? service_.repository()->versions(asked.names.model) : std::vector{asked.served},
-                       asked.asker));
+                       asked.identity));
 }
 
-void Rest::model_splits(Asked asked, Done done) const { done({.body = splits_json(*asked.served)}); }
+void Rest::model_splits(ActiveRequest asked, Done done) const { done({.body = splits_json(*asked.served)}); }
 
-void Rest::all_statistics(Asked asked, Done done) const {
-  done(statistics_json(service_.models_of(asked.asker), asked.asker));
+void Rest::all_statistics(ActiveRequest asked, Done done) const {
+  done(statistics_json(service_.models_of(asked.identity), asked.identity));
 }
 
-void Rest::index(Asked asked, Done done) const {
-  done(index_json(*service_.repository(), wants_ready(asked.message.body), asked.asker));
+void Rest::index(ActiveRequest asked, Done done) const {
+  done(index_json(*service_.repository(), wants_ready(asked.message.body), asked.identity));
 }
 
-void Rest::page(Asked asked, Done done) const { done(live_page(asked.message.path)); }
+void Rest::page(ActiveRequest asked, Done done) const { done(live_page(asked.message.path)); }
 
 /// Callers without a key get metrics without names of tenants and models.
-void Rest::metrics(Asked asked, Done done) const {
+void Rest::metrics(ActiveRequest asked, Done done) const {
   done(service_.metrics(service_.tenants().find_known(asked.message.authorization, asked.message.certificate)));
 }
 
 // ---- inference ----
 
 /// Runs an inference request, which occupies a place until it is answered.
-void Rest::infer(Asked asked, Done done) const {
+void Rest::infer(ActiveRequest asked, Done done) const {
   const Message& message = asked.message;
-  const Service::Arriving arriving{.asker = asked.asker,
-                                   .target = asked.served.get(),
-                                   .time_left = time_left(service_, *asked.served, message, asked.arrived)};
+  const Service::IncomingRequest arriving{.identity = asked.identity,
+                                          .target = asked.served.get(),
+                                          .time_left = time_left(service_, *asked.served, message, asked.arrived)};
   const Done leave = with_place(arriving, std::move(done));
   if (leave == nullptr) return;
   const Codec& codec = codec_of(message.path);
@@ -276,34 +277,34 @@ void Rest::infer(Asked asked, Done done) const {
   auto work = answering(leave, [*this, &message, &codec, asked = std::move(asked)](const Done& left) {
     const auto& served = asked.served;
     const auto begun = Clock::now();
-    Call call{.request = read_counted(codec, message, *served, asked.asker, asked.arrived),
+    Call call{.request = read_counted(codec, message, *served, asked.identity, asked.arrived),
               .caller = asked.caller,
-              .asker = asked.asker,
+              .identity = asked.identity,
               .arrived = asked.arrived};
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
     }
     const auto read = Clock::now() - begun;
-    served->count_for(asked.asker, [&](Statistics& s) { s.compute_input.add(read); });
+    served->count_for(asked.identity, [&](Statistics& s) { s.compute_input.add(read); });
     const auto answer = std::make_shared<RestAnswer>(codec, served, call, left);
     if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
     call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
     service_.infer(served, std::move(call));
   });
-  service_.start(target, message.spot, std::move(work));
+  service_.start(target, message.inline_slot, std::move(work));
 }
 
 // ---- changes ----
 
 /// Runs `work` on the thread for changes and answers with its result.
-void Rest::change(const Asked& asked, Done done, std::function<Reply()> work) const {
-  const Done leave = with_place({.asker = asked.asker}, std::move(done));
+void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const {
+  const Done leave = with_place({.identity = asked.identity}, std::move(done));
   if (leave == nullptr) return;
   service_.change(answering(leave, [work = std::move(work)](const Done& changed) { changed(work()); }));
 }
 
-void Rest::load(Asked asked, Done done) const {
+void Rest::load(ActiveRequest asked, Done done) const {
   check_json(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.load(model);
@@ -311,7 +312,7 @@ void Rest::load(Asked asked, Done done) const {
   });
 }
 
-void Rest::unload(Asked asked, Done done) const {
+void Rest::unload(ActiveRequest asked, Done done) const {
   check_json(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.unload(model);
@@ -319,21 +320,21 @@ void Rest::unload(Asked asked, Done done) const {
   });
 }
 
-void Rest::reset(Asked asked, Done done) const {
+void Rest::reset(ActiveRequest asked, Done done) const {
   change(asked, std::move(done), [this_ = *this, &message = asked.message, model = asked.names.model] {
     reset_arms(*this_.service_.find(model, ""), message.body);
     return Reply{.body = "{}"};
   });
 }
 
-void Rest::load_config(Asked asked, Done done) const {
+void Rest::load_config(ActiveRequest asked, Done done) const {
   check_json(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
 }
 
 // ---- places ----
 
-Rest::Done Rest::with_place(const Service::Arriving& arriving, Done done) const {
+Rest::Done Rest::with_place(const Service::IncomingRequest& arriving, Done done) const {
   auto entered = service_.enter(arriving);
   if (!entered) {
     done(refused(entered.error()));

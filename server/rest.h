@@ -16,7 +16,7 @@
 namespace frazil::server {
 
 /// The kinds of ports. Each has its own routes.
-enum class Door : std::uint8_t { models, metrics };
+enum class PortKind : std::uint8_t { models, metrics };
 
 /// Open Inference Protocol v2 over REST with Triton's extensions, metrics and the live view, independent of the
 /// transport. Thread-safe.
@@ -24,21 +24,21 @@ class Rest {
  public:
   using Done = std::function<void(Reply)>;
 
-  explicit Rest(Service& service, Door door = Door::models) : service_(service), door_(door) {}
+  explicit Rest(Service& service, PortKind port_kind = PortKind::models) : service_(service), port_kind_(port_kind) {}
 
   /// The values of the placeholders in a path.
   struct Names {
     std::string model, version;  ///< empty version: the newest
     std::string item;            ///< number of a path, or file of the live view
   };
-  struct Asked;
+  struct ActiveRequest;
   /// A row of the routing table.
   struct Route {
     std::string_view method, path;  ///< "/v2/models/{model}/infer"
     Rule rule;
-    void (Rest::*answer)(Asked asked, Done done) const;  ///< null: the transport sends live view events
-    bool versions = false;                               ///< "/versions/{version}" may follow the model
-    Door door = Door::models;
+    void (Rest::*answer)(ActiveRequest asked, Done done) const;  ///< null: the transport sends live view events
+    bool versions = false;                                       ///< "/versions/{version}" may follow the model
+    PortKind port_kind = PortKind::models;
   };
   static std::span<const Route> routes();
 
@@ -53,7 +53,7 @@ class Rest {
     friend class Rest;
     const Route* route_ = nullptr;
     Names names_;
-    Tenants::Asker asker_;
+    Tenants::Identity identity_;
     std::shared_ptr<const Served> served_;  ///< for Access::model
   };
 
@@ -74,47 +74,47 @@ class Rest {
               const Done& done) const;
 
  private:
-  Admitted let_in(const Message& head) const;
+  Admitted admit_request(const Message& head) const;
   const Route& route_of(const Message& head, Names& names) const;
   void check_known(const Message& head) const;
-  Service::Arriving arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
+  Service::IncomingRequest arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
 
-  void live(Asked asked, Done done) const;
-  void ready(Asked asked, Done done) const;
-  void server_metadata(Asked asked, Done done) const;
-  void model_metadata(Asked asked, Done done) const;
-  void model_ready(Asked asked, Done done) const;
-  void model_config(Asked asked, Done done) const;
-  void model_statistics(Asked asked, Done done) const;
-  void model_splits(Asked asked, Done done) const;
-  void all_statistics(Asked asked, Done done) const;
-  void index(Asked asked, Done done) const;
-  void infer(Asked asked, Done done) const;
-  void load(Asked asked, Done done) const;
-  void unload(Asked asked, Done done) const;
-  void reset(Asked asked, Done done) const;
-  void load_config(Asked asked, Done done) const;
-  void list_paths(Asked asked, Done done) const;
-  void show_path(Asked asked, Done done) const;
-  void replay(Asked asked, Done done) const;
-  void page(Asked asked, Done done) const;
-  void metrics(Asked asked, Done done) const;
+  void live(ActiveRequest asked, Done done) const;
+  void ready(ActiveRequest asked, Done done) const;
+  void server_metadata(ActiveRequest asked, Done done) const;
+  void model_metadata(ActiveRequest asked, Done done) const;
+  void model_ready(ActiveRequest asked, Done done) const;
+  void model_config(ActiveRequest asked, Done done) const;
+  void model_statistics(ActiveRequest asked, Done done) const;
+  void model_splits(ActiveRequest asked, Done done) const;
+  void all_statistics(ActiveRequest asked, Done done) const;
+  void index(ActiveRequest asked, Done done) const;
+  void infer(ActiveRequest asked, Done done) const;
+  void load(ActiveRequest asked, Done done) const;
+  void unload(ActiveRequest asked, Done done) const;
+  void reset(ActiveRequest asked, Done done) const;
+  void load_config(ActiveRequest asked, Done done) const;
+  void list_paths(ActiveRequest asked, Done done) const;
+  void show_path(ActiveRequest asked, Done done) const;
+  void replay(ActiveRequest asked, Done done) const;
+  void page(ActiveRequest asked, Done done) const;
+  void metrics(ActiveRequest asked, Done done) const;
 
-  void change(const Asked& asked, Done done, std::function<Reply()> work) const;
+  void change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const;
   /// Wraps `done` to occupy a place until the request is fully answered. Returns null, after answering, if no place is
   /// free.
-  Done with_place(const Service::Arriving& arriving, Done done) const;
+  Done with_place(const Service::IncomingRequest& arriving, Done done) const;
   /// Wraps `work` to answer its exceptions.
   static std::function<void()> answering(Done done, std::function<void(const Done&)> work);
 
   Service& service_;
-  const Door door_;
+  const PortKind port_kind_;
 };
 
 /// A request that is being answered.
-struct Rest::Asked {
+struct Rest::ActiveRequest {
   Names names;
-  Tenants::Asker asker;
+  Tenants::Identity identity;
   std::shared_ptr<const Served> served;
   const Message& message;
   std::shared_ptr<Caller> caller;

@@ -139,30 +139,30 @@ Reply model_config_json(const Served& served) {
   json.begin_object();
   json.member("decoupled", !served.emitted().empty());
   json.end_object();
-  json.member("max_batch_size", served.most_in_batch());
+  json.member("max_batch_size", served.max_in_batch());
   write_config(json, "input", config_inputs(served));
   write_config(json, "output", config_outputs(served));
   json.end_object();
   return {.body = json.take()};
 }
 
-Reply statistics_json(const List& list, const Tenants::Asker& asker) {
+Reply statistics_json(const List& list, const Tenants::Identity& identity) {
   JsonText json;
   json.begin_object();
   json.key("model_stats");
-  json.array(list, [&](const auto& served) { write_statistics(json, *served, served->statistics_for(asker)); });
+  json.array(list, [&](const auto& served) { write_statistics(json, *served, served->statistics_for(identity)); });
   json.end_object();
   return {.body = json.take()};
 }
 
-Reply index_json(const Repository& models, bool ready, const Tenants::Asker& asker) {
+Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity) {
   JsonText json;
   json.begin_array();
   for (const auto& served : models.all()) {
-    if (asker.may_use(served->name())) write_version(json, served->name(), served->version(), "READY", "");
+    if (identity.may_use(served->name())) write_version(json, served->name(), served->version(), "READY", "");
   }
   for (const auto& one : models.not_ready()) {
-    if (ready || !asker.may_use(one.name)) continue;
+    if (ready || !identity.may_use(one.name)) continue;
     write_version(json, one.name, std::to_string(one.version), "UNAVAILABLE", one.reason);
   }
   json.end_array();

@@ -19,9 +19,9 @@ Reply model_metadata_json(const Served& served, const List& versions);
 Reply model_ready_json(const Served& served);
 Reply model_config_json(const Served& served);
 /// Writes the statistics that a caller may see.
-Reply statistics_json(const List& list, const Tenants::Asker& asker);
+Reply statistics_json(const List& list, const Tenants::Identity& identity);
 /// Writes the versions that a caller may use. `ready`: only those that are ready.
-Reply index_json(const Repository& models, bool ready, const Tenants::Asker& asker);
+Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity);
 Reply reloaded_json(const Service::Reloaded& came);
 
 }  // namespace frazil::server

@@ -12,7 +12,7 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostListed = 1000;
+constexpr std::size_t kMaxListed = 1000;
 
 PathLog::Query query_from(std::string_view text) {
   PathLog::Query query;
@@ -29,7 +29,7 @@ PathLog::Query query_from(std::string_view text) {
     } else if (key == "slower_us" && number) {
       query.slower_us = number;
     } else if (key == "limit" && number) {
-      query.most = std::min<std::size_t>(*number, kMostListed);
+      query.most = std::min<std::size_t>(*number, kMaxListed);
     } else {
       const std::string given = std::string(key).append("=").append(value);
       throw Refusal(Http::bad_request,
@@ -75,7 +75,7 @@ std::optional<double> largest_difference(const api::Array& a, const api::Array& 
   return largest;
 }
 
-void write_comparison(JsonText& json, const Journey& journey, const NamedArray& before, const NamedArray& now,
+void write_comparison(JsonText& json, const RequestRecord& record, const NamedArray& before, const NamedArray& now,
                       bool tensors) {
   json.begin_object();
   json.member("name", before.first);
@@ -84,14 +84,14 @@ void write_comparison(JsonText& json, const Journey& journey, const NamedArray& 
     json.member("largest_difference", *difference);
   }
   if (tensors) {
-    json.member("before", shown_value(journey, before));
-    json.member("now", shown_value(journey, {before.first, now.second}));
+    json.member("before", shown_value(record, before));
+    json.member("now", shown_value(record, {before.first, now.second}));
   }
   json.end_object();
 }
 
-Reply compared(const Journey& before, const Outcome& now, const PathRecord& path, bool tensors) {
-  Journey again{.number = before.number, .steps = path.steps()};
+Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord& path, bool tensors) {
+  RequestRecord again{.number = before.number, .steps = path.steps()};
   JsonText json;
   json.begin_object();
   json.key("outputs");
@@ -112,42 +112,41 @@ Reply compared(const Journey& before, const Outcome& now, const PathRecord& path
   json.member("equal", equal);
   redact(again, before.redacted);
   json.key("path");
-  write_journey(json, again, tensors);
+  write_record(json, again, tensors);
   json.end_object();
   return {.body = json.take()};
 }
 
 }  // namespace
 
-void Rest::list_paths(Asked asked, Done done) const {
+void Rest::list_paths(ActiveRequest asked, Done done) const {
   PathLog::Query query = query_from(asked.message.query);
-  query.asker = asked.asker;
+  query.identity = asked.identity;
   JsonText json;
   json.begin_array();
-  for (const auto& journey : service_.paths().find(query))
-    write_journey(json, *journey, service_.gate().shows_tensors());
+  for (const auto& record : service_.paths().find(query)) write_record(json, *record, service_.gate().shows_tensors());
   json.end_array();
   done({.body = json.take()});
 }
 
-void Rest::show_path(Asked asked, Done done) const {
+void Rest::show_path(ActiveRequest asked, Done done) const {
   const auto number = whole_from(asked.names.item);
-  const auto journey = number ? service_.paths().find(*number, asked.asker) : nullptr;
-  if (journey == nullptr) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
+  const auto record = number ? service_.paths().find(*number, asked.identity) : nullptr;
+  if (record == nullptr) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
   JsonText json;
-  write_journey(json, *journey, service_.gate().shows_tensors());
+  write_record(json, *record, service_.gate().shows_tensors());
   done({.body = json.take()});
 }
 
-void Rest::replay(Asked asked, Done done) const {
+void Rest::replay(ActiveRequest asked, Done done) const {
   const auto number = whole_from(asked.names.item);
   if (!number) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
-  const Done leave = with_place({.asker = asked.asker}, std::move(done));
+  const Done leave = with_place({.identity = asked.identity}, std::move(done));
   if (leave == nullptr) return;
   service_.workers().post(answering(leave, [*this, asked = std::move(asked), number = *number](const Done& left) {
     const bool tensors = service_.gate().shows_tensors();
-    service_.replay(number, change_from(asked.message.body), asked.asker, asked.caller,
-                    [left, tensors](const Journey& before, const Outcome& now, const PathRecord& path) {
+    service_.replay(number, change_from(asked.message.body), asked.identity, asked.caller,
+                    [left, tensors](const RequestRecord& before, const Outcome& now, const PathRecord& path) {
                       left(compared(before, now, path, tensors));
                     });
   }));

@@ -78,9 +78,9 @@ std::span<const Rest::Route> Rest::routes() {
       {"GET", "/v2/live/events", kOwnRequestsRule, nullptr},
       {"GET", "/v2/live", kOpenRule, &Rest::page},
       {"GET", "/v2/live/{item}", kOpenRule, &Rest::page},
-      {"GET", "/metrics", kOpenRule, &Rest::metrics, false, Door::metrics},
-      {"GET", "/v2/health/live", kOpenRule, &Rest::live, false, Door::metrics},
-      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready, false, Door::metrics},
+      {"GET", "/metrics", kOpenRule, &Rest::metrics, false, PortKind::metrics},
+      {"GET", "/v2/health/live", kOpenRule, &Rest::live, false, PortKind::metrics},
+      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready, false, PortKind::metrics},
   };
   return kRoutes;
 }
@@ -90,7 +90,7 @@ std::span<const Rest::Route> Rest::routes() {
 const Rest::Route& Rest::route_of(const Message& head, Names& names) const {
   const Route* other = nullptr;
   for (const Route& route : routes()) {
-    auto found = route.door == door_ ? match(route, head.path) : std::nullopt;
+    auto found = route.port_kind == port_kind_ ? match(route, head.path) : std::nullopt;
     if (!found) continue;
     if (route.method == head.method) {
       names = std::move(*found);

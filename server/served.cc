@@ -51,15 +51,15 @@ std::vector<api::Port> Served::all_outputs() const {
   return all;
 }
 
-const Statistics& Served::statistics_for(const Tenants::Asker& asker) const {
-  return asker.is_admin() ? counted_->all : counted_->of(asker.name());
+const Statistics& Served::statistics_for(const Tenants::Identity& identity) const {
+  return identity.is_admin() ? counted_->all : counted_->of(identity.name());
 }
 
 Clock::duration Served::expected_time() const { return counted_->all.run_time.value(); }
 
 void Served::infer(Call call) const {
-  count_for(call.asker, begin);
-  call.done = [self = shared_from_this(), asker = call.asker, arrived = call.arrived, id = call.request.id,
+  count_for(call.identity, begin);
+  call.done = [self = shared_from_this(), identity = call.identity, arrived = call.arrived, id = call.request.id,
                done = std::move(call.done)](Outcome outcome) {
     if (outcome) {
       outcome->model = self->name();
@@ -67,7 +67,7 @@ void Served::infer(Call call) const {
       outcome->id = id;
     }
     const auto time = Clock::now() - arrived;
-    self->count_for(asker, [&](Statistics& s) { count(s, time, outcome); });
+    self->count_for(identity, [&](Statistics& s) { count(s, time, outcome); });
     done(std::move(outcome));
   };
   if (call.part) count_parts(call);
@@ -83,13 +83,13 @@ void Served::infer(Call call) const {
 /// Wraps `call.part` to count and label the parts. Wraps `call.done` to report a caller that did not read its parts.
 void Served::count_parts(Call& call) const {
   if (emitted().empty()) return void(call.part = nullptr);
-  call.part = [this, asker = call.asker, arrived = call.arrived, id = call.request.id, first = true,
+  call.part = [this, identity = call.identity, arrived = call.arrived, id = call.request.id, first = true,
                part = std::move(call.part)](InferResponse response) mutable {
     response.model = name();
     response.version = version();
     response.id = id;
     const auto time = Clock::now() - arrived;
-    count_for(asker, [&, first = std::exchange(first, false)](Statistics& s) {
+    count_for(identity, [&, first = std::exchange(first, false)](Statistics& s) {
       if (first) {
         s.first_part.add(time);
         s.first_part_time.add(time);
@@ -101,16 +101,16 @@ void Served::count_parts(Call& call) const {
   call.done = [caller = call.caller, done = std::move(call.done)](Outcome outcome) {
     if (!outcome && caller != nullptr && caller->slow()) {
       outcome = std::unexpected(Refusal(Http::cancelled, "the caller does not read: parts of more than " +
-                                                             std::to_string(Caller::kMostOnTheWay) + " bytes wait"));
+                                                             std::to_string(Caller::kMaxInFlight) + " bytes wait"));
     }
     done(std::move(outcome));
   };
 }
 
-void Served::count_unread(const Tenants::Asker& asker, Clock::time_point arrived, const Refusal& why) const {
+void Served::count_unread(const Tenants::Identity& identity, Clock::time_point arrived, const Refusal& why) const {
   const auto time = Clock::now() - arrived;
   const Outcome outcome = std::unexpected(why);
-  count_for(asker, [&](Statistics& s) {
+  count_for(identity, [&](Statistics& s) {
     begin(s);
     count(s, time, outcome);
   });
@@ -154,8 +154,8 @@ void Served::check_wanted(const Call& call) const {
       throw Refusal(Http::bad_request, "model '" + name() + "' has no " + what);
     }
     if (!call.part) {
-      throw Refusal(Http::bad_request, what + " of model '" + name() +
-                                           "' comes in parts only: ask by generate_stream or ModelStreamInfer");
+      throw Refusal(Http::bad_request,
+                    what + " of model '" + name() + "' is only sent in parts: use generate_stream or ModelStreamInfer");
     }
   }
 }

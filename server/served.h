@@ -28,15 +28,15 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns the statistics of all requests.
   Statistics& statistics() const { return counted_->all; }
   /// Returns the statistics that a caller may see: its tenant's requests, or all requests for administrators.
-  const Statistics& statistics_for(const Tenants::Asker& asker) const;
+  const Statistics& statistics_for(const Tenants::Identity& identity) const;
   /// Calls `count` with the statistics of all requests, and with those of the caller's tenant.
   template <class F>
-  void count_for(const Tenants::Asker& asker, F count) const {
+  void count_for(const Tenants::Identity& identity, F count) const {
     count(counted_->all);
-    if (!asker.name().empty()) count(statistics_of(asker));
+    if (!identity.name().empty()) count(statistics_of(identity));
   }
   /// Continues the statistics of `before`, which this version replaces. Call it before publishing the version.
-  void go_on_from(const Served& before) { counted_ = before.counted_; }
+  void continue_statistics_of(const Served& before) { counted_ = before.counted_; }
 
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
@@ -62,7 +62,7 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Returns the class names of an output, by index; empty if it has none.
   virtual const std::vector<std::string>& labels(std::string_view output) const;
   /// Returns the largest number of requests per run; 0 without batching.
-  virtual std::uint64_t most_in_batch() const { return 0; }
+  virtual std::uint64_t max_in_batch() const { return 0; }
   /// Returns the batch axis; nullopt if there is none or requests share the value.
   virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
   virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
@@ -73,17 +73,17 @@ class Served : public std::enable_shared_from_this<Served> {
   Clock::duration expected_cost() const { return counted_->all.cost.value(); }
 
   /// Returns true if requests have been cheaper than a hand-over to a worker and do nothing but run a model.
-  virtual bool is_quick() const { return false; }
+  virtual bool may_run_inline() const { return false; }
 
   /// Calls `call.done` once, on any thread, possibly before it returns. Called on a worker, or where blocking for the
   /// model's run time is acceptable. Never throws. Sets the fields of the response that identify the model.
   void infer(Call call) const;
   /// Counts a request that could not be read.
-  void count_unread(const Tenants::Asker& asker, Clock::time_point arrived, const Refusal& why) const;
+  void count_unread(const Tenants::Identity& identity, Clock::time_point arrived, const Refusal& why) const;
 
  protected:
   /// Returns the statistics of a tenant's requests. Precondition: the caller is a tenant.
-  Statistics& statistics_of(const Tenants::Asker& tenant) const { return counted_->of(tenant.name()); }
+  Statistics& statistics_of(const Tenants::Identity& tenant) const { return counted_->of(tenant.name()); }
   virtual void start(Call call) const = 0;
   /// Creates the answer to a request from the values of outputs(), limited to those the request wants. Throws Refusal.
   InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;

@@ -63,17 +63,17 @@ std::optional<double> longest_left(const std::vector<const Call*>& calls) {
   return longest;
 }
 
-constexpr double kHereMs = 2;  // limit for runs on a thread that other work needs
+constexpr double kInlineMs = 2;  // limit for runs on a thread that other work needs
 
 std::optional<double> limit_of(const std::vector<const Call*>& calls) {
   const auto left = longest_left(calls);
-  return Workers::here() ? std::min(left.value_or(kHereMs), kHereMs) : left;
+  return Workers::is_inline() ? std::min(left.value_or(kInlineMs), kInlineMs) : left;
 }
 
 /// Call in a catch block. Returns true if the run exceeded the limit of this thread and has time left to run on a
 /// worker.
 bool is_for_workers(const Call& call) try {
-  if (!Workers::here() || (call.deadline && *call.deadline <= Clock::now())) return false;
+  if (!Workers::is_inline() || (call.deadline && *call.deadline <= Clock::now())) return false;
   throw;
 } catch (const api::Error& error) {
   return error.code() == api::Code::limit;
@@ -109,7 +109,7 @@ void check_sequence(const SequencePart& sequence) {
     throw Refusal(Http::bad_request, "parameter sequence_parent: " + why);
   };
   if (sequence.id.empty()) refuse("expected the id of the sequence that starts");
-  if (!sequence.start && !sequence.start_if_new) refuse("expected sequence_start beside it");
+  if (!sequence.start && !sequence.start_if_new) refuse("requires sequence_start");
   if (sequence.parent == sequence.id) refuse("sequence '" + sequence.id + "' cannot start from itself");
 }
 
@@ -170,7 +170,7 @@ ServedModel::ServedModel(const std::string& name, const std::string& version, Pa
 
 /// Tries the candidate symbols for the batch. Batched requests must have the same results as alone.
 BatchPlan ServedModel::plan_batches() const {
-  const BatchPlan::Of of{.model = name(), .inputs = inputs(), .outputs = outputs(), .config = parts_.config};
+  const BatchPlan::ModelView of{.model = name(), .inputs = inputs(), .outputs = outputs(), .config = parts_.config};
   const std::vector<std::string> symbols = BatchPlan::symbols(of);
   std::string why;
   for (const std::string& symbol : symbols) {
@@ -217,7 +217,7 @@ std::optional<std::string> ServedModel::try_out(const BatchPlan& plan, std::int6
   const std::vector<Array> joined = run(0, requests.size());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const std::vector<Array> alone = run(i, 1), part = plan.part(joined, at, shapes[i], shapes.back().length);
+    const std::vector<Array> alone = run(i, 1), part = plan.slice(joined, at, shapes[i], shapes.back().length);
     for (std::size_t k = 0; k < alone.size(); ++k) {
       if (!agree(part[k], alone[k])) return "output '" + outputs()[k].name + "' of a joined request differs";
     }
@@ -247,7 +247,7 @@ void ServedModel::check_states() const {
 void ServedModel::try_canary(api::Session& session, const Canary& canary) const try {
   const api::Results results = session.run(canary.inputs);
   check_canary(canary, parts_.model, std::vector<Array>(results.begin(), results.end()), parts_.config.canary);
-  plan_ ? try_together(session, canary) : try_regrouped(canary);
+  plan_ ? try_batched(session, canary) : try_regrouped(canary);
 } catch (const CanaryFault&) {
   throw;
 } catch (const api::Error& error) {
@@ -255,14 +255,14 @@ void ServedModel::try_canary(api::Session& session, const Canary& canary) const 
 }
 
 /// Runs the sample batched with itself and checks both results.
-void ServedModel::try_together(api::Session& session, const Canary& canary) const {
+void ServedModel::try_batched(api::Session& session, const Canary& canary) const {
   const auto shape = plan_->shape_of(canary.inputs);
   if (!shape || 2 * static_cast<std::uint64_t>(shape->count) > parts_.config.batching.most) return;
   const BatchPlan::Shape both[] = {*shape, *shape};
   const api::Results results = session.run(plan_->join({canary.inputs, canary.inputs}, both));
   const std::vector<Array> joined(results.begin(), results.end());
   for (const std::int64_t at : {std::int64_t{0}, shape->count}) {
-    check_canary(canary, parts_.model, plan_->part(joined, at, *shape, shape->length), parts_.config.canary,
+    check_canary(canary, parts_.model, plan_->slice(joined, at, *shape, shape->length), parts_.config.canary,
                  ", joined with itself");
   }
 }
@@ -343,7 +343,7 @@ void ServedModel::start(Call call) const {
 }
 
 /// Returns false for models with sequences, whose turns may wait for a folder or for Redis.
-bool ServedModel::is_quick() const {
+bool ServedModel::may_run_inline() const {
   constexpr auto kQuick = std::chrono::microseconds(20);
   const Clock::duration cost = expected_cost();
   return cost > Clock::duration::zero() && cost <= kQuick && parts_.config.sequences.states.empty();
@@ -354,7 +354,7 @@ std::optional<Refusal> ServedModel::refusal() const { return batcher_ != nullptr
 void ServedModel::enqueue(Job job) const {
   if (regrouped_) return batcher_->push(std::move(job), {.key = "", .count = 1, .length = 1});
   auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;
-  if (!shape) return run_alone(std::move(job));
+  if (!shape) return run_single(std::move(job));
   batcher_->push(std::move(job), std::move(*shape));
 }
 
@@ -372,7 +372,7 @@ std::vector<Array> ServedModel::run_session(std::span<const Array> inputs, const
   count_run(begun, joined, calls);
   std::vector<Array> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
-  check_later(inputs, values);
+  check_async(inputs, values);
   return values;
 }
 
@@ -391,50 +391,51 @@ void ServedModel::count_run(Clock::time_point begun, Clock::time_point ran,
   count(statistics(), calls.size());
   statistics().run_time.add(time);
   statistics().cost.add((now - begun) / static_cast<std::int64_t>(calls.size()));
-  std::map<std::string_view, std::pair<const Tenants::Asker*, std::uint64_t>> tenants;
+  std::map<std::string_view, std::pair<const Tenants::Identity*, std::uint64_t>> tenants;
   for (const Call* const call : calls) {
-    if (call->asker.name().empty()) continue;
-    auto& [asker, requests] = tenants[call->asker.name()];
-    asker = &call->asker;
+    if (call->identity.name().empty()) continue;
+    auto& [identity, requests] = tenants[call->identity.name()];
+    identity = &call->identity;
     ++requests;
   }
   for (const auto& [name, tenant] : tenants) count(statistics_of(*tenant.first), tenant.second);
 }
 
 /// Schedules the comparison of a share of runs with the reference executor.
-void ServedModel::check_later(std::span<const Array> inputs, const std::vector<Array>& values) const {
+void ServedModel::check_async(std::span<const Array> inputs, const std::vector<Array>& values) const {
   if (!check_->wanted()) return;
-  parts_.workers->post_away(
+  parts_.workers->post_to_worker(
       [keep = shared_from_this(), check = check_, values, given = std::vector<Array>(inputs.begin(), inputs.end())] {
         check->check(given, values);
       });
 }
 
-void ServedModel::run_alone(Job job) const {
+void ServedModel::run_single(Job job) const {
   const auto begun = Clock::now();
   Values values;
   try {
     values = run_session(job.inputs, {&job.call}, begun);
   } catch (...) {
-    if (is_for_workers(job.call)) return run_away(std::move(job));
+    if (is_for_workers(job.call)) return run_on_worker(std::move(job));
     values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
   }
   job.inputs.clear();
   answer(std::move(job), std::move(values), {.begun = begun});
 }
 
-void ServedModel::answer(Job job, Values values, const Ran& ran) const {
-  count_for(job.call.asker, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
+void ServedModel::answer(Job job, Values values, const BatchRun& ran) const {
+  count_for(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
   note(job, ran, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
 }
 
-void ServedModel::run_away(Job job) const {
-  parts_.workers->post_away([keep = std::static_pointer_cast<const ServedModel>(shared_from_this()),
-                             shared = std::make_shared<Job>(std::move(job))] { keep->run_alone(std::move(*shared)); });
+void ServedModel::run_on_worker(Job job) const {
+  parts_.workers->post_to_worker(
+      [keep = std::static_pointer_cast<const ServedModel>(shared_from_this()),
+       shared = std::make_shared<Job>(std::move(job))] { keep->run_single(std::move(*shared)); });
 }
 
-void ServedModel::note(const Job& job, const Ran& ran, const std::string& why) const {
+void ServedModel::note(const Job& job, const BatchRun& ran, const std::string& why) const {
   if (job.call.path == nullptr) return;
   job.call.path->add({.node = job.call.node,
                       .kind = "run",
@@ -449,7 +450,7 @@ void ServedModel::note(const Job& job, const Ran& ran, const std::string& why) c
 
 void ServedModel::run_member(Batcher::Member member) const {
   member.job.inputs = plan_->join({member.job.inputs}, {&member.shape, 1});
-  run_alone(std::move(member.job));
+  run_single(std::move(member.job));
 }
 
 /// Runs a batch. If it fails, runs its requests one by one, so that a request only fails for its own fault.
@@ -471,7 +472,7 @@ void ServedModel::run_batch(std::vector<Batcher::Member> members) const {
     const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, begun);
     std::int64_t at = 0;
     for (const BatchPlan::Shape& shape : shapes) {
-      parts.push_back(plan_->part(results, at, shape, longest));
+      parts.push_back(plan_->slice(results, at, shape, longest));
       at += shape.count;
     }
   } catch (...) {
@@ -490,7 +491,8 @@ namespace {
 
 /// Throws if the caller has left or the time-out has passed.
 void check_wanted_still(const Call& call) {
-  if (call.caller != nullptr && call.caller->gone()) throw api::Error(api::Code::cancelled, "the caller has left");
+  if (call.caller != nullptr && call.caller->disconnected())
+    throw api::Error(api::Code::cancelled, "the caller has disconnected");
   if (call.deadline && *call.deadline <= Clock::now()) throw api::Error(api::Code::limit, "the time-out has passed");
 }
 
@@ -508,7 +510,7 @@ bool has_to_run_alone(const std::exception_ptr& error) {
 }  // namespace
 
 void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
-  if (members.size() == 1) return run_alone(std::move(members.front().job));
+  if (members.size() == 1) return run_single(std::move(members.front().job));
   const auto begun = Clock::now();
   std::vector<std::vector<Array>> requests;
   for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
@@ -517,7 +519,7 @@ void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
     outcomes = regrouped_->outcomes(
         requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }, .always = true});
   } catch (...) {
-    for (Batcher::Member& member : members) run_alone(std::move(member.job));
+    for (Batcher::Member& member : members) run_single(std::move(member.job));
     return;
   }
   std::vector<const Call*> calls;
@@ -526,13 +528,13 @@ void ServedModel::run_regrouped(std::vector<Batcher::Member> members) const {
   for (std::size_t i = 0; i < members.size(); ++i) {
     Job& job = members[i].job;
     if (has_to_run_alone(outcomes[i].error)) {
-      run_alone(std::move(job));
+      run_single(std::move(job));
       continue;
     }
     Values values = std::move(outcomes[i].results);
     try {
       if (outcomes[i].error != nullptr) std::rethrow_exception(outcomes[i].error);
-      check_later(requests[i], *values);
+      check_async(requests[i], *values);
     } catch (...) {
       values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
     }
@@ -555,7 +557,7 @@ std::int64_t ServedModel::count_padding(std::span<const BatchPlan::Shape> shapes
 // ---- sequences ----
 
 StateKey ServedModel::state_key(const Call& call, const std::string& sequence) const {
-  return {call.asker.name(), std::to_string(name().size()) + ':' + name() + sequence};
+  return {call.identity.name(), std::to_string(name().size()) + ':' + name() + sequence};
 }
 
 void ServedModel::begin_turn(Job job) const {

@@ -43,14 +43,14 @@ class ServedModel : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
   bool needs(const api::Port& input) const override;
   std::string digest() const override { return digest_; }
-  std::uint64_t most_in_batch() const override { return parts_.config.batching.most; }
+  std::uint64_t max_in_batch() const override { return parts_.config.batching.most; }
   std::optional<std::size_t> batch_axis_of_input(std::size_t i) const override;
   std::optional<std::size_t> batch_axis_of_output(std::size_t i) const override;
   const std::vector<std::string>& labels(std::string_view output) const override;
   Checked checked() const override;
   std::optional<Clock::duration> usual_limit() const override;
   std::optional<Refusal> refusal() const override;
-  bool is_quick() const override;
+  bool may_run_inline() const override;
 
  protected:
   void start(Call call) const override;
@@ -66,13 +66,13 @@ class ServedModel : public Served {
   std::optional<std::string> try_out(const BatchPlan& plan, std::int64_t size) const;
   void warm_up() const;
   void try_canary(api::Session& session, const Canary& canary) const;
-  void try_together(api::Session& session, const Canary& canary) const;
+  void try_batched(api::Session& session, const Canary& canary) const;
   void try_regrouped(const Canary& canary) const;
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
-  void run_alone(Job job) const;
-  /// As run_alone(), but on a worker.
-  void run_away(Job job) const;
+  void run_single(Job job) const;
+  /// As run_single(), but on a worker.
+  void run_on_worker(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
   /// Runs requests separately, but batches equal work among them.
@@ -80,12 +80,12 @@ class ServedModel : public Served {
   /// Counts padding and returns the longest length.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
   /// The run of a request: its start, the number of requests in it and the elements of padding.
-  struct Ran {
+  struct BatchRun {
     Clock::time_point begun;
     std::uint64_t requests = 1, padding = 0;
   };
-  void answer(Job job, Values values, const Ran& ran) const;
-  void note(const Job& job, const Ran& ran, const std::string& why) const;
+  void answer(Job job, Values values, const BatchRun& ran) const;
+  void note(const Job& job, const BatchRun& ran, const std::string& why) const;
   std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
                                       Clock::time_point begun) const;
   /// Returns the key of a sequence of the caller's tenant.
@@ -93,7 +93,7 @@ class ServedModel : public Served {
   void begin_turn(Job job) const;
   void begin_turn(Job job, State::Ptr parent) const;
   void count_run(Clock::time_point begun, Clock::time_point ran, const std::vector<const Call*>& calls) const;
-  void check_later(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;
+  void check_async(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;
   State::Ptr origin_of(const SequencePart& sequence, const State::Ptr& state, State::Ptr parent) const;
   std::optional<std::string> growing_link(std::size_t output) const;
   void take_turn(Job job, const State::Ptr& state, State::Ptr parent) const;

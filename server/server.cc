@@ -40,7 +40,7 @@ class Watch {
   void wait() {
     signals_.async_wait([this](error_code error, int) {
       if (error) return;
-      transport_.ending ? give_up() : drain();
+      transport_.ending ? abort() : drain();
     });
   }
   void wait_for_hangup() {
@@ -55,14 +55,14 @@ class Watch {
     if (!tls_) return;
     try {
       tls_->reload();
-      inform(transport_.options.tell, "certificates", "were read again");
+      inform(transport_.options.notify, "certificates", "were read again");
     } catch (const api::Error& error) {
-      warn(transport_.options.tell, "certificates", std::string(error.what()) + "; those from before are used on");
+      warn(transport_.options.notify, "certificates", std::string(error.what()) + "; those from before are used on");
     }
   }
   void tick() {
-    constexpr Clock::duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::seconds(1);
-    timer_.expires_after(transport_.ending ? kShortest : std::clamp(transport_.patience() / 4, kShortest, kLongest));
+    constexpr Clock::duration kShortest = std::chrono::milliseconds(10), kMax = std::chrono::seconds(1);
+    timer_.expires_after(transport_.ending ? kShortest : std::clamp(transport_.patience() / 4, kShortest, kMax));
     timer_.async_wait([this](error_code error) {
       if (error) return;
       if (transport_.ending && transport_.connections.empty()) return void(signals_.cancel());
@@ -76,7 +76,7 @@ class Watch {
     for (auto at = transport_.connections.begin(); at != transport_.connections.end();) f(**at++);
   }
   void drain() {
-    inform(transport_.options.tell, "server",
+    inform(transport_.options.notify, "server",
            "a signal ends it: " + std::to_string(transport_.connections.size()) +
                " connections end once they are answered");
     transport_.service.drain();
@@ -88,10 +88,10 @@ class Watch {
     wait();  // keep waiting for a signal until the last connection ends
     tick();
   }
-  void give_up() {
-    warn(transport_.options.tell, "server",
+  void abort() {
+    warn(transport_.options.notify, "server",
          "a second signal ends it: " + std::to_string(transport_.connections.size()) + " connections are given up");
-    for_each([](Connection& c) { c.give_up(); });
+    for_each([](Connection& c) { c.abort(); });
     timer_.cancel();
   }
 
@@ -109,8 +109,8 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   Transport transport(service, options);
   std::optional<Tls> tls;
   if (!options.tls.certificate.empty()) tls.emplace(options.tls);
-  const auto http = [&](Door door) {
-    return [&transport, door](Wire wire) { serve_http(std::move(wire), transport, door); };
+  const auto http = [&](PortKind port_kind) {
+    return [&transport, port_kind](Wire wire) { serve_http(std::move(wire), transport, port_kind); };
   };
   const auto grpc = [&transport](Wire wire) { serve_grpc(std::move(wire), transport); };
   const auto plain = [](auto serve) { return [serve](Socket socket) { serve(Wire(std::move(socket))); }; };
@@ -124,17 +124,17 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   const auto listen = [&](const auto&... where) {
     listeners.push_back(std::make_unique<Listener>(transport, where...));
   };
-  listen(options.host, options.http_port, secure(Tls::Protocol::http, http(Door::models)));
+  listen(options.host, options.http_port, secure(Tls::Protocol::http, http(PortKind::models)));
   listen(options.host, options.grpc_port, secure(Tls::Protocol::grpc, grpc));
-  listen(options.host, options.metrics_port, secure(Tls::Protocol::probes, http(Door::metrics)));
-  if (!options.http_socket.empty()) listen(options.http_socket, plain(http(Door::models)));
+  listen(options.host, options.metrics_port, secure(Tls::Protocol::probes, http(PortKind::metrics)));
+  if (!options.http_socket.empty()) listen(options.http_socket, plain(http(PortKind::models)));
   if (!options.grpc_socket.empty()) listen(options.grpc_socket, plain(grpc));
   Watch watch(transport, listeners, tls);
   watch.begin();
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});
   transport.context.run();
-  inform(options.tell, "server", "has ended");
+  inform(options.notify, "server", "has ended");
 }
 
 }  // namespace frazil::server

@@ -11,7 +11,7 @@
 namespace frazil::server {
 
 /// Largest size of a request's headers, in bytes. HTTP/2 counts 32 extra bytes per field.
-inline constexpr std::uint32_t kLongestHeader = 16 * 1024;
+inline constexpr std::uint32_t kMaxHeaderBytes = 16 * 1024;
 
 /// TLS files in PEM format.
 struct TlsOptions {
@@ -27,12 +27,12 @@ struct ServerOptions {
   std::uint16_t metrics_port = 8002;         ///< 0: any free port
   std::string http_socket, grpc_socket;      ///< paths of additional Unix sockets; empty: none
   TlsOptions tls;                            ///< for TCP ports only
-  std::size_t most_connections = 4096;       ///< further connections are closed
-  std::uint64_t most_bytes = 64U << 20U;     ///< limit for a request's message, also after decompression
-  std::uint64_t most_buffered = 1U << 30U;   ///< limit for requests and answers in memory, in bytes
+  std::size_t max_connections = 4096;        ///< further connections are closed
+  std::uint64_t max_bytes = 64U << 20U;      ///< limit for a request's message, also after decompression
+  std::uint64_t max_buffered = 1U << 30U;    ///< limit for requests and answers in memory, in bytes
   std::uint64_t compress_from = 16U << 10U;  ///< smallest answer to compress, in bytes
   double patience_s = 60;                    ///< seconds for a request to complete, and until the next one
-  Tell tell = [](const Notice&) {};          ///< receives notices about reloaded certificates and the end
+  NoticeSink notify = [](const Notice&) {};  ///< receives notices about reloaded certificates and the end
 };
 
 struct Ports {

@@ -18,7 +18,7 @@ struct Tenant {
   std::string name;
   std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY"
   std::vector<std::string> certificates;      ///< names in certificates: common names, DNS names and URIs
-  std::uint64_t most_waiting = 0;             ///< limit for running and waiting requests; 0: the server's limit
+  std::uint64_t max_waiting = 0;              ///< limit for running and waiting requests; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
   std::vector<std::string> models;            ///< models that the tenant may use; empty: all
   bool admin = false;                         ///< may see all tenants' requests and change shared settings
@@ -45,7 +45,7 @@ struct RedisAccess {
 /// Storage of sequence states beyond memory.
 struct StateConfig {
   std::uint64_t memory_bytes = 256U << 20U;  ///< beyond this limit the least recently used states are written out
-  std::uint64_t most_sequences = 100'000;
+  std::uint64_t max_sequences = 100'000;
   std::string folder;  ///< on disk; empty: none
   std::string redis;   ///< HOST:PORT; empty: none
   RedisAccess redis_access = {};

@@ -16,7 +16,7 @@ std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
 /// Returns `places` with the limits of `limits`.
 StateConfig with_limits(StateConfig places, const StateConfig& limits) {
   places.memory_bytes = limits.memory_bytes;
-  places.most_sequences = limits.most_sequences;
+  places.max_sequences = limits.max_sequences;
   return places;
 }
 
@@ -65,7 +65,7 @@ std::string listed(const std::vector<std::string>& keys) {
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
-      refusals_(options_.tell),
+      refusals_(options_.notify),
       config_(options_.config),
       paths_(options_.config.paths),
       tenants_(options_.config.tenants),
@@ -73,9 +73,9 @@ Service::Service(ServiceOptions options)
       workers_(options_.workers) {
   otlp_ = collector_of(options_.config.paths);
   sends_spans_ = otlp_ != nullptr;
-  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.tell);
+  states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
   loader_ =
-      std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.tell);
+      std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.notify);
   repository_ = options_.repository ? options_.repository : loader_->load_all();
 }
 
@@ -84,9 +84,9 @@ std::shared_ptr<const Repository> Service::repository() const {
   return repository_;
 }
 
-std::vector<std::shared_ptr<const Served>> Service::models_of(const Tenants::Asker& asker) const {
+std::vector<std::shared_ptr<const Served>> Service::models_of(const Tenants::Identity& identity) const {
   auto models = repository()->all();
-  std::erase_if(models, [&](const auto& served) { return !asker.may_use(served->name()); });
+  std::erase_if(models, [&](const auto& served) { return !identity.may_use(served->name()); });
   return models;
 }
 
@@ -106,8 +106,8 @@ std::optional<std::string> Service::why_not_ready() const {
 
 void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   if (const auto time_out = call.request.timeout_us; time_out.value_or(0) != 0) {
-    constexpr std::uint64_t kLongest = 1'000'000'000'000;  // eleven days; limits the sum
-    const auto limit = call.arrived + std::chrono::microseconds(std::min(*time_out, kLongest));
+    constexpr std::uint64_t kMax = 1'000'000'000'000;  // eleven days; limits the sum
+    const auto limit = call.arrived + std::chrono::microseconds(std::min(*time_out, kMax));
     call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
   }
   call.target = target;
@@ -119,48 +119,48 @@ void Service::keep_path(Call& call, const Served& target) {
   call.path = paths_.begin(call.arrived);
   if (call.path == nullptr) return;
   const bool inputs = paths_.keeps_inputs();
-  auto journey = std::make_shared<Journey>();
-  journey->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  journey->id = call.request.id;
-  journey->tenant = call.asker.name();
-  journey->trace = call.trace;
-  journey->parameters = call.request.parameters;
-  if (inputs) journey->inputs = call.request.inputs;
-  journey->model = target.name();
-  journey->version = target.version();
-  journey->digest = target.digest();
+  auto record = std::make_shared<RequestRecord>();
+  record->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  record->id = call.request.id;
+  record->tenant = call.identity.name();
+  record->trace = call.trace;
+  record->parameters = call.request.parameters;
+  if (inputs) record->inputs = call.request.inputs;
+  record->model = target.name();
+  record->version = target.version();
+  record->digest = target.digest();
   if (call.part) {
-    call.part = [journey, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
-      if (journey->parts++ == 0) journey->first_part = Clock::now() - arrived;
+    call.part = [record, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
+      if (record->parts++ == 0) record->first_part = Clock::now() - arrived;
       part(std::move(response));
     };
   }
-  call.done = [this, journey, inputs, path = call.path, arrived = call.arrived,
+  call.done = [this, record, inputs, path = call.path, arrived = call.arrived,
                done = std::move(call.done)](Outcome outcome) {
-    journey->time = Clock::now() - arrived;
-    journey->steps = path->take_steps();
+    record->time = Clock::now() - arrived;
+    record->steps = path->take_steps();
     if (!outcome) {
-      journey->status = outcome.error().status();
-      journey->error = outcome.error().what();
+      record->status = outcome.error().status();
+      record->error = outcome.error().what();
     } else if (inputs) {
-      journey->outputs = outcome->outputs;
-      std::ranges::move(path->state(), std::back_inserter(journey->inputs));
+      record->outputs = outcome->outputs;
+      std::ranges::move(path->state(), std::back_inserter(record->inputs));
     }
-    const auto kept = paths_.end(journey);
+    const auto kept = paths_.end(record);
     if (const auto collector = otlp()) collector->send(kept);
     done(std::move(outcome));
   };
 }
 
-void Service::replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker,
+void Service::replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
                      std::shared_ptr<Caller> caller, Replayed done) {
-  const auto before = paths_.find(number, asker);
+  const auto before = paths_.find(number, identity);
   if (before == nullptr) throw Refusal(Http::not_found, "there is no path " + std::to_string(number));
   if (before->inputs.empty()) {
     throw Refusal(Http::bad_request,
                   "path " + std::to_string(number) + " was kept without its inputs: set paths.inputs");
   }
-  asker.check(change.model.empty() ? before->model : change.model);
+  identity.check(change.model.empty() ? before->model : change.model);
   const bool other = !change.model.empty() || !change.version.empty();
   const auto target =
       find(change.model.empty() ? before->model : change.model, other ? change.version : before->version);
@@ -169,7 +169,7 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
                   "model '" + before->model + "' has changed since; name the model to replay on another");
   }
   Call call{.caller = std::move(caller),
-            .asker = asker,
+            .identity = identity,
             .arrived = Clock::now(),
             .path = std::make_shared<PathRecord>(Clock::now())};
   call.request.inputs = before->inputs;
@@ -192,10 +192,10 @@ void Service::load(std::string_view name) {
   try {
     const auto begun = Clock::now();
     swap_in(loader_->load(*repository(), model));
-    inform(options_.tell, model_subject(model),
+    inform(options_.notify, model_subject(model),
            "loaded " + versions_text(*repository(), model) + " in " + milliseconds_text(Clock::now() - begun));
   } catch (const api::Error& error) {
-    warn(options_.tell, model_subject(model), std::string("stays as it was: ") + error.what());
+    warn(options_.notify, model_subject(model), std::string("not changed: ") + error.what());
     throw Refusal(Http::bad_request, error.what());
   }
 }
@@ -204,7 +204,7 @@ void Service::unload(std::string_view name) {
   const std::scoped_lock lock(loading_);
   const std::string model(name);
   swap_in(loader_->unload(*repository(), model));
-  inform(options_.tell, model_subject(model), "unloaded");
+  inform(options_.notify, model_subject(model), "unloaded");
 }
 
 std::shared_ptr<Otlp> Service::otlp() const {
@@ -221,7 +221,7 @@ Service::Reloaded Service::reload_config() try {
   }
   Reloaded reloaded = apply(read_server_config(options_.config_file));
   ++reloads_;
-  inform(options_.tell, "config",
+  inform(options_.notify, "config",
          options_.config_file + " was read again: changed " + listed(reloaded.changed) +
              (reloaded.left.empty() ? "" : "; left until a restart: " + listed(reloaded.left)));
   return reloaded;
@@ -234,7 +234,7 @@ Service::Reloaded Service::reload_config() try {
 Service::Reloaded Service::apply(ServerConfig next) {
   Reloaded reloaded{.left = differences(config_.state, next.state)};
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
-  const bool other_count = next.state.most_sequences != config_.state.most_sequences;
+  const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
   const bool other_collector = next.paths.otlp != config_.paths.otlp;
   std::shared_ptr<Otlp> collector = other_collector ? collector_of(next.paths) : nullptr;
@@ -254,7 +254,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
   }
   if (other_memory) reloaded.changed.emplace_back("state.memory");
   if (other_count) reloaded.changed.emplace_back("state.max_sequences");
-  states_->set_limits(next.state.memory_bytes, next.state.most_sequences);
+  states_->set_limits(next.state.memory_bytes, next.state.max_sequences);
   if (other_collector) {
     const std::scoped_lock lock(mutex_);
     otlp_.swap(collector);
@@ -271,7 +271,7 @@ void Service::begin_reload_config() {
       reload_config();
     } catch (...) {
       const Refusal why = refusal_of_exception();
-      warn(options_.tell, "config", std::string("it stays as it was: ") + why.what());
+      warn(options_.notify, "config", std::string("not changed: ") + why.what());
     }
   });
 }
@@ -297,7 +297,7 @@ void Service::leave(Nanoseconds cost) {
 
 /// Returns the expected cost of a request, or the refusal if there is no room. Does not throw: under overload, an
 /// exception would cost half as much as a refusal.
-std::expected<Nanoseconds, Refusal> Service::cost_where_room(const Arriving& arriving) {
+std::expected<Nanoseconds, Refusal> Service::admitted_cost(const IncomingRequest& arriving) {
   const auto refuse = [&](const std::string& why) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return std::unexpected(Refusal(Http::too_many, why));
@@ -317,28 +317,28 @@ std::expected<Nanoseconds, Refusal> Service::cost_where_room(const Arriving& arr
                   " ms, its time-out is " + std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
   }
   const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
-  if (waiting >= options_.most_waiting) return refuse("too many requests wait: " + std::to_string(waiting));
+  if (waiting >= options_.max_waiting) return refuse("too many requests wait: " + std::to_string(waiting));
   return cost;
 }
 
-std::optional<Refusal> Service::refusal(const Arriving& arriving) {
-  if (auto why = arriving.asker.refusal()) return why;
-  auto cost = cost_where_room(arriving);
+std::optional<Refusal> Service::refusal(const IncomingRequest& arriving) {
+  if (auto why = arriving.identity.refusal()) return why;
+  auto cost = admitted_cost(arriving);
   return cost ? std::nullopt : std::optional(std::move(cost.error()));
 }
 
-void Service::start(const Served* target, Spot* spot, std::function<void()> work) {
-  const bool quick = spot != nullptr && target != nullptr && target->is_quick();
-  if (quick && waiting_.load(std::memory_order_relaxed) == 1 && spot->take()) {
-    return workers_.run_here(std::move(work));
+void Service::start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work) {
+  const bool quick = inline_slot != nullptr && target != nullptr && target->may_run_inline();
+  if (quick && waiting_.load(std::memory_order_relaxed) == 1 && inline_slot->take()) {
+    return workers_.run_inline(std::move(work));
   }
   workers_.post(std::move(work));
 }
 
-std::expected<Service::Place, Refusal> Service::enter(const Arriving& arriving) {
-  auto tenant = arriving.asker.enter();
+std::expected<Service::Place, Refusal> Service::enter(const IncomingRequest& arriving) {
+  auto tenant = arriving.identity.enter();
   if (!tenant) return std::unexpected(std::move(tenant.error()));
-  const auto room = cost_where_room(arriving);
+  const auto room = admitted_cost(arriving);
   if (!room) return std::unexpected(room.error());
   const Nanoseconds cost = *room;
   waiting_.fetch_add(1, std::memory_order_relaxed);

@@ -25,14 +25,14 @@ struct ServiceOptions {
   std::string folder;  ///< folder of the models; docs/serving.md describes its layout
   api::Options run;    ///< for every session
   unsigned workers = 1;
-  std::string version;             ///< the server's version, for clients
-  std::size_t most_waiting = 256;  ///< limit for running and waiting requests
+  std::string version;            ///< the server's version, for clients
+  std::size_t max_waiting = 256;  ///< limit for running and waiting requests
   ServerConfig config;
-  NetworkConfig network;             ///< enabled in addition to the configuration
-  std::string config_file;           ///< source of `config`; empty: it cannot be reloaded
-  std::string copies;                ///< folder for copies of model files; empty: the system's temporary folder
-  Tell tell = [](const Notice&) {};  ///< receives notices for operators
-  std::function<std::uint64_t()> lost_notices = [] { return 0; };  ///< notices that `tell` took but were dropped
+  NetworkConfig network;                     ///< enabled in addition to the configuration
+  std::string config_file;                   ///< source of `config`; empty: it cannot be reloaded
+  std::string copies;                        ///< folder for copies of model files; empty: the system's temporary folder
+  NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
+  std::function<std::uint64_t()> dropped_notices = [] { return 0; };  ///< notices that `notify` took but were dropped
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
 };
 
@@ -49,7 +49,7 @@ class Service {
   /// Returns the current models. The result stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
   /// Returns the versions that a caller may use, sorted by name and version.
-  std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Asker& asker) const;
+  std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Identity& identity) const;
   /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
   std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
 
@@ -70,31 +70,31 @@ class Service {
   /// Reloads the configuration file. Running requests finish with the settings they began with. Throws Refusal
   /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
   Reloaded reload_config();
-  /// Reloads the configuration on the thread for changes and reports the result to `tell`. Never throws.
+  /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
   void begin_reload_config();
 
   /// A place among the running and waiting requests; released by its destructor.
   using Place = std::shared_ptr<const void>;
   /// The known properties of a request before it is read.
-  struct Arriving {
-    Tenants::Asker asker = {};
+  struct IncomingRequest {
+    Tenants::Identity identity = {};
     const Served* target = nullptr;            ///< null: not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
   };
   /// Takes a place for a request. Refuses with too_many if there is no place or the expected wait exceeds the remaining
-  /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Asker::enter().
-  std::expected<Place, Refusal> enter(const Arriving& arriving);
+  /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Identity::enter().
+  std::expected<Place, Refusal> enter(const IncomingRequest& arriving);
   /// Returns the current refusal of enter() without taking a place.
-  std::optional<Refusal> refusal(const Arriving& arriving);
+  std::optional<Refusal> refusal(const IncomingRequest& arriving);
   /// Runs the work of a request for `target` on a worker. Runs it on this thread instead if that is cheaper than the
-  /// hand-over, no other request is running and the spot is free. `target` and `spot` may be null.
-  void start(const Served* target, Spot* spot, std::function<void()> work);
+  /// hand-over, no other request is running and the slot is free. `target` and `inline_slot` may be null.
+  void start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work);
   /// Returns the expected wait of a new request for a worker.
   Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
   const Gate& gate() const { return gate_; }
   /// Runs a function, which must not throw, on the thread for changes. Workers continue to serve requests meanwhile.
-  void change(std::function<void()> work) { changes_.post_away(std::move(work)); }
+  void change(std::function<void()> work) { changes_.post_to_worker(std::move(work)); }
   /// Transports record their error answers here.
   Refusals& refusals() { return refusals_; }
 
@@ -104,12 +104,12 @@ class Service {
     std::map<std::string, Parameter> parameters;
     std::map<std::string, std::string> choices;
   };
-  using Replayed = std::function<void(const Journey& before, Outcome now, const PathRecord& path)>;
+  using Replayed = std::function<void(const RequestRecord& before, Outcome now, const PathRecord& path)>;
   /// Replays a request whose inputs were stored, without batching, with the changed parameters or version. `done` is
   /// called once with the original, the outcome and the path. Throws Refusal if the request or its inputs are not
   /// stored, the caller may not see it, or may not use the model.
-  void replay(std::uint64_t number, const Change& change, const Tenants::Asker& asker, std::shared_ptr<Caller> caller,
-              Replayed done);
+  void replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
+              std::shared_ptr<Caller> caller, Replayed done);
   const PathLog& paths() const { return paths_; }
 
   /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
@@ -120,7 +120,7 @@ class Service {
 
   /// Returns metrics in Prometheus format for the models and tenants that the caller may see. An unknown caller
   /// (nullopt) sees neither.
-  Reply metrics(const std::optional<Tenants::Asker>& asker = Tenants::Asker()) const;
+  Reply metrics(const std::optional<Tenants::Identity>& identity = Tenants::Identity()) const;
   struct Load {
     std::uint64_t waiting, refused;  ///< running and waiting requests; requests refused so far
     StateStore::Counts sequences;
@@ -130,7 +130,7 @@ class Service {
  private:
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
-  std::expected<Nanoseconds, Refusal> cost_where_room(const Arriving& arriving);
+  std::expected<Nanoseconds, Refusal> admitted_cost(const IncomingRequest& arriving);
   void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);

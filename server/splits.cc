@@ -7,7 +7,7 @@ namespace {
 
 const Block& block_of(const Served& served) {
   if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&served)) return pipeline->block();
-  throw Refusal(Http::bad_request, "model '" + served.name() + "' is no pipeline: it has no splits");
+  throw Refusal(Http::bad_request, "model '" + served.name() + "' is not a pipeline: it has no splits");
 }
 
 void write_sums(JsonText& json, std::string_view key, const RecentRequests::Sums& sums) {

@@ -95,7 +95,7 @@ void State::measure() {
 }
 
 State::Ptr State::after(const Ptr& before, const Values& values, const std::shared_ptr<const Growing>& growing,
-                        const How& how) {
+                        const Options& how) {
   const std::shared_ptr<State> state(new State);
   state->turn_ = (before == nullptr ? 0 : before->turn_) + 1;
   std::vector<PageList> lists;
@@ -137,7 +137,7 @@ State::Ptr State::lost() {
   return state;
 }
 
-State::Ptr State::cold(const Ptr& state, const How& how) {
+State::Ptr State::cold(const Ptr& state, const Options& how) {
   if (state == nullptr || !state->hot()) return state;
   const std::shared_ptr<State> cold(new State);
   cold->turn_ = state->turn_;

@@ -21,7 +21,7 @@ class State {
   using Values = std::vector<NamedArray>;
 
   /// The parameters for creating states.
-  struct How {
+  struct Options {
     PagePool& pool;
     std::size_t page_bytes;  ///< approximate page size; 0: growing values are not paged
     bool pages_at_once;      ///< create pages after each turn, as the keeper needs them
@@ -29,7 +29,7 @@ class State {
   /// Creates the state after a turn. `values` are copied, except growing ones, whose memory is shared. Throws
   /// std::length_error as bytes_of_state().
   static Ptr after(const Ptr& before, const Values& values, const std::shared_ptr<const Growing>& growing,
-                   const How& how);
+                   const Options& how);
   /// Restores a state. `content` is the decoded form of `bytes`, which are from kept_bytes(). `page` returns the page
   /// for an id. Throws StateFault.
   static Ptr read(const std::shared_ptr<const std::string>& bytes, StateContent content,
@@ -45,7 +45,7 @@ class State {
 
   bool hot() const { return hot_bytes_ > 0; }
   /// Returns the same values with growing ones in pages only.
-  static Ptr cold(const Ptr& state, const How& how);
+  static Ptr cold(const Ptr& state, const Options& how);
 
   std::uint64_t turn() const { return turn_; }
   /// Returns the bytes of memory, excluding pages.

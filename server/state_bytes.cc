@@ -16,8 +16,8 @@ constexpr std::string_view kStateMagic = "FZST";
 constexpr std::uint32_t kStateForm = 1, kPagedStateForm = 2;
 constexpr std::size_t kCheckedHead = kStateHead - sizeof(std::uint64_t);
 constexpr std::size_t kStateAlignment = 16;
-constexpr unsigned kDeepestList = 8;
-constexpr std::size_t kMostExtents = 255;
+constexpr unsigned kMaxListDepth = 8;
+constexpr std::size_t kMaxExtents = 255;
 
 [[noreturn]] void damaged(const std::string& how) { throw StateFault("its bytes are damaged: " + how); }
 
@@ -42,7 +42,7 @@ std::string_view bytes_in(const api::Array& tensor) {
 void write_value(ByteWriter& to, const api::Array& value, unsigned depth);
 
 void write_shape(ByteWriter& to, api::Dtype dtype, const api::Sizes& sizes) {
-  if (sizes.size() > kMostExtents) throw std::length_error("a tensor of a state has more than 255 extents");
+  if (sizes.size() > kMaxExtents) throw std::length_error("a tensor of a state has more than 255 extents");
   to.number(static_cast<std::uint8_t>(api::onnx_number(dtype)));
   to.number(static_cast<std::uint8_t>(sizes.size()));
   for (const std::int64_t extent : sizes) to.number(extent);
@@ -72,7 +72,7 @@ void write_entries(ByteWriter& to, const std::vector<std::pair<api::Array, api::
 }
 
 void write_value(ByteWriter& to, const api::Array& value, unsigned depth) {
-  if (depth > kDeepestList) throw std::length_error("lists of a state are nested deeper than 8");
+  if (depth > kMaxListDepth) throw std::length_error("lists of a state are nested deeper than 8");
   const api::Array::Kind kind = value.kind();
   to.number(static_cast<std::uint8_t>(kind));
   if (kind == api::Array::Kind::tensor) write_state_tensor(to, value);
@@ -171,7 +171,7 @@ class StateReader {
   }
 
   api::Array value(unsigned depth) {
-    if (depth > kDeepestList) damaged("lists are nested deeper than 8");
+    if (depth > kMaxListDepth) damaged("lists are nested deeper than 8");
     switch (from_.number<std::uint8_t>()) {
       case static_cast<int>(api::Array::Kind::none): return {};
       case static_cast<int>(api::Array::Kind::tensor): return tensor();
@@ -323,7 +323,7 @@ void check_state(std::string_view bytes) {
   (void)from.number<std::uint64_t>();
   const auto size = from.number<std::uint64_t>(), sum = from.number<std::uint64_t>();
   if (size != from.left()) {
-    damaged(std::to_string(size) + " are promised behind the head, " + std::to_string(from.left()) + " are there");
+    damaged(std::to_string(size) + " are announced after the header, " + std::to_string(from.left()) + " are there");
   }
   if (sum != checksum_of_state(bytes)) damaged("their checksum differs");
 }

@@ -38,7 +38,7 @@ constexpr std::string_view kStateFileMagic = "FZSF";
 constexpr std::uint32_t kStateFileForm = 1, kPagedStateFileForm = 2;
 constexpr std::string_view kState = ".state", kPage = ".page", kUnfinished = ".new";
 constexpr std::size_t kNameDigits = 64;
-constexpr std::size_t kMostRemoved = 64;  // candidates per call, in addition to new ones
+constexpr std::size_t kMaxRemoved = 64;  // candidates per call, in addition to new ones
 constexpr const char* kLock = "lock";
 
 std::uint64_t checksum_of_head(std::uint32_t form, std::uint64_t idle, std::string_view key, std::string_view pages) {
@@ -203,7 +203,7 @@ struct StateFolder::Impl {
     if (!file && errno == ENOENT) return {};
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0) refuse_state("read", text_of_errno(errno));
-    if (!S_ISREG(info.st_mode)) refuse_state("read", "its file is none");
+    if (!S_ISREG(info.st_mode)) refuse_state("read", "its file is not a regular file");
     std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
     if (const int error = read_to(file.get(), bytes)) refuse_state("read", text_of_errno(error));
     return bytes;
@@ -317,7 +317,7 @@ void StateFolder::save(const std::string& key, std::string_view bytes, std::span
   if (const int error = impl_->put(name + std::string(kState), name, head, bytes))
     refuse_state("written", text_of_errno(error));
   impl_->pages.set_state(name, std::move(ids));
-  impl_->remove_unused(kMostRemoved);
+  impl_->remove_unused(kMaxRemoved);
 }
 
 std::vector<std::optional<std::string>> StateFolder::load_pages(std::span<const PageId> ids) {
@@ -328,16 +328,16 @@ std::vector<std::optional<std::string>> StateFolder::load_pages(std::span<const 
 
 void StateFolder::loaded(std::span<const PagePtr> pages) { impl_->pages.note(pages); }
 
-void StateFolder::tidy() { impl_->remove_unused(kMostRemoved); }
+void StateFolder::collect_garbage() { impl_->remove_unused(kMaxRemoved); }
 
 void StateFolder::erase(const std::string& key) {
   const std::string name = sha256(key);
   if (!impl_->remove(name + std::string(kState)) && errno != ENOENT) refuse_state("removed", text_of_errno(errno));
   impl_->pages.set_state(name, {});
-  impl_->remove_unused(kMostRemoved);
+  impl_->remove_unused(kMaxRemoved);
 }
 
-std::vector<StateKeeper::Found> StateFolder::find_left() {
+std::vector<StateKeeper::Found> StateFolder::find_stored() {
   std::vector<std::string> states;
   for (const std::string& name : impl_->names()) {
     if (name.ends_with(kUnfinished) && begins_with_sum(name)) impl_->remove(name);

@@ -24,10 +24,10 @@ class StateFolder : public StateKeeper {
             std::chrono::microseconds idle) override;
   std::vector<std::optional<std::string>> load_pages(std::span<const PageId> ids) override;
   void loaded(std::span<const PagePtr> pages) override;
-  void tidy() override;
+  void collect_garbage() override;
   void erase(const std::string& key) override;
   /// Also removes expired states and unfinished files of a killed process.
-  std::vector<Found> find_left() override;
+  std::vector<Found> find_stored() override;
 
  private:
   struct Impl;

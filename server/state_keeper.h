@@ -42,7 +42,7 @@ class StateKeeper {
   /// Called with the pages created from the result of load_pages().
   virtual void loaded(std::span<const PagePtr> pages) { (void)pages; }
   /// Removes some unused pages. Called periodically.
-  virtual void tidy() {}
+  virtual void collect_garbage() {}
   /// Ignores an unknown key.
   virtual void erase(const std::string& key) = 0;
 
@@ -59,7 +59,7 @@ class StateKeeper {
     std::chrono::microseconds idle;  ///< remaining time
   };
   /// Returns the states left by an earlier process. Call it once, before all other functions.
-  virtual std::vector<Found> find_left() { return {}; }
+  virtual std::vector<Found> find_stored() { return {}; }
 };
 
 }  // namespace frazil::server

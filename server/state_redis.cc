@@ -42,12 +42,13 @@ std::string milliseconds_of(microseconds idle) {
 
 }  // namespace
 
-StateRedis::StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options, Tell tell)
+StateRedis::StateRedis(const std::string& address, const std::string& prefix, const RedisOptions& options,
+                       NoticeSink notify)
     : redis_(address, options),
       prefix_(prefix + "state:"),
       pages_(prefix + "page:"),
       era_key_(prefix + "era"),
-      tell_(std::move(tell)) {
+      notify_(std::move(notify)) {
   const auto refuse_it = [&](const std::string& why) {
     throw api::Error(api::Code::bad_input, "cannot keep states in Redis at " + address + ": " + why);
   };
@@ -88,7 +89,7 @@ void StateRedis::note_fault(const std::string& why) {
     ++failed_;
     if (std::exchange(out_, true)) return;
   }
-  warn(tell_, "redis", "requests of sequences are refused: " + why);
+  warn(notify_, "redis", "requests of sequences are refused: " + why);
 }
 
 void StateRedis::note_answer() {
@@ -98,7 +99,7 @@ void StateRedis::note_answer() {
     if (!std::exchange(out_, false)) return;
     failed = std::exchange(failed_, 0);
   }
-  inform(tell_, "redis", "answers again, after " + std::to_string(failed) + " requests that failed");
+  inform(notify_, "redis", "answers again, after " + std::to_string(failed) + " requests that failed");
 }
 
 std::optional<std::string> StateRedis::load(const std::string& key) {

@@ -3,9 +3,9 @@
 #include <mutex>
 #include <string>
 
+#include "server/notice.h"
 #include "server/redis.h"
 #include "server/state_keeper.h"
-#include "server/tell.h"
 
 namespace frazil::server {
 
@@ -15,10 +15,10 @@ namespace frazil::server {
 class StateRedis : public StateKeeper {
  public:
   /// Throws api::Error (bad_input) that names the address if the peer is not Redis or denies access. A missing answer
-  /// is an outage: functions throw until it ends. `tell` receives a notice at its beginning and end.
+  /// is an outage: functions throw until it ends. `notify` receives a notice at its beginning and end.
   StateRedis(
       const std::string& address, const std::string& prefix, const RedisOptions& options = {},
-      Tell tell = [](const Notice&) {});
+      NoticeSink notify = [](const Notice&) {});
 
   bool shared() const override { return true; }
   std::optional<std::string> load(const std::string& key) override;
@@ -43,7 +43,7 @@ class StateRedis : public StateKeeper {
 
   Redis redis_;
   std::string prefix_, pages_, era_key_;  ///< prefixes of the keys of states and pages
-  const Tell tell_;
+  const NoticeSink notify_;
   std::mutex mutex_;  // guards the members below
   std::string era_;   // last value read
   bool out_ = false;

@@ -24,11 +24,11 @@ using Entry = StateEntry;
 using Turn = Entry::Turn;
 using std::chrono::microseconds;
 
-constexpr std::size_t kLongestKey = std::size_t{64} << 10U;
+constexpr std::size_t kMaxStateKeyBytes = std::size_t{64} << 10U;
 constexpr std::chrono::seconds kBetweenSweeps{1};
-constexpr unsigned kMostSwept = 64;  // per request
+constexpr unsigned kMaxSwept = 64;  // per request
 constexpr std::chrono::minutes kCopyLives{1};
-constexpr std::uint64_t kLeastHeapRoom = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMinHeapRoom = std::uint64_t{256} << 20U;
 
 std::string state_head(const std::string& bytes) { return bytes.substr(0, kStateHead); }
 
@@ -37,7 +37,7 @@ Clock::time_point later(Clock::time_point now, microseconds idle) {
   return idle < most ? now + idle : Clock::time_point::max();
 }
 
-std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const Tell& tell) {
+std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSink& notify) {
   if (!config.folder.empty() && !config.redis.empty()) {
     throw api::Error(api::Code::bad_input, "states of sequences are kept in a folder or in Redis, not in both: '" +
                                                config.folder + "', '" + config.redis + "'");
@@ -45,7 +45,7 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const Tell& te
   if (!config.folder.empty()) return std::make_unique<StateFolder>(config.folder);
   if (!config.redis.empty()) {
     return std::make_unique<StateRedis>(config.redis, config.redis_prefix, RedisOptions{.access = config.redis_access},
-                                        tell);
+                                        notify);
   }
   return nullptr;
 }
@@ -55,13 +55,13 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const Tell& te
 struct StateStore::Impl {
   using Lock = std::unique_lock<std::mutex>;
 
-  Impl(StateConfig config_, Workers& workers_, const Tell& tell)
+  Impl(StateConfig config_, Workers& workers_, const NoticeSink& notify)
       : config(std::move(config_)),
         workers(workers_),
-        keeper(keeper_of(config, tell)),
+        keeper(keeper_of(config, notify)),
         shared(keeper && keeper->shared()) {
     if (keeper == nullptr) return;
-    for (auto& [key, idle] : keeper->find_left()) {
+    for (auto& [key, idle] : keeper->find_stored()) {
       StateIndex::Item& item = index.add(key);
       item.second.kept = true;
       item.second.expires = later(Clock::now(), idle);
@@ -76,8 +76,7 @@ struct StateStore::Impl {
   std::mutex pools_mutex;                              // guards pools, whose elements have stable addresses
   std::map<std::string, PagePool, std::less<>> pools;  // by tenant, so that no tenant can detect pages of others
   const PagePool pool;                                 // counts the pages of all tenants
-  const std::shared_ptr<HeapWatch> heap =
-      std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kLeastHeapRoom));
+  const std::shared_ptr<HeapWatch> heap = std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kMinHeapRoom));
 
   mutable std::mutex mutex;
   StateIndex index;
@@ -93,7 +92,7 @@ struct StateStore::Impl {
     const std::scoped_lock lock(pools_mutex);
     return pools.try_emplace(tenant, tenant, pool).first->second;
   }
-  State::How how(std::string_view key) {
+  State::Options how(std::string_view key) {
     return {.pool = pool_of(key), .page_bytes = config.page_bytes, .pages_at_once = shared};
   }
 
@@ -196,7 +195,7 @@ struct StateStore::Impl {
       old = index.set_state(item, std::move(state));
       opened(item.second, {});
     } catch (const std::exception& error) {
-      give_up(item, error.what());
+      abort(item, error.what());
       throw;
     }
   }
@@ -208,7 +207,7 @@ struct StateStore::Impl {
     entry.opening.reset();
   }
 
-  void give_up(StateIndex::Item& item, const char* why) {
+  void abort(StateIndex::Item& item, const char* why) {
     std::list<Turn> dropped;  // destroyed outside of the lock, as they may own much
     const Lock lock(mutex);
     dropped.swap(item.second.waiting);
@@ -308,14 +307,14 @@ struct StateStore::Impl {
   // ---- memory limit ----
 
   void tidy(const std::string& key) {
-    if (key.size() > kLongestKey) {
+    if (key.size() > kMaxStateKeyBytes) {
       throw Refusal(Http::bad_request, "the id of a sequence has " + std::to_string(key.size()) + " bytes; at most " +
-                                           std::to_string(kLongestKey) + " are possible");
+                                           std::to_string(kMaxStateKeyBytes) + " are possible");
     }
     bool full = false, failing = false;
     {
       const Lock lock(mutex);
-      full = index.count() >= config.most_sequences || bytes() >= config.memory_bytes;
+      full = index.count() >= config.max_sequences || bytes() >= config.memory_bytes;
       failing = cannot_write.has_value();
       if (full) next_sweep = {};
     }
@@ -324,10 +323,10 @@ struct StateStore::Impl {
   }
 
   StateIndex::Item& admit(const std::string& key) {
-    if (shared && index.count() >= config.most_sequences && index.oldest() != nullptr) {
+    if (shared && index.count() >= config.max_sequences && index.oldest() != nullptr) {
       (void)index.remove(*index.oldest());
     }
-    if (index.count() >= config.most_sequences) {
+    if (index.count() >= config.max_sequences) {
       throw Refusal(Http::too_many,
                     "there are " + std::to_string(index.count()) + " sequences, as many as most_sequences allows");
     }
@@ -419,12 +418,12 @@ struct StateStore::Impl {
     Lock lock(mutex);
     const Clock::time_point now = Clock::now();
     if (now < next_sweep) return;
-    for (unsigned i = 0; i < kMostSwept; ++i) {
+    for (unsigned i = 0; i < kMaxSwept; ++i) {
       StateIndex::Item* const item = index.expired(now);
       if (item == nullptr) {
         next_sweep = now + kBetweenSweeps;
         lock.unlock();
-        if (keeper != nullptr) keeper->tidy();
+        if (keeper != nullptr) keeper->collect_garbage();
         return;
       }
       expire(lock, *item);
@@ -485,8 +484,8 @@ std::string_view StateKey::tenant_in(std::string_view text) {
   return good ? text.substr(at + 1, size) : std::string_view();
 }
 
-StateStore::StateStore(StateConfig config, Workers& workers, const Tell& tell)
-    : impl_(std::make_unique<Impl>(std::move(config), workers, tell)) {}
+StateStore::StateStore(StateConfig config, Workers& workers, const NoticeSink& notify)
+    : impl_(std::make_unique<Impl>(std::move(config), workers, notify)) {}
 
 StateStore::~StateStore() { impl_->write_all(); }
 
@@ -506,11 +505,11 @@ void StateStore::end(const StateKey& key, const std::optional<Values>& next, std
   impl_->end(key.text(), next, idle, growing);
 }
 
-void StateStore::set_limits(std::uint64_t memory_bytes, std::uint64_t most_sequences) {
+void StateStore::set_limits(std::uint64_t memory_bytes, std::uint64_t max_sequences) {
   {
     const std::scoped_lock lock(impl_->mutex);
     impl_->config.memory_bytes = memory_bytes;
-    impl_->config.most_sequences = most_sequences;
+    impl_->config.max_sequences = max_sequences;
   }
   impl_->make_room();
 }

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "server/notice.h"
 #include "server/request.h"
 #include "server/server_config.h"
 #include "server/state.h"
-#include "server/tell.h"
 #include "server/workers.h"
 
 namespace frazil::server {
@@ -47,9 +47,9 @@ class StateStore {
  public:
   using Values = std::vector<NamedArray>;
 
-  /// `tell` receives notices about outages of Redis. Throws api::Error (bad_input) for an unusable folder, a Redis that
-  /// denies access, and if both are configured.
-  StateStore(StateConfig config, Workers& workers, const Tell& tell = [](const Notice&) {});
+  /// `notify` receives notices about outages of Redis. Throws api::Error (bad_input) for an unusable folder, a Redis
+  /// that denies access, and if both are configured.
+  StateStore(StateConfig config, Workers& workers, const NoticeSink& notify = [](const Notice&) {});
   /// Precondition: all turns have ended.
   ~StateStore();
   StateStore(const StateStore&) = delete;
@@ -75,7 +75,7 @@ class StateStore {
   void abandon(const StateKey& key);
 
   /// Replaces the configured limits.
-  void set_limits(std::uint64_t memory_bytes, std::uint64_t most_sequences);
+  void set_limits(std::uint64_t memory_bytes, std::uint64_t max_sequences);
 
   struct Counts {
     std::uint64_t sequences = 0;    ///< sequences in memory or in the folder

@@ -42,9 +42,9 @@ struct Tenants::Account {
       return Refusal(Http::too_many, "tenant '" + tenant.name + "' " + why);
     };
     if (tenant.requests_per_second && !usage->has_token(*tenant.requests_per_second, taken)) {
-      return refuse("has sent more requests than his share of a second");
+      return refuse("exceeds its requests_per_second");
     }
-    if (tenant.most_waiting == 0 || others < tenant.most_waiting) return std::nullopt;
+    if (tenant.max_waiting == 0 || others < tenant.max_waiting) return std::nullopt;
     return refuse("has too many requests waiting: " + std::to_string(others));
   }
 };
@@ -71,38 +71,38 @@ struct Tenants::List {
   }
 };
 
-// ---- Asker ----
+// ---- Identity ----
 
-const std::string& Tenants::Asker::name() const {
+const std::string& Tenants::Identity::name() const {
   static const std::string nobody;
   return account_ == nullptr ? nobody : account_->tenant.name;
 }
 
-bool Tenants::Asker::may_use(std::string_view model) const {
+bool Tenants::Identity::may_use(std::string_view model) const {
   if (account_ == nullptr || account_->tenant.models.empty()) return true;
   return std::ranges::find(account_->tenant.models, model) != account_->tenant.models.end();
 }
 
-bool Tenants::Asker::is_admin() const { return account_ == nullptr || account_->tenant.admin; }
+bool Tenants::Identity::is_admin() const { return account_ == nullptr || account_->tenant.admin; }
 
-bool Tenants::Asker::sees(std::string_view tenant) const { return is_admin() || account_->tenant.name == tenant; }
+bool Tenants::Identity::sees(std::string_view tenant) const { return is_admin() || account_->tenant.name == tenant; }
 
-void Tenants::Asker::check(std::string_view model) const {
+void Tenants::Identity::check(std::string_view model) const {
   if (may_use(model)) return;
   throw Refusal(Http::forbidden, "tenant '" + name() + "' may not use model '" + std::string(model) + "'");
 }
 
-void Tenants::Asker::check_admin() const {
+void Tenants::Identity::check_admin() const {
   if (is_admin()) return;
   throw Refusal(Http::forbidden, "tenant '" + name() + "' is not an administrator: expected one with admin: true");
 }
 
-std::optional<Refusal> Tenants::Asker::refusal() const {
+std::optional<Refusal> Tenants::Identity::refusal() const {
   if (account_ == nullptr) return std::nullopt;
   return account_->refusal(account_->usage->waiting.load(std::memory_order_relaxed), 0);
 }
 
-std::expected<Tenants::Place, Refusal> Tenants::Asker::enter() const {
+std::expected<Tenants::Place, Refusal> Tenants::Identity::enter() const {
   if (account_ == nullptr) return nullptr;
   const std::shared_ptr<Usage>& usage = account_->usage;
   const std::uint64_t waiting = usage->waiting.fetch_add(1, std::memory_order_relaxed);
@@ -139,21 +139,22 @@ std::shared_ptr<const Tenants::List> Tenants::list() const {
   return list_;
 }
 
-std::optional<Tenants::Asker> Tenants::find_known(std::string_view authorization,
-                                                  std::span<const std::string> certificate) const {
-  if (!any_.load(std::memory_order_acquire)) return Asker();
+std::optional<Tenants::Identity> Tenants::find_known(std::string_view authorization,
+                                                     std::span<const std::string> certificate) const {
+  if (!any_.load(std::memory_order_acquire)) return Identity();
   const auto now = list();
   auto account = now->find(authorization, certificate);
   if (account == nullptr && !now->accounts.empty()) return std::nullopt;
-  return Asker(std::move(account));
+  return Identity(std::move(account));
 }
 
-Tenants::Asker Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
-  if (auto asker = find_known(authorization, certificate)) return std::move(*asker);
-  throw Refusal(Http::unauthorized,
-                certificate.empty() || !authorization.empty()
-                    ? "the header Authorization has no known key: expected \"Bearer KEY\""
-                    : "the client's certificate is no tenant's: expected a known one, or the header Authorization");
+Tenants::Identity Tenants::find(std::string_view authorization, std::span<const std::string> certificate) const {
+  if (auto identity = find_known(authorization, certificate)) return std::move(*identity);
+  throw Refusal(
+      Http::unauthorized,
+      certificate.empty() || !authorization.empty()
+          ? "the header Authorization has no known key: expected \"Bearer KEY\""
+          : "the client's certificate belongs to no tenant: expected a known certificate, or the header Authorization");
 }
 
 std::vector<Tenants::Counts> Tenants::counts() const {

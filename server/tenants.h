@@ -32,9 +32,9 @@ class Tenants {
 
   /// The identity of a caller: a tenant with the settings at the time of the request. Without configured tenants it is
   /// an anonymous caller with all permissions. A cheap copy. Thread-safe.
-  class Asker {
+  class Identity {
    public:
-    Asker() = default;
+    Identity() = default;
 
     /// Returns the tenant's name; empty without tenants.
     const std::string& name() const;
@@ -54,16 +54,17 @@ class Tenants {
 
    private:
     friend class Tenants;
-    explicit Asker(std::shared_ptr<const Account> account) : account_(std::move(account)) {}
+    explicit Identity(std::shared_ptr<const Account> account) : account_(std::move(account)) {}
     std::shared_ptr<const Account> account_;
   };
 
   /// Returns the tenant for the key in a header Authorization, or without the header for a certificate with one of
   /// these names. Throws Refusal (unauthorized) for an unknown caller.
-  Asker find(std::string_view authorization, std::span<const std::string> certificate = {}) const;
+  Identity find(std::string_view authorization, std::span<const std::string> certificate = {}) const;
 
   /// As find(), but returns nullopt for an unknown caller.
-  std::optional<Asker> find_known(std::string_view authorization, std::span<const std::string> certificate = {}) const;
+  std::optional<Identity> find_known(std::string_view authorization,
+                                     std::span<const std::string> certificate = {}) const;
 
   /// Replaces the tenants. A tenant with a known name keeps its counters.
   void replace(const std::vector<Tenant>& tenants);

@@ -11,7 +11,7 @@
 // order. BOOL is a byte 0 or 1. Each element of BYTES is preceded by its length as four bytes.
 namespace frazil::server {
 
-inline constexpr std::size_t kMostAxes = 64;  ///< largest rank of a tensor in a request
+inline constexpr std::size_t kMaxAxes = 64;  ///< largest rank of a tensor in a request
 
 /// Returns the number of elements of a shape. Throws Refusal (bad_request) for a negative extent and for more than
 /// `most`, the bytes of the request. `what` names the tensor.

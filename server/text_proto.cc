@@ -10,8 +10,8 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostMessageDepth = 100;
-constexpr std::size_t kMostName = 200;  // a name is stored with each item of a list
+constexpr std::size_t kMaxMessageDepth = 100;
+constexpr std::size_t kMaxName = 200;  // a name is stored with each item of a list
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -67,16 +67,18 @@ class Cursor {
     while (!is_end() && is(peek())) take();
     return text_.substr(from, at_ - from);
   }
-  SourcePosition spot() const { return {.at = at_, .line = line_, .column = at_ - first_ + 1}; }
-  std::string_view since(const SourcePosition& spot) const { return text_.substr(spot.at, at_ - spot.at); }
+  SourcePosition inline_slot() const { return {.at = at_, .line = line_, .column = at_ - first_ + 1}; }
+  std::string_view since(const SourcePosition& inline_slot) const {
+    return text_.substr(inline_slot.at, at_ - inline_slot.at);
+  }
 
   void skip_space();
-  [[noreturn]] void fail(const SourcePosition& spot, const std::string& message) const {
-    throw api::Error(api::Code::bad_input,
-                     name_ + ":" + std::to_string(spot.line) + ":" + std::to_string(spot.column) + ": " + message);
+  [[noreturn]] void fail(const SourcePosition& inline_slot, const std::string& message) const {
+    throw api::Error(api::Code::bad_input, name_ + ":" + std::to_string(inline_slot.line) + ":" +
+                                               std::to_string(inline_slot.column) + ": " + message);
   }
   [[noreturn]] void expected(const std::string& what) const {
-    fail(spot(), "expected " + what + ", got " + (is_end() ? "the end" : next_text()));
+    fail(inline_slot(), "expected " + what + ", got " + (is_end() ? "the end" : next_text()));
   }
 
  private:
@@ -154,7 +156,7 @@ void Tokens::float_tail() {
 }
 
 std::string Tokens::number() {
-  const SourcePosition start = spot();
+  const SourcePosition start = inline_slot();
   if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
     take(), take();
     if (take_while(is_hex).empty()) expected("hexadecimal digits");
@@ -178,7 +180,7 @@ std::string Tokens::strings() {
 }
 
 void Tokens::string_into(std::string& to) {
-  const SourcePosition start = spot();
+  const SourcePosition start = inline_slot();
   const char quote = take();
   for (;;) {
     if (is_end() || peek() == '\n' || peek() == '\0') fail(start, "expected a string that ends in its line");
@@ -214,7 +216,7 @@ std::uint32_t Tokens::code_point(const SourcePosition& start, std::size_t size) 
 
 void Tokens::escape_into(std::string& to) {
   constexpr std::string_view kNames = "abfnrtv?\\'\"", kMeanings = "\a\b\f\n\r\t\v?\\'\"";
-  const SourcePosition start = spot();
+  const SourcePosition start = inline_slot();
   take();
   const char c = peek();
   if (is_octal(c)) {
@@ -232,7 +234,7 @@ void Tokens::escape_into(std::string& to) {
   } else if (const auto at = kNames.find(c); at != std::string_view::npos) {
     to += kMeanings[at];
   } else {
-    fail(start, "expected an escape, got " + shown({&c, 1}) + " behind a backslash");
+    fail(start, "expected an escape, got " + shown({&c, 1}) + " after a backslash");
   }
 }
 
@@ -264,9 +266,9 @@ TextMessage TextProtoParser::fields(char close, std::size_t depth) {
 }
 
 void TextProtoParser::field(TextMessage& into, std::size_t depth) {
-  const SourcePosition start = in_.spot();
+  const SourcePosition start = in_.inline_slot();
   TextField field{.name = in_.field_name(), .text = {}, .message = {}, .line = start.line, .column = start.column};
-  if (field.name.size() > kMostName) in_.fail(start, "expected a name of at most 200 bytes");
+  if (field.name.size() > kMaxName) in_.fail(start, "expected a name of at most 200 bytes");
   in_.skip_space();
   const bool colon = in_.take_if(':');
   in_.skip_space();
@@ -286,7 +288,7 @@ void TextProtoParser::list(TextMessage& into, TextField item, bool messages_only
   if (in_.take_if(']')) return into.fields.push_back(std::move(item));
   do {
     in_.skip_space();
-    const SourcePosition start = in_.spot();
+    const SourcePosition start = in_.inline_slot();
     TextField next = item;
     next.line = start.line;
     next.column = start.column;
@@ -322,8 +324,8 @@ void TextProtoParser::scalar(TextField& field) {
 }
 
 TextMessage TextProtoParser::message(std::size_t depth) {
-  const SourcePosition start = in_.spot();
-  if (depth > kMostMessageDepth) in_.fail(start, "expected at most 100 levels of messages");
+  const SourcePosition start = in_.inline_slot();
+  if (depth > kMaxMessageDepth) in_.fail(start, "expected at most 100 levels of messages");
   const char close = in_.take() == '{' ? '}' : '>';
   TextMessage message = fields(close, depth);
   if (!in_.take_if(close)) {
@@ -335,7 +337,7 @@ TextMessage TextProtoParser::message(std::size_t depth) {
 }  // namespace
 
 TextMessage read_text_proto(std::string_view text, const std::string& name) {
-  if (text.size() > kMostConfigBytes) {
+  if (text.size() > kMaxConfigBytes) {
     throw api::Error(api::Code::bad_input,
                      name + ": expected at most 1 MiB, got " + std::to_string(text.size()) + " bytes");
   }

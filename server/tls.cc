@@ -123,14 +123,14 @@ class Handshake : public Connection, public std::enable_shared_from_this<Handsha
       self->serve_(Wire(std::move(self->stream_), std::move(client)));
     });
   }
-  void end() override { give_up(); }
-  void give_up() override {
+  void end() override { abort(); }
+  void abort() override {
     error_code ignored;
     // NOLINTNEXTLINE(bugprone-unused-return-value): it is given up anyway
     if (stream_ != nullptr) stream_->lowest_layer().close(ignored);
   }
   void check(Clock::time_point now) override {
-    if (now - begun_ > transport_.patience()) give_up();
+    if (now - begun_ > transport_.patience()) abort();
   }
   std::optional<Clock::time_point> idle_since() const override {
     return stream_ != nullptr && stream_->lowest_layer().is_open() ? std::optional(begun_) : std::nullopt;

@@ -36,14 +36,14 @@ class Connection {
   /// Ends the connection: stops reading, answers running requests and closes.
   virtual void end() = 0;
   /// Closes the connection without waiting for running requests.
-  virtual void give_up() = 0;
+  virtual void abort() = 0;
   /// Closes the connection if it has kept the server waiting too long. Called at least once a second and four times per
   /// patience. No other connection may be destroyed meanwhile.
   virtual void check(Clock::time_point now) = 0;
   /// Returns the time since when the connection waits for a request; nullopt during a request and after closing.
   virtual std::optional<Clock::time_point> idle_since() const { return std::nullopt; }
   /// Returns the number of connections from its address.
-  std::size_t beside() const { return at_address_->second; }
+  std::size_t connections_of_address() const { return at_address_->second; }
 
  private:
   Transport& places_;
@@ -66,33 +66,33 @@ struct Transport {
   bool ending = false;
   std::size_t live_clients = 0;  ///< clients of the live view
   std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
-  Spot spot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
+  InlineRunSlot inline_slot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
 
-  /// Returns the spot for a request of this many bytes; null if reading it takes too long.
-  Spot* spot_for(std::size_t bytes) {
+  /// Returns the slot for a request of this many bytes; null if reading it takes too long.
+  InlineRunSlot* inline_slot_for(std::size_t bytes) {
     constexpr std::size_t kShort = 16 * 1024;
-    return bytes <= kShort ? &spot : nullptr;
+    return bytes <= kShort ? &inline_slot : nullptr;
   }
   /// Returns true if another connection may be accepted. If all places are taken, closes an idle connection: the one
   /// idle for longest, from the address with the most connections.
   bool make_place() {
-    if (connections.size() < options.most_connections) return true;
+    if (connections.size() < options.max_connections) return true;
     const auto rank = [](const Connection& c) {
-      return std::pair(c.beside(), Clock::time_point::max() - *c.idle_since());
+      return std::pair(c.connections_of_address(), Clock::time_point::max() - *c.idle_since());
     };
     Connection* last = nullptr;
     for (Connection* const connection : connections) {
       if (!connection->idle_since()) continue;
       if (last == nullptr || rank(*connection) > rank(*last)) last = connection;
     }
-    if (last != nullptr) last->give_up();
+    if (last != nullptr) last->abort();
     return last != nullptr;
   }
   /// Returns the refusal of requests that need more memory if the limit is exceeded.
-  std::optional<Refusal> too_much() const {
-    if (buffered <= options.most_buffered) return std::nullopt;
+  std::optional<Refusal> over_memory_limit() const {
+    if (buffered <= options.max_buffered) return std::nullopt;
     return Refusal(Http::unavailable,
-                   "requests and answers in memory have more than " + std::to_string(options.most_buffered) + " bytes");
+                   "requests and answers in memory have more than " + std::to_string(options.max_buffered) + " bytes");
   }
 };
 

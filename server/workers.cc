@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-thread_local std::deque<std::function<void()>>* posted_here = nullptr;
+thread_local std::deque<std::function<void()>>* posted_inline = nullptr;
 
 }  // namespace
 
@@ -26,24 +26,24 @@ Workers::Workers(unsigned threads) : count_(threads), pool_(std::make_unique<Poo
 Workers::~Workers() { pool_->join(); }
 
 void Workers::post(std::function<void()> function) {
-  if (posted_here != nullptr) return posted_here->push_back(std::move(function));
-  post_away(std::move(function));
+  if (posted_inline != nullptr) return posted_inline->push_back(std::move(function));
+  post_to_worker(std::move(function));
 }
 
-void Workers::post_away(std::function<void()> function) { asio::post(*pool_, std::move(function)); }
+void Workers::post_to_worker(std::function<void()> function) { asio::post(*pool_, std::move(function)); }
 
-bool Workers::here() { return posted_here != nullptr; }
+bool Workers::is_inline() { return posted_inline != nullptr; }
 
-void Workers::run_here(std::function<void()> function) {
+void Workers::run_inline(std::function<void()> function) {
   std::deque<std::function<void()>> posted;
   posted.push_back(std::move(function));
-  posted_here = &posted;
+  posted_inline = &posted;
   while (!posted.empty()) {
     const std::function<void()> next = std::move(posted.front());
     posted.pop_front();
     next();
   }
-  posted_here = nullptr;
+  posted_inline = nullptr;
 }
 
 void Workers::post_at(std::chrono::steady_clock::time_point when, std::function<void()> function) {

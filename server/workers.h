@@ -9,10 +9,10 @@ namespace frazil::server {
 
 /// Allows a thread that reads requests to run one of them itself. Of several requests that arrive together it runs at
 /// most one; the others are for workers. Used on that thread only.
-class Spot {
+class InlineRunSlot {
  public:
   /// `later` must call its argument on this thread, after everything that has already arrived.
-  explicit Spot(std::function<void(std::function<void()>)> later) : later_(std::move(later)) {}
+  explicit InlineRunSlot(std::function<void(std::function<void()>)> later) : later_(std::move(later)) {}
   /// Returns true if the thread may run a request now.
   bool take() {
     if (std::exchange(taken_, true)) return false;
@@ -39,11 +39,11 @@ class Workers {
   void post(std::function<void()> function);
   void post_at(std::chrono::steady_clock::time_point when, std::function<void()> function);
   /// Runs a function on this thread, which may be any thread, and then everything that it posts.
-  void run_here(std::function<void()> function);
-  /// Returns true if this thread is in run_here().
-  static bool here();
-  /// As post(), but always on a worker, even in run_here().
-  void post_away(std::function<void()> function);
+  void run_inline(std::function<void()> function);
+  /// Returns true if this thread is in run_inline().
+  static bool is_inline();
+  /// As post(), but always on a worker, even in run_inline().
+  void post_to_worker(std::function<void()> function);
 
  private:
   struct Pool;

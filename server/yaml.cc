@@ -23,9 +23,9 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::size_t kMostYamlDepth = 64;
-constexpr std::size_t kMostValues = 100'000;
-constexpr std::size_t kMostShown = 60;
+constexpr std::size_t kMaxYamlDepth = 64;
+constexpr std::size_t kMaxValues = 100'000;
+constexpr std::size_t kMaxShown = 60;
 
 struct Value {
   enum class Kind : std::uint8_t { null, plain, quoted, list, map };
@@ -168,15 +168,15 @@ void Builder::put(const Value& value, std::size_t line) {
   Value& parent = *open_.back().value;
   parent.depth = std::max(parent.depth, value.depth + 1);
   parent.count += value.count;
-  if (open_.size() + value.depth > kMostYamlDepth) fail(line, "expected at most 64 levels");
-  if (parent.count > kMostValues) fail(line, "expected at most 100000 values, those behind aliases included");
+  if (open_.size() + value.depth > kMaxYamlDepth) fail(line, "expected at most 64 levels");
+  if (parent.count > kMaxValues) fail(line, "expected at most 100000 values, those behind aliases included");
   parent.entries.emplace_back(std::move(open_.back().key).value_or(""), &value);
   open_.back().key.reset();
 }
 
 void Builder::open(Value& value) {
   if (wants_key()) fail(value.line, "expected a text as a key");
-  if (open_.size() >= kMostYamlDepth) fail(value.line, "expected at most 64 levels");
+  if (open_.size() >= kMaxYamlDepth) fail(value.line, "expected at most 64 levels");
   open_.push_back({.value = &value, .key = {}, .keys = {}});
 }
 
@@ -404,7 +404,7 @@ void YamlNode::expected(const std::string& what) const {
 }
 
 YamlNode read_yaml_text(std::string_view text, const std::string& name) {
-  if (text.size() > kMostConfigBytes)
+  if (text.size() > kMaxConfigBytes)
     bad(name + ": expected at most 1 MiB, got " + std::to_string(text.size()) + " bytes");
   check_lines(text, name);
   const auto file = std::make_shared<YamlFile>();
@@ -429,17 +429,17 @@ YamlNode read_yaml(const std::string& path) { return read_yaml_text(read_config_
 std::string read_config_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) bad(path + ": " + std::generic_category().message(errno));
-  std::string text(kMostConfigBytes + 1, '\0');
+  std::string text(kMaxConfigBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) bad(path + ": cannot be read");
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kMostConfigBytes) bad(path + ": expected at most 1 MiB");
+  if (text.size() > kMaxConfigBytes) bad(path + ": expected at most 1 MiB");
   return text;
 }
 
 std::string shown(std::string_view text) {
-  const bool cut = text.size() > kMostShown;
-  if (cut) text = text.substr(0, kMostShown);
+  const bool cut = text.size() > kMaxShown;
+  if (cut) text = text.substr(0, kMaxShown);
   while (cut && !text.empty() && (static_cast<unsigned char>(text.back()) & 0x80U) != 0) text.remove_suffix(1);
   return "'" + on_one_line(text) + (cut ? "...'" : "'");
 }
@@ -456,7 +456,7 @@ std::size_t length_of(unsigned lead) {
 }  // namespace
 
 bool is_utf8(std::string_view text) {
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at]);
     const std::size_t length = length_of(lead);
@@ -467,7 +467,7 @@ bool is_utf8(std::string_view text) {
       if ((byte & 0xc0U) != 0x80) return false;
       code = code << 6U | (byte & 0x3fU);
     }
-    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+    if (code < kMin[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
     at += length;
   }
   return true;

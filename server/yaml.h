@@ -17,7 +17,7 @@
 namespace frazil::server {
 
 /// Largest size of a configuration file, in bytes.
-inline constexpr std::size_t kMostConfigBytes = 1U << 20U;
+inline constexpr std::size_t kMaxConfigBytes = 1U << 20U;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A value in a YAML file and its position. A cheap copy that shares the document.
@@ -71,7 +71,7 @@ class YamlNode {
 inline constexpr auto kReadElsewhere = [](const YamlNode&) {};
 
 /// Reads the single document of a file or text: maps with distinct scalar keys, lists, scalars, and aliases of earlier
-/// values. The text is UTF-8 with at most kMostConfigBytes, 64 levels and 100,000 values, counting aliases each time.
+/// values. The text is UTF-8 with at most kMaxConfigBytes, 64 levels and 100,000 values, counting aliases each time.
 /// Unsupported: tags, merge keys, control characters, tabs at the beginning of a line. A file without a document is
 /// null. `name` is the file's name in errors.
 YamlNode read_yaml(const std::string& path);
@@ -79,7 +79,7 @@ YamlNode read_yaml_text(std::string_view text, const std::string& name);
 
 // Shared with readers of other formats.
 
-/// Reads the text of a file of at most kMostConfigBytes.
+/// Reads the text of a file of at most kMaxConfigBytes.
 std::string read_config_file(const std::string& path);
 /// Quotes a text for a message on one line, truncated if long.
 std::string shown(std::string_view text);

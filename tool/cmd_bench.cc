@@ -21,7 +21,7 @@ struct BenchOptions {
 };
 
 constexpr double kDefaultBenchSeconds = 2;
-constexpr std::uint64_t kFewestBenchRuns = 3;
+constexpr std::uint64_t kMinBenchRuns = 3;
 
 /// Measured times in seconds.
 struct Times {
@@ -39,7 +39,7 @@ Status measure_requests(Session& session, Requests& requests, const BenchOptions
   const std::uint64_t most = options.runs.value_or(~std::uint64_t{0});
   const double end = now() + options.seconds.value_or(kDefaultBenchSeconds);
   while (times.passes.size() < most) {
-    if (!options.runs && times.passes.size() >= kFewestBenchRuns && now() >= end) break;
+    if (!options.runs && times.passes.size() >= kMinBenchRuns && now() >= end) break;
     progress.show(fmt::format("run {}", times.passes.size() + 1));
     FRAZIL_TRY(const double total, timed_pass(session, requests, &times.requests));
     times.passes.push_back(total);

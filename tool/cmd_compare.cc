@@ -37,7 +37,7 @@ Common side_of(const CompareOptions& options, const std::string& tier, const std
   return side;
 }
 
-debug::Ways ways_of(const Common& common) {
+debug::Backend ways_of(const Common& common) {
   return {[common](std::shared_ptr<const Graph> graph) { return make_executable(std::move(graph), common); },
           [common](Executable& executable) { return open_session(executable, common); }};
 }
@@ -89,7 +89,7 @@ Json json_of_comparison(const Comparison& c) {
   return json;
 }
 
-int tell(const Comparison& c, bool json) {
+int print_outcome(const Comparison& c, bool json) {
   if (json) {
     print_json(json_of_comparison(c));
   } else {
@@ -144,7 +144,7 @@ Result<int> compare_models(const CompareOptions& options) {
   if (!a.status || !b.status) return tell_failures(a, b, options.common.json);
   const Comparison comparison = compare(a, b, options.closeness);
   if (comparison.compared == 0) return fail(Code::bad_input, "the two have no value of the same name");
-  return tell(comparison, options.common.json);
+  return print_outcome(comparison, options.common.json);
 }
 
 Result<int> reduce_model(const CompareOptions& options) {
@@ -155,7 +155,8 @@ Result<int> reduce_model(const CompareOptions& options) {
   FRAZIL_CHECK(prepare(side_b));
   FRAZIL_TRY(const auto graph, load_graph(options.a, load_bounds_of(options.common)));
   FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
-  const debug::TwoWays ways{ways_of(side_a), ways_of(side_b), options.closeness, options.common.limits.memory_bytes};
+  const debug::BackendPair ways{ways_of(side_a), ways_of(side_b), options.closeness,
+                                options.common.limits.memory_bytes};
   FRAZIL_TRY(const debug::Reduced reduced, debug::reduce(graph, ways, inputs));
   FRAZIL_CHECK(onnx::export_file(reduced.graph, options.output));
   const std::string folder = options.output + ".inputs";

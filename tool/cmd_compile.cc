@@ -21,10 +21,10 @@ Result<int> compile(const CompileOptions& options) {
   FRAZIL_CHECK(compile_model(options.model, options.output, options.requests, options.shapes, options.common));
   const auto bytes = std::filesystem::file_size(options.output);
   if (options.common.json) {
-    print_json({{"output", options.output}, {"bytes", bytes}, {"objects", exec::known_code().size()}});
+    print_json({{"output", options.output}, {"bytes", bytes}, {"objects", exec::registered_code().size()}});
   } else {
     print_line(fmt::format("{}: {:.1f} MB, {} objects of generated code", options.output,
-                           static_cast<double>(bytes) / 1e6, exec::known_code().size()));
+                           static_cast<double>(bytes) / 1e6, exec::registered_code().size()));
   }
   return kDone;
 }

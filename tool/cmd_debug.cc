@@ -58,7 +58,7 @@ class Console {
 
  private:
   Status move(Until until);
-  void tell(const Stop& stop);
+  void print_outcome(const Stop& stop);
   void tell_missing() const;
   void where() const;
   Status print(std::string_view text);
@@ -111,9 +111,9 @@ Result<bool> Console::line(std::string_view text) {
   }
   if (command == "continue" || command == "c") return done(move(Until::breakpoint));
   if (command == "step" || command == "s") return done(move(Until::next_value));
-  if (command == "next" || command == "n") return done(move(Until::beside));
-  if (command == "into") return done(move(Until::inside));
-  if (command == "out") return done(move(Until::outside));
+  if (command == "next" || command == "n") return done(move(Until::step_over));
+  if (command == "into") return done(move(Until::step_into));
+  if (command == "out") return done(move(Until::step_out));
   if (command == "break" || command == "b") return done(add_breakpoint(rest));
   if (command == "delete") return done(remove_breakpoint(rest));
   if (command == "print" || command == "p") return done(print(rest));
@@ -151,7 +151,7 @@ Status Console::move(Until until) {
   failed_.reset();
   const bool goes_on = stop_ && debugger_.in_run();
   if (!goes_on && stop_) return fail(Code::bad_input, "the run has ended; run begins another one");
-  tell(goes_on ? debugger_.go(until) : debugger_.run(inputs_, until));
+  print_outcome(goes_on ? debugger_.go(until) : debugger_.run(inputs_, until));
   return {};
 }
 
@@ -161,7 +161,7 @@ std::string iterations_of(const Stop& stop) {
   return text.empty() ? text : fmt::format(", iteration {}", text);
 }
 
-void Console::tell(const Stop& stop) {
+void Console::print_outcome(const Stop& stop) {
   stop_ = stop;
   if (stop.why == Stop::Why::failed) {
     failed_ = stop.fault;
@@ -214,7 +214,7 @@ Status Console::print(std::string_view text) {
 
 Status Console::plot(std::string_view name) {
   FRAZIL_TRY(const Datum shown, find_shown(name, [&](std::string_view n) { return debugger_.value(n); }));
-  if (!shown.is_tensor()) return fail(Code::bad_input, "plot: '{}' is no tensor", name);
+  if (!shown.is_tensor()) return fail(Code::bad_input, "plot: '{}' is not a tensor", name);
   FRAZIL_TRY(const std::string text, histogram_text(shown.tensor()));
   print_line(text);
   return {};
@@ -223,7 +223,7 @@ Status Console::plot(std::string_view name) {
 Status Console::save(std::string_view text) {
   FRAZIL_TRY(const auto to, name_and_file(text, "save"));
   FRAZIL_TRY(const Datum value, debugger_.value(to.first));
-  if (!value.is_tensor()) return fail(Code::unsupported, "save: '{}' is no tensor", to.first);
+  if (!value.is_tensor()) return fail(Code::unsupported, "save: '{}' is not a tensor", to.first);
   FRAZIL_TRY(const Tensor dense, value.tensor().packed());
   return save_tensor_file(to.second, dense);
 }
@@ -232,7 +232,7 @@ Status Console::set(std::string_view text) {
   FRAZIL_TRY(const auto from, name_and_file(text, "set"));
   FRAZIL_TRY(Tensor value, read_tensor_file(from.second));
   FRAZIL_TRY(const Stop stop, debugger_.set(from.first, Datum(std::move(value))));
-  tell(stop);
+  print_outcome(stop);
   return {};
 }
 

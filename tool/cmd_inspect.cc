@@ -164,7 +164,7 @@ void print_tiers() {
 }
 
 /// Runs the requests until compilation has settled.
-Status settle(Session& session, Requests& requests) {
+Status warm_up(Session& session, Requests& requests) {
   constexpr double kSeconds = 0.02;
   for (int round = 0; round < 3; ++round) {
     const double end = now() + kSeconds;
@@ -183,7 +183,7 @@ Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOp
   FRAZIL_TRY(auto requests, Requests::make(source, options.requests));
   FRAZIL_CHECK(requests.preload());
   const auto session = executable->open();
-  FRAZIL_CHECK(settle(*session, requests));
+  FRAZIL_CHECK(warm_up(*session, requests));
   print_line(exec::explain_tiers(*executable));
   const exec::Counters& c = session->counters();
   print_line(fmt::format("{} runs entered code of the plan {} times and left it {} times as a guard missed", c.runs,

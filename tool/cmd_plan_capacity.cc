@@ -39,7 +39,7 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
   const std::vector<server::MixRequest> mix = server::read_mix(options.mix);
   server::Service service(std::move(of_service));
   const server::MixProfile profile(service, mix, options.profile_s);
-  const double most = profile.most_rate(), rate = options.rate.value_or(most * kUsualLoad);
+  const double most = profile.max_rate(), rate = options.rate.value_or(most * kUsualLoad);
   const server::Forecast forecast = profile.at(rate);
   Json json = {{"most_rate", most}, {"rate", rate}, {"forecast", json_of_forecast(forecast)}};
   if (!options.json) {
@@ -47,7 +47,7 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
     print_line(fmt::format("at {:.1f} per second: {}", rate, text_of(forecast)));
   }
   if (options.check_s > 0) {
-    const server::Driven measured = server::drive(service, mix, rate, options.check_s);
+    const server::LoadResult measured = server::run_load(service, mix, rate, options.check_s);
     json["measured"] = json_of_forecast(measured);
     json["measured"]["rate"] = measured.rate;
     json["measured"]["failed"] = measured.failed;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/os/log.h"
-#include "exec/run/settle.h"
+#include "exec/run/warm_up.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"
@@ -28,7 +28,7 @@ struct ProfileOptions {
 };
 
 constexpr double kDefaultProfileSeconds = 1;
-constexpr std::uint64_t kFewestProfileRuns = 5, kMostRuns = 1000, kMostTraceEvents = 50'000'000;
+constexpr std::uint64_t kMinProfileRuns = 5, kMaxRuns = 1000, kMaxTraceEvents = 50'000'000;
 
 class Profiling {
  public:
@@ -40,7 +40,7 @@ class Profiling {
 
   /// Runs passes that are not measured. The first passes create plans, and compiled code replaces other code.
   Status warm_up(std::uint64_t passes) {
-    FRAZIL_CHECK(exec::settle([this]() -> Status {
+    FRAZIL_CHECK(exec::warm_up([this]() -> Status {
       FRAZIL_TRY([[maybe_unused]] const double seconds, run_all(session_, requests_));
       return {};
     }));
@@ -55,9 +55,9 @@ class Profiling {
   Status measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultProfileSeconds;
-    const std::uint64_t most = runs.value_or(kMostRuns);
+    const std::uint64_t most = runs.value_or(kMaxRuns);
     while (on_.size() < most) {
-      if (!runs && on_.size() >= kFewestProfileRuns && now() >= end) break;
+      if (!runs && on_.size() >= kMinProfileRuns && now() >= end) break;
       progress.show(fmt::format("run {}", on_.size() + 1));
       const bool first = on_.size() % 2 == 0;
       if (first) FRAZIL_CHECK(time_without());
@@ -94,7 +94,7 @@ class Profiling {
     counters_.stop();
     if (!alone) return std::unexpected(alone.error());
     alone_.push_back(*alone);
-    session_.set_observer(&nobody_);
+    session_.set_observer(&idle_observer_);
     FRAZIL_TRY(const double stepwise, run_all(session_, requests_));
     off_.push_back(stepwise);
     return {};
@@ -103,7 +103,7 @@ class Profiling {
   Session& session_;
   Requests& requests_;
   Recorder recorder_;
-  exec::Observer nobody_;  ///< any observer makes a session run step by step
+  exec::Observer idle_observer_;  ///< any observer makes a session run step by step
   PerfCounters counters_;
   std::vector<double> alone_, off_, on_;
 };
@@ -114,8 +114,8 @@ Status check_profile(const ProfileOptions& options) {
     return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
   }
   if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
-  if (options.trace_events > kMostTraceEvents) {
-    return fail(Code::bad_input, "--trace-events: expected at most {}, got {}", kMostTraceEvents, options.trace_events);
+  if (options.trace_events > kMaxTraceEvents) {
+    return fail(Code::bad_input, "--trace-events: expected at most {}, got {}", kMaxTraceEvents, options.trace_events);
   }
   return {};
 }

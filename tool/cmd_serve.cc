@@ -27,7 +27,7 @@ struct ServeOptions {
 };
 
 /// Returns the default limit for buffers: a quarter of the usual memory limit, at most 1 GiB.
-std::uint64_t usual_buffers() { return std::min(server::ServerOptions().most_buffered, usual_memory_limit() / 4); }
+std::uint64_t usual_buffers() { return std::min(server::ServerOptions().max_buffered, usual_memory_limit() / 4); }
 
 /// Throws api::Error if a tenant is identified by a certificate but the server requests none.
 void check_certificates(const std::vector<server::Tenant>& tenants, const server::TlsOptions& tls) {
@@ -40,7 +40,7 @@ void check_certificates(const std::vector<server::Tenant>& tenants, const server
 }
 
 /// Raises the limit of open files, as each connection is an open file.
-void allow_files(std::size_t connections, const server::Tell& tell) {
+void allow_files(std::size_t connections, const server::NoticeSink& notify) {
   constexpr rlim_t kOthers = 64;
   rlimit limit = {};
   const rlim_t wanted = connections + kOthers;
@@ -48,7 +48,7 @@ void allow_files(std::size_t connections, const server::Tell& tell) {
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur < wanted) {
-    server::warn(tell, "server",
+    server::warn(notify, "server",
                  fmt::format("--max-connections {}: this process may have only {} open files (ulimit -Hn)", connections,
                              limit.rlim_cur));
   }
@@ -59,7 +59,7 @@ void warn_of_tier(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
   if (tier == "0" || tier == "ref" || !knobs()->jit) return;
   if (const Status there = exec::has_native_module(); !there) {
-    server::warn(service.tell, "server", "fused kernels run without machine code: " + there.error().text());
+    server::warn(service.notify, "server", "fused kernels run without machine code: " + there.error().text());
   }
 }
 
@@ -70,14 +70,14 @@ Result<int> serve(const ServeOptions& options) try {
   check_certificates(of_service.config.tenants, options.server.tls);
   of_service.run.memory_limit = std::max<std::uint64_t>(options.memory_limit / of_service.workers, 1);
   server::Log log(STDERR_FILENO);
-  of_service.tell = [&log](const server::Notice& notice) { log.write(notice); };
-  of_service.lost_notices = [&log] { return log.dropped(); };
-  const server::Tell tell = of_service.tell;
-  allow_files(options.server.most_connections, tell);
+  of_service.notify = [&log](const server::Notice& notice) { log.write(notice); };
+  of_service.dropped_notices = [&log] { return log.dropped(); };
+  const server::NoticeSink notify = of_service.notify;
+  allow_files(options.server.max_connections, notify);
   warn_of_tier(of_service);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
-  of_server.tell = tell;
+  of_server.notify = notify;
   server::serve(service, of_server, [&](const server::Ports& ports) {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
@@ -124,10 +124,10 @@ void add_limits(CLI::App& command, server::ServerOptions& to) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
         ->capture_default_str();
   };
-  bytes("--max-request-bytes", to.most_bytes, "Of a request's body");
-  bytes("--max-buffered-bytes", to.most_buffered, "Of requests and answers in memory; more requests are refused");
+  bytes("--max-request-bytes", to.max_bytes, "Of a request's body");
+  bytes("--max-buffered-bytes", to.max_buffered, "Of requests and answers in memory; more requests are refused");
   bytes("--compress-from", to.compress_from, "Of an answer, where its client takes it compressed");
-  command.add_option("--max-connections", to.most_connections, "More are closed")
+  command.add_option("--max-connections", to.max_connections, "More are closed")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
@@ -159,7 +159,7 @@ void add_serve(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   server::ServiceOptions& service = options->service;
   service.workers = usable_cores();
-  options->server.most_buffered = usual_buffers();
+  options->server.max_buffered = usual_buffers();
   service.version = FRAZIL_VERSION;
   service.run.threads = 1;
   CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP and gRPC");
@@ -169,7 +169,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--max-waiting", service.most_waiting, "Requests that run or wait; more are refused")
+  command->add_option("--max-waiting", service.max_waiting, "Requests that run or wait; more are refused")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

@@ -150,12 +150,12 @@ class Tally {
   void pass() { ++passed_; }
   void fail(const fs::path& path, const Fault& fault) {
     ++failed_;
-    tell("FAIL", path, fault.text());
+    print_outcome("FAIL", path, fault.text());
     failures_.push_back({{"path", path.string()}, {"code", name_of(fault.code)}, {"reason", one_line(fault.text())}});
   }
   void skip(const fs::path& path, const std::string& reason) {
     ++skipped_;
-    tell("SKIP", path, reason);
+    print_outcome("SKIP", path, reason);
     skips_.push_back({{"path", path.string()}, {"reason", reason}});
   }
   int finish() {
@@ -174,7 +174,7 @@ class Tally {
   Progress progress;
 
  private:
-  void tell(std::string_view what, const fs::path& path, std::string_view reason) {
+  void print_outcome(std::string_view what, const fs::path& path, std::string_view reason) {
     progress.clear();
     const std::string line = fmt::format("{} {}: {}", what, path.string(), one_line(reason));
     if (json_) {

@@ -37,7 +37,7 @@ RequestOptions ones(const Graph& graph) {
 /// Runs a model with both tables alternately. Sessions keep the table that they were prepared with.
 Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measured, const Common& common) {
   constexpr double kSeconds = 1;
-  constexpr int kFewest = 3;
+  constexpr int kMin = 3;
   FRAZIL_TRY(const auto graph, load_graph(model, load_bounds_of(common)));
   const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, ones(*graph)));
@@ -53,7 +53,7 @@ Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measu
   Side sides[] = {{nullptr, &times.before, open_session(*executable, common)},
                   {&measured, &times.after, open_session(*executable, common)}};
   const double end = now() + kSeconds;
-  for (int i = 0; i < kFewest || now() < end; ++i) {
+  for (int i = 0; i < kMin || now() < end; ++i) {
     for (Side& side : sides) {
       side.table != nullptr ? kernel::install_tuning(isa, *side.table) : kernel::forget_tuning(isa);
       const double begin = now();

@@ -27,10 +27,9 @@ const Knobs& knob_values() {
 
 /// Converts milliseconds to a duration; 0 means no limit.
 std::optional<std::chrono::steady_clock::duration> time_of(double milliseconds) {
-  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
+  constexpr double kMax = 1e12;  // about 30 years; fits a duration
   if (milliseconds == 0) return std::nullopt;
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      Milliseconds(std::min(milliseconds, kLongest)));
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(Milliseconds(std::min(milliseconds, kMax)));
 }
 
 Limits limits_of(const Common& common) {
@@ -127,8 +126,8 @@ Status prepare(const Common& common) {
     return fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
   }
   if (!(common.deadline_ms >= 0)) return fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
-  if (common.threads > kMostThreads) {
-    return fail(Code::bad_input, "--threads: expected at most {}, got {}", kMostThreads, common.threads);
+  if (common.threads > kMaxThreads) {
+    return fail(Code::bad_input, "--threads: expected at most {}, got {}", kMaxThreads, common.threads);
   }
   if (common.debug < 0 || common.debug > 6) {
     return fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);

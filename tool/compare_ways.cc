@@ -14,7 +14,7 @@
 #include "base/os/io.h"
 #include "exec/native/code_cache.h"
 #include "exec/native/code_maker.h"
-#include "exec/run/settle.h"
+#include "exec/run/warm_up.h"
 #include "tool/compile_model.h"
 #include "tool/measure.h"
 #include "tool/report.h"
@@ -24,12 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSeconds = 1;                  ///< until the code has settled, and again afterwards
-constexpr std::size_t kMostRequests = 100'000;  ///< in each period; their times are sent through a pipe
+constexpr double kSeconds = 1;                 ///< until the code has been made, and again afterwards
+constexpr std::size_t kMaxRequests = 100'000;  ///< in each period; their times are sent through a pipe
 constexpr std::size_t kPlotted = 400;
 
 /// One way to run the model.
-struct Way {
+struct TierRun {
   const char* name = "";
   const char* colour = "";
   std::string file, tier;
@@ -44,7 +44,7 @@ double compile_seconds() {
 }
 
 /// Measures the time from the file to the first answer, and then requests one after the other.
-Result<Json> measured(const Way& way, const RequestOptions& options, Common common) {
+Result<Json> measured(const TierRun& way, const RequestOptions& options, Common common) {
   common.tier = way.tier;
   const double begin = now();
   FRAZIL_TRY(const auto graph, load_graph(way.file, load_bounds_of(common)));
@@ -68,13 +68,13 @@ Result<Json> measured(const Way& way, const RequestOptions& options, Common comm
   };
   const auto passes = [&]() -> Status {
     const double end = now() + kSeconds;
-    const std::size_t most = each.size() + kMostRequests;
+    const std::size_t most = each.size() + kMaxRequests;
     do FRAZIL_CHECK(pass());
     while (now() < end && each.size() < most);
     return {};
   };
   FRAZIL_CHECK(passes());
-  FRAZIL_CHECK(exec::settle(pass));  // with a single core, nothing is compiled while requests occupy it
+  FRAZIL_CHECK(exec::warm_up(pass));  // with a single core, nothing is compiled while requests occupy it
   const auto settled = static_cast<std::ptrdiff_t>(each.size());
   FRAZIL_CHECK(passes());
   const std::vector<double> steady(each.begin() + settled, each.end());
@@ -147,7 +147,7 @@ std::vector<Point> points_of(const std::vector<double>& times) {
   return points;
 }
 
-std::string svg_of(const std::vector<std::pair<Way, Json>>& rows) {
+std::string svg_of(const std::vector<std::pair<TierRun, Json>>& rows) {
   constexpr double kWidth = 800, kHeight = 420, kLeft = 70, kTop = 20, kBottom = 50;
   double least_x = 1e300, most_x = 0, least_y = 1e300, most_y = 0;
   std::vector<std::vector<Point>> lines;
@@ -191,7 +191,7 @@ std::string svg_of(const std::vector<std::pair<Way, Json>>& rows) {
 
 double number(const Json& row, const char* field) { return row.at(field).get<double>(); }
 
-void print_ways(const std::vector<std::pair<Way, Json>>& rows) {
+void print_ways(const std::vector<std::pair<TierRun, Json>>& rows) {
   print_line(fmt::format("{:<8} {:>12} {:>10} {:>10} {:>12} {:>9} {:>11}", "way", "first answer", "p50", "p99.9",
                          "requests/s", "peak MB", "compiling"));
   for (const auto& entry : rows) {
@@ -218,14 +218,14 @@ Result<int> compare_ways(const std::string& model, const RequestOptions& request
   } removed{folder};
   const std::string package = (fs::path(folder) / "model.frzc").string();
   exec::CodeCache::instance().turn_off();  // compilation is part of the measurement
-  const std::array ways{Way{"dynamic", "#1f77b4", model, "0"}, Way{"hybrid", "#2ca02c", model, "auto"},
-                        Way{"static", "#d62728", package, "auto"}};
+  const std::array ways{TierRun{"dynamic", "#1f77b4", model, "0"}, TierRun{"hybrid", "#2ca02c", model, "auto"},
+                        TierRun{"static", "#d62728", package, "auto"}};
   FRAZIL_TRY(const Json compiled, in_child([&]() -> Result<Json> {
                FRAZIL_CHECK(compile_model(model, package, requests, {}, common));
                return Json{{"compile_ms", compile_seconds() * 1e3}};
              }));
-  std::vector<std::pair<Way, Json>> rows;
-  for (const Way& way : ways) {
+  std::vector<std::pair<TierRun, Json>> rows;
+  for (const TierRun& way : ways) {
     FRAZIL_TRY(Json row, in_child([&] { return measured(way, requests, common); }));
     if (way.file == package) row["compile_ms"] = compiled.at("compile_ms");
     rows.emplace_back(way, std::move(row));

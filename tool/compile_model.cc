@@ -56,7 +56,7 @@ Status compile_model(const std::string& model, const std::string& output, const 
   FRAZIL_TRY(const auto shaped, requests_of(shapes));
   FRAZIL_TRY(const auto graph, load_graph(model, load_bounds_of(common)));
   const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
-  exec::keep_known_code();
+  exec::keep_registered_code();
   FRAZIL_TRY(const auto planned, plan_within(load_bounds_of(common), graph, {.passes = knobs()->passes}));
   FRAZIL_TRY(Graph packed, exec::graph_of_package(*planned));
   const PassSet passes = exec::passes_of_package(packed);

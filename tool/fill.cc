@@ -113,7 +113,7 @@ Status integer_value(Tensor& tensor, std::string_view text) {
   } else if (tensor.elem() == Elem::u64 && parse(text, large)) {
     value = static_cast<std::int64_t>(large);
   } else if (!parse(text, value) || value < least || value > most) {
-    return fail(Code::bad_input, "'{}' is no {}", text, name_of(tensor.elem()));
+    return fail(Code::bad_input, "'{}' is not of type {}", text, name_of(tensor.elem()));
   }
   write_integers(tensor, [&](std::uint64_t) { return value; });
   return {};
@@ -140,7 +140,7 @@ Status fill_value(Tensor& tensor, std::string_view text) {
   }
   if (!holds_reals(tensor.elem())) return integer_value(tensor, text);
   double value = 0;
-  if (!parse(text, value)) return fail(Code::bad_input, "'{}' is no {}", text, name_of(tensor.elem()));
+  if (!parse(text, value)) return fail(Code::bad_input, "'{}' is not of type {}", text, name_of(tensor.elem()));
   write_reals(tensor, [&](std::uint64_t i) { return is_complex(tensor.elem()) && i % 2 == 1 ? 0.0 : value; });
   return {};
 }

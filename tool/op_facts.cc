@@ -22,7 +22,7 @@ std::string_view name_of(Numerics numerics) {
 
 // ---- a sample call ----
 
-constexpr std::size_t kMostRank = 4, kMostProbed = 5;
+constexpr std::size_t kMaxRank = 4, kMaxProbed = 5;
 
 Elem probed_elem(const Port& port) {
   constexpr Elem preferred[] = {Elem::f32, Elem::f16, Elem::i64, Elem::i32, Elem::i8, Elem::u8, Elem::boolean};
@@ -75,14 +75,14 @@ std::optional<Graph> call_of(const OpDef& op, std::span<const std::size_t> ranks
 /// Returns the first call that the operator accepts, trying high ranks first.
 std::optional<Graph> some_call(const OpDef& op) {
   const std::size_t count = probed_inputs(op);
-  if (count > kMostProbed) return std::nullopt;
-  std::vector<std::size_t> ranks(count, kMostRank);
+  if (count > kMaxProbed) return std::nullopt;
+  std::vector<std::size_t> ranks(count, kMaxRank);
   while (true) {
     for (const char* text : {"i,i->", "RIGHT"}) {
       if (auto graph = call_of(op, ranks, text)) return graph;
     }
     std::size_t i = count;
-    while (i > 0 && ranks[i - 1] == 0) ranks[--i] = kMostRank;
+    while (i > 0 && ranks[i - 1] == 0) ranks[--i] = kMaxRank;
     if (i == 0) return std::nullopt;
     --ranks[i - 1];
   }

@@ -24,8 +24,8 @@ using asio::ip::tcp;
 using beast::error_code;
 
 constexpr auto kPatience = std::chrono::seconds(30);  ///< for a request to complete, and for the next one
-constexpr std::uint32_t kLongestHeader = 16 * 1024;
-constexpr std::size_t kMostConnections = 64;
+constexpr std::uint32_t kMaxHeaderBytes = 16 * 1024;
+constexpr std::size_t kMaxConnections = 64;
 
 using Request = http::request<http::empty_body>;
 using Answer = http::response<http::span_body<const char>>;
@@ -92,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read() {
     parser_.emplace();
-    parser_->header_limit(kLongestHeader);
+    parser_->header_limit(kMaxHeaderBytes);
     stream_.expires_after(kPatience);
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](error_code error, std::size_t) { self->answer(error); });
@@ -133,7 +133,7 @@ class Listener {
   void accept() {
     acceptor_.async_accept([this](error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error && connections_ < kMostConnections) {
+      if (!error && connections_ < kMaxConnections) {
         std::make_shared<Connection>(std::move(socket), pages_, connections_)->read();
       }
       accept();

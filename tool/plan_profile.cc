@@ -26,7 +26,7 @@ std::vector<FlowSpan> spans_of(const Plan& plan) {
   const auto count = static_cast<std::uint32_t>(plan.steps.size());
   for (std::uint32_t pc = 0; pc < count; ++pc) {
     const Step& step = plan.steps[pc];
-    if (const auto* again = step.as<step::Again>()) spans.push_back({step.node, true, again->target, pc});
+    if (const auto* again = step.as<step::BackEdge>()) spans.push_back({step.node, true, again->target, pc});
   }
   const std::vector<FlowSpan> loops = spans;
   for (std::uint32_t pc = 0; pc < count; ++pc) {

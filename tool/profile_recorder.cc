@@ -8,7 +8,7 @@ namespace frazil::tool {
 
 void Recorder::end_pass() {
   constexpr auto faster = [](const PassTotals& a, const PassTotals& b) { return a.ticks < b.ticks; };
-  PassTotals pass{.ticks = run_ticks_, .told = told_, .steps = {}, .flows = {}};
+  PassTotals pass{.ticks = run_ticks_, .events = event_count_, .steps = {}, .flows = {}};
   for (const auto& plan : plans_) {
     pass.steps.push_back(plan->steps);
     pass.flows.push_back(plan->flows);
@@ -16,10 +16,10 @@ void Recorder::end_pass() {
     std::ranges::fill(plan->flows, FlowTotals{});
   }
   ++pass_count_;
-  run_ticks_ = told_ = 0;
+  run_ticks_ = event_count_ = 0;
   kept_.push_back(std::move(pass));
   std::ranges::push_heap(kept_, faster);
-  if (kept_.size() <= kMostKept) return;
+  if (kept_.size() <= kMaxKept) return;
   std::ranges::pop_heap(kept_, faster);
   kept_.pop_back();
 }
@@ -46,7 +46,7 @@ std::uint32_t Recorder::pc_of(const Step& step) const {
 std::uint32_t Recorder::arrive(const Step& step) {
   const std::uint32_t pc = pc_of(step);
   spans_.arrive(pc);
-  ++told_;
+  ++event_count_;
   return pc;
 }
 

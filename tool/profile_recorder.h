@@ -14,8 +14,8 @@ namespace frazil::tool {
 
 /// The totals of one pass over all requests, by plan.
 struct PassTotals {
-  std::uint64_t ticks = 0;  ///< total time of the requests
-  std::uint64_t told = 0;   ///< number of events received
+  std::uint64_t ticks = 0;   ///< total time of the requests
+  std::uint64_t events = 0;  ///< number of events received
   std::vector<std::vector<StepTotals>> steps;
   std::vector<std::vector<FlowTotals>> flows;
 };
@@ -30,7 +30,7 @@ class Recorder : public exec::Observer {
   void end_pass();
   /// Discards the totals; data about plans are kept.
   void reset();
-  /// Returns the fastest half of the passes, at most kMostKept, as these were disturbed least.
+  /// Returns the fastest half of the passes, at most kMaxKept, as these were disturbed least.
   std::vector<const PassTotals*> fastest() const;
 
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override;
@@ -52,7 +52,7 @@ class Recorder : public exec::Observer {
   long thread() const { return thread_; }
 
  private:
-  static constexpr std::size_t kMostKept = 32;
+  static constexpr std::size_t kMaxKept = 32;
 
   std::uint32_t arrive(const Step& step);
   std::uint32_t pc_of(const Step& step) const;
@@ -68,7 +68,7 @@ class Recorder : public exec::Observer {
   std::span<const std::int64_t> registers_;
   std::vector<PassTotals> kept_;  ///< the fastest passes, as a heap with the slowest first
   std::uint64_t pass_count_ = 0;
-  std::uint64_t runs_ = 0, run_ticks_ = 0, shape_changes_ = 0, told_ = 0;
+  std::uint64_t runs_ = 0, run_ticks_ = 0, shape_changes_ = 0, event_count_ = 0;
   std::uint64_t run_begin_ = 0, step_begin_ = 0;
   std::size_t run_event_ = TraceLog::kNoEvent, step_event_ = TraceLog::kNoEvent;
   long thread_ = 0;

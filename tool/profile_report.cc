@@ -8,7 +8,7 @@
 namespace frazil::tool {
 namespace {
 
-constexpr std::size_t kLongestOps = 48, kLongestLine = 160;
+constexpr std::size_t kMaxOpsLength = 48, kMaxLineLength = 160;
 
 void add(ProfileRow& row, const StepTotals& totals, double ns) {
   const double bytes = totals.read + totals.written;
@@ -122,7 +122,7 @@ void print_rows(const Profile& profile, std::size_t top) {
     const ProfileRow& row = profile.nodes[i];
     out.print(title_of(row), row);
     if (row.members.size() > 1)
-      print_line(clipped(fmt::format("    of {}", fmt::join(row.members, ", ")), kLongestLine));
+      print_line(clipped(fmt::format("    of {}", fmt::join(row.members, ", ")), kMaxLineLength));
   }
   if (profile.nodes.size() > top) {
     double rest = 0;
@@ -233,7 +233,7 @@ std::string op_label(const Plan& plan, const Step& step) {
     if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
   }
   std::string text = fmt::format("{}", fmt::join(ops, "+"));
-  if (text.size() > kLongestOps) text = text.substr(0, kLongestOps) + "~";
+  if (text.size() > kMaxOpsLength) text = text.substr(0, kMaxOpsLength) + "~";
   return text;
 }
 
@@ -245,7 +245,7 @@ class Summary {
 
   void add(const PassTotals& pass) {
     profile_.request_ns += static_cast<double>(pass.ticks) * profile_.ns_per_tick;
-    profile_.told += pass.told;
+    profile_.events += pass.events;
     for (std::size_t k = 0; k < pass.steps.size(); ++k) {
       const Plan& plan = recorder_.plans()[k]->plan;
       for (std::size_t pc = 0; pc < plan.steps.size(); ++pc) {
@@ -333,7 +333,7 @@ Profile summarise(const Recorder& recorder, const Overhead& overhead) {
   profile.own_ns = std::clamp(1 - 1 / overhead.ratio, 0.0, 1.0) * profile.request_ns;
   const double in_steps =
       summary.calls() * static_cast<double>(recorder.clock().ticks_per_read()) * profile.ns_per_tick;
-  profile.ns_per_event = rate(std::max(0.0, profile.own_ns - in_steps), static_cast<double>(profile.told));
+  profile.ns_per_event = rate(std::max(0.0, profile.own_ns - in_steps), static_cast<double>(profile.events));
   summary.finish();
   return profile;
 }

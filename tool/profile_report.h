@@ -42,7 +42,7 @@ struct Profile {
   std::vector<FlowRow> flows;             ///< in the order of the plan
   std::uint64_t passes = 0;               ///< number of passes in the figures
   std::uint64_t recorded = 0, requests = 0, shape_changes = 0, plans = 0;
-  std::uint64_t told = 0;  ///< number of events in these passes
+  std::uint64_t events = 0;  ///< number of events in these passes
   double request_ns = 0, step_ns = 0;
   double flow_ns = 0;  ///< time of control flow outside of steps
   double own_ns = 0;   ///< time of profiling within the requests

@@ -48,7 +48,7 @@ Result<Tensor> part_of(const Tensor& tensor, std::string_view text) {
     if (axis == tensor.rank()) return fail(Code::bad_input, "too many axes for {}", tensor.type_str());
     const std::int64_t extent = tensor.sizes()[axis], stride = tensor.strides()[axis];
     const auto range = range_of(one, extent);
-    if (!range) return fail(Code::bad_input, "'{}' is no part of axis {} of {}", one, axis, tensor.type_str());
+    if (!range) return fail(Code::bad_input, "'{}' is not a part of axis {} of {}", one, axis, tensor.type_str());
     offset += range->begin < extent ? range->begin * stride : 0;
     if (range->keeps_axis) sizes.push_back(range->end - range->begin), strides.push_back(stride);
     ++axis;
@@ -97,7 +97,7 @@ Result<Datum> find_shown(std::string_view text, const std::function<Result<Datum
   const std::size_t bracket = text.rfind('[');
   if (whole || !text.ends_with(']') || bracket == std::string_view::npos) return whole;
   FRAZIL_TRY(const Datum of, value(text.substr(0, bracket)));
-  if (!of.is_tensor()) return fail(Code::bad_input, "'{}' is no tensor", text.substr(0, bracket));
+  if (!of.is_tensor()) return fail(Code::bad_input, "'{}' is not a tensor", text.substr(0, bracket));
   FRAZIL_TRY(Tensor part, part_of(of.tensor(), text.substr(bracket + 1, text.size() - bracket - 2)));
   return Datum(std::move(part));
 }

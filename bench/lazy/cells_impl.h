@@ -22,10 +22,10 @@ struct Part {
   std::size_t count;
   FRAZIL_INLINE F32v get(const float* p) const {
     F32v v;
-    load_some(v, p + at, count);
+    load_partial(v, p + at, count);
     return v;
   }
-  FRAZIL_INLINE void put(float* p, F32v v) const { store_some(p + at, v, count); }
+  FRAZIL_INLINE void put(float* p, F32v v) const { store_partial(p + at, v, count); }
 };
 
 template <class F>

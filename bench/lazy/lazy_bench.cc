@@ -43,7 +43,7 @@ constexpr int64_t kPool = 256;
 constexpr double kPassMs = 20;  ///< least time of an implementation in a round
 constexpr double kSlow = 5;     ///< times the fastest one's: measured in every kSlowRounds-th round
 constexpr int kSlowRounds = 4;
-constexpr double kMostApart = 2e-3;
+constexpr double kMaxApart = 2e-3;
 
 /// Instances per second on one core of another machine, Zen 5; see docs/measurements.md.
 struct Note {
@@ -221,7 +221,7 @@ class Table {
   }
 
   void print(const std::string& name, const Side& side, const std::vector<Side>& sides, double apart) {
-    const bool same = apart <= kMostApart;
+    const bool same = apart <= kMaxApart;
     good_ = good_ && same;
     const double spread = (side.quantile(0.75) - side.quantile(0.25)) / side.median();
     const double cpu = side.total.cpu_ms / side.total.wall_ms;

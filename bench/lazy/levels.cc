@@ -9,7 +9,7 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-std::int64_t Levels::most_rows() const {
+std::int64_t Levels::max_rows() const {
   std::int32_t most = 0;
   for (std::size_t h = 0; h + 1 < begin.size(); ++h) most = std::max(most, begin[h + 1] - begin[h]);
   return most;

@@ -14,7 +14,7 @@ struct Levels {
 
   std::int64_t leaves() const { return static_cast<std::int64_t>(leaf_word.size()); }
   std::int64_t rows() const { return static_cast<std::int64_t>(row_place.size()); }
-  std::int64_t most_rows() const;  ///< rows of the largest level
+  std::int64_t max_rows() const;  ///< rows of the largest level
 
   /// Computes the levels. Keeps its memory between calls.
   void assign(std::span<const Tree> trees);

@@ -16,7 +16,7 @@ namespace {
 using frazil::Array;
 using Requests = std::vector<std::vector<Array>>;
 
-constexpr std::int64_t kRequests = 64, kExperts = 4, kMostIterations = 50;
+constexpr std::int64_t kRequests = 64, kExperts = 4, kMaxIterations = 50;
 
 struct Work {
   std::string name;
@@ -83,7 +83,7 @@ Work loop(std::int64_t width) {
                            "%b } return y = %y }";
   Work work{.name = "loop of " + std::to_string(width), .model = frazil::Model::from_text(text, weights)};
   for (std::int64_t i = 0; i < kRequests; ++i) {
-    work.requests.push_back({Array::scalar(1 + random.below(kMostIterations)), random.matrix(1, width, 1)});
+    work.requests.push_back({Array::scalar(1 + random.below(kMaxIterations)), random.matrix(1, width, 1)});
   }
   return work;
 }

@@ -12,7 +12,7 @@ using std::int64_t;
 constexpr std::uint64_t kSeed = 2024;
 constexpr int64_t kVocabulary = 20000, kMatrixVocabulary = 2000;
 constexpr int64_t kClasses = 5, kTags = 17;
-constexpr int64_t kMostSteps = 40;
+constexpr int64_t kMaxSteps = 40;
 constexpr double kExit = 0.1;
 
 /// Uniform, centred.
@@ -81,9 +81,9 @@ Lstm lstm(Random& random, int64_t embedding, int64_t hidden) {
 
 /// Above all values of the logistic function at each step but the last, and below them there.
 Floats thresholds(Random& random) {
-  Floats values(kMostSteps, 2.f);
+  Floats values(kMaxSteps, 2.f);
   int64_t last = 0;
-  while (last + 1 < kMostSteps && random.uniform() >= kExit) ++last;
+  while (last + 1 < kMaxSteps && random.uniform() >= kExit) ++last;
   values[static_cast<std::size_t>(last)] = -1.f;
   return values;
 }
@@ -151,7 +151,7 @@ EarlyExit early_exit(int64_t hidden, int64_t instances) {
   model.lstm = lstm(random, hidden, hidden);
   model.halt = layer(random, hidden, 1);
   for (int64_t i = 0; i < instances; ++i) {
-    model.pool.push_back({sentence(random, kMostSteps), thresholds(random)});
+    model.pool.push_back({sentence(random, kMaxSteps), thresholds(random)});
     model.add_result(hidden);
   }
   return model;

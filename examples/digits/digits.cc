@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using frazil::Array;
 
-constexpr double kLeastTimeSaved = 40.0;  // percent
-constexpr double kMostPointsLost = 0.5;   // of accuracy
+constexpr double kMinTimeSaved = 40.0;  // percent
+constexpr double kMaxPointsLost = 0.5;  // of accuracy
 constexpr int kPasses = 15;
 constexpr int kStages = 3;
 constexpr std::array<const char*, kStages> kPaths{"sure after stage 1", "sure after stage 2", "refined"};
@@ -226,8 +226,8 @@ bool print_verdict(const Demo& demo) {
     if (missed) std::printf(format, number);
     good = good && !missed;
   };
-  fault(saved < kLeastTimeSaved, "FAILED: at least %.0f %% of the time should be saved\n", kLeastTimeSaved);
-  fault(lost > kMostPointsLost, "FAILED: at most %.1f points of accuracy may be lost\n", kMostPointsLost);
+  fault(saved < kMinTimeSaved, "FAILED: at least %.0f %% of the time should be saved\n", kMinTimeSaved);
+  fault(lost > kMaxPointsLost, "FAILED: at most %.1f points of accuracy may be lost\n", kMaxPointsLost);
   fault(demo.unlike_trace != 0, "FAILED: the observer saw another way for %zu images\n", demo.unlike_trace);
   fault(demo.unlike_before != 0, "FAILED: %zu runs gave another result than the first one\n", demo.unlike_before);
   return good;

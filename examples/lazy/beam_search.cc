@@ -22,7 +22,7 @@ using frazil::LazyArray;
 using frazil::Term;
 
 constexpr std::int64_t kHidden = 256;
-constexpr std::size_t kBeam = 4, kMostWords = 24, kSentences = 32;
+constexpr std::size_t kBeam = 4, kMaxWords = 24, kSentences = 32;
 constexpr std::int64_t kEnd = 0;
 
 const char* const kCorpus =
@@ -155,7 +155,7 @@ class Searches {
   Beam search(std::int64_t sentence, std::uint64_t& steps) const {
     Beam beam(1);
     std::vector<State> states{{starts_[sentence], Array(Dtype::f32, {kHidden})}};
-    while (!beam[0].ended && beam[0].words.size() <= kMostWords) {
+    while (!beam[0].ended && beam[0].words.size() <= kMaxWords) {
       frazil::Arrays chances;
       std::vector<std::size_t> places(beam.size());
       std::vector<State> after(states);
@@ -214,7 +214,7 @@ class Padded {
       const auto start = starts_.row(static_cast<std::int64_t>(i));
       std::ranges::copy(start, h.mutable_values<float>().subspan(i * kBeam * kHidden).begin());
     }
-    for (std::size_t t = 0; t < kMostWords; ++t) {
+    for (std::size_t t = 0; t < kMaxWords; ++t) {
       Array from(Dtype::i64, {kRows}), words(Dtype::i64, {kRows});
       for (std::size_t row = 0; row < kSentences * kBeam; ++row) {
         const std::size_t first = row / kBeam * kBeam;

@@ -19,7 +19,7 @@ using frazil::LazyArray;
 using frazil::Term;
 
 constexpr std::int64_t kSenses = 4, kUnits = 512;
-constexpr int kEnvironments = 64, kMostSteps = 200;
+constexpr int kEnvironments = 64, kMaxSteps = 200;
 
 /// The equations of a pole on a cart, in steps of a fiftieth of a second; SI units.
 class CartPole {
@@ -28,8 +28,8 @@ class CartPole {
   CartPole(float angle, float gusts, std::uint64_t seed) : angle_(angle), gusts_(gusts), random_(seed) {}
 
   std::array<float, kSenses> senses() const { return {at_, speed_, angle_, spin_}; }
-  bool ended() const { return steps_ == kMostSteps || std::abs(at_) > 2.4F || std::abs(angle_) > 0.21F; }
-  bool fell() const { return ended() && steps_ < kMostSteps; }
+  bool ended() const { return steps_ == kMaxSteps || std::abs(at_) > 2.4F || std::abs(angle_) > 0.21F; }
+  bool fell() const { return ended() && steps_ < kMaxSteps; }
   int steps() const { return steps_; }
 
   void push(float force) {

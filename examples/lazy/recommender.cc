@@ -16,7 +16,7 @@ using frazil::Dtype;
 using frazil::LazyArray;
 using frazil::Term;
 
-constexpr std::int64_t kSize = 128, kItems = 500, kGenres = 10, kUsers = 256, kLongest = 100;
+constexpr std::int64_t kSize = 128, kItems = 500, kGenres = 10, kUsers = 256, kMaxLength = 100;
 const float kScale = 1 / std::sqrt(static_cast<float>(kSize));
 
 struct User {
@@ -50,7 +50,7 @@ std::vector<User> users(Random& random) {
   for (User& user : all) {
     user.genre = random.below(kGenres);
     const float share = random.uniform();
-    const auto length = 1 + static_cast<std::int64_t>(share * share * share * kLongest);
+    const auto length = 1 + static_cast<std::int64_t>(share * share * share * kMaxLength);
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t genre = random.uniform() < 0.8F || i + 1 == length ? user.genre : random.below(kGenres);
       user.history.push_back(static_cast<std::int32_t>(random.below(kItems / kGenres) * kGenres + genre));
@@ -96,9 +96,9 @@ class Padded {
     frazil::GraphBuilder graph("padded");
     const auto constant = [&](const Matrix& matrix) { return graph.constant(matrix.array()); };
     const auto axis = [&](std::int64_t number) { return graph.constant(Array::of<std::int64_t>({1}, {number})); };
-    const Term ids = graph.input("ids", Dtype::i32, {"N", kLongest});
+    const Term ids = graph.input("ids", Dtype::i32, {"N", kMaxLength});
     const Term last = graph.input("last", Dtype::i32, {"N"});
-    const Term counts = graph.input("counts", Dtype::boolean, {"N", kLongest});
+    const Term counts = graph.input("counts", Dtype::boolean, {"N", kMaxLength});
     const Term items = constant(catalogue.items);
     const Term history = graph.op("Gather", {items, ids});
     const Term query = graph.op("Unsqueeze", {graph.op("Gather", {items, last}), axis(2)});
@@ -115,15 +115,15 @@ class Padded {
 
   Outcome run(const std::vector<User>& all) {
     const auto count = static_cast<std::int64_t>(all.size());
-    Array ids(Dtype::i32, {count, kLongest}), last(Dtype::i32, {count}), counts(Dtype::boolean, {count, kLongest});
+    Array ids(Dtype::i32, {count, kMaxLength}), last(Dtype::i32, {count}), counts(Dtype::boolean, {count, kMaxLength});
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t row = i * kLongest;
+      const std::size_t row = i * kMaxLength;
       std::ranges::copy(all[i].history, ids.mutable_values<std::int32_t>().subspan(row).begin());
       std::ranges::fill(counts.mutable_values<bool>().subspan(row, all[i].history.size()), true);
       last.mutable_values<std::int32_t>()[i] = all[i].history.back();
     }
     const std::array inputs{ids, last, counts};
-    Outcome outcome{{}, static_cast<std::uint64_t>(count * kLongest)};
+    Outcome outcome{{}, static_cast<std::uint64_t>(count * kMaxLength)};
     append(outcome.results, session_->run(inputs)[0]);
     return outcome;
   }

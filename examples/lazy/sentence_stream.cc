@@ -17,7 +17,7 @@ using frazil::Dtype;
 using frazil::LazyArray;
 using frazil::Term;
 
-constexpr std::int64_t kSize = 128, kWords = 2000, kTopics = 6, kShortest = 3, kLongest = 60, kBucket = 8;
+constexpr std::int64_t kSize = 128, kWords = 2000, kTopics = 6, kShortest = 3, kMaxLength = 60, kBucket = 8;
 constexpr int kSentences = 300;
 const float kScale = 1 / std::sqrt(static_cast<float>(kSize));
 
@@ -43,7 +43,7 @@ using Sentence = std::vector<std::int32_t>;  // short arrays of i64 would be tre
 std::vector<Sentence> stream(Random& random, Sentence& topics) {
   std::vector<Sentence> all(kSentences);
   for (Sentence& sentence : all) {
-    sentence.resize(static_cast<std::size_t>(kShortest + random.below(kLongest - kShortest + 1)));
+    sentence.resize(static_cast<std::size_t>(kShortest + random.below(kMaxLength - kShortest + 1)));
     for (std::int32_t& word : sentence) word = static_cast<std::int32_t>(kTopics + random.below(kWords - kTopics));
     topics.push_back(static_cast<std::int32_t>(random.below(kTopics)));
     for (std::size_t i = 0; i < sentence.size(); i += 8) sentence[i] = topics.back();

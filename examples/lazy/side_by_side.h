@@ -100,9 +100,9 @@ inline double milliseconds(const std::function<Outcome()>& run) {
 
 /// Returns the shortest times of both in half a second of alternating runs. Compilation must be complete.
 inline std::pair<double, double> shortest(const Way& lazily, const Way& statically) {
-  constexpr int kLeast = 3;
+  constexpr int kMinimum = 3;
   double ours = std::numeric_limits<double>::infinity(), theirs = ours, spent = 0;
-  for (int turn = 0; turn < kLeast || spent < 500; ++turn) {
+  for (int turn = 0; turn < kMinimum || spent < 500; ++turn) {
     const double now = milliseconds(lazily.run), then = milliseconds(statically.run);
     ours = std::min(ours, now);
     theirs = std::min(theirs, then);

@@ -314,7 +314,7 @@ def refused(what: str, watch: Watch) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told(what: str, watch: Watch) -> Iterator[None]:
+def warn_about_effects(what: str, watch: Watch) -> Iterator[None]:
     """Warns about side effects of the block, which runs of the model do not repeat."""
     yield
     found = watch.effects()

@@ -34,7 +34,7 @@ class TensorType(NamedTuple):
         if isinstance(given, str):
             name, bracket, rest = given.partition("[")
             if not bracket or not rest.endswith("]"):
-                raise BadInput(f"{given!r} is no type of a tensor, such as 'f32[N,3]'")
+                raise BadInput(f"{given!r} is not a type of a tensor, such as 'f32[N,3]'")
             dims = rest[:-1].strip()
             extents: tuple[Extent, ...] = tuple(int(d) if d.isdigit() else d for d in _split(dims))
             return cls(SHORT_NAMES[name] if name in SHORT_NAMES else dtype(name), None if dims == "..." else extents)

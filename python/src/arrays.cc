@@ -141,7 +141,7 @@ Sizes sizes_of(py::handle array) {
   return {proxy->dimensions, proxy->dimensions + proxy->nd};
 }
 
-Array array_of_ndarray(py::handle array, const Wanted& wanted) {
+Array array_of_ndarray(py::handle array, const AwaitedValues& wanted) {
   if (const Array* made = behind(array)) return *made;
   const Dtype dtype = known_dtype(array, wanted.what);
   if (dtype == Dtype::string && wanted.dtype && wanted.dtype != Dtype::string) {
@@ -194,7 +194,7 @@ py::object fitted(const py::object& array, Dtype dtype, const std::string& what)
   return cast;
 }
 
-Array array_of_literal(py::handle value, const Wanted& wanted) {
+Array array_of_literal(py::handle value, const AwaitedValues& wanted) {
   py::object array;
   try {
     if (wanted.dtype == Dtype::string) {
@@ -214,10 +214,10 @@ Array array_of_literal(py::handle value, const Wanted& wanted) {
   return array_of_ndarray(array, wanted);
 }
 
-Array sequence_of(py::handle value, const Wanted& wanted) {
+Array sequence_of(py::handle value, const AwaitedValues& wanted) {
   if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())) refuse(wanted.what + ": expected a list of items");
   std::vector<Array> items;
-  Wanted item = wanted;
+  AwaitedValues item = wanted;
   item.kind = Array::Kind::tensor;
   for (const py::handle one : value) {
     item.what = wanted.what + "[" + std::to_string(items.size()) + "]";
@@ -228,7 +228,7 @@ Array sequence_of(py::handle value, const Wanted& wanted) {
   return Array::sequence(items);
 }
 
-Array map_of(py::handle value, const Wanted& wanted) {
+Array map_of(py::handle value, const AwaitedValues& wanted) {
   if (!PyDict_Check(value.ptr())) refuse(wanted.what + ": expected a dict");
   std::vector<std::pair<Array, Array>> entries;
   for (const auto [key, item] : py::reinterpret_borrow<py::dict>(value)) {
@@ -236,7 +236,7 @@ Array map_of(py::handle value, const Wanted& wanted) {
     const bool text = PyUnicode_Check(key.ptr()) || PyBytes_Check(key.ptr());
     const Dtype key_type = wanted.key.value_or(text ? Dtype::string : Dtype::i64);
     const bool sequence = PyList_Check(item.ptr()) && !wanted.dtype;
-    const Wanted of_item{what, sequence ? Array::Kind::sequence : Array::Kind::tensor, wanted.dtype, {}};
+    const AwaitedValues of_item{what, sequence ? Array::Kind::sequence : Array::Kind::tensor, wanted.dtype, {}};
     entries.emplace_back(array_of(key, {"the key of " + what, Array::Kind::tensor, key_type, {}}),
                          array_of(item, of_item));
   }
@@ -271,9 +271,9 @@ py::object tensor_object(Array array, bool writable) {
   }
   const Array::Layout layout = held->layout();
   const Sizes& sizes = held->sizes();
-  constexpr std::size_t kMostAxes = 32;  // NumPy's limit
-  if (sizes.size() > kMostAxes) refuse("a result has " + std::to_string(sizes.size()) + " axes; NumPy has at most 32");
-  std::array<Py_ssize_t, kMostAxes> shape, strides;
+  constexpr std::size_t kMaxAxes = 32;  // NumPy's limit
+  if (sizes.size() > kMaxAxes) refuse("a result has " + std::to_string(sizes.size()) + " axes; NumPy has at most 32");
+  std::array<Py_ssize_t, kMaxAxes> shape, strides;
   const auto size = static_cast<Py_ssize_t>(byte_size(dtype));
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     shape[axis] = sizes[axis];
@@ -321,8 +321,8 @@ py::object ndarray_over(Dtype dtype, std::span<const Py_ssize_t> sizes, const Py
   return made;
 }
 
-Wanted Wanted::of(const Port& port) {
-  Wanted wanted{"input '" + port.name + "'", port.kind, {}, {}};
+AwaitedValues AwaitedValues::of(const Port& port) {
+  AwaitedValues wanted{"input '" + port.name + "'", port.kind, {}, {}};
   if (port.kind == Array::Kind::tensor) {
     wanted.dtype = port.dtype;
     return wanted;
@@ -338,7 +338,7 @@ Wanted Wanted::of(const Port& port) {
   return wanted;
 }
 
-Array array_of(py::handle value, const Wanted& wanted) {
+Array array_of(py::handle value, const AwaitedValues& wanted) {
   if (is_ndarray(value)) return array_of_ndarray(value, wanted);
   if (const LazyArray* const lazy = lazy_of(value.ptr())) return lazy->value();
   if (value.is_none()) return {};

@@ -8,19 +8,19 @@
 namespace frazil::python {
 
 /// The target type for the conversion of a Python value.
-struct Wanted {
+struct AwaitedValues {
   std::string what;  ///< name in errors: "input 'x'"
   Array::Kind kind = Array::Kind::tensor;
   std::optional<Dtype> dtype;  ///< for numbers and texts other than arrays; nullopt: NumPy's type
   std::optional<Dtype> key;    ///< key type of maps
-  static Wanted of(const Port& port);
+  static AwaitedValues of(const Port& port);
 };
 
 /// Converts a NumPy array, a DLPack tensor, a number, a text, a list (also of a sequence's items), a dict, or None.
 /// Arrays in row-major order and native byte order are borrowed without a copy and kept alive. Other arrays are copied.
 ///
 /// Arrays keep their element type. Numbers and lists take the wanted type if that is lossless. Throws Code::bad_input.
-Array array_of(py::handle value, const Wanted& wanted);
+Array array_of(py::handle value, const AwaitedValues& wanted);
 
 /// Returns an array with its own memory, which may outlive a call.
 Array copied(Array array);

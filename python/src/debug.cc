@@ -52,7 +52,7 @@ class DebugWorker {
   }
   py::tuple set(const std::string& name, py::handle value) {
     const Array old = unlocked([&] { return debugger_->value(name); });
-    Wanted wanted{.what = "value '" + name + "'", .kind = Array::Kind::tensor, .dtype = {}, .key = {}};
+    AwaitedValues wanted{.what = "value '" + name + "'", .kind = Array::Kind::tensor, .dtype = {}, .key = {}};
     if (old.is_tensor()) wanted.dtype = old.dtype();
     const Array array = copied(array_of(value, wanted));
     return go([&](Debugger& d) { return d.set(name, array); });

@@ -127,7 +127,7 @@ std::vector<Array> results_of(const HostFunctions& functions, const Operands& op
   }
   std::vector<Array> results;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    Wanted wanted{"output " + std::to_string(k), Array::Kind::tensor, {}, {}};
+    AwaitedValues wanted{"output " + std::to_string(k), Array::Kind::tensor, {}, {}};
     if (is_literal(values[k])) {
       const auto types = call_types(functions, attributes, operands.types());
       if (k < types.size()) wanted.dtype = types[k].dtype;

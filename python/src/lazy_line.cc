@@ -17,7 +17,7 @@ struct Known {
   Line line{nullptr, 0};
 };
 
-constexpr std::size_t kKnown = 1U << 12U, kMostFiles = 1U << 16U;
+constexpr std::size_t kKnown = 1U << 12U, kMaxFiles = 1U << 16U;
 std::array<Known, kKnown> known_lines;  // guarded by the interpreter's lock
 
 /// Returns a file name that lives as long as the process. Their number is bounded.
@@ -25,7 +25,7 @@ const char* interned(std::string_view file) {
   static auto& files = *new std::set<std::string, std::less<>>;
   const auto at = files.find(file);
   if (at != files.end()) return at->c_str();
-  if (files.size() >= kMostFiles) return "a file";
+  if (files.size() >= kMaxFiles) return "a file";
   return files.emplace(file).first->c_str();
 }
 

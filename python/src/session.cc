@@ -11,7 +11,7 @@ namespace frazil::python {
 Signature::Signature(const Model& of) : model(of.name()) {
   for (const Port& port : of.inputs()) {
     positions[py::str(port.name)] = inputs.size();
-    inputs.push_back(Wanted::of(port));
+    inputs.push_back(AwaitedValues::of(port));
   }
   for (const Port& port : of.outputs()) {
     outputs.push_back(py::str(port.name));

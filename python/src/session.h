@@ -15,7 +15,7 @@ struct Signature {
   /// The functions throw Code::bad_input for an unknown name.
   std::size_t input(py::handle name) const;
   std::size_t output(py::handle name) const;
-  std::vector<Wanted> inputs;
+  std::vector<AwaitedValues> inputs;
   py::dict positions;               ///< by input name
   std::vector<py::object> outputs;  ///< names
   py::dict output_positions;

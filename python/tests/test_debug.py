@@ -63,7 +63,7 @@ def test_faults():
     debugger = frazil.Debugger(frazil.from_text(CHAIN))
     with pytest.raises(frazil.BadInput, match="no run is stopped"):
         debugger.step()
-    with pytest.raises(frazil.BadInput, match="no value, node or operator"):
+    with pytest.raises(frazil.BadInput, match="is not a value, node or operator"):
         debugger.break_at("nothing")
     with pytest.raises(frazil.BadInput, match="no value or node"):
         debugger["nothing"]
@@ -104,4 +104,4 @@ def test_compare():
     found = frazil.compare(model, frazil.from_text(CHAIN.replace("f32[] 2", "f32[] 3")), {"x": X})
     assert not found
     assert (found.value, found.node) == ("b", "node 'mul' (Mul)")
-    assert "got 4, want 6" in found.what
+    assert "got 4, expected 6" in found.what

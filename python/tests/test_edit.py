@@ -47,7 +47,7 @@ def test_failed_edits(model):
     with pytest.raises(frazil.Error, match="cannot replace"):
         with model.edit("clash") as p:
             p.replace("relu", p.constant([1]))
-    with pytest.raises(frazil.BadModel, match="attribute 'alpha' takes float"):
+    with pytest.raises(frazil.BadModel, match="attribute 'alpha': expected float, got string"):
         with model.edit() as p:
             p.set_attribute("leaky", "alpha", "q")
     with pytest.raises(ZeroDivisionError):

@@ -279,7 +279,7 @@ def test_wrong_definitions():
         (lambda: frazil.host_operator(name())(lambda x, **k: x), "attributes need names"),
         (lambda: frazil.host_operator(name())(lambda x, *, a: x), "'a' needs a default"),
         (lambda: frazil.host_operator(name())(lambda x, y=3: x), "'y' can have no default"),
-        (lambda: frazil.host_operator(name(), outputs="f32")(lambda x: x), "'f32' is no type"),
+        (lambda: frazil.host_operator(name(), outputs="f32")(lambda x: x), "'f32' is not a type"),
         (lambda: frazil.host_operator(name(), outputs=0)(lambda x: x), "at least one output"),
     ]:
         with pytest.raises(frazil.BadInput, match=message):

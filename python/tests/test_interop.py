@@ -255,7 +255,7 @@ def test_dlpack_both_ways():
     assert made.tolist() == [2, 3]
     tensor = torch.from_dlpack(x)
     tensor.add_(5)
-    assert x.tolist() == [1, 2], "a lazy array does not change"
+    assert x.tolist() == [1, 2], "lazy arrays are immutable"
     shared = torch.arange(4, dtype=torch.float32)
     lazy = fnp.asarray(shared)
     assert np.shares_memory(lazy.numpy(), shared.numpy())

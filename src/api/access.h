@@ -41,8 +41,8 @@ LoadBounds bounds_of(const LoadOptions& options);
 std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option);
 
 /// The ways to run a model. The tiers come first, in the order of exec::Tier.
-enum class Way : std::uint8_t { planned, compiled, specialised, adaptive, reference };
-exec::Options options_of(Way way);
+enum class ExecutionMode : std::uint8_t { planned, compiled, specialised, adaptive, reference };
+exec::Options options_of(ExecutionMode mode);
 
 struct Model::Impl {
   std::shared_ptr<const Graph> graph;
@@ -51,15 +51,15 @@ struct Model::Impl {
   std::shared_ptr<const std::vector<std::string>> output_names;
   LoadBounds bounds;  ///< bounds of planning
   Mutex mutex;
-  std::array<std::shared_ptr<exec::Executable>, 5> ways;  ///< made on first use
+  std::array<std::shared_ptr<exec::Executable>, 5> executables;  ///< made on first use
   Mutex digest_mutex;
   std::string digest;  ///< guarded by digest_mutex; computed on first use
 
-  std::shared_ptr<exec::Executable> executable(Way way);
+  std::shared_ptr<exec::Executable> executable(ExecutionMode mode);
   /// Drops the plans. Open sessions keep theirs.
   void forget_plans() {
     const std::scoped_lock lock(mutex);
-    ways = {};
+    executables = {};
   }
 };
 

@@ -71,11 +71,11 @@ std::vector<Term> terms_of(const frazil_graph& graph, const frazil_term* handles
 
 /// Parses an extent: "3" or "N".
 Extent extent_of(const char* dim) {
-  constexpr std::size_t kMostDigits = 18;
+  constexpr std::size_t kMaxDigits = 18;
   const std::string text = text_of(dim, "an extent");
   if (text.empty()) refuse("an extent is a number or a symbol, got ''");
   if (text.find_first_not_of("0123456789") != std::string::npos) return text;
-  if (text.size() > kMostDigits) refuse("the extent " + text + " is too large");
+  if (text.size() > kMaxDigits) refuse("the extent " + text + " is too large");
   return std::stoll(text);
 }
 

@@ -72,7 +72,7 @@ Result<TypeText> parse_type(std::string_view text) {
   const std::size_t bracket = text.find('[');
   const auto elem = elem_from_name(text.substr(0, bracket));
   if (!elem || bracket == std::string_view::npos || !text.ends_with(']')) {
-    return fail(frazil::Code::bad_model, "'{}' is no type as 'f32[N,64]'", text);
+    return fail(frazil::Code::bad_model, "'{}' is not a type such as 'f32[N,64]'", text);
   }
   TypeText parsed{.elem = *elem, .dims = {}};
   std::string_view rest = text.substr(bracket + 1, text.size() - bracket - 2);

@@ -10,12 +10,12 @@ namespace {
 
 using debug::Until;
 
-debug::Ways ways_of(const Model& model, const Options& options) {
-  const auto way = way_of(options);
-  return {[model, way](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
+debug::Backend ways_of(const Model& model, const Options& options) {
+  const auto mode = mode_of(options);
+  return {[model, mode](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
             auto& impl = Access::impl(model);
-            if (graph == impl.graph) return impl.executable(way);
-            return exec::Executable::make(std::move(graph), options_of(way));
+            if (graph == impl.graph) return impl.executable(mode);
+            return exec::Executable::make(std::move(graph), options_of(mode));
           },
           [options](exec::Executable& executable) { return open_session(executable, options); }};
 }
@@ -80,9 +80,9 @@ Debugger::Stop Debugger::run(std::initializer_list<Named> inputs) {
 Debugger::Stop Debugger::run(std::span<const Named> inputs) { return impl().begin(inputs, Until::breakpoint); }
 Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl().begin(inputs, Until::next_value); }
 Debugger::Stop Debugger::step() { return impl().go(Until::next_value); }
-Debugger::Stop Debugger::next() { return impl().go(Until::beside); }
-Debugger::Stop Debugger::into() { return impl().go(Until::inside); }
-Debugger::Stop Debugger::out() { return impl().go(Until::outside); }
+Debugger::Stop Debugger::next() { return impl().go(Until::step_over); }
+Debugger::Stop Debugger::into() { return impl().go(Until::step_into); }
+Debugger::Stop Debugger::out() { return impl().go(Until::step_out); }
 Debugger::Stop Debugger::resume() { return impl().go(Until::breakpoint); }
 
 std::uint32_t Debugger::add_breakpoint(std::string_view what) { return take(impl().debugger->add_breakpoint(what)); }

@@ -59,11 +59,11 @@ struct HostDef : OpDef {
 
 namespace {
 
-constexpr std::size_t kMostAttributes = 16;
+constexpr std::size_t kMaxAttributes = 16;
 
 /// The attributes of one node, by their index in the definition.
 struct HostAttrs {
-  std::array<std::optional<AttrValue>, kMostAttributes> values;
+  std::array<std::optional<AttrValue>, kMaxAttributes> values;
   /// The run of an Opaque receives only the attributes. The type rule, which always runs first, stores the definition
   /// here.
   mutable std::atomic<const HostDef*> def{nullptr};
@@ -237,7 +237,7 @@ void check_host(const HostOperator& op) {
   if (!op.types || !op.run) refuse_it("it needs both functions");
   if (op.outputs == 0) refuse_it("it needs at least one output");
   if (op.variadic && op.optional_inputs != 0) refuse_it("its further inputs are either optional or variadic");
-  if (op.attributes.size() > kMostAttributes) refuse_it("it has more than 16 attributes");
+  if (op.attributes.size() > kMaxAttributes) refuse_it("it has more than 16 attributes");
   for (const auto& [name, value] : op.attributes) {
     const auto same = [&](const auto& other) { return other.first == name; };
     if (!is_name(name, false) || std::ranges::count_if(op.attributes, same) > 1) {
@@ -261,7 +261,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
   for (const auto& [attribute, value] : host.attributes) {
     defaults.push_back(Access::attribute(value));
     fields.push_back(
-        field_at(fields.size(), attribute, defaults.back().index(), std::make_index_sequence<kMostAttributes>()));
+        field_at(fields.size(), attribute, defaults.back().index(), std::make_index_sequence<kMaxAttributes>()));
   }
   name = host.name;
   domain = host.domain;

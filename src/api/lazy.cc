@@ -12,7 +12,7 @@
 #include "lazy/program/cone.h"
 #include "lazy/program/programs.h"
 #include "lazy/program/run.h"
-#include "lazy/record/around.h"
+#include "lazy/record/interpreter_hooks.h"
 #include "lazy/record/record.h"
 #include "lazy/record/trace.h"
 
@@ -23,7 +23,7 @@ using lazy::Handle;
 using lazy::NodeKind;
 using lazy::Ref;
 
-constexpr std::int64_t kMostLiteral = 16;  // elements
+constexpr std::int64_t kMaxLiteral = 16;  // elements
 
 struct Number {
   double real;
@@ -71,7 +71,8 @@ const Type& traced_type(const Ref& ref) {
 const Shape& traced_shape(const Ref& ref) {
   const Type& type = traced_type(ref);
   if (!type.is_tensor() || !type.ranked) {
-    refuse(frazil::Code::bad_input, "a traced function asks for the extents of a value whose rank only a run tells");
+    refuse(frazil::Code::bad_input,
+           "a traced function reads the extents of a value whose rank is only known at run time");
   }
   return type.shape;
 }
@@ -101,16 +102,15 @@ const lazy::Output& there(const LazyArray& array) {
 LazyArray::LazyArray(const Array& value) {
   start_lazy();
   const Datum datum = Access::dense(value);
-  const bool literal =
-      datum.is_tensor() && datum.tensor().elem() == Elem::i64 && datum.tensor().count() <= kMostLiteral;
+  const bool literal = datum.is_tensor() && datum.tensor().elem() == Elem::i64 && datum.tensor().count() <= kMaxLiteral;
   *this = LazyAccess::array(lazy::of_datum(datum, literal ? NodeKind::literal : NodeKind::value).ref());
 }
 
 LazyArray::LazyArray(const LazyArray& other) : node_(other.node_), output_(other.output_) {
-  lazy::keep(static_cast<lazy::Node*>(node_));
+  lazy::retain(static_cast<lazy::Node*>(node_));
 }
 
-LazyArray::~LazyArray() { lazy::let_go(static_cast<lazy::Node*>(node_)); }
+LazyArray::~LazyArray() { lazy::release(static_cast<lazy::Node*>(node_)); }
 
 ProgramCounts program_counts() {
   const lazy::ProgramCounts counts = lazy::program_counts();
@@ -151,7 +151,7 @@ Sizes LazyArray::shape() const {
     for (const Dim dim : traced_shape(ref)) {
       if (!dim.is_const()) {
         refuse(frazil::Code::bad_input,
-               "a traced function asks for the extent '{}', which is not fixed; use -1 in reshape()",
+               "a traced function reads the extent '{}', which is not fixed; use -1 in reshape()",
                lazy::Trace::current()->to().graph().scope().str(dim));
       }
       sizes.push_back(dim.value());
@@ -160,7 +160,7 @@ Sizes LazyArray::shape() const {
   }
   const lazy::KnownType* type = ref.node == nullptr ? nullptr : ref.node->out()[ref.output].type;
   if (type == nullptr) type = there(*this).type;
-  if (type == nullptr) refuse(frazil::Code::bad_input, "the array is no tensor and has no extents");
+  if (type == nullptr) refuse(frazil::Code::bad_input, "the array is not a tensor and has no extents");
   return type->sizes;
 }
 
@@ -178,7 +178,7 @@ bool LazyArray::is_parameter() const {
 }
 
 LazyArray row(const LazyArray& parameter, std::int64_t index) {
-  if (!parameter.is_parameter()) refuse(frazil::Code::bad_input, "row() of an array that is no parameter");
+  if (!parameter.is_parameter()) refuse(frazil::Code::bad_input, "row() of an array that is not a parameter");
   const Ref ref = LazyAccess::ref(parameter);
   const Sizes& sizes = ref.node->out()[0].type->sizes;
   if (sizes.empty() || index < -sizes[0] || index >= sizes[0]) {
@@ -216,7 +216,7 @@ Elem elem_of(const Ref& ref) {
   if (is_traced(ref)) return traced_type(ref).elem;
   const lazy::Output& output = ref.node->out()[ref.output];
   if (output.type == nullptr) check(lazy::run(ref));
-  if (output.type == nullptr) refuse(frazil::Code::bad_input, "the array is no tensor and has no element type");
+  if (output.type == nullptr) refuse(frazil::Code::bad_input, "the array is not a tensor and has no element type");
   return output.type->elem;
 }
 
@@ -252,9 +252,9 @@ std::vector<LazyArray> results_of(const Handle& handle, std::size_t count) {
 namespace {
 
 void check_outputs(const OpDef& op, std::size_t outputs) {
-  constexpr std::size_t kMostOutputs = 1U << 20U;
+  constexpr std::size_t kMaxOutputs = 1U << 20U;
   const bool open = !op.outputs.empty() && op.outputs.back().use == frazil::Port::Use::variadic;
-  const std::size_t most = open ? kMostOutputs : op.outputs.size();
+  const std::size_t most = open ? kMaxOutputs : op.outputs.size();
   if (outputs == 0 || outputs > most) {
     refuse(frazil::Code::bad_model, "{}: expected 1 to {} outputs, got {}", op.name, most, outputs);
   }
@@ -295,8 +295,8 @@ BatchReport report_of(const lazy::BatchCounts& counts) {
 }
 
 /// An adapter that forwards the values for which instances on other fibers wait to the owner of these fibers.
-struct Others : lazy::Instances {
-  explicit Others(detail::Instances& to_) : to(to_) {}
+struct ExternalInstances : lazy::Instances {
+  explicit ExternalInstances(detail::Instances& to_) : to(to_) {}
   Status await(std::span<const Ref> wanted) override {
     std::vector<LazyArray> arrays;
     for (const Ref& ref : wanted) arrays.push_back(LazyAccess::array(ref));
@@ -340,11 +340,11 @@ std::uint64_t recalled() { return lazy::recalled(); }
 
 void set_lock(bool (*locked)(),
               void (*unlocked)(const std::function<void()>& work, const std::function<void()>& cancel)) {
-  lazy::set_around({locked, unlocked});
+  lazy::set_interpreter_hooks({locked, unlocked});
 }
 
 Joined::Joined(Instances* instances) {
-  const auto here = instances == nullptr ? nullptr : std::make_shared<Others>(*instances);
+  const auto here = instances == nullptr ? nullptr : std::make_shared<ExternalInstances>(*instances);
   before_ = lazy::Instances::exchange(here.get());
   here_ = here;
 }
@@ -370,10 +370,10 @@ std::function<Status(std::size_t)> checked(const std::function<void(std::size_t)
 
 BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>& body, const BatchOptions& options) {
   start_lazy();
-  constexpr std::size_t kLeastStack = 16U << 10U;
+  constexpr std::size_t kMinStack = 16U << 10U;
   if (options.at_once == 0) refuse(frazil::Code::bad_input, "BatchOptions::at_once: expected at least 1");
-  if (options.stack_bytes < kLeastStack) {
-    refuse(frazil::Code::bad_input, "BatchOptions::stack_bytes: expected at least {}, got {}", kLeastStack,
+  if (options.stack_bytes < kMinStack) {
+    refuse(frazil::Code::bad_input, "BatchOptions::stack_bytes: expected at least {}, got {}", kMinStack,
            options.stack_bytes);
   }
   lazy::BatchCounts counts;
@@ -398,7 +398,7 @@ BatchReport run_batch(std::size_t count, const std::function<void(std::size_t)>&
 std::vector<std::optional<Error>> settle_together(std::span<const std::vector<LazyArray>> wanted, BatchReport& report) {
   std::vector<std::vector<Ref>> refs;
   for (const std::vector<LazyArray>& arrays : wanted) refs.push_back(pending_of(arrays));
-  std::vector<lazy::Wanted> all;
+  std::vector<lazy::AwaitedValues> all;
   for (const std::vector<Ref>& each : refs) all.push_back({each});
   lazy::BatchCounts counts;
   lazy::run_together(all, counts);
@@ -426,7 +426,7 @@ void start_lazy() {
   static const bool started = [] {
     start();
     const Options options;
-    lazy::set_run_options({.options = options_of(way_of(options)),
+    lazy::set_run_options({.options = options_of(mode_of(options)),
                            .open = [](exec::Executable& executable) { return open_session(executable, Options{}); }});
     return true;
   }();

@@ -14,7 +14,7 @@ struct LazyAccess {
   static lazy::Ref ref(const LazyArray& array) { return {static_cast<lazy::Node*>(array.node_), array.output_}; }
   static LazyArray array(lazy::Ref ref) {
     LazyArray array;
-    lazy::keep(ref.node);
+    lazy::retain(ref.node);
     array.node_ = ref.node;
     array.output_ = ref.output;
     return array;

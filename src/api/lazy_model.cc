@@ -4,8 +4,8 @@
 
 #include "api/access.h"
 #include "api/lazy_access.h"
+#include "lazy/batch/batching_cost.h"
 #include "lazy/batch/graph_walk.h"
-#include "lazy/batch/pays_together.h"
 #include "lazy/program/run.h"
 
 namespace frazil::api {
@@ -40,7 +40,7 @@ void check_count(const Graph& graph, std::size_t inputs) {
 
 struct BatchedModel::Impl {
   explicit Impl(const Model& of)
-      : model(of), walk(Access::impl(model).graph), pays(lazy::pays_together(walk.graph())) {}
+      : model(of), walk(Access::impl(model).graph), pays(lazy::is_batching_profitable(walk.graph())) {}
 
   Session borrow() const {
     const std::scoped_lock lock(mutex_);

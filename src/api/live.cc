@@ -32,7 +32,7 @@ struct LiveModel::Impl {
   }
   /// Precondition: the caller holds `edits`.
   Version publish(Model model, VersionNote note, std::string change) {
-    Access::impl(model).executable(way_of({}));
+    Access::impl(model).executable(mode_of({}));
     Version made{next++,
                  newest == 0 ? std::nullopt : std::optional(newest.load()),
                  std::move(note),

@@ -42,11 +42,11 @@ Port port_of(const Graph& graph, Value value, const std::string& name) {
 
 /// Counts the text of a port's types. Extents as text repeat subexpressions that their expressions share.
 void count_port(const Port& port, std::size_t& bytes) {
-  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   bytes += 2 * port.type.size();
-  if (bytes <= kMostBytes) return;
+  if (bytes <= kMaxBytes) return;
   refuse(frazil::Code::limit, "'{}': the types of inputs and outputs take more than {} bytes as text", port.name,
-         kMostBytes);
+         kMaxBytes);
 }
 
 ImportOptions import_options(const LoadOptions& options) {
@@ -65,9 +65,9 @@ LoadBounds usual_bounds() { return {.limits = knobs()->load, .time = knobs()->lo
 
 std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option) {
   if (!(milliseconds >= 0)) refuse(frazil::Code::bad_input, "{}: expected at least 0", option);
-  constexpr double kLongest = 1e12;  // about 30 years; fits a duration
+  constexpr double kMax = 1e12;  // about 30 years; fits a duration
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double, std::milli>(std::min(milliseconds, kLongest)));
+      std::chrono::duration<double, std::milli>(std::min(milliseconds, kMax)));
 }
 
 LoadBounds bounds_of(const LoadOptions& options) {
@@ -86,19 +86,19 @@ LoadBounds bounds_of(const LoadOptions& options) {
   return bounds;
 }
 
-exec::Options options_of(Way way) {
-  return {.reference = way == Way::reference,
+exec::Options options_of(ExecutionMode mode) {
+  return {.reference = mode == ExecutionMode::reference,
           .passes = knobs()->passes,
           .verify = knobs()->verify,
-          .tier = way == Way::reference ? exec::Tier::interpreted : static_cast<exec::Tier>(way)};
+          .tier = mode == ExecutionMode::reference ? exec::Tier::interpreted : static_cast<exec::Tier>(mode)};
 }
 
-std::shared_ptr<exec::Executable> Model::Impl::executable(Way way) {
+std::shared_ptr<exec::Executable> Model::Impl::executable(ExecutionMode mode) {
   const std::scoped_lock lock(mutex);
-  std::shared_ptr<exec::Executable>& known = ways[static_cast<std::size_t>(way)];
+  std::shared_ptr<exec::Executable>& known = executables[static_cast<std::size_t>(mode)];
   if (known) return known;
   const LoadScope scope(bounds, "planning the model", source_bytes(*graph));
-  return known = take(exec::Executable::make(graph, options_of(way)));
+  return known = take(exec::Executable::make(graph, options_of(mode)));
 }
 
 Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds) {
@@ -143,7 +143,7 @@ Model Access::governed(Model model, const Model& from) {
   impl->bounds = own.bounds;
   {
     const std::scoped_lock lock(own.mutex);
-    impl->ways = own.ways;
+    impl->executables = own.executables;
   }
   return allowed(Model(impl));
 }
@@ -160,7 +160,7 @@ Model Model::load(const std::string& path, const LoadOptions& options) {
   auto graph = load_file(path, import_options(options));
   const bool packaged = graph && exec::packaged_choices(*graph);
   Model model = Access::model(take(std::move(graph)), options.policy, bounds_of(options));
-  if (packaged) Access::impl(model).executable(way_of({}));
+  if (packaged) Access::impl(model).executable(mode_of({}));
   return model;
 }
 
@@ -209,6 +209,6 @@ std::map<std::string, Array> Model::weights() const {
 }
 
 std::string Model::dot() const { return dot_of(*impl_->graph); }
-std::string Model::explain() const { return impl_->executable(way_of({}))->explain(); }
+std::string Model::explain() const { return impl_->executable(mode_of({}))->explain(); }
 
 }  // namespace frazil::api

@@ -10,7 +10,7 @@
 namespace frazil::api {
 
 /// Throws for an unknown tier.
-Way way_of(const Options& options);
+ExecutionMode mode_of(const Options& options);
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options);
 /// Checks the model's policy.
 void check_run(const Model& model);

@@ -102,21 +102,21 @@ Limits limits_of(const Options& options) {
 /// Returns the scheduler of the options, or null if the session's thread does all the work.
 std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
   const unsigned threads = options.threads.value_or(knobs()->threads);
-  if (threads > kMostThreads) {
-    refuse(frazil::Code::bad_input, "Options::threads: expected at most {}, got {}", kMostThreads, threads);
+  if (threads > kMaxThreads) {
+    refuse(frazil::Code::bad_input, "Options::threads: expected at most {}, got {}", kMaxThreads, threads);
   }
   return threads == 1 ? nullptr : scheduler(threads);
 }
 
 }  // namespace
 
-Way way_of(const Options& options) {
-  using enum Way;
+ExecutionMode mode_of(const Options& options) {
+  using enum ExecutionMode;
   const std::string& tier = options.tier == "auto" ? knobs()->tier : options.tier;
   if (tier == "ref") return reference;
   const auto named = exec::tier_named(tier);
   if (!named) refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
-  return static_cast<Way>(*named);
+  return static_cast<ExecutionMode>(*named);
 }
 
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options) {
@@ -240,9 +240,9 @@ Session::Impl::~Impl() {
 }
 
 Session Model::open(const Options& options) const {
-  const auto way = way_of(options);
+  const auto mode = mode_of(options);
   auto impl = std::make_unique<Session::Impl>(*this);
-  impl->session = open_session(*impl_->executable(way), options);
+  impl->session = open_session(*impl_->executable(mode), options);
   impl->limits = limits_of(options);
   impl->session->set_stop(&impl->stop);
   impl->session->allow_padding(true);

@@ -46,7 +46,7 @@ ProductParams<P> product_of(const FusedKernel& kernel, const Native& native) {
   const Producer& producer = *kernel.producer;
   ProductParams<P> product{.params = std::get<P>(producer.params), .operands = producer.operands};
   product.into = producer.into;
-  product.passed = producer.passed;
+  product.unstored_elem = producer.unstored_elem;
   TileCode body = tiles_of(kernel, native);
   if (!body.is_trivial()) product.epilogue = EpilogueCode{std::move(body), body_operands(kernel), producer.into};
   if (producer.prologue) {

@@ -117,7 +117,7 @@ Result<Breakpoint> parse_breakpoint(std::string_view text, const Sites& sites) {
   if (parse_condition(parsed, text, sites)) return parsed;
   return fail(
       Code::bad_input,
-      "break: '{}' is no value, node or operator of the model, and none of nan, inf, guard, NAME nan, NAME inf, "
+      "break: '{}' is not a value, node or operator of the model, and none of nan, inf, guard, NAME nan, NAME inf, "
       "NAME > NUMBER, NAME < NUMBER, NAME shape 1x3",
       text);
 }

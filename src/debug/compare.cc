@@ -20,8 +20,8 @@ std::uint64_t bytes_of(const Datum& value) {
 
 class Recorder : public exec::Observer {
  public:
-  Recorder(const Sites& sites, Recording& to, exec::Session& session, std::uint64_t most_bytes)
-      : sites_(sites), to_(to), session_(session), left_(most_bytes) {}
+  Recorder(const Sites& sites, Recording& to, exec::Session& session, std::uint64_t max_bytes)
+      : sites_(sites), to_(to), session_(session), left_(max_bytes) {}
   std::span<const exec::WatchedValue> watched() const override { return sites_.watched(); }
   bool without(std::size_t, std::string_view) override { return true; }
   void value(std::size_t index, const Datum& value, std::span<const std::int64_t> iterations) override {
@@ -73,17 +73,17 @@ ByName by_name(const Recording& of) {
 
 }  // namespace
 
-Result<Recording> record(const std::shared_ptr<const Graph>& graph, const Ways& ways, std::span<const Datum> inputs,
-                         std::uint64_t most_bytes) {
+Result<Recording> record(const std::shared_ptr<const Graph>& graph, const Backend& ways, std::span<const Datum> inputs,
+                         std::uint64_t max_bytes) {
   const Sites sites(graph);
   FRAZIL_TRY(const auto executable, ways.make(graph));
   const auto session = ways.open(*executable);
   Recording recording;
-  Recorder recorder(sites, recording, *session, most_bytes);
+  Recorder recorder(sites, recording, *session, max_bytes);
   session->set_observer(&recorder);
   auto results = session->run(inputs);
   if (recorder.full()) {
-    recording.status = fail(Code::limit, "the values of a run take more than {} bytes", most_bytes);
+    recording.status = fail(Code::limit, "the values of a run take more than {} bytes", max_bytes);
   } else if (!results) {
     recording.status = std::unexpected(std::move(results).error());
   } else {

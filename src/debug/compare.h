@@ -26,9 +26,9 @@ struct Recording {
 };
 
 /// Runs a graph and keeps every value that the run makes, and its results. The recording's status is Code::limit if
-/// they take more than `most_bytes`.
-Result<Recording> record(const std::shared_ptr<const Graph>& graph, const Ways& ways, std::span<const Datum> inputs,
-                         std::uint64_t most_bytes);
+/// they take more than `max_bytes`.
+Result<Recording> record(const std::shared_ptr<const Graph>& graph, const Backend& ways, std::span<const Datum> inputs,
+                         std::uint64_t max_bytes);
 
 struct Closeness {
   double rtol = 1e-3;

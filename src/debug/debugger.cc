@@ -6,7 +6,7 @@
 
 namespace frazil::debug {
 
-Debugger::Debugger(std::shared_ptr<const Graph> graph, Ways ways)
+Debugger::Debugger(std::shared_ptr<const Graph> graph, Backend ways)
     : graph_(std::move(graph)), ways_(std::move(ways)), sites_(graph_), missing_(sites_.size()), made_(sites_.size()) {}
 
 Debugger::~Debugger() { leave_run(); }
@@ -17,7 +17,7 @@ void Debugger::leave_run() {
   run_.reset();
 }
 
-Result<std::unique_ptr<Debugger>> Debugger::make(std::shared_ptr<const Graph> graph, Ways ways) {
+Result<std::unique_ptr<Debugger>> Debugger::make(std::shared_ptr<const Graph> graph, Backend ways) {
   std::unique_ptr<Debugger> made(new Debugger(std::move(graph), std::move(ways)));
   FRAZIL_CHECK(made->rebuild());
   return made;

@@ -19,9 +19,9 @@ namespace frazil::debug {
 /// The point to which a run continues.
 enum class Until : std::uint8_t {
   next_value,  ///< to the next node, at any depth
-  beside,      ///< to the next node outside of the bodies that follow: steps over If, Loop and functions
-  inside,      ///< into the next If, Loop or function; at most to the end of the enclosing one
-  outside,     ///< out of the enclosing one
+  step_over,   ///< to the next node outside of the bodies that follow: steps over If, Loop and functions
+  step_into,   ///< into the next If, Loop or function; at most to the end of the enclosing one
+  step_out,    ///< out of the enclosing one
   breakpoint,  ///< to the next breakpoint, or to the end
 };
 
@@ -36,7 +36,7 @@ struct Stop {
 };
 
 /// The functions that prepare graphs and open sessions to run them.
-struct Ways {
+struct Backend {
   std::function<Result<std::shared_ptr<exec::Executable>>(std::shared_ptr<const Graph>)> make;
   std::function<std::unique_ptr<exec::Session>(exec::Executable&)> open;  ///< for each run, so that all are alike
 };
@@ -45,8 +45,8 @@ struct Ways {
 /// after the last output of a node that it makes. Not thread-safe, except cancel(). The run has its own thread.
 class Debugger {
  public:
-  /// Returns the faults of Ways::make.
-  static Result<std::unique_ptr<Debugger>> make(std::shared_ptr<const Graph> graph, Ways ways);
+  /// Returns the faults of Backend::make.
+  static Result<std::unique_ptr<Debugger>> make(std::shared_ptr<const Graph> graph, Backend ways);
   ~Debugger();
   Debugger(const Debugger&) = delete;
   Debugger& operator=(const Debugger&) = delete;
@@ -84,7 +84,7 @@ class Debugger {
  private:
   class Run;
 
-  Debugger(std::shared_ptr<const Graph> graph, Ways ways);
+  Debugger(std::shared_ptr<const Graph> graph, Backend ways);
   Status rebuild();
   void leave_run();
   Stop begin(Until until, std::optional<std::pair<std::size_t, std::uint64_t>> target = {});
@@ -94,7 +94,7 @@ class Debugger {
   Result<Datum> by_reference(std::size_t site);
 
   std::shared_ptr<const Graph> graph_;
-  const Ways ways_;
+  const Backend ways_;
   const Sites sites_;
   std::shared_ptr<const Graph> running_;          // graph_ with the values that were set
   std::shared_ptr<exec::Executable> executable_;  // made from running_

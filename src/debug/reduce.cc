@@ -16,10 +16,10 @@ struct Failure {
   std::vector<std::int64_t> iterations;
 };
 
-Result<std::optional<Failure>> failure(const std::shared_ptr<const Graph>& graph, const TwoWays& ways,
+Result<std::optional<Failure>> failure(const std::shared_ptr<const Graph>& graph, const BackendPair& ways,
                                        std::span<const Datum> inputs, Recording& want) {
-  FRAZIL_TRY(const Recording got, record(graph, ways.got, inputs, ways.most_bytes));
-  FRAZIL_TRY(want, record(graph, ways.want, inputs, ways.most_bytes));
+  FRAZIL_TRY(const Recording got, record(graph, ways.got, inputs, ways.max_bytes));
+  FRAZIL_TRY(want, record(graph, ways.want, inputs, ways.max_bytes));
   if (!want.status) return std::unexpected(want.status.error());
   const Comparison comparison = compare(got, want, ways.closeness);
   if (!got.status) {
@@ -38,7 +38,7 @@ Result<std::optional<Failure>> failure(const std::shared_ptr<const Graph>& graph
 
 class Reducer {
  public:
-  Reducer(const std::shared_ptr<const Graph>& graph, const TwoWays& ways, std::span<const Datum> inputs)
+  Reducer(const std::shared_ptr<const Graph>& graph, const BackendPair& ways, std::span<const Datum> inputs)
       : graph_(graph), ways_(ways), inputs_(inputs), sites_(graph) {}
 
   Result<Reduced> run() {
@@ -47,7 +47,7 @@ class Reducer {
     if (!failed) return fail(Code::bad_input, "the model does not fail: both ways agree");
     keep_values(want, failed->iterations);
     FRAZIL_TRY(const std::size_t site, sites_.require(failed->first));
-    if (!sites_[site].node) return fail(Code::unsupported, "'{}' is no result of a node", failed->first);
+    if (!sites_[site].node) return fail(Code::unsupported, "'{}' is not a result of a node", failed->first);
     return grow(sites_[site].node);
   }
 
@@ -98,7 +98,7 @@ class Reducer {
     return !more.empty();
   }
 
-  /// Keeps values of the second way: those of the same iterations, or else the last ones.
+  /// Keeps values of the second backend: those of the same iterations, or else the last ones.
   void keep_values(const Recording& want, const std::vector<std::int64_t>& iterations) {
     std::map<std::string_view, const Recording::Made*> chosen;
     const auto fits = [&](const Recording::Made& made) {
@@ -123,15 +123,16 @@ class Reducer {
   }
 
   const std::shared_ptr<const Graph>& graph_;
-  const TwoWays& ways_;
+  const BackendPair& ways_;
   const std::span<const Datum> inputs_;
   const Sites sites_;
-  std::vector<std::pair<Value, Datum>> values_;  // inputs, and values of the second way
+  std::vector<std::pair<Value, Datum>> values_;  // inputs, and values of the second backend
 };
 
 }  // namespace
 
-Result<Reduced> reduce(const std::shared_ptr<const Graph>& graph, const TwoWays& ways, std::span<const Datum> inputs) {
+Result<Reduced> reduce(const std::shared_ptr<const Graph>& graph, const BackendPair& ways,
+                       std::span<const Datum> inputs) {
   return Reducer(graph, ways, inputs).run();
 }
 

@@ -118,9 +118,9 @@ bool Debugger::Run::reaches(std::size_t index) const {
   const Path& path = of_.sites_.path(index);
   switch (until_) {
     case Until::next_value: return true;
-    case Until::beside: return !is_inside(path, from_);
-    case Until::inside: return is_inside(path, from_) || is_inside(from_, path);
-    case Until::outside: return is_inside(from_, path);
+    case Until::step_over: return !is_inside(path, from_);
+    case Until::step_into: return is_inside(path, from_) || is_inside(from_, path);
+    case Until::step_out: return is_inside(from_, path);
     case Until::breakpoint: return false;
   }
   return false;

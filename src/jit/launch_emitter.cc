@@ -18,7 +18,7 @@ namespace {
 /// Returns whether a step is in a loop.
 bool in_loop(const Plan& plan, StepIndex pc) {
   for (StepIndex i = pc; i < plan.steps.size(); ++i) {
-    const auto* again = plan.steps[i].as<step::Again>();
+    const auto* again = plan.steps[i].as<step::BackEdge>();
     if (again != nullptr && again->target <= pc) return true;
   }
   return false;
@@ -49,7 +49,7 @@ void LaunchEmitter::body(StepIndex pc, const step::Launch& launch, const code::N
   if (body.product) {
     llvm::Value* const made = out[body.product->into];
     product(pc, *body.product, in, made);
-    const OperandRange& behind = body.product->behind;
+    const OperandRange& behind = body.product->epilogue;
     in = {in.begin() + behind.first, in.begin() + behind.first + behind.count};
     in.insert(in.begin(), made);
   }

@@ -42,7 +42,7 @@ struct StepCode {
     blocks.go_to(pc, target);
     return false;
   }
-  bool operator()(const step::Again& again) const {
+  bool operator()(const step::BackEdge& again) const {
     frame.count_iteration();
     return jump(again.target);
   }

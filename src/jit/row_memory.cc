@@ -35,7 +35,7 @@ void RowMemory::store(std::uint32_t k, llvm::Value* first, Elem from, llvm::Valu
 }
 
 llvm::Value* RowMemory::row(std::uint32_t i) {
-  return schedule_.lies_ready(i) ? place_.at[schedule_.ins(i).scalar.operand] : buffer(i);
+  return schedule_.is_in_place(i) ? place_.at[schedule_.ins(i).scalar.operand] : buffer(i);
 }
 
 llvm::Value* RowMemory::load_row(std::uint32_t i, llvm::Value* first, llvm::Value* mask) {

@@ -132,16 +132,16 @@ void RowProduct::step(Sums& sums, std::size_t chain, llvm::Value* i, std::int64_
 llvm::Value* RowProduct::finished(llvm::Value* sum, std::int64_t column) {
   if (place_.bias != nullptr) sum = b_.CreateFAdd(sum, load(element(place_.bias, number(column)), column));
   if (place_.addend != nullptr) sum = b_.CreateFAdd(sum, load(element(place_.addend, number(column)), column));
-  return bent(sum);
+  return leaky_relu(sum);
 }
 
-/// Does the same as kernel::bent().
-llvm::Value* RowProduct::bent(llvm::Value* x) {
-  if (product_.slope == 1) return x;
+/// Does the same as kernel::leaky_relu().
+llvm::Value* RowProduct::leaky_relu(llvm::Value* x) {
+  if (product_.negative_slope == 1) return x;
   llvm::Constant* const zero = llvm::Constant::getNullValue(x->getType());
-  if (product_.slope == 0) return b_.CreateSelect(b_.CreateFCmpOLE(x, zero), zero, x);
-  llvm::Value* const slope = llvm::ConstantFP::get(x->getType(), llvm::APFloat(product_.slope));
-  return b_.CreateSelect(b_.CreateFCmpOLT(x, zero), b_.CreateFMul(x, slope), x);
+  if (product_.negative_slope == 0) return b_.CreateSelect(b_.CreateFCmpOLE(x, zero), zero, x);
+  llvm::Value* const negative_slope = llvm::ConstantFP::get(x->getType(), llvm::APFloat(product_.negative_slope));
+  return b_.CreateSelect(b_.CreateFCmpOLT(x, zero), b_.CreateFMul(x, negative_slope), x);
 }
 
 llvm::Value* RowProduct::load(llvm::Value* from, std::int64_t column) {

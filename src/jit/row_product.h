@@ -38,7 +38,7 @@ class RowProduct {
   Sums sums(std::int64_t column, unsigned vectors);
   void step(Sums& sums, std::size_t chain, llvm::Value* i, std::int64_t column);
   llvm::Value* finished(llvm::Value* sum, std::int64_t column);
-  llvm::Value* bent(llvm::Value* x);
+  llvm::Value* leaky_relu(llvm::Value* x);
   llvm::Value* load(llvm::Value* from, std::int64_t column);
   llvm::Value* mask(std::int64_t column);
   llvm::Value* element(llvm::Value* base, llvm::Value* index) { return b_.CreateGEP(b_.getFloatTy(), base, index); }

@@ -26,12 +26,12 @@ void TileSchedule::mark_kept() {
   for (std::uint32_t i = 0; i < size(); ++i) {
     for_operands(code_.body[i], [&](std::uint32_t a) {
       if (single_[a] || is_row(a)) return;
-      if (is_row(i) ? !lies_ready(a) : stage_[a] != stage_[i] && !is_load(a)) kept_[a] = true;
+      if (is_row(i) ? !is_in_place(a) : stage_[a] != stage_[i] && !is_load(a)) kept_[a] = true;
     });
   }
 }
 
-bool TileSchedule::lies_ready(std::uint32_t i) const {
+bool TileSchedule::is_in_place(std::uint32_t i) const {
   if (!is_load(i)) return false;
   const std::uint32_t k = ins(i).scalar.operand;
   return step(k) == code::InnerStep::dense && compute_elem(stored_elem(k)) == stored_elem(k);

@@ -31,7 +31,7 @@ class TileSchedule {
   /// Returns true if the row of results is kept in a buffer for later stages.
   bool is_kept(std::uint32_t i) const { return kept_[i]; }
   /// Returns true if the instruction is a row in memory, of adjacent elements of the type in which they are computed.
-  bool lies_ready(std::uint32_t i) const;
+  bool is_in_place(std::uint32_t i) const;
   /// Returns true if a later instruction converts the quantised result to f32.
   bool is_widened(std::uint32_t i) const;
 

@@ -40,8 +40,8 @@ Datum Environment::value(Value v) const {
 }
 
 Status Environment::define(Value v, Datum datum, std::string_view who) {
-  symbols_.learn(v, datum);
-  if (const auto wrong = misfit(graph_, symbols_, v, datum)) {
+  symbols_.bind_from(v, datum);
+  if (const auto wrong = type_mismatch(graph_, symbols_, v, datum)) {
     const std::string& name = graph_.value_name(v);
     return fail(Code::internal, "{}{} {}", who, name.empty() ? "" : fmt::format(", value '{}'", name), *wrong);
   }
@@ -49,7 +49,7 @@ Status Environment::define(Value v, Datum datum, std::string_view who) {
   return {};
 }
 
-void Environment::learn_extents(Value param, const Tensor& tensor) {
+void Environment::bind_extents(Value param, const Tensor& tensor) {
   const Shape& shape = graph_.type(param).shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (const auto s = graph_.scope().as_symbol(shape[d])) symbols_.set(*s, tensor.sizes()[d]);

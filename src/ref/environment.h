@@ -20,9 +20,9 @@ class Environment {
   /// does not fit the value's type.
   Status define(Value v, Datum datum, std::string_view who);
   /// Sets only the symbols that the value determines.
-  void learn(Value v, const Datum& datum) { symbols_.learn(v, datum); }
+  void bind_from(Value v, const Datum& datum) { symbols_.bind_from(v, datum); }
   /// Sets the symbols of a parameter's extents.
-  void learn_extents(Value param, const Tensor& tensor);
+  void bind_extents(Value param, const Tensor& tensor);
   /// Returns Code::bad_input if a constraint of the node does not hold.
   Status check_constraints(NodeId id);
   /// Releases the values that the node has read last.

@@ -24,11 +24,11 @@ Machine::Machine(const Graph& graph, ExecutionLimits& execution_limits, ValueLis
 
 Status Machine::define(Value v, Datum datum, std::string_view who) {
   FRAZIL_CHECK(environment_.define(v, std::move(datum), who));
-  if (listener_ != nullptr) tell(v);
+  if (listener_ != nullptr) notify(v);
   return {};
 }
 
-void Machine::tell(Value v) const {
+void Machine::notify(Value v) const {
   const BlockId block = graph_.block_of(v).value_or(Graph::kMain);
   std::vector<std::int64_t> iterations;
   for (const Frame& frame : frames_) {
@@ -41,7 +41,7 @@ void Machine::tell(Value v) const {
 Result<std::vector<Datum>> Machine::run(std::span<const Datum> params) {
   const Block& main = graph_.main();
   for (std::size_t i = 0; i < main.params.size(); ++i) {
-    if (params[i].is_tensor()) environment_.learn_extents(main.params[i], params[i].tensor());
+    if (params[i].is_tensor()) environment_.bind_extents(main.params[i], params[i].tensor());
     FRAZIL_CHECK(define(main.params[i], params[i], "graph input"));
   }
   frames_.push_back({Graph::kMain, 0, nullptr});
@@ -61,7 +61,7 @@ Status Machine::step_block(Frame& frame) {
     return {};
   }
   const NodeId id = block.nodes[frame.next++];
-  FRAZIL_CHECK(execution_limits_.spend());
+  FRAZIL_CHECK(execution_limits_.consume_step());
   return std::holds_alternative<Region>(graph_.node(id).op->form) ? begin_region(id) : run_single(id);
 }
 
@@ -108,7 +108,7 @@ Status Machine::run_single(NodeId id) {
     FRAZIL_TRY(outputs, run_one(graph_, id, inputs, execution_limits_));
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (node.out[k]) environment_.learn(node.out[k], outputs[k]);
+    if (node.out[k]) environment_.bind_from(node.out[k], outputs[k]);
   }
   FRAZIL_CHECK(environment_.check_constraints(id));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -142,7 +142,7 @@ Status Machine::step_region(RegionRun& run) {
 Status Machine::step_flow(RegionRun& run, const FlowOp& op) {
   FRAZIL_CHECK(run.step());
   switch (op.kind) {
-    case FlowOp::Kind::again: return execution_limits_.spend();
+    case FlowOp::Kind::back_edge: return execution_limits_.consume_step();
     case FlowOp::Kind::enter: return enter(run, op);
     case FlowOp::Kind::expect: return expect(run, op);
     default: return {};
@@ -182,7 +182,7 @@ Status Machine::enter(const RegionRun& run, const FlowOp& op) {
 }
 
 Status Machine::expect(const RegionRun& run, const FlowOp& op) {
-  FRAZIL_TRY(const bool holds, run.truth(op.a));
+  FRAZIL_TRY(const bool holds, run.read_condition(op.a));
   if (holds == (op.number != 0)) return {};
   missed_ = {.key = {graph_.node(run.node()).stable, 0}, .value = holds ? 1 : 0};
   return fail(Code::internal, "the types of the graph assume the other branch");

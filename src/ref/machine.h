@@ -39,7 +39,7 @@ class Machine {
   };
 
   Status define(Value v, Datum datum, std::string_view who);
-  void tell(Value v) const;
+  void notify(Value v) const;
 
   Status step_block(Frame& frame);
   Status run_single(NodeId id);

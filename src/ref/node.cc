@@ -142,8 +142,8 @@ class Single {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Value v = graph_.node(id_).out[k];
       if (!v) continue;
-      symbols.learn(v, outputs[k]);
-      if (const auto wrong = misfit(graph_, symbols, v, outputs[k])) {
+      symbols.bind_from(v, outputs[k]);
+      if (const auto wrong = type_mismatch(graph_, symbols, v, outputs[k])) {
         return fail(Code::internal, "output {} {}", k, *wrong);
       }
     }
@@ -270,7 +270,7 @@ class Single {
 
 /// Adds the user's name of the node to a fault. The type rule has accepted the graph, so a fault of the rule is one of
 /// the inputs here.
-std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
+std::unexpected<Fault> with_node_name(const Graph& graph, NodeId id, Fault fault) {
   if (fault.code == Code::bad_model) fault.code = Code::bad_input;
   if (fault.node == fmt::format("node #0 ({})", graph.node(id).op->name)) fault.node.clear();
   return at_node(graph.describe(id), std::move(fault));
@@ -280,7 +280,7 @@ std::unexpected<Fault> blame(const Graph& graph, NodeId id, Fault fault) {
 
 Result<Outputs> run_one(const Graph& graph, NodeId node, Inputs inputs, ExecutionLimits& execution_limits) {
   auto outputs = Single(graph, node, inputs).run(execution_limits);
-  if (!outputs) return blame(graph, node, std::move(outputs).error());
+  if (!outputs) return with_node_name(graph, node, std::move(outputs).error());
   for (const Datum& output : *outputs) {
     if (output.is_tensor()) charge_text(output.tensor());
   }

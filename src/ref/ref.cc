@@ -57,10 +57,10 @@ Attempt attempt(const Graph& graph, std::span<const Datum> inputs, ExecutionLimi
 /// `why` if it finds none. The listener sees only the last run.
 Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Datum> inputs, ExecutionLimits& limits,
                                           ValueListener* listener, const Fault& why) {
-  constexpr int kMostAttempts = 64;
+  constexpr int kMaxAttempts = 64;
   const std::uint64_t streams = limits.streams();
   Graph chosen = graph;
-  for (int i = 0; i < kMostAttempts; ++i) {
+  for (int i = 0; i < kMaxAttempts; ++i) {
     limits.rewind_streams(streams);
     Attempt made = attempt(chosen, inputs, limits, nullptr);
     if (!made.missed || limits.stopping()) {

@@ -43,12 +43,12 @@ Status RegionRun::step() {
   switch (op.kind) {
     case Kind::branch:
     case Kind::leave_unless: {
-      FRAZIL_TRY(const bool goes_on, truth(op.a));
+      FRAZIL_TRY(const bool goes_on, read_condition(op.a));
       if (!goes_on) pc_ = target;
       return {};
     }
     case Kind::otherwise: pc_ = target; return {};
-    case Kind::again:
+    case Kind::back_edge:
       pc_ = target;
       ++iteration_;
       return {};
@@ -69,7 +69,7 @@ Status RegionRun::step() {
     case Kind::set: return set(op);
     case Kind::slice: return slice(op);
     case Kind::gather: return gather(op);
-    case Kind::give: {
+    case Kind::output: {
       FRAZIL_TRY(outputs_[op.index], read(op.a));
       return {};
     }
@@ -124,7 +124,7 @@ Result<Datum> RegionRun::read(const Cell& cell) const {
     case Cell::Kind::variable: return variables_[cell.index];
     case Cell::Kind::slice: return slices_[cell.index];
     case Cell::Kind::counter: return scalar_of<std::int64_t>(counters_[cell.index]);
-    case Cell::Kind::truth: return scalar_of(true);
+    case Cell::Kind::constant_true: return scalar_of(true);
     case Cell::Kind::gathered: {
       FRAZIL_TRY(Tensor t, gathered(cell.index));
       return Datum(std::move(t));
@@ -170,7 +170,7 @@ bool RegionRun::lives_at(Dim d, BlockId block) const {
   });
 }
 
-Result<bool> RegionRun::truth(const Cell& cell) const {
+Result<bool> RegionRun::read_condition(const Cell& cell) const {
   FRAZIL_TRY(const Datum d, read(cell));
   if (!d.is_tensor() || d.tensor().elem() != Elem::boolean || d.tensor().count() != 1) {
     return fail(Code::bad_input, "a condition must be one bool, got {}", describe(d));

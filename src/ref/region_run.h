@@ -35,7 +35,7 @@ class RegionRun {
   Result<Datum> read(const Cell& cell) const;
   Result<std::vector<Datum>> read(const std::vector<Cell>& cells) const;
   /// Reads a condition.
-  Result<bool> truth(const Cell& cell) const;
+  Result<bool> read_condition(const Cell& cell) const;
   /// Returns the results of the node. Precondition: next() is null.
   std::vector<Datum> take_outputs() { return std::move(outputs_); }
 

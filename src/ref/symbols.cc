@@ -20,7 +20,7 @@ void SymbolTable::set(SymbolId symbol, std::int64_t value) {
   known_[symbol] = true;
 }
 
-void SymbolTable::learn(Value v, const Datum& datum) {
+void SymbolTable::bind_from(Value v, const Datum& datum) {
   const auto it = sources_.find(v.id);
   if (it == sources_.end() || !datum.is_tensor()) return;
   const Tensor& t = datum.tensor();
@@ -99,7 +99,7 @@ bool constant_extents_agree(const Type& type, const Datum& datum) {
 
 bool fits(const Type& type, const Datum& datum) { return has_kind(type, datum) && constant_extents_agree(type, datum); }
 
-std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum) {
+std::optional<std::string> type_mismatch(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum) {
   const Type& type = graph.type(v);
   const auto difference = [&](std::string_view where) {
     return fmt::format("gives {}, inferred {}{}", describe(datum), str(type, graph.scope()), where);

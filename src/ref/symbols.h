@@ -18,7 +18,7 @@ class SymbolTable {
   explicit SymbolTable(const Graph& graph);
 
   /// Reads the symbols whose source is v.
-  void learn(Value v, const Datum& datum);
+  void bind_from(Value v, const Datum& datum);
   void set(SymbolId symbol, std::int64_t value);
   enum class ByZero : std::uint8_t {
     nothing,  ///< x / 0 has no value
@@ -50,9 +50,9 @@ class SymbolTable {
 
 /// Returns text such as "f32[2,3]", "a sequence of 3" or "an empty optional".
 std::string describe(const Datum& datum);
-/// Returns how the datum differs from the inferred type or known value of v; nullopt if it fits. Call learn() for v
+/// Returns how the datum differs from the inferred type or known value of v; nullopt if it fits. Call bind_from() for v
 /// first.
-std::optional<std::string> misfit(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum);
+std::optional<std::string> type_mismatch(const Graph& graph, SymbolTable& symbols, Value v, const Datum& datum);
 /// Returns whether the datum has the type's kind, element types and rank. Does not compare extents.
 bool has_kind(const Type& type, const Datum& datum);
 /// Returns whether has_kind() holds and all constant extents agree, including those of items.

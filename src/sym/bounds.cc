@@ -196,7 +196,7 @@ Bounds difference(const Nodes& nodes, Dim a, Dim b) {
   return p.inexact() ? apart : intersect(apart, bounds_of(nodes, p));
 }
 
-bool never_meet(const Nodes& nodes, Dim a, Dim b) {
+bool never_equal(const Nodes& nodes, Dim a, Dim b) {
   Poly p = poly_of(nodes, a);
   p.add(poly_of(nodes, b), -1);
   const std::int64_t g = p.content();

@@ -15,6 +15,6 @@ Bounds bounds_of(const Nodes& nodes, const Node& n);
 /// Returns the bounds of a - b.
 Bounds difference(const Nodes& nodes, Dim a, Dim b);
 /// Returns true if divisibility shows that a and b differ for all symbol values.
-bool never_meet(const Nodes& nodes, Dim a, Dim b);
+bool never_equal(const Nodes& nodes, Dim a, Dim b);
 
 }  // namespace frazil::sym

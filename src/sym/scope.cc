@@ -33,7 +33,7 @@ Dim Scope::broadcast(Dim a, Dim b) {
   if (b == Dim(1) || equal(a, b) == Proof::yes) return a;
   if (a == Dim(1) || b.is_const()) return b;
   if (a.is_const()) return a;
-  constexpr std::size_t kMostParts = 16;
+  constexpr std::size_t kMaxParts = 16;
   const std::vector<std::uint64_t> of_a = impl_->broadcast_parts(a), of_b = impl_->broadcast_parts(b);
   std::vector<std::uint64_t> parts;
   std::ranges::set_union(of_a, of_b, std::back_inserter(parts));
@@ -41,7 +41,7 @@ Dim Scope::broadcast(Dim a, Dim b) {
   if (parts == of_b) return b;
   if (const auto it = impl_->broadcast_of.find(parts); it != impl_->broadcast_of.end()) return it->second;
   const Dim made = floordiv(mul(a, b), max(1, min(a, b)));
-  if (parts.size() > kMostParts) return made;
+  if (parts.size() > kMaxParts) return made;
   impl_->parts_of_broadcast.emplace(made.bits(), parts);
   impl_->broadcast_of.emplace(std::move(parts), made);
   return made;
@@ -52,7 +52,7 @@ Bounds Scope::bounds(Dim d) const { return sym::bounds_of(impl_->nodes(), impl_-
 Proof Scope::equal(Dim a, Dim b) const {
   const Bounds d = sym::difference(impl_->nodes(), impl_->own(a), impl_->own(b));
   if (d == Bounds{0, 0}) return Proof::yes;
-  return d.min > 0 || d.max < 0 || sym::never_meet(impl_->nodes(), a, b) ? Proof::no : Proof::maybe;
+  return d.min > 0 || d.max < 0 || sym::never_equal(impl_->nodes(), a, b) ? Proof::no : Proof::maybe;
 }
 
 Proof Scope::less(Dim a, Dim b) const {

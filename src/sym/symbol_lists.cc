@@ -6,9 +6,9 @@
 namespace frazil::sym {
 namespace {
 
-constexpr SymbolLists::List kNotStored{.count = SymbolLists::kMost + 1};
+constexpr SymbolLists::List kNotStored{.count = SymbolLists::kMaxSymbols + 1};
 
-bool is_stored(SymbolLists::List list) { return list.count <= SymbolLists::kMost; }
+bool is_stored(SymbolLists::List list) { return list.count <= SymbolLists::kMaxSymbols; }
 
 }  // namespace
 
@@ -35,10 +35,10 @@ SymbolLists::List SymbolLists::unite(List a, List b) {
   if (a.first == b.first && a.count == b.count) return a;
   if (std::ranges::includes(view(a), view(b))) return a;
   if (std::ranges::includes(view(b), view(a))) return b;
-  std::array<SymbolId, 2 * kMost> both;
+  std::array<SymbolId, 2 * kMaxSymbols> both;
   const auto count =
       static_cast<std::size_t>(std::ranges::set_union(view(a), view(b), both.begin()).out - both.begin());
-  if (count > kMost) return kNotStored;
+  if (count > kMaxSymbols) return kNotStored;
   const List made{.count = static_cast<std::uint8_t>(count), .first = static_cast<std::uint32_t>(symbols_.size())};
   symbols_.insert(symbols_.end(), both.begin(), both.begin() + count);
   return made;

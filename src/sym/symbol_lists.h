@@ -10,12 +10,12 @@
 namespace frazil::sym {
 
 /// The symbols that nodes read, ascending, without duplicates. A node whose symbols are those of an operand shares its
-/// list. Lists of more than kMost symbols are not stored.
+/// list. Lists of more than kMaxSymbols symbols are not stored.
 class SymbolLists {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMaxSymbols = 16;
   struct List {
-    std::uint8_t count = 0;  ///< kMost + 1 for a list that is not stored
+    std::uint8_t count = 0;  ///< kMaxSymbols + 1 for a list that is not stored
     std::uint32_t first = 0;
   };
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <string>
 
+#include "base/limits/deferred_free.h"
 #include "base/limits/execution_limits.h"
-#include "base/limits/free_later.h"
 #include "base/limits/no_memory.h"
 #include "base/os/io.h"
 #include "base/thread/poll_throttle.h"
@@ -51,8 +51,8 @@ struct Buffer::Block {
   static void release(Block* block) noexcept {
     for (PollThrottle throttle; block->count > 0 && !throttle.stop(16);)
       std::destroy_at(block->strings + --block->count);
-    if (!frees_later(block->count)) return destroy(block);
-    free_later(block, &destroy, block->count * sizeof(std::string));
+    if (!defers_free(block->count)) return destroy(block);
+    defer_free(block, &destroy, block->count * sizeof(std::string));
   }
 };
 

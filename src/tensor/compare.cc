@@ -130,20 +130,21 @@ void compare_elements(const Tensor& got, const Tensor& want, Tolerance tolerance
 }
 
 Finding tensor_difference(const Tensor& got, const Tensor& want, Tolerance tolerance) {
-  if (got.defined() != want.defined()) return got.defined() ? "got a tensor, want none" : "got no tensor, want one";
+  if (got.defined() != want.defined())
+    return got.defined() ? "got a tensor, expected none" : "got no tensor, expected one";
   if (!want.defined()) return std::nullopt;
   if (got.elem() != want.elem() || got.sizes() != want.sizes()) {
-    return fmt::format("got {}, want {}", got.type_str(), want.type_str());
+    return fmt::format("got {}, expected {}", got.type_str(), want.type_str());
   }
   if (want.count() == 0) return std::nullopt;
   Tally tally;
   compare_elements(got, want, tolerance, tally);
   if (tally.count == 0) return std::nullopt;
-  std::string out = fmt::format("{}: {} of {} elements differ, first at {}: got {}, want {}", want.type_str(),
+  std::string out = fmt::format("{}: {} of {} elements differ, first at {}: got {}, expected {}", want.type_str(),
                                 tally.count, want.count(), index_str(want.sizes(), tally.first),
                                 element_str(got, tally.first), element_str(want, tally.first));
   if (want.elem() == Elem::string || want.elem() == Elem::boolean) return out;
-  return fmt::format("{}; largest error {:.6g} at {}: got {}, want {}", out, tally.worst,
+  return fmt::format("{}; largest error {:.6g} at {}: got {}, expected {}", out, tally.worst,
                      index_str(want.sizes(), tally.worst_at), element_str(got, tally.worst_at),
                      element_str(want, tally.worst_at));
 }
@@ -156,7 +157,7 @@ std::string_view kind_str(const Datum& datum) {
 
 Finding sequence_difference(const Sequence& got, const Sequence& want, Tolerance tolerance) {
   if (got.items.size() != want.items.size()) {
-    return fmt::format("got a sequence of {} items, want {}", got.items.size(), want.items.size());
+    return fmt::format("got a sequence of {} items, expected {}", got.items.size(), want.items.size());
   }
   for (std::size_t i = 0; i < want.items.size(); ++i) {
     if (auto found = difference(got.items[i], want.items[i], tolerance)) {
@@ -168,7 +169,7 @@ Finding sequence_difference(const Sequence& got, const Sequence& want, Tolerance
 
 Finding map_difference(const MapValue& got, const MapValue& want, Tolerance tolerance) {
   if (got.items.size() != want.items.size()) {
-    return fmt::format("got a map of {} entries, want {}", got.items.size(), want.items.size());
+    return fmt::format("got a map of {} entries, expected {}", got.items.size(), want.items.size());
   }
   for (std::size_t i = 0; i < want.items.size(); ++i) {
     const auto& [key, value] = want.items[i];
@@ -186,7 +187,7 @@ Finding map_difference(const MapValue& got, const MapValue& want, Tolerance tole
 }  // namespace
 
 std::optional<std::string> difference(const Datum& got, const Datum& want, Tolerance tolerance) {
-  if (kind_str(got) != kind_str(want)) return fmt::format("got {}, want {}", kind_str(got), kind_str(want));
+  if (kind_str(got) != kind_str(want)) return fmt::format("got {}, expected {}", kind_str(got), kind_str(want));
   if (want.is_tensor()) return tensor_difference(got.tensor(), want.tensor(), tolerance);
   if (want.is_sequence()) return sequence_difference(got.sequence(), want.sequence(), tolerance);
   if (want.is_map()) return map_difference(got.map(), want.map(), tolerance);

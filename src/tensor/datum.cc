@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "base/limits/free_later.h"
+#include "base/limits/deferred_free.h"
 #include "base/thread/poll_throttle.h"
 
 namespace frazil {
@@ -26,8 +26,8 @@ template <class T>
 std::shared_ptr<const T> shared(T value) {
   const auto release = [](T* held) noexcept {
     shrink(held->items);
-    if (!frees_later(held->items.size())) return destroy<T>(held);
-    free_later(held, &destroy<T>, held->items.size() * kItem);
+    if (!defers_free(held->items.size())) return destroy<T>(held);
+    defer_free(held, &destroy<T>, held->items.size() * kItem);
   };
   return std::shared_ptr<T>(new T(std::move(value)), release);
 }
@@ -42,9 +42,9 @@ Result<Datum> make_sequence(std::vector<Datum> items) {
 
 void free_items(std::vector<Datum> items) noexcept {
   shrink(items);
-  if (!frees_later(items.size())) return;
+  if (!defers_free(items.size())) return;
   auto* held = new (std::nothrow) std::vector<Datum>(std::move(items));
-  if (held != nullptr) free_later(held, &destroy<std::vector<Datum>>, held->size() * kItem);
+  if (held != nullptr) defer_free(held, &destroy<std::vector<Datum>>, held->size() * kItem);
 }
 
 Result<Datum> make_map(std::vector<std::pair<Tensor, Datum>> items) {

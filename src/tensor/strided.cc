@@ -79,7 +79,7 @@ AxisRows::AxisRows(std::size_t elem_bytes, std::span<const std::int64_t> sizes, 
   for (std::size_t d = axis + 1; d < sizes.size(); ++d) times(row_bytes, sizes[d]);
 }
 
-Sizes spaced_strides(Sizes sizes, std::size_t axis, std::int64_t capacity) {
+Sizes capacity_strides(Sizes sizes, std::size_t axis, std::int64_t capacity) {
   sizes[axis] = capacity;
   return contiguous_strides(sizes);
 }
@@ -92,7 +92,7 @@ std::optional<std::int64_t> capacity_along(const Tensor& tensor, std::size_t axi
   for (std::size_t d = axis; d-- > 0;) {
     if (sizes[d] == 1) continue;
     const std::int64_t capacity = strides[d] / row;
-    const Sizes expected = spaced_strides(sizes, axis, capacity);
+    const Sizes expected = capacity_strides(sizes, axis, capacity);
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       if (sizes[k] != 1 && strides[k] != expected[k]) return std::nullopt;
     }

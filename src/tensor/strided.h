@@ -41,7 +41,7 @@ struct AxisRows {
   AxisRows(std::size_t elem_bytes, std::span<const std::int64_t> sizes, std::size_t axis);
 };
 /// Returns the row-major strides of a tensor whose blocks have a capacity of `capacity` rows along `axis`.
-Sizes spaced_strides(Sizes sizes, std::size_t axis, std::int64_t capacity);
+Sizes capacity_strides(Sizes sizes, std::size_t axis, std::int64_t capacity);
 /// Returns the capacity along `axis` that gives a tensor its strides; nullopt if no capacity does.
 std::optional<std::int64_t> capacity_along(const Tensor& tensor, std::size_t axis);
 

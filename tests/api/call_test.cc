@@ -77,7 +77,7 @@ TEST_F(Calls, ContractsAreCheckedWhenAGraphIsLoaded) {
       {R"(model = "head", takes = ["i64[N,2]"], gives = ["f32[N,2]"])", "input 0: expected i64[N,2], got f32[M,2]"},
       {R"(model = "head", takes = ["f32[N,3]"], gives = ["f32[N,3]"])", "extent '3' of input 0"},
       {R"(model = "head", takes = [], gives = ["f32[N,2]"])", "its contract has 0 inputs and 1 outputs"},
-      {R"(model = "head", takes = ["f32[N,"], gives = ["f32[N,2]"])", "'f32[N,' is no type"},
+      {R"(model = "head", takes = ["f32[N,"], gives = ["f32[N,2]"])", "'f32[N,' is not a type"},
   };
   for (const auto& [attributes, what] : cases) {
     EXPECT_THAT(message_of([&] { Model::from_text(caller(attributes)); }, Code::bad_model), HasSubstr(what))

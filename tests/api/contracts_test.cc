@@ -215,7 +215,7 @@ std::vector<Wrong> of_lazy_arrays() {
       {"TypeOfAnOmittedArray", Code::bad_input, "omitted", [] { LazyArray().dtype(); }},
       {"ShapeOfAnOmittedArray", Code::bad_input, "omitted", [] { LazyArray().shape(); }},
       {"NumberBesideAnOmittedArray", Code::bad_model, "missing", [] { LazyArray() + 1; }},
-      {"RowOfNoParameter", Code::bad_input, "no parameter", [] { row(LazyArray(kThree), 0); }},
+      {"RowOfNoParameter", Code::bad_input, "not a parameter", [] { row(LazyArray(kThree), 0); }},
       {"RowBehindTheLast", Code::bad_input, "row 1", [] { row(parameter(kThree), 1); }},
       {"OperatorWithoutOutputs", Code::bad_model, "got 0", [] { Operator("Abs", {}, 0); }},
       {"OperatorWithTooManyOutputs", Code::bad_model, "got 2", [] { Operator("Abs", {}, 2); }},

@@ -51,7 +51,7 @@ TEST(Debug, ComparesModelsAndTiers) {
   const auto other = frazil::compare(add_mul_neg(2), add_mul_neg(3), inputs, {.b = {}});
   EXPECT_EQ(other.value, "b");
   EXPECT_EQ(other.node, "node 'mul' (Mul)");
-  EXPECT_THAT(other.what, HasSubstr("got 4, want 6"));
+  EXPECT_THAT(other.what, HasSubstr("got 4, expected 6"));
 }
 
 }  // namespace

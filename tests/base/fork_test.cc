@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/limits/free_later.h"
+#include "base/limits/deferred_free.h"
 #include "base/os/log.h"
 #include "base/os/sanitizers.h"
 #include "base/thread/mutex.h"
@@ -167,9 +167,9 @@ TEST_F(Fork, FreesWhatItsParentHadNotFreed) {
     }
   };
   std::atomic<int> freed = 0;
-  for (int i = 0; i < 3; ++i) free_later(&freed, &Slow::destroy, 100);
+  for (int i = 0; i < 3; ++i) defer_free(&freed, &Slow::destroy, 100);
   EXPECT_EQ(end_of_child([&] {
-              free_later(&freed, &Slow::destroy, 100);
+              defer_free(&freed, &Slow::destroy, 100);
               while (wait_until_freed()) {
               }
               return freed >= 3;  // what the parent's thread was freeing is lost

@@ -1,11 +1,10 @@
-#include "base/limits/free_later.h"
-
 #include <atomic>
 #include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "base/limits/deferred_free.h"
 #include "base/limits/execution_limits.h"
 
 namespace frazil {
@@ -24,7 +23,7 @@ void destroy(void* what) noexcept {
 
 TEST(FreeLater, EndsEverythingOnce) {
   std::atomic<int> done = 0;
-  for (int i = 0; i < 1000; ++i) free_later(new Job{&done}, &destroy, 10);
+  for (int i = 0; i < 1000; ++i) defer_free(new Job{&done}, &destroy, 10);
   wait_until_freed();
   EXPECT_EQ(done, 1000);
   EXPECT_FALSE(wait_until_freed());
@@ -33,7 +32,7 @@ TEST(FreeLater, EndsEverythingOnce) {
 TEST(FreeLater, DoesNotWait) {
   std::atomic<int> done = 0;
   std::atomic<bool> may_end = false;
-  free_later(new Job{&done, &may_end}, &destroy, 10);
+  defer_free(new Job{&done, &may_end}, &destroy, 10);
   EXPECT_EQ(done, 0);
   may_end = true;
   EXPECT_TRUE(wait_until_freed());
@@ -44,10 +43,10 @@ TEST(FreeLater, DoesNotWait) {
 TEST(FreeLater, IsBounded) {
   std::atomic<int> done = 0, held = 0;
   std::atomic<bool> may_end = false;
-  free_later(new Job{&held, &may_end}, &destroy, std::size_t{200} << 20);
-  free_later(new Job{&done}, &destroy, std::size_t{100} << 20);
+  defer_free(new Job{&held, &may_end}, &destroy, std::size_t{200} << 20);
+  defer_free(new Job{&done}, &destroy, std::size_t{100} << 20);
   EXPECT_EQ(done, 1);
-  for (int i = 0; i < 1000; ++i) free_later(new Job{&done}, &destroy, 0);
+  for (int i = 0; i < 1000; ++i) defer_free(new Job{&done}, &destroy, 0);
   EXPECT_GT(done, 900);
   may_end = true;
   wait_until_freed();
@@ -60,7 +59,7 @@ TEST(FreeLater, TheMemoryLimitWaits) {
   ExecutionLimits execution_limits(Limits{.memory_bytes = 1000, .tensor_elements = {}, .time = {}});
   const LimitsScope scope(&execution_limits);
   auto* charge = new MemoryCharge(std::move(MemoryCharge::make(800).value()));
-  free_later(charge, [](void* what) noexcept { delete static_cast<MemoryCharge*>(what); }, 800);
+  defer_free(charge, [](void* what) noexcept { delete static_cast<MemoryCharge*>(what); }, 800);
   EXPECT_TRUE(MemoryCharge::make(900));
   EXPECT_FALSE(MemoryCharge::make(1001));
 }

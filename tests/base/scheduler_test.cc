@@ -14,8 +14,8 @@
 #include "base/limits/execution_limits.h"
 #include "base/os/sanitizers.h"
 #include "base/thread/cores.h"
-#include "base/thread/crew.h"
 #include "base/thread/float_control.h"
+#include "base/thread/worker_group.h"
 
 // Run this under the thread sanitizer, too.
 namespace frazil::test {
@@ -265,8 +265,8 @@ TEST_P(OfScheduler, ADeadlineIsSeenByWorkers) {
 
 /// All workers charge one meter, and give back what they took.
 TEST_P(OfScheduler, MemoryOfWorkersIsTheRuns) {
-  constexpr std::size_t kEach = 1000, kMost = 20;
-  ExecutionLimits limits({.memory_bytes = kEach * kMost, .time = {}});
+  constexpr std::size_t kEach = 1000, kMaximum = 20;
+  ExecutionLimits limits({.memory_bytes = kEach * kMaximum, .time = {}});
   const LimitsScope scope(&limits);
   std::mutex mutex;
   std::vector<MemoryCharge> held;
@@ -280,9 +280,9 @@ TEST_P(OfScheduler, MemoryOfWorkersIsTheRuns) {
     const std::scoped_lock lock(mutex);
     held.push_back(std::move(*charge));
   });
-  EXPECT_EQ(held.size(), kMost);
-  EXPECT_EQ(refused, 50 - static_cast<int>(kMost));
-  EXPECT_EQ(limits.meter()->used(), kEach * kMost);
+  EXPECT_EQ(held.size(), kMaximum);
+  EXPECT_EQ(refused, 50 - static_cast<int>(kMaximum));
+  EXPECT_EQ(limits.meter()->used(), kEach * kMaximum);
   held.clear();
   EXPECT_EQ(limits.meter()->used(), 0u);
 }

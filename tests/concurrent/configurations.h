@@ -180,7 +180,7 @@ class Configurations {
       if (executable.options().tier == exec::Tier::adaptive) exec::CompileThread::instance().wait_until_idle();
     }
     const exec::Counters& c = session->counters();
-    done_.together += c.together, done_.entered += c.entered, done_.missed += c.missed, done_.resumed += c.resumed,
+    done_.together += c.concurrent, done_.entered += c.entered, done_.missed += c.missed, done_.resumed += c.resumed,
         done_.restarted += c.restarted;
   }
 

@@ -16,10 +16,10 @@ using debug::Comparison;
 using debug::Recording;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kMost = 1 << 20;
+constexpr std::uint64_t kMaximum = 1 << 20;
 
 Recording recorded(std::string_view text, std::string_view bindings, bool reference = false) {
-  auto recording = debug::record(parsed(text), ways(reference), inputs(bindings), kMost);
+  auto recording = debug::record(parsed(text), ways(reference), inputs(bindings), kMaximum);
   if (!recording) throw std::runtime_error(recording.error().text());
   return *std::move(recording);
 }
@@ -44,7 +44,7 @@ TEST(Compare, TheFirstValueThatDiffersIsNamed) {
   ASSERT_TRUE(c.first);
   EXPECT_EQ(c.first->name, "b");
   EXPECT_EQ(c.first->node, "node 'mul' (Mul)");
-  EXPECT_THAT(c.first->what, HasSubstr("got 4, want 6"));
+  EXPECT_THAT(c.first->what, HasSubstr("got 4, expected 6"));
   EXPECT_EQ(c.apart, 3u);  // b, c, and the output y
 }
 
@@ -70,8 +70,8 @@ TEST(Compare, ARecordingHasALimit) {
 }
 
 /// Runs graphs with each Neg replaced by a Relu: a tier with a wrong kernel.
-debug::Ways wrong_negation() {
-  debug::Ways wrong = ways();
+debug::Backend wrong_negation() {
+  debug::Backend wrong = ways();
   wrong.make = [](std::shared_ptr<const Graph> graph) -> Result<std::shared_ptr<exec::Executable>> {
     Patch patch(*graph, "a wrong kernel");
     for (std::uint32_t n = 0; n < graph->node_count(); ++n) {
@@ -90,7 +90,7 @@ TEST(Reduce, TheNodeWithTheWrongKernelIsLeft) {
       "graph g(%x: f32[N], %w: f32[]) { %a = Add(%x, %w) \"add\" %b = Mul(%a, f32[] 2) \"mul\" %c = Neg(%b) \"neg\" "
       "%d = Exp(%c) \"exp\" return y = %d }");
   const auto given = inputs("x = f32[3] [1, 2, 3], w = f32[] 1");
-  const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMost}, given);
+  const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMaximum}, given);
   ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_THAT(print(reduced->graph), HasSubstr("Neg(%b)"));
   EXPECT_EQ(reduced->graph.node_count(), 1u);
@@ -104,7 +104,7 @@ TEST(Reduce, AlsoInsideABody) {
       "graph g(%n: i64[], %x: f32[2]) { %r = Loop(%n, _, %x) body(%i: i64[], %go: bool[], %h: f32[2]) { "
       "%d = Add(%h, %x) \"add\" %e = Neg(%d) \"neg\" yield %go, %e } \"loop\" return y = %r }");
   const auto given = inputs("n = i64[] 3, x = f32[2] [1, 2]");
-  const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMost}, given);
+  const auto reduced = debug::reduce(graph, {wrong_negation(), ways(true), {}, kMaximum}, given);
   ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_EQ(reduced->graph.node_count(), 1u);
   EXPECT_EQ(text_of(reduced->inputs[0]), "f32[2] [2, 4]");
@@ -114,7 +114,7 @@ TEST(Reduce, ANodeWithABodyStaysWhole) {
   const auto graph = parsed(
       "graph g(%c: bool[], %x: f32[2]) { %a = Abs(%x) \"abs\" %r = If(%c) then_branch() { %n = Neg(%a) \"neg\" "
       "%m = Neg(%n) \"again\" yield %m } else_branch() { yield %a } \"if\" %y = Exp(%r) \"exp\" return y = %y }");
-  debug::Ways wrong = ways();
+  debug::Backend wrong = ways();
   wrong.make = [](std::shared_ptr<const Graph> g) -> Result<std::shared_ptr<exec::Executable>> {
     Patch patch(*g, "a wrong If");
     for (std::uint32_t n = 0; n < g->node_count(); ++n) {
@@ -125,14 +125,14 @@ TEST(Reduce, ANodeWithABodyStaysWhole) {
     return exec::Executable::make(std::make_shared<const Graph>(std::move(edited)));
   };
   const auto reduced =
-      debug::reduce(graph, {wrong, ways(true), {}, kMost}, inputs("c = bool[] true, x = f32[2] [4, 9]"));
+      debug::reduce(graph, {wrong, ways(true), {}, kMaximum}, inputs("c = bool[] true, x = f32[2] [4, 9]"));
   ASSERT_TRUE(reduced) << reduced.error().text();
   EXPECT_THAT(print(reduced->graph), HasSubstr("If(%c)"));
   EXPECT_EQ(reduced->graph.input_names(), (std::vector<std::string>{"c", "a"}));
 }
 
 TEST(Reduce, AModelThatDoesNotFail) {
-  const auto reduced = debug::reduce(parsed(kGraph), {ways(), ways(true), {}, kMost}, inputs("x = f32[2] [1, 2]"));
+  const auto reduced = debug::reduce(parsed(kGraph), {ways(), ways(true), {}, kMaximum}, inputs("x = f32[2] [1, 2]"));
   ASSERT_FALSE(reduced);
   EXPECT_EQ(reduced.error().code, Code::bad_input);
 }

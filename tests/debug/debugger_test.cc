@@ -117,22 +117,22 @@ constexpr std::string_view kLoop =
 TEST_P(DebuggerTest, IntoAndOutOfALoop) {
   open(kLoop);
   EXPECT_EQ(run("n = i64[] 2, x = f32[2] [0, 1]", Until::next_value), "s");
-  EXPECT_EQ(go(Until::inside), "d@0");
+  EXPECT_EQ(go(Until::step_into), "d@0");
   EXPECT_THAT(debugger->sites().around(debugger->sites().require("d").value()),
               ElementsAre("node 'loop' (Loop), body"));
-  EXPECT_EQ(go(Until::beside), "e@0");
+  EXPECT_EQ(go(Until::step_over), "e@0");
   EXPECT_EQ(go(Until::next_value), "d@1");
   EXPECT_EQ(value("d"), "f32[2] [2, 5]");
-  EXPECT_EQ(go(Until::outside), "r");
+  EXPECT_EQ(go(Until::step_out), "r");
   EXPECT_EQ(value("r"), "f32[2] [4, 25]");
-  EXPECT_EQ(go(Until::beside), "y");
-  EXPECT_EQ(go(Until::outside), "ended");
+  EXPECT_EQ(go(Until::step_over), "y");
+  EXPECT_EQ(go(Until::step_out), "ended");
 }
 
 TEST_P(DebuggerTest, OverALoop) {
   open(kLoop);
-  EXPECT_EQ(run("n = i64[] 3, x = f32[2] [0, 1]", Until::beside), "s");
-  EXPECT_EQ(go(Until::beside), "r");
+  EXPECT_EQ(run("n = i64[] 3, x = f32[2] [0, 1]", Until::step_over), "s");
+  EXPECT_EQ(go(Until::step_over), "r");
 }
 
 TEST_P(DebuggerTest, AValueThatIsSetIsComputedOn) {
@@ -212,7 +212,7 @@ TEST_P(DebuggerTest, NodesWithSeveralOutputsAreOneStep) {
 TEST_P(DebuggerTest, RunsAreLeftInTheMiddle) {
   open(kLoop);
   EXPECT_EQ(run("n = i64[] 1000000, x = f32[2] [0, 0]", Until::next_value), "s");
-  EXPECT_EQ(go(Until::inside), "d@0");
+  EXPECT_EQ(go(Until::step_into), "d@0");
   EXPECT_EQ(run("n = i64[] 1, x = f32[2] [0, 0]", Until::breakpoint), "ended");
   EXPECT_EQ(run("n = i64[] 1000000, x = f32[2] [0, 0]", Until::next_value), "s");
   debugger.reset();

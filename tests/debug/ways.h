@@ -30,7 +30,7 @@ inline std::vector<Datum> inputs(std::string_view bindings) {
   return values;
 }
 
-inline debug::Ways ways(bool reference = false) {
+inline debug::Backend ways(bool reference = false) {
   return {[reference](std::shared_ptr<const Graph> graph) {
             return exec::Executable::make(std::move(graph), {.reference = reference});
           },

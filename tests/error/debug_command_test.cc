@@ -69,7 +69,7 @@ TEST_F(DebugCommand, AnErrorInAScriptNamesItsLine) {
   for (const auto& [script, what] : std::initializer_list<std::pair<const char*, const char*>>{
            {"run\nfly\n", "line 2: there is no command 'fly'"},
            {"print probabilities\n", "line 1: value 'probabilities' has not been made in a run"},
-           {"break nothing\n", "line 1: break: 'nothing' is no value"},
+           {"break nothing\n", "line 1: break: 'nothing' is not a value"},
            {"run\nstep\n", "line 2: the run has ended"},
            {"print image[0,0,0,9]\n", "line 1:"},
            {"run\nset image none.npy\n", "none.npy"},

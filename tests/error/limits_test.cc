@@ -183,9 +183,9 @@ TEST(Limit, ResultsThatAreKeptDoNotCount) {
 struct Kept {
   const char* what;
   const char* graph;
-  std::function<std::vector<Datum>(int)> inputs;  ///< of a request of size 1 to kMostKept
+  std::function<std::vector<Datum>(int)> inputs;  ///< of a request of size 1 to kMaxKept
 };
-constexpr int kMostKept = 400;
+constexpr int kMaxKept = 400;
 
 Tensor ones(Sizes sizes) {
   Tensor t = Tensor::make(Elem::f32, std::move(sizes)).value();
@@ -229,14 +229,14 @@ TEST(Limit, WhatASessionKeepsCountsOnce) {
       return session;
     };
     std::size_t least = 1;
-    for (auto got = session_of(least)->run(row.inputs(kMostKept)); !got;) {
+    for (auto got = session_of(least)->run(row.inputs(kMaxKept)); !got;) {
       ASSERT_EQ(name_of(got.error().code), name_of(Code::limit)) << got.error().text();
       least += 1 + least / 16;
-      got = session_of(least)->run(row.inputs(kMostKept));
+      got = session_of(least)->run(row.inputs(kMaxKept));
     }
     EXPECT_GT(least, std::size_t{1000});
     const auto session = session_of(2 * least);
-    for (int n = 1; n <= kMostKept; n += 1 + n / 64) {
+    for (int n = 1; n <= kMaxKept; n += 1 + n / 64) {
       const auto got = session->run(row.inputs(n));
       ASSERT_TRUE(got) << n << ": " << got.error().text();
     }

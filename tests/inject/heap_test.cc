@@ -14,7 +14,7 @@
 namespace frazil::test {
 namespace {
 
-constexpr std::size_t kMostSites = std::size_t{1} << 16;
+constexpr std::size_t kMaxSites = std::size_t{1} << 16;
 constexpr int kCallers = 9;  ///< including this file's functions
 
 struct Watch {
@@ -25,8 +25,8 @@ struct Watch {
 constinit thread_local Watch watch;
 constinit std::atomic<std::int64_t> live_blocks{0}, live_bytes{0};
 
-std::array<std::uint64_t, 2 * kMostSites> known_sites;  ///< a hash table; 0 is a free entry
-std::array<std::uint64_t, kMostSites> first_at;
+std::array<std::uint64_t, 2 * kMaxSites> known_sites;  ///< a hash table; 0 is a free entry
+std::array<std::uint64_t, kMaxSites> first_at;
 std::size_t site_count = 0;
 
 std::uint64_t hash_of_callers() {
@@ -41,7 +41,7 @@ void note_site(std::uint64_t allocation) {
   const std::uint64_t hash = hash_of_callers();
   std::size_t place = (hash >> 20) % known_sites.size();
   while (known_sites[place] != 0 && known_sites[place] != hash) place = (place + 1) % known_sites.size();
-  if (known_sites[place] == hash || site_count == kMostSites) return;
+  if (known_sites[place] == hash || site_count == kMaxSites) return;
   known_sites[place] = hash;
   first_at[site_count++] = allocation;
 }

@@ -59,7 +59,7 @@ class Injector {
   const Outcomes& outcomes() const { return outcomes_; }
 
  private:
-  static constexpr int kMostComplaints = 5;
+  static constexpr int kMaxComplaints = 5;
 
   /// Creates data that are made once and kept.
   void warm_up() {
@@ -84,7 +84,7 @@ class Injector {
 
   /// Whether an allocation failed; false also after enough errors.
   bool try_at(Refusal refusal, std::uint64_t at) {
-    if (complaints_ >= kMostComplaints) return false;
+    if (complaints_ >= kMaxComplaints) return false;
     const Live before = live_now();
     attempt_.before();
     bool fired = false, done = false;

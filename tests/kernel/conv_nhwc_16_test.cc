@@ -65,7 +65,7 @@ class HalfImages : public HalfTest {
                  w = halves(elem(), p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2),
                  addend = halves(elem(), rows * p.out_c, 4);
     const std::vector<float> scale = values<float>(p.out_c, 5), shift = values<float>(p.out_c, 6);
-    const NhwcConv c{.params = p, .slope = 0, .elem = elem()};
+    const NhwcConv c{.params = p, .negative_slope = 0, .elem = elem()};
     std::vector<std::byte> packed(nhwc_packed_w_bytes(c)), scratch(nhwc_scratch_bytes(c));
     nhwc_pack_w(c, w.data(), packed.data());
     Halves y(static_cast<std::size_t>(rows * p.out_c), 0x7fff);

@@ -73,7 +73,7 @@ TEST_P(NhwcTest, Cases) {
 TEST_P(NhwcTest, StridedImages) {
   int taken = 0;
   for (const ConvParams& p : nhwc_cases()) {
-    if (!nhwc_takes_strides(p) || p.in_c == 0) continue;
+    if (!nhwc_supports_strides(p) || p.in_c == 0) continue;
     ++taken;
     const auto x = values<float>(p.batch * p.in_c * p.in_h * p.in_w, 1);
     const auto w = values<float>(p.out_c * p.in_c * p.kernel_h * p.kernel_w, 2);
@@ -102,7 +102,7 @@ TEST_P(NhwcTest, ColumnsAreScaledAndShifted) {
     std::vector<float> want(at(p.batch * p.out_h * p.out_w * p.out_c)), y = want;
     const auto bias = values<float>(p.out_c, 3), scale = values<float>(p.out_c, 4), shift = values<float>(p.out_c, 5);
     nhwc_range(conv, x.data(), packed.data(), {bias.data()}, want.data(), 0, nhwc_units(conv), scratch.data());
-    conv.slope = 0.25f;
+    conv.negative_slope = 0.25f;
     const auto addend = values<float>(static_cast<int64_t>(y.size()), 6);
     const NhwcColumns columns{bias.data(), scale.data(), shift.data(), addend.data()};
     nhwc_range(conv, x.data(), packed.data(), columns, y.data(), 0, nhwc_units(conv), scratch.data());

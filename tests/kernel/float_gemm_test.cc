@@ -21,7 +21,7 @@ struct GemmCase {
   int64_t m, n, k;
   int a_layout = 0, b_layout = 0;  ///< 0: row-major, 1: transposed, 2: both strides odd, 3: row-major with padding
   bool accumulate = false, bias = false;
-  float slope = 1;
+  float negative_slope = 1;
 };
 
 void strides(int layout, int64_t rows, int64_t cols, int64_t& row, int64_t& col) {
@@ -37,7 +37,7 @@ constexpr float kSlopes[] = {1, 0, 0.01f};
 void check_gemm(const GemmCase& t) {
   SCOPED_TRACE("m " + std::to_string(t.m) + " n " + std::to_string(t.n) + " k " + std::to_string(t.k) + " a" +
                std::to_string(t.a_layout) + " b" + std::to_string(t.b_layout) + (t.accumulate ? " +=" : "") +
-               (t.bias ? " bias" : "") + " slope " + std::to_string(t.slope) + " " +
+               (t.bias ? " bias" : "") + " slope " + std::to_string(t.negative_slope) + " " +
                std::string(name_of(features().isa)));
   GemmCall g;
   g.m = t.m, g.n = t.n, g.k = t.k;
@@ -51,7 +51,7 @@ void check_gemm(const GemmCase& t) {
   for (int64_t i = 0; i < t.m; ++i)
     for (int64_t j = t.n; j < g.c_row; ++j) start[static_cast<std::size_t>(i * g.c_row + j)] = kUntouched;
   if (t.bias) g.bias = bias.data();
-  g.accumulate = t.accumulate, g.slope = t.slope;
+  g.accumulate = t.accumulate, g.negative_slope = t.negative_slope;
   std::vector<std::byte> scratch(float_gemm_scratch(Elem::f32, t.m, t.n, t.k) + 1);
   std::vector<std::byte> packed(packed_b_bytes(Elem::f32, t.k, t.n) + 1);
   pack_b(Elem::f32, t.k, t.n, g.b, g.b_row, g.b_col, packed.data());
@@ -71,7 +71,7 @@ void check_gemm(const GemmCase& t) {
         }
         const double extra = (t.bias ? bias[static_cast<std::size_t>(j)] : 0.0) + (t.accumulate ? start[place] : 0.0);
         const double bound = 2 * std::sqrt(double(t.k) + 4) * 6e-8 * (size + std::abs(extra) + 1);
-        const double want = std::max(sum + extra, t.slope * (sum + extra));
+        const double want = std::max(sum + extra, t.negative_slope * (sum + extra));
         ASSERT_NEAR(c[place], want, bound) << i << "," << j;
       }
       for (int64_t j = t.n; j < g.c_row; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * g.c_row + j)], kUntouched);
@@ -115,13 +115,13 @@ void check_gemm(const GemmCase& t) {
   const auto finished_later = [&](const void* packed_b) {
     auto c = start;
     GemmCall plain = g;
-    plain.c = c.data(), plain.bias = nullptr, plain.slope = 1, plain.packed_b = packed_b;
+    plain.c = c.data(), plain.bias = nullptr, plain.negative_slope = 1, plain.packed_b = packed_b;
     gemm(plain, scratch.data());
     for (int64_t i = 0; i < t.m; ++i) {
       for (int64_t j = 0; j < t.n; ++j) {
         float& x = c[static_cast<std::size_t>(i * g.c_row + j)];
         if (t.bias) x += bias[static_cast<std::size_t>(j)];
-        x = std::max(x, t.slope * x);
+        x = std::max(x, t.negative_slope * x);
       }
     }
     return c;
@@ -159,7 +159,7 @@ TEST_P(GemmTest, SeveralBlocks) {
   check_gemm({150, 1100, 300, 1, 1, false, true});
   check_gemm({301, 45, 257, 2, 2, true, false});
   for (int64_t m : {1, 5, 40})
-    for (float slope : kSlopes) check_gemm({m, 130, 600, 0, 0, false, true, slope});
+    for (float negative_slope : kSlopes) check_gemm({m, 130, 600, 0, 0, false, true, negative_slope});
 }
 
 TEST_P(GemmTest, FewRowsOfManyColumns) {
@@ -174,7 +174,8 @@ TEST_P(GemmTest, ReluKeepsNanAndHasNoNegativeZero) {
     std::vector<std::byte> scratch(float_gemm_scratch(Elem::f32, m, 1, 2) + 1);
     std::vector<float> c(5, 7);
     GemmCall g;
-    g.m = m, g.n = 1, g.k = 2, g.a = a, g.a_row = 2, g.b = b, g.b_row = 1, g.c = c.data(), g.c_row = 1, g.slope = 0;
+    g.m = m, g.n = 1, g.k = 2, g.a = a, g.a_row = 2, g.b = b, g.b_row = 1, g.c = c.data(), g.c_row = 1,
+    g.negative_slope = 0;
     gemm(g, scratch.data());
     EXPECT_EQ(c[0], 0);
     EXPECT_FALSE(std::signbit(c[0]));

@@ -24,7 +24,7 @@ struct HalfGemmCase {
   int64_t m, n, k;
   bool a_columns = false, b_columns = false;  ///< what lies side by side
   bool bias = false, bias_in_sum = false, addend = false;
-  float slope = 1;
+  float negative_slope = 1;
 };
 
 class HalfProduct {
@@ -42,7 +42,7 @@ class HalfProduct {
     call_.b_row = c.b_columns ? 1 : c.n, call_.b_col = c.b_columns ? c.k : 1;
     if (c.bias) call_.bias = bias_.data();
     if (c.addend) call_.addend = addend_.data();
-    call_.slope = c.slope, call_.bias_in_sum = c.bias_in_sum;
+    call_.negative_slope = c.negative_slope, call_.bias_in_sum = c.bias_in_sum;
   }
   GemmCall& call() { return call_; }
 
@@ -87,7 +87,7 @@ class HalfProduct {
     float x = rounded(elem_, c_.bias_in_sum ? sum + bias : sum);
     if (!c_.bias_in_sum) x = rounded(elem_, x + bias);
     if (c_.addend) x = rounded(elem_, x + at(addend_, i * c_.n + j));
-    return x < 0 ? rounded(elem_, x * c_.slope) : x;
+    return x < 0 ? rounded(elem_, x * c_.negative_slope) : x;
   }
 
   Elem elem_;
@@ -136,7 +136,7 @@ TEST_P(HalfProducts, DoWhatFollows) {
   for (int bits = 0; bits < 16; ++bits) {
     HalfGemmCase c{.m = 14, .n = 45, .k = 50};
     c.bias = (bits & 1) != 0, c.bias_in_sum = (bits & 2) != 0, c.addend = (bits & 4) != 0;
-    c.slope = (bits & 8) == 0 ? 1 : c.addend ? 0.25F : 0;
+    c.negative_slope = (bits & 8) == 0 ? 1 : c.addend ? 0.25F : 0;
     expect_right(elem(), c);
     c.m = 1, c.n = 200;
     expect_right(elem(), c);
@@ -145,7 +145,7 @@ TEST_P(HalfProducts, DoWhatFollows) {
 
 TEST_P(HalfProducts, HaveManyBlocks) {
   expect_right(elem(), {.m = 5, .n = 40, .k = 5000, .bias = true});
-  expect_right(elem(), {.m = 330, .n = 130, .k = 33, .slope = 0});
+  expect_right(elem(), {.m = 330, .n = 130, .k = 33, .negative_slope = 0});
   expect_right(elem(), {.m = 26, .n = 40, .k = 9000});
   expect_right(elem(), {.m = 6, .n = 2100, .k = 300, .addend = true});
 }

@@ -80,7 +80,7 @@ void expect_product(const ProductCase& c, ZeroPoints zeros, bool has_bias) {
   if (has_bias) p.bias = bias.data();
   ASSERT_TRUE(has_nbits_product(p.column));
   std::vector<float> arranged(static_cast<std::size_t>(nbits_arranged(c.m, c.k))),
-      room(static_cast<std::size_t>(nbits_room(p.column)));
+      room(static_cast<std::size_t>(nbits_scratch_floats(p.column)));
   nbits_arrange(a.data(), c.m, c.k, arranged.data());
   const auto run = [&](const std::vector<int64_t>& cuts) {
     std::vector<float> y(static_cast<std::size_t>(c.m * c.n) + 1, 7);

@@ -42,8 +42,8 @@ TEST(TuningFile, IsReadAsItWasWritten) {
 
 TEST(TuningFile, IsRefusedWhereItIsDamaged) {
   const std::string text = tuning_text(numbered(), kKey);
-  EXPECT_EQ(why_not(""), "it is no table of this version ('frazil tuning 1')");
-  EXPECT_EQ(why_not(replaced(text, "tuning 1", "tuning 2")), "it is no table of this version ('frazil tuning 1')");
+  EXPECT_EQ(why_not(""), "it is not a table of this version ('frazil tuning 1')");
+  EXPECT_EQ(why_not(replaced(text, "tuning 1", "tuning 2")), "it is not a table of this version ('frazil tuning 1')");
   EXPECT_EQ(why_not(text.substr(0, text.size() - 1)), "it is cut off");
   EXPECT_EQ(why_not(text.substr(0, text.size() / 2)), "it is cut off");
   EXPECT_EQ(why_not(replaced(text, "softmax", "softmix")), "it is damaged");
@@ -121,7 +121,7 @@ TEST(Tuning, ReferencesHaveAllConstants) {
   for (Isa isa : {Isa::base, Isa::avx2, Isa::avx512, Isa::neon}) {
     for (const TuningConstant& c : tuning_constants()) {
       const double value = reference_tuning(isa).*c.value;
-      EXPECT_TRUE(value >= kLeastConstant && value <= kMostConstant) << name_of(isa) << ' ' << c.name;
+      EXPECT_TRUE(value >= kMinConstant && value <= kMaxConstant) << name_of(isa) << ' ' << c.name;
     }
   }
 }
@@ -138,12 +138,12 @@ TEST(Tuning, DecidesWhetherWinogradPays) {
                      .pad_top = 1,
                      .pad_left = 1};
   Tuning t = reference_tuning(Isa::avx2);
-  EXPECT_TRUE(winograd_pays(t, p));
+  EXPECT_TRUE(is_winograd_profitable(t, p));
   t.winograd_point = 1000;
-  EXPECT_FALSE(winograd_pays(t, p));
+  EXPECT_FALSE(is_winograd_profitable(t, p));
   ConvParams strided = p;
   strided.stride_h = 2;
-  EXPECT_FALSE(winograd_pays(reference_tuning(Isa::avx2), strided));
+  EXPECT_FALSE(is_winograd_profitable(reference_tuning(Isa::avx2), strided));
 }
 
 TEST(Tuning, CostsGrowWithExtents) {

@@ -177,7 +177,7 @@ const LayoutExample kLayoutExamples[] = {
   return c = %c, s = %s, t = %t
 }
 )"},
-    {"a network that has its images turned itself", R"(graph g(%x: f32[N,H,W,64]) {
+    {"a network that has its images transposed itself", R"(graph g(%x: f32[N,H,W,64]) {
   %t: f32[N,64,H,W] = Transpose(%x) {perm = [0, 3, 1, 2]} "t"
   %c: f32[N,64,H,W] = Conv(%t, @w64x64x3x3) {pads = [1, 1, 1, 1]} "c"
   %y: f32[N,H,W,64] = Transpose(%c) {perm = [0, 2, 3, 1]} "y"

@@ -53,7 +53,7 @@ constexpr const char* kLayerBehindProduct = R"(fused (d0, d1 = 8) {
   in 3: f32 [d0, d1]
   in 4: f32 [d1]
   in 5: f32
-  produce matmul slope=0 (0..3) into 0 from 1.0, 2.0 exact after (5..6) fused (d0, d1) {
+  produce matmul negative_slope=0 (0..3) into 0 from 1.0, 2.0 exact after (5..6) fused (d0, d1) {
     in 0: f32 [d0, d1]
     %0: f32 load 0
     %1: f32 neg %0 from 4.0 exact
@@ -99,7 +99,7 @@ TEST(FusedText, NamesTheLineOfWhatItDoesNotRead) {
       {"fused (d0) {\n  in 0: f33 [d0]\n}", "expected an element type, got 'f33'"},
       {"fused (d0) {\n  %1: f32 constant 1\n}", "line 2, column 3: expected %0, got %1"},
       {"fused (d0) {\n  %0: f32 frobnicate\n}", "expected a scalar operation, got 'frobnicate'"},
-      {"fused (d0) {\n  produce matmul size=1 (0..2) into 0\n}", "'size' is no parameter of it"},
+      {"fused (d0) {\n  produce matmul size=1 (0..2) into 0\n}", "'size' is not a parameter of it"},
       {"fused (d0) {\n  produce conv (2..1) into 0\n}", "expected a range as 0..2"},
       {"fused (d0) {\n  out 0: f32 [x0] = %0\n}", "expected an axis of the domain or '_'"},
   };

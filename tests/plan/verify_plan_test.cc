@@ -187,7 +187,7 @@ TEST(PlanVerifier, RefusesEachHandleThatIsOutOfRange) {
       }
     }
   }
-  for (const char* kind : {"eval", "branch", "leave_at", "again", "jump", "set", "add", "swap", "load", "store",
+  for (const char* kind : {"eval", "branch", "leave_at", "back_edge", "jump", "set", "add", "swap", "load", "store",
                            "assign", "bind", "append", "reserve", "reset", "grow", "move", "transfer", "launch"}) {
     EXPECT_TRUE(kinds.contains(kind)) << kind;
   }
@@ -216,7 +216,7 @@ void remove_step(Plan& plan) {
   for (Step& s : plan.steps) {
     if (auto* b = s.as<step::Branch>()) move_up(b->target);
     if (auto* l = s.as<step::LeaveAt>()) move_up(l->target);
-    if (auto* a = s.as<step::Again>()) move_up(a->target);
+    if (auto* a = s.as<step::BackEdge>()) move_up(a->target);
   }
   for (RegGroup& g : plan.groups) {
     g.dependents.clear();
@@ -278,9 +278,9 @@ const Break kTables[] = {
     {"an offset in no register", kLoop, [](Plan& p) { slot(p, p.inputs[0]).offset = p.registers; },
      "slot s0 has register r"},
     {"an object where a tensor lies", kLoop, [](Plan& p) { slot(p, p.inputs[0]).object = true; },
-     "slot s0 is no object in the place of one, or the other way"},
+     "slot s0: object is true, its storage's place is input"},
     {"a tensor where an object lies", kCollect, [](Plan& p) { slot(p, first<step::Move>(p).to).object = false; },
-     "is no object in the place of one, or the other way"},
+     ": object is false, its storage's place is object"},
 };
 INSTANTIATE_TEST_SUITE_P(Tables, BrokenPlans, testing::ValuesIn(kTables));
 
@@ -290,7 +290,7 @@ const Break kTypes[] = {
     {"a condition that is an object", kCollect,
      [](Plan& p) { first<step::Branch>(p).condition = first<step::Move>(p).to; },
      "(branch): plan: 'condition' is an object"},
-    {"a limit that is no integer", kLoop, [](Plan& p) { first<step::Load>(p).from = p.inputs[0]; },
+    {"a limit that is not an integer", kLoop, [](Plan& p) { first<step::Load>(p).from = p.inputs[0]; },
      "(load): plan: 'from' is f32"},
     {"a number stored in a float", kLoop, [](Plan& p) { first<step::Store>(p).to = p.inputs[0]; },
      "(store): plan: 'to' is f32"},
@@ -314,13 +314,13 @@ const Break kTypes[] = {
      "its storages do not fit each other"},
     {"growth along no axis", kGrowing, [](Plan& p) { first<step::Grow>(p).axis = 1; }, "it has no axis 1"},
     {"an element that is an object", kCollect, [](Plan& p) { first<step::Append>(p).part = first<step::Move>(p).to; },
-     "is no element of accumulator"},
+     "is not an element of accumulator"},
     {"an element of another type", kCollect,
      [](Plan& p) { p.accumulators[first<step::Append>(p).accumulator.id].elem = Elem::f64; },
-     "is no element of accumulator"},
+     "is not an element of accumulator"},
     {"an element of another rank", kCollect,
      [](Plan& p) { p.accumulators[first<step::Append>(p).accumulator.id].dims.pop_back(); },
-     "is no element of accumulator"},
+     "is not an element of accumulator"},
     {"an element that lies elsewhere", kCollect,
      [](Plan& p) {
        const auto& append = first<step::Append>(p, [](const step::Append& a) { return a.in_place; });
@@ -391,18 +391,18 @@ const Break kUpkeep[] = {
      [](Plan& p) {
        for (RegGroup& g : p.groups) g.dependents.clear();
      },
-     "which does not know it"},
+     "which does not list the step as dependent"},
     {"steps that do not know the extents of an iteration", kPrefixes,
      [](Plan& p) {
        for (std::size_t g = 1; g < p.groups.size(); ++g) p.groups[g].dependents.clear();
      },
-     "which does not know it"},
+     "which does not list the step as dependent"},
     {"the last step that does not know its extents", kCollect,
      [](Plan& p) {
        RegGroup& g = p.groups[0];
        std::erase_if(g.dependents, [&](StepIndex i) { return i > 15 && p.steps[i].as<step::Launch>() != nullptr; });
      },
-     "which does not know it"},
+     "which does not list the step as dependent"},
     {"one pool for everything", kLoop,
      [](Plan& p) {
        for (Storage& s : p.storages) {
@@ -421,12 +421,13 @@ const Break kUpkeep[] = {
      },
      "are live at the same time in pool 0"},
     {"a step at the same time as one that reads its result", kLoop,
-     [](Plan& p) { first<step::Launch>(p).together = 2; },
+     [](Plan& p) { first<step::Launch>(p).concurrent = 2; },
      "may run at the same time as the next ones, 2 steps in all, expected 1 to 1"},
-    {"no step at all that may run", kLoop, [](Plan& p) { first<step::Launch>(p).together = 0; },
+    {"no step at all that may run", kLoop, [](Plan& p) { first<step::Launch>(p).concurrent = 0; },
      "0 steps in all, expected 1 to 1"},
     {"the last of a loop's steps at the same time as none", kLoop,
-     [](Plan& p) { p.steps[p.steps.size() - 2].as<step::Launch>()->together = 9; }, "9 steps in all, expected 1 to 1"},
+     [](Plan& p) { p.steps[p.steps.size() - 2].as<step::Launch>()->concurrent = 9; },
+     "9 steps in all, expected 1 to 1"},
     {"a counter that nobody sets", kLoop, [](Plan& p) { remove_step<step::Load>(p); }, "is read before it is set"},
     {"a value that nobody makes", kLoop, [](Plan& p) { first(p, Kernel::matmul).out[0] = p.inputs[0]; },
      "is read before it is written"},
@@ -460,21 +461,21 @@ TEST(PlanVerifier, KnowsWhatIsDefinedOnEachPath) {
        {Set{1, 1}, Set{2, 1}, LeaveAt{1, 2, 6}, Set{0, 1}, LeaveAt{1, 2, 6}, Jump{6}, read(0)},
        "step 6 (assign): register r0 is read before it is set"},
       {"set in a loop that may not be entered",
-       {Set{1, 0}, Set{2, 1}, LeaveAt{1, 2, 6}, Set{0, 1}, Add{1, 1}, Again{2}, read(0)},
+       {Set{1, 0}, Set{2, 1}, LeaveAt{1, 2, 6}, Set{0, 1}, Add{1, 1}, BackEdge{2}, read(0)},
        "step 6 (assign): register r0 is read before it is set"},
       {"set by the iteration before",
-       {Set{1, 0}, Set{2, 1}, LeaveAt{1, 2, 6}, read(0), Set{0, 1}, Again{2}, Halt{}},
+       {Set{1, 0}, Set{2, 1}, LeaveAt{1, 2, 6}, read(0), Set{0, 1}, BackEdge{2}, Halt{}},
        "step 3 (assign): register r0 is read before it is set"},
       {"a loop that reads what is set in front of it",
-       {Set{0, 0}, Set{1, 1}, LeaveAt{0, 1, 5}, Add{0, 1}, Again{2}, read(0)},
+       {Set{0, 0}, Set{1, 1}, LeaveAt{0, 1, 5}, Add{0, 1}, BackEdge{2}, read(0)},
        nullptr},
       {"a jump back to a step that was not passed",
-       {Jump{2}, Set{0, 1}, Again{1}},
-       "step 2 (again) jumps back to step 1, which was not passed"},
-      {"a jump back to a step that was passed", {Jump{1}, Set{0, 1}, Again{1}}, nullptr},
+       {Jump{2}, Set{0, 1}, BackEdge{1}},
+       "step 2 (back_edge) jumps back to step 1, which was not passed"},
+      {"a jump back to a step that was passed", {Jump{1}, Set{0, 1}, BackEdge{1}}, nullptr},
       {"a jump back to a step that was passed on another path alone",
-       {Set{1, 1}, Set{2, 1}, LeaveAt{1, 2, 5}, Set{0, 1}, Set{0, 2}, Again{4}},
-       "step 5 (again) jumps back to step 4, which was not passed"},
+       {Set{1, 1}, Set{2, 1}, LeaveAt{1, 2, 5}, Set{0, 1}, Set{0, 2}, BackEdge{4}},
+       "step 5 (back_edge) jumps back to step 4, which was not passed"},
   };
   for (const Paths& row : rows) {
     SCOPED_TRACE(row.what);

@@ -18,11 +18,11 @@ namespace {
 
 using server::Access;
 using server::Browser;
-using server::Door;
 using server::Feature;
 using server::Gate;
 using server::Http;
 using server::NetworkConfig;
+using server::PortKind;
 using server::Rest;
 using server::Rule;
 using server::Tenant;
@@ -103,7 +103,7 @@ TEST_F(Routes, AreForThoseThatTheirRulesName) {
     for (const std::string caller : kCallers) {
       const std::string key = caller.empty() ? "" : "Authorization: Bearer " + caller + "-key\r\n";
       HttpClient first(server.ports.http),
-          client(route.door == Door::models ? server.ports.http : server.ports.metrics);
+          client(route.port_kind == PortKind::models ? server.ports.http : server.ports.metrics);
       first.post("/v2/models/double/infer", kOne, "Authorization: Bearer shop-key\r\n");
       EXPECT_EQ(first.receive().status, 200U);
       const bool runs = target.ends_with("infer"), generates = target.find("generate") != std::string::npos;
@@ -125,7 +125,7 @@ TEST_F(Routes, AreForEverybodyWhereThereAreNoTenants) {
   open.config.tenants.clear();
   server::Service service(open);
   for (const Rest::Route& route : Rest::routes()) {
-    if (route.door != Door::models || route.answer == nullptr) continue;
+    if (route.port_kind != PortKind::models || route.answer == nullptr) continue;
     const std::string target = target_of(route.path);
     const auto admitted = Rest(service).admit({.method = route.method, .path = target, .host = "localhost"});
     EXPECT_TRUE(admitted) << target << ": " << (admitted ? "" : admitted.error().body);

@@ -75,7 +75,8 @@ TEST_P(BadPlans, AreRefusedWithTheNameOfTheValue) {
   try {
     const server::ModelConfig config{.batching = GetParam().config};
     const std::string name = "m";
-    const BatchPlan::Of of{.model = name, .inputs = model.inputs(), .outputs = model.outputs(), .config = config};
+    const BatchPlan::ModelView of{
+        .model = name, .inputs = model.inputs(), .outputs = model.outputs(), .config = config};
     const BatchPlan plan(of, BatchPlan::symbols(of).front());
     FAIL() << "no error";
   } catch (const api::Error& error) {
@@ -176,7 +177,7 @@ TEST_F(Batches, UnlikeOnesDoNotMeet) {
 
 TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
   folder_.add("m", "graph g(%x: f32[N,L], %n: i64[N]) { %y = Add(%x, %x) return y = %y, n = %n }");
-  serve({.batching = {.most = 8, .paddings = {{.input = "x", .axis = 1}}, .lengths = "n", .most_waste = 0.4}});
+  serve({.batching = {.most = 8, .paddings = {{.input = "x", .axis = 1}}, .lengths = "n", .max_waste = 0.4}});
   Busy busy(*service_);
   auto a = ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2, 3})}}});
   auto b = ask(*service_, {.model = "m", .inputs = {{"x", row({4, 5})}}});
@@ -280,7 +281,7 @@ TEST_F(Batches, ARequestWaitsForOthersWhereTheyAreLikely) {
 
 TEST_F(Batches, QueuesAreBounded) {
   folder_.add("m", kDouble);
-  serve({.batching = {.most = 1, .most_queued = 2}});
+  serve({.batching = {.most = 1, .max_queued = 2}});
   std::vector<std::future<server::Outcome>> outcomes;
   Busy busy(*service_);
   for (int i = 0; i < 4; ++i) outcomes.push_back(ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}));

@@ -37,7 +37,7 @@ class Canaries : public testing::Test {
     server::ServiceOptions options = options_of(folder_);
     options.config_file = files_.path() + "frazil.yaml";
     options.config = server::read_server_config(options.config_file);
-    options.tell = [this](const server::Notice& notice) {
+    options.notify = [this](const server::Notice& notice) {
       if (notice.level == server::Notice::Level::warning) warnings_.push_back(notice.subject + ": " + notice.text);
     };
     service_.emplace(options);
@@ -80,7 +80,7 @@ TEST_F(Canaries, ALoadThatFailsIsRefusedAndWhatWasServedStays) {
   const auto before = service_->repository();
   folder_.add("m/2", kTriple);
   EXPECT_THAT(load("m"), AllOf(HasSubstr("model 'm' version 2: canary 'case': output 'y': "), HasSubstr("got 3"),
-                               HasSubstr("want 2")));
+                               HasSubstr("expected 2")));
   EXPECT_EQ(service_->repository(), before);
   EXPECT_EQ(send("GET", "/v2/health/ready").status, Http::ok);
   EXPECT_THAT(infer("p").body, HasSubstr("[2,4]"));

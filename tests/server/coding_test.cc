@@ -80,11 +80,11 @@ TEST(Coding, WhatIsWrongIsTold) {
     const char* why;
   } cases[] = {{"", Coding::gzip, Http::bad_request, "the compressed bytes are cut off"},
                {good.substr(0, good.size() - 1), Coding::gzip, Http::bad_request, "the compressed bytes are cut off"},
-               {"plain text", Coding::gzip, Http::bad_request, "the bytes are no gzip"},
-               {damaged, Coding::gzip, Http::bad_request, "the bytes are no gzip"},
-               {good, Coding::deflate, Http::bad_request, "the bytes are no deflate"},
-               {good + "more", Coding::gzip, Http::bad_request, "the bytes are no gzip"},
-               {zipped("a", kZlib) + "more", Coding::deflate, Http::bad_request, "the bytes are no deflate"},
+               {"plain text", Coding::gzip, Http::bad_request, "invalid gzip data"},
+               {damaged, Coding::gzip, Http::bad_request, "invalid gzip data"},
+               {good, Coding::deflate, Http::bad_request, "invalid deflate data"},
+               {good + "more", Coding::gzip, Http::bad_request, "invalid gzip data"},
+               {zipped("a", kZlib) + "more", Coding::deflate, Http::bad_request, "invalid deflate data"},
                {zipped(shrinking_text(1001)), Coding::gzip, Http::too_large, "has more than 1000 bytes"}};
   for (const auto& c : cases) {
     for (const std::size_t piece : {1, 5000}) {
@@ -165,7 +165,7 @@ TEST_F(Compressed, RequestsAreAnswered) {
 }
 
 TEST_F(Compressed, RequestsThatAreWrongAreRefused) {
-  const RunningServer server(folder_, {.most_bytes = kMiB});
+  const RunningServer server(folder_, {.max_bytes = kMiB});
   const std::string bomb = zipped(std::string(100 * kMiB, ' '));
   ASSERT_LT(bomb.size(), kMiB) << "only what it becomes is too large";
   const struct {
@@ -174,9 +174,9 @@ TEST_F(Compressed, RequestsThatAreWrongAreRefused) {
     const char* why;
   } cases[] = {{"br", "x", 415, "header Content-Encoding: expected one of gzip, deflate, identity"},
                {"gzip, gzip", zipped(zipped(kOne)), 415, "header Content-Encoding"},
-               {"gzip", std::string(kOne), 400, "the bytes are no gzip"},
+               {"gzip", std::string(kOne), 400, "invalid gzip data"},
                {"gzip", zipped(kOne).substr(0, 30), 400, "the compressed bytes are cut off"},
-               {"deflate", zipped(kOne), 400, "the bytes are no deflate"},
+               {"deflate", zipped(kOne), 400, "invalid deflate data"},
                {"gzip", bomb, 413, "has more than 1048576 bytes"}};
   for (const auto& c : cases) {
     HttpClient client(server.ports.http);
@@ -267,13 +267,13 @@ TEST_F(Compressed, MessagesOfAStreamAreAnswered) {
 }
 
 TEST_F(Compressed, CallsThatAreWrongAreRefused) {
-  const RunningServer server(folder_, {.most_bytes = kMiB});
+  const RunningServer server(folder_, {.max_bytes = kMiB});
   const std::string bomb = zipped(std::string(100 * kMiB, '\0'));
   const struct {
     std::string coding, message, code, why;
   } cases[] = {{"br", framed("x", 1), "12", "header grpc-encoding: expected one of gzip, deflate, identity"},
                {"identity", framed(zipped(doubled_zeros(1)), 1), "13", "header grpc-encoding names no way"},
-               {"gzip", framed(doubled_zeros(1), 1), "3", "the bytes are no gzip"},
+               {"gzip", framed(doubled_zeros(1), 1), "3", "invalid gzip data"},
                {"gzip", framed(zipped(doubled_zeros(1000)).substr(0, 20), 1), "3", "the compressed bytes are cut off"},
                {"gzip", framed("", 1), "3", "the compressed bytes are cut off"},
                {"gzip", framed(bomb, 1), "8", "has more than 1048576 bytes"}};
@@ -290,7 +290,7 @@ TEST_F(Compressed, CallsThatAreWrongAreRefused) {
 
 TEST_F(Compressed, WhatMessagesBecomeCountsForTheConnection) {
   folder_.add("count", kCount);
-  const RunningServer server(folder_, {.most_bytes = kMiB});
+  const RunningServer server(folder_, {.max_bytes = kMiB});
   GrpcClient client(server.ports.grpc);
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 6; ++i) {  // each nearly a MiB once it is not compressed any more, and then a byte is missing

@@ -35,7 +35,7 @@ TEST_F(Serve, RefusesWhatItCannotServe) {
                {{folder_.path(), "--host", "nowhere"}, "--host nowhere"},
                {{folder_.path(), "--http-port", "65536"}, "--http-port"},
                {{folder_.path(), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--http-socket", "/"},
-                "/: a file that is no socket lies there"},
+                "/: the file exists and is not a socket"},
                {{folder_.path(), "--workers", "0"}, "--workers"},
                {{folder_.path(), "--tier", "9"}, "expected auto, ref, 0, 1 or 2"}};
   for (const auto& c : cases) {

@@ -127,7 +127,7 @@ TEST(TextProtoTest, NamesTheLineAndColumnOfAnError) {
       {"a: 'x", "f:1:4: expected a string that ends in its line"},
       {"a: 'x\n'", "f:1:4: expected a string that ends in its line"},
       {std::string("a: 'x\0y'", 8), "f:1:4: expected a string that ends in its line"},
-      {R"(a: "\q")", "f:1:5: expected an escape, got 'q' behind a backslash"},
+      {R"(a: "\q")", "f:1:5: expected an escape, got 'q' after a backslash"},
       {R"(a: "\400")", "expected an escape of at most"},
       {R"(a: "\x")", "expected a digit of an escape"},
       {R"(a: "\ud800")", "expected a character of Unicode"},
@@ -194,7 +194,7 @@ parameters [
 TEST(ConfigPbtxtTest, ReadsWhatItKnows) {
   const ReadConfig read = pbtxt(kConfig);
   EXPECT_EQ(read.name, "bert");
-  EXPECT_EQ(read.config.most_in_request, 16U);
+  EXPECT_EQ(read.config.max_in_request, 16U);
   const server::Batching& batching = read.config.batching;
   EXPECT_EQ(batching.most, 16U);
   EXPECT_THAT(batching.preferred, ElementsAre(4, 8));
@@ -202,14 +202,14 @@ TEST(ConfigPbtxtTest, ReadsWhatItKnows) {
   EXPECT_EQ(batching.levels, 3U);
   EXPECT_EQ(batching.default_level, 2U);
   EXPECT_EQ(batching.time_out, microseconds(50'000));
-  EXPECT_EQ(batching.most_queued, 100U);
+  EXPECT_EQ(batching.max_queued, 100U);
   ASSERT_EQ(batching.paddings.size(), 2U);
   EXPECT_EQ(batching.paddings[0].input, "ids");
   EXPECT_EQ(batching.paddings[1].input, "mask:0");
   EXPECT_EQ(batching.paddings[1].axis, 1U);
   EXPECT_EQ(batching.paddings[1].value, -INFINITY);
   EXPECT_EQ(batching.lengths, "len");
-  EXPECT_EQ(batching.most_waste, 0.25);
+  EXPECT_EQ(batching.max_waste, 0.25);
   ASSERT_EQ(read.config.sequences.states.size(), 1U);
   EXPECT_EQ(read.config.sequences.states[0].input, "h");
   EXPECT_EQ(read.config.sequences.states[0].output, "hn");
@@ -365,7 +365,7 @@ TEST(ConfigPbtxtTest, NamesTheFieldOfAnError) {
       {pbtxt_parameter("frazil.pad", "x:64:0"), "expected INPUT:AXIS:VALUE with an axis from 0 to 63"},
       {pbtxt_parameter("frazil.pad", "x:1:nan"), "expected INPUT:AXIS:VALUE"},
       {pbtxt_parameter("frazil.pad", "x:1:0;x:1:2"), "expected distinct axes"},
-      {pbtxt_parameter("frazil.lengths", "n"), "expected the parameter frazil.pad beside it"},
+      {pbtxt_parameter("frazil.lengths", "n"), "requires the parameter frazil.pad"},
       {pbtxt_parameter("frazil.wings", "2"), "field 'parameters.frazil.wings': this parameter is unknown"},
       {pbtxt_parameter("a", "1") + pbtxt_parameter("a", "2"), "expected distinct keys, got 'a' twice"},
       {"parameters { key: 'frazil.pad' }", "expected the fields 'key' and 'value'"},
@@ -402,7 +402,7 @@ TEST(ConfigYamlTest, ReadsModels) {
   EXPECT_EQ(bert.batching.most, 16U);
   EXPECT_THAT(bert.batching.preferred, ElementsAre(4, 8));
   EXPECT_EQ(bert.batching.delay, microseconds(500));
-  EXPECT_EQ(bert.batching.most_queued, 100U);
+  EXPECT_EQ(bert.batching.max_queued, 100U);
   EXPECT_EQ(bert.batching.levels, 2U);
   EXPECT_EQ(bert.batching.default_level, 1U);
   EXPECT_EQ(bert.batching.time_out, microseconds(50'000));
@@ -413,7 +413,7 @@ TEST(ConfigYamlTest, ReadsModels) {
   EXPECT_EQ(bert.batching.paddings[1].axis, 1U);
   EXPECT_EQ(bert.batching.paddings[1].value, 0);
   EXPECT_EQ(bert.batching.lengths, "len");
-  EXPECT_EQ(bert.batching.most_waste, 0.3);
+  EXPECT_EQ(bert.batching.max_waste, 0.3);
   EXPECT_EQ(bert.deadline_ms, 100);
   EXPECT_EQ(bert.memory_limit, 1ULL << 30U);
   EXPECT_EQ(bert.warm_up, 2U);
@@ -438,14 +438,14 @@ TEST(ConfigYamlTest, ReadsTheServer) {
   ASSERT_EQ(config.tenants.size(), 2U);
   EXPECT_EQ(config.tenants[0].name, "shop");
   EXPECT_THAT(config.tenants[0].keys, ElementsAre("abc", "123"));
-  EXPECT_EQ(config.tenants[0].most_waiting, 32U);
+  EXPECT_EQ(config.tenants[0].max_waiting, 32U);
   EXPECT_EQ(config.tenants[0].requests_per_second, 100);
   EXPECT_THAT(config.tenants[0].models, ElementsAre("bert"));
   EXPECT_THAT(config.tenants[1].models, IsEmpty());
   EXPECT_FALSE(config.tenants[0].admin);
   EXPECT_TRUE(config.tenants[1].admin);
   EXPECT_EQ(config.state.memory_bytes, 256ULL << 20U);
-  EXPECT_EQ(config.state.most_sequences, 1000U);
+  EXPECT_EQ(config.state.max_sequences, 1000U);
   EXPECT_EQ(config.state.folder, "/var/lib/frazil");
   EXPECT_EQ(config.state.redis, "127.0.0.1:6379");
   EXPECT_EQ(config.state.redis_prefix, "f:");
@@ -492,10 +492,10 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"models: {m: {batching: {max_batch_size: 4, preferred: [2, 8]}}}",
        "field 'models.m.batching.preferred[1]': expected at most max_batch_size, 4, got '8'"},
       {"models: {m: {batching: {delay_us: 5}}}",
-       "field 'models.m.batching.delay_us': expected a max_batch_size of at least 1 beside it"},
+       "field 'models.m.batching.delay_us': requires a max_batch_size of at least 1"},
       {"models: {m: {batching: {priority_levels: 2, default_priority: 3}}}",
        "expected at most priority_levels, 2, got '3'"},
-      {"models: {m: {batching: {max_batch_size: 2, lengths: n}}}", "expected the key 'pad' beside it"},
+      {"models: {m: {batching: {max_batch_size: 2, lengths: n}}}", "requires the key 'pad'"},
       {"models: {m: {batching: {max_batch_size: 2, pad: {x: 64}}}}",
        "field 'models.m.batching.pad.x': expected a whole number from 0 to 63, got '64'"},
       {"models: {m: {batching: {max_batch_size: 2, pad: {x: {axis: 1, value: .nan}}}}}",
@@ -505,7 +505,7 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
        "field 'models.m.batching.wings': this key is unknown; expected max_batch"},
       {"models: {m: {memory_limit: 1GB}}", "expected a number of bytes such as 1048576 or 512MiB, got '1GB'"},
       {"models: {m: {memory_limit: 0}}", "expected at least 1 byte"},
-      {"models: {m: {idle_s: 1}}", "expected the key 'state' beside it"},
+      {"models: {m: {idle_s: 1}}", "requires the key 'state'"},
       {"models: {m: {state: {x: ''}}}", "expected a text that is not empty, got ''"},
       {"models: {m: {state: {x: {axis: 1}}}}", "field 'models.m.state.x': expected the key 'output', which is missing"},
       {"models: {m: {state: {x: {output: y, axis: -1}}}}", "expected a whole number"},
@@ -520,19 +520,18 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"tenants: [{name: a, keys: []}]", "field 'tenants[0].keys': expected at least one"},
       {"tenants: [{name: a, certificates: c}]", "field 'tenants[0].certificates': expected a list"},
       {"tenants: [{name: a, certificates: [c]}, {name: b, certificates: [c]}]",
-       "field 'tenants[1].certificates[0]': expected distinct ones"},
+       "field 'tenants[1].certificates[0]': duplicate value"},
       {"tenants: [{name: a, keys: [k]}, {name: a, keys: [l]}]", "expected distinct names, got 'a' twice"},
-      {"tenants: [{name: a, keys: [k]}, {name: b, keys: [l, k]}]",
-       "field 'tenants[1].keys[1]': expected distinct ones"},
+      {"tenants: [{name: a, keys: [k]}, {name: b, keys: [l, k]}]", "field 'tenants[1].keys[1]': duplicate value"},
       {"tenants: [{name: a, keys: [k], models: []}]", "expected at least one model"},
       {"tenants: [{name: a, keys: [k], requests_per_second: 0}]", "expected a number from 0.001 to 1e+09, got '0'"},
       {"state: {redis: localhost}", "field 'state.redis': expected HOST:PORT, got 'localhost'"},
       {"state: {redis: 'a:0'}", "expected HOST:PORT"},
       {"state: {redis: ':80'}", "expected HOST:PORT"},
       {"state: {redis: '::1:80'}", "expected HOST:PORT"},
-      {"state: {redis_password: secret}", "field 'state.redis_password': expected the key 'redis' beside it"},
-      {"state: {redis_tls: {}}", "field 'state.redis_tls': expected the key 'redis' beside it"},
-      {"state: {redis: 'a:1', redis_user: u}", "expected the key 'redis_password' beside it"},
+      {"state: {redis_password: secret}", "field 'state.redis_password': requires the key 'redis'"},
+      {"state: {redis_tls: {}}", "field 'state.redis_tls': requires the key 'redis'"},
+      {"state: {redis: 'a:1', redis_user: u}", "requires the key 'redis_password'"},
       {"state: {redis: 'a:1', redis_password: ''}", "expected a text that is not empty"},
       {"state: {redis: 'a:1', redis_tls: {key: k}}", "expected both of the keys 'certificate' and 'key'"},
       {"models: {m: {defaults: open}}", "field 'models.m.defaults': expected fixed or inputs, got 'open'"},
@@ -642,7 +641,7 @@ TEST(ConfigFileTest, ReadsFilesUpToALimit) {
   const TempFolder folder;
   const std::string path = folder / "config";
   std::ofstream(path) << "max_batch_size: 3";
-  EXPECT_EQ(server::read_config_pbtxt(path).config.most_in_request, 3U);
+  EXPECT_EQ(server::read_config_pbtxt(path).config.max_in_request, 3U);
   std::ofstream(path) << "models: {m: {warm_up: 1}}";
   EXPECT_EQ(server::read_server_config(path).models.at("m").warm_up, 1U);
   std::ofstream(path) << "max_batch_size: x";

@@ -184,7 +184,7 @@ TEST_F(FeatureTest, AreLookedUpTogetherAndKept) {
 
 TEST_F(FeatureTest, ThoseUsedLastAreKept) {
   FeatureView small = view(1h);
-  small.most_kept = 2;
+  small.max_kept = 2;
   FeatureStore store(small);
   for (const auto& users : {keys({1}), keys({2}), keys({1}), keys({3})}) store.look_up(users, {});
   EXPECT_EQ(asked(), 3);
@@ -244,7 +244,7 @@ TEST_F(FeatureTest, ErrorsOfOneEntityAreItsOwn) {
   EXPECT_THAT(found.why, HasSubstr("damaged"));
   const auto error = store.look_up(keys({2}), {});
   EXPECT_EQ(error.why, "Redis answers with an error") << "for callers";
-  EXPECT_THAT(error.said, HasSubstr("WRONGTYPE")) << "for the log";
+  EXPECT_THAT(error.redis_error, HasSubstr("WRONGTYPE")) << "for the log";
 }
 
 // ---- the step ----

@@ -63,7 +63,7 @@ TEST(Forecast, IsThatOfAQueueWithOneServer) {
   const std::vector<server::MixRequest> mix{{.model = "m"}};
   constexpr double kService = 0.002;
   const server::MixProfile profile(mix, 1, {{.alone = {kService, kService}, .together = {kService, kService}}});
-  EXPECT_NEAR(profile.most_rate(), 1 / kService, 1e-6);
+  EXPECT_NEAR(profile.max_rate(), 1 / kService, 1e-6);
   for (const double load : {0.2, 0.6, 0.8}) {
     double p99 = 0;
     while (share_within(p99, load) < 0.99) p99 += 0.001;
@@ -80,7 +80,7 @@ TEST(Forecast, TakesTheTimesOfLengthsAndOfLoad) {
                                    {{.alone = {0.001, 0.002, 0.005}, .together = {0.002, 0.004, 0.010}},
                                     {.alone = {0.1, 0.1}, .together = {0.2, 0.2}}});
   // Of the first, lengths take 2 to 4 and 4 to 10 ms, each half of them: 5 ms.
-  EXPECT_NEAR(profile.most_rate(), 2 / (0.75 * 0.005 + 0.25 * 0.2), 0.8);
+  EXPECT_NEAR(profile.max_rate(), 2 / (0.75 * 0.005 + 0.25 * 0.2), 0.8);
   const server::Forecast idle = profile.at(0.001);
   EXPECT_NEAR(idle.p50_ms, 3, 0.1) << "of the first at two thirds of the lengths, a third of the way from 2 to 5";
   EXPECT_NEAR(idle.p99_ms, 100, 1e-3);
@@ -93,21 +93,21 @@ TEST(Forecast, MeasuresWhatAServerDoes) {
   server::Service service(options_of(folder));
   const auto mix = server::read_mix(mix_file(folder, "requests: [{model: double, inputs: {x: 1..200000x2}}]"));
   const server::MixProfile profile(service, mix, 0.1);
-  EXPECT_GT(profile.most_rate(), 0);
+  EXPECT_GT(profile.max_rate(), 0);
   const auto& statistics = service.find("double", "")->statistics();
   const std::uint64_t before = statistics.success.count();
-  const server::Driven driven = server::drive(service, mix, 200, 0.3, 2),
-                       again = server::drive(service, mix, 200, 0.3, 2);
+  const server::LoadResult result = server::run_load(service, mix, 200, 0.3, 2),
+                           again = server::run_load(service, mix, 200, 0.3, 2);
   const std::uint64_t each = (statistics.success.count() - before) / 2;
   EXPECT_NEAR(static_cast<double>(each), 60, 30) << "of 200 per second in 0.3 s";
-  EXPECT_LE(driven.rate, static_cast<double>(each) / 0.3 + 1e-6);
-  EXPECT_EQ(driven.failed + again.failed, 0U);
-  EXPECT_GT(driven.p50_ms, 0);
-  EXPECT_LE(driven.p50_ms, driven.p99_ms);
-  EXPECT_GT(driven.busy, 0);
+  EXPECT_LE(result.rate, static_cast<double>(each) / 0.3 + 1e-6);
+  EXPECT_EQ(result.failed + again.failed, 0U);
+  EXPECT_GT(result.p50_ms, 0);
+  EXPECT_LE(result.p50_ms, result.p99_ms);
+  EXPECT_GT(result.busy, 0);
   EXPECT_THROW(server::MixProfile(service, {{.model = "none"}}, 0.1), server::Refusal);
   EXPECT_THROW(server::MixProfile(service, {{.model = "double"}}, 0.1), server::Refusal) << "it lacks its input";
-  const server::Driven refused = server::drive(service, {{.model = "double"}}, 200, 0.05);
+  const server::LoadResult refused = server::run_load(service, {{.model = "double"}}, 200, 0.05);
   EXPECT_GT(refused.failed, 0U);
   EXPECT_THAT(refused.why, HasSubstr("input 'x'"));
 }

@@ -124,9 +124,9 @@ TEST(GrpcMessage, RefusalsNameWhatIsWrong) {
   } cases[] = {
       {"\x0a\xff", "ModelInferRequest: field 'model_name' is damaged"},
       {"\x08\x01", "field 'model_name' has another wire type"},
-      {field(1, "\xff"), "field 'model_name' is no UTF-8"},
+      {field(1, "\xff"), "field 'model_name' is not valid UTF-8"},
       {field(5, "\x0a\xff"), "ModelInferRequest.inputs: field 'name' is damaged"},
-      {field(99, "") + "\x07", "damaged at or behind field 99"},
+      {field(99, "") + "\x07", "damaged at or after field 99"},
       {input("x", "FLOAT", {1}), "input 'x': there is no datatype 'FLOAT'"},
       {input("x", "FP32", {-1}) + field(7, one), R"(input 'x': "shape" has a negative extent)"},
       {input("x", "FP32", {1 << 20, 1 << 20, 1 << 30}) + field(7, one), "more elements than the request has bytes"},

@@ -59,7 +59,7 @@ TEST_F(GrpcServer, TakesBytesAsTheyCome) {
 }
 
 TEST_F(GrpcServer, RefusesWhatIsNoCall) {
-  const RunningServer server(folder_, {.most_bytes = 1000});
+  const RunningServer server(folder_, {.max_bytes = 1000});
   const std::string good = framed(doubled("a"));
   const struct {
     HeaderList headers;
@@ -256,7 +256,7 @@ TEST_F(GrpcServer, ClosesConnectionsThatDoNothingAtAHighRate) {
 }
 
 TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
-  const RunningServer server(folder_, {.most_bytes = 100'000});
+  const RunningServer server(folder_, {.max_bytes = 100'000});
   GrpcClient client(server.ports.grpc);
   const std::string part = framed(std::string(100'000, 'x')).substr(0, 90'000);
   std::vector<std::int32_t> ids;

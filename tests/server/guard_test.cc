@@ -189,7 +189,7 @@ class GuardedSplits : public testing::Test {
   }
   void serve() {
     server::ServiceOptions options = options_of(folder_);
-    options.tell = [this](const server::Notice& notice) {
+    options.notify = [this](const server::Notice& notice) {
       if (notice.level == server::Notice::Level::warning) told_.push_back(notice.subject + ": " + notice.text);
     };
     service_.emplace(options);
@@ -257,8 +257,8 @@ TEST_F(GuardedSplits, AreReadAndReset) {
   EXPECT_THAT(send("POST", "/v2/repository/models/p/reset", R"({"split":"in","arm":"new"})"),
               HasSubstr("has no arm of split 'in' 'new' with a guard"));
   EXPECT_THAT(send("POST", "/v2/repository/models/p/reset", R"({"arms":"new"})"), HasSubstr("expected split or arm"));
-  EXPECT_THAT(send("POST", "/v2/repository/models/old/reset"), HasSubstr("is no pipeline"));
-  EXPECT_THAT(send("GET", "/v2/models/old/splits"), HasSubstr("is no pipeline"));
+  EXPECT_THAT(send("POST", "/v2/repository/models/old/reset"), HasSubstr("is not a pipeline"));
+  EXPECT_THAT(send("GET", "/v2/models/old/splits"), HasSubstr("is not a pipeline"));
   EXPECT_TRUE(rolled_back());
   EXPECT_EQ(send("POST", "/v2/repository/models/p/reset", R"({"split":"out"})"), "{}");
   EXPECT_FALSE(rolled_back());

@@ -102,7 +102,7 @@ class HostSteps : public testing::Test {
     folder_.write("p.yaml", "inputs: " + inputs + "\nsteps:\n  - {name: out, " + step + "}\noutputs: {y: out.y}\n");
     server::ServiceOptions options = options_of(folder_);
     options.workers = 2;
-    options.tell = [this](const server::Notice& notice) {
+    options.notify = [this](const server::Notice& notice) {
       const std::scoped_lock lock(mutex_);
       logged_ = notice.subject + ": " + notice.text;
     };
@@ -459,7 +459,7 @@ TEST_F(PythonSteps, TellWhatIsWrongAndGoOn) {
                {5, "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[1,1]", ""},
                {6, failed, "ValueError: act returned 2 values, expected 1"},
                {8, failed, "the Python process ended with status 4"},
-               {9, failed, "the Python process sent what is no answer"}};
+               {9, failed, "the Python process sent a malformed answer"}};
   for (const auto& [k, why, log] : cases) {
     EXPECT_THAT(refused(run_with(k)), testing::StartsWith(why));
     if (!log.empty()) EXPECT_EQ(logged(), "model 'p': node 'out': " + log);

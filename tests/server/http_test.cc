@@ -65,7 +65,7 @@ TEST_F(HttpServer, ClosesBehindTheAnswerWhereTheClientHasEnded) {
 }
 
 TEST_F(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
-  const RunningServer server(folder_, {.most_bytes = 1000});
+  const RunningServer server(folder_, {.max_bytes = 1000});
   HttpClient large(server.ports.http);
   large.send("POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   EXPECT_EQ(large.receive().status, 413U);
@@ -177,7 +177,7 @@ TEST_F(HttpServer, RefusesBeforeABodyIsSent) {
 }
 
 TEST_F(HttpServer, BoundsWhatAllConnectionsHold) {
-  const RunningServer server(folder_, {.most_buffered = 1'000'000});
+  const RunningServer server(folder_, {.max_buffered = 1'000'000});
   std::deque<HttpClient> clients;
   std::vector<pollfd> waiting;
   for (int i = 0; i < 3; ++i) {
@@ -198,7 +198,7 @@ TEST_F(HttpServer, BoundsWhatAllConnectionsHold) {
 }
 
 TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
-  const RunningServer server(folder_, {.most_bytes = 1'000'000});
+  const RunningServer server(folder_, {.max_bytes = 1'000'000});
   const struct {
     const char* target;
     std::size_t size;
@@ -308,7 +308,7 @@ TEST_F(HttpServer, RefusedRequestsWithoutABodyLeaveTheConnection) {
 // ---- places ----
 
 TEST_F(HttpServer, AnIdleConnectionMakesPlaceForAnother) {
-  const RunningServer server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  const RunningServer server(folder_, {.max_connections = 4, .patience_s = 100'000});
   std::deque<HttpClient> idle;
   for (int i = 0; i < 4; ++i) {
     idle.emplace_back(server.ports.http).post("/v2/models/double/infer", kOne);
@@ -327,7 +327,7 @@ TEST_F(HttpServer, AnIdleConnectionMakesPlaceForAnother) {
 }
 
 TEST_F(HttpServer, RequestsUnderWayKeepTheirPlaces) {
-  const RunningServer server(folder_, {.most_connections = 2, .patience_s = 100'000});
+  const RunningServer server(folder_, {.max_connections = 2, .patience_s = 100'000});
   HttpClient running(server.ports.http), uploading(server.ports.http);
   running.post("/v2/models/count/infer", kLongCountBody);
   server.wait_for_start("count");
@@ -346,7 +346,7 @@ TEST_F(HttpServer, RequestsUnderWayKeepTheirPlaces) {
 }
 
 TEST_F(HttpServer, OfManyAddressesTheOneWithTheMostConnectionsMakesPlace) {
-  const RunningServer server(folder_, {.most_connections = 4, .patience_s = 100'000});
+  const RunningServer server(folder_, {.max_connections = 4, .patience_s = 100'000});
   const auto from = [&](const char* address) {
     boost::asio::io_context& context = contexts_.emplace_back();
     boost::asio::ip::tcp::socket socket(context, {boost::asio::ip::make_address(address), 0});

@@ -162,7 +162,7 @@ TEST_F(Live, RedactedValuesAreNowhere) {
   server::Service service(options_);
   ask_pipeline(service, 7.25F);
   server::JsonText text;
-  server::write_journey(text, *service.paths().find(1), true);
+  server::write_record(text, *service.paths().find(1), true);
   const std::string shown = text.take();
   EXPECT_THAT(shown, HasSubstr(R"x("inputs":{"x":"(redacted)"})x"));
   EXPECT_THAT(shown, HasSubstr(R"x("taken":"small","why":"(redacted)")x"));
@@ -177,13 +177,13 @@ TEST(Redaction, IsConfigured) {
 }
 
 TEST(Redaction, HidesReasonsThatNameAValue) {
-  server::Journey journey{.steps = {{.kind = "switch", .why = "max(first.image) < 1 is true for 0.5"},
-                                    {.kind = "switch", .why = "max(images) < 1 is true for 0.25"},
-                                    {.kind = "split", .why = "'a key' gives 0.5"},
-                                    {.kind = "split", .why = "drew 0.5"}}};
-  server::redact(journey, {"image"});
+  server::RequestRecord record{.steps = {{.kind = "switch", .why = "max(first.image) < 1 is true for 0.5"},
+                                         {.kind = "switch", .why = "max(images) < 1 is true for 0.25"},
+                                         {.kind = "split", .why = "'a key' gives 0.5"},
+                                         {.kind = "split", .why = "drew 0.5"}}};
+  server::redact(record, {"image"});
   std::vector<std::string> whys;
-  for (const auto& step : journey.steps) whys.push_back(step.why);
+  for (const auto& step : record.steps) whys.push_back(step.why);
   EXPECT_THAT(whys, testing::ElementsAre("(redacted)", "max(images) < 1 is true for 0.25", "(redacted)", "drew 0.5"));
 }
 
@@ -255,7 +255,7 @@ TEST_F(Live, AClientThatTakesNothingIsGivenUp) {
 TEST_F(Live, ClientsAreLimited) {
   RunningServer server(options_);
   std::vector<std::unique_ptr<TextClient>> clients;
-  for (std::size_t i = 0; i < server::kMostLiveClients; ++i) {
+  for (std::size_t i = 0; i < server::kMaxLiveClients; ++i) {
     clients.push_back(std::make_unique<TextClient>(server.port));
     clients.back()->get("/v2/live/events");
     EXPECT_THAT(clients.back()->up_to("\r\n\r\n"), StartsWith("HTTP/1.1 200"));

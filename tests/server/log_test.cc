@@ -76,7 +76,7 @@ TEST(LogTest, LinesThatCannotBeWrittenAreCounted) {
 
 TEST(LogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
   Pipe pipe;
-  constexpr std::size_t kLines = 5 * Log::kMostWaiting;
+  constexpr std::size_t kLines = 5 * Log::kMaxWaiting;
   const std::string line(200, 'x');
   std::uint64_t dropped = 0;
   {
@@ -84,7 +84,7 @@ TEST(LogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
     for (std::size_t i = 0; i < kLines; ++i) log.write_line(line);
     dropped = log.dropped();
   }
-  EXPECT_GE(dropped, kLines - Log::kMostWaiting - (1U << 16U) / line.size()) << "a pipe holds 64 KiB";
+  EXPECT_GE(dropped, kLines - Log::kMaxWaiting - (1U << 16U) / line.size()) << "a pipe holds 64 KiB";
   EXPECT_LT(dropped, kLines);
 }
 
@@ -102,7 +102,7 @@ TEST(LogTest, TellsWhatWasDroppedOnceItCanWriteAgain) {
   {
     Log log(pipe.writer());
     const std::string line(200, 'x');
-    for (std::size_t i = 0; i < 5 * Log::kMostWaiting; ++i) log.write_line(line);
+    for (std::size_t i = 0; i < 5 * Log::kMaxWaiting; ++i) log.write_line(line);
     char some[4096];
     while (reported_as_dropped(text) < log.dropped()) {
       const ssize_t got = ::read(pipe.ends[0], some, sizeof some);

@@ -84,7 +84,7 @@ TEST_F(Paths, AReplayWithOneChangeShowsWhatItDoes) {
   floats_of(ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}}}).get());
   const Reply other = send("POST", "/v2/paths/1/replay", "", R"({"choices":{"out":"large"}})");
   EXPECT_THAT(other.body, HasSubstr(R"("equal":false,"largest_difference":)"));
-  EXPECT_THAT(other.body, HasSubstr(R"("taken":"large","why":"the request says so")"));
+  EXPECT_THAT(other.body, HasSubstr(R"("taken":"large","why":"forced by the request")"));
   const Reply model = send("POST", "/v2/paths/1/replay", "", R"({"model":"double"})");
   EXPECT_THAT(model.body, HasSubstr(R"("model":"double")")) << "another model on the same inputs";
 }
@@ -138,14 +138,14 @@ TEST(ReferenceCheck, ComparesWhatIsInSequencesToo) {
 
 TEST(PathLog, KeepsTheLatest) {
   server::PathLog log({.ring = 3});
-  for (int i = 0; i < 5; ++i) log.end(std::make_shared<server::Journey>());
+  for (int i = 0; i < 5; ++i) log.end(std::make_shared<server::RequestRecord>());
   EXPECT_EQ(log.find(2), nullptr);
   EXPECT_EQ(log.find(3)->number, 3U);
   EXPECT_EQ(log.find(server::PathLog::Query{}).size(), 3U);
 }
 
-std::string body_of(const server::Journey& journey) {
-  const std::shared_ptr<const server::Journey> list[] = {std::make_shared<server::Journey>(journey)};
+std::string body_of(const server::RequestRecord& record) {
+  const std::shared_ptr<const server::RequestRecord> list[] = {std::make_shared<server::RequestRecord>(record)};
   return server::spans_body(list);
 }
 
@@ -167,23 +167,23 @@ TEST(Spans, TracesOfAnotherFormAreReplaced) {
 }
 
 TEST(Spans, HaveWhatClientsSayAsTexts) {
-  const server::Journey journey{
+  const server::RequestRecord record{
       .id = R"(a"}\)", .model = "m", .status = Http::bad_request, .error = "line\nline \"x\""};
-  const auto body = nlohmann::json::parse(body_of(journey));
+  const auto body = nlohmann::json::parse(body_of(record));
   const auto span = body.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").at(0);
-  EXPECT_EQ(span.at("status").at("message"), journey.error);
-  EXPECT_EQ(span.at("attributes").back().at("value").at("stringValue"), journey.id);
+  EXPECT_EQ(span.at("status").at("message"), record.error);
+  EXPECT_EQ(span.at("attributes").back().at("value").at("stringValue"), record.id);
 }
 
 TEST(Spans, BelongToTheCallersTrace) {
-  server::Journey journey{.began_ns = 5,
-                          .time = std::chrono::nanoseconds(3),
-                          .model = "m",
-                          .trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
-  journey.steps.push_back({.node = "n", .kind = "switch", .taken = "left"});
-  journey.parts = 2;
-  journey.first_part = std::chrono::nanoseconds(1);
-  const std::string json = body_of(journey);
+  server::RequestRecord record{.began_ns = 5,
+                               .time = std::chrono::nanoseconds(3),
+                               .model = "m",
+                               .trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"};
+  record.steps.push_back({.node = "n", .kind = "switch", .taken = "left"});
+  record.parts = 2;
+  record.first_part = std::chrono::nanoseconds(1);
+  const std::string json = body_of(record);
   EXPECT_THAT(json, HasSubstr(R"("traceId":"0af7651916cd43dd8448eb211c80319c")"));
   EXPECT_THAT(json, HasSubstr(R"("parentSpanId":"b7ad6b7169203331","name":"infer m")"));
   EXPECT_THAT(json, HasSubstr(R"("startTimeUnixNano":"5","endTimeUnixNano":"8")"));

@@ -111,7 +111,7 @@ TEST_F(Pipelines, ManyIterationsDoNotNeedAStack) {
       "      steps: [{name: s, model: one, inputs: {x: y}}]\n      next: {y: s.y}\n");
   EXPECT_THAT(floats_of(run({1, 2})), ElementsAre(20001, 20002));
   const auto steps = path_->steps();
-  EXPECT_LE(steps.size(), PathRecord::kMostSteps) << "nor memory for all steps";
+  EXPECT_LE(steps.size(), PathRecord::kMaxSteps) << "nor memory for all steps";
   EXPECT_EQ(steps.back().kind, "loop");
   const auto left_out = std::ranges::find(steps, "left out", &PathRecord::Step::kind);
   ASSERT_NE(left_out, steps.end());
@@ -234,7 +234,7 @@ TEST_F(Pipelines, ThoseThatDoNotUseAReloadedModelStayWhatTheyAre) {
   folder_.add("versions/2", kTriple);
   EXPECT_THAT(same_after("versions"), ElementsAre("a", "b", "over_a", "p"));
   EXPECT_THAT(floats_of(ask(*service_, {.model = "newest", .inputs = {{"x", row({1, 2})}}}).get()), ElementsAre(3, 6));
-  folder_.write("b.yaml", "this is no pipeline");
+  folder_.write("b.yaml", "this is not a pipeline");
   EXPECT_THAT(same_after("double"), ElementsAre("b", "newest")) << "nobody asked for the damaged file";
   EXPECT_THROW(service_->load("b"), server::Refusal);
   EXPECT_THROW(service_->load("triple"), server::Refusal) << "it would have to be read";

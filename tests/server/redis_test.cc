@@ -80,7 +80,7 @@ TEST_F(RedisTest, ForgetsWhatIsNotUsed) {
 TEST_F(RedisTest, MemoryIsACopy) {
   StateConfig small = config();
   small.memory_bytes = 20'000;
-  small.most_sequences = 10;
+  small.max_sequences = 10;
   StateStore store(small, workers_);
   for (int i = 0; i < 40; ++i) step(store, std::to_string(i), 1h, 1000);
   EXPECT_LE(store.counts().bytes, 20'000U);
@@ -160,13 +160,13 @@ TEST_F(RedisTest, AStateThatItHasLostIsNotANewSequence) {
 TEST_F(RedisTest, MayBeOutWhenTheServerStarts) {
   std::mutex mutex;
   std::vector<std::string> told;
-  const auto tell = [&](const server::Notice& notice) {
+  const auto notify = [&](const server::Notice& notice) {
     const std::scoped_lock lock(mutex);
     told.push_back((notice.level == server::Notice::Level::warning ? "warning " : "info ") + notice.subject + ": " +
                    notice.text);
   };
   redis_->kill();
-  StateStore store(config(), workers_, tell);
+  StateStore store(config(), workers_, notify);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(refusal_of([&] { step(store, "a"); }), Http::unavailable);
   redis_->start();
   EXPECT_EQ(step(store, "a"), kNew);

@@ -33,7 +33,7 @@ class Reloads : public testing::Test {
     made.workers = 2;
     made.config_file = files_.path() + "frazil.yaml";
     made.config = server::read_server_config(made.config_file);
-    made.tell = [this](const server::Notice& notice) { log(notice.text); };
+    made.notify = [this](const server::Notice& notice) { log(notice.text); };
     return made;
   }
   void serve(const std::string& config) { service_.emplace(options(config)); }
@@ -47,7 +47,7 @@ class Reloads : public testing::Test {
     return reply_to(*service_,
                     {.method = method, .path = path, .query = query, .body = body, .authorization = authorization});
   }
-  std::uint64_t most(const char* model) { return service_->find(model, "")->most_in_batch(); }
+  std::uint64_t most(const char* model) { return service_->find(model, "")->max_in_batch(); }
   void log(const std::string& line) {
     const std::scoped_lock lock(mutex_);
     lines_.push_back(line);
@@ -227,11 +227,11 @@ TEST_F(Reloads, HappenOnAHangup) {
   write("models: {double: {batching: {max_batch_size: 4}}}\n");
   std::raise(SIGHUP);
   EXPECT_THAT(wait_for_line(1), HasSubstr("was read again: changed models.double"));
-  EXPECT_EQ(server.service.find("double", "")->most_in_batch(), 4U);
+  EXPECT_EQ(server.service.find("double", "")->max_in_batch(), 4U);
   write("models: {");
   std::raise(SIGHUP);
-  EXPECT_THAT(wait_for_line(2), HasSubstr("it stays as it was: "));
-  EXPECT_EQ(server.service.find("double", "")->most_in_batch(), 4U);
+  EXPECT_THAT(wait_for_line(2), HasSubstr("not changed: "));
+  EXPECT_EQ(server.service.find("double", "")->max_in_batch(), 4U);
 }
 
 /// Each client has a key and a model of his own, and configurations in which all of it is there, in other words.
@@ -269,7 +269,7 @@ TEST_F(Reloads, NobodyNoticesWhenTheyAskMeanwhile) {
   for (std::thread& one : clients) one.join();
   EXPECT_GT(answers, 100U);
   for (const char* name : {"shop", "bank"}) {
-    for (const auto& journey : service_->paths().find({.id = name})) EXPECT_EQ(journey->tenant, name);
+    for (const auto& record : service_->paths().find({.id = name})) EXPECT_EQ(record->tenant, name);
   }
   RecordProperty("answers", std::to_string(answers));
 }

@@ -11,8 +11,8 @@ namespace frazil::test {
 
 /// Lets a message in and has it answered, as a transport does.
 inline void ask_rest(server::Service& service, const server::Message& message, std::shared_ptr<server::Caller> caller,
-                     const server::Rest::Done& done, server::Door door = server::Door::models) {
-  const server::Rest rest(service, door);
+                     const server::Rest::Done& done, server::PortKind port_kind = server::PortKind::models) {
+  const server::Rest rest(service, port_kind);
   auto admitted = rest.admit(message);
   if (!admitted) return done(std::move(admitted.error()));
   rest.answer(std::move(*admitted), message, std::move(caller), server::Clock::now(), done);

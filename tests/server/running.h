@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <future>
 #include <string>
@@ -11,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
 
 #include "server/folder.h"
 #include "server/server.h"
@@ -32,12 +34,11 @@ class RunningServer {
     ports = known.get_future().get();
     port = ports.http;
   }
-  explicit RunningServer(const Folder& folder, const server::ServerOptions& options = {},
-                         std::size_t most_waiting = 256)
+  explicit RunningServer(const Folder& folder, const server::ServerOptions& options = {}, std::size_t max_waiting = 256)
       : RunningServer(
             [&] {
               server::ServiceOptions of_service = options_of(folder);
-              of_service.most_waiting = most_waiting;
+              of_service.max_waiting = max_waiting;
               return of_service;
             }(),
             options) {}
@@ -55,14 +56,23 @@ class RunningServer {
     std::raise(SIGTERM);
   }
 
+  /// Waits for what other threads do. A test fails instead of hanging.
+  template <class Condition>
+  static void wait_until(const Condition& holds) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > until) return void(ADD_FAILURE() << "waited for two minutes");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   /// Waits until so many requests for a model have failed.
   void wait_for_failures(const char* model, std::uint64_t count) const {
     const auto& statistics = service.find(model, "")->statistics();
-    while (statistics.fail.count() < count) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    wait_until([&] { return statistics.fail.count() >= count; });
   }
   void wait_for_start(const char* model) const {
     const auto& statistics = service.find(model, "")->statistics();
-    while (statistics.pending == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_until([&] { return statistics.pending != 0; });
   }
 
   server::Service service;

@@ -104,7 +104,7 @@ TEST_F(SequenceTest, WhatCannotStartIsTold) {
       {R"("sequence_id":"b","sequence_start":true,"sequence_parent":"none")",
        "sequence 'none' of model 'talk' is not known: it has not been started, or has expired; 'b' cannot start from "
        "it"},
-      {R"("sequence_id":"b","sequence_parent":"a")", "parameter sequence_parent: expected sequence_start beside it"},
+      {R"("sequence_id":"b","sequence_parent":"a")", "parameter sequence_parent: requires sequence_start"},
       {R"("sequence_id":"a","sequence_start":true,"sequence_parent":"a")",
        "parameter sequence_parent: sequence 'a' cannot start from itself"},
       {R"("sequence_parent":"a")", "parameter sequence_parent: expected the id of the sequence that starts"},

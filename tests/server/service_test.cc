@@ -165,7 +165,7 @@ TEST_P(BadBodies, AreRefusedAndTheMessageSaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, BadBodies,
     testing::Values(
-        BadBody{"", "no valid JSON"}, BadBody{"[1]", "expected a JSON object"},
+        BadBody{"", "invalid JSON"}, BadBody{"[1]", "expected a JSON object"},
         BadBody{"{}", R"(\"inputs\" is missing)"}, BadBody{R"({"inputs":3})", "expected an array"},
         BadBody{R"({"inputs":[3]})", "expected objects"}, BadBody{R"({"inputs":[{}]})", R"(\"name\" is missing)"},
         BadBody{R"({"id":1,"inputs":[]})", "expected a string"}, BadBody{R"({"inputs":[]})", "input 'x' is missing"},

@@ -26,7 +26,7 @@ class Configured : public testing::Test {
   void serve(const std::string& config = "") {
     server::ServiceOptions options = options_of(folder_);
     options.config = server::read_server_config_text(config, "f");
-    options.tell = [this](const server::Notice& notice) {
+    options.notify = [this](const server::Notice& notice) {
       if (notice.level == server::Notice::Level::warning) warnings_.push_back(notice.subject + ": " + notice.text);
     };
     warnings_.clear();

@@ -353,7 +353,7 @@ TEST_F(StatePagesTest, StatesOfOtherVersionsAreRead) {
 TEST(PagedState, IsReadInBoundsWhateverItSays) {
   PagePool pool;
   const Values values{{"keys", keys_of(range(0, 20))}, {"told", told_array(range(0, 20))}, {"x", Array::scalar(1.5F)}};
-  const State::How how{.pool = pool, .page_bytes = kPage, .pages_at_once = true};
+  const State::Options how{.pool = pool, .page_bytes = kPage, .pages_at_once = true};
   const State::Ptr state = State::after(nullptr, values, kGrowing, how);
   const std::string good = *state->kept_bytes();
   server::check_state(good);
@@ -565,7 +565,7 @@ class Anything {
 
  private:
   static constexpr int kKeys = 12;
-  static constexpr std::size_t kLongest = 400;
+  static constexpr std::size_t kMaxLength = 400;
   static bool is_short(const std::string& key) { return key.starts_with("short"); }
   static std::string name(unsigned k) { return (k % 4 == 3 ? "short" : "long") + std::to_string(k); }
 
@@ -591,7 +591,7 @@ class Anything {
     if (what == 2) return end(key, {}, {});
     const State::Ptr from = what == 0 ? other : what == 3 ? nullptr : state;
     const Told told = from == nullptr ? Told() : told_in(*from);
-    const bool longer = told.size() < kLongest;
+    const bool longer = told.size() < kMaxLength;
     end(key, teller.tell(longer ? from : nullptr, more), (longer ? told : Told()) + more);
   }
 

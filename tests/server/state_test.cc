@@ -119,7 +119,7 @@ TEST(StateBytes, AreRefusedWhenDamaged) {
   EXPECT_THROW(server::bytes_of_state({{"x", deep}}, 1), std::length_error);
   EXPECT_THAT(message_of([&] { server::check_state("garbage"); }), HasSubstr("they do not begin with FZST"));
   EXPECT_EQ(message_of([&] { server::check_state(good.substr(0, 34)); }),
-            "its bytes are damaged: 4 are promised behind the head, 2 are there");
+            "its bytes are damaged: 4 are announced after the header, 2 are there");
 }
 
 /// As if somebody had made a checksum that fits.
@@ -249,7 +249,7 @@ TEST_F(StateStoreTest, SweepsWithoutBeingAskedForThem) {
 }
 
 TEST_F(StateStoreTest, RefusesNewSequencesBeyondItsLimits) {
-  StateStore few({.most_sequences = 2}, workers_);
+  StateStore few({.max_sequences = 2}, workers_);
   step(few, "a", 20ms);
   step(few, "b");
   EXPECT_EQ(message_of([&] { step(few, "c"); }), "there are 2 sequences, as many as most_sequences allows");
@@ -514,7 +514,7 @@ TEST(RedisClient, WaitsNoLongerThanItMay) {
 TEST(RedisClient, DropsAConnectionThatSaysTooMuch) {
   FakeRedis talks({"+1\r\n+2\r\n", "+3\r\n"});
   Redis redis(talks.address());
-  EXPECT_EQ(message_of([&] { redis.run({"A"}); }), "Redis sent more than was asked for");
+  EXPECT_EQ(message_of([&] { redis.run({"A"}); }), "Redis sent more replies than requested");
   EXPECT_EQ(redis.run({"A"}).text, "3");
   EXPECT_EQ(talks.connections(), 2);
 }

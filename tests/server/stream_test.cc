@@ -120,7 +120,7 @@ TEST_F(Emitting, PartsHaveTheOutputsThatTheRequestWants) {
   EXPECT_EQ(run(asking), "400 model 'count' has no output 'tokens'");
   asking.outputs = {{.name = "token"}};
   EXPECT_EQ(told(ask(service(), asking).get()),
-            "400 output 'token' of model 'count' comes in parts only: ask by generate_stream or ModelStreamInfer");
+            "400 output 'token' of model 'count' is only sent in parts: use generate_stream or ModelStreamInfer");
 }
 
 TEST_F(Emitting, AFaultInTheMiddleFollowsTheParts) {
@@ -143,7 +143,7 @@ TEST_F(Emitting, NothingRunsForACallerWhoLeavesInTheMiddle) {
   asking.part = [&, caller = asking.caller](const InferResponse&) {
     if (++parts == 3) caller->leave();
   };
-  EXPECT_EQ(told(ask(service(), asking).get()), "499 the caller is gone");
+  EXPECT_EQ(told(ask(service(), asking).get()), "499 the caller has disconnected");
   EXPECT_EQ(parts, 3U);
   EXPECT_EQ(statistics_of("one").runs.count(), 3U);
 }
@@ -228,9 +228,9 @@ TEST_F(Emitting, ARequestCountsOnce) {
   EXPECT_EQ(paths[1]->parts, 2U);
   EXPECT_GT(paths[1]->first_part.count(), 0);
   EXPECT_LE(paths[1]->first_part, paths[1]->time);
-  const auto json_of = [](const server::Journey& journey) {
+  const auto json_of = [](const server::RequestRecord& record) {
     server::JsonText json;
-    server::write_journey(json, journey, false);
+    server::write_record(json, record, false);
     return json.take();
   };
   EXPECT_THAT(json_of(*paths[1]), testing::ContainsRegex(R"("parts":2,"first_part_us":[0-9])"));
@@ -558,7 +558,7 @@ TEST_F(GrpcParts, AUnaryCallHasTheAnswerAlone) {
   const auto& refused =
       client.wait(client.call("ModelInfer", count_request("a", {0, 1}) + field(6, field(1, "token"))));
   EXPECT_EQ(refused.code(), "3");
-  EXPECT_THAT(refused.text(), HasSubstr("comes in parts only"));
+  EXPECT_THAT(refused.text(), HasSubstr("is only sent in parts"));
 }
 
 TEST_F(GrpcParts, MessagesOfAStreamAreAnsweredAtTheSameTime) {

@@ -16,9 +16,9 @@ using server::Tenants;
 
 Http status_for(const Tenants& tenants, std::string_view authorization, std::string_view model = "m") {
   try {
-    const Tenants::Asker asker = tenants.find(authorization);
-    asker.check(model);
-    const auto place = asker.enter();
+    const Tenants::Identity identity = tenants.find(authorization);
+    identity.check(model);
+    const auto place = identity.enter();
     return place ? Http::ok : place.error().status();
   } catch (const Refusal& refusal) {
     return refusal.status();
@@ -66,7 +66,7 @@ TEST(Tenants, AreKnownByCertificatesWhereNoKeyIsGiven) {
 
 TEST(Tenants, HaveLimitsOfTheirOwn) {
   const Tenants tenants(
-      {{.name = "few", .keys = {"a"}, .most_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});
+      {{.name = "few", .keys = {"a"}, .max_waiting = 1}, {.name = "slow", .keys = {"b"}, .requests_per_second = 2}});
   const auto first = tenants.find("Bearer a").enter().value();
   EXPECT_EQ(status_for(tenants, "Bearer a"), Http::too_many);
   EXPECT_EQ(status_for(tenants, "Bearer b"), Http::ok) << "others are not hindered";
@@ -77,15 +77,15 @@ TEST(Tenants, HaveLimitsOfTheirOwn) {
 }
 
 TEST(Tenants, WhoHasBegunGoesOnAsHeBegan) {
-  Tenants tenants({{.name = "shop", .keys = {"k"}, .most_waiting = 1, .models = {"m"}}});
-  const Tenants::Asker before = tenants.find("Bearer k");
+  Tenants tenants({{.name = "shop", .keys = {"k"}, .max_waiting = 1, .models = {"m"}}});
+  const Tenants::Identity before = tenants.find("Bearer k");
   auto place = before.enter().value();
   tenants.replace(
-      {{.name = "shop", .keys = {"new"}, .most_waiting = 2, .models = {"other"}}, {.name = "bank", .keys = {"k"}}});
+      {{.name = "shop", .keys = {"new"}, .max_waiting = 2, .models = {"other"}}, {.name = "bank", .keys = {"k"}}});
   before.check("m");
   EXPECT_EQ(before.name(), "shop");
   EXPECT_EQ(tenants.find("Bearer k").name(), "bank") << "the key is another tenant's now";
-  const Tenants::Asker now = tenants.find("Bearer new");
+  const Tenants::Identity now = tenants.find("Bearer new");
   EXPECT_FALSE(now.may_use("m"));
   EXPECT_EQ(tenants.counts()[0].waiting, 1U) << "the request that began before counts on";
   const auto second = now.enter().value();

@@ -84,7 +84,7 @@ TEST_F(Transports, OtherPathsAreRefused) {
   const struct {
     std::string path, why;
   } cases[] = {{live, "another server listens there"},
-               {text, "a file that is no socket lies there"},
+               {text, "the file exists and is not a socket"},
                {files_ / "none/socket", "No such file or directory"},
                {std::string(200, 'x'), "expected a path of at most 107 bytes"}};
   server::Service service(options_of(folder_));
@@ -333,11 +333,11 @@ TEST_F(OverTls, UnixSocketsStayPlain) {
 
 TEST_F(OverTls, CertificatesAreReadAgainOnASignal) {
   std::promise<std::string> told;
-  server::ServerOptions telling = options();
-  telling.tell = [&](const server::Notice& notice) {
+  server::ServerOptions notifying = options();
+  notifying.notify = [&](const server::Notice& notice) {
     if (notice.level == server::Notice::Level::warning) told.set_value(notice.text);
   };
-  const RunningServer server(folder_, telling);
+  const RunningServer server(folder_, notifying);
   const auto serial = [&] {
     ssl::context tls = client();
     TlsHttpClient client(server.ports.http, tls);

@@ -133,9 +133,9 @@ TEST(Append, TensorsOfOtherMemoryAreTakenAsTheyAre) {
   const Carrying tier(graph);
   const Tensor wide = rising({1, 2, 4, 6}, 0), added = rising({1, 2, 1, 3}, 50);
   const Tensor cut(Elem::f32, {1, 2, 4, 3}, wide.strides(), wide.buffer(), 4);
-  const Tensor spaced(Elem::f32, {1, 2, 2, 3}, {24, 12, 3, 1}, wide.buffer(), 0);
+  const Tensor has_capacity(Elem::f32, {1, 2, 2, 3}, {24, 12, 3, 1}, wide.buffer(), 0);
   const Tensor turned(Elem::f32, {1, 2, 4, 3}, {24, 1, 6, 2}, wide.buffer(), 0);
-  for (const Tensor& past : {cut, spaced, turned}) {
+  for (const Tensor& past : {cut, has_capacity, turned}) {
     EXPECT_TRUE(identical(tier.run(past, added), joined(graph, past, added)));
   }
 }

@@ -23,7 +23,7 @@ class FromKnobs : public ::testing::Environment {
     if (threads_of_run() == 1) return;
     for (const Isa isa : kernel::isas()) {
       kernel::Tuning tuning = kernel::reference_tuning(isa);
-      tuning.wake = kernel::kLeastConstant;
+      tuning.wake = kernel::kMinConstant;
       kernel::install_tuning(isa, tuning);
     }
   }

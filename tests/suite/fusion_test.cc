@@ -343,7 +343,7 @@ const Shared kShared[] = {
     {"a product that needs the first one's value",
      "graph g(%x: f32[N,N]) { %a = Neg(%x) %m = MatMul(%a, %a) %b = Abs(%a) %c = Add(%b, %m) return c = %c }",
      {1, 3},
-     {"something between them uses what the first one gives"}},
+     {"a node between them uses the first one's result"}},
     {"a product and what works on its result",
      "graph g(%x: f32[N,K], %w: f32[K,M], %b: f32[M]) { %p = MatMul(%x, %w) %a = Add(%p, %b) %y = Softmax(%a) "
      "return y = %y }",

@@ -495,7 +495,7 @@ TEST(InnerValuesNames, ARemovedValueEndsTheRunUnlessSomebodyGoesWithout) {
   const auto refused = tier.session->run(inputs);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::unsupported);
-  EXPECT_THAT(refused.error().text(), HasSubstr("value 'again': a pass has removed it"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("value 'again': a pass removed it"));
   observer.names = {exec::find_value(graph, "minus").value()};
   EXPECT_TRUE(tier.session->run(inputs));
 }

@@ -35,7 +35,7 @@ constexpr OldCase kOfDebian[] = {
     {{"test_adam_multiple", "elements differ"},
      "the model lacks the attribute 'epsilon' that its outputs were made with"},
     {{"test_dft_inverse", "elements differ"}, "the outputs are of f64, with zeros that f32 cannot reach"},
-    {{"test_cast_FLOAT_to_BFLOAT16", "got bf16[3,4], want u16[3,4]"}, kBf16AsU16},
+    {{"test_cast_FLOAT_to_BFLOAT16", "got bf16[3,4], expected u16[3,4]"}, kBf16AsU16},
     {{"test_cast_BFLOAT16_to_FLOAT", "got u16[3,4]"}, kBf16AsU16},
     {{"test_castlike_FLOAT_to_BFLOAT16", "got u16[1]"}, kBf16AsU16},
     {{"test_castlike_BFLOAT16_to_FLOAT", "got u16[3,4]"}, kBf16AsU16},

@@ -131,7 +131,7 @@ TEST(QuantBlock, IsAStepForEachConvolution) {
   EXPECT_EQ(kernels.at(Kernel::max_pool), 1);
   for (const auto& fused : tier.executable->plan().fused) {
     if (fused->producer) {
-      EXPECT_EQ(fused->producer->into, kPassing);
+      EXPECT_EQ(fused->producer->into, kNotStored);
     }
   }
   EXPECT_TRUE(run_tiers(graph, inputs, kExact));

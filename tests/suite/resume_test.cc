@@ -384,7 +384,7 @@ TEST(Ranks, PlansAreBounded) {
     EXPECT_EQ(got->front().tensor().sizes(), kept) << subset;
     EXPECT_EQ(got->front().tensor().as<float>().back(), -(next - 1)) << subset;
   }
-  EXPECT_LE(tier.session->executable().specialised().size(), exec::SpecialisationCache::kMost + 1);
+  EXPECT_LE(tier.session->executable().specialised().size(), exec::SpecialisationCache::kMaxEntries + 1);
 }
 
 /// One step of the hash that named values by 64 bits alone.

@@ -23,14 +23,14 @@ class Together : public ::testing::Test {
     tier.session->set_scheduler(nullptr);
     const auto want = run_beside_reference(*tier.session, graph, inputs, sum_of(256, 50));
     EXPECT_TRUE(want);
-    EXPECT_EQ(tier.session->counters().together, 0u);
+    EXPECT_EQ(tier.session->counters().concurrent, 0u);
     std::uint64_t together = 0;
     for (const std::shared_ptr<Scheduler>& way :
          {std::shared_ptr<Scheduler>(std::make_shared<Backwards>()), scheduler(3)}) {
       const auto session = tier.executable->open();
       session->set_scheduler(way);
       for (int k = 0; k < 2; ++k) EXPECT_TRUE(same_bits(session->run(inputs).value(), *want)) << "run " << k;
-      together = session->counters().together;
+      together = session->counters().concurrent;
     }
     return together / 2;
   }
@@ -227,7 +227,7 @@ TEST_P(TogetherInCode, NoStepIsLeftOutOrRunsTwice) {
         EXPECT_TRUE(same_bits(session->run(inputs(4, 33)).value(), *other)) << "run " << run << " of other extents";
         if (tier == Tier::adaptive) exec::CompileThread::instance().wait_until_idle();
       }
-      if (threads > 1) EXPECT_GT(session->counters().together, 0U);
+      if (threads > 1) EXPECT_GT(session->counters().concurrent, 0U);
       if (tier == Tier::specialised) EXPECT_GT(session->counters().entered, 0U);
       EXPECT_EQ(session->counters().iterations, 3U * (3 + 4));
     }

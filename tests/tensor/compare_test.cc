@@ -42,11 +42,11 @@ TEST(DifferenceTest, FloatsFollowAllclose) {
 TEST(DifferenceTest, MessageSaysWhereAndHowMuch) {
   const Tensor got = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 9, 6});
   const Tensor want = Tensor::of<float>({2, 3}, {1, 2.5f, 3, 4, 5, 6});
-  EXPECT_EQ(
-      difference(got, want),
-      "f32[2,3]: 2 of 6 elements differ, first at [0,1]: got 2, want 2.5; largest error 4 at [1,1]: got 9, want 5");
+  EXPECT_EQ(difference(got, want),
+            "f32[2,3]: 2 of 6 elements differ, first at [0,1]: got 2, expected 2.5; largest error 4 at [1,1]: got 9, "
+            "expected 5");
   const Tensor turned(Elem::f32, {2, 3}, {1, 2}, got.buffer(), 0);
-  EXPECT_THAT(*difference(turned, want), HasSubstr("got 3, want 2.5"));
+  EXPECT_THAT(*difference(turned, want), HasSubstr("got 3, expected 2.5"));
   EXPECT_EQ(difference(turned, turned.packed().value()), std::nullopt);
 }
 
@@ -56,19 +56,19 @@ TEST(DifferenceTest, ExactTypes) {
   EXPECT_TRUE(difference(Tensor::scalar<std::int64_t>((1ll << 60) + 1), Tensor::scalar<std::int64_t>(1ll << 60)));
   EXPECT_TRUE(difference(Tensor::scalar<std::uint8_t>(1), Tensor::scalar<std::uint8_t>(2)));
   EXPECT_EQ(*difference(Tensor::scalar(true), Tensor::scalar(false)),
-            "bool[]: 1 of 1 elements differ, first at []: got true, want false");
+            "bool[]: 1 of 1 elements differ, first at []: got true, expected false");
   EXPECT_EQ(*difference(Tensor::scalar<std::string>("a"), Tensor::scalar<std::string>("b")),
-            "string[]: 1 of 1 elements differ, first at []: got \"a\", want \"b\"");
+            "string[]: 1 of 1 elements differ, first at []: got \"a\", expected \"b\"");
   EXPECT_FALSE(difference(Tensor::scalar<std::string>("a"), Tensor::scalar<std::string>("a")));
 }
 
 TEST(DifferenceTest, TypesAndExtentsMustAgree) {
-  EXPECT_EQ(*difference(Tensor::scalar(1.0f), Tensor::scalar(1.0)), "got f32[], want f64[]");
-  EXPECT_EQ(*difference(Tensor::of<int>({1}, {1}), Tensor::scalar(1)), "got i32[1], want i32[]");
+  EXPECT_EQ(*difference(Tensor::scalar(1.0f), Tensor::scalar(1.0)), "got f32[], expected f64[]");
+  EXPECT_EQ(*difference(Tensor::of<int>({1}, {1}), Tensor::scalar(1)), "got i32[1], expected i32[]");
   EXPECT_TRUE(difference(Tensor::make(Elem::f32, {0, 2}).value(), Tensor::make(Elem::f32, {0, 3}).value()));
   EXPECT_FALSE(difference(Tensor::make(Elem::f32, {0, 2}).value(), Tensor::make(Elem::f32, {0, 2}).value()));
-  EXPECT_EQ(*difference(Tensor(), Tensor::scalar(1)), "got no tensor, want one");
-  EXPECT_EQ(*difference(Datum(), Tensor::scalar(1)), "got an empty optional, want a tensor");
+  EXPECT_EQ(*difference(Tensor(), Tensor::scalar(1)), "got no tensor, expected one");
+  EXPECT_EQ(*difference(Datum(), Tensor::scalar(1)), "got an empty optional, expected a tensor");
   EXPECT_FALSE(difference(Datum(), Datum()));
 }
 
@@ -82,7 +82,7 @@ TEST(DifferenceTest, SequencesAndMaps) {
   const Datum one = Tensor::scalar(1);
   const Datum two = Tensor::scalar(2);
   EXPECT_FALSE(difference(sequence({one, two}), sequence({one, two})));
-  EXPECT_EQ(*difference(sequence({one}), sequence({one, two})), "got a sequence of 1 items, want 2");
+  EXPECT_EQ(*difference(sequence({one}), sequence({one, two})), "got a sequence of 1 items, expected 2");
   EXPECT_THAT(*difference(sequence({one, one}), sequence({one, two})), HasSubstr("item 1: i32[]: 1 of 1"));
   const Tensor a = Tensor::scalar<std::string>("a");
   const Tensor b = Tensor::scalar<std::string>("b");

@@ -166,7 +166,7 @@ class LazyArray(_frazil.LazyArray):
         copy=False.
         """
         if copy is False or dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError("a lazy array does not change, so that others get copies in the CPU's memory")
+            raise BufferError("lazy arrays are immutable: consumers get copies in the CPU's memory")
         return self.numpy().copy().__dlpack__()
 
     # NumPy's functions on lazy arrays call frazil.numpy, or read the values if frazil.numpy lacks the function.
@@ -202,7 +202,7 @@ class LazyArray(_frazil.LazyArray):
         return bool(_functions().any(self == value))
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError("a lazy array does not change: write y = x.at[key].set(value), or use frazil.numpy.where()")
+        raise TypeError("lazy arrays are immutable: write y = x.at[key].set(value), or use frazil.numpy.where()")
 
     def __repr__(self) -> str:
         if self._there:
@@ -275,10 +275,10 @@ def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
     """Returns a replacement for a NumPy method that modifies the array. It raises TypeError."""
 
     def method(self: LazyArray, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(f"{name}(): a lazy array does not change: {advice}")
+        raise TypeError(f"{name}(): lazy arrays are immutable: {advice}")
 
     method.__name__ = name
-    method.__doc__ = "Raises TypeError: the array does not change."
+    method.__doc__ = "Raises TypeError: lazy arrays are immutable."
     return method
 
 

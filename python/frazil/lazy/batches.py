@@ -49,7 +49,7 @@ class _Instance:
     ended = False
     recalled = 0
 
-    def go_on(self, told: BaseException | None) -> None:
+    def go_on(self, warn_about_effects: BaseException | None) -> None:
         """Continues until the code waits or ends. Raises `told` at the point where it waits. Raises the code's
         exception.
         """
@@ -106,11 +106,11 @@ class _Greenlet(_Instance):
         self._worker.work = lambda: batch.work(number, argument)
         self._worker.greenlet.gr_context = contextvars.copy_context()
 
-    def go_on(self, told: BaseException | None) -> None:
+    def go_on(self, warn_about_effects: BaseException | None) -> None:
         batch, worker = self._batch, self._worker
         batch.now = worker.greenlet
         try:
-            self.wanted = _frazil.enter_instances(batch.waiting, worker.greenlet.switch, told)
+            self.wanted = _frazil.enter_instances(batch.waiting, worker.greenlet.switch, warn_about_effects)
         finally:
             batch.now = None
         if worker.work is None:
@@ -164,8 +164,8 @@ class _Thread(_Instance):
             raise self._told
         return True
 
-    def go_on(self, told: BaseException | None) -> None:
-        self._told = told
+    def go_on(self, warn_about_effects: BaseException | None) -> None:
+        self._told = warn_about_effects
         if self._begun:
             self._turn.release()
         else:
@@ -194,9 +194,9 @@ class _Batch:
     def _await(self, wanted: list[LazyArray]) -> bool:
         if greenlet.getcurrent() is not self.now:
             return False
-        told = self.hub.switch(wanted)
-        if told is not None:
-            raise told
+        warn_about_effects = self.hub.switch(wanted)
+        if warn_about_effects is not None:
+            raise warn_about_effects
         return True
 
     def work(self, number: int, argument: Any) -> None:
@@ -247,8 +247,8 @@ class _Batch:
             self._go_on(self._kind(self, len(self.results) - 1, argument), None)
         return bool(self._running)
 
-    def _go_on(self, instance: _Instance, told: BaseException | None) -> None:
-        instance.go_on(told)
+    def _go_on(self, instance: _Instance, warn_about_effects: BaseException | None) -> None:
+        instance.go_on(warn_about_effects)
         if instance.ended:
             self._recalled += instance.recalled
         else:

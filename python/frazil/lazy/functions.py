@@ -7,7 +7,7 @@ import types
 from typing import Any, Callable, Sequence
 
 from .. import _frazil, trees
-from ..effects import Watch, told
+from ..effects import Watch, warn_about_effects
 from ..errors import BadInput, LimitExceeded
 from ..model import Model
 from .array import LazyArray
@@ -110,7 +110,7 @@ class Function:
 
     def watched(self) -> Any:
         """Returns the context for recording, which warns about random numbers."""
-        return told(f"function '{self._name}'", Watch([], []))
+        return warn_about_effects(f"function '{self._name}'", Watch([], []))
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
         key = (structure, *(None if is_array(leaf) else trees.exact(leaf) for leaf in leaves))

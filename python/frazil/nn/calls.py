@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 import numpy
 
 from .._frazil import dtype as dtype_of
-from ..effects import NeedsValues, Watch, refused, told
+from ..effects import NeedsValues, Watch, refused, warn_about_effects
 from ..errors import BadInput, Cancelled, InternalError, LimitExceeded, OutOfMemory
 from ..model import Model
 from .. import trees
@@ -100,7 +100,7 @@ def refuse_argument(made: Any) -> None:
 
 def record(module: Module, args: Sequence[Any], kwargs: Mapping[str, Any], options: Mapping[str, Any]) -> Compiled:
     """Returns the model of forward(). Each Spec among the arguments becomes an input. Warns about side effects."""
-    with told(f"forward of {type(module).__name__}", _watch(module)):
+    with warn_about_effects(f"forward of {type(module).__name__}", _watch(module)):
         return _recorded(module, args, kwargs, options, True)
 
 

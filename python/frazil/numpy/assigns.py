@@ -30,10 +30,10 @@ def _assigning(name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(a: Any, *args: Any, **kwargs: Any) -> None:
         if isinstance(a, LazyArray):
-            raise TypeError(f"{name}(): a lazy array does not change: {ADVICE[name]}")
+            raise TypeError(f"{name}(): lazy arrays are immutable: {ADVICE[name]}")
         function(a, *values_of(args), **values_of(kwargs))
 
-    call.__doc__ = f"As numpy.{name}(), of a NumPy array. Raises TypeError for a lazy one, which does not change."
+    call.__doc__ = f"As numpy.{name}(), of a NumPy array. Raises TypeError for a lazy one, which is immutable."
     return call
 
 

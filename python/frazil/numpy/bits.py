@@ -62,7 +62,7 @@ def ldexp(x1: Any, x2: Any) -> LazyArray:
     """Returns x1 times 2 to the power of x2, an integer."""
     x1, x2 = reals.real(x1), asarray(x2)
     if x2.dtype.kind not in "biu":
-        raise TypeError(f"ldexp(): an exponent of element type {x2.dtype} is no integer")
+        raise TypeError(f"ldexp(): an exponent of element type {x2.dtype} is not an integer")
     wide = astype(x1, "float64") if x1.dtype.itemsize < 8 else x1
     low, high = floor(multiply(astype(x2, "float64"), 0.5)), astype(x2, "float64")
     parts = [low, subtract(high, low)]

@@ -38,7 +38,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Lazy
         raise ValueError("a side is 'left' or 'right'")
     a, v = common(a, v)
     if a.ndim != 1:
-        raise ValueError(f"an array with {a.ndim} axes is no sorted vector")
+        raise ValueError(f"an array with {a.ndim} axes is not a sorted vector")
     a = a if sorter is None else take(a, sorter)
     count = extent_of(a, 0)
     place = broadcast_to(asarray(0, "int64"), v.shape)

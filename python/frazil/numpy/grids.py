@@ -112,7 +112,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
 def _extents(x: Any, rank: int | None) -> tuple[int, ...]:
     x = asarray(x)
     if rank is not None and x.ndim != rank:
-        raise ValueError(f"an array with {x.ndim} axes is no matrix")
+        raise ValueError(f"an array with {x.ndim} axes is not a matrix")
     return tuple(extent_of(x, axis) for axis in range(x.ndim))
 
 

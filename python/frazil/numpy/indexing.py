@@ -87,7 +87,7 @@ def _index(part: Any) -> Any:
         return int(part)
     made = asarray(part)
     if made.dtype == bool and not made.ndim:
-        raise IndexError("a single bool is no index")
+        raise IndexError("a single bool is not an index")
     return made if made.dtype == bool else indices_of(part, None)
 
 

@@ -17,7 +17,7 @@ def stored(name: str, out: Any, made: LazyArray, where: Any = True, casting: Any
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if isinstance(out, LazyArray):
-        raise TypeError(f"{name}(): out is a lazy array, which does not change: write y = {name}(...)")
+        raise TypeError(f"{name}(): out: lazy arrays are immutable: write y = {name}(...)")
     if not isinstance(out, numpy.ndarray):
         raise TypeError(f"{name}(): out is a NumPy array, not {type(out).__name__}")
     value = made.numpy()

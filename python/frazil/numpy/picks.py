@@ -61,7 +61,7 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> LazyArray:
         raise TypeError(f"indices are integers, not {a.dtype}")
     a = astype(a, "int64")
     if mode == "raise" and a._there and a.size and not 0 <= a.numpy().min() <= a.numpy().max() < len(arrays):
-        raise ValueError(f"an index is no choice of {len(arrays)}")
+        raise ValueError(f"an index is not a choice of {len(arrays)}")
     at, *parts = broadcast_arrays(a, *arrays)
     at = at if mode == "raise" else inside(at, len(parts), mode)
     whole = stack(list(concatenate_types(parts)))
@@ -117,7 +117,7 @@ def trim_zeros(filt: Any, trim: str = "fb") -> LazyArray:
     if not row.ndim:
         raise TypeError("trim_zeros() of an array without axes")
     if row.ndim > 1:
-        raise ValueError(f"an array with {row.ndim} axes is no vector")
+        raise ValueError(f"an array with {row.ndim} axes is not a vector")
     given = numpy.flatnonzero(not_equal(row, 0).numpy())
     if not given.size:
         return row[:0]

@@ -131,7 +131,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
     for i, j in pairs:
         i, j = axis_of(i, a.ndim), axis_of(j, b.ndim)
         if a._extents[i] != b._extents[j] and None not in (a._extents[i], b._extents[j]):
-            raise ValueError(f"axes of {a._extents[i]} and {b._extents[j]} elements are no pair")
+            raise ValueError(f"axes of {a._extents[i]} and {b._extents[j]} elements are not a pair")
         second[j] = first[i]
         summed.add(first[i])
     result = "".join(letter for letter in (*first, *second) if letter not in summed)

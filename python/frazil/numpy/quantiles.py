@@ -78,7 +78,7 @@ def _shares(q: Any, most: int) -> numpy.ndarray:
 
 def _check_method(method: str) -> None:
     if method not in METHODS:
-        raise ValueError(f"{method!r} is no method of quantiles: these are {', '.join(sorted(METHODS))}")
+        raise ValueError(f"{method!r} is not a method of quantiles: these are {', '.join(sorted(METHODS))}")
 
 
 def _in_a_row(

@@ -62,7 +62,7 @@ def matrix_transpose(x: Any) -> LazyArray:
     """Swaps the last two axes."""
     x = asarray(x)
     if x.ndim < 2:
-        raise ValueError(f"an array with {x.ndim} axes is no matrix")
+        raise ValueError(f"an array with {x.ndim} axes is not a matrix")
     return swapaxes(x, -1, -2)
 
 

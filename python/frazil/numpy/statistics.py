@@ -179,7 +179,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
 def _vector(x: Any) -> LazyArray:
     x = asarray(x)
     if x.ndim > 1:
-        raise ValueError(f"an array with {x.ndim} axes is no vector")
+        raise ValueError(f"an array with {x.ndim} axes is not a vector")
     return x if x.ndim else reshape(x, 1)
 
 

@@ -75,7 +75,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str):
         if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of element types: these are {', '.join(KINDS)}")
+            raise ValueError(f"{kind!r} is not a kind of element types: these are {', '.join(KINDS)}")
         return numpy_dtype(dtype).kind in KINDS[kind]
     return bool(numpy_dtype(dtype) == numpy_dtype(kind))
 

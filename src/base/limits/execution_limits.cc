@@ -1,6 +1,6 @@
 #include "base/limits/execution_limits.h"
 
-#include "base/limits/free_later.h"
+#include "base/limits/deferred_free.h"
 
 namespace frazil {
 namespace {
@@ -103,7 +103,7 @@ bool ExecutionLimits::count_text(std::size_t bytes) noexcept {
   return false;
 }
 
-Status ExecutionLimits::spend() {
+Status ExecutionLimits::consume_step() {
   constexpr std::uint64_t kLookEvery = 16;
   if (steps_left_ == 0) return fail(Code::limit, "the run took more than {} steps", limits_.steps);
   if (--steps_left_ % kLookEvery == 0 ? poll() : stopping()) return reason();

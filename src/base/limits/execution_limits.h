@@ -80,7 +80,7 @@ class ExecutionLimits {
   /// cancel() overrides it.
   std::unexpected<Fault> reason() const;
   /// Uses up one step. Returns the fault if the run must stop.
-  Status spend();
+  Status consume_step();
 
   /// Returns the number of a stream of random numbers that was not used before.
   std::uint64_t next_stream() noexcept { return streams_++; }

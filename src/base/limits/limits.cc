@@ -28,10 +28,10 @@ std::uint64_t group_limit() {
   };
   for_each_control_group([&](const std::string& controllers, const std::string& group) {
     if (controllers.empty()) {
-      least = std::min(least, strictest_on_the_way("/sys/fs/cgroup", group, limit_in("memory.max")));
+      least = std::min(least, strictest_on_path("/sys/fs/cgroup", group, limit_in("memory.max")));
     }
     if (controllers == "memory") {
-      least = std::min(least, strictest_on_the_way("/sys/fs/cgroup/memory", group, limit_in("memory.limit_in_bytes")));
+      least = std::min(least, strictest_on_path("/sys/fs/cgroup/memory", group, limit_in("memory.limit_in_bytes")));
     }
   });
   return least;

@@ -16,9 +16,9 @@ constexpr std::size_t kUncharged =
 constexpr std::uint64_t kAnyRetypings = std::uint64_t{1} << 14;
 constexpr std::uint64_t kRetypingsPerNode = 8;
 
-std::size_t most_bytes(std::size_t source_bytes) {
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / kPerSourceByte - kAnyGraph;
-  return kAnyGraph + kPerSourceByte * std::min(source_bytes, kMost);
+std::size_t max_bytes(std::size_t source_bytes) {
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max() / kPerSourceByte - kAnyGraph;
+  return kAnyGraph + kPerSourceByte * std::min(source_bytes, kMax);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ LoadScope::LoadScope(const LoadBounds& bounds, std::string_view what, std::size_
     : what_(what),
       bounds_(bounds),
       source_bytes_(source_bytes),
-      most_(most_bytes(source_bytes)),
+      most_(max_bytes(source_bytes)),
       deadline_(bounds.time ? std::optional(Clock::now() + *bounds.time) : std::nullopt),
       outer_(current_scope),
       limits_(Limits{.memory_bytes = bounds.limits.memory_bytes,

@@ -21,7 +21,7 @@ void for_each_control_group(const Visit& visit) {
 
 /// Returns the smallest result of `read` for the folders from a group up to the root.
 template <class Read>
-auto strictest_on_the_way(const std::string& root, std::string group, const Read& read) {
+auto strictest_on_path(const std::string& root, std::string group, const Read& read) {
   for (auto least = read(root + group);;) {
     const std::size_t slash = group.rfind('/');
     if (slash == std::string::npos) return least;

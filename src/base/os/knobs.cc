@@ -11,7 +11,7 @@ namespace frazil {
 namespace {
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kLongestMs = 1'000'000'000'000;  // about 30 years; fits a duration
+constexpr std::uint64_t kMaxDurationMs = 1'000'000'000'000;  // about 30 years; fits a duration
 
 using Set = Status (*)(Knobs& knobs, const Knob& knob, std::string_view text);
 
@@ -56,7 +56,7 @@ Status set_elements(Knobs& knobs, const Knob& knob, std::string_view text) {
 }
 
 Status set_time(std::optional<std::chrono::steady_clock::duration>& time, const Knob& knob, std::string_view text) {
-  FRAZIL_TRY(const std::uint64_t ms, integer(knob, text, 0, kLongestMs));
+  FRAZIL_TRY(const std::uint64_t ms, integer(knob, text, 0, kMaxDurationMs));
   if (ms > 0) time = std::chrono::milliseconds(ms);
   return {};
 }

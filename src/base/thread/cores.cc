@@ -32,9 +32,9 @@ double old_quota(const std::string& folder) {
 double group_cores() {
   double least = kAll;
   for_each_control_group([&](const std::string& controllers, const std::string& group) {
-    if (controllers.empty()) least = std::min(least, strictest_on_the_way("/sys/fs/cgroup", group, quota));
+    if (controllers.empty()) least = std::min(least, strictest_on_path("/sys/fs/cgroup", group, quota));
     if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      least = std::min(least, strictest_on_the_way("/sys/fs/cgroup/" + controllers, group, old_quota));
+      least = std::min(least, strictest_on_path("/sys/fs/cgroup/" + controllers, group, old_quota));
     }
   });
   return least;

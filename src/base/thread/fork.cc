@@ -13,7 +13,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::chrono::seconds kMostWait{10};
+constexpr std::chrono::seconds kMaxWait{10};
 constexpr unsigned kStripes = 64;
 
 /// Counts of threads inside scopes, spread over several cache lines to avoid sharing one.
@@ -27,8 +27,8 @@ constinit bool in_time = true;  // the current fork() has waited for all scopes;
 constinit std::atomic<std::uint64_t> generation = 0;
 constinit std::mutex one_fork;  // serialises forks
 
-constexpr std::size_t kMostHandlers = 16;
-constinit std::array<std::atomic<void (*)() noexcept>, kMostHandlers> handlers;
+constexpr std::size_t kMaxHandlers = 16;
+constinit std::array<std::atomic<void (*)() noexcept>, kMaxHandlers> handlers;
 constinit std::atomic<std::size_t> handler_count = 0;
 
 constinit std::atomic<unsigned> next_stripe = 0;
@@ -53,7 +53,7 @@ void before() noexcept {
   if (depth > 0) stripe().threads.fetch_sub(1);
   ++depth;  // scopes of this thread must not wait
   forking.store(true);
-  const auto end = std::chrono::steady_clock::now() + kMostWait;
+  const auto end = std::chrono::steady_clock::now() + kMaxWait;
   in_time = others_are_outside();
   while (!in_time && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -61,7 +61,7 @@ void before() noexcept {
   }
 }
 
-void go_on() noexcept {
+void in_parent() noexcept {
   --depth;
   if (depth > 0) stripe().threads.fetch_add(1);
   forking.store(false);
@@ -75,7 +75,7 @@ void in_child() noexcept {
   if (!in_time) forked_whole.store(false);
   for (Stripe& s : stripes) s.threads.store(0);
   generation.fetch_add(1);
-  go_on();
+  in_parent();
   for (std::size_t i = 0; i < handler_count.load(); ++i) {
     if (auto* const handler = handlers[i].load()) handler();
   }
@@ -85,7 +85,7 @@ void in_child() noexcept {
 /// while another thread forks. The code generator has a copy of this function, which must not register while it is
 /// opened, because that happens inside a scope.
 void watch_forks() noexcept {
-  static const int registered = ::pthread_atfork(before, go_on, in_child);
+  static const int registered = ::pthread_atfork(before, in_parent, in_child);
   static_cast<void>(registered);
 }
 
@@ -113,7 +113,7 @@ void NoFork::leave() noexcept {
 void in_child_of_fork(void (*handler)() noexcept) noexcept {
   watch_forks();
   const std::size_t place = handler_count.fetch_add(1);
-  if (place >= kMostHandlers) std::abort();
+  if (place >= kMaxHandlers) std::abort();
   handlers[place].store(handler);
 }
 

@@ -35,9 +35,9 @@ void futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t 
 void Mutex::wait() {
   if (forks_whole()) return mutex_.lock();
   constexpr std::chrono::milliseconds kLook{1};
-  constexpr int kMostLooks = 10'000;
+  constexpr int kMaxLookups = 10'000;
   for (int i = 0; !mutex_.try_lock(); ++i) {
-    if (i == kMostLooks) end_child();
+    if (i == kMaxLookups) end_child();
     std::this_thread::sleep_for(kLook);
   }
 }

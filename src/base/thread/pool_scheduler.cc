@@ -5,12 +5,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/thread/crew.h"
+#include "base/thread/worker_group.h"
 
 namespace frazil {
 namespace {
 
-/// Threads that sleep until they must help a crew.
+/// Threads that sleep until they must help a worker group.
 class Threads {
  public:
   /// Starts `count` threads, or as many as the system allows.
@@ -35,10 +35,10 @@ class Threads {
 
   unsigned count() const noexcept { return static_cast<unsigned>(threads_.size()); }
 
-  void come(unsigned count, Crew& crew) noexcept {
+  void request_helpers(unsigned count, WorkerGroup& group) noexcept {
     {
       const std::scoped_lock lock(mutex_);
-      crew_ = &crew;
+      group_ = &group;
       asked_ += count;
     }
     for (; count > 0; --count) wake_.notify_one();
@@ -51,36 +51,36 @@ class Threads {
       wake_.wait(lock, [&] { return asked_ > 0 || end_; });
       if (end_) return;
       --asked_;
-      Crew* const crew = crew_;
+      WorkerGroup* const group = group_;
       lock.unlock();
-      crew->help();
+      group->run_helper();
       lock.lock();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  Crew* crew_ = nullptr;
+  WorkerGroup* group_ = nullptr;
   unsigned asked_ = 0;
   bool end_ = false;
   std::vector<std::thread> threads_;
 };
 
-class PoolScheduler final : public CrewScheduler {
+class PoolScheduler final : public WorkerGroupScheduler {
  public:
   explicit PoolScheduler(std::unique_ptr<Threads> threads)
-      : CrewScheduler(threads->count()), threads_(std::move(threads)) {}
+      : WorkerGroupScheduler(threads->count()), threads_(std::move(threads)) {}
   ~PoolScheduler() override {
     if (leak_lost_threads()) {
       static_cast<void>(threads_.release());
     } else {
-      crew_->dismiss();
+      group_->dismiss();
     }
   }
 
  private:
-  unsigned come(unsigned count) noexcept override {
-    threads_->come(count, *crew_);
+  unsigned request_helpers(unsigned count) noexcept override {
+    threads_->request_helpers(count, *group_);
     return count;
   }
 

@@ -10,8 +10,8 @@
 
 #include "base/os/log.h"
 #include "base/thread/cores.h"
-#include "base/thread/crew.h"
 #include "base/thread/mutex.h"
+#include "base/thread/worker_group.h"
 
 namespace frazil {
 namespace {
@@ -53,7 +53,7 @@ std::unique_ptr<Scheduler> make(unsigned threads) {
 bool threads_are_lost() noexcept { return lost.load(std::memory_order_relaxed); }
 
 std::shared_ptr<Scheduler> scheduler(unsigned threads) {
-  threads = std::min(threads == 0 ? usable_cores() : threads, kMostThreads);
+  threads = std::min(threads == 0 ? usable_cores() : threads, kMaxThreads);
   Registry& registry = Registry::get();
   const std::scoped_lock lock(registry.mutex);
   auto& known = registry.schedulers[threads];

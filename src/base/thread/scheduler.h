@@ -43,7 +43,7 @@ class Scheduler {
 };
 
 /// The most threads of a scheduler. Larger numbers are reduced to it.
-constexpr unsigned kMostThreads = 1024;
+constexpr unsigned kMaxThreads = 1024;
 
 /// Returns the process's scheduler of `threads` threads, including the caller's. 0: one per core (usable_cores()). It
 /// is made on the first request and shared. Its threads end, or return to oneTBB, when the last owner releases it. If

@@ -1,4 +1,4 @@
-#include "base/thread/crew.h"
+#include "base/thread/worker_group.h"
 
 #if FRAZIL_TBB
 
@@ -30,24 +30,24 @@ void allow(unsigned threads) {
   own = std::make_unique<global_control>(global_control::max_allowed_parallelism, threads);
 }
 
-class TbbScheduler final : public CrewScheduler {
+class TbbScheduler final : public WorkerGroupScheduler {
  public:
   explicit TbbScheduler(unsigned helpers)
-      : CrewScheduler(helpers), arena_(std::make_unique<Arena>(static_cast<int>(helpers), 0)) {}
+      : WorkerGroupScheduler(helpers), arena_(std::make_unique<Arena>(static_cast<int>(helpers), 0)) {}
   ~TbbScheduler() override {
     if (leak_lost_threads()) {
       static_cast<void>(arena_.release());
     } else {
-      crew_->dismiss();
+      group_->dismiss();
     }
   }
 
  private:
-  /// Enqueues tasks. A task that oneTBB begins after the scheduler is destroyed finds the crew dismissed.
-  unsigned come(unsigned count) noexcept override {
+  /// Enqueues tasks. A task that oneTBB begins after the scheduler is destroyed finds the worker group dismissed.
+  unsigned request_helpers(unsigned count) noexcept override {
     unsigned begun = 0;
     try {
-      for (; begun < count; ++begun) arena_->enqueue([crew = crew_] { crew->help(); });
+      for (; begun < count; ++begun) arena_->enqueue([group = group_] { group->run_helper(); });
     } catch (...) {  // no memory or no threads: there are fewer helpers
     }
     return begun;

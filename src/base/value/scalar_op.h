@@ -44,7 +44,7 @@ constexpr int arity(ScalarOp op) {
   }
 }
 
-constexpr bool gives_truth(ScalarOp op) {
+constexpr bool returns_bool(ScalarOp op) {
   return op == ScalarOp::lt || op == ScalarOp::le || op == ScalarOp::eq || op == ScalarOp::isnan ||
          op == ScalarOp::isinf;
 }

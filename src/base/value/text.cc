@@ -38,8 +38,8 @@ std::optional<char32_t> next_code_point(std::string_view text, std::size_t& at) 
     if ((byte & 0xc0u) != 0x80) return std::nullopt;
     code = code << 6 | (byte & 0x3fu);
   }
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[more] || !is_code_point(code)) return std::nullopt;
+  constexpr char32_t kMin[] = {0, 0x80, 0x800, 0x10000};
+  if (code < kMin[more] || !is_code_point(code)) return std::nullopt;
   at += 1 + more;
   return code;
 }

@@ -41,7 +41,7 @@ struct Prepare {
   std::size_t scratch_bytes = 0;  ///< needed by each worker while it runs
   std::int64_t units = 1;         ///< independent parts of the work; depends on extents only
   std::int64_t last_units = 0;    ///< the last ones of these, which read what all others have written
-  std::int64_t fewest_units = 1;  ///< least number in one call of run, so that its set-up pays
+  std::int64_t min_units = 1;     ///< least number in one call of run, so that its set-up pays
   double nanoseconds = 0;         ///< approximate time of all units on one core; 0: not worth sharing
   double last_nanoseconds = 0;    ///< the part of it that the last units take
   bool awaits_code = false;       ///< there was no machine code; prepare again once there is some

@@ -82,7 +82,7 @@ struct CodeOf {
   StepCode operator()(const step::Evaluate& e) const { return e.group == 0 ? StepCode::may_leave : StepCode::stays; }
   StepCode operator()(const step::Branch& b) const { return stays_if(plain(b.condition)); }
   StepCode operator()(const step::LeaveAt&) const { return StepCode::stays; }
-  StepCode operator()(const step::Again&) const { return StepCode::stays; }
+  StepCode operator()(const step::BackEdge&) const { return StepCode::stays; }
   StepCode operator()(const step::Jump&) const { return StepCode::stays; }
   StepCode operator()(const step::Set&) const { return StepCode::stays; }
   StepCode operator()(const step::Add&) const { return StepCode::stays; }
@@ -155,10 +155,10 @@ void NativePlan::find_entries() {
   enters.assign(plan->steps.size(), 0);
   for (StepIndex i = 0; i < plan->steps.size(); ++i) {
     if ((i == 0 || !stays(i - 1)) && has_code(i)) enters[i] = 1;
-    if (const auto* again = plan->steps[i].as<step::Again>()) enters[again->target] = 1;
+    if (const auto* again = plan->steps[i].as<step::BackEdge>()) enters[again->target] = 1;
     const auto* launch = plan->steps[i].as<step::Launch>();
     if (launch == nullptr || stays(i)) continue;
-    for (StepIndex k = i + 1; k <= i + launch->together; ++k) enters[k] |= static_cast<std::uint8_t>(has_code(k));
+    for (StepIndex k = i + 1; k <= i + launch->concurrent; ++k) enters[k] |= static_cast<std::uint8_t>(has_code(k));
   }
 }
 
@@ -170,8 +170,8 @@ void add(std::string& key, std::string_view name, const auto& numbers) {
 
 void add_product(std::string& key, const NativeProduct& p) {
   add(key, "product", std::array{p.k, p.n, p.a_step, p.b_row, p.b_panel});
-  add(key, "of", std::array{p.a, p.b, p.bias, p.addend, p.into, p.behind.first, p.behind.count});
-  fmt::format_to(std::back_inserter(key), "{} {:x};", p.packed_at, std::bit_cast<std::uint32_t>(p.slope));
+  add(key, "of", std::array{p.a, p.b, p.bias, p.addend, p.into, p.epilogue.first, p.epilogue.count});
+  fmt::format_to(std::back_inserter(key), "{} {:x};", p.packed_at, std::bit_cast<std::uint32_t>(p.negative_slope));
 }
 
 void add_body(std::string& key, const NativeBody& body) {

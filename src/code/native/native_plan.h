@@ -44,8 +44,8 @@ struct NativeFrame {
 using NativeSteps = std::uint32_t (*)(NativeFrame* frame, std::uint32_t from);
 
 /// A product of one row of f32: C[n] = A[k] * B[k,n] + bias[n] + addend[n], with elements below 0 multiplied by
-/// `slope`. It has the bits of kernel::gemm(), summed in chains as in kernel/contract/gemm_row.h. Operand numbers are
-/// those of the launch.
+/// `negative_slope`. It has the bits of kernel::gemm(), summed in chains as in kernel/contract/gemm_row.h. Operand
+/// numbers are those of the launch.
 struct NativeProduct {
   std::int64_t k = 0, n = 0;
   std::int64_t a_step = 1;  ///< distance of elements of A, in elements
@@ -55,8 +55,8 @@ struct NativeProduct {
   std::uint32_t a = 0, b = 0;  ///< operands
   std::uint32_t bias = kNone, addend = kNone;
   std::uint32_t into = 0;  ///< the result that it writes
-  float slope = 1;
-  OperandRange behind;  ///< operands that the body after the product loads
+  float negative_slope = 1;
+  OperandRange epilogue;  ///< operands that the body after the product loads
 };
 
 /// A fused body in one place of a plan, with all extents known: rows of `n` elements in loops. Its operands and results

@@ -10,10 +10,10 @@ namespace frazil::code {
 /// The batch axes of a product: those before the last two of its operands, which broadcast as in NumPy. They are
 /// counted from the last one; axes of extent 1 are left out.
 struct Batches {
-  static constexpr std::size_t kMostAxes = 40;  ///< with two elements each, they exceed the number of bytes in memory
+  static constexpr std::size_t kMaxAxes = 40;  ///< with two elements each, they exceed the number of bytes in memory
   std::size_t axes = 0;
   std::int64_t count = 1;
-  std::int64_t extents[kMostAxes] = {}, a_step[kMostAxes] = {}, b_step[kMostAxes] = {};  ///< steps in elements
+  std::int64_t extents[kMaxAxes] = {}, a_step[kMaxAxes] = {}, b_step[kMaxAxes] = {};  ///< steps in elements
 
   static std::size_t axes_of(const OperandShape& x) { return x.dims.size() < 2 ? 0 : x.dims.size() - 2; }
 
@@ -26,7 +26,7 @@ struct Batches {
         return fail(Code::bad_input, "batch extents {} and {} do not broadcast", ea, eb);
       const std::int64_t extent = ea == 1 ? eb : ea;
       if (extent == 1) continue;
-      if (axes == kMostAxes) return fail(Code::limit, "more than {} batch axes", kMostAxes);
+      if (axes == kMaxAxes) return fail(Code::limit, "more than {} batch axes", kMaxAxes);
       extents[axes] = extent;
       a_step[axes] = of_a;
       b_step[axes] = of_b;

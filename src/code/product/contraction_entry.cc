@@ -67,12 +67,12 @@ Status prepare_contraction(Prepare& cx, const void* memory, void* state) {
     if (y.given) s.result = y.elem;
   }
   prepare_space_product(cx, p, s.space, s.product);
-  return s.product.serves ? Status{} : prepare_space_loops(cx, p, code.loops, s.space, s.loops, tiles_of(s));
+  return s.product.is_supported ? Status{} : prepare_space_loops(cx, p, code.loops, s.space, s.loops, tiles_of(s));
 }
 
 void run_contraction(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
   const auto& s = *static_cast<const ContractionState*>(call.state);
-  if (s.product.serves) return run_space_product(call, worker, s.space, s.product, s.result, begin, end);
+  if (s.product.is_supported) return run_space_product(call, worker, s.space, s.product, s.result, begin, end);
   const LoopsCode& code = static_cast<const ContractionCode*>(call.code)->loops;
   run_space_loops(call, worker, s.space, code, s.loops, tiles_of(s), begin, end);
 }

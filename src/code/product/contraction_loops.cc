@@ -180,9 +180,9 @@ class LoopRun {
   /// Runs the body at `count` points one after the other.
   void points(const SpaceRun& run, std::int64_t count) {
     if (run.empty()) return;
-    constexpr int kMost = kMaxSpaceOperands + 2 * kMaxSpaceFolds;
-    std::byte* at[kMost];
-    std::int64_t steps[kMost] = {};
+    constexpr int kMax = kMaxSpaceOperands + 2 * kMaxSpaceFolds;
+    std::byte* at[kMax];
+    std::int64_t steps[kMax] = {};
     int k = 0;
     for (; k < space_.operands; ++k) {
       const SpaceRead& read = space_.reads[k];

@@ -12,9 +12,9 @@
 namespace frazil::code {
 namespace {
 
-constexpr std::int64_t kFewestRows = 4;  ///< with fewer rows, the copy does not pay
+constexpr std::int64_t kMinRows = 4;  ///< with fewer rows, the copy does not pay
 constexpr std::int64_t kPatchBytes = std::int64_t{1} << 19;
-constexpr std::int64_t kColumnStep = 32, kMostColumns = 1024;
+constexpr std::int64_t kColumnStep = 32, kMaxColumns = 1024;
 
 bool is_product(const ScalarTape& tape) {
   return tape.code.size() == 3 && tape.code[0].op == ScalarOp::load && tape.code[1].op == ScalarOp::load &&
@@ -71,7 +71,7 @@ bool assign_axes(const params::Contraction& p, const ConcreteSpace& space, Space
 void cut_columns(SpaceProduct& s) {
   const auto size = static_cast<std::int64_t>(byte_size(s.elem));
   const std::int64_t most = kPatchBytes / std::max<std::int64_t>(1, s.steps * size) / kColumnStep * kColumnStep;
-  s.chunks = std::max<std::int64_t>(1, ceil_div(s.cols, std::clamp(most, kColumnStep, kMostColumns)));
+  s.chunks = std::max<std::int64_t>(1, ceil_div(s.cols, std::clamp(most, kColumnStep, kMaxColumns)));
   s.chunk = round_up(ceil_div(s.cols, s.chunks), kColumnStep);
   s.chunks = std::max<std::int64_t>(1, ceil_div(s.cols, s.chunk));
 }
@@ -237,8 +237,8 @@ void prepare_space_product(Prepare& cx, const params::Contraction& p, const Conc
   s.cols = AxisCounter(space, s.columns.all()).count();
   s.steps = AxisCounter(space, s.depth.all()).count();
   const bool dense = is_linear(space, s.columns, space.result, 1);
-  if (s.rows < kFewestRows || s.cols == 0 || s.steps == 0 || !dense) return;
-  s.serves = true;
+  if (s.rows < kMinRows || s.cols == 0 || s.steps == 0 || !dense) return;
+  s.is_supported = true;
   const SpaceRead& weights = space.reads[s.weights];
   s.weights_in_place = weights.elem == s.elem && is_linear(space, s.depth, weights.place, 1);
   s.direct = cx.out[0].elem == s.elem;

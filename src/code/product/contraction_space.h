@@ -104,7 +104,7 @@ struct SpaceRun {
 
 /// A space as matrix products: a sum of products of two operands, one of which is copied a patch at a time.
 struct SpaceProduct {
-  bool serves = false;
+  bool is_supported = false;
   int weights = 0, image = 1;  ///< operands
   int row = 0;                 ///< the axis that only the weights have; its positions are rows of the product
   AxisList outer, columns, depth;

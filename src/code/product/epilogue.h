@@ -13,7 +13,7 @@ namespace frazil::code {
 struct EpilogueCode {
   TileCode tiles;
   OperandRange operands;   ///< of the call, loaded by the body besides the producer's result
-  std::uint32_t into = 0;  ///< the result that the producer writes, or kPassing
+  std::uint32_t into = 0;  ///< the result that the producer writes, or kNotStored
 };
 
 /// A product's state for its epilogue. Its TileState is `state` bytes after it.

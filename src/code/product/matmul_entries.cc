@@ -80,7 +80,7 @@ std::optional<NativeProduct> row_product(const kernel::GemmKernel& kernel, const
   if (!kernel::sums_in_chains(g.n, g.k, packed, lanes_of(kernel::features().isa))) return std::nullopt;
   NativeProduct product{.k = g.k, .n = g.n, .a_step = g.a_col, .b_row = g.b_row, .b_panel = kernel::kPanelCols};
   product.b = 1;
-  product.slope = g.slope;
+  product.negative_slope = g.negative_slope;
   if (!packed) return product;
   product.b_row = kernel::kPanelCols, product.b_panel = g.k * kernel::kPanelCols;
   product.packed_at =
@@ -136,7 +136,7 @@ Status prepare_matmul(Prepare& cx, const params::MatMul& p, MatMulState& s) {
   kernel::GemmCall& g = s.gemm;
   read_matrices(g, a, b);
   g.c_row = g.n;
-  g.slope = p.slope;
+  g.negative_slope = p.negative_slope;
   g.strict = !cx.fast;
   s.zeros = p.zero_points;
   s.operands = {cx.in, p};
@@ -253,7 +253,7 @@ struct GemmState {
   std::size_t sums = 0;  ///< offset in scratch of some rows of f32 sums for a narrower result, and an addend
   kernel::GemmCall gemm;
   ProductCut cut;
-  float alpha = 1, beta = 1, slope = 1;
+  float alpha = 1, beta = 1, negative_slope = 1;
   std::int64_t c_row = 0, c_col = 0;  ///< steps of the addend; 0 where it repeats
   bool bias = false, add = false;
   bool plain() const { return alpha == 1 && !add; }
@@ -299,7 +299,7 @@ Status prepare_gemm(Prepare& cx, const params::Gemm& p, GemmState& s) {
   g.c_row = g.n;
   g.strict = !cx.fast;
   g.bias_in_sum = true;
-  s.alpha = p.alpha, s.beta = p.beta, s.slope = p.slope;
+  s.alpha = p.alpha, s.beta = p.beta, s.negative_slope = p.negative_slope;
   if (cx.in.size() > 2 && cx.in[2].given && s.beta != 0) FRAZIL_CHECK(read_addend(cx, s));
   FRAZIL_CHECK(pack_b(cx, *s.kernel, g, 1));
   s.cut.prepare(cx, *s.kernel, g, 1);
@@ -316,7 +316,7 @@ void scale_and_add(const ProductRun<GemmState>& r, const kernel::GemmCall& g, st
     const float* addend = s.add ? as(r.call.in[2]) + i * s.c_row : nullptr;
     for (std::int64_t j = g.first_col; j < past_col; ++j) {
       const float sum = s.alpha * row[j] + (addend ? s.beta * addend[j * s.c_col] : 0.0f);
-      row[j] = kernel::bent(sum, s.slope);
+      row[j] = kernel::leaky_relu(sum, s.negative_slope);
     }
   }
 }
@@ -342,9 +342,9 @@ void scale_and_add_sums(const ProductRun<GemmState>& r, kernel::GemmCall g, std:
       for (std::int64_t j = 0; j < g.n; ++j) row[j] = s.alpha * row[j] + (s.add ? s.beta * addend[j] : 0.0f);
       std::byte* const to = r.call.out[0] + i * g.c_row * width;
       store_run(s.kernel->a, row, to, width, g.n, false);
-      if (s.slope == 1) continue;
+      if (s.negative_slope == 1) continue;
       load_run(s.kernel->a, to, width, reinterpret_cast<std::byte*>(row), g.n);
-      for (std::int64_t j = 0; j < g.n; ++j) row[j] = kernel::bent(row[j], s.slope);
+      for (std::int64_t j = 0; j < g.n; ++j) row[j] = kernel::leaky_relu(row[j], s.negative_slope);
       store_run(s.kernel->a, row, to, width, g.n, false);
     }
   }
@@ -356,7 +356,7 @@ void run_gemm(const ProductRun<GemmState>& r) {
   g.b = r.call.in[1];
   g.c = r.call.out[0];
   g.bias = s.bias ? r.call.in[2] : nullptr;
-  if (s.plain()) g.slope = s.slope, g.on_tile = r.epilogue.on_tile();
+  if (s.plain()) g.negative_slope = s.negative_slope, g.on_tile = r.epilogue.on_tile();
   const auto rows = [&](const std::byte* a, std::int64_t begin, std::int64_t end) {
     const std::int64_t past_col = g.past_col == 0 ? g.n : g.past_col;
     if (s.sums != 0) {
@@ -382,7 +382,7 @@ std::optional<NativeProduct> row_of_gemm(const GemmState& s) {
   if (!s.plain() || s.sums != 0) return std::nullopt;
   auto product = row_product(*s.kernel, s.gemm, &s);
   if (product && s.bias) product->bias = 2;
-  if (product) product->slope = s.slope;
+  if (product) product->negative_slope = s.negative_slope;
   return product;
 }
 

@@ -11,7 +11,7 @@ namespace frazil::code {
 namespace {
 
 constexpr std::int64_t kColumns = 64;  ///< columns of a unit
-constexpr std::int64_t kMostDirectRows = 64;
+constexpr std::int64_t kMaxDirectRows = 64;
 
 struct State {
   kernel::GemmCall gemm;  ///< a product of kColumns columns
@@ -44,9 +44,10 @@ Status prepare(Prepare& cx, const params::MatMulNBits& p, State& s) {
       (s.bias && !has(5, 1))) {
     return fail(Code::bad_input, "B, scales, zero points and bias do not fit N = {}, K = {}", s.columns, g.k);
   }
-  s.direct = g.m <= kMostDirectRows && kernel::has_nbits_product(s.row);
+  s.direct = g.m <= kMaxDirectRows && kernel::has_nbits_product(s.row);
   cx.scratch_bytes =
-      s.direct ? static_cast<std::size_t>(kernel::nbits_arranged(g.m, g.k) + kernel::nbits_room(s.row)) * sizeof(float)
+      s.direct ? static_cast<std::size_t>(kernel::nbits_arranged(g.m, g.k) + kernel::nbits_scratch_floats(s.row)) *
+                     sizeof(float)
                : static_cast<std::size_t>(kColumns * g.k) * sizeof(float) +
                      kernel::float_gemm_scratch(Elem::f32, g.m, kColumns, g.k);
   cx.units = ceil_div(s.columns, kColumns);

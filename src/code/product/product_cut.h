@@ -34,7 +34,7 @@ struct ProductCut {
     cx.units = batches * per_batch * columns;
     cx.nanoseconds = static_cast<double>(batches) * kernel.nanoseconds(g.m, g.n, g.k);
     cx.scratch_bytes = kernel.scratch_bytes(g.m, g.n, g.k);
-    cx.fewest_units = fewest(cx, g);
+    cx.min_units = min_units(cx, g);
   }
 
   /// Calls rows(first, past) for the units of rows in units [begin, end). g has their columns.
@@ -64,18 +64,18 @@ struct ProductCut {
   static constexpr double kPackNanoseconds = 0.15;  ///< per element of A
   static constexpr std::int64_t kRowsInPlace = 12;  ///< up to so many rows of A are not packed
 
-  /// Returns Prepare::fewest_units. A call for units of rows packs an unpacked B, one for units of columns packs A.
-  std::int64_t fewest(const Prepare& cx, const kernel::GemmCall& g) const {
+  /// Returns Prepare::min_units. A call for units of rows packs an unpacked B, one for units of columns packs A.
+  std::int64_t min_units(const Prepare& cx, const kernel::GemmCall& g) const {
     if (columns == 1) return g.packed_b != nullptr || per_batch == 0 ? 1 : std::min(per_batch, kUnitsForB);
     // One range per thread, up to kFewRanges: rows of a B in place are read in long pieces.
     if (g.packed_b == nullptr && g.b_col == 1) return ceil_div(columns, kFewRanges);
     if (g.m <= kRowsInPlace) return 1;
     const double pack = kPackNanoseconds * static_cast<double>(g.m) * static_cast<double>(g.k);
-    return units_that_pay(pack, cx.nanoseconds / static_cast<double>(cx.units), columns);
+    return min_profitable_units(pack, cx.nanoseconds / static_cast<double>(cx.units), columns);
   }
 
  public:
-  static std::int64_t units_that_pay(double set_up, double unit, std::int64_t most) {
+  static std::int64_t min_profitable_units(double set_up, double unit, std::int64_t most) {
     const double units = kTimesSetUp * set_up / std::max(unit, 1.0);
     return units >= static_cast<double>(most) ? most : std::max<std::int64_t>(1, static_cast<std::int64_t>(units));
   }

@@ -19,8 +19,8 @@ struct ProductParams {
   OperandRange operands;  ///< its own operands; all of the call if it is alone
   std::optional<EpilogueCode> epilogue;
   std::optional<PrologueCode> prologue;
-  std::uint32_t into = 0;  ///< the result that it writes, or kPassing
-  Elem passed = Elem::i32;
+  std::uint32_t into = 0;  ///< the result that it writes, or kNotStored
+  Elem unstored_elem = Elem::i32;
 };
 
 /// One call of a product for units [begin, end); with a prologue these are its blocks. The result is call.out[0], or
@@ -67,12 +67,12 @@ struct ProductEntry {
   static std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
 
   static Result<OperandShape> result_of(const Prepare& cx, const Code& code, std::span<std::int64_t> strides) {
-    if (code.into != kPassing) return cx.out[code.into];
+    if (code.into != kNotStored) return cx.out[code.into];
     const std::size_t rank = cx.domain.size();
     if (rank > strides.size()) return fail(frazil::Code::limit, "its result has more than {} axes", strides.size());
     std::int64_t step = 1;
     for (std::size_t axis = rank; axis-- > 0; step *= std::max<std::int64_t>(cx.domain[axis], 1)) strides[axis] = step;
-    return OperandShape{.given = true, .elem = code.passed, .dims = cx.domain, .strides = strides.first(rank)};
+    return OperandShape{.given = true, .elem = code.unstored_elem, .dims = cx.domain, .strides = strides.first(rank)};
   }
 
   static Status prepare_step(Prepare& cx, const void* code_memory, void* memory) {
@@ -85,11 +85,11 @@ struct ProductEntry {
     std::array<std::int64_t, kMaxTileLoops> strides;
     FRAZIL_TRY(const OperandShape made, result_of(cx, code, strides));
     own.out = {&made, 1};
-    own.passing = code.into == kPassing;
+    own.passing = code.into == kNotStored;
     own.whole_rows = code.epilogue && code.epilogue->tiles.rows;
     FRAZIL_CHECK(prepare(own, code.params, state.product));
     cx.scratch_bytes = own.scratch_bytes;
-    cx.fewest_units = own.fewest_units;
+    cx.min_units = own.min_units;
     cx.nanoseconds = own.nanoseconds;
     state.units = own.units;
     auto* more = static_cast<std::byte*>(memory) + aligned_bytes(sizeof(State));
@@ -121,15 +121,15 @@ struct ProductEntry {
     const std::int64_t side_by_side = units_of_columns(state.product);
     const double rows = cx.nanoseconds - cx.last_nanoseconds - product;
     state.units = state.prologue.blocks() * side_by_side;
-    cx.fewest_units =
-        ProductCut::units_that_pay(rows / static_cast<double>(std::max<std::int64_t>(1, state.prologue.blocks())),
-                                   product / static_cast<double>(std::max<std::int64_t>(1, state.units)), side_by_side);
+    cx.min_units = ProductCut::min_profitable_units(
+        rows / static_cast<double>(std::max<std::int64_t>(1, state.prologue.blocks())),
+        product / static_cast<double>(std::max<std::int64_t>(1, state.units)), side_by_side);
   }
 
   static void run_step(const Call& call, const Worker& worker, std::int64_t begin, std::int64_t end) {
     const auto& state = *static_cast<const State*>(call.state);
-    std::byte* made = state.into != kPassing ? call.out[state.into] : nullptr;
-    if (state.into == kPassing && state.whole) made = worker.scratch + state.passed;
+    std::byte* made = state.into != kNotStored ? call.out[state.into] : nullptr;
+    if (state.into == kNotStored && state.whole) made = worker.scratch + state.passed;
     const bool apart = state.last_units > 0 && end - begin < state.units + state.last_units;
     EpilogueRun epilogue(call, worker, state.epilogue, made, apart);
     if (apart && begin >= state.units) {
@@ -148,7 +148,7 @@ struct ProductEntry {
   static std::optional<NativeBody> native_body_of(const void* code_memory, const void* memory) {
     const auto& code = *static_cast<const Code*>(code_memory);
     const auto& state = *static_cast<const State*>(memory);
-    if (code.prologue || code.into == kPassing) return std::nullopt;
+    if (code.prologue || code.into == kNotStored) return std::nullopt;
     std::optional<NativeProduct> product = row(state.product);
     if (!product) return std::nullopt;
     if (product->packed_at != 0) product->packed_at += offset_of_product(state);
@@ -158,10 +158,10 @@ struct ProductEntry {
     product->into = code.into;
     NativeBody body;
     if (code.epilogue) {
-      auto behind = native_body(code.epilogue->tiles, state.epilogue.tiles());
-      if (!behind) return std::nullopt;
-      body = std::move(*behind);
-      product->behind = code.epilogue->operands;
+      auto epilogue_body = native_body(code.epilogue->tiles, state.epilogue.tiles());
+      if (!epilogue_body) return std::nullopt;
+      body = std::move(*epilogue_body);
+      product->epilogue = code.epilogue->operands;
     }
     body.product = product;
     return body;

@@ -35,7 +35,7 @@ Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attent
   if (!std::ranges::equal(k.dims, like_k)) return fail(Code::bad_input, "input K does not fit Q");
   if (!std::ranges::equal(v.dims, like_v)) return fail(Code::bad_input, "input V does not fit K");
   if (s.groups == 0 ? s.heads != 0 : s.heads % s.groups != 0) {
-    return fail(Code::bad_input, "{} heads of Q are no multiple of {} heads of K", s.heads, s.groups);
+    return fail(Code::bad_input, "{} heads of Q are not a multiple of {} heads of K", s.heads, s.groups);
   }
   std::ranges::copy(q.strides, s.q_step);
   std::ranges::copy(k.strides, s.k_step);
@@ -57,11 +57,11 @@ Status prepare_attention(Prepare& cx, const params::Attention& p, kernel::Attent
   s.softcap = p.softcap, s.hidden = p.hidden;
   // The scratch memory depends on which masks there are.
   const auto given = [&](std::size_t i) { return i < cx.in.size() && cx.in[i].given; };
-  static constexpr float kSome = 0;
-  if (given(3)) s.bias = &kSome;
-  if (given(4)) s.keep = reinterpret_cast<const std::uint8_t*>(&kSome);
-  if (given(5) && s.causal) s.first = &kSome;
-  if (given(6)) s.lengths = &kSome;
+  static constexpr float kPresent = 0;
+  if (given(3)) s.bias = &kPresent;
+  if (given(4)) s.keep = reinterpret_cast<const std::uint8_t*>(&kPresent);
+  if (given(5) && s.causal) s.first = &kPresent;
+  if (given(6)) s.lengths = &kPresent;
   const std::int64_t bytes = kernel::attention_scratch_bytes(s);
   if (bytes < 0) return fail(Code::limit, "{} keys of {} features are too many", s.keys, s.size);
   cx.scratch_bytes = static_cast<std::size_t>(bytes);

@@ -16,7 +16,7 @@ constexpr std::int64_t kUnitBytes = std::int64_t{1} << 16;
 /// Returns the least time to read and write `bytes`. Strided bytes (`apart`) take longer.
 double moving(double bytes, bool apart) {
   const kernel::Tuning& t = kernel::tuning();
-  return bytes * (apart ? t.element : 2 * t.near_byte);
+  return bytes * (apart ? t.element : 2 * t.cached_byte);
 }
 
 struct CopyState {

@@ -79,7 +79,7 @@ Status prepare_rnn(Prepare& cx, const P& how, RnnState& s) {
   const bool packed = s.packed[0].r != nullptr;
   // A unit is a sequence. Several sequences at a time share the reads of R.
   cx.units = s.directions * std::max<std::int64_t>(p.batch, 1);
-  cx.fewest_units = std::clamp<std::int64_t>(p.batch / 2, 1, kSequencesTogether);
+  cx.min_units = std::clamp<std::int64_t>(p.batch / 2, 1, kSequencesTogether);
   const double step = kernel::product_nanoseconds(kernel::tuning(), &kernel::Tuning::product, p.batch,
                                                   s.gates * p.hidden, p.inputs + p.hidden, sizeof(float));
   cx.nanoseconds = step * static_cast<double>(p.steps * s.directions);

@@ -64,7 +64,7 @@ class TileOps {
 
  private:
   bool is_single(const TileOperand& o) const { return o.inner_step == 0 || s_.inner == 1; }
-  bool lies_ready(const TileOperand& o) const;
+  bool is_in_place(const TileOperand& o) const;
   TileOp& add_op(std::uint32_t i);
   void load(std::uint32_t i);
   void scalar(TileOp& op, const TileCode::Ins& code, std::uint32_t i);

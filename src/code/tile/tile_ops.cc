@@ -22,7 +22,7 @@ std::uint64_t constant_bits(const ScalarIns& ins) {
 }  // namespace
 
 /// Returns whether elements can be read or written in place: of the compute type, one or adjacent.
-bool TileOps::lies_ready(const TileOperand& o) const {
+bool TileOps::is_in_place(const TileOperand& o) const {
   return is_plain(o.elem) && (is_single(o) || o.inner_step == o.size);
 }
 
@@ -72,7 +72,7 @@ void TileOps::load(std::uint32_t i) {
   const auto k = static_cast<std::uint16_t>(code_.body[i].ins.scalar.operand);
   const TileOperand& o = draft_.operands[k];
   single_[i] = is_single(o);
-  if (lies_ready(o)) {
+  if (is_in_place(o)) {
     draft_.pointers[s_.pointers++] = {static_cast<std::uint16_t>(i), k};
     return;
   }
@@ -120,7 +120,7 @@ void TileOps::stores(std::uint32_t i, bool computes) {
   for (std::uint32_t k = 0; k < s_.results; ++k) {
     if (code_.stores[k].value != i) continue;
     const TileOperand& o = draft_.operands[s_.operands + k];
-    if (direct && lies_ready(o) && single_[i] == is_single(o)) {
+    if (direct && is_in_place(o) && single_[i] == is_single(o)) {
       draft_.ops[computing].to = static_cast<std::int8_t>(k);
       direct = false;
       continue;

@@ -8,7 +8,7 @@
 namespace frazil::code {
 namespace {
 
-constexpr std::size_t kMostOperands = kMaxFusedOperands + kMaxFusedStores + 1;
+constexpr std::size_t kMaxOperands = kMaxFusedOperands + kMaxFusedStores + 1;
 
 /// A walk over a range of rows, which machine code or the interpreter computes. The run may be stopped in between.
 class TileWalk {
@@ -27,7 +27,7 @@ class TileWalk {
     if (s_.rows) return call(at_, kNoSteps, 1, past);
     for (std::int64_t i = from; i < past; i += kLongTile) {
       if (i != from && stop_requested()) return;
-      std::byte* moved[kMostOperands];
+      std::byte* moved[kMaxOperands];
       for (int k = 0; k < s_.count(); ++k) moved[k] = at_[k] + i * steps_[k];
       call(moved, kNoSteps, 1, std::min(kLongTile, past - i));
     }
@@ -62,7 +62,7 @@ class TileWalk {
 
   /// Computes rows of a space whose elements are adjacent.
   void dense_rows(const TilePart& p) {
-    std::int64_t row_steps[kMostOperands];
+    std::int64_t row_steps[kMaxOperands];
     for (int k = 0; k < s_.count(); ++k) row_steps[k] = steps_[k] * p.cols;
     start(p, [&](int k) { return p.row0 * row_steps[k] + p.col0 * steps_[k]; });
     const std::int64_t n = p.col1 - p.col0;
@@ -104,12 +104,12 @@ class TileWalk {
     s_.native(at, row_steps, rows, n, steps_, scratch_, static_cast<std::int64_t>(s_.stride), arrays_.constants);
   }
 
-  static constexpr std::int64_t kNoSteps[kMostOperands] = {};
+  static constexpr std::int64_t kNoSteps[kMaxOperands] = {};
   const TileState& s_;
   const TileArrays arrays_;
   std::byte* scratch_;
-  std::byte* at_[kMostOperands];
-  std::int64_t steps_[kMostOperands];
+  std::byte* at_[kMaxOperands];
+  std::int64_t steps_[kMaxOperands];
 };
 
 void run_direct(const TileCall& call, const TileState& s) {

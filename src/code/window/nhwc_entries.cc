@@ -29,13 +29,13 @@ void cut(Prepare& cx, NhwcState& s) {
   cx.nanoseconds = transformed ? kernel::winograd_nanoseconds(tuning, p) : kernel::conv_nanoseconds(tuning, p);
   if (!transformed) return;
   const double unit = cx.nanoseconds / static_cast<double>(cx.units);
-  cx.fewest_units = ProductCut::units_that_pay(kernel::winograd_set_up(tuning, p), unit,
-                                               kernel::nhwc_units_per_rows(s.conv) / s.unit);
+  cx.min_units = ProductCut::min_profitable_units(kernel::winograd_set_up(tuning, p), unit,
+                                                  kernel::nhwc_units_per_rows(s.conv) / s.unit);
 }
 
 /// Reads the strides of an image that is not contiguous. The plan makes other operands contiguous.
 Status read_strides(const OperandShape& x, kernel::NhwcConv& conv) {
-  if (!kernel::nhwc_takes_strides(conv.params)) return fail(Code::internal, "the image is not contiguous");
+  if (!kernel::nhwc_supports_strides(conv.params)) return fail(Code::internal, "the image is not contiguous");
   const std::size_t rank = x.dims.size();
   conv.x_strides[0] = x.strides[0];
   conv.x_strides[1] = rank == 3 ? 0 : x.strides[1];
@@ -49,8 +49,8 @@ Status prepare_nhwc(Prepare& cx, const params::Conv& how, NhwcState& s) {
   read_conv(cx, how, true, p);
   s.conv.elem = cx.in[0].elem;
   s.conv.strict = !cx.fast;
-  s.conv.fast = cx.fast && kernel::winograd_pays(kernel::tuning(), p);
-  s.conv.slope = how.slope;
+  s.conv.fast = cx.fast && kernel::is_winograd_profitable(kernel::tuning(), p);
+  s.conv.negative_slope = how.negative_slope;
   if (!cx.in[0].contiguous) FRAZIL_CHECK(read_strides(cx.in[0], s.conv));
   s.operands = {cx.in, how};
   const WeightRef& weight = cx.weights[1];

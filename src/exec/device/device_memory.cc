@@ -51,12 +51,12 @@ Status DeviceMemory::lay_out() {
       if (s.device != used.id || s.place != Place::arena || s.pool == kNone) continue;
       values_.base[i] = used.arena.at + pool_offset_[s.pool];
     }
-    FRAZIL_CHECK(bring_weights(used));
+    FRAZIL_CHECK(copy_weights_in(used));
   }
   return {};
 }
 
-Status DeviceMemory::bring_weights(Used& used) {
+Status DeviceMemory::copy_weights_in(Used& used) {
   for (std::uint32_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
     if (s.device != used.id || s.place != Place::constant || values_.base[i] != nullptr) continue;

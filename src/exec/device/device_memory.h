@@ -54,7 +54,7 @@ class DeviceMemory {
 
   Used& of(DeviceId id);
   Status ensure(Used& used, Memory& memory, std::size_t bytes);
-  Status bring_weights(Used& used);
+  Status copy_weights_in(Used& used);
   std::size_t offset_pools(DeviceId id);
 
   RunContext& context_;

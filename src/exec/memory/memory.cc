@@ -63,18 +63,18 @@ Status Memory::lay_out_arena() {
       FRAZIL_CHECK(check_size(i, static_cast<std::size_t>(std::max<std::int64_t>(values_.regs[s.bytes], 0))));
     }
   }
-  const std::size_t most_bytes = context_.limits.memory_bytes;
+  const std::size_t max_bytes = context_.limits.memory_bytes;
   std::size_t total = 0;
-  for (std::size_t p = 0; p < plan_.pools.size() && total <= most_bytes; ++p) {
+  for (std::size_t p = 0; p < plan_.pools.size() && total <= max_bytes; ++p) {
     if (plan_.pool_device[p] != kHost) continue;
     pool_offset_[p] = total;
     std::int64_t most = 0;
     for (Reg r : plan_.pools[p]) most = std::max(most, values_.regs[r]);
     total += aligned(static_cast<std::size_t>(most));
   }
-  if (total > most_bytes) {
+  if (total > max_bytes) {
     return fail(Code::limit, "the values of this run take at least {} bytes together, the memory limit is {}", total,
-                most_bytes);
+                max_bytes);
   }
   if (total > arena_.size()) {
     FRAZIL_CHECK(check_kept("the values of this run", arena_.size(), total));

@@ -80,7 +80,7 @@ class Memory {
   Sizes sizes_;  // extents of the current value, kept so that steps do not allocate
 };
 
-constexpr std::size_t kFewestRows = 16;  ///< smallest capacity, in rows, of a value that has grown
+constexpr std::size_t kMinRows = 16;  ///< smallest capacity, in rows, of a value that has grown
 
 /// Returns the bytes of all blocks with `capacity` rows each; SIZE_MAX on overflow.
 std::size_t bytes_for(const AxisRows& rows, std::size_t capacity);
@@ -89,7 +89,7 @@ std::size_t bytes_for(const AxisRows& rows, std::size_t capacity);
 /// that. Sets `capacity` to the rows of the last call.
 template <class Make>
 auto with_spare(std::size_t needed, std::size_t& capacity, Make make) -> decltype(make(needed)) {
-  capacity = std::max(needed > SIZE_MAX / 2 ? needed : 2 * needed, kFewestRows);
+  capacity = std::max(needed > SIZE_MAX / 2 ? needed : 2 * needed, kMinRows);
   auto made = make(capacity);
   if (made || (made.error().code != Code::limit && made.error().code != Code::out_of_memory)) return made;
   capacity = needed;

@@ -1,5 +1,8 @@
 #include "exec/native/backend.h"
 
+#include <array>
+#include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -22,23 +25,32 @@ constexpr const char* kSymbol = FRAZIL_TEXT(FRAZIL_NATIVE_MODULE);
 
 std::string named_file() { return knobs() ? knobs()->code_generator : std::string(); }
 
+/// Returns the folder of a file, without symbolic links; empty if there is no such file. Not std::filesystem::path:
+/// libstdc++ 12 ends the program where a path is copied and memory has run out.
+std::string folder_of(const char* file) {
+  std::array<char, PATH_MAX> resolved;
+  if (::realpath(file, resolved.data()) == nullptr) return {};
+  const std::string_view path = resolved.data();
+  return std::string(path.substr(0, path.rfind('/')));
+}
+
 /// Returns the paths at which the module may be, nearest first.
 std::vector<std::string> places() {
   if (!named_file().empty()) return {named_file()};
-  std::vector<std::filesystem::path> folders;
-  std::error_code none;
+  std::vector<std::string> folders;
   Dl_info self{};
   if (::dladdr(reinterpret_cast<const void*>(&native_module), &self) != 0 && self.dli_fname != nullptr) {
-    folders.push_back(std::filesystem::absolute(self.dli_fname, none).parent_path());
+    folders.push_back(folder_of(self.dli_fname));
   }
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (!none) folders.push_back(program.parent_path());
+  folders.push_back(folder_of("/proc/self/exe"));
   std::vector<std::string> files;
-  for (const auto& folder : folders) {
-    for (const char* below : {"", "..", "../..", "frazil"}) files.push_back(folder / below / kFile);
-    files.push_back(folder / ".." / FRAZIL_LIBRARY_FOLDER / "frazil" / kFile);
+  for (const std::string& folder : folders) {
+    if (folder.empty()) continue;
+    for (const char* below : {"/", "/../", "/../../", "/frazil/", "/../" FRAZIL_LIBRARY_FOLDER "/frazil/"}) {
+      files.push_back(folder + below + kFile);
+    }
   }
-  files.push_back(std::filesystem::path(FRAZIL_MODULE_FOLDER) / kFile);
+  files.push_back(FRAZIL_MODULE_FOLDER "/" + std::string(kFile));
   return files;
 }
 

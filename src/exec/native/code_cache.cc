@@ -79,12 +79,12 @@ fs::path CodeCache::file_of(std::string_view key) const {
 }
 
 std::optional<std::string> CodeCache::load(std::string_view key) {
-  constexpr std::size_t kMostFile = std::size_t{1} << 28;
+  constexpr std::size_t kMaxFile = std::size_t{1} << 28;
   if (!is_on()) return std::nullopt;
   const fs::path file = file_of(key);
   std::error_code none;
   if (!fs::exists(file, none)) return std::nullopt;
-  const auto bytes = read_file(file.string(), kMostFile);
+  const auto bytes = read_file(file.string(), kMaxFile);
   auto object = bytes ? unpacked(*bytes, version_ + std::string(key)) : std::nullopt;
   if (!object) {
     logging::debug(1, "generated code in {} is damaged and made again", file.string());
@@ -107,7 +107,7 @@ void CodeCache::store(std::string_view key, std::string_view object) {
   }
   const std::scoped_lock lock(mutex_);
   stored_ += file.size();
-  if (stored_ >= kMostBytes / 16) evict();
+  if (stored_ >= kMaxBytes / 16) evict();
 }
 
 void CodeCache::evict() {
@@ -126,7 +126,7 @@ void CodeCache::evict() {
   }
   std::ranges::sort(entries, {}, &Entry::used);
   for (const Entry& e : entries) {
-    if (total <= kMostBytes) break;
+    if (total <= kMaxBytes) break;
     if (fs::remove(e.path, none)) total -= e.bytes;
   }
 }

@@ -29,14 +29,14 @@ class CodeCache {
 
   /// Returns the object that the same build of the code generator stored under exactly this key.
   std::optional<std::string> load(std::string_view key);
-  /// Stores the object. After each kMostBytes / 16 bytes stored, deletes the least recently used entries until at most
-  /// kMostBytes remain.
+  /// Stores the object. After each kMaxBytes / 16 bytes stored, deletes the least recently used entries until at most
+  /// kMaxBytes remain.
   void store(std::string_view key, std::string_view object);
 
   /// Turns the cache off, for a process that measures compile times. Not thread-safe.
   void turn_off() { folder_.clear(); }
   bool is_on() const { return !folder_.empty(); }
-  static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+  static constexpr std::uintmax_t kMaxBytes = std::uintmax_t{256} << 20;
 
  private:
   std::filesystem::path file_of(std::string_view key) const;

@@ -22,7 +22,7 @@ std::deque<CodeEvent>& events() {
 
 void note(CodeEvent event) {
   const std::scoped_lock lock(events_mutex);
-  if (events().size() == kMostEvents) events().pop_front();
+  if (events().size() == kMaxEvents) events().pop_front();
   events().push_back(std::move(event));
 }
 
@@ -33,13 +33,13 @@ Result<std::shared_ptr<const NativeCode>> loaded(const std::string& object, std:
 struct Known {
   Mutex mutex;
   bool keeps = false;
-  KnownCode code;
+  RegisteredCode code;
 
   static Known& all() {
     static Known& known = *new Known;
     return known;
   }
-  void keep(const std::string& key, const std::string& object) {
+  void insert(const std::string& key, const std::string& object) {
     const std::scoped_lock lock(mutex);
     if (keeps) code[digest_of(key)] = std::make_shared<const std::string>(object);
   }
@@ -56,17 +56,17 @@ bool forbidden() { return knobs() && !knobs()->jit; }
 
 }  // namespace
 
-KnownCode known_code() {
+RegisteredCode registered_code() {
   const std::scoped_lock lock(Known::all().mutex);
   return Known::all().code;
 }
 
-void know_code(const std::string& key_digest, std::string object) {
+void register_code(const std::string& key_digest, std::string object) {
   const std::scoped_lock lock(Known::all().mutex);
   Known::all().code[key_digest] = std::make_shared<const std::string>(std::move(object));
 }
 
-void keep_known_code() {
+void keep_registered_code() {
   const std::scoped_lock lock(Known::all().mutex);
   Known::all().keeps = true;
 }
@@ -82,7 +82,7 @@ std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::strin
   if (object == nullptr) {
     auto stored = CodeCache::instance().load(key);
     if (!stored) return nullptr;
-    Known::all().keep(key, *stored);
+    Known::all().insert(key, *stored);
     object = std::make_shared<const std::string>(*std::move(stored));
   }
   auto code = loaded(*object, name);
@@ -103,7 +103,7 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
     FRAZIL_TRY(const std::string object, generate(*module));
     FRAZIL_TRY(made.code, loaded(object, name));
     CodeCache::instance().store(key, object);
-    Known::all().keep(key, object);
+    Known::all().insert(key, object);
   }
   event.end = std::chrono::steady_clock::now();
   event.bytes = made.code->bytes();

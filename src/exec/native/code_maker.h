@@ -30,12 +30,12 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
 /// Same as make_code(), but without generating code. Returns null on a miss.
 std::shared_ptr<const NativeCode> cached_code(const std::string& key, std::string_view name);
 
-/// Objects that this process keeps in memory, by the digest of their key: those passed to know_code() and, after
-/// keep_known_code(), all that are made or read from the cache. Thread-safe.
-using KnownCode = std::map<std::string, std::shared_ptr<const std::string>>;
-KnownCode known_code();
-void know_code(const std::string& key_digest, std::string object);
-void keep_known_code();
+/// Objects that this process keeps in memory, by the digest of their key: those passed to register_code() and, after
+/// keep_registered_code(), all that are made or read from the cache. Thread-safe.
+using RegisteredCode = std::map<std::string, std::shared_ptr<const std::string>>;
+RegisteredCode registered_code();
+void register_code(const std::string& key_digest, std::string object);
+void keep_registered_code();
 
 /// A record of one make_code() call, for traces.
 struct CodeEvent {
@@ -45,8 +45,8 @@ struct CodeEvent {
   bool cached = false;
   std::thread::id thread;
 };
-/// Returns the last kMostEvents events of this process. Thread-safe.
+/// Returns the last kMaxEvents events of this process. Thread-safe.
 std::vector<CodeEvent> code_events();
-inline constexpr std::size_t kMostEvents = 4096;
+inline constexpr std::size_t kMaxEvents = 4096;
 
 }  // namespace frazil::exec

@@ -84,10 +84,10 @@ void tell_perf(std::string_view name, const void* begin, std::size_t bytes) {
 
 }  // namespace
 
-bool wants_symbols() { return wanted() != "off"; }
+bool symbols_are_enabled() { return wanted() != "off"; }
 
-std::shared_ptr<void> tell_symbols(std::string_view name, const void* begin, std::size_t bytes,
-                                   std::span<const std::byte> object) {
+std::shared_ptr<void> register_symbols(std::string_view name, const void* begin, std::size_t bytes,
+                                       std::span<const std::byte> object) {
   if (wanted().find("perf") != std::string_view::npos) tell_perf(name, begin, bytes);
   if (wanted().find("gdb") == std::string_view::npos) return nullptr;
   return std::make_shared<Registration>(object);

@@ -55,7 +55,7 @@ void CompileThread::stop() {
 
 bool CompileThread::post(std::function<void()> job) {
   const std::scoped_lock lock(mutex_);
-  if (stopping_ || jobs_.size() >= kMostJobs) return false;
+  if (stopping_ || jobs_.size() >= kMaxJobs) return false;
   jobs_.push_back(std::move(job));
   start();
   changed_.notify_all();

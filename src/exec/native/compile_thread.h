@@ -17,7 +17,7 @@ class CompileThread {
  public:
   static CompileThread& instance();
 
-  /// Enqueues `job`. Returns false without any effect while kMostJobs jobs wait, and after stop(). A job must not
+  /// Enqueues `job`. Returns false without any effect while kMaxJobs jobs wait, and after stop(). A job must not
   /// throw.
   bool post(std::function<void()> job);
   /// Drops the waiting jobs and accepts no more. Returns when the current job has ended. Runs automatically at exit.
@@ -29,7 +29,7 @@ class CompileThread {
   /// Returns true after stop(). A job checks it between two pieces of work, to end early.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
-  static constexpr std::size_t kMostJobs = 64;
+  static constexpr std::size_t kMaxJobs = 64;
 
   CompileThread(const CompileThread&) = delete;
   CompileThread& operator=(const CompileThread&) = delete;

@@ -124,18 +124,18 @@ class ObjectLoader {
   Result<std::byte*> target(std::byte* memory, const Elf64_Sym& symbol);
   Result<std::byte*> stub(std::byte* memory, std::string_view name);
 
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
   std::span<const std::byte> object_;
   std::vector<Elf64_Shdr> sections_;
   std::vector<std::size_t> offset_;  // per section; SIZE_MAX if it is not loaded
   Elf64_Shdr symbols_{}, strings_{};
   std::vector<std::pair<std::string_view, std::size_t>> stubs_;  // name and offset
-  std::size_t first_stub_ = 0, most_stubs_ = 0, bytes_ = 0;
+  std::size_t first_stub_ = 0, max_stubs_ = 0, bytes_ = 0;
 };
 
 Status ObjectLoader::read() {
   const auto header = at<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return damaged("it is no ELF file");
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return damaged("it is not an ELF file");
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL || header->e_machine != kMachine) {
     return fail(Code::bad_input, "an object of generated code is for another machine");
   }
@@ -164,15 +164,15 @@ Status ObjectLoader::lay_out() {
     if ((s.sh_flags & SHF_ALLOC) == 0 || s.sh_size == 0) continue;
     if ((s.sh_flags & SHF_WRITE) != 0 && s.sh_type != SHT_PROGBITS) return damaged("it has variables");
     const std::size_t alignment = std::max<std::size_t>(s.sh_addralign, 1);
-    if (alignment > 4096 || (alignment & (alignment - 1)) != 0 || s.sh_size > kMostBytes) return damaged("a section");
+    if (alignment > 4096 || (alignment & (alignment - 1)) != 0 || s.sh_size > kMaxBytes) return damaged("a section");
     end = (end + alignment - 1) & ~(alignment - 1);
     offset_[i] = end;
     end += s.sh_size;
-    if (end > kMostBytes) return damaged("its size");
+    if (end > kMaxBytes) return damaged("its size");
   }
   first_stub_ = (end + kStubBytes - 1) / kStubBytes * kStubBytes;
-  most_stubs_ = std::min<std::size_t>(calls, 64);
-  bytes_ = first_stub_ + most_stubs_ * kStubBytes;
+  max_stubs_ = std::min<std::size_t>(calls, 64);
+  bytes_ = first_stub_ + max_stubs_ * kStubBytes;
   return {};
 }
 
@@ -220,7 +220,7 @@ Result<std::byte*> ObjectLoader::stub(std::byte* memory, std::string_view name) 
   }
   const Function* const function = find_function(name);
   if (function == nullptr) return fail(Code::bad_input, "generated code calls '{}', which is not there", name);
-  if (stubs_.size() == most_stubs_) return damaged("its calls");
+  if (stubs_.size() == max_stubs_) return damaged("its calls");
   stubs_.emplace_back(name, first_stub_ + stubs_.size() * kStubBytes);
   write_stub(memory + stubs_.back().second, function->address);
   return memory + stubs_.back().second;
@@ -293,7 +293,7 @@ Result<std::shared_ptr<const NativeCode>> NativeCode::load(std::span<const std::
   if (::mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) {
     return fail(Code::unsupported, "this system does not let a process run code that it made");
   }
-  if (wants_symbols()) code->symbols_ = tell_symbols(name, memory, bytes, loader.at_its_place(first));
+  if (symbols_are_enabled()) code->symbols_ = register_symbols(name, memory, bytes, loader.at_its_place(first));
   return code;
 }
 

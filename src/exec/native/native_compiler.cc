@@ -22,7 +22,7 @@ class Shared {
     const auto at = made_.find(key);
     return at == made_.end() ? nullptr : at->second.lock();
   }
-  void keep(const std::string& key, const std::shared_ptr<const NativeCompiler::Made>& made) {
+  void insert(const std::string& key, const std::shared_ptr<const NativeCompiler::Made>& made) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(made_, [](const auto& entry) { return entry.second.expired(); });
     made_[key] = made;
@@ -68,7 +68,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const code::Til
   auto made = std::make_shared<const Made>(compile(code, form, key));
   logging::debug(4, "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
                  made->why_not.empty() ? "" : ": none, as " + made->why_not);
-  shared().keep(key, made);
+  shared().insert(key, made);
   return made;
 }
 
@@ -81,7 +81,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::known(const code::Ti
   auto cached = cached_code(key, kLoopName);
   if (cached == nullptr) return nullptr;
   auto made = std::make_shared<const Made>(std::move(cached));
-  shared().keep(key, made);
+  shared().insert(key, made);
   return made;
 }
 

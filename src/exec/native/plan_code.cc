@@ -19,18 +19,18 @@ constexpr double kPays = 2e6, kBetweenSteps = 500;
 /// and tens of kilobytes of memory.
 constexpr std::size_t kMostVersions = 8;
 /// Most elements of an inlined body. Larger bodies are launched, so that they can be shared and stopped.
-constexpr std::int64_t kMostElements = 8192;
+constexpr std::int64_t kMaxElements = 8192;
 /// Most instructions of all bodies together. The code generator takes about a second for them.
-constexpr std::size_t kMostInstructions = 4096;
-constexpr std::size_t kMostSteps = 4096;
+constexpr std::size_t kMaxInstructions = 4096;
+constexpr std::size_t kMaxSteps = 4096;
 /// Most sets of extents for which the cache on disk is searched before their code pays.
-constexpr std::size_t kMostLooks = 16;
+constexpr std::size_t kMaxLookups = 16;
 
 }  // namespace
 
 std::unique_ptr<PlanCodes> PlanCodes::make(const Plan& plan, const std::vector<bool>& bodies, Compiling when) {
   const bool pays = std::ranges::any_of(plan.steps, [](const Step& s) { return s.as<step::Launch>() != nullptr; });
-  if (!pays || plan.steps.size() > kMostSteps) return nullptr;
+  if (!pays || plan.steps.size() > kMaxSteps) return nullptr;
   return std::unique_ptr<PlanCodes>(new PlanCodes(plan, bodies, when));
 }
 
@@ -64,17 +64,19 @@ std::shared_ptr<const PlanCode> PlanCodes::find(std::span<const std::int64_t> re
   return at->second.code;
 }
 
-PlanCodes::Wish PlanCodes::wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps) {
+PlanCodes::CodeRequest PlanCodes::record_run(std::span<const std::int64_t> regs, double nanoseconds,
+                                             std::uint64_t steps) {
   const std::scoped_lock lock(mutex_);
   const auto [at, first] = versions_.try_emplace(extents(regs));
   Version& version = at->second;
   version.last_use = ++uses_;
   version.spent += std::min(nanoseconds, kBetweenSteps * static_cast<double>(steps));
   const bool pays = when_ == Compiling::at_once || version.spent >= kPays;
-  Wish wish = pays && !std::exchange(version.asked, true) ? Wish::compile : Wish::nothing;
-  if (first && wish == Wish::nothing && looks_ < kMostLooks) ++looks_, wish = Wish::look;
+  CodeRequest code_request = pays && !std::exchange(version.asked, true) ? CodeRequest::compile : CodeRequest::nothing;
+  if (first && code_request == CodeRequest::nothing && lookups_ < kMaxLookups)
+    ++lookups_, code_request = CodeRequest::look;
   if (first && versions_.size() > kMostVersions) drop_oldest();
-  return wish;
+  return code_request;
 }
 
 void PlanCodes::withdraw(std::span<const std::int64_t> regs) {
@@ -100,7 +102,7 @@ code::NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
     std::optional<code::NativeBody>& body = native.bodies[i];
     if (!body) continue;
     instructions += body->instructions();
-    if (body->elements() > kMostElements || instructions > kMostInstructions) {
+    if (body->elements() > kMaxElements || instructions > kMaxInstructions) {
       body.reset();
       continue;
     }
@@ -114,7 +116,7 @@ code::NativePlan PlanCodes::native_plan(std::span<const std::int64_t> regs,
 }
 
 /// Returns a version without code and without a reason if the search of the cache found nothing.
-PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) const {
+PlanCodes::Version PlanCodes::made(const code::NativePlan& native, CodeRequest code_request) const {
   auto made = std::make_shared<PlanCode>();
   made->enters = native.enters;
   made->scratch_bytes = native.scratch_bytes;
@@ -124,7 +126,7 @@ PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) co
   }
   const std::string isa(name_of(kernel::features().isa));
   const std::string key = "plan for " + isa + ": " + native.key();
-  if (wish == Wish::look) {
+  if (code_request == CodeRequest::look) {
     made->code = cached_code(key, kStepsName);
     if (made->code == nullptr) return {};
   } else {
@@ -140,8 +142,8 @@ PlanCodes::Version PlanCodes::made(const code::NativePlan& native, Wish wish) co
 }
 
 void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies,
-                        Wish wish) {
-  Version version = made(native_plan(regs, std::move(bodies)), wish);
+                        CodeRequest code_request) {
+  Version version = made(native_plan(regs, std::move(bodies)), code_request);
   if (version.code == nullptr && version.why_not.empty()) return;
   logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
                  version.why_not.empty() ? "" : ": no code, as " + version.why_not);

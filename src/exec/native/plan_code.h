@@ -40,20 +40,21 @@ class PlanCodes {
   /// Returns the code for the extents in these registers; null if there is none.
   std::shared_ptr<const PlanCode> find(std::span<const std::int64_t> regs);
   /// The next action of the caller.
-  enum class Wish : std::uint8_t {
+  enum class CodeRequest : std::uint8_t {
     nothing,
     look,     ///< call compile(), which then only searches the cache on disk
     compile,  ///< call compile()
   };
-  /// Records the time and the steps of a run without code, at the extents in these registers. Returns each wish once
+  /// Records the time and the steps of a run without code, at the extents in these registers. Returns each request once
   /// per set of extents.
-  Wish wants(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps);
-  /// Reports that the caller could not fulfil a wish, so that it may be returned again.
+  CodeRequest record_run(std::span<const std::int64_t> regs, double nanoseconds, std::uint64_t steps);
+  /// Reports that the caller could not fulfil a request, so that it may be returned again.
   void withdraw(std::span<const std::int64_t> regs);
   Compiling when() const { return when_; }
-  /// Makes the code for the extents in these registers, with these bodies per step. With Wish::look it only searches
-  /// the cache.
-  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies, Wish wish);
+  /// Makes the code for the extents in these registers, with these bodies per step. With CodeRequest::look it only
+  /// searches the cache.
+  void compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies,
+               CodeRequest code_request);
   /// Returns whether the extents of a launch are known when a run starts.
   bool is_fixed(const step::Launch& launch) const;
 
@@ -71,12 +72,12 @@ class PlanCodes {
     std::string why_not;
     std::uint64_t last_use = 0;
     double spent = 0;    ///< nanoseconds without code
-    bool asked = false;  ///< a code was wished for or made
+    bool asked = false;  ///< a code was requested or made
   };
 
   PlanCodes(const Plan& plan, const std::vector<bool>& bodies, Compiling when);
   Extents extents(std::span<const std::int64_t> regs) const;
-  Version made(const code::NativePlan& native, Wish wish) const;
+  Version made(const code::NativePlan& native, CodeRequest code_request) const;
   code::NativePlan native_plan(std::span<const std::int64_t> regs,
                                std::vector<std::optional<code::NativeBody>> bodies) const;
   void drop_oldest();
@@ -89,7 +90,7 @@ class PlanCodes {
   mutable Mutex mutex_;
   std::map<Extents, Version> versions_;
   std::uint64_t uses_ = 0;
-  std::size_t looks_ = 0;  // searches of the cache
+  std::size_t lookups_ = 0;  // searches of the cache
 };
 
 }  // namespace frazil::exec

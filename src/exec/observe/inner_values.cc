@@ -124,7 +124,7 @@ Status InnerValues::find(std::size_t index) {
   for (std::size_t k = 0; k < given.size() && made.empty(); ++k) {
     if (const Value v = same_result(user, given[k], graph)) made.push_back(v);
   }
-  std::string why = "a pass has removed it, or has put something else in the place of what made it";
+  std::string why = "a pass removed it or replaced the node that computed it";
   bool found = std::ranges::any_of(given, [&](Value v) { return is_in_other_branch(user, v); });
   for (std::size_t k = 0; k < made.size(); ++k) {
     auto where = finder_->find(made[k]);

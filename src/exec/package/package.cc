@@ -181,7 +181,7 @@ Status write_package(const std::string& path, const Executable& executable, cons
              {"forms", Json::array()},
              {"code", Json::array()}};
   index["weights"] = weights_json(weights, parts, index["forms"]);
-  const auto code = known_code();
+  const auto code = registered_code();
   for (const auto& [key, object] : code) {
     index["code"].push_back(
         {{"key", key}, {"digest", sha256(bytes_of(*object))}, {"at", parts.add(bytes_of(*object))}});
@@ -333,7 +333,7 @@ class Reader {
     for (const Json& c : index_.at("code")) {
       FRAZIL_TRY(const Bytes object, part(c.at("at")));
       if (sha256(object) != c.at("digest").get<std::string>()) return damaged_package("its code");
-      know_code(c.at("key").get<std::string>(), std::string(text_of(object)));
+      register_code(c.at("key").get<std::string>(), std::string(text_of(object)));
     }
     return {};
   }

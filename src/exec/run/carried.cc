@@ -19,7 +19,7 @@ CarriedResults::CarriedResults(RunContext& context, Values& values, Memory& memo
 }
 
 /// Claims the capacity after the contents of `old`. Returns false if there is none or another result has claimed it.
-bool CarriedResults::claim(Handed& handed, const Tensor& old, const AxisRows& rows, std::size_t axis) {
+bool CarriedResults::claim(HandedOver& handed, const Tensor& old, const AxisRows& rows, std::size_t axis) {
   const Buffer& buffer = old.buffer();
   const std::size_t block = buffer.block_bytes();
   if (block == 0 || rows.row_bytes == 0 || block % rows.row_bytes != 0) return false;
@@ -34,8 +34,8 @@ bool CarriedResults::claim(Handed& handed, const Tensor& old, const AxisRows& ro
   return true;
 }
 
-void CarriedResults::settle(bool failed) {
-  for (Handed& handed : handed_) {
+void CarriedResults::finish(bool failed) {
+  for (HandedOver& handed : handed_) {
     if (!handed.claimed) continue;
     if (failed) handed.claimed.unclaim(handed.from, handed.to);
     handed.claimed = Buffer();
@@ -51,15 +51,15 @@ Status CarriedResults::make(std::uint32_t index, Datum& in) {
   values_.sizes_of(slot, sizes);
   const AxisRows rows(byte_size(slot.elem), sizes, append.axis);
   FRAZIL_CHECK(memory_.check_size(slot.storage, bytes_for(rows, rows.rows)));
-  Handed& handed = handed_[index];
-  const auto spaced = [&](Buffer buffer, std::size_t count) {
+  HandedOver& handed = handed_[index];
+  const auto has_capacity = [&](Buffer buffer, std::size_t count) {
     capacity = static_cast<std::int64_t>(count);
-    in = Tensor(slot.elem, sizes, spaced_strides(sizes, append.axis, capacity), std::move(buffer), 0);
+    in = Tensor(slot.elem, sizes, capacity_strides(sizes, append.axis, capacity), std::move(buffer), 0);
     return Status{};
   };
   const bool may_be_padded = context_.padded_results || rows.blocks == 1;
   if (may_be_padded && claim(handed, old, rows, append.axis)) {
-    return spaced(old.buffer(), old.buffer().block_bytes() / rows.row_bytes);
+    return has_capacity(old.buffer(), old.buffer().block_bytes() / rows.row_bytes);
   }
   const bool carried = old.buffer().is(handed.last) || old.buffer().block_bytes() != 0;
   if (!carried || !may_be_padded || bytes_for(rows, 1) == 0) {
@@ -75,7 +75,7 @@ Status CarriedResults::make(std::uint32_t index, Datum& in) {
                return Buffer::with_capacity(rows.blocks, bytes / rows.blocks, rows.row_bytes * rows.rows);
              }));
   handed.last = made.tag();
-  return spaced(std::move(made), count);
+  return has_capacity(std::move(made), count);
 }
 
 }  // namespace frazil::exec

@@ -22,22 +22,22 @@ class CarriedResults {
   /// capacity, and no other result has claimed that. The input keeps its value.
   Status make(std::uint32_t index, Datum& in);
   /// Ends a run. After a failure, the capacity that the run claimed may be claimed again.
-  void settle(bool failed);
+  void finish(bool failed);
 
  private:
-  struct Handed {
+  struct HandedOver {
     std::weak_ptr<const void> last{};  ///< the memory that the previous run returned
     Buffer claimed{};  ///< the memory whose capacity this run claims: bytes `from` to `to` of each block
     std::size_t from = 0, to = 0;
   };
-  bool claim(Handed& handed, const Tensor& old, const AxisRows& rows, std::size_t axis);
+  bool claim(HandedOver& handed, const Tensor& old, const AxisRows& rows, std::size_t axis);
 
   RunContext& context_;
   Values& values_;
   Memory& memory_;
   const std::vector<Tensor>& inputs_;
   std::vector<std::uint32_t> of_input_, of_output_;
-  std::vector<Handed> handed_;  // per append
+  std::vector<HandedOver> handed_;  // per append
 };
 
 }  // namespace frazil::exec

@@ -11,11 +11,11 @@ namespace {
 struct OpFields {
   const Plan& plan;
   Op& op;
-  void operator()(const step::Launch& l) const { op.a = l.together; }
+  void operator()(const step::Launch& l) const { op.a = l.concurrent; }
   void operator()(const step::Evaluate& e) const { op.a = e.group; }
   void operator()(const step::Branch& b) const { op.target = b.target; }
   void operator()(const step::LeaveAt& l) const { op.a = l.counter, op.b = l.limit, op.target = l.target; }
-  void operator()(const step::Again& a) const { op.target = a.target; }
+  void operator()(const step::BackEdge& a) const { op.target = a.target; }
   void operator()(const step::Jump& j) const { op.target = j.target; }
   void operator()(const step::Set& s) const { op.a = s.to, op.number = s.number; }
   void operator()(const step::Add& a) const { op.a = a.to, op.number = a.number; }
@@ -51,7 +51,7 @@ CompiledPlan::CompiledPlan(const Plan& plan, const Devices& devices, const std::
     std::visit(OpFields{plan, ops_[i]}, step.body);
     const auto* const launch = step.as<step::Launch>();
     if (launch == nullptr) continue;
-    for (std::uint32_t k = 0; launch->together > 1 && k < launch->together; ++k) launches_[i + k].grouped = true;
+    for (std::uint32_t k = 0; launch->concurrent > 1 && k < launch->concurrent; ++k) launches_[i + k].grouped = true;
     LaunchCode& code = launches_[i];
     add_operands(code, *launch);
     if (launch->device != kHost) {
@@ -74,7 +74,7 @@ void CompiledPlan::add_operands(LaunchCode& code, const step::Launch& launch) {
     operands_.push_back(operand_of(plan_, s));
     code.grows |= s && plan_.storage(s).place == Place::growing;
   }
-  most_operands_ = std::max(most_operands_, launch.in.size() + launch.out.size());
+  max_operands_ = std::max(max_operands_, launch.in.size() + launch.out.size());
 }
 
 void CompiledPlan::keep_state(LaunchCode& code, const code::CompiledStep& step) {

@@ -78,7 +78,7 @@ class CompiledPlan {
   /// Returns the bytes that the states of all first entries need together.
   std::size_t state_bytes() const { return state_bytes_; }
   /// Returns the number of operands and results of the step that has most.
-  std::size_t most_operands() const { return most_operands_; }
+  std::size_t max_operands() const { return max_operands_; }
 
   /// Replaces the entry of launch step `step`. Sessions use the new entry when they next reach the step. The old entry
   /// lives as long as this object. Not for a step that a device runs. Thread-safe, also while sessions run.
@@ -96,7 +96,7 @@ class CompiledPlan {
   std::vector<OperandCode> operands_;
   std::map<StepIndex, std::shared_ptr<const code::CompiledStep>> device_steps_;
   std::size_t state_bytes_ = 0;
-  std::size_t most_operands_ = 0;
+  std::size_t max_operands_ = 0;
   std::atomic<std::uint64_t> swaps_ = 0;
   Mutex entries_mutex_;
   std::vector<std::shared_ptr<const code::KernelEntry>> entries_;  // all that were ever in use

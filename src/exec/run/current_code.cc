@@ -52,24 +52,24 @@ void CurrentCode::spend_time(std::uint64_t left) {
   const double nanoseconds = std::chrono::duration<double, std::nano>(now - std::exchange(since_, now)).count();
   const std::uint64_t steps = std::exchange(left_since_, left) - left;
   if (context_.observer == nullptr) {
-    const auto wish = codes_->wants(values_.regs, nanoseconds, steps);
-    if (wish != PlanCodes::Wish::nothing) make(wish);
+    const auto code_request = codes_->record_run(values_.regs, nanoseconds, steps);
+    if (code_request != PlanCodes::CodeRequest::nothing) make(code_request);
   }
   if (codes_->generation() != generation_) find();
 }
 
 /// Requests code for the current extents, from the bodies prepared for them.
-void CurrentCode::make(PlanCodes::Wish wish) {
+void CurrentCode::make(PlanCodes::CodeRequest code_request) {
   const auto& steps = values_.plan.steps;
-  asked_ = wish == PlanCodes::Wish::compile;
+  asked_ = code_request == PlanCodes::CodeRequest::compile;
   std::vector<std::optional<code::NativeBody>> bodies(steps.size());
   for (StepIndex i = 0; i < steps.size(); ++i) {
     if (const auto* launch = steps[i].as<step::Launch>()) bodies[i] = launcher_.body(i, !codes_->is_fixed(*launch));
   }
-  if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies), wish);
+  if (codes_->when() == Compiling::at_once) return codes_->compile(values_.regs, std::move(bodies), code_request);
   const bool posted = CompileThread::instance().post(
-      [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies), wish] {
-        if (const auto self = executable.lock()) self->machine_code().plan()->compile(regs, bodies, wish);
+      [executable = executable_.weak_from_this(), regs = values_.regs, bodies = std::move(bodies), code_request] {
+        if (const auto self = executable.lock()) self->machine_code().plan()->compile(regs, bodies, code_request);
       });
   if (!posted) codes_->withdraw(values_.regs);
 }

@@ -22,9 +22,9 @@ class CurrentCode {
   void end() {
     if (is_wanted()) spend_time(context_.steps_left);
   }
-  /// Counts a loop iteration. Returns true in every kRoundsBetweenLooks-th one, as long as no code is there. The caller
+  /// Counts a loop iteration. Returns true in every kRoundsBetweenPolls-th one, as long as no code is there. The caller
   /// then calls spend_time().
-  bool is_time_to_look() { return codes_ != nullptr && code_ == nullptr && rounds_++ % kRoundsBetweenLooks == 0; }
+  bool should_poll() { return codes_ != nullptr && code_ == nullptr && rounds_++ % kRoundsBetweenPolls == 0; }
   /// Counts the time since begin() or the last call as time without code, and requests code if that pays. Then finds
   /// code that was made meanwhile. `left`: the number of steps that the run may still take.
   void spend_time(std::uint64_t left);
@@ -38,11 +38,11 @@ class CurrentCode {
   Status run(StepIndex& pc, std::uint64_t& left);
 
  private:
-  static constexpr std::uint32_t kRoundsBetweenLooks = 64;
+  static constexpr std::uint32_t kRoundsBetweenPolls = 64;
 
   bool is_wanted() const { return codes_ != nullptr && code_ == nullptr && !asked_; }
   void find();
-  void make(PlanCodes::Wish wish);
+  void make(PlanCodes::CodeRequest code_request);
   void take_over_groups();
 
   RunContext& context_;

@@ -49,7 +49,7 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::unique_ptr<class Session> open();
 
   /// Returns the executable whose types follow `choices`; made once, shared by all sessions. Thread-safe. Once there
-  /// are SpecialisationCache::kMost, other choices get the one that assumes nothing.
+  /// are SpecialisationCache::kMaxEntries, other choices get the one that assumes nothing.
   Result<std::shared_ptr<Executable>> specialisation(const Choices& choices);
   /// Returns the choices for which there are specialisations. Thread-safe.
   std::vector<Choices> specialised() const { return specialisations_.choices(); }

@@ -39,7 +39,7 @@ inline bool Interpreter::branch(StepIndex pc) {
 
 /// Returns how many of the `planned` next steps may run at the same time. Under an observer that is one. Otherwise the
 /// end of the range and the limit on steps bound it.
-inline std::uint32_t Interpreter::most_together(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const {
+inline std::uint32_t Interpreter::max_concurrent(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const {
   if (planned == 1 || context_.observer != nullptr) return 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({planned, to_end, left}));
 }
@@ -71,7 +71,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
       return limits.reason();
     switch (op.kind) {
       case kind<step::Launch>(): {
-        FRAZIL_TRY(const std::uint32_t ran, launcher_.launch(pc, most_together(op.a, end - pc, left)));
+        FRAZIL_TRY(const std::uint32_t ran, launcher_.launch(pc, max_concurrent(op.a, end - pc, left)));
         pc += ran;
         left -= ran - 1;
         break;
@@ -89,11 +89,11 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
         if (context_.observer != nullptr) context_.observer->count_reached(plan_.steps[pc], plan_.steps[pc].node);
         pc = op.target;
         break;
-      case kind<step::Again>():
+      case kind<step::BackEdge>():
         ++context_.counters.iterations;
         if (context_.observer != nullptr) context_.observer->iteration(plan_.steps[pc], plan_.steps[pc].node);
         if constexpr (until == Until::halt) {
-          if (code_.is_time_to_look()) [[unlikely]] {
+          if (code_.should_poll()) [[unlikely]] {
             code_.spend_time(left);
             enters = code_.entries();
           }

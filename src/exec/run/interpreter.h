@@ -32,7 +32,7 @@ class Interpreter {
  private:
   template <Until until>
   Result<std::optional<Exit>> run_steps(StepIndex pc, StepIndex end, InnerValues* watched);
-  std::uint32_t most_together(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const;
+  std::uint32_t max_concurrent(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const;
   bool branch(StepIndex pc);
   std::unexpected<Fault> out_of_steps(const Step& step) const;
 

@@ -26,7 +26,7 @@ Launcher::Launcher(RunContext& context, const Executable& executable, Values& va
       units_(context),
       native_calls_(executable.machine_code().plan() != nullptr ? plan_.steps.size() : 0),
       host_shapes_(values),
-      pointers_(kMostTogether * compiled_.most_operands(), nullptr) {}
+      pointers_(kMaxConcurrent * compiled_.max_operands(), nullptr) {}
 
 void Launcher::begin() {
   for (code::FaultSlot& slot : faults_) {
@@ -81,7 +81,7 @@ std::optional<code::NativeBody> Launcher::body(StepIndex pc, bool prepared_only)
 
 /// Returns how many steps from `pc` on are ready to run at the same time, or 1 if that does not pay. Step `pc` is
 /// already prepared. A step that cannot be prepared runs alone later, and fails then.
-std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
+std::uint32_t Launcher::prepare_concurrent(StepIndex pc, std::uint32_t most) {
   double nanoseconds = 0;
   std::uint32_t count = 0;
   for (; count < most; ++count) {
@@ -92,7 +92,7 @@ std::uint32_t Launcher::prepare_together(StepIndex pc, std::uint32_t most) {
     if (p.ready != Ready::yes || p.last_units != 0) break;
     nanoseconds += p.nanoseconds;
   }
-  return count > 1 && pays_to_share(nanoseconds, *context_.scheduler) ? count : 1;
+  return count > 1 && is_sharing_profitable(nanoseconds, *context_.scheduler) ? count : 1;
 }
 
 // ---- running ----
@@ -117,19 +117,19 @@ Status Launcher::report(StepIndex pc, code::FaultSlot& slot) {
 
 /// Runs `count` prepared steps at the same time. Returns 1 and runs nothing if the limits leave too little scratch
 /// memory.
-Result<std::uint32_t> Launcher::run_together(StepIndex pc, std::uint32_t count) {
+Result<std::uint32_t> Launcher::run_concurrent(StepIndex pc, std::uint32_t count) {
   const auto steps = steps_.range(pc, count);
   const std::size_t scratch_bytes = std::ranges::max(steps, {}, &PreparedStep::scratch).scratch;
   const auto scratch = memory_.scratch(context_.scheduler->workers() * scratch_bytes);
   if (!scratch) return 1;
-  std::array<code::Call, kMostTogether> calls;
+  std::array<code::Call, kMaxConcurrent> calls;
   for (std::uint32_t k = 0; k < count; ++k) {
     const LaunchCode& code = compiled_.launch(pc + k);
-    std::byte** const to = pointers_.data() + k * compiled_.most_operands();
+    std::byte** const to = pointers_.data() + k * compiled_.max_operands();
     find_pointers(code, to);
     calls[k] = {to, to + code.inputs, steps[k].step->code.get(), steps[k].state, &faults_[k]};
   }
-  units_.run_together(steps, calls, *scratch, scratch_bytes);
+  units_.run_concurrent(steps, calls, *scratch, scratch_bytes);
   for (std::uint32_t k = 0; k < count; ++k) FRAZIL_CHECK(report(pc + k, faults_[k]));
   return count;
 }
@@ -141,8 +141,8 @@ inline Result<std::uint32_t> Launcher::launch_kernel(StepIndex pc, const LaunchC
   if (!p.is_for(entry.step)) [[unlikely]]
     FRAZIL_CHECK(prepare(pc, entry));
   if (most > 1 && context_.scheduler != nullptr) {
-    if (const std::uint32_t ready = prepare_together(pc, most); ready > 1) {
-      FRAZIL_TRY(const std::uint32_t count, run_together(pc, ready));
+    if (const std::uint32_t ready = prepare_concurrent(pc, most); ready > 1) {
+      FRAZIL_TRY(const std::uint32_t count, run_concurrent(pc, ready));
       if (count > 1) return count;
     }
   }

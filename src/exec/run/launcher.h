@@ -10,7 +10,7 @@
 #include "exec/run/native_calls.h"
 #include "exec/run/prepared_steps.h"
 #include "exec/run/unit_runner.h"
-#include "plan/memory/together.h"
+#include "plan/memory/concurrent_steps.h"
 
 namespace frazil::exec {
 
@@ -48,8 +48,8 @@ class Launcher {
   void offer_call(StepIndex pc);
   Result<std::uint32_t> launch_kernel(StepIndex pc, const LaunchCode& code, const code::KernelEntry& entry,
                                       std::uint32_t most);
-  std::uint32_t prepare_together(StepIndex pc, std::uint32_t most);
-  Result<std::uint32_t> run_together(StepIndex pc, std::uint32_t count);
+  std::uint32_t prepare_concurrent(StepIndex pc, std::uint32_t most);
+  Result<std::uint32_t> run_concurrent(StepIndex pc, std::uint32_t count);
   void find_pointers(const LaunchCode& code, std::byte** to);
   Result<std::byte*> scratch(StepIndex pc, std::size_t bytes);
   Status report(StepIndex pc, code::FaultSlot& slot);
@@ -67,8 +67,8 @@ class Launcher {
   UnitRunner units_;
   NativeCalls native_calls_;
   OperandShapes host_shapes_;
-  std::vector<std::byte*> pointers_;                   // of steps that run at the same time
-  std::array<code::FaultSlot, kMostTogether> faults_;  // a step that runs alone uses element 0
+  std::vector<std::byte*> pointers_;                    // of steps that run at the same time
+  std::array<code::FaultSlot, kMaxConcurrent> faults_;  // a step that runs alone uses element 0
 };
 
 }  // namespace frazil::exec

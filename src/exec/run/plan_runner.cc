@@ -26,16 +26,16 @@ void PlanRunner::drop_memory() {
   launcher_.invalidate_all();
 }
 
-/// A scope that settles the results carried by a request when it ends, also after std::bad_alloc.
-class PlanRunner::Settle {
+/// A scope that finishes the results carried by a request when it ends, also after std::bad_alloc.
+class PlanRunner::RequestScope {
  public:
-  explicit Settle(PlanRunner& runner) : runner_(runner) {}
-  ~Settle() {
+  explicit RequestScope(PlanRunner& runner) : runner_(runner) {}
+  ~RequestScope() {
     if (runner_.memory_.devices().any()) runner_.memory_.devices().abandon();
-    runner_.request_.settle(failed_);
+    runner_.request_.finish(failed_);
   }
-  Settle(const Settle&) = delete;
-  Settle& operator=(const Settle&) = delete;
+  RequestScope(const RequestScope&) = delete;
+  RequestScope& operator=(const RequestScope&) = delete;
   Outcome operator()(Outcome outcome) {
     failed_ = !outcome || *outcome || runner_.context_.execution_limits.stopping();
     return outcome;
@@ -47,16 +47,16 @@ class PlanRunner::Settle {
 };
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  Settle settle(*this);
+  RequestScope scope(*this);
   MachineCode& code = executable_->machine_code();
-  if (!code.lacks_bodies()) return settle(run_plan(inputs, outputs));
+  if (!code.lacks_bodies()) return scope(run_plan(inputs, outputs));
   const auto begin = std::chrono::steady_clock::now();
-  auto outcome = settle(run_plan(inputs, outputs));
+  auto outcome = scope(run_plan(inputs, outputs));
   code.spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(), executable_);
   return outcome;
 }
 
-void PlanRunner::look_for_code() {
+void PlanRunner::find_code() {
   const auto* const native = executable_->machine_code().bodies().get();
   if (native == nullptr || native->generation() == generation_) return;
   generation_ = native->generation();
@@ -66,7 +66,7 @@ void PlanRunner::look_for_code() {
 Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   if (context_.observer != nullptr) context_.observer->run_begin(values_.plan, values_.regs);
   if (context_.observer != nullptr || inner_values_.any()) FRAZIL_CHECK(inner_values_.begin());
-  look_for_code();
+  find_code();
   FRAZIL_CHECK(request_.bind_inputs(inputs));
   FRAZIL_CHECK(groups_.evaluate(0));
   FRAZIL_CHECK(request_.check_input_expressions());
@@ -75,7 +75,7 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
   return request_.make_outputs(outputs);
 }
 
-PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& outputs) {
+PlanRunner::Outcome PlanRunner::run_from(StepIndex from, std::vector<Datum>& outputs) {
   FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
   if (exit) {
     const auto& guard = *values_.plan.steps[exit->guard].as<step::Guard>();
@@ -89,7 +89,7 @@ PlanRunner::Outcome PlanRunner::go_on(StepIndex from, std::vector<Datum>& output
 
 PlanRunner::Outcome PlanRunner::run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   FRAZIL_CHECK(begin(inputs, outputs));
-  return go_on(0, outputs);
+  return run_from(0, outputs);
 }
 
 Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const GuardMiss& miss,
@@ -103,14 +103,14 @@ Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const 
     if (!it->second) logging::debug(2, "a guard that missed lets the request begin anew: {}", it->second.error());
   }
   if (!it->second) return std::nullopt;
-  Settle settle(*this);
+  RequestScope scope(*this);
   const std::vector<Datum> held = outputs;  // the results that `before` made lie in it
   FRAZIL_CHECK(begin(inputs, outputs));
   Transfer transfer(other->values_, values_, memory_, groups_, interpreter_);
   FRAZIL_TRY(const bool done, transfer.run(*it->second));
   if (!done) return std::nullopt;
   ++context_.counters.resumed;
-  FRAZIL_TRY(auto next, settle(go_on(it->second->at, outputs)));
+  FRAZIL_TRY(auto next, scope(run_from(it->second->at, outputs)));
   return Resumed{next};
 }
 

@@ -22,19 +22,19 @@ class PlanRunner : public Runner {
   Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
                                         std::vector<Datum>& outputs) override;
   void drop_memory() override;
-  void let_go() override { request_.drop(); }
+  void release() override { request_.drop(); }
 
  private:
-  class Settle;
+  class RequestScope;
   using Outcome = Result<std::optional<GuardMiss>>;
   Outcome run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Binds inputs and makes outputs, before the first step.
   Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Runs the steps from `from` on and takes the results.
-  Outcome go_on(StepIndex from, std::vector<Datum>& outputs);
+  Outcome run_from(StepIndex from, std::vector<Datum>& outputs);
 
   /// Marks steps that wait for machine code as unprepared if code was made since the last run.
-  void look_for_code();
+  void find_code();
 
   std::shared_ptr<Executable> executable_;
   std::uint64_t generation_ = 0;  // generation of the compiler when steps were prepared

@@ -25,7 +25,7 @@ class Request {
   Status make_outputs(std::vector<Datum>& outputs);
   /// Copies the other outputs.
   Status take_outputs(std::vector<Datum>& outputs);
-  void settle(bool failed) { carried_.settle(failed); }
+  void finish(bool failed) { carried_.finish(failed); }
   /// Forgets the inputs and results of the last request.
   void drop();
 

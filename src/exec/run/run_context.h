@@ -21,7 +21,7 @@ struct Counters {
   std::uint64_t entered = 0;        ///< entries into the code of a plan
   std::uint64_t missed = 0;         ///< of these, exits at a launch whose guard did not hold
   std::uint64_t shared = 0;         ///< launched steps whose units went to the scheduler
-  std::uint64_t together = 0;       ///< of these, those that ran at the same time as the step before
+  std::uint64_t concurrent = 0;     ///< of these, those that ran at the same time as the step before
   std::uint64_t copies_in = 0;      ///< storages copied to devices, without weights
   std::uint64_t copies_out = 0;     ///< storages copied from devices
   std::uint64_t device_steps = 0;   ///< kernel steps that devices ran

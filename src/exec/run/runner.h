@@ -35,7 +35,7 @@ class Runner {
   /// Releases the memory that stays from run to run.
   virtual void drop_memory() = 0;
   /// Releases inputs and results after a run, so that only the caller holds them.
-  virtual void let_go() {}
+  virtual void release() {}
   virtual const Executable& executable() const = 0;
 };
 

@@ -57,7 +57,7 @@ Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) 
   const LimitsScope scope(&limits);
   try {
     const Status status = specialisations_.run(inputs, outputs);
-    specialisations_.let_go();
+    specialisations_.release();
     // An interrupted kernel leaves undefined data, so neither results nor errors are valid.
     if (limits.stopping()) return limits.reason();
     if (status) std::ranges::for_each(outputs, discharge);

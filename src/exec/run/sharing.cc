@@ -31,13 +31,13 @@ Sharing sharing_of(const code::Prepare& prepared, const Scheduler* scheduler) {
   if (scheduler == nullptr || scheduler->workers() < 2) return {};
   const auto workers = static_cast<std::int64_t>(scheduler->workers());
   const double most = prepared.nanoseconds - prepared.last_nanoseconds;
-  Sharing sharing{.grain = grain_of(prepared.units - prepared.last_units, prepared.fewest_units, most, workers),
+  Sharing sharing{.grain = grain_of(prepared.units - prepared.last_units, prepared.min_units, most, workers),
                   .if_idle = most < kernel::shared_from(kernel::tuning())};
   if (sharing.grain != 0) sharing.last_grain = grain_of(prepared.last_units, 1, prepared.last_nanoseconds, workers);
   return sharing;
 }
 
-bool pays_to_share(double nanoseconds, const Scheduler& scheduler) {
+bool is_sharing_profitable(double nanoseconds, const Scheduler& scheduler) {
   const double from = kernel::shared_from(kernel::tuning());
   return nanoseconds >= from || (nanoseconds >= kIdleShare * from && scheduler.has_idle());
 }

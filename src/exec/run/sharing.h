@@ -18,6 +18,6 @@ struct Sharing {
 Sharing sharing_of(const code::Prepare& prepared, const Scheduler* scheduler);
 
 /// Returns whether `nanoseconds` of work on one core pay for the scheduler's other threads.
-bool pays_to_share(double nanoseconds, const Scheduler& scheduler);
+bool is_sharing_profitable(double nanoseconds, const Scheduler& scheduler);
 
 }  // namespace frazil::exec

@@ -7,7 +7,7 @@
 namespace frazil::exec {
 namespace {
 
-constexpr int kMostRestarts = 8;
+constexpr int kMaxRestarts = 8;
 
 /// The values of a graph's symbols that the inputs of a request decide.
 class InputNumbers {
@@ -77,10 +77,10 @@ void Specialisations::drop_memory() {
   }
 }
 
-void Specialisations::let_go() {
-  first_runner_->let_go();
+void Specialisations::release() {
+  first_runner_->release();
   for (auto& [choices, runner] : others_) {
-    if (runner) runner->let_go();
+    if (runner) runner->release();
   }
 }
 
@@ -97,7 +97,7 @@ Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& o
       miss = resumed->miss;
       continue;
     }
-    if (++restarts == kMostRestarts) {
+    if (++restarts == kMaxRestarts) {
       FRAZIL_TRY(current_, open());
     }
     ++context_.counters.restarted;
@@ -116,7 +116,7 @@ Result<Runner*> Specialisations::after(const Runner& now, const GuardMiss& miss,
   if (assumed == choices.by_key.end() || assumed->second == miss.value) return open();
   for (const auto& [key, value] : told_by_inputs(graph, inputs)) choices.by_key[key] = value;
   choices.by_key[miss.key] = miss.value;
-  const bool full = others_.size() >= SpecialisationCache::kMost && !others_.contains(choices);
+  const bool full = others_.size() >= SpecialisationCache::kMaxEntries && !others_.contains(choices);
   return full ? open() : runner(choices);
 }
 

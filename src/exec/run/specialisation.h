@@ -17,7 +17,7 @@ class Specialisations {
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   void drop_memory();
   /// Releases inputs and results after a run.
-  void let_go();
+  void release();
 
  private:
   /// Returns the runner for the plan to use after a miss. Its types assume the value that missed, the values that

@@ -5,7 +5,7 @@ namespace frazil::exec {
 Result<std::shared_ptr<Executable>> SpecialisationCache::get(const Choices& choices, const Make& make) {
   const std::scoped_lock lock(mutex_);
   const Choices nothing{.by_key = {}, .none = true};
-  const bool full = made_.size() >= kMost && !made_.contains(choices);
+  const bool full = made_.size() >= kMaxEntries && !made_.contains(choices);
   const Choices& used = full ? nothing : choices;
   if (const auto it = made_.find(used); it != made_.end()) return it->second;
   FRAZIL_TRY(auto made, make(used));

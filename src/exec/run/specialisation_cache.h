@@ -17,11 +17,11 @@ class Executable;
 /// The executables of one graph whose types follow other choices than the graph's own. Each is made once. Thread-safe.
 class SpecialisationCache {
  public:
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMaxEntries = 64;
 
   using Make = std::function<Result<std::shared_ptr<Executable>>(const Choices&)>;
-  /// Returns the executable for `choices`, made by `make` if it is missing. Once there are kMost, other choices get the
-  /// one that assumes nothing. Other callers wait while `make` runs.
+  /// Returns the executable for `choices`, made by `make` if it is missing. Once there are kMaxEntries, other choices
+  /// get the one that assumes nothing. Other callers wait while `make` runs.
   Result<std::shared_ptr<Executable>> get(const Choices& choices, const Make& make);
   /// Returns the choices for which there are executables.
   std::vector<Choices> choices() const;

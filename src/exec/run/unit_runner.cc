@@ -34,8 +34,8 @@ void UnitRunner::cut(std::span<const PreparedStep> steps) {
   }
 }
 
-void UnitRunner::run_together(std::span<const PreparedStep> steps, std::span<const code::Call> calls,
-                              std::byte* scratch, std::size_t scratch_bytes) {
+void UnitRunner::run_concurrent(std::span<const PreparedStep> steps, std::span<const code::Call> calls,
+                                std::byte* scratch, std::size_t scratch_bytes) {
   cut(steps);
   const auto ranges = static_cast<std::int64_t>(ranges_.size());
   context_.scheduler->parallel_for(ranges, 1, [&](std::int64_t begin, std::int64_t, unsigned worker) {
@@ -43,7 +43,7 @@ void UnitRunner::run_together(std::span<const PreparedStep> steps, std::span<con
     steps[r.step].run(calls[r.step], {worker, scratch + worker * scratch_bytes}, r.begin, r.end);
   });
   context_.counters.shared += steps.size();
-  context_.counters.together += steps.size() - 1;
+  context_.counters.concurrent += steps.size() - 1;
 }
 
 }  // namespace frazil::exec

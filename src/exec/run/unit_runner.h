@@ -20,8 +20,8 @@ class UnitRunner {
   }
   /// Runs steps at the same time. Each worker has `scratch_bytes` bytes of `scratch`. Preconditions: there is a
   /// scheduler, and no step has last units.
-  void run_together(std::span<const PreparedStep> steps, std::span<const code::Call> calls, std::byte* scratch,
-                    std::size_t scratch_bytes);
+  void run_concurrent(std::span<const PreparedStep> steps, std::span<const code::Call> calls, std::byte* scratch,
+                      std::size_t scratch_bytes);
 
  private:
   /// A range of units of one of the steps that run at the same time.

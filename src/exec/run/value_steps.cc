@@ -137,7 +137,7 @@ Status ValueSteps::run_append(const Step& step, const step::Append& append) {
 Status ValueSteps::append_object(const Step& step, const step::Append& append) {
   const Accumulator& acc = plan_.accumulators[append.accumulator.id];
   FRAZIL_TRY(const Datum datum, values_.owned(append.part));
-  if (!datum.is_tensor()) return fail_at(values_.where(step), Code::bad_input, "a scan output is no tensor");
+  if (!datum.is_tensor()) return fail_at(values_.where(step), Code::bad_input, "a scan output is not a tensor");
   const Tensor& part = datum.tensor();
   if (Status s = values_.gathered[append.accumulator.id].add(part); !s) {
     return at_node(values_.where(step), std::move(s).error());

@@ -117,9 +117,9 @@ namespace {
 template <class T>
 void store(Tensor& t, double value) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
-    const bool low = value <= static_cast<double>(kLeast), high = value >= static_cast<double>(kMost);
-    *t.as_mutable<T>().data() = std::isnan(value) ? T{0} : low ? kLeast : high ? kMost : static_cast<T>(value);
+    constexpr T kMinimum = std::numeric_limits<T>::min(), kMaximum = std::numeric_limits<T>::max();
+    const bool low = value <= static_cast<double>(kMinimum), high = value >= static_cast<double>(kMaximum);
+    *t.as_mutable<T>().data() = std::isnan(value) ? T{0} : low ? kMinimum : high ? kMaximum : static_cast<T>(value);
   } else {
     *t.as_mutable<T>().data() = T(value);
   }

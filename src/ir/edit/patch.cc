@@ -46,8 +46,8 @@ struct Patch::State {
     if (status) status = fail(Code::bad_model, format, std::forward<A>(args)...);
   }
   void note(std::string text) { notes.push_back(std::move(text)); }
-  bool knows(Value v) const { return v.id < old.value_count(); }
-  bool knows(NodeId id) {
+  bool contains(Value v) const { return v.id < old.value_count(); }
+  bool contains(NodeId id) {
     if (id.id < old.node_count()) return true;
     error("node {} is not one of the graph", id.id);
     return false;
@@ -73,7 +73,7 @@ Patch& Patch::operator=(Patch&&) noexcept = default;
 Builder& Patch::build() { return state_->builder; }
 
 Expr Patch::tap(Value old) {
-  if (!state_->knows(old)) {
+  if (!state_->contains(old)) {
     state_->error("value {} is not one of the graph", old.id);
     return state_->builder.absent();
   }
@@ -107,7 +107,7 @@ std::string disagreement(const Scope& scope, const Type& old, const Type& now) {
 
 void Patch::replace(Value old, Expr with) {
   State& s = *state_;
-  if (!s.knows(old)) return s.error("value {} is not one of the graph", old.id);
+  if (!s.contains(old)) return s.error("value {} is not one of the graph", old.id);
   if (!s.status || !s.builder.status()) return;
   if (with.builder != &s.builder || !with)
     return s.error("{}: its replacement does not belong to this patch", s.show(old));
@@ -119,7 +119,7 @@ void Patch::replace(Value old, Expr with) {
 
 void Patch::replace_node(NodeId id, std::span<const Expr> with) {
   State& s = *state_;
-  if (!s.knows(id)) return;
+  if (!s.contains(id)) return;
   const std::vector<Value>& out = s.old.node(id).out;
   if (with.size() != out.size()) {
     return s.error("{} has {} outputs, {} replacements given", s.old.describe(id), out.size(), with.size());
@@ -132,14 +132,14 @@ void Patch::replace_node(NodeId id, std::span<const Expr> with) {
 
 void Patch::remove(NodeId id) {
   State& s = *state_;
-  if (!s.knows(id)) return;
+  if (!s.contains(id)) return;
   s.removed.push_back(id);
   s.note(s.old.describe(id) + " removed");
 }
 
 void Patch::drop_output(NodeId id, std::size_t index) {
   State& s = *state_;
-  if (!s.knows(id)) return;
+  if (!s.contains(id)) return;
   if (index >= s.old.node(id).out.size()) return s.error("{} has no output {}", s.old.describe(id), index);
   s.dropped.emplace_back(id, index);
   s.note(fmt::format("output {} of {} dropped", index, s.old.describe(id)));
@@ -147,7 +147,7 @@ void Patch::drop_output(NodeId id, std::size_t index) {
 
 void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& value) {
   State& s = *state_;
-  if (!s.knows(id)) return;
+  if (!s.contains(id)) return;
   Node& node = GraphWriter(s.edit).node(id);
   const AttrField* field = node.op->attrs.find(name);
   if (!field) return s.error("{} has no attribute '{}'", s.old.describe(id), name);
@@ -162,14 +162,14 @@ void Patch::set_attribute(NodeId id, std::string_view name, const AttrValue& val
 
 void Patch::rename(NodeId id, std::string_view name) {
   State& s = *state_;
-  if (!s.knows(id)) return;
+  if (!s.contains(id)) return;
   GraphWriter(s.edit).node(id).name = name;
   s.note(fmt::format("{} renamed to '{}'", s.old.describe(id), name));
 }
 
 void Patch::rename(Value old, std::string_view name) {
   State& s = *state_;
-  if (!s.knows(old)) return s.error("value {} is not one of the graph", old.id);
+  if (!s.contains(old)) return s.error("value {} is not one of the graph", old.id);
   s.renamed[old] = name;
 }
 
@@ -401,7 +401,7 @@ void Patch::State::pass_names_on() {
   };
   for (const auto& [from, to] : replaced) {
     if (const auto maker = old.producer(from)) give(to, old.node(*maker).name);
-    if (!edit.value_name(to).empty() || edit.constant(to) || knows(to)) continue;
+    if (!edit.value_name(to).empty() || edit.constant(to) || contains(to)) continue;
     builder.name_value(to, old.value_name(from));
     if (old.producer(from) && !tapped.contains(from.id)) builder.name_value(from, "");
   }

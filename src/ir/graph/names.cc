@@ -11,7 +11,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kMostShown = 4;  ///< names in a message
+constexpr std::size_t kMaxShown = 4;  ///< names in a message
 
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -191,11 +191,11 @@ template <class T>
 std::unexpected<Fault> Names::ambiguous(std::string_view kind, std::string_view name,
                                         const std::vector<T>& found) const {
   std::string list;
-  for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(found.size(), kMaxShown); ++i) {
     list += fmt::format("{}'{}'", i == 0 ? "" : ", ", of(found[i]));
   }
   return fail(Code::bad_input, "the model has several {}s '{}': {}{}", kind, name, list,
-              found.size() > kMostShown ? ", ..." : "");
+              found.size() > kMaxShown ? ", ..." : "");
 }
 
 Result<Value> Names::value(std::string_view name) const {

@@ -63,7 +63,8 @@ class TableCheck {
     at_ = id;
     if (std::exchange(nodes_[id.id], char{1})) return wrong("{} appears twice", where());
     if (!stable_.insert(n.stable).second) return wrong("{}: its stable id {} is taken", where(), n.stable);
-    if (n.parent != open_.back().block) return wrong("{}: it says it is in block {}", where(), n.parent.id);
+    if (n.parent != open_.back().block)
+      return wrong("{}: its parent is block {}, expected {}", where(), n.parent.id, open_.back().block.id);
     const auto* region = std::get_if<Region>(&n.op->form);
     if (n.blocks.size() != (region ? region->blocks : 0))
       return wrong("{}: it has {} blocks", where(), n.blocks.size());
@@ -117,7 +118,7 @@ class TableCheck {
     if (v.id >= visible_.size()) return wrong("{} defines a value that does not exist", where());
     const ValueDef& known = graph_.def(v);
     if (known.kind != def.kind || known.owner != def.owner || known.index != def.index) {
-      return wrong("{}: value {} says it is defined elsewhere", where(), v.id);
+      return wrong("{}: the definition record of value {} names another place", where(), v.id);
     }
     visible_[v.id] = true;
     defined_.push_back(v);

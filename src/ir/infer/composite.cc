@@ -119,7 +119,7 @@ Status expand_for_types(Graph& graph, InferCx& cx) {
 }  // namespace
 
 Status infer_composite(Graph& graph, InferCx& cx) {
-  constexpr std::size_t kMostKeys = 256;
+  constexpr std::size_t kMaxKeys = 256;
   const auto key = key_of(graph, cx.node());
   if (!key) return expand_for_types(graph, cx);
   const GraphWriter write(graph);
@@ -132,7 +132,7 @@ Status infer_composite(Graph& graph, InferCx& cx) {
   const std::size_t symbols = graph.scope().symbol_count(), assumptions = graph.assumptions().size();
   FRAZIL_CHECK(expand_for_types(graph, cx));
   if (graph.scope().symbol_count() != symbols || graph.assumptions().size() != assumptions) return {};
-  if (memo.size() == kMostKeys) memo.clear();
+  if (memo.size() == kMaxKeys) memo.clear();
   memo.emplace(*key, CompositeTypes{cx.found().outputs, cx.found().constraints});
   return {};
 }

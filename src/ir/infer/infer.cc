@@ -10,7 +10,7 @@
 #include "ir/infer/known_value.h"
 #include "ir/infer/negative_extent.h"
 #include "ir/op/axis.h"
-#include "ir/op/most_axes.h"
+#include "ir/op/max_axes.h"
 
 namespace frazil {
 namespace {
@@ -122,8 +122,8 @@ Elem result_elem(const NodeReader& cx, Elem (*result)(const void*, std::span<con
 }
 
 /// Returns true if the element type of output i follows from the ports and `result` alone.
-bool tells_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
-                const BoundElems& bound) {
+bool determines_elem(const OpDef& op, Elem (*result)(const void*, std::span<const Elem>), std::size_t i,
+                     const BoundElems& bound) {
   const Port& port = port_at(op.outputs, i);
   return (result != nullptr && i == 0) || std::has_single_bit(port.set) ||
          (!port.var.empty() && bound.find(port.var).has_value());
@@ -224,10 +224,10 @@ Status check_extents(InferCx& cx) {
     if (!cx.wants(i)) continue;
     if (!cx.found_type(i)) return fail_at(cx.graph().describe(cx.id()), Code::internal, "no type for output {}", i);
     const Shape& shape = cx.found_type(i)->shape;
-    if (shape.size() > kMostAxes) {
+    if (shape.size() > kMaxAxes) {
       return fail_at(cx.graph().describe(cx.id()), Code::limit,
                      "output '{}' would have {} axes, at most {} are allowed", port_at(cx.node().op->outputs, i).name,
-                     shape.size(), kMostAxes);
+                     shape.size(), kMaxAxes);
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!shape[axis].is_const() || shape[axis].value() >= 0) continue;
@@ -241,7 +241,7 @@ Status unranked_results(InferCx& cx, const BoundElems& bound) {
   const OpDef& op = *cx.node().op;
   for (std::size_t i = 0; i < cx.output_count(); ++i) {
     if (!cx.wants(i)) continue;
-    if (!tells_elem(op, result_rule(op.form), i, bound)) {
+    if (!determines_elem(op, result_rule(op.form), i, bound)) {
       return cx.unsupported("it needs operands with a known number of axes");
     }
     cx.out(i, Type::unranked(result_elem(cx, result_rule(op.form), i, bound)));

@@ -62,8 +62,8 @@ MaybeDim divide(Scope& scope, Dim a, Dim b, bool remainder) {
 
 /// Multiplies two Dims. Returns nullopt for a constant factor larger than extents are, since the product may wrap.
 MaybeDim multiply(Scope& scope, Dim a, Dim b) {
-  constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
-  const auto large = [](Dim d) { return d.is_const() && (d.value() > kMostFactor || d.value() < -kMostFactor); };
+  constexpr std::int64_t kMaxFactor = std::int64_t{1} << 31;
+  const auto large = [](Dim d) { return d.is_const() && (d.value() > kMaxFactor || d.value() < -kMaxFactor); };
   if (large(a) || large(b)) return std::nullopt;
   return scope.mul(a, b);
 }

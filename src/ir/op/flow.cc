@@ -59,9 +59,9 @@ void Flow::expect(Cell condition, bool value) {
   op.number = value ? 1 : 0;
 }
 
-void Flow::give(std::uint32_t output, Cell value) {
-  FlowOp& op = push(FlowOp::Kind::give);
-  op.index = output;
+void Flow::output(std::uint32_t index, Cell value) {
+  FlowOp& op = push(FlowOp::Kind::output);
+  op.index = index;
   op.a = value;
 }
 
@@ -85,7 +85,7 @@ std::vector<std::size_t> flow_targets(const std::vector<FlowOp>& ops) {
         break;
       case FlowOp::Kind::leave_unless:
       case FlowOp::Kind::leave_at: leaves.back().push_back(i); break;
-      case FlowOp::Kind::again:
+      case FlowOp::Kind::back_edge:
         target[i] = open.back() + 1;
         for (const std::size_t leave : leaves.back()) target[leave] = i + 1;
         leaves.pop_back();

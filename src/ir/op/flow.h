@@ -13,13 +13,13 @@ namespace frazil {
 struct Cell {
   enum class Kind : std::uint8_t {
     none,
-    input,     ///< the node's input `index`
-    result,    ///< result `index` of block `block`
-    variable,  ///< loop variable `index`
-    slice,     ///< result of FlowOp::slice, by `index`
-    gathered,  ///< accumulator `index`
-    counter,   ///< integer register `index`, read as an i64 scalar
-    truth,     ///< the constant true
+    input,          ///< the node's input `index`
+    result,         ///< result `index` of block `block`
+    variable,       ///< loop variable `index`
+    slice,          ///< result of FlowOp::slice, by `index`
+    gathered,       ///< accumulator `index`
+    counter,        ///< integer register `index`, read as an i64 scalar
+    constant_true,  ///< the constant true
   };
   Kind kind = Kind::none;
   std::uint32_t index = 0;
@@ -36,7 +36,7 @@ struct FlowOp {
     loop,          ///< head of a loop
     leave_unless,  ///< leaves the loop unless `a` is true
     leave_at,      ///< leaves the loop when counter `index` >= counter `limit`
-    again,         ///< jumps back to the head
+    back_edge,     ///< jumps back to the head
     count,         ///< counter `index` = `number`
     count_from,    ///< counter `index` = the i64 or i32 scalar in `a`
     count_dim,     ///< counter `index` = extent `dim`
@@ -45,7 +45,7 @@ struct FlowOp {
     enter,         ///< runs `block` with `cells` bound to its params
     slice,         ///< slice `index` = the part of `a` at position counter `limit` of `axis`, that axis removed
     gather,        ///< appends `a` to accumulator `index` along a new axis `axis`
-    give,          ///< node output `index` = `a`
+    output,        ///< node output `index` = `a`
     expect,        ///< guard: `a` must equal `number` (0 or 1), else another specialisation of the graph runs
   };
   Kind kind = Kind::join;
@@ -79,13 +79,13 @@ struct Flow {
   void loop() { push(FlowOp::Kind::loop); }
   void leave_unless(Cell condition) { push(FlowOp::Kind::leave_unless).a = condition; }
   void leave_at(std::uint32_t counter, std::uint32_t limit);
-  void again() { push(FlowOp::Kind::again); }
+  void back_edge() { push(FlowOp::Kind::back_edge); }
   void step(std::uint32_t counter) { push(FlowOp::Kind::step).index = counter; }
   void set(std::vector<std::pair<std::uint32_t, Cell>> pairs) { push(FlowOp::Kind::set).pairs = std::move(pairs); }
   void enter(BlockId block, std::vector<Cell> params);
   Cell slice(Cell source, std::int64_t axis, std::uint32_t at, bool reversed);
   void gather(std::uint32_t accumulator, Cell value, std::int64_t axis, bool reversed);
-  void give(std::uint32_t output, Cell value);
+  void output(std::uint32_t index, Cell value);
   void expect(Cell condition, bool value);
 
  private:

@@ -42,11 +42,11 @@ Sx ScalarRecorder::constant_int(Elem type, std::int64_t value) {
 }
 
 Sx ScalarRecorder::apply(ScalarOp op, Sx a) {
-  return intern({.op = op, .type = gives_truth(op) ? Elem::boolean : a.type(), .a = a.id});
+  return intern({.op = op, .type = returns_bool(op) ? Elem::boolean : a.type(), .a = a.id});
 }
 
 Sx ScalarRecorder::apply(ScalarOp op, Sx a, Sx b) {
-  return intern({.op = op, .type = gives_truth(op) ? Elem::boolean : a.type(), .a = a.id, .b = b.id});
+  return intern({.op = op, .type = returns_bool(op) ? Elem::boolean : a.type(), .a = a.id, .b = b.id});
 }
 
 Sx ScalarRecorder::select(Sx condition, Sx a, Sx b) {

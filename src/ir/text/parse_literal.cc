@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "ir/op/most_axes.h"
+#include "ir/op/max_axes.h"
 #include "ir/text/text.h"
 #include "ir/text/text_literal.h"
 
@@ -22,7 +22,7 @@ Result<Sizes> read_sizes(Tokens& tokens) {
     const std::string_view word = tokens.peek_str();
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
     if (error != std::errc() || end != word.data() + word.size() || size < 0) return tokens.expected("an extent");
-    if (sizes.size() == kMostAxes) return tokens.error(tokens.peek(), "more than {} axes", kMostAxes);
+    if (sizes.size() == kMaxAxes) return tokens.error(tokens.peek(), "more than {} axes", kMaxAxes);
     sizes.push_back(size);
     tokens.next();
   }

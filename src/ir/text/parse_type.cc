@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "ir/edit/graph_writer.h"
-#include "ir/op/most_axes.h"
+#include "ir/op/max_axes.h"
 #include "sym/name.h"
 
 namespace frazil {
@@ -108,7 +108,7 @@ Result<Shape> TypeReader::read_shape(const Type* expected) {
       last = tokens_.peek();
     }
     const std::size_t axis = shape.size();
-    if (axis == kMostAxes) return tokens_.error(first, "more than {} axes", kMostAxes);
+    if (axis == kMaxAxes) return tokens_.error(first, "more than {} axes", kMaxAxes);
     const bool match = expected && expected->is_tensor() && axis < expected->rank();
     FRAZIL_TRY(const Dim dim, read_dim(first, last, match ? &expected->shape[axis] : nullptr));
     shape.push_back(dim);

@@ -144,7 +144,8 @@ Status check_types(const ScalarIns& ins, const std::vector<ScalarIns>& code) {
     return fail(Code::bad_model, "no cast from {} to {}", name_of(type(ins.a)), name_of(ins.type));
   }
   const bool select = ins.op == ScalarOp::select;
-  if (select && type(ins.a) != Elem::boolean) return fail(Code::bad_model, "%{} is no condition", ins.a);
+  if (select && type(ins.a) != Elem::boolean)
+    return fail(Code::bad_model, "%{}: expected bool as condition, got {}", ins.a, name_of(type(ins.a)));
   const Elem left = type(select ? ins.b : ins.a);
   const Elem right = arity(ins.op) < 2 ? left : type(select ? ins.c : ins.b);
   if (left != right) {
@@ -153,7 +154,7 @@ Status check_types(const ScalarIns& ins, const std::vector<ScalarIns>& code) {
   if (!select && !is_defined(ins.op, left)) {
     return fail(Code::bad_model, "{} is not defined for {}", name_of(ins.op), name_of(left));
   }
-  const Elem gives = gives_truth(ins.op) ? Elem::boolean : left;
+  const Elem gives = returns_bool(ins.op) ? Elem::boolean : left;
   if (gives != ins.type) return fail(Code::bad_model, "it gives {}, not {}", name_of(gives), name_of(ins.type));
   return {};
 }
@@ -161,7 +162,7 @@ Status check_types(const ScalarIns& ins, const std::vector<ScalarIns>& code) {
 Status check_one(const ScalarTape& tape, std::uint32_t at, std::span<const Elem> operands) {
   const ScalarIns& ins = tape.code[at];
   if (compute_elem(ins.type) != ins.type || ins.type == Elem::string) {
-    return fail(Code::bad_model, "{} is no type to compute with", name_of(ins.type));
+    return fail(Code::bad_model, "{} is not a compute type", name_of(ins.type));
   }
   if (ins.op == ScalarOp::load) return check_load(ins, operands);
   if (ins.op == ScalarOp::constant) return {};

@@ -20,7 +20,7 @@ constexpr int64_t kAlign = kLineBytes / static_cast<int64_t>(sizeof(float));
 constexpr int64_t kValueRows = 256;  // keys in a packed block of V
 constexpr int64_t kFewQueries = 16;  // K and V are read in place up to this many queries per group
 constexpr int64_t kBlockScores = 1 << 16;
-constexpr int64_t kMostBlock = 48, kLeastBlock = 12;
+constexpr int64_t kMaxBlock = 48, kMinBlock = 12;
 
 float softmax_row(const AttentionRow& row) { FRAZIL_DISPATCH(rows_attention(row)); }
 
@@ -34,7 +34,7 @@ struct Layout {
     packs = a.heads / std::max<int64_t>(a.groups, 1) * a.queries > kFewQueries;
     row = round_up(a.keys, kAlign) + kAlign;
     const int64_t rows = a.queries == 1 ? a.heads / std::max<int64_t>(a.groups, 1) : a.queries;
-    block = std::min(rows, std::clamp(kBlockScores / row / kLeastBlock * kLeastBlock, kLeastBlock, kMostBlock));
+    block = std::min(rows, std::clamp(kBlockScores / row / kMinBlock * kMinBlock, kMinBlock, kMaxBlock));
     const auto bytes = [](int64_t n) { return round_up((n + 3) / 4, kAlign); };
     int64_t at = 0;
     const auto take = [&](int64_t floats) {
@@ -119,7 +119,7 @@ class Group {
       scale_queries(b);
       scores(b.rows, n);
     }
-    float factors[kMostBlock];
+    float factors[kMaxBlock];
     for (int64_t r = 0; r < b.rows; ++r) {
       factors[r] =
           softmax(b.head + r * b.next_head, b.query + r * b.next_query, scratch_ + at_.scores + r * at_.row, n);
@@ -207,10 +207,10 @@ class Group {
 }  // namespace
 
 int64_t attention_scratch_bytes(const Attention& a) noexcept {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  if (a.keys > kMost || a.size > kMost || a.value_size > kMost) return -1;
+  constexpr int64_t kMaximum = int64_t{1} << 40;
+  if (a.keys > kMaximum || a.size > kMaximum || a.value_size > kMaximum) return -1;
   int64_t floats = 0;  // upper bound for the padded K and V and one block
-  if (__builtin_mul_overflow(a.keys + kMostBlock + kAlign, a.size + a.value_size + 2 * kMostBlock + 64, &floats) ||
+  if (__builtin_mul_overflow(a.keys + kMaxBlock + kAlign, a.size + a.value_size + 2 * kMaxBlock + 64, &floats) ||
       floats > (int64_t{1} << 56)) {
     return -1;
   }
@@ -251,7 +251,7 @@ void rotate_strided(const Rotary& r, const float* const in[3], float* y) {
 
 void rotary(const Rotary& r, int64_t begin, int64_t end) noexcept {
   const bool plain = r.last[0] == 1 && r.last[1] == 1 && r.last[2] == 1;
-  int64_t left = begin, index[Rotary::kMostAxes] = {};
+  int64_t left = begin, index[Rotary::kMaxAxes] = {};
   const float* in[3] = {r.x, r.cosine, r.sine};
   for (int i = 0; i < r.axes && left > 0; left /= r.extents[i++]) {
     index[i] = left % r.extents[i];

@@ -39,12 +39,12 @@ void attention(const Attention& a, std::int64_t begin, std::int64_t end, void* s
 /// half of x followed by its first half. Strides are in elements and arbitrary, 0 where an operand repeats. y is dense.
 /// Numeric class: exact.
 struct Rotary {
-  static constexpr int kMostAxes = 8;
+  static constexpr int kMaxAxes = 8;
   int axes = 0;  ///< excluding the last one; `extents` and `steps` list them from right to left
-  std::int64_t extents[kMostAxes] = {}, half = 0;
+  std::int64_t extents[kMaxAxes] = {}, half = 0;
   const float *x = nullptr, *cosine = nullptr, *sine = nullptr;
-  std::int64_t steps[3][kMostAxes] = {}, last[3] = {1, 1, 1};  ///< of x, cosine, sine
-  bool half_tables = false;                                    ///< cosine and sine have half of x's features
+  std::int64_t steps[3][kMaxAxes] = {}, last[3] = {1, 1, 1};  ///< of x, cosine, sine
+  bool half_tables = false;                                   ///< cosine and sine have half of x's features
   float* y = nullptr;
 
   std::int64_t rows() const {

@@ -38,11 +38,11 @@ class BlockWalk {
   /// tile prefetches a part of the next panel.
   void columns(int64_t first, int64_t past, int vectors, bool ahead) {
     const int64_t width = vectors * kW, tiles = a_.cut().tiles;
-    tile_.ahead_lines = ceil_div(b_.bytes / kLine, tiles * max64(1, kPanelCols / width));
+    tile_.prefetch_line_count = ceil_div(b_.bytes / kLine, tiles * max64(1, kPanelCols / width));
     for (int64_t col = first; col < past && !stop_requested(); col += width) {
       const int64_t next = (col / kPanelCols + 1) * kPanelCols, before = col % kPanelCols / width * tiles;
-      const bool nears = ahead && b_.contiguous && next < b_.cols;
-      tile_.ahead = nears ? panel(next) + before * tile_.ahead_lines * kLine : nullptr;
+      const bool prefetches = ahead && b_.contiguous && next < b_.cols;
+      tile_.prefetch_from = prefetches ? panel(next) + before * tile_.prefetch_line_count * kLine : nullptr;
       of_columns(col, min64(width, past - col), b_.cols - col <= kW ? 1 : vectors);
     }
   }
@@ -61,7 +61,7 @@ class BlockWalk {
       const bool evenly = a_.place(i, tile_);
       ends_.rows(tile_, cut.row(i));
       (evenly ? even : run)[cut.row(i + 1) - cut.row(i)](tile_);
-      if (tile_.ahead != nullptr) tile_.ahead += tile_.ahead_lines * kLine;
+      if (tile_.prefetch_from != nullptr) tile_.prefetch_from += tile_.prefetch_line_count * kLine;
     }
   }
 

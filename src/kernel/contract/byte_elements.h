@@ -187,7 +187,7 @@ void pack_four_rows(const std::uint8_t* const (&from)[4], int64_t k, std::uint8_
   const std::uint32_t flips = flip * 0x01010101u;
   for (int64_t p = 0; p < whole; p += 16) {
     const auto four = [&](int r) __attribute__((always_inline)) { return load<U32x4>(from[r] + p) ^ flips; };
-    turn_words(four(0), four(1), four(2), four(3), to + p / 4 * step, step);
+    store_transposed(four(0), four(1), four(2), four(3), to + p / 4 * step, step);
   }
   for (int r = 0; r < 4; ++r) pack_row(from[r], whole, k, flip, height, to + r * kWord);
 }

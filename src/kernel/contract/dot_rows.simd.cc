@@ -46,14 +46,14 @@ void dot_tile(const Dots& g, int64_t row, int64_t col) {
       if (g.accumulate) x = *out + x;
       if (g.bias != nullptr) x += load_1(g.bias + col);
       if (g.addend != nullptr) x += load_1(g.addend + (row + r) * g.addend_row + col);
-      *out = bent(x, g.slope);
+      *out = leaky_relu(x, g.negative_slope);
     } else {
       for (int c = 0; c < NC; c += 4) {
         F32x4 x = sum4(acc[r][c], acc[r][c + 1], acc[r][c + 2], acc[r][c + 3]);
         if (g.accumulate) x = load_4(out + c) + x;
         if (g.bias != nullptr) x += load_4(g.bias + col + c);
         if (g.addend != nullptr) x += load_4(g.addend + (row + r) * g.addend_row + col + c);
-        store_4(out + c, bent(x, g.slope));
+        store_4(out + c, leaky_relu(x, g.negative_slope));
       }
     }
   }

@@ -140,15 +140,15 @@ void pack_four_rows(const Element<E>* const (&from)[4], int64_t n, std::byte* to
   if constexpr (E::kInPlace) {
     constexpr int64_t kQuad = 16 / sizeof(Element<E>);
     for (; p + kQuad <= n; p += kQuad, to += 4 * next)
-      turn_words(load<U32x4>(from[0] + p), load<U32x4>(from[1] + p), load<U32x4>(from[2] + p), load<U32x4>(from[3] + p),
-                 to, next);
+      store_transposed(load<U32x4>(from[0] + p), load<U32x4>(from[1] + p), load<U32x4>(from[2] + p),
+                       load<U32x4>(from[3] + p), to, next);
   } else {
     for (; p + kW <= n; p += kW) {
       float wide[4][kW];
       for (int r = 0; r < 4; ++r) storev(wide[r], E::Number::widened(load_halves(from[r] + p)));
       for (int i = 0; i < kW; i += 4, to += 4 * next)
-        turn_words(load<U32x4>(wide[0] + i), load<U32x4>(wide[1] + i), load<U32x4>(wide[2] + i),
-                   load<U32x4>(wide[3] + i), to, next);
+        store_transposed(load<U32x4>(wide[0] + i), load<U32x4>(wide[1] + i), load<U32x4>(wide[2] + i),
+                         load<U32x4>(wide[3] + i), to, next);
     }
   }
   for (int r = 0; r < 4; ++r) pack_row<E>(from[r] + p, 1, n - p, to + r * kWord, next);

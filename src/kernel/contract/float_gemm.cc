@@ -44,8 +44,11 @@ Product product_of(const GemmCall& g, Elem elem, bool wide) {
           .packed_b = g.packed_b,
           .c = g.c,
           .c_row = g.c_row,
-          .columns =
-              {.bias = g.bias, .addend = g.addend, .addend_row = g.n, .slope = g.slope, .bias_in_sum = g.bias_in_sum},
+          .columns = {.bias = g.bias,
+                      .addend = g.addend,
+                      .addend_row = g.n,
+                      .negative_slope = g.negative_slope,
+                      .bias_in_sum = g.bias_in_sum},
           .on_tile = g.on_tile};
 }
 
@@ -143,10 +146,10 @@ Chunks packed_chunks(const Product& g) { return {chunk_cols(g.elem, g.k, g.n), c
 
 /// Cuts a product of f32 whose B has contiguous rows. `n` is the number of columns of the whole product.
 Chunks chunks_of_rows(const Call& c, int64_t n, int64_t rows) {
-  constexpr int64_t kFarRow = 512, kFewest = 256, kNear = 6144;
+  constexpr int64_t kLongRow = 512, kMinimum = 256, kNear = 6144;
   // With few rows of A and long rows of B, a few rows of B are read at a time from end to end. Walking down a column
   // would miss the TLB.
-  if (c.g.m <= kThinRows && c.b_row >= kFarRow && n >= kFewest) return {.cols = 2048, .steps = 16, .in_place = true};
+  if (c.g.m <= kThinRows && c.b_row >= kLongRow && n >= kMinimum) return {.cols = 2048, .steps = 16, .in_place = true};
   if (rows <= 2 * kPanelRows || c.g.k * c.g.n <= kNear) return {c.g.n, chunk_steps(Elem::f32, c.g.k), true};
   return packed_chunks(c.g);
 }

@@ -46,9 +46,9 @@ namespace {
 /// receives them.
 constexpr std::int64_t kByteColBlock = 512;
 [[gnu::always_inline]] inline std::int64_t byte_rows_at_once(std::int64_t n, std::int64_t k, std::int64_t quad = 4) {
-  constexpr std::int64_t kNearSums = std::int64_t{3} << 14;
+  constexpr std::int64_t kCachedSums = std::int64_t{3} << 14;
   const std::int64_t cols = n < kByteColBlock ? byte_cols(n) : kByteColBlock;
-  const std::int64_t rows = kNearSums / (cols > 0 ? cols : 1) / 12 * 12, most = byte_row_block(k, quad);
+  const std::int64_t rows = kCachedSums / (cols > 0 ? cols : 1) / 12 * 12, most = byte_row_block(k, quad);
   return rows < 12 ? 12 : rows < most ? rows : most;
 }
 }  // namespace

@@ -27,7 +27,7 @@ struct GemmCall {
   // With GemmKernel::epilogue:
   const void* bias = nullptr;    ///< [n] of C's type
   const void* addend = nullptr;  ///< [m,n] of C's type, dense; added after the bias
-  float slope = 1;               ///< 0 to 1: factor of elements below 0 at the end; 0: Relu
+  float negative_slope = 1;      ///< 0 to 1: factor of elements below 0 at the end; 0: Relu
   bool bias_in_sum = false;      ///< if C is narrower: the sum is rounded only after the bias, not also before it
   bool accumulate = false;       ///< f32: sums are added to C
   bool backwards = false;        ///< see Product::backwards

@@ -8,11 +8,11 @@
 namespace frazil::kernel {
 namespace {
 
-/// Returns whether C[1,n] = A[1,k] * B[k,n] is summed in chains (row_chains()). It is if k is at most kMostDepth
+/// Returns whether C[1,n] = A[1,k] * B[k,n] is summed in chains (row_chains()). It is if k is at most kMaxDepth
 /// and B is packed, or has dense rows and few columns. `lanes` is the number of floats in a vector.
 [[gnu::always_inline]] constexpr bool sums_in_chains(std::int64_t n, std::int64_t k, bool packed, int lanes) {
-  constexpr std::int64_t kMostDepth = 4096;
-  return k > 0 && k <= kMostDepth && (packed || n < 8 * lanes);
+  constexpr std::int64_t kMaxDepth = 4096;
+  return k > 0 && k <= kMaxDepth && (packed || n < 8 * lanes);
 }
 
 /// Returns the number of chains of a column. Chain s adds the products of steps s, s + S, ... of k. Then the second

@@ -35,9 +35,12 @@ inline std::int64_t nbits_arranged(std::int64_t m, std::int64_t k) {
   return m * ((k + kNBitsStep - 1) / kNBitsStep) * kNBitsArranged;
 }
 void nbits_arrange(const float* a, std::int64_t m, std::int64_t k, float* to) noexcept;
-/// nbits_product() computes columns [begin, end); its bits do not depend on the range. `room` has nbits_room() floats.
+/// nbits_product() computes columns [begin, end); its bits do not depend on the range. `room` has
+/// nbits_scratch_floats() floats.
 inline constexpr std::int64_t kNBitsColumns = 32;
-inline std::int64_t nbits_room(const PackedRow& column) { return kNBitsColumns * (column.count / column.block + 128); }
+inline std::int64_t nbits_scratch_floats(const PackedRow& column) {
+  return kNBitsColumns * (column.count / column.block + 128);
+}
 void nbits_product(const NBitsProduct& p, const float* arranged, std::int64_t begin, std::int64_t end,
                    float* room) noexcept;
 

@@ -14,8 +14,8 @@ namespace {
 using std::int64_t;
 
 constexpr int kHalves = 8;                  ///< half bytes of a lane
-constexpr int64_t kMostRows = 8;            ///< most rows of a tile
-constexpr int64_t kNearNumbers = 24 << 10;  ///< bytes of A that stay in the first-level cache
+constexpr int64_t kMaxRows = 8;             ///< most rows of a tile
+constexpr int64_t kCachedBytes = 24 << 10;  ///< bytes of A that stay in the first-level cache
 
 /// Returns the number of columns of a tile whose sums fit into registers.
 constexpr int columns_of(int rows) { return rows <= 2 ? 1 : rows <= 4 ? 2 : 1; }
@@ -108,13 +108,13 @@ using NBitsTileFn = void (*)(const NBitsTile&);
 /// The functions of tiles by number of rows: for several columns, and for one.
 template <bool HasZeros, bool Tail>
 struct NBitsTiles {
-  NBitsTileFn wide[kMostRows + 1] = {}, narrow[kMostRows + 1] = {};
+  NBitsTileFn wide[kMaxRows + 1] = {}, narrow[kMaxRows + 1] = {};
   constexpr NBitsTiles() { fill<1>(); }
   template <int R>
   constexpr void fill() {
     wide[R] = nbits_tile<R, columns_of(R), HasZeros, Tail>;
     narrow[R] = nbits_tile<R, 1, HasZeros, Tail>;
-    if constexpr (R < kMostRows) fill<R + 1>();
+    if constexpr (R < kMaxRows) fill<R + 1>();
   }
 };
 template <bool HasZeros, bool Tail>
@@ -156,7 +156,7 @@ struct NBitsGroup {
 
   void run() const {
     const int64_t steps = p.column.count / kNBitsStep;
-    const int64_t near = kNearNumbers / (rows * kNBitsArranged * static_cast<int64_t>(sizeof(float)));
+    const int64_t near = kCachedBytes / (rows * kNBitsArranged * static_cast<int64_t>(sizeof(float)));
     for (int64_t i = 0; i < cols * rows * 16; ++i) totals[i] = 0;
     for (int64_t s = 0; s < steps;) {
       const int64_t past = s + near < steps ? s + near : steps;
@@ -197,13 +197,13 @@ struct NBitsGroup {
 
 void nbits_columns(const NBitsProduct& p, const float* arranged, int64_t begin, int64_t end, float* room) noexcept {
   float* const totals = room;
-  room += kNBitsColumns * kMostRows * 16;
+  room += kNBitsColumns * kMaxRows * 16;
   PollThrottle throttle;
   for (int64_t j = begin; j < end; j += kNBitsColumns) {
     const int64_t cols = end - j < kNBitsColumns ? end - j : kNBitsColumns;
     const float* const zeros = zeros_of(p.column, j, cols, room);
     for (int64_t i = 0; i < p.m;) {
-      const int64_t left = p.m - i, tiles = (left + kMostRows - 1) / kMostRows, rows = (left + tiles - 1) / tiles;
+      const int64_t left = p.m - i, tiles = (left + kMaxRows - 1) / kMaxRows, rows = (left + tiles - 1) / tiles;
       if (throttle.stop(cols * rows * p.column.count)) return;
       NBitsGroup{p, arranged, zeros, totals, j, cols, i, rows}.run();
       i += rows;

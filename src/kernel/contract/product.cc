@@ -97,7 +97,7 @@ struct Parts {
     const int64_t rows = std::min(block_rows(steps), most);
     int64_t words = rows * steps;
     if (elem == Elem::bf16) words = std::max(words, std::min(block_rows(2 * steps), most) * 2 * steps);  // widened
-    const int64_t in_runs = taps == 0 ? 0 : std::min(block_rows(steps / taps, kMostRunRows), most);
+    const int64_t in_runs = taps == 0 ? 0 : std::min(block_rows(steps / taps, kMaxRunRows), most);
     Carver carver(memory);
     at.a = carver.take<std::byte>(words * kWord);
     at.at = carver.take<const std::byte*>(std::max(rows, in_runs) * taps);

@@ -21,14 +21,14 @@ struct Runs {
 };
 
 /// The operands of each column, applied to the finished sums; null for none. f32 computes (sum + bias) * scale + shift
-/// + addend, then the slope, and rounds after each operation. 16-bit floats round the sum as `bias_in_sum` selects,
-/// then after each operation.
+/// + addend, then the negative slope, and rounds after each operation. 16-bit floats round the sum as `bias_in_sum`
+/// selects, then after each operation.
 struct Columns {
   const void* bias = nullptr;                      ///< [n] of C's type
   const float *scale = nullptr, *shift = nullptr;  ///< [n]; 16-bit floats: both or none
   const void* addend = nullptr;                    ///< [m,n] of C's type, rows `addend_row` elements apart
   std::int64_t addend_row = 0;
-  float slope = 1;           ///< 0 to 1: factor of elements below 0 at the end; 0: Relu
+  float negative_slope = 1;  ///< 0 to 1: factor of elements below 0 at the end; 0: Relu
   bool bias_in_sum = false;  ///< if C is narrower: the sum is rounded only after the bias, not also before it
 };
 
@@ -58,12 +58,12 @@ inline constexpr std::int64_t kPanelCols = 32;  ///< columns of a packed panel o
 inline constexpr std::int64_t kPanelRows = 12;  ///< most rows of a tile; if m is a multiple of it, no tile is lower
 
 namespace {
-/// Returns x (a number or a vector), multiplied by slope where it is negative; 0 <= slope <= 1. NaN stays NaN; slope 0
-/// maps -infinity to 0.
+/// Returns x (a number or a vector), multiplied by negative_slope where it is negative; 0 <= negative_slope <= 1. NaN
+/// stays NaN; negative_slope 0 maps -infinity to 0.
 template <class X>
-[[gnu::always_inline]] inline X bent(X x, float slope) {
-  if (slope == 0) return x <= 0.f ? X{} : x;
-  return x < 0.f ? x * slope : x;
+[[gnu::always_inline]] inline X leaky_relu(X x, float negative_slope) {
+  if (negative_slope == 0) return x <= 0.f ? X{} : x;
+  return x < 0.f ? x * negative_slope : x;
 }
 }  // namespace
 

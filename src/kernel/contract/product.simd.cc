@@ -34,11 +34,11 @@ constexpr int half_vectors(int rows) { return rows <= 4 ? 4 : 2; }
 constexpr int kHalfRows = 4;
 constexpr int half_vectors(int) { return 2; }
 #endif
-/// The rows of the highest tile. most_vectors() returns the vectors of the widest tile of some rows.
+/// The rows of the highest tile. max_vectors() returns the vectors of the widest tile of some rows.
 template <class E>
 constexpr int kTileRows = kIsHalf<E> ? kHalfRows : kF32Rows;
 template <class E>
-constexpr int most_vectors(int rows) {
+constexpr int max_vectors(int rows) {
   return kIsHalf<E> ? half_vectors(rows) : f32_vectors(rows);
 }
 static_assert(kF32Rows <= kPanelRows && kHalfRows <= kPanelRows);
@@ -46,8 +46,8 @@ constexpr int kTileVectors = 2;  ///< vectors of tiles of many rows
 
 /// Elements of C that stay in a cache until a callback has read them: for f32, the first-level cache.
 template <class E>
-constexpr int64_t kNearElements = kIsHalf<E> ? int64_t{1} << 17 : 8192;
-constexpr int64_t kNearRowElements = int64_t{1} << 17;  ///< the same for whole rows
+constexpr int64_t kCachedElements = kIsHalf<E> ? int64_t{1} << 17 : 8192;
+constexpr int64_t kCachedRowElements = int64_t{1} << 17;  ///< the same for whole rows
 constexpr int64_t kRunStep = 2 * kW;  ///< runs of a multiple of this are packed one by one: their words fill vectors
 constexpr int64_t kAwaitSteps = 100;  ///< steps that take longer than prefetching a tile of C
 
@@ -93,7 +93,7 @@ class HalfResults {
     if (c.scale != nullptr) y = N::narrowed(N::widened(y) * scale_ + shift_);
     if (c.bias != nullptr && !c.bias_in_sum) y = N::narrowed(N::widened(y) + bias_);
     if (c.addend != nullptr) y = N::narrowed(N::widened(y) + get(half(c.addend) + row * c.addend_row + col_));
-    if (c.slope != 1) y = N::narrowed(bent(N::widened(y), c.slope));
+    if (c.negative_slope != 1) y = N::narrowed(leaky_relu(N::widened(y), c.negative_slope));
     return y;
   }
   FRAZIL_INLINE F32v get(const std::uint16_t* p) const {
@@ -172,8 +172,8 @@ using TileFn = void (*)(const Tile&);
 template <class E, int R, int NV, Reads reads, bool Tail>
 constexpr TileFn tile_or_null() {
   constexpr bool kRuns = reads == Reads::runs || reads == Reads::even;
-  constexpr int kMost = kRuns ? kTileVectors : most_vectors<E>(R);
-  if constexpr (NV <= kMost) {
+  constexpr int kMaximum = kRuns ? kTileVectors : max_vectors<E>(R);
+  if constexpr (NV <= kMaximum) {
     return tile<E, R, NV, reads, Tail>;
   } else {
     return nullptr;
@@ -234,7 +234,7 @@ Reads choose_reads(const Product& g, int64_t rows) {
 
 bool is_plain(const Product& g) {
   const Columns& c = g.columns;
-  return !g.wide && c.bias == nullptr && c.addend == nullptr && c.scale == nullptr && c.slope == 1;
+  return !g.wide && c.bias == nullptr && c.addend == nullptr && c.scale == nullptr && c.negative_slope == 1;
 }
 
 /// The tiles of a product (see BlockWalk). Their sums become elements of C.
@@ -287,9 +287,9 @@ class FloatRun {
 
   int64_t rows_at_once() const {
     const int64_t most =
-        a_.reads() == Reads::runs ? block_rows(row_words<E>(g_.runs.depth), kMostRunRows) : block_rows(words_);
+        a_.reads() == Reads::runs ? block_rows(row_words<E>(g_.runs.depth), kMaxRunRows) : block_rows(words_);
     if (g_.on_tile == nullptr || !g_.on_tile->whole_rows) return most;
-    return min64(most, max64(4 * kTileRows<E>, kNearRowElements / g_.n / kTileRows<E> * kTileRows<E>));
+    return min64(most, max64(4 * kTileRows<E>, kCachedRowElements / g_.n / kTileRows<E> * kTileRows<E>));
   }
 
   void pack(int64_t i) const {
@@ -318,10 +318,10 @@ class FloatRun {
     BlockWalk<Rows, FloatEnds<E>> walk(a_, panels(), steps(), ends);
     // One tile of few rows waits for memory, so it reads several panels side by side.
     const bool alone = cut.tiles == 1 && a_.reads() != Reads::runs;
-    const int vectors = alone ? most_vectors<E>(static_cast<int>(cut.rows)) : kTileVectors;
+    const int vectors = alone ? max_vectors<E>(static_cast<int>(cut.rows)) : kTileVectors;
     const int64_t width = vectors * kW, wide = vectors == kTileVectors ? 0 : g_.n / width * width;
     const bool by_columns = g_.on_tile != nullptr && !g_.on_tile->whole_rows && wide == 0;
-    const int64_t near = ceil_div(ceil_div(kNearElements<E>, cut.rows), kPanelCols) * kPanelCols,
+    const int64_t near = ceil_div(ceil_div(kCachedElements<E>, cut.rows), kPanelCols) * kPanelCols,
                   piece = by_columns ? near : g_.n;
     const auto others = [&] {
       for (int64_t col = wide; col < g_.n && !stop_requested(); col += piece) {

@@ -10,8 +10,8 @@
 
 namespace frazil::kernel {
 
-constexpr std::int64_t kMostBlockRows = 288;                 ///< most rows of A that are packed at a time
-constexpr std::int64_t kMostRunRows = 1024;                  ///< most rows of A in a block that is read in runs
+constexpr std::int64_t kMaxBlockRows = 288;                  ///< most rows of A that are packed at a time
+constexpr std::int64_t kMaxRunRows = 1024;                   ///< most rows of A in a block that is read in runs
 constexpr std::int64_t kBlockBytes = std::int64_t{3} << 17;  ///< approximate bytes of these rows
 
 namespace {
@@ -24,22 +24,22 @@ namespace {
   return (k + step - 1) / step * step * kPanelCols * element_bytes(elem);
 }
 /// Returns the number of rows of A in a block, of `words` words each.
-[[gnu::always_inline]] inline std::int64_t block_rows(std::int64_t words, std::int64_t most = kMostBlockRows) {
+[[gnu::always_inline]] inline std::int64_t block_rows(std::int64_t words, std::int64_t most = kMaxBlockRows) {
   const std::int64_t rows = kBlockBytes / ((words + 1) * 4) / kPanelRows * kPanelRows;
   return rows < kPanelRows ? kPanelRows : rows < most ? rows : most;
 }
 }  // namespace
 
 /// The place of a tile of C, and the operands of its sums. C becomes ((accumulate ? C : 0) + sum + biases) * scale +
-/// shift + addend, rounded after each operation. Then elements below 0 are multiplied by the slope. A null operand is
-/// left out.
+/// shift + addend, rounded after each operation. Then elements below 0 are multiplied by the negative slope. A null
+/// operand is left out.
 struct Results {
   float* c = nullptr;
   std::int64_t c_row = 0;
   const float *bias = nullptr, *row_bias = nullptr, *scale = nullptr, *shift = nullptr, *addend = nullptr;
   std::int64_t addend_row = 0;
   bool accumulate = false;
-  float slope = 1;
+  float negative_slope = 1;
 
   /// Returns the tile that begins `rows` rows and `cols` columns later.
   [[gnu::always_inline]] inline Results at(std::int64_t rows, std::int64_t cols) const {

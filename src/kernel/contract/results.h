@@ -19,7 +19,7 @@ FRAZIL_INLINE Results results_of(const Product& g) {
           .addend = floats(c.addend),
           .addend_row = c.addend_row,
           .accumulate = g.accumulate,
-          .slope = c.slope};
+          .negative_slope = c.negative_slope};
 }
 
 template <int R, int NV, bool Tail>
@@ -46,7 +46,8 @@ FRAZIL_INLINE void finish(F32v (&acc)[R][NV], const Results& g, Mask mask) {
   if (g.addend != nullptr)
     each([&](F32v& x, int r, int v, bool last)
              __attribute__((always_inline)) { x += get(g.addend + r * g.addend_row + v * kW, last); });
-  if (g.slope != 1) each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = bent(x, g.slope); });
+  if (g.negative_slope != 1)
+    each([&](F32v& x, int, int, bool) __attribute__((always_inline)) { x = leaky_relu(x, g.negative_slope); });
   each([&](F32v& x, int r, int v, bool last) __attribute__((always_inline)) {
     float* p = g.c + r * g.c_row + v * kW;
     if (last) {

@@ -82,13 +82,13 @@ class RowsOfA {
     return reinterpret_cast<const T*>(to);
   }
 
-  static constexpr int64_t kSize = sizeof(T), kFewestTileRows = 4;
+  static constexpr int64_t kSize = sizeof(T), kMinTileRows = 4;
   const Product& g_;
   const ProductScratch& s_;
   const Reads reads_;
   const int64_t packed_row_;
   RowCut cut_{0, 0, 1};
-  int64_t steps_[kMostRunRows / kFewestTileRows + 1];  // rows in runs: Runs::step() of each tile
+  int64_t steps_[kMaxRunRows / kMinTileRows + 1];  // rows in runs: Runs::step() of each tile
 };
 
 }  // namespace

@@ -18,15 +18,15 @@
 
 #include "kernel/contract/product.h"
 #include "kernel/simd/f32_lanes.h"
-#include "kernel/simd/nearer.h"
+#include "kernel/simd/prefetch.h"
 
 namespace frazil::kernel::FRAZIL_ISA_NS {
 namespace {
 
 constexpr int kPanelVectors = static_cast<int>(kPanelCols) / kW;
-constexpr int64_t kWord = 4;        ///< bytes of a word
-constexpr int64_t kLine = 64;       ///< bytes of a cache line
-constexpr int64_t kAheadSteps = 4;  ///< steps between prefetches
+constexpr int64_t kWord = 4;              ///< bytes of a word
+constexpr int64_t kLine = 64;             ///< bytes of a cache line
+constexpr int64_t kPrefetchInterval = 4;  ///< steps between prefetches
 
 /// Words of rows, loaded one by one.
 template <class E>
@@ -53,10 +53,10 @@ struct TileOperands {
   int64_t a_row = kWord, a_step = kWord;  ///< bytes; a_step: from a word to the next one of the row
   const std::byte* const* at = nullptr;   ///< runs: [row][tap], rows `taps` pointers apart
   int64_t taps = 1;
-  const std::byte* b = nullptr;      ///< the first vector
-  int64_t b_step = 0, b_panel = 0;   ///< bytes from one step to the next, from one panel to the next
-  const std::byte* ahead = nullptr;  ///< address to prefetch, which is read next; null: none
-  int64_t ahead_lines = 0;
+  const std::byte* b = nullptr;              ///< the first vector
+  int64_t b_step = 0, b_panel = 0;           ///< bytes from one step to the next, from one panel to the next
+  const std::byte* prefetch_from = nullptr;  ///< address to prefetch, which is read next; null: none
+  int64_t prefetch_line_count = 0;
 };
 
 /// Adds the products of a step to `sums`: vectors of B from `b` on, times words(part).
@@ -138,14 +138,14 @@ FRAZIL_INLINE void sum_rows(const TileOperands& t, Mask mask, typename E::Sum (&
     asm volatile("" : "+r"(a));  // else loads of later steps come first, and take the registers of the sums
   };
   int64_t i = 0;
-  if (t.ahead != nullptr) {
-    const std::byte* ahead = t.ahead;
-    const std::byte* const end = ahead + t.ahead_lines * kLine;
-    const int64_t each = ceil_div(t.ahead_lines * kAheadSteps, max64(1, t.steps));
-    for (; i + kAheadSteps <= t.steps; i += kAheadSteps) {
-      if (ahead < end) ahead = bring_nearer(ahead, each);
+  if (t.prefetch_from != nullptr) {
+    const std::byte* ahead = t.prefetch_from;
+    const std::byte* const end = ahead + t.prefetch_line_count * kLine;
+    const int64_t each = ceil_div(t.prefetch_line_count * kPrefetchInterval, max64(1, t.steps));
+    for (; i + kPrefetchInterval <= t.steps; i += kPrefetchInterval) {
+      if (ahead < end) ahead = prefetch_lines(ahead, each);
 #pragma GCC unroll 4
-      for (int64_t s = 0; s < kAheadSteps; ++s) step(std::integral_constant<int, 0>());
+      for (int64_t s = 0; s < kPrefetchInterval; ++s) step(std::integral_constant<int, 0>());
     }
   }
   in_chains<Chains>(i, t.steps, step);
@@ -186,8 +186,8 @@ struct EvenWords {
 /// Runs all steps, for an A that is read in runs; E::kParts is 1.
 template <class E, int R, int NV, class Words, int Chains = 1>
 FRAZIL_INLINE void sum_runs(const TileOperands& t, typename E::Sum (&sums)[R][NV]) {
-  const std::byte *b = t.b, *ahead = t.ahead;
-  const int64_t lines = ceil_div(t.ahead_lines, t.taps), b_step = t.b_step;
+  const std::byte *b = t.b, *ahead = t.prefetch_from;
+  const int64_t lines = ceil_div(t.prefetch_line_count, t.taps), b_step = t.b_step;
   MoreSums<E, R, NV, Chains - 1> more;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     Words words(t, tap);

@@ -222,12 +222,12 @@ void run_transpose(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   });
 }
 
-constexpr int kMostLanes = 8;  ///< largest number of rows that are interleaved
+constexpr int kMaxLanes = 8;  ///< largest number of rows that are interleaved
 
 /// Returns whether the last dimension of dst takes one element of each of a few rows in turn.
 bool joins_rows(const CopyPlan& p) {
   const int last = p.rank - 1;
-  return p.dims[last] <= kMostLanes && p.dst_strides[last - 1] == p.dims[last] * p.dst_strides[last];
+  return p.dims[last] <= kMaxLanes && p.dst_strides[last - 1] == p.dims[last] * p.dst_strides[last];
 }
 
 /// Writes dst[j][i] = src[i][j] for i < kRows if kJoins, else the reverse. One side is dense; rows of the other are
@@ -261,7 +261,7 @@ void run_interleave(const CopyPlan& p, std::byte* dst, const std::byte* src) {
   const Block2 b = inner_block(p);
   const bool joins = joins_rows(p);
   const int64_t rows = joins ? b.dims[1] : b.dims[0], n = joins ? b.dims[0] : b.dims[1];
-  if (rows < 2 || rows > kMostLanes) return run_strided<T>(p, dst, src);
+  if (rows < 2 || rows > kMaxLanes) return run_strided<T>(p, dst, src);
   const InterleaveFn run = joins ? interleave_fn<T, true>(rows) : interleave_fn<T, false>(rows);
   PollThrottle throttle;
   for_outer(p, dst, src, [&](std::byte* d, const std::byte* s) {
@@ -336,8 +336,8 @@ CopyPlan::Kind classify(CopyPlan& p) {
     if (e > 8) return Kind::strided;
     for (int d = last - 1; d >= 0; --d) {
       if (p.src_strides[d] != e) continue;
-      const bool joins = p.dims[last] <= kMostLanes && p.dst_strides[d] == p.dims[last] * e;
-      const bool parts = p.dims[d] <= kMostLanes && p.src_strides[last] == p.dims[d] * e;
+      const bool joins = p.dims[last] <= kMaxLanes && p.dst_strides[d] == p.dims[last] * e;
+      const bool parts = p.dims[d] <= kMaxLanes && p.src_strides[last] == p.dims[d] * e;
       const bool turns = p.dims[d] >= 16 / e && p.dims[last] >= 16 / e;
       if (!joins && !parts && !turns) continue;
       for (int k = d; k + 1 < last; ++k) swap_dims(p, k, k + 1);

@@ -160,7 +160,7 @@ class Factors {
 using U32x4 = std::uint32_t __attribute__((vector_size(16)));
 
 /// Writes the transpose of the 4 x 4 words a, b, c, d as four rows, `next` bytes apart.
-FRAZIL_INLINE void turn_words(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
+FRAZIL_INLINE void store_transposed(U32x4 a, U32x4 b, U32x4 c, U32x4 d, std::byte* to, int64_t next) {
   const U32x4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const U32x4 cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   store(to, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
@@ -201,8 +201,8 @@ FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* sr
 constexpr int kSquare = 4;
 FRAZIL_INLINE void transpose_square(float* dst, int64_t dst_row, const float* src, int64_t src_row) {
   const auto row = [&](int r) __attribute__((always_inline)) { return load<U32x4>(src + r * src_row); };
-  turn_words(row(0), row(1), row(2), row(3), reinterpret_cast<std::byte*>(dst),
-             dst_row * static_cast<int64_t>(sizeof(float)));
+  store_transposed(row(0), row(1), row(2), row(3), reinterpret_cast<std::byte*>(dst),
+                   dst_row * static_cast<int64_t>(sizeof(float)));
 }
 
 #endif

@@ -164,10 +164,10 @@ FRAZIL_INLINE F32v larger(F32v a, F32v b) {
 #if defined(__AVX512F__)
 /// Returns the lanes where |x| is neither 0 nor in [2^-60, 2^60).
 FRAZIL_INLINE __mmask16 unusual_lanes(F32v x) {
-  constexpr std::uint32_t kLeast = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted left by one
+  constexpr std::uint32_t kMinimum = 67u << 24, kSpan = 120u << 24;  // bits without the sign, shifted left by one
   const U32v twice = bits(x) << 1;
   const __mmask16 outside =
-      _mm512_cmpge_epu32_mask((__m512i)(twice - kLeast), _mm512_set1_epi32(static_cast<std::int32_t>(kSpan)));
+      _mm512_cmpge_epu32_mask((__m512i)(twice - kMinimum), _mm512_set1_epi32(static_cast<std::int32_t>(kSpan)));
   return _mm512_mask_test_epi32_mask(outside, (__m512i)twice, (__m512i)twice);
 }
 #endif
@@ -225,20 +225,22 @@ FRAZIL_INLINE F32v fma(float a, F32v b, float c) { return fma(splat<F32v>(a), b,
 
 #if defined(__AVX512F__)
 FRAZIL_INLINE __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1u << n) - 1); }
-FRAZIL_INLINE void load_some(F32v& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F32v& v, const void* from, std::size_t n) {
   v = (F32v)_mm512_maskz_loadu_ps(first_lanes(n), from);
 }
-FRAZIL_INLINE void load_some(F64v& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F64v& v, const void* from, std::size_t n) {
   v = (F64v)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first_lanes(n)), from);
 }
-FRAZIL_INLINE void load_some(F32h& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F32h& v, const void* from, std::size_t n) {
   v = (F32h)_mm256_maskz_loadu_ps(static_cast<__mmask8>(first_lanes(n)), from);
 }
-FRAZIL_INLINE void store_some(void* to, F32v v, std::size_t n) { _mm512_mask_storeu_ps(to, first_lanes(n), (__m512)v); }
-FRAZIL_INLINE void store_some(void* to, F64v v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, F32v v, std::size_t n) {
+  _mm512_mask_storeu_ps(to, first_lanes(n), (__m512)v);
+}
+FRAZIL_INLINE void store_partial(void* to, F64v v, std::size_t n) {
   _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first_lanes(n)), (__m512d)v);
 }
-FRAZIL_INLINE void store_some(void* to, F32h v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, F32h v, std::size_t n) {
   _mm256_mask_storeu_ps(to, static_cast<__mmask8>(first_lanes(n)), (__m256)v);
 }
 #elif defined(__AVX2__)
@@ -251,27 +253,27 @@ FRAZIL_INLINE __m256i first_lanes(F64v, std::size_t n) {
 FRAZIL_INLINE __m128i first_lanes(F32h, std::size_t n) {
   return (__m128i)(I32h{0, 1, 2, 3} < static_cast<std::int32_t>(n));
 }
-FRAZIL_INLINE void load_some(F32v& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F32v& v, const void* from, std::size_t n) {
   v = (F32v)_mm256_maskload_ps(static_cast<const float*>(from), first_lanes(v, n));
 }
-FRAZIL_INLINE void load_some(F64v& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F64v& v, const void* from, std::size_t n) {
   v = (F64v)_mm256_maskload_pd(static_cast<const double*>(from), first_lanes(v, n));
 }
-FRAZIL_INLINE void load_some(F32h& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(F32h& v, const void* from, std::size_t n) {
   v = (F32h)_mm_maskload_ps(static_cast<const float*>(from), first_lanes(v, n));
 }
-FRAZIL_INLINE void store_some(void* to, F32v v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, F32v v, std::size_t n) {
   _mm256_maskstore_ps(static_cast<float*>(to), first_lanes(v, n), (__m256)v);
 }
-FRAZIL_INLINE void store_some(void* to, F64v v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, F64v v, std::size_t n) {
   _mm256_maskstore_pd(static_cast<double*>(to), first_lanes(v, n), (__m256d)v);
 }
-FRAZIL_INLINE void store_some(void* to, F32h v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, F32h v, std::size_t n) {
   _mm_maskstore_ps(static_cast<float*>(to), first_lanes(v, n), (__m128)v);
 }
 #else
 template <class V>
-FRAZIL_INLINE void load_some(V& v, const void* from, std::size_t n) {
+FRAZIL_INLINE void load_partial(V& v, const void* from, std::size_t n) {
   typedef typename Lanes<V>::Scalar Element __attribute__((may_alias));
   auto* a = static_cast<const Element*>(from);
   v = V{a[0]};
@@ -281,7 +283,7 @@ FRAZIL_INLINE void load_some(V& v, const void* from, std::size_t n) {
   }
 }
 template <class V>
-FRAZIL_INLINE void store_some(void* to, V v, std::size_t n) {
+FRAZIL_INLINE void store_partial(void* to, V v, std::size_t n) {
   typedef typename Lanes<V>::Scalar Element __attribute__((may_alias));
   auto* r = static_cast<Element*>(to);
   r[0] = v[0];

@@ -76,8 +76,8 @@ void vector_unary(void* out, const void* const* in, std::size_t n) {
   i = side_by_side<Op, 1, T>(r, a, i, n);
   if (i == n) return;
   V x;
-  load_some(x, a + i, n - i);
-  store_some(r + i, Op::run(x), n - i);
+  load_partial(x, a + i, n - i);
+  store_partial(r + i, Op::run(x), n - i);
 }
 
 template <class Op, unsigned kMask>
@@ -99,9 +99,9 @@ void vector_binary(void* out, const void* const* in, std::size_t n) {
   }
   if (i == n) return;
   V x = a0, y = b0;
-  if constexpr ((kMask & 1) == 0) load_some(x, a + i, n - i);
-  if constexpr ((kMask & 2) == 0) load_some(y, b + i, n - i);
-  store_some(r + i, Op::run(x, y), n - i);
+  if constexpr ((kMask & 1) == 0) load_partial(x, a + i, n - i);
+  if constexpr ((kMask & 2) == 0) load_partial(y, b + i, n - i);
+  store_partial(r + i, Op::run(x, y), n - i);
 }
 
 #if defined(__AVX512F__)
@@ -264,7 +264,7 @@ void widen(void* out, const void* const* in, std::size_t n) {
   std::size_t i = 0;
 #pragma GCC unroll 4
   for (; i + kLanes<F32v> <= n; i += kLanes<F32v>) storev(r + i, Number::widened(load_halves(a + i)));
-  if (i < n) store_some(r + i, Number::widened(load_halves(a + i, static_cast<I64>(n - i))), n - i);
+  if (i < n) store_partial(r + i, Number::widened(load_halves(a + i, static_cast<I64>(n - i))), n - i);
 }
 
 template <class Number>
@@ -276,7 +276,7 @@ void narrow(void* out, const void* const* in, std::size_t n) {
   for (; i + kLanes<F32v> <= n; i += kLanes<F32v>) store_halves(r + i, Number::narrowed(loadv(a + i)));
   if (i == n) return;
   F32v x;
-  load_some(x, a + i, n - i);
+  load_partial(x, a + i, n - i);
   store_halves(r + i, Number::narrowed(x), static_cast<I64>(n - i));
 }
 
@@ -299,7 +299,7 @@ void quantise(void* out, const void* const* in, std::size_t n) {
   if (i == n) return;
   F32v x[1];
   U8 bytes[kLane];
-  load_some(x[0], a + i, n - i);
+  load_partial(x[0], a + i, n - i);
   quantiser.bytes(x, bytes);
   __builtin_memcpy(r + i, bytes, n - i);
 }

@@ -41,10 +41,10 @@ struct Probe {
 /// Returns the shortest of several times in nanoseconds, as other work of the machine only adds to them.
 double shortest(const std::function<void()>& work) {
   constexpr double kNanoseconds = 4e7;
-  constexpr int kFewest = 4;
+  constexpr int kMinimum = 4;
   work();  // fills caches
   double best = 0, all = 0;
-  for (int i = 0; i < kFewest || all < kNanoseconds; ++i) {
+  for (int i = 0; i < kMinimum || all < kNanoseconds; ++i) {
     const auto begin = Clock::now();
     work();
     const double each = nanoseconds_since(begin);
@@ -226,7 +226,7 @@ void fit(const std::vector<Row>& rows, std::vector<double>& x) {
         slope += row.parts[c] * left;
         weight += row.parts[c] * row.parts[c];
       }
-      if (weight > 0) x[c] = std::clamp(slope / weight, kLeastConstant, kMostConstant);
+      if (weight > 0) x[c] = std::clamp(slope / weight, kMinConstant, kMaxConstant);
     }
   }
 }

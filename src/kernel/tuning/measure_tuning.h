@@ -20,7 +20,7 @@ struct MeasuredTuning {
 };
 
 /// Measures the work that a table's constants stand for, on the calling thread with features(), and fits a table to it.
-/// The fit minimises the sum of squared relative errors, with constants in kLeastConstant..kMostConstant. Takes about
+/// The fit minimises the sum of squared relative errors, with constants in kMinConstant..kMaxConstant. Takes about
 /// two seconds. A constant without a measurement (`wake` on a machine of one core) keeps its reference value. Throws
 /// std::bad_alloc.
 MeasuredTuning measure_tuning();

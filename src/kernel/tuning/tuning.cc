@@ -14,14 +14,14 @@ namespace {
 
 using std::int64_t;
 
-constexpr double kNearBytes = 1 << 20;  ///< about the capacity of a core's own caches
+constexpr double kCoreCacheBytes = 1 << 20;  ///< about the capacity of a core's own caches
 
 constexpr TuningConstant kConstants[] = {
     {"product", &Tuning::product},
     {"wide_product", &Tuning::wide_product},
     {"byte_product", &Tuning::byte_product},
-    {"near_byte", &Tuning::near_byte},
-    {"far_byte", &Tuning::far_byte},
+    {"near_byte", &Tuning::cached_byte},
+    {"far_byte", &Tuning::memory_byte},
     {"conv", &Tuning::conv},
     {"depthwise", &Tuning::depthwise},
     {"winograd_product", &Tuning::winograd_product},
@@ -42,8 +42,8 @@ constexpr Reference kReferences[] = {
      {.product = 0.08,
       .wide_product = 0.2,
       .byte_product = 0.06,
-      .near_byte = 0.015,
-      .far_byte = 0.025,
+      .cached_byte = 0.015,
+      .memory_byte = 0.025,
       .conv = 0.08,
       .depthwise = 0.12,
       .winograd_product = 0.08,
@@ -56,8 +56,8 @@ constexpr Reference kReferences[] = {
      {.product = 0.015,
       .wide_product = 0.1,
       .byte_product = 0.01,
-      .near_byte = 0.015,
-      .far_byte = 0.025,
+      .cached_byte = 0.015,
+      .memory_byte = 0.025,
       .conv = 0.015,
       .depthwise = 0.06,
       .winograd_product = 0.016,
@@ -70,8 +70,8 @@ constexpr Reference kReferences[] = {
      {.product = 0.0093,
       .wide_product = 0.03,
       .byte_product = 0.0024,
-      .near_byte = 0.0026,
-      .far_byte = 0.0135,
+      .cached_byte = 0.0026,
+      .memory_byte = 0.0135,
       .conv = 0.0104,
       .depthwise = 0.025,
       .winograd_product = 0.0068,
@@ -84,8 +84,8 @@ constexpr Reference kReferences[] = {
      {.product = 0.03,
       .wide_product = 0.15,
       .byte_product = 0.015,
-      .near_byte = 0.02,
-      .far_byte = 0.04,
+      .cached_byte = 0.02,
+      .memory_byte = 0.04,
       .conv = 0.03,
       .depthwise = 0.09,
       .winograd_product = 0.032,
@@ -140,8 +140,8 @@ void forget_tuning(Isa isa) { installed().of[static_cast<std::size_t>(isa)].stor
 double product_nanoseconds(const Tuning& t, double Tuning::* each, int64_t m, int64_t n, int64_t k,
                            std::size_t element) {
   const double matrix = static_cast<double>(n) * static_cast<double>(k), bytes = matrix * static_cast<double>(element);
-  const double far = bytes > kNearBytes ? bytes - kNearBytes : 0;
-  return t.*each * static_cast<double>(m) * matrix + t.near_byte * bytes + t.far_byte * far;
+  const double far = bytes > kCoreCacheBytes ? bytes - kCoreCacheBytes : 0;
+  return t.*each * static_cast<double>(m) * matrix + t.cached_byte * bytes + t.memory_byte * far;
 }
 
 double conv_nanoseconds(const Tuning& t, const ConvParams& p) {
@@ -162,7 +162,7 @@ double winograd_set_up(const Tuning& t, const ConvParams& p) {
   return t.winograd_point * points_of(p) * static_cast<double>(p.in_c) / blocks;
 }
 
-bool winograd_pays(const Tuning& t, const ConvParams& p) {
+bool is_winograd_profitable(const Tuning& t, const ConvParams& p) {
   return nhwc_has_winograd(p) && winograd_nanoseconds(t, p) < conv_nanoseconds(t, p);
 }
 

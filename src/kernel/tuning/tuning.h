@@ -16,8 +16,8 @@ struct Tuning {
   double product;           ///< a multiply-add of a large f32 product whose operands are in the caches
   double wide_product;      ///< the same for f64 or wide integers
   double byte_product;      ///< the same for bytes, both operands packed
-  double near_byte;         ///< a byte of a product's second operand, read from the caches
-  double far_byte;          ///< its additional time if it is read from memory
+  double cached_byte;       ///< a byte of a product's second operand, read from the caches
+  double memory_byte;       ///< its additional time if it is read from memory
   double conv;              ///< a multiply-add of a convolution as a plain sum
   double depthwise;         ///< the same where each channel is its own group
   double winograd_product;  ///< a multiply-add at one of the 36 points of a transformed tile
@@ -34,7 +34,7 @@ struct TuningConstant {
 };
 std::span<const TuningConstant> tuning_constants();
 /// The range of every constant.
-constexpr double kLeastConstant = 1e-6, kMostConstant = 1e9;
+constexpr double kMinConstant = 1e-6, kMaxConstant = 1e9;
 
 /// Returns the reference table. That of avx512 was measured; those of base and neon are estimates (decision 0095).
 const Tuning& reference_tuning(Isa isa);
@@ -59,7 +59,7 @@ double winograd_nanoseconds(const Tuning& t, const ConvParams& p);
 /// inputs.
 double winograd_set_up(const Tuning& t, const ConvParams& p);
 /// Returns whether the transforms pay; false if not nhwc_has_winograd().
-bool winograd_pays(const Tuning& t, const ConvParams& p);
+bool is_winograd_profitable(const Tuning& t, const ConvParams& p);
 
 /// Work of at least shared_from() nanoseconds is shared with other threads. Long work is cut into parts of
 /// shared_part() nanoseconds.

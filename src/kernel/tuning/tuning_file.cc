@@ -19,7 +19,7 @@ namespace frazil::kernel {
 namespace {
 
 constexpr std::string_view kVersion = "frazil tuning 1";
-constexpr std::size_t kMostBytes = std::size_t{1} << 16;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 16;
 
 std::uint64_t sum_of(std::string_view text) { return Hasher().add(text).value(); }
 
@@ -74,14 +74,14 @@ Result<double> constant(std::string_view line, std::string_view name) {
   if (!digits.starts_with(' ')) return fail(Code::bad_input, "expected {}, got '{}'", name, line);
   const auto [end, error] = std::from_chars(digits.data() + 1, digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() ||
-      !(value >= kLeastConstant && value <= kMostConstant)) {
-    return fail(Code::bad_input, "{} is not in {}..{}", name, kLeastConstant, kMostConstant);
+      !(value >= kMinConstant && value <= kMaxConstant)) {
+    return fail(Code::bad_input, "{} is not in {}..{}", name, kMinConstant, kMaxConstant);
   }
   return value;
 }
 
 Result<Tuning> read_tuning(const std::string& path, const TuningKey& key) {
-  auto text = read_file(path, kMostBytes);
+  auto text = read_file(path, kMaxBytes);
   if (!text) return std::unexpected(std::move(text).error());
   auto parsed = parse_tuning(*text, key);
   if (!parsed) return within(path + ": ", std::move(parsed).error());
@@ -109,7 +109,7 @@ std::string tuning_text(const Tuning& tuning, const TuningKey& key) {
 
 Result<Tuning> parse_tuning(std::string_view text, const TuningKey& key) {
   const std::string_view first = text.substr(0, text.find('\n'));
-  if (first != kVersion) return fail(Code::bad_input, "it is no table of this version ('{}')", kVersion);
+  if (first != kVersion) return fail(Code::bad_input, "it is not a table of this version ('{}')", kVersion);
   FRAZIL_TRY(std::string_view rest, checked(text));
   next_line(rest);
   const std::string own = key_text(key);
@@ -123,7 +123,7 @@ Result<Tuning> parse_tuning(std::string_view text, const TuningKey& key) {
   for (const TuningConstant& c : tuning_constants()) {
     FRAZIL_TRY(tuning.*c.value, constant(next_line(rest), c.name));
   }
-  if (!rest.empty()) return fail(Code::bad_input, "'{}' is no constant of a table", next_line(rest));
+  if (!rest.empty()) return fail(Code::bad_input, "'{}' is not a constant of a table", next_line(rest));
   return tuning;
 }
 

@@ -22,7 +22,7 @@ using std::uint8_t;
 
 constexpr int64_t kFewChannels = 4;
 constexpr int64_t kPatchBytes = int64_t{3} << 18;  ///< bytes of a packed B
-constexpr int64_t kMostCols = 1024;
+constexpr int64_t kMaxCols = 1024;
 
 struct Shape {
   int64_t group_in, group_out, positions, depth;
@@ -38,7 +38,7 @@ Shape shape_of(const ConvParams& p) {
   s.depth = s.group_in * p.kernel_h * p.kernel_w;
   s.direct = s.group_out < kFewChannels || s.depth == 0;
   const int64_t most = kPatchBytes / std::max<int64_t>(s.depth, 1) / kByteCols * kByteCols;
-  const int64_t cols = std::clamp(most, kByteCols, kMostCols);
+  const int64_t cols = std::clamp(most, kByteCols, kMaxCols);
   s.chunks = s.direct ? 1 : std::max<int64_t>(1, ceil_div(s.positions, cols));
   s.chunk = byte_cols(ceil_div(s.positions, s.chunks));
   return s;
@@ -288,7 +288,7 @@ void point(const ByteConv& c, const Lines& lines, const std::int16_t* x, int64_t
 }
 
 /// Sets the factors of `count` taps, two per number. The factor of a missing tap is 0.
-void weigh(const ByteConv& c, const uint8_t* w, int32_t zero, int64_t count, ByteTaps& taps) {
+void set_tap_factors(const ByteConv& c, const uint8_t* w, int32_t zero, int64_t count, ByteTaps& taps) {
   taps.pairs = ceil_div(count, 2);
   for (int64_t q = 0; q < taps.pairs; ++q) {
     const int32_t low = byte_at(w, 2 * q, c.signed_w) - zero;
@@ -305,9 +305,9 @@ void add_channel(const ByteConv& c, const Lines& lines, const std::int16_t* x, c
   const int64_t count = p.kernel_h * p.kernel_w;
   const TapsFn sum = taps_fn();
   ByteTaps taps;
-  for (int64_t first = 0; first < count; first += ByteTaps::kMost) {
-    const int64_t last = std::min(count, first + ByteTaps::kMost);
-    weigh(c, w + first, w_zero, last - first, taps);
+  for (int64_t first = 0; first < count; first += ByteTaps::kMaxTaps) {
+    const int64_t last = std::min(count, first + ByteTaps::kMaxTaps);
+    set_tap_factors(c, w + first, w_zero, last - first, taps);
     taps.accumulate = !first_channel || first > 0;
     for (int64_t i = 0; i < p.out_h; ++i) {
       point(c, lines, x, i, first, last, taps);

@@ -12,11 +12,11 @@ namespace frazil::kernel {
 /// The operands of sums over lines with one factor each: sum i adds at[t][i] * factor t for all taps t. Lines may be
 /// read 32 elements past their end.
 struct ByteTaps {
-  static constexpr std::int64_t kMost = 64;
+  static constexpr std::int64_t kMaxTaps = 64;
   std::int64_t pairs = 0;
-  const std::int16_t* at[kMost];
-  std::int32_t factors[kMost / 2];  ///< each for two taps, the first one in the lower half
-  bool accumulate = false;          ///< adds to the sums that are there
+  const std::int16_t* at[kMaxTaps];
+  std::int32_t factors[kMaxTaps / 2];  ///< each for two taps, the first one in the lower half
+  bool accumulate = false;             ///< adds to the sums that are there
 };
 
 /// The operands of a depthwise sum at one position. Each channel adds the products of `pairs` pairs of taps; `at`

@@ -23,7 +23,7 @@ using std::int64_t;
 using std::uint8_t;
 
 constexpr int64_t kPixelMultiple = 4;  ///< a product can read pixels in place if their channels are a multiple of this
-constexpr int64_t kFewestCols = 128;   ///< columns of a unit
+constexpr int64_t kMinCols = 128;      ///< columns of a unit
 constexpr int64_t kUnits = 8;          ///< wanted number of units
 constexpr int64_t kDepthwiseRows = 64;
 
@@ -56,7 +56,7 @@ struct Shape {
     const int64_t most = depthwise ? kDepthwiseRows : byte_rows_at_once(group_out, depth);
     row_blocks = std::max<int64_t>(1, ceil_div(rows, most));
     if (p.groups == 1 && row_blocks < kUnits) {
-      col_blocks = std::clamp<int64_t>(p.out_c / kFewestCols, 1, ceil_div(kUnits, row_blocks));
+      col_blocks = std::clamp<int64_t>(p.out_c / kMinCols, 1, ceil_div(kUnits, row_blocks));
     }
   }
 

@@ -32,7 +32,7 @@ constexpr int64_t kWinogradChannels = 8;  ///< fewer do not fill vectors
 constexpr int64_t kTileLineTarget = 48;   ///< approximate number of tiles of a block
 constexpr int64_t kUnitLines = 8;         ///< lines of outputs per unit, if lines are copied
 constexpr int64_t kUnitCols = 128;        ///< columns of a unit, if rows alone make too few units
-constexpr int64_t kMostRows = 192;        ///< rows of a unit
+constexpr int64_t kMaxRows = 192;         ///< rows of a unit
 constexpr int64_t kWinogradUnitCols = 32;
 constexpr int64_t kFewUnits = 8;
 
@@ -52,7 +52,7 @@ void cut_rows(const ConvParams& p, NhwcShape& s) {
   s.planes = s.window.lines ? p.batch : 1;
   s.plane_rows = p.batch / s.planes * p.out_h * p.out_w;
   // Adjacent lines of outputs share copied lines of the image.
-  const int64_t most = s.window.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMostRows, 1024) : kMostRows;
+  const int64_t most = s.window.lines ? std::clamp<int64_t>(kUnitLines * p.out_w, kMaxRows, 1024) : kMaxRows;
   const int64_t rows = std::clamp<int64_t>((int64_t{1} << 15) / p.out_c, s.window.lines ? most : 48, most);
   s.row_blocks = ceil_div(s.plane_rows, rows);
   if (is_few(p, s)) s.row_blocks = ceil_div(s.plane_rows, most);  // cuts columns instead, to read weights less often
@@ -60,7 +60,7 @@ void cut_rows(const ConvParams& p, NhwcShape& s) {
 
 }  // namespace
 
-bool nhwc_takes_strides(const ConvParams& p) noexcept { return window_copies_lines(p); }
+bool nhwc_supports_strides(const ConvParams& p) noexcept { return window_copies_lines(p); }
 
 bool nhwc_has_winograd(const ConvParams& p) noexcept {
   return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
@@ -176,8 +176,8 @@ namespace {
 struct ProductScratchBytes {
   std::size_t buffer, product;
   ProductScratchBytes(const NhwcConv& conv, const NhwcShape& s)
-      : buffer(window_buffer_bytes(conv.params, s.window, bytes_of(conv.elem), s.most_rows())),
-        product(product_scratch(conv.elem, s.most_rows(), s.window.k(), s.window.pixels ? 0 : s.window.taps)) {}
+      : buffer(window_buffer_bytes(conv.params, s.window, bytes_of(conv.elem), s.max_rows())),
+        product(product_scratch(conv.elem, s.max_rows(), s.window.k(), s.window.pixels ? 0 : s.window.taps)) {}
   std::size_t all() const { return buffer + product + kLineBytes; }
 };
 
@@ -218,7 +218,7 @@ Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1
   const auto floats = [&](const float* p) { return p == nullptr ? p : p + col; };
   return {.elem = conv.elem,
           .pairs = !conv.strict,
-          .m = a.shape.most_rows(),
+          .m = a.shape.max_rows(),
           .n = col1 - col0,
           .k = k,
           .packed_b = w + packed_b_bytes(conv.elem, k, col0),
@@ -229,7 +229,7 @@ Product product_of(const Arguments& a, int64_t group, int64_t col0, int64_t col1
                       .shift = floats(a.columns.shift),
                       .addend = element(a.columns.addend, col, conv.elem),
                       .addend_row = conv.params.out_c,
-                      .slope = conv.slope,
+                      .negative_slope = conv.negative_slope,
                       .bias_in_sum = true},
           .first_col = col};
 }
@@ -292,7 +292,7 @@ void nhwc_range(const NhwcConv& conv, const void* x, const void* packed_w, const
                     .shift = columns.shift,
                     .addend = static_cast<const float*>(columns.addend),
                     .addend_row = conv.params.out_c,
-                    .slope = conv.slope};
+                    .negative_slope = conv.negative_slope};
   units_fn(s.path)(
       {conv.params, s, static_cast<const float*>(x), static_cast<const float*>(packed_w), out, memory, on_tile},
       unit_begin, unit_end);

@@ -23,24 +23,24 @@ enum class NhwcPath : std::uint8_t {
 struct NhwcConv {
   ConvParams params;
   bool fast = true;  ///< use Winograd if nhwc_has_winograd(); its error is about ten times that of the plain sum
-  float slope = 1;   ///< 0 to 1: factor of the result's elements below 0; 0: Relu
-  /// Strides of x in elements, for image, line, pixel and channel, if nhwc_takes_strides(). All 0: x is contiguous.
+  float negative_slope = 1;  ///< 0 to 1: factor of the result's elements below 0; 0: Relu
+  /// Strides of x in elements, for image, line, pixel and channel, if nhwc_supports_strides(). All 0: x is contiguous.
   std::int64_t x_strides[4] = {};
   Elem elem = Elem::f32;
   bool strict = false;  ///< bf16: use only instructions that round as fma does
 };
 /// Returns true for kernels of several pixels per line over few channels. Their lines are copied with padding.
-bool nhwc_takes_strides(const ConvParams& p) noexcept;
-/// The operands of each output channel, applied to the sum before the slope: out_c elements each, null for none. f32
-/// computes (sum + bias) * scale + shift + addend and rounds after each operation. 16-bit floats round the sum with the
-/// bias once, then after each operation.
+bool nhwc_supports_strides(const ConvParams& p) noexcept;
+/// The operands of each output channel, applied to the sum before the negative slope: out_c elements each, null for
+/// none. f32 computes (sum + bias) * scale + shift + addend and rounds after each operation. 16-bit floats round the
+/// sum with the bias once, then after each operation.
 struct NhwcColumns {
   const void* bias = nullptr;
   const float *scale = nullptr, *shift = nullptr;  ///< 16-bit floats: both or none
   const void* addend = nullptr;                    ///< shape of y; added last
 };
-/// Returns true for 3 x 3 kernels of stride 1 over enough channels. winograd_pays() of tuning.h returns whether
-/// Winograd is faster.
+/// Returns true for 3 x 3 kernels of stride 1 over enough channels. is_winograd_profitable() of tuning.h returns
+/// whether Winograd is faster.
 bool nhwc_has_winograd(const ConvParams& p) noexcept;
 NhwcPath nhwc_path(const NhwcConv& conv) noexcept;
 

@@ -23,7 +23,7 @@ struct NhwcShape {
   std::int64_t row_blocks, col_blocks;
   std::int64_t tiles_h, tiles_w, tile_lines;  ///< winograd: tiles of 4 x 4 positions, and lines of tiles in a block
   std::int64_t units() const { return planes * row_blocks * col_blocks; }
-  std::int64_t most_rows() const { return (plane_rows + row_blocks - 1) / row_blocks; }
+  std::int64_t max_rows() const { return (plane_rows + row_blocks - 1) / row_blocks; }
 };
 NhwcShape nhwc_shape(const NhwcConv& conv) noexcept;
 

@@ -27,13 +27,13 @@ FRAZIL_INLINE void next(const NhwcRun& r, Position& at) {
   ++at.item;
 }
 
-constexpr int64_t kMostKernelLines = 7;  ///< most lines of a kernel that tiles of outputs can read
+constexpr int64_t kMaxKernelLines = 7;  ///< most lines of a kernel that tiles of outputs can read
 
 /// The image lines that one line of outputs reads, from some channel on. Lines outside the image are zeros, with step
 /// 0.
 struct ChannelLines {
-  const float* at[kMostKernelLines];
-  int64_t step[kMostKernelLines];  ///< from one pixel to the next
+  const float* at[kMaxKernelLines];
+  int64_t step[kMaxKernelLines];  ///< from one pixel to the next
   int64_t count;
 };
 
@@ -87,7 +87,7 @@ class ChannelLine {
     const ConvParams& p = r.p;
     image_ = r.x + item * p.in_h * p.in_w * p.in_c;
     row_ = (item * p.out_h + y) * p.out_w;
-    lines_.count = min64(p.kernel_h, kMostKernelLines);
+    lines_.count = min64(p.kernel_h, kMaxKernelLines);
     for (int64_t i = 0; i < lines_.count; ++i) read_line(i, lines_.at[i], lines_.step[i]);
   }
 
@@ -184,7 +184,7 @@ using ChannelRows = void (*)(const NhwcRun&, int64_t plane, int64_t begin, int64
 
 ChannelRows channel_rows_for(const ConvParams& p) {
   const auto is = [&](int64_t width, int64_t stride) { return p.kernel_w == width && p.stride_w == stride; };
-  if (p.dilation_w != 1 || p.kernel_h > kMostKernelLines) return channel_rows<0, 1>;
+  if (p.dilation_w != 1 || p.kernel_h > kMaxKernelLines) return channel_rows<0, 1>;
   if (is(3, 1)) return channel_rows<3, 1>;
   if (is(3, 2)) return channel_rows<3, 2>;
   if (is(5, 1)) return channel_rows<5, 1>;

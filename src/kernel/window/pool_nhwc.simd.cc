@@ -88,9 +88,9 @@ struct ByteWindow {
 };
 
 FRAZIL_INLINE void largest_bytes(const ByteWindow& w, bool is_signed, int64_t channels, std::uint8_t* y) {
-  constexpr auto kSome = static_cast<int64_t>(kVectorBytes);
-  for (int64_t c = 0; c < channels; c += kSome) {
-    const auto some = static_cast<std::size_t>(min64(kSome, channels - c));
+  constexpr auto kChunk = static_cast<int64_t>(kVectorBytes);
+  for (int64_t c = 0; c < channels; c += kChunk) {
+    const auto some = static_cast<std::size_t>(min64(kChunk, channels - c));
     U8v most = is_signed ? U8v{} + 0x80 : U8v{};
     for (int64_t i = 0; i < w.lines; ++i) {
       const std::uint8_t* x = w.x + i * w.line_step + c;

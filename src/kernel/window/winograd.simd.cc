@@ -154,8 +154,9 @@ struct Column {
 };
 
 /// Writes one vector of columns of a tile, of whose 4 x 4 outputs `height` x `width` exist.
-FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column& column, float slope, float* to,
-                            int64_t line_step, int64_t pixel_step, int64_t height, int64_t width, int64_t lanes) {
+FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column& column, float negative_slope,
+                            float* to, int64_t line_step, int64_t pixel_step, int64_t height, int64_t width,
+                            int64_t lanes) {
   F32v m[kWinogradPoints], half[kOut * kIn], y[kOut * kOut];
 #pragma GCC unroll 36
   for (int i = 0; i < kWinogradPoints; ++i) m[i] = loadv(from + i * point_step);
@@ -172,7 +173,7 @@ FRAZIL_INLINE void put_tile(const float* from, int64_t point_step, const Column&
       const int64_t place = i * line_step + j * pixel_step;
       F32v value = (y[i * kOut + j] + column.bias) * column.scale + column.shift;
       if (column.addend != nullptr) value += load_mask(column.addend + place, mask);
-      put(to + place, bent(value, slope));
+      put(to + place, leaky_relu(value, negative_slope));
     }
   }
 }
@@ -193,7 +194,7 @@ void transform_outputs(const NhwcRun& r, const WinogradScratch& s, int64_t item,
         const int64_t lanes = min64(kW, cols - v);
         Column column(r.out, col + v, first_lanes(lanes));
         if (r.out.addend != nullptr) column.addend = r.out.addend + (to - r.out.c) + v;
-        put_tile(from + v, s.step.out, column, r.out.slope, to + v, line_step, p.out_c, height, width, lanes);
+        put_tile(from + v, s.step.out, column, r.out.negative_slope, to + v, line_step, p.out_c, height, width, lanes);
       }
     }
   }

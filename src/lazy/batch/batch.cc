@@ -25,7 +25,7 @@ void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body)
   std::size_t next = 0;
   counts_.instances += count;
   const std::uint64_t recalled_before = recalled();
-  std::vector<Wanted> wanted;
+  std::vector<AwaitedValues> wanted;
   while (next < count || !running_.empty()) {
     while (next < count && running_.size() < options_.at_once) start(next++, body);
     if (running_.empty()) continue;
@@ -34,7 +34,7 @@ void Batch::run(std::size_t count, const std::function<void(std::size_t)>& body)
     ++counts_.rounds;
     run_together(wanted, counts_);
     for (std::size_t i = 0; i < wanted.size(); ++i) running_[i]->status = std::move(wanted[i].status);
-    std::erase_if(running_, [&](const auto& instance) { return !go_on(*instance); });
+    std::erase_if(running_, [&](const auto& instance) { return !resume(*instance); });
   }
   counts_.recalled += recalled() - recalled_before;
 }
@@ -44,11 +44,11 @@ void Batch::start(std::size_t number, const std::function<void(std::size_t)>& bo
   auto instance = std::make_unique<Instance>();
   instance->number = number;
   instance->fiber = std::make_unique<Fiber>(stacks_, [&body, number] { body(number); });
-  if (go_on(*instance)) running_.push_back(std::move(instance));
+  if (resume(*instance)) running_.push_back(std::move(instance));
 }
 
 /// Resumes an instance. Returns false if it has ended.
-bool Batch::go_on(Instance& instance) {
+bool Batch::resume(Instance& instance) {
   Instances* const outer = Instances::exchange(this);
   now_ = &instance;
   instance.fiber->resume();

@@ -52,7 +52,7 @@ class Batch : public Instances {
   };
 
   void start(std::size_t number, const std::function<void(std::size_t)>& body);
-  bool go_on(Instance& instance);
+  bool resume(Instance& instance);
 
   BatchOptions options_;
   BatchCounts& counts_;

@@ -85,12 +85,12 @@ Status GraphRun::step(Frame& frame, const FlowOp& op, std::size_t target, std::s
   switch (op.kind) {
     case Kind::branch:
     case Kind::leave_unless: {
-      FRAZIL_TRY(const bool goes_on, truth(frame, op.a));
+      FRAZIL_TRY(const bool goes_on, read_condition(frame, op.a));
       if (!goes_on) pc = target;
       return {};
     }
     case Kind::otherwise:
-    case Kind::again: pc = target; return {};
+    case Kind::back_edge: pc = target; return {};
     case Kind::leave_at:
       if (frame.counters[op.index] >= frame.counters[op.limit]) pc = target;
       return {};
@@ -120,7 +120,7 @@ Status GraphRun::step(Frame& frame, const FlowOp& op, std::size_t target, std::s
       FRAZIL_TRY(frame.accumulators[op.index].emplace_back(), read(frame, op.a));
       return {};
     }
-    case Kind::give: {
+    case Kind::output: {
       FRAZIL_TRY(frame.outputs[op.index], read(frame, op.a));
       return {};
     }
@@ -154,7 +154,7 @@ Result<Handle> GraphRun::read(Frame& frame, const Cell& cell) {
     case Cell::Kind::variable: return frame.variables[cell.index];
     case Cell::Kind::slice: return frame.slices[cell.index];
     case Cell::Kind::counter: return scalar_of<std::int64_t>(frame.counters[cell.index]);
-    case Cell::Kind::truth: return scalar_of(true);
+    case Cell::Kind::constant_true: return scalar_of(true);
     case Cell::Kind::gathered: return stacked(frame, cell.index);
     case Cell::Kind::none: break;
   }
@@ -174,14 +174,14 @@ Result<Handle> GraphRun::stacked(Frame& frame, std::uint32_t accumulator) {
   ref::Gathered gathered;
   for (const Handle& part : parts) {
     const Datum datum = datum_of(part.output());
-    if (!datum.is_tensor()) return fail(Code::unsupported, "a loop gathers values that are no tensors");
+    if (!datum.is_tensor()) return fail(Code::unsupported, "a loop gathers values that are not tensors");
     FRAZIL_CHECK(gathered.add(datum.tensor()));
   }
   FRAZIL_TRY(Tensor all, gathered.stack(op.axis, op.reversed));
   return of_datum(std::move(all));
 }
 
-Result<bool> GraphRun::truth(Frame& frame, const Cell& cell) {
+Result<bool> GraphRun::read_condition(Frame& frame, const Cell& cell) {
   FRAZIL_TRY(const Handle handle, read(frame, cell));
   FRAZIL_TRY(const std::int64_t value, single(handle, "condition"));
   return value != 0;

@@ -32,7 +32,7 @@ class GraphRun {
   Status enter(Frame& frame, const FlowOp& op);
   Result<Handle> read(Frame& frame, const Cell& cell);
   Result<Handle> stacked(Frame& frame, std::uint32_t accumulator);
-  Result<bool> truth(Frame& frame, const Cell& cell);
+  Result<bool> read_condition(Frame& frame, const Cell& cell);
   Result<std::int64_t> integer(Frame& frame, const Cell& cell);
   Result<std::int64_t> extent(Dim dim);
 

@@ -82,7 +82,7 @@ Result<Datum> input_of(const Column& column, bool stacked, GatheredColumns& gath
   if (adjoin(column)) return Datum(view_of(column));
   if (const Tensor* const known = gathered.find(column)) return Datum(*known);
   FRAZIL_TRY(Tensor all, gather(column, column.values.size(), stacked_sizes(column)));
-  gathered.keep(column, all);
+  gathered.insert(column, all);
   return Datum(std::move(all));
 }
 
@@ -99,7 +99,7 @@ const Tensor* GatheredColumns::find(const Column& column) const {
   return at == kept_.end() ? nullptr : &at->tensor;
 }
 
-void GatheredColumns::keep(const Column& column, const Tensor& tensor) {
+void GatheredColumns::insert(const Column& column, const Tensor& tensor) {
   constexpr std::size_t kLarge = 4096;  // bytes of a value
   if (column.values[0]->type->bytes >= kLarge) kept_.push_back({column, tensor});
 }
@@ -119,7 +119,7 @@ Result<StackedResults> run_stacked(Program& program, std::span<const Column> col
   }
   StackedResults results;
   results.stacked = std::ranges::any_of(differing, std::identity());
-  std::vector<Datum> outputs = program.lent_results(results.stacked ? instances : 1);
+  std::vector<Datum> outputs = program.borrowed_results(results.stacked ? instances : 1);
   FRAZIL_CHECK(results.stacked ? program.run_batch(differing, inputs, outputs) : program.run(inputs, outputs));
   for (Datum& input : inputs) {
     if (input.is_tensor()) give_back(std::move(input.mutable_tensor()));

@@ -25,7 +25,7 @@ class GatheredColumns {
   /// Returns the gathered tensor; null if there is none. Columns are equal if they have the same values in the same
   /// order.
   const Tensor* find(const Column& column) const;
-  void keep(const Column& column, const Tensor& tensor);
+  void insert(const Column& column, const Tensor& tensor);
   /// Drops all columns. Call it before values of kept columns may be freed.
   void clear() noexcept;
 

@@ -18,7 +18,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr ConeSize kMostWhole{.nodes = 64, .calls = 2};  // the largest piece that runs as one program
+constexpr ConeSize kMaxWhole{.nodes = 64, .calls = 2};  // the largest piece that runs as one program
 
 /// A place where the work of a program was recorded: its leaves and results there.
 struct Site {
@@ -28,7 +28,7 @@ struct Site {
 void finish(std::span<const Ref> results) {
   for (const Ref& result : results) {
     Node& node = *result.node;
-    if (std::exchange(node.memoised, false)) node.operation->function->memo().keep(node.in(), node.out());
+    if (std::exchange(node.memoised, false)) node.operation->function->memo().insert(node.in(), node.out());
     node.kind = NodeKind::value;
     release_inputs(node);
   }
@@ -108,13 +108,13 @@ bool same_types(const Cone& a, const Cone& b) {
       [](const Ref& r) { return output_of(r).type; });
 }
 
-bool is_there(const Wanted& wanted) {
+bool is_there(const AwaitedValues& wanted) {
   return std::ranges::none_of(wanted.values, [](const Ref& r) { return r.node->pending(); });
 }
 
 /// Instances that wait for the same piece of work, and the cone of each.
 struct Piece {
-  std::vector<Wanted*> instances;
+  std::vector<AwaitedValues*> instances;
   std::vector<const Cone*> cones;
 };
 
@@ -129,10 +129,10 @@ class SpareCones {
     return cone;
   }
   static void give_back(std::vector<std::unique_ptr<Cone>> cones) {
-    constexpr std::size_t kMost = 1U << 12U;
+    constexpr std::size_t kMaximum = 1U << 12U;
     auto& all = spare();
     for (auto& cone : cones) {
-      if (all.size() < kMost) all.push_back(std::move(cone));
+      if (all.size() < kMaximum) all.push_back(std::move(cone));
     }
   }
 
@@ -152,9 +152,9 @@ class Pieces {
   Pieces& operator=(const Pieces&) = delete;
 
   /// Adds the values of an instance. Returns false if their cone is too large.
-  bool add(Wanted& wanted) {
+  bool add(AwaitedValues& wanted) {
     Cone& cone = *cones_.emplace_back(SpareCones::take());
-    if (!collect(wanted.values, kMostWhole, cone)) return false;
+    if (!collect(wanted.values, kMaxWhole, cone)) return false;
     auto piece = std::ranges::find_if(pieces_, [&](const Piece& p) {
       const Cone& other = *p.cones.front();
       return other.key == cone.key && other.literals == cone.literals && same_types(other, cone);
@@ -168,8 +168,8 @@ class Pieces {
 
   /// Runs the pieces that have a program. Adds the wanted values of the others to `rest`. Returns the wanted values of
   /// which an earlier piece has computed a part; they must be added again.
-  std::vector<Wanted*> run(BatchCounts& counts, Rest& rest) {
-    std::vector<Wanted*> again;
+  std::vector<AwaitedValues*> run(BatchCounts& counts, Rest& rest) {
+    std::vector<AwaitedValues*> again;
     for (const Piece& piece : pieces_) {
       Piece whole;
       for (std::size_t i = 0; i < piece.cones.size(); ++i) {
@@ -191,12 +191,12 @@ class Pieces {
     const auto sought = seek_program(*piece.cones.front());
     const std::size_t nodes = piece.cones.front()->nodes.size() * piece.instances.size();
     if (!sought) {
-      for (Wanted* const wanted : piece.instances) wanted->status = std::unexpected(sought.error());
+      for (AwaitedValues* const wanted : piece.instances) wanted->status = std::unexpected(sought.error());
       return;
     }
     if (sought->program == nullptr) {
       rest.pieces.push_back({sought->structure, nodes});
-      for (Wanted* const wanted : piece.instances) rest.below.add(wanted->values);
+      for (AwaitedValues* const wanted : piece.instances) rest.below.add(wanted->values);
       return;
     }
     counts.nodes += nodes;
@@ -347,10 +347,10 @@ class NodeByNode {
 
 /// Runs the small pieces that have a program, until no piece has a part in common with a piece that has run. Adds the
 /// others to `rest`.
-void run_pieces(std::vector<Wanted*> wanted, BatchCounts& counts, Rest& rest) {
+void run_pieces(std::vector<AwaitedValues*> wanted, BatchCounts& counts, Rest& rest) {
   while (!wanted.empty()) {
     Pieces pieces;
-    for (Wanted* const each : wanted) {
+    for (AwaitedValues* const each : wanted) {
       if (!is_there(*each) && !pieces.add(*each)) rest.below.add(each->values);
     }
     wanted = pieces.run(counts, rest);
@@ -369,9 +369,9 @@ std::optional<Fault> run_rest(const Rest& rest, BatchCounts& counts) {
   return nodes.fault();
 }
 
-std::vector<Ref> values_of(std::span<const Wanted> wanted) {
+std::vector<Ref> values_of(std::span<const AwaitedValues> wanted) {
   std::vector<Ref> values;
-  for (const Wanted& each : wanted) values.insert(values.end(), each.values.begin(), each.values.end());
+  for (const AwaitedValues& each : wanted) values.insert(values.end(), each.values.begin(), each.values.end());
   return values;
 }
 
@@ -396,20 +396,20 @@ Status run_remembered(BatchCounts& counts) {
   return run_nodes(below.nodes(), counts);
 }
 
-void run_together(std::span<Wanted> wanted, BatchCounts& counts) {
+void run_together(std::span<AwaitedValues> wanted, BatchCounts& counts) {
   Claim claim;
   Status ready = run_remembered(counts);
   if (ready) ready = claim.take(values_of(wanted));
   if (!ready) {
-    for (Wanted& each : wanted) each.status = ready;
+    for (AwaitedValues& each : wanted) each.status = ready;
     return;
   }
-  std::vector<Wanted*> all;
-  for (Wanted& each : wanted) all.push_back(&each);
+  std::vector<AwaitedValues*> all;
+  for (AwaitedValues& each : wanted) all.push_back(&each);
   Rest rest;
   run_pieces(std::move(all), counts, rest);
   const std::optional<Fault> fault = run_rest(rest, counts);
-  for (Wanted& each : wanted) {
+  for (AwaitedValues& each : wanted) {
     if (each.status && !is_there(each)) {
       each.status = std::unexpected(fault.value_or(Fault{Code::internal, "a value of a batch was not computed"}));
     }

@@ -10,14 +10,14 @@
 namespace frazil::lazy {
 
 /// The values that one instance waits for, and the outcome.
-struct Wanted {
+struct AwaitedValues {
   std::span<const Ref> values;
   Status status = {};
 };
 
 /// Computes all of these values. Equal work of several instances is one run, on stacked inputs. Instances that wait for
 /// the same piece of work run it as a whole; the rest runs node by node, in order of depth.
-void run_together(std::span<Wanted> wanted, BatchCounts& counts);
+void run_together(std::span<AwaitedValues> wanted, BatchCounts& counts);
 
 /// Runs nodes one by one, in order of depth. Equal operations on equal types are one run. Each pending input of a node
 /// must be among the nodes.

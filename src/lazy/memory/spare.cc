@@ -9,8 +9,8 @@ namespace frazil::lazy {
 namespace {
 
 constexpr std::size_t kSmallest = 16U << 10U;  // bytes; the heap serves smaller ones well
-constexpr std::size_t kMostKept = 64U << 20U;  // bytes per thread
-constexpr std::size_t kBufferClasses = 28, kMostEach = 256;
+constexpr std::size_t kMaxKept = 64U << 20U;   // bytes per thread
+constexpr std::size_t kBufferClasses = 28, kMaxEach = 256;
 
 thread_local bool spare_has_ended = false;  // static objects may be destroyed after the thread's spare memory
 
@@ -34,7 +34,7 @@ Spare* spare() {
 
 /// Returns the class whose buffers have at least `bytes` bytes; kBufferClasses for sizes that are not kept.
 std::size_t class_of(std::size_t bytes) {
-  if (bytes < kSmallest || bytes > kMostKept) return kBufferClasses;
+  if (bytes < kSmallest || bytes > kMaxKept) return kBufferClasses;
   return static_cast<std::size_t>(std::bit_width(bytes - 1));
 }
 
@@ -65,8 +65,8 @@ void give_back(Tensor tensor) noexcept {
   Spare* const mine = spare();
   if (mine == nullptr) return;
   auto& free = mine->by_class[number];
-  if (mine->bytes + buffer.size() > kMostKept || free.size() >= kMostEach) return;
-  if (free.capacity() == 0) free.reserve(kMostEach);
+  if (mine->bytes + buffer.size() > kMaxKept || free.size() >= kMaxEach) return;
+  if (free.capacity() == 0) free.reserve(kMaxEach);
   mine->bytes += buffer.size();
   free.push_back(std::move(buffer));
 }

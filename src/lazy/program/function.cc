@@ -17,13 +17,13 @@ class Splitter {
     for (const NodeId node : graph.main().nodes) sort(node);
   }
 
-  std::optional<Function::Halves> split() {
+  std::optional<Function::SplitFunction> split() {
     if (!worth_it_ || late_nodes_.empty()) return std::nullopt;
     for (const NodeId node : late_nodes_) {
       for (const Value v : graph_.node(node).in) cross(v);
     }
     for (const Value v : graph_.main().results) cross(v);
-    Function::Halves halves;
+    Function::SplitFunction halves;
     const auto early = half(early_nodes_, crossing_, false, halves.late_arguments);
     halves.late_arguments.clear();
     const auto late = half(late_nodes_, graph_.main().results, true, halves.late_arguments);
@@ -108,14 +108,14 @@ Function::Function(Graph graph) : graph_(std::make_shared<const Graph>(std::move
   for (const NodeId n : graph_->nodes()) pure_ = pure_ && !graph_->node(n).op->stateful;
 }
 
-const Function::Halves* Function::halves(std::uint32_t early_arguments) const {
+const Function::SplitFunction* Function::halves(std::uint32_t early_arguments) const {
   const auto known = [&](const auto& at) { return at->second ? &*at->second : nullptr; };
   {
     const std::scoped_lock lock(mutex_);
     if (const auto at = halves_.find(early_arguments); at != halves_.end()) return known(at);
   }
   // The mutex is free here, because type rules may call functions of the user.
-  std::optional<Halves> split;
+  std::optional<SplitFunction> split;
   if (pure_) split = Splitter(*graph_, early_arguments).split();
   const std::scoped_lock lock(mutex_);
   return known(halves_.try_emplace(early_arguments, std::move(split)).first);

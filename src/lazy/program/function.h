@@ -29,13 +29,13 @@ class Function : public Counted {
   Memo& memo() const { return memo_; }
 
   /// The function in two halves: the part that depends on some arguments alone, and the rest.
-  struct Halves {
+  struct SplitFunction {
     Owner<Function> early, late;
     std::vector<std::uint32_t> late_arguments;  ///< that `late` takes before the results of `early`
   };
   /// Splits the function for a set of arguments (bit i: argument i). Returns null if the early half has no expensive
   /// operator. Computed once per set.
-  const Halves* halves(std::uint32_t early_arguments) const;
+  const SplitFunction* halves(std::uint32_t early_arguments) const;
 
  private:
   std::shared_ptr<const Graph> graph_;
@@ -43,7 +43,7 @@ class Function : public Counted {
   bool pure_ = true;
   mutable Memo memo_;
   mutable Mutex mutex_;
-  mutable std::map<std::uint32_t, std::optional<Halves>> halves_;  // guarded by the mutex
+  mutable std::map<std::uint32_t, std::optional<SplitFunction>> halves_;  // guarded by the mutex
 };
 
 }  // namespace frazil::lazy

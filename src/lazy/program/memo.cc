@@ -9,7 +9,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1ULL << 30U;  // for all tables
+constexpr std::uint64_t kMaxBytes = 1ULL << 30U;  // for all tables
 
 std::atomic<std::uint64_t> bytes_held = 0;
 
@@ -80,7 +80,7 @@ bool Memo::make_room(std::span<const Output> outputs) {
   if (count_ % kPieceRows != 0) return true;
   for (Column& column : columns_) {
     const std::uint64_t bytes = kPieceRows * column.type->bytes;
-    if (bytes_held + bytes > kMostBytes) return false;
+    if (bytes_held + bytes > kMaxBytes) return false;
     Sizes sizes{kPieceRows};
     sizes.insert(sizes.end(), column.type->sizes.begin(), column.type->sizes.end());
     auto tensor = Tensor::make(column.type->elem, std::move(sizes));
@@ -93,7 +93,7 @@ bool Memo::make_room(std::span<const Output> outputs) {
   return true;
 }
 
-void Memo::keep(std::span<const Ref> inputs, std::span<const Output> outputs) {
+void Memo::insert(std::span<const Ref> inputs, std::span<const Output> outputs) {
   const std::scoped_lock lock(mutex_);
   if (find(inputs) != kUnknown || !make_room(outputs)) return;
   const std::uint32_t number = count_++;

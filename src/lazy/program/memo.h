@@ -23,7 +23,7 @@ class Memo {
   /// Sets `outputs` to the known results. Returns false if there are none. Precondition: inputs are rows of parameters.
   bool recall(std::span<const Ref> inputs, std::span<Output> outputs) const;
   /// Copies the results of a node that has run.
-  void keep(std::span<const Ref> inputs, std::span<const Output> outputs);
+  void insert(std::span<const Ref> inputs, std::span<const Output> outputs);
 
  private:
   struct Key {

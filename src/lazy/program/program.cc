@@ -1,7 +1,7 @@
 #include "lazy/program/program.h"
 
 #include "lazy/memory/spare.h"
-#include "lazy/record/around.h"
+#include "lazy/record/interpreter_hooks.h"
 #include "pass/batch/batch.h"
 
 namespace frazil::lazy {
@@ -107,7 +107,7 @@ Status Program::run_batch(const std::vector<bool>& stacked, std::span<const Datu
   return status;
 }
 
-std::vector<Datum> Program::lent_results(std::size_t elements) const {
+std::vector<Datum> Program::borrowed_results(std::size_t elements) const {
   std::vector<Datum> lent(last_types_.size());
   for (std::size_t k = 0; k < lent.size(); ++k) {
     const KnownType* const type = last_types_[k].load(std::memory_order_acquire);

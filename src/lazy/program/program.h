@@ -43,7 +43,7 @@ class Program {
   Status run_batch(const std::vector<bool>& stacked, std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Returns memory for the results of `elements` elements, in the form that run() takes. Its size follows from an
   /// earlier run.
-  std::vector<Datum> lent_results(std::size_t elements) const;
+  std::vector<Datum> borrowed_results(std::size_t elements) const;
   /// Stores the types of one element's results.
   void remember(std::span<const KnownType* const> types);
   /// Describes the passes that ran and the plan.

@@ -83,7 +83,7 @@ using Key = std::vector<std::uint64_t>;
 
 /// All programs of one structure.
 struct Structure {
-  static constexpr std::size_t kMostFixed = 4;
+  static constexpr std::size_t kMaxFixed = 4;
   std::vector<std::pair<Key, std::shared_ptr<const Found>>> fixed;  // by the elements of literals
   std::shared_ptr<const Found> general;                             // literals are inputs
   bool needs_literals = false;                                      // a general program cannot be made
@@ -132,12 +132,12 @@ class Trials {
     std::uint64_t structure = 0;
     std::chrono::nanoseconds time{0};
   };
-  static constexpr std::size_t kMost = 1U << 13U;
+  static constexpr std::size_t kMaximum = 1U << 13U;
 
-  Trial& trial_of(std::uint64_t structure) { return trials_[structure % kMost]; }
+  Trial& trial_of(std::uint64_t structure) { return trials_[structure % kMaximum]; }
 
   Mutex mutex_;
-  std::vector<Trial> trials_ = std::vector<Trial>(kMost);
+  std::vector<Trial> trials_ = std::vector<Trial>(kMaximum);
 };
 
 /// Estimates how long making a program takes, from the nodes of its graph: 60 us, and 20 us per node. Measured on the
@@ -161,23 +161,23 @@ class Programs {
     return programs;
   }
 
-  Result<Sought> find(const Cone& cone, Make when) {
+  Result<ProgramLookup> find(const Cone& cone, Make when) {
     for (;;) {
       Literals literals = Literals::few;
       if (auto known = recall(cone, literals)) {
         ++found_;
-        return Sought{std::move(known)};
+        return ProgramLookup{std::move(known)};
       }
       if (when == Make::where_it_pays) {
         const std::uint64_t structure = HashOfWords{}(literals == Literals::own ? own_key(cone) : cone.key);
-        if (!pays(cone, structure)) return Sought{nullptr, structure};
+        if (!pays(cone, structure)) return ProgramLookup{nullptr, structure};
       }
       // The mutex is free here, because type rules may call functions of the user.
       auto made = make(cone, literals != Literals::inputs);
       if (made) {
         ++made_;
         keep(cone, literals, *made);
-        return Sought{*std::move(made)};
+        return ProgramLookup{*std::move(made)};
       }
       if (literals != Literals::inputs) return std::unexpected(std::move(made).error());
       const std::scoped_lock lock(mutex_);
@@ -200,9 +200,9 @@ class Programs {
   }
 
  private:
-  static constexpr std::size_t kMost = 4096;
-  static constexpr std::size_t kLately = 16;  // the most recent structures, which keep their sessions
-  static constexpr std::size_t kMostSessionBytes = 256U << 20U;  // of all sessions
+  static constexpr std::size_t kMaximum = 4096;
+  static constexpr std::size_t kRecentStructures = 16;          // the most recent structures, which keep their sessions
+  static constexpr std::size_t kMaxSessionBytes = 256U << 20U;  // of all sessions
 
   bool pays(const Cone& cone, std::uint64_t structure) {
     return cone.nodes.size() == 1 || has_large_results(cone.nodes) || trials_.time(structure) >= time_to_make(cone);
@@ -228,7 +228,7 @@ class Programs {
     const Structure* structure = used(cone.key);
     if (structure == nullptr) return nullptr;
     if (auto found = fixed_in(*structure, cone)) return found;
-    if (structure->fixed.size() < Structure::kMostFixed) return nullptr;
+    if (structure->fixed.size() < Structure::kMaxFixed) return nullptr;
     literals = structure->needs_literals ? Literals::own : Literals::inputs;
     if (literals == Literals::inputs) return structure->general;
     structure = used(own_key(cone));
@@ -240,16 +240,16 @@ class Programs {
     Structure& structure = structure_of(literals == Literals::own ? own_key(cone) : cone.key);
     if (literals == Literals::inputs) {
       structure.general = made;
-    } else if (fixed_in(structure, cone) == nullptr && structure.fixed.size() < Structure::kMostFixed) {
+    } else if (fixed_in(structure, cone) == nullptr && structure.fixed.size() < Structure::kMaxFixed) {
       structure.fixed.emplace_back(cone.literals, made);
     }
-    if (++made_since_bounded_ >= kLately) bound();
+    if (++made_since_bounded_ >= kRecentStructures) bound();
   }
 
   Structure& structure_of(const Key& key) {
     const auto at = structures_.find(key);
     if (at != structures_.end()) return at->second;
-    if (structures_.size() >= kMost) forget_last();
+    if (structures_.size() >= kMaximum) forget_last();
     recent_.push_front(key);
     Structure& structure = structures_[key];
     structure.place = recent_.begin();
@@ -277,7 +277,7 @@ class Programs {
     made_since_bounded_ = 0;
     const std::size_t most = knobs() ? knobs()->lazy_bytes : Knobs{}.lazy_bytes;
     ProgramCounts counts = kept_now();
-    while (counts.kept_bytes > most && structures_.size() > kLately) {
+    while (counts.kept_bytes > most && structures_.size() > kRecentStructures) {
       structures_.at(recent_.back()).each_program([&](const Program& program) {
         counts.kept_bytes -= program.bytes();
         counts.session_bytes -= program.session_bytes();
@@ -285,7 +285,8 @@ class Programs {
       forget_last();
     }
     std::size_t left = structures_.size();
-    for (auto key = recent_.rbegin(); counts.session_bytes > kMostSessionBytes && left > kLately; ++key, --left) {
+    for (auto key = recent_.rbegin(); counts.session_bytes > kMaxSessionBytes && left > kRecentStructures;
+         ++key, --left) {
       structures_.at(*key).each_program([&](Program& program) {
         counts.session_bytes -= program.session_bytes();
         program.close_sessions();
@@ -321,11 +322,11 @@ class Programs {
 }  // namespace
 
 Result<std::shared_ptr<const Found>> find_program(const Cone& cone) {
-  FRAZIL_TRY(Sought sought, Programs::all().find(cone, Make::always));
+  FRAZIL_TRY(ProgramLookup sought, Programs::all().find(cone, Make::always));
   return std::move(sought.program);
 }
 
-Result<Sought> seek_program(const Cone& cone) { return Programs::all().find(cone, Make::where_it_pays); }
+Result<ProgramLookup> seek_program(const Cone& cone) { return Programs::all().find(cone, Make::where_it_pays); }
 
 void ran_without_program(std::uint64_t structure, std::chrono::nanoseconds time) {
   Programs::all().ran_without(structure, time);

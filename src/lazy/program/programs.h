@@ -25,12 +25,12 @@ struct Found {
 Result<std::shared_ptr<const Found>> find_program(const Cone& cone);
 
 /// The result of seek_program().
-struct Sought {
+struct ProgramLookup {
   std::shared_ptr<const Found> program;  ///< null: making one does not pay yet
   std::uint64_t structure = 0;           ///< if the program is null: the argument of ran_without_program()
 };
 /// Same, but makes a program only if that pays: if runs without it have taken as much time as making it.
-Result<Sought> seek_program(const Cone& cone);
+Result<ProgramLookup> seek_program(const Cone& cone);
 /// Adds the time of a run without a program.
 void ran_without_program(std::uint64_t structure, std::chrono::nanoseconds time);
 

@@ -22,8 +22,8 @@ thread_local std::vector<Handle> waiting_calls;
 thread_local std::uint64_t recalled_calls = 0;
 thread_local Instances* current_instances = nullptr;
 
-constexpr std::size_t kMostTogether = 256;  // most nodes of one program
-constexpr std::size_t kMostNodes = 1U << 20U;
+constexpr std::size_t kMaxProgramNodes = 256;  // most nodes of one program
+constexpr std::size_t kMaxNodes = 1U << 20U;
 
 bool are_there(std::span<const Ref> wanted) {
   return std::ranges::none_of(wanted, [](const Ref& ref) { return ref.node->pending(); });
@@ -71,7 +71,7 @@ Status run_without_program(const Cone& cone, std::uint64_t structure) {
 }
 
 Status run_cone(const Cone& cone) {
-  FRAZIL_TRY(const Sought sought, seek_program(cone));
+  FRAZIL_TRY(const ProgramLookup sought, seek_program(cone));
   return sought.program ? run_program(*sought.program, cone) : run_without_program(cone, sought.structure);
 }
 
@@ -98,7 +98,7 @@ Status run_in_parts(const std::vector<Node*>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
     const auto where = std::tuple(node.place.file, node.place.line, node.operation->id);
-    if (seen.contains(where) || i - begin >= kMostTogether) FRAZIL_CHECK(run_part(i));
+    if (seen.contains(where) || i - begin >= kMaxProgramNodes) FRAZIL_CHECK(run_part(i));
     seen.insert(where);
   }
   return run_part(nodes.size());
@@ -128,10 +128,10 @@ Status run(std::span<const Ref> wanted) {
   FRAZIL_CHECK(claim.take({wanted.begin(), wanted.end()}));
   if (are_there(wanted)) return {};
   thread_local Cone cone;
-  if (collect(wanted, {.nodes = kMostTogether}, cone)) return run_cone(cone);
+  if (collect(wanted, {.nodes = kMaxProgramNodes}, cone)) return run_cone(cone);
   Cone all;
-  if (!collect(wanted, {.nodes = kMostNodes}, all)) {
-    return fail(Code::limit, "more than {} operators are recorded; read a value in between", kMostNodes);
+  if (!collect(wanted, {.nodes = kMaxNodes}, all)) {
+    return fail(Code::limit, "more than {} operators are recorded; read a value in between", kMaxNodes);
   }
   if (is_wide(all.nodes)) return run_nodes(all.nodes, counts);
   const std::uint32_t first = all.nodes.front()->sequence;

@@ -7,7 +7,7 @@
 
 #include "base/thread/mutex.h"
 #include "lazy/program/cone.h"
-#include "lazy/record/around.h"
+#include "lazy/record/interpreter_hooks.h"
 
 namespace frazil::lazy {
 namespace {

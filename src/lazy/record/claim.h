@@ -9,8 +9,9 @@
 
 namespace frazil::lazy {
 
-/// A claim on recorded values that threads of an interpreter (lazy/record/around.h) may share. While it lives, other
-/// threads wait before they run anything that its values depend on. It costs nothing without an interpreter.
+/// A claim on recorded values that threads of an interpreter (lazy/record/interpreter_hooks.h) may share. While it
+/// lives, other threads wait before they run anything that its values depend on. It costs nothing without an
+/// interpreter.
 class Claim {
  public:
   Claim() = default;

@@ -12,9 +12,9 @@ class Counted {
   Counted() = default;
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
-  void keep() const { owners_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() const { owners_.fetch_add(1, std::memory_order_relaxed); }
   /// Returns true for the last owner, which must delete the object.
-  bool let_go() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool release() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
   mutable std::atomic<std::uint32_t> owners_ = 0;
@@ -26,7 +26,7 @@ class Owner {
  public:
   Owner() = default;
   explicit Owner(T* object) : object_(object) {
-    if (object_ != nullptr) object_->keep();
+    if (object_ != nullptr) object_->retain();
   }
   Owner(const Owner& other) : Owner(other.object_) {}
   Owner(Owner&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
@@ -35,7 +35,7 @@ class Owner {
     return *this;
   }
   ~Owner() {
-    if (object_ != nullptr && object_->let_go()) delete object_;
+    if (object_ != nullptr && object_->release()) delete object_;
   }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }

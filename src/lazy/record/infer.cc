@@ -15,15 +15,15 @@ using Types = std::vector<const KnownType*>;
 
 /// The last types of an operation. Most calls have the same again.
 struct Last {
-  static constexpr std::size_t kMost = 6;
-  std::array<const KnownType*, kMost> types{};  // inputs, then results
+  static constexpr std::size_t kMaxTypes = 6;
+  std::array<const KnownType*, kMaxTypes> types{};  // inputs, then results
   std::uint8_t inputs = 0, outputs = 0;
   bool set = false;
 };
 
 /// The cache of a thread.
 struct Memory {
-  static constexpr std::size_t kMost = 1U << 13U, kMostOperations = 1U << 16U;
+  static constexpr std::size_t kMaxTypes = 1U << 13U, kMaxOperations = 1U << 16U;
   std::vector<Last> last;
   std::unordered_map<std::vector<std::uint64_t>, Types, HashOfWords> all;
 };
@@ -42,7 +42,7 @@ const KnownType* type_of(const Ref& input) {
 /// Returns true if all inputs have a type, none is a literal, on whose value results may depend, and the types fit into
 /// Last.
 bool is_plain(Node& node) {
-  return node.inputs + node.outputs <= Last::kMost &&
+  return node.inputs + node.outputs <= Last::kMaxTypes &&
          std::ranges::all_of(node.in(), [](const Ref& i) { return type_of(i) != nullptr && !is_literal(i); });
 }
 
@@ -119,7 +119,7 @@ Status infer_anew(Node& node) {
   auto at = known.all.find(key);
   if (at == known.all.end()) {
     FRAZIL_TRY(Types types, inferred(node));
-    if (known.all.size() >= Memory::kMost) known.all.clear();
+    if (known.all.size() >= Memory::kMaxTypes) known.all.clear();
     at = known.all.emplace(std::move(key), std::move(types)).first;
   }
   for (std::size_t k = 0; k < node.outputs; ++k) node.out()[k].type = at->second[k];
@@ -132,7 +132,7 @@ Status infer_types(Node& node) {
   const bool typed = std::ranges::all_of(node.in(), [](const Ref& i) { return i.node == nullptr || type_of(i); });
   if (!typed) return {};
   const std::uint32_t id = node.operation->id;
-  if (!is_plain(node) || id >= Memory::kMostOperations) return infer_anew(node);
+  if (!is_plain(node) || id >= Memory::kMaxOperations) return infer_anew(node);
   std::vector<Last>& last = memory().last;
   if (id >= last.size()) last.resize(id + 1);
   if (recall(last[id], node)) return {};

@@ -10,7 +10,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::size_t kMostTypes = 1U << 20U;
+constexpr std::size_t kMaxTypes = 1U << 20U;
 
 struct View {
   Elem elem;
@@ -37,7 +37,7 @@ const KnownType* known_type(Elem elem, std::span<const std::int64_t> sizes) {
   const auto at = types.find(View{elem, sizes});
   if (at != types.end()) return &*at;
   const auto bytes = byte_count(elem, sizes);
-  if (types.size() >= kMostTypes || !bytes) return nullptr;
+  if (types.size() >= kMaxTypes || !bytes) return nullptr;
   return &*types.emplace(elem, Sizes(sizes.begin(), sizes.end()), *bytes).first;
 }
 

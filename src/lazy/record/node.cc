@@ -17,7 +17,7 @@ thread_local bool pool_has_ended = false;  // objects in static storage may be d
 struct Pool {
   std::array<std::vector<void*>, kNodeClasses> free;
   Pool() {
-    for (auto& list : free) list.reserve(kMostFree);  // so that freeing does not allocate
+    for (auto& list : free) list.reserve(kMaxFree);  // so that freeing does not allocate
   }
   ~Pool() {
     pool_has_ended = true;
@@ -25,7 +25,7 @@ struct Pool {
       for (void* const memory : list) ::operator delete(memory);
     }
   }
-  static constexpr std::size_t kMostFree = 1U << 14U;  // per size
+  static constexpr std::size_t kMaxFree = 1U << 14U;  // per size
 };
 
 /// Returns the thread's pool; null after its destruction.
@@ -92,9 +92,9 @@ void free_node(Node* node) noexcept {
 void release_inputs(Node& node) noexcept {
   const std::span<Ref> inputs = node.in();
   node.inputs = 0;
-  for (const Ref& input : inputs) let_go(input.node);
+  for (const Ref& input : inputs) release(input.node);
   const Operation* const operation = std::exchange(node.operation, nullptr);
-  if (operation != nullptr && operation->function != nullptr && operation->function->let_go()) {
+  if (operation != nullptr && operation->function != nullptr && operation->function->release()) {
     delete operation->function;
   }
 }
@@ -118,7 +118,7 @@ Handle of_row(const Handle& parameter, std::int64_t index) {
   output.row = static_cast<std::uint32_t>(index);
   handle.node()->kind = NodeKind::table_row;
   handle.node()->in()[0] = parameter.ref();
-  keep(parameter.node());
+  retain(parameter.node());
   return handle;
 }
 

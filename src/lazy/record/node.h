@@ -96,7 +96,7 @@ void free_node(Node* node) noexcept;
 /// Releases the inputs of a node that has run.
 void release_inputs(Node& node) noexcept;
 
-inline void keep(Node* node) {
+inline void retain(Node* node) {
   if (node == nullptr) return;
   if (node->shared()) {
     std::atomic_ref(node->refs).fetch_add(1, std::memory_order_relaxed);
@@ -104,7 +104,7 @@ inline void keep(Node* node) {
     ++node->refs;
   }
 }
-inline void let_go(Node* node) noexcept {
+inline void release(Node* node) noexcept {
   if (node == nullptr) return;
   const bool last =
       node->shared() ? std::atomic_ref(node->refs).fetch_sub(1, std::memory_order_acq_rel) == 1 : --node->refs == 0;
@@ -115,14 +115,14 @@ inline void let_go(Node* node) noexcept {
 class Handle {
  public:
   Handle() = default;
-  explicit Handle(Ref ref) : ref_(ref) { keep(ref_.node); }
+  explicit Handle(Ref ref) : ref_(ref) { retain(ref_.node); }
   Handle(const Handle& other) : Handle(other.ref_) {}
   Handle(Handle&& other) noexcept : ref_(std::exchange(other.ref_, {})) {}
   Handle& operator=(Handle other) noexcept {
     std::swap(ref_, other.ref_);
     return *this;
   }
-  ~Handle() { let_go(ref_.node); }
+  ~Handle() { release(ref_.node); }
 
   explicit operator bool() const { return ref_.node != nullptr; }
   Ref ref() const { return ref_; }

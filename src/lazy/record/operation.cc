@@ -10,7 +10,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::size_t kMostOperations = 1U << 16U;
+constexpr std::size_t kMaxOperations = 1U << 16U;
 
 /// Operations by operator. An operator is used with few different attributes.
 struct Table {
@@ -38,10 +38,10 @@ Result<const Operation*> operation(const OpDef& op, Attrs attrs, std::size_t out
   for (const Operation* each : known) {
     if (each->outputs == outputs && same(op.attrs, each->attrs.get(), attrs.get())) return each;
   }
-  if (all.all.size() >= kMostOperations) {
+  if (all.all.size() >= kMaxOperations) {
     return fail(Code::limit,
                 "{}: the program has used {} operators with different attributes; pass what changes as an input",
-                op.name, kMostOperations);
+                op.name, kMaxOperations);
   }
   all.all.push_back({.id = next_operation_id(),
                      .op = &op,

@@ -13,7 +13,7 @@
 namespace frazil::lazy {
 namespace {
 
-constexpr std::uint32_t kDeepest = 1U << 14U;
+constexpr std::uint32_t kMaxDepth = 1U << 14U;
 
 thread_local std::uint32_t next_sequence = 0;
 
@@ -45,19 +45,19 @@ std::uint32_t depth_above(std::span<const Ref> inputs) {
 
 Result<Handle> record_node(const Operation& operation, std::span<const Ref> inputs, const Place& place) {
   std::uint32_t depth = depth_above(inputs);
-  if (depth > kDeepest) [[unlikely]] {
+  if (depth > kMaxDepth) [[unlikely]] {
     FRAZIL_CHECK(run_inputs(inputs));
     depth = 0;
   }
   Handle handle(Ref{make_node(operation.outputs, inputs.size()), 0});
   Node& node = *handle.node();
   node.operation = &operation;
-  if (operation.function != nullptr) operation.function->keep();
+  if (operation.function != nullptr) operation.function->retain();
   node.place = place;
   node.depth = depth;
   node.sequence = sequence_above(inputs);
   std::ranges::copy(inputs, node.in().begin());
-  for (const Ref& input : inputs) keep(input.node);
+  for (const Ref& input : inputs) retain(input.node);
   FRAZIL_CHECK(infer_types(node));
   return handle;
 }
@@ -79,8 +79,8 @@ Result<Handle> recall(const Operation& operation, std::span<const Ref> inputs, c
 
 /// Returns the set of arguments that are rows of a parameter (bit i: argument i).
 std::uint32_t rows_among(std::span<const Ref> inputs) {
-  constexpr std::size_t kMost = 32;
-  if (inputs.size() > kMost) return 0;
+  constexpr std::size_t kMaximum = 32;
+  if (inputs.size() > kMaximum) return 0;
   std::uint32_t rows = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].node != nullptr && inputs[i].node->kind == NodeKind::table_row) rows |= 1U << i;
@@ -89,7 +89,7 @@ std::uint32_t rows_among(std::span<const Ref> inputs) {
 }
 
 /// Recalls the early half and records the late half.
-Result<Handle> record_halves(const Function::Halves& halves, std::uint32_t rows, std::span<const Ref> inputs,
+Result<Handle> record_halves(const Function::SplitFunction& halves, std::uint32_t rows, std::span<const Ref> inputs,
                              const Place& place) {
   std::vector<Ref> early, late;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -106,7 +106,7 @@ Result<Handle> record_call(const Operation& operation, std::span<const Ref> inpu
   const Function& function = *operation.function;
   if (rows == 0 || !function.pure()) return record_node(operation, inputs, place);
   if (static_cast<std::size_t>(std::popcount(rows)) == inputs.size()) return recall(operation, inputs, place);
-  if (const Function::Halves* const halves = function.halves(rows)) {
+  if (const Function::SplitFunction* const halves = function.halves(rows)) {
     return record_halves(*halves, rows, inputs, place);
   }
   return record_node(operation, inputs, place);

@@ -62,7 +62,7 @@ Result<Value> Trace::value_of(const Ref& ref) {
   if (known != constants_.end()) return known->second;
   const Datum datum = datum_of(output);
   if (!datum.is_tensor())
-    return fail(Code::unsupported, "a value that is no tensor is used while '{}' is traced", graph_.name);
+    return fail(Code::unsupported, "a value that is not a tensor is used while '{}' is traced", graph_.name);
   const Value value = blocks_.front()->constant(datum.tensor()).value;
   if (output.row == Output::kWhole) constants_.emplace(output.block.get(), value);
   kept_.emplace_back(ref);

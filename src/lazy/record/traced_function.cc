@@ -13,7 +13,7 @@ Result<const KnownType*> type_of(const Ref& ref, std::size_t argument) {
   if (ref.node == nullptr) return fail(Code::bad_input, "argument {} of a function is omitted", argument);
   const Output& output = ref.node->out()[ref.output];
   if (output.type == nullptr) FRAZIL_CHECK(run(ref));
-  if (output.type == nullptr) return fail(Code::unsupported, "argument {} of a function is no tensor", argument);
+  if (output.type == nullptr) return fail(Code::unsupported, "argument {} of a function is not a tensor", argument);
   return output.type;
 }
 
@@ -84,9 +84,9 @@ Result<const Function*> TracedFunction::find_or_make(const Signature& signature,
 }
 
 void TracedFunction::remember(std::span<const Ref> arguments, const Function& function) {
-  constexpr std::size_t kMostLasts = 64;
+  constexpr std::size_t kMaxLasts = 64;
   const std::scoped_lock lock(mutex_);
-  if (arguments.size() > Last::kMost || lasts_.size() >= kMostLasts) return;
+  if (arguments.size() > Last::kMaxTypes || lasts_.size() >= kMaxLasts) return;
   Last& now = lasts_.emplace_back();
   for (const Ref& argument : arguments) now.types[now.count++] = argument.node->out()[argument.output].type;
   now.function = &function;

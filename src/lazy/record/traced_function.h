@@ -38,8 +38,8 @@ class TracedFunction {
   using Signature = std::vector<std::uint64_t>;
   /// The graph for arguments of these types. Most calls have the same again.
   struct Last {
-    static constexpr std::size_t kMost = 8;
-    std::array<const KnownType*, kMost> types{};
+    static constexpr std::size_t kMaxTypes = 8;
+    std::array<const KnownType*, kMaxTypes> types{};
     std::size_t count = 0;
     const Function* function = nullptr;
   };

@@ -33,7 +33,7 @@ class Places {
   }
 
   /// Returns the call if it is whole. Pass nested calls before the calls that contain them.
-  std::optional<WholeCall> whole(const ModelInfo::Call& call) {
+  std::optional<ExportableCall> whole(const ModelInfo::Call& call) {
     const auto from = std::ranges::lower_bound(by_stable_, call.first, {}, &Stable::first);
     if (from == by_stable_.end() || from->first >= call.last) return std::nullopt;
     Span span;
@@ -49,7 +49,7 @@ class Places {
     const Span& found = spans_[from->first] = std::move(span);
     if (!found.whole || found.last - found.first + 1 != found.count) return std::nullopt;
     const auto& nodes = graph_.block(found.block).nodes;
-    WholeCall whole{&call, nodes[found.first], nodes[found.last], found.outputs};
+    ExportableCall whole{&call, nodes[found.first], nodes[found.last], found.outputs};
     sort_known_first(graph_, call.outputs, whole.outputs);
     return whole;
   }
@@ -118,8 +118,8 @@ bool is_operator(const ModelInfo::Function& f) { return OpRegistry::global().fin
 
 }  // namespace
 
-WholeCalls whole_calls(const Graph& graph) {
-  WholeCalls calls;
+ExportableCalls exportable_calls(const Graph& graph) {
+  ExportableCalls calls;
   if (!graph.info || graph.info->calls.empty()) return calls;
   Places places(graph);
   for (const ModelInfo::Call& call : graph.info->calls | std::views::reverse) {
@@ -146,7 +146,7 @@ void sort_known_first(const Graph& graph, const ModelInfo::Call::Names& names, s
 
 FunctionProtos::FunctionProtos(const Graph& graph) {
   if (!graph.info) return;
-  for (const ModelInfo::Function& f : graph.info->functions) taken_.emplace(f.domain, f.name, f.overload);
+  for (const ModelInfo::Function& f : graph.info->functions) used_.emplace(f.domain, f.name, f.overload);
 }
 
 std::string FunctionProtos::add(const ModelInfo::Function& function, std::string body) {
@@ -166,7 +166,7 @@ std::string FunctionProtos::add(const ModelInfo::Function& function, std::string
 std::string FunctionProtos::free_name(const ModelInfo::Function& function) {
   for (int k = 2;; ++k) {
     std::string name = fmt::format("{}_{}", function.name, k);
-    if (taken_.emplace(function.domain, name, function.overload).second) return name;
+    if (used_.emplace(function.domain, name, function.overload).second) return name;
   }
 }
 

@@ -15,7 +15,7 @@
 namespace frazil::onnx {
 
 /// An inlined call that can be exported as a call, because its nodes are consecutive in one block.
-struct WholeCall {
+struct ExportableCall {
   const ModelInfo::Call* call = nullptr;
   NodeId first, last;          ///< positions in the block
   std::vector<Value> outputs;  ///< values read elsewhere, or outputs of the function at import
@@ -23,8 +23,8 @@ struct WholeCall {
 
 /// The exportable calls by the id of their first node, outer calls before inner ones. A function with the name of an
 /// operator stays inlined, because the graph may also contain the operator.
-using WholeCalls = std::unordered_map<std::uint32_t, std::vector<WholeCall>>;
-WholeCalls whole_calls(const Graph& graph);
+using ExportableCalls = std::unordered_map<std::uint32_t, std::vector<ExportableCall>>;
+ExportableCalls exportable_calls(const Graph& graph);
 
 /// Returns whether nodes of the call produce the value, or the value is a parameter of their blocks.
 bool made_in(const Graph& graph, const ModelInfo::Call& call, Value v);
@@ -47,7 +47,7 @@ class FunctionProtos {
   std::string free_name(const ModelInfo::Function& function);
 
   std::map<Key, std::vector<std::pair<std::string, std::string>>> bodies_;  ///< body and name of each function
-  std::set<Key> taken_;
+  std::set<Key> used_;
   std::vector<std::string> protos_;
 };
 

@@ -22,7 +22,7 @@
 namespace frazil::onnx {
 namespace {
 
-constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
+constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;
 
 /// The contents of the external data file.
 class ExternalData {
@@ -73,8 +73,8 @@ class ExternalData {
 using DomainOpsets = std::map<std::string_view, std::int64_t>;
 
 Status check_size(const std::string& message) {
-  if (message.size() <= kMostBytes) return {};
-  return fail(Code::limit, "the model has more than {} bytes; put tensors into a file beside it", kMostBytes);
+  if (message.size() <= kMaxBytes) return {};
+  return fail(Code::limit, "the model has more than {} bytes; store the tensors as external data", kMaxBytes);
 }
 
 /// Requires names that a load accepts, because inputs and outputs keep their names.
@@ -96,9 +96,9 @@ Status check_ports(std::string_view what, const std::vector<std::string>& names)
 }
 
 /// Adds the domains of the functions that are written for calls.
-void add_function_domains(const Graph& graph, const WholeCalls& calls_of, DomainOpsets& opsets) {
+void add_function_domains(const Graph& graph, const ExportableCalls& calls_of, DomainOpsets& opsets) {
   for (const auto& [node, calls] : calls_of) {
-    for (const WholeCall& call : calls) {
+    for (const ExportableCall& call : calls) {
       const std::string& domain = graph.info->functions[call.call->function].domain;
       const auto& declared = graph.info->opsets;
       const auto it = std::ranges::find(declared, domain, &std::pair<std::string, std::int64_t>::first);
@@ -141,9 +141,9 @@ void add_notes(Writer& writer, const Graph& graph, const Node& n) {
 /// The target of written nodes: the model's graph, or a function.
 struct Body {
   WrittenNames names;
-  const WholeCall* call = nullptr;  ///< set for a function
-  std::size_t block = 0;            ///< index of its message among the open blocks
-  std::vector<Value> inputs;        ///< inputs of a function, in order of first use
+  const ExportableCall* call = nullptr;  ///< set for a function
+  std::size_t block = 0;                 ///< index of its message among the open blocks
+  std::vector<Value> inputs;             ///< inputs of a function, in order of first use
   std::unordered_set<std::uint32_t> constants;
 };
 
@@ -157,7 +157,7 @@ bool owns_constant(const Graph& graph, const Body& body, Value v) {
 const std::string& name_in(const Graph& graph, Body& body, Value v) {
   if (body.call != nullptr && !body.names.has(v) && !made_in(graph, *body.call->call, v) &&
       !owns_constant(graph, body, v)) {
-    body.names.give_input(v);
+    body.names.assign_input_name(v);
     body.inputs.push_back(v);
   }
   return body.names.of(v);
@@ -167,7 +167,7 @@ const std::string& name_in(const Graph& graph, Body& body, Value v) {
 class Exporter {
  public:
   Exporter(const Graph& graph, ExternalData& external)
-      : graph_(graph), external_(external), calls_(whole_calls(graph)), functions_(graph) {
+      : graph_(graph), external_(external), calls_(exportable_calls(graph)), functions_(graph) {
     bodies_.emplace_back(WrittenNames(graph));
   }
 
@@ -254,14 +254,14 @@ class Exporter {
     const Block& main = graph_.main();
     std::unordered_map<std::string_view, Value> inputs;
     for (std::size_t i = 0; i < main.params.size(); ++i) {
-      names().give(main.params[i], graph_.input_names()[i]);
+      names().assign_name(main.params[i], graph_.input_names()[i]);
       inputs.emplace(graph_.input_names()[i], main.params[i]);
     }
     for (std::size_t i = 0; i < main.results.size(); ++i) {
       const std::string& wanted = graph_.output_names()[i];
       const Value v = main.results[i];
       const bool made_here = graph_.block_of(v) == Graph::kMain && graph_.producer(v);
-      if (made_here && !names().has(v) && !names().values().taken(wanted)) names().give(v, wanted);
+      if (made_here && !names().has(v) && !names().values().is_used(wanted)) names().assign_name(v, wanted);
       names().values().take(wanted);
       const auto input = inputs.find(wanted);
       if (input == inputs.end() || input->second == v) continue;
@@ -279,7 +279,7 @@ class Exporter {
   void open_calls(NodeId id) {
     const auto it = calls_.find(id.id);
     if (it == calls_.end()) return;
-    for (const WholeCall& call : it->second) {
+    for (const ExportableCall& call : it->second) {
       bodies_.push_back({WrittenNames(graph_, *call.call), &call, blocks_.size()});
       blocks_.emplace_back();
     }
@@ -420,7 +420,7 @@ class Exporter {
 
   const Graph& graph_;
   ExternalData& external_;
-  const WholeCalls calls_;
+  const ExportableCalls calls_;
   FunctionProtos functions_;
   DomainOpsets opsets_;
   std::vector<std::string> blocks_, nodes_;  ///< open GraphProtos, FunctionProtos and NodeProtos

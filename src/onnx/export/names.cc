@@ -45,24 +45,24 @@ std::string WrittenNames::inner(const std::string& name) const {
 }
 
 const std::string& WrittenNames::of(Value v) {
-  if (!has(v) && call_ != nullptr) give_known(v, call_->outputs);
-  return give(v, inner(graph_.value_name(v)));
+  if (!has(v) && call_ != nullptr) assign_known_name(v, call_->outputs);
+  return assign_name(v, inner(graph_.value_name(v)));
 }
 
-const std::string& WrittenNames::give(Value v, const std::string& wanted) {
+const std::string& WrittenNames::assign_name(Value v, const std::string& wanted) {
   auto [it, fresh] = names_.try_emplace(v.id);
   if (!fresh) return it->second;
   const std::size_t number = call_ == nullptr ? v.id : names_.size();
   return it->second = values_.like(wanted.empty() ? fmt::format("v{}", number) : wanted);
 }
 
-bool WrittenNames::give_known(Value v, const ModelInfo::Call::Names& names) {
+bool WrittenNames::assign_known_name(Value v, const ModelInfo::Call::Names& names) {
   const std::string* known = name_in_function(names, graph_.value_name(v));
   return known != nullptr && known_.insert(*known).second && names_.try_emplace(v.id, *known).second;
 }
 
-void WrittenNames::give_input(Value v) {
-  if (!give_known(v, call_->inputs)) give(v, fmt::format("input_{}", ++inputs_));
+void WrittenNames::assign_input_name(Value v) {
+  if (!assign_known_name(v, call_->inputs)) assign_name(v, fmt::format("input_{}", ++inputs_));
 }
 
 std::string WrittenNames::node(const std::string& wanted) {

@@ -17,14 +17,14 @@ std::string fitting(std::string name);
 class UniqueNames {
  public:
   /// Adds a name. Returns false if it is in use.
-  bool take(const std::string& name) { return taken_.insert(name).second; }
-  bool taken(const std::string& name) const { return taken_.contains(name); }
+  bool take(const std::string& name) { return used_.insert(name).second; }
+  bool is_used(const std::string& name) const { return used_.contains(name); }
   /// Returns and adds the wanted name if it is free, else the name with the next number. Both have the form of
   /// fitting().
   std::string like(const std::string& wanted);
 
  private:
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> used_;
   std::unordered_map<std::string, std::size_t> numbers_;  ///< last number used for each name
 };
 
@@ -43,9 +43,9 @@ class WrittenNames {
   /// use.
   const std::string& of(Value v);
   /// Gives a value without a name the wanted name, with a number if the name is in use.
-  const std::string& give(Value v, const std::string& wanted);
+  const std::string& assign_name(Value v, const std::string& wanted);
   /// Gives an input of the function the name that it has there.
-  void give_input(Value v);
+  void assign_input_name(Value v);
   /// Returns the names of values. Callers may add others.
   UniqueNames& values() { return values_; }
 
@@ -55,7 +55,7 @@ class WrittenNames {
  private:
   std::string inner(const std::string& name) const;
   /// Gives a value its name in the function if the name is known and free.
-  bool give_known(Value v, const ModelInfo::Call::Names& names);
+  bool assign_known_name(Value v, const ModelInfo::Call::Names& names);
 
   const Graph& graph_;
   const ModelInfo::Call* call_ = nullptr;

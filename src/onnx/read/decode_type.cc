@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/value/text.h"
-#include "ir/op/most_axes.h"
+#include "ir/op/max_axes.h"
 #include "onnx/read/decode.h"
 
 namespace frazil::onnx {
@@ -69,7 +69,7 @@ class TypeReader {
     FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag != 1) return false;
       FRAZIL_TRY(const Bytes dim, message_field(reader));
-      if (dims.size() == kMostAxes) return fail(Code::limit, "it has more than {} axes", kMostAxes);
+      if (dims.size() == kMaxAxes) return fail(Code::limit, "it has more than {} axes", kMaxAxes);
       FRAZIL_TRY(dims.emplace_back(), dimension(dim));
       return true;
     }));

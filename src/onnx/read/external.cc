@@ -125,7 +125,7 @@ Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
   File& file = known->second;
   const auto bytes = file.mapped->bytes();
   if (ref.offset > bytes.size() || ref.length > bytes.size() - ref.offset) {
-    return fail(Code::bad_model, "{} bytes at offset {} are asked for, but it has {}", ref.length, ref.offset,
+    return fail(Code::bad_model, "{} bytes at offset {} are requested, but it has {}", ref.length, ref.offset,
                 bytes.size());
   }
   if (!ref.checksum.empty()) FRAZIL_CHECK(check_sum(file, ref.checksum));

@@ -91,8 +91,8 @@ Status output_sequence(Draft& d) {
 Status lp_norm(Draft& d) {
   FRAZIL_TRY(const auto p, d.take<float>("p"));
   if (!p) return {};
-  constexpr float kMost = 1 << 24;
-  if (!(std::abs(*p) <= kMost) || *p != std::floor(*p)) return d.error("p = {} is not a whole number", *p);
+  constexpr float kMaximum = 1 << 24;
+  if (!(std::abs(*p) <= kMaximum) || *p != std::floor(*p)) return d.error("p = {} is not a whole number", *p);
   d.set("p", static_cast<std::int64_t>(*p));
   return {};
 }

@@ -60,9 +60,9 @@ Status dynamic_slice(Draft& d) {
 Status crop(Draft& d) {
   FRAZIL_TRY(const auto border, d.take<Ints>("border"));
   FRAZIL_TRY(const auto scale, d.take<Ints>("scale"));
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaximum = std::int64_t{1} << 40;
   const auto sizes = [](const Ints& list, std::size_t count) {
-    return list.size() == count && std::ranges::all_of(list, [](std::int64_t v) { return v >= 0 && v <= kMost; });
+    return list.size() == count && std::ranges::all_of(list, [](std::int64_t v) { return v >= 0 && v <= kMaximum; });
   };
   if (!d.has(0)) return d.error("input 0 is missing");
   if (!border || !sizes(*border, 4)) return d.error("attribute 'border' must be 4 sizes");

@@ -126,7 +126,7 @@ struct FlexParts {
     FRAZIL_TRY(const Value y, emit("frazil.AttentionValues", {p, in[2], in[0]}));
     return Spliced{{y}};
   }
-  Result<Spliced> weigh(Value score) const {
+  Result<Spliced> weighted_values(Value score) const {
     FRAZIL_TRY(const Value p, emit("frazil.AttentionWeights", {score}, probabilities));
     if (!prob_mod) return mix(p);
     const auto then = [parts = *this](const std::vector<Value>& results) -> Result<Spliced> {
@@ -158,10 +158,10 @@ Status flex_attention(Draft& d) {
   if (score_mod) {
     return splice(d, "score_mod", *score_mod, score, [parts](const std::vector<Value>& results) -> Result<Spliced> {
       FRAZIL_TRY(const Value modified, parts.only(results, "score_mod"));
-      return parts.weigh(modified);
+      return parts.weighted_values(modified);
     });
   }
-  FRAZIL_TRY(Spliced next, parts.weigh(score));
+  FRAZIL_TRY(Spliced next, parts.weighted_values(score));
   d.splice = std::move(next.next);
   return {};
 }

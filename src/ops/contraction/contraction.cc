@@ -75,7 +75,7 @@ namespace {
 
 /// Returns a parameter of a matrix's rows as a column, if there is one per row.
 Expr per_row(CompositeCx& cx, Expr parameter) {
-  return parameter.type().rank() == 1 ? unsqueeze_behind(cx, parameter, 1) : parameter;
+  return parameter.type().rank() == 1 ? append_unit_axes(cx, parameter, 1) : parameter;
 }
 
 /// Returns input `i` minus its zero point, as i32. `shape_zero` reshapes the zero point to fit the input.
@@ -106,13 +106,13 @@ void qlinear_matmul_body(CompositeCx& cx) {
 void conv_integer_body(CompositeCx& cx) {
   const std::size_t behind = cx.rank(1) > 0 ? cx.rank(1) - 1 : 0;
   const Expr x = centred(cx, 0, 2, [](Expr z) { return z; });
-  const Expr w = centred(cx, 1, 3, [&](Expr z) { return z.type().rank() == 1 ? unsqueeze_behind(cx, z, behind) : z; });
+  const Expr w = centred(cx, 1, 3, [&](Expr z) { return z.type().rank() == 1 ? append_unit_axes(cx, z, behind) : z; });
   cx.out(0, conv_products(cx, x, w, cx.attrs<ConvAttrs>()));
 }
 
 void qlinear_conv_body(CompositeCx& cx) {
   const std::size_t behind = cx.rank(0) > 2 ? cx.rank(0) - 2 : 0;
-  auto per_channel = [&](Expr e) { return e.type().rank() == 1 ? unsqueeze_behind(cx, e, behind) : e; };
+  auto per_channel = [&](Expr e) { return e.type().rank() == 1 ? append_unit_axes(cx, e, behind) : e; };
   Expr sum = ConvInteger({cx.in(0), cx.in(3), cx.in(2), cx.in(5)}, cx.attrs<ConvAttrs>());
   if (cx.has(8)) sum = Add(sum, per_channel(fit(cx.in(8), "B", {extent(sum, 1)})));
   const Expr y = Mul(as_f32(sum), unit_ratio(cx.in(1), per_channel(cx.in(4)), cx.in(6)));

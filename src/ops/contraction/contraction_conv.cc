@@ -30,7 +30,7 @@ namespace {
 
 bool is_same(const std::string& auto_pad) { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
 
-constexpr std::int64_t kMostPad = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMaxPad = (std::int64_t{1} << 31) - 1;
 
 /// Returns the number of windows if the last one may begin `room` positions after the first. Room is negative if the
 /// window is larger than the padded axis.
@@ -45,7 +45,7 @@ Dim explicit_count(Scope& s, Dim in, Dim before, Dim room, std::int64_t stride, 
 Status check_window_attrs(InferCx& cx, const Ints& strides, const Ints& dilations, const WindowAttrs& a) {
   FRAZIL_CHECK(check_span(cx, strides, 1, "strides"));
   FRAZIL_CHECK(check_span(cx, dilations, 1, "dilations"));
-  FRAZIL_CHECK(check_span(cx, a.pads, -kMostPad, "pads"));
+  FRAZIL_CHECK(check_span(cx, a.pads, -kMaxPad, "pads"));
   if (a.auto_pad != "NOTSET" && a.auto_pad != "VALID" && !is_same(a.auto_pad)) {
     return cx.error("auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", a.auto_pad);
   }
@@ -239,7 +239,7 @@ namespace {
 Expr with_bias(CompositeCx& cx, Expr y) {
   if (cx.has(2)) {
     const Expr bias = as_elem(fit(cx.in(2), "B", {extent(y, 1)}), compute_elem(cx.elem(0)));
-    y = Add(y, unsqueeze_behind(cx, bias, cx.rank(0) - 2));
+    y = Add(y, append_unit_axes(cx, bias, cx.rank(0) - 2));
   }
   return as_elem(y, cx.elem(0));
 }

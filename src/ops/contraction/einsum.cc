@@ -161,7 +161,7 @@ Meeting meeting(const Term& a, const Term& b, const Labels& kept) {
 
 /// Returns the product without summation, with broadcasting.
 Expr outer_product(CompositeCx& cx, const Term& a, const Term& b, const Meeting& m) {
-  const Expr left = unsqueeze_behind(cx, arranged(a, joined(m.batch, m.left)), m.right.size());
+  const Expr left = append_unit_axes(cx, arranged(a, joined(m.batch, m.left)), m.right.size());
   Expr right = arranged(b, joined(m.batch, m.right));
   std::vector<std::int64_t> axes;
   for (std::size_t k = 0; k < m.left.size(); ++k) axes.push_back(static_cast<std::int64_t>(m.batch.size() + k));

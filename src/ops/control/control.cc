@@ -132,7 +132,7 @@ void if_lower(const Node& node, const Graph& graph, Flow& flow) {
   const auto give_all = [&](BlockId block) {
     flow.enter(block, {});
     for (std::uint32_t i = 0; i < node.out.size(); ++i) {
-      if (node.out[i]) flow.give(i, {Cell::Kind::result, i, block});
+      if (node.out[i]) flow.output(i, {Cell::Kind::result, i, block});
     }
   };
   auto branch = known_branch(graph, node);
@@ -222,7 +222,7 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
   const Cell condition = flow.variable(), goes_on{Cell::Kind::result, 0, body};
   std::vector<Cell> params{{Cell::Kind::counter, iteration}, condition}, gathers;
   std::vector<std::pair<std::uint32_t, Cell>> first{
-      {condition.index, given(1) ? Cell{Cell::Kind::input, 1} : Cell{Cell::Kind::truth}}};
+      {condition.index, given(1) ? Cell{Cell::Kind::input, 1} : Cell{Cell::Kind::constant_true}}};
   std::vector<std::pair<std::uint32_t, Cell>> next{{condition.index, goes_on}};
   for (std::uint32_t k = 0; k < carried; ++k) {
     const Cell v = flow.variable();
@@ -248,9 +248,9 @@ void loop_lower(const Node& node, const Graph& graph, Flow& flow) {
   }
   flow.set(std::move(next));
   flow.step(iteration);
-  flow.again();
+  flow.back_edge();
   for (std::uint32_t i = 0; i < node.out.size(); ++i) {
-    if (node.out[i]) flow.give(i, i < carried ? params[i + 2] : gathers[i - carried]);
+    if (node.out[i]) flow.output(i, i < carried ? params[i + 2] : gathers[i - carried]);
   }
 }
 
@@ -384,9 +384,9 @@ void scan_lower(const Node& node, const Graph& graph, Flow& flow) {
   }
   flow.set(std::move(next));
   flow.step(at);
-  flow.again();
+  flow.back_edge();
   for (std::uint32_t i = 0; i < node.out.size(); ++i) {
-    if (node.out[i]) flow.give(i, i < states ? params[i] : gathers[i - states]);
+    if (node.out[i]) flow.output(i, i < states ? params[i] : gathers[i - states]);
   }
 }
 

@@ -182,15 +182,15 @@ std::optional<Dim> even_part(InferCx& cx, Dim extent) {
 }
 
 /// The maximal number of items of a sequence. More items are rejected before they take memory.
-constexpr std::int64_t kMostItems = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxItems = std::int64_t{1} << 24;
 
 /// Returns the number of positions along the axis for each item.
 Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_t extent) {
   const auto too_many = [](std::int64_t items) {
-    return fail(Code::limit, "a sequence of {} items; at most {}", items, kMostItems);
+    return fail(Code::limit, "a sequence of {} items; at most {}", items, kMaxItems);
   };
   if (!call.has(1)) {
-    if (extent > kMostItems) return too_many(extent);
+    if (extent > kMaxItems) return too_many(extent);
     return std::vector<std::int64_t>(static_cast<std::size_t>(extent), 1);
   }
   const TensorView split = call.in(1);
@@ -198,7 +198,7 @@ Result<std::vector<std::int64_t>> part_sizes(const OpaqueCall& call, std::int64_
   if (split.rank() == 0) {
     const std::int64_t part = split.integer(0);
     if (part < 1) return fail(Code::bad_input, "input 'split' must be positive, got {}", part);
-    if (extent / part > kMostItems) return too_many(extent / part);
+    if (extent / part > kMaxItems) return too_many(extent / part);
     for (std::int64_t at = 0; at < extent; at += std::min(part, extent - at))
       parts.push_back(std::min(part, extent - at));
     return parts;

@@ -9,10 +9,10 @@ namespace {
 
 /// Requires d to be a valid count. A larger number would be clamped where it is read as an extent.
 Status require_extent(InferCx& cx, Dim d, std::string_view what) {
-  constexpr std::int64_t kMost = Dim::kMax - 1;
+  constexpr std::int64_t kMaxExtent = Dim::kMax - 1;
   Scope& s = cx.scope();
-  if (s.less_equal(d, kMost) == Proof::yes) return {};
-  FRAZIL_CHECK(cx.require_equal(d, s.min(d, kMost), fmt::format("{} exceeds the limit of {}", what, kMost)));
+  if (s.less_equal(d, kMaxExtent) == Proof::yes) return {};
+  FRAZIL_CHECK(cx.require_equal(d, s.min(d, kMaxExtent), fmt::format("{} exceeds the limit of {}", what, kMaxExtent)));
   return {};
 }
 

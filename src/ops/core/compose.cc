@@ -44,7 +44,7 @@ Expr fit_broadcast(Expr x, std::string name, Expr to) {
   return Fit({x, ShapeOf({to})}, {.name = std::move(name), .broadcasts = 1});
 }
 
-Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count) {
+Expr append_unit_axes(CompositeCx& cx, Expr x, std::size_t count) {
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(x.type().rank() + i));
   return count == 0 ? x : Unsqueeze({x, cx.ints(axes)});

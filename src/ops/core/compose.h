@@ -35,7 +35,7 @@ Expr fit(Expr x, std::string name, std::initializer_list<Expr> extents);
 /// Returns x with a check that it broadcasts to the extents of `to`.
 Expr fit_broadcast(Expr x, std::string name, Expr to);
 /// Returns x with `count` axes of extent 1 appended.
-Expr unsqueeze_behind(CompositeCx& cx, Expr x, std::size_t count);
+Expr append_unit_axes(CompositeCx& cx, Expr x, std::size_t count);
 
 /// Returns the same value for use in another block of the graph.
 inline Expr captured(Builder& builder, Expr e) { return {&builder, e.value}; }

@@ -49,10 +49,10 @@ Status require_at_least(InferCx& cx, Dim d, Dim low, std::string_view what) {
 }
 
 Status check_span(InferCx& cx, const Ints& list, std::int64_t low, std::string_view name) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+  constexpr std::int64_t kMaximum = (std::int64_t{1} << 31) - 1;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i] < low || list[i] > kMost) {
-      return cx.error("{}[{}] = {} is outside [{}, {}]", name, i, list[i], low, kMost);
+    if (list[i] < low || list[i] > kMaximum) {
+      return cx.error("{}[{}] = {} is outside [{}, {}]", name, i, list[i], low, kMaximum);
     }
   }
   return {};
@@ -82,11 +82,11 @@ Result<std::vector<Dim>> front_axes(InferCx& cx, std::size_t i, std::size_t rank
     FRAZIL_TRY(const auto axes, known_axes(cx, i, rank));
     return std::vector<Dim>(axes.begin(), axes.end());
   }
-  constexpr std::size_t kMostAxes = 8;  // the expressions below grow with the fourth power
+  constexpr std::size_t kMaxAxes = 8;  // the expressions below grow with the fourth power
   const std::string_view name = cx.node().op->inputs[i].name;
-  if (rank > kMostAxes) {
+  if (rank > kMaxAxes) {
     return cx.unsupported("input '{}' must be known before the graph runs where {} axes are more than {}", name, rank,
-                          kMostAxes);
+                          kMaxAxes);
   }
   FRAZIL_TRY(std::vector<Dim> axes, cx.ints(i));
   if (axes.size() > rank) return cx.error("input '{}' gives {} of {} axes", name, axes.size(), rank);

@@ -29,7 +29,7 @@ Result<Dim> resolve(InferCx& cx, const OperandRef& ref) {
     return cx.shape(ref.operand)[static_cast<std::size_t>(ref.index)];
   }
   if (!contains(elems::kIndex, cx.elem(ref.operand))) {
-    return fail(Code::bad_model, "operand {} is no i64 or i32: {}", ref.operand, cx.type_str(ref.operand));
+    return fail(Code::bad_model, "operand {} is not of type i64 or i32: {}", ref.operand, cx.type_str(ref.operand));
   }
   FRAZIL_TRY(const std::vector<Dim> elements, cx.ints(ref.operand));
   if (static_cast<std::size_t>(ref.index) < elements.size()) return elements[static_cast<std::size_t>(ref.index)];

@@ -290,11 +290,11 @@ namespace {
 /// Returns the element type of the result. Checks that there is one value for each element.
 Result<Elem> extents_elem(InferCx& cx, const ExtentsAttrs& a) {
   const bool whole = contains(elems::kInt, a.to) || a.to == Elem::boolean;
-  if (!whole) return cx.error("attribute 'to': {} is no integer type or bool", name_of(a.to));
+  if (!whole) return cx.error("attribute 'to': {} is not an integer type or bool", name_of(a.to));
   std::int64_t count = 1;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     const std::int64_t n = a.sizes[i];
-    if (n < 0 || n > Dim::kMax) return cx.error("attribute 'sizes[{}]': {} is no extent", i, n);
+    if (n < 0 || n > Dim::kMax) return cx.error("attribute 'sizes[{}]': {} is not an extent", i, n);
     if (__builtin_mul_overflow(count, n, &count)) return cx.error("attribute 'sizes': too many elements");
   }
   if (static_cast<std::size_t>(count) == a.values.size()) return a.to;

@@ -57,7 +57,7 @@ Result<IndexTerm> take_term(std::string_view& text) {
   }
   const std::size_t end = std::min(text.find_first_of(" +-*,{}"), text.size());
   term.axis = text.substr(0, end);
-  if (!is_name(term.axis)) return fail(Code::bad_model, "'{}' is no name of an axis", printable(term.axis, 60));
+  if (!is_name(term.axis)) return fail(Code::bad_model, "'{}' is not a name of an axis", printable(term.axis, 60));
   text = trimmed(text.substr(end));
   return term;
 }
@@ -74,7 +74,7 @@ std::string text_of(const IndexTerm& term) {
 Result<AxisDecl> AxisDecl::parse(std::string_view text) {
   const std::size_t equal = text.find('=');
   AxisDecl axis{.name = std::string(trimmed(text.substr(0, equal))), .extent = {}};
-  if (!is_name(axis.name)) return fail(Code::bad_model, "'{}' is no name of an axis", printable(axis.name, 60));
+  if (!is_name(axis.name)) return fail(Code::bad_model, "'{}' is not a name of an axis", printable(axis.name, 60));
   if (equal == text.npos) return axis;
   FRAZIL_TRY(axis.extent, ExtentExpr::parse(text.substr(equal + 1)));
   return axis;
@@ -131,7 +131,8 @@ std::string ReadExpr::text() const {
 Result<AxisNames> AxisNames::parse(std::string_view text) {
   AxisNames axes;
   for (const std::string_view name : parts_of(text)) {
-    if (name != "_" && !is_name(name)) return fail(Code::bad_model, "'{}' is no name of an axis", printable(name, 60));
+    if (name != "_" && !is_name(name))
+      return fail(Code::bad_model, "'{}' is not a name of an axis", printable(name, 60));
     axes.names.emplace_back(name);
   }
   return axes;

@@ -71,11 +71,11 @@ class OutputCanvas final : public Canvas {
       : call_(call), format_(call.attrs<ImageDecoderAttrs>().pixel_format), grey_(format_ == "Grayscale") {}
 
   Result<Pixels> open(std::int64_t height, std::int64_t width, std::size_t extra, std::size_t hidden) override {
-    constexpr std::int64_t kMostPixels = std::int64_t{1} << 30;
+    constexpr std::int64_t kMaxPixels = std::int64_t{1} << 30;
     if (height < 1 || width < 1) return fail(Code::bad_input, "the image has {} x {} pixels", width, height);
-    if (height > kMostPixels / width) {
+    if (height > kMaxPixels / width) {
       return fail(Code::limit, "an image of {} x {} pixels is too large: at most {} are read", width, height,
-                  kMostPixels);
+                  kMaxPixels);
     }
     count_ = height * width;
     FRAZIL_TRY(hidden_, MemoryCharge::make(hidden));

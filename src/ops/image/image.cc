@@ -217,7 +217,7 @@ void affine_grid_body(CompositeCx& cx) {
   for (std::size_t k = 0; k < r; ++k) {  // x is the last axis
     const Expr count = pick(cx, size, 0, static_cast<std::int64_t>(r + 1 - k));
     const Expr place = centres(cx, count, wide, cx.attrs<AffineGridAttrs>().align_corners != 0);
-    grid = Add(grid, Mul(column(static_cast<std::int64_t>(k)), unsqueeze_behind(cx, place, k + 1)));
+    grid = Add(grid, Mul(column(static_cast<std::int64_t>(k)), append_unit_axes(cx, place, k + 1)));
   }
   cx.out(0, as_elem(grid, elem));
 }

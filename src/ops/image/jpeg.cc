@@ -36,11 +36,11 @@ void on_message(j_common_ptr common, int level) {
 }
 
 void on_progress(j_common_ptr common) {
-  constexpr int kMostScans = 500;
+  constexpr int kMaxScans = 500;
   Jpeg& jpeg = jpeg_of(common);
   if (stop_requested()) std::longjmp(jpeg.back, 1);
-  if (jpeg.codec.input_scan_number > kMostScans) {
-    std::snprintf(jpeg.text, sizeof jpeg.text, "more than %d scans", kMostScans);
+  if (jpeg.codec.input_scan_number > kMaxScans) {
+    std::snprintf(jpeg.text, sizeof jpeg.text, "more than %d scans", kMaxScans);
     std::longjmp(jpeg.back, 1);
   }
 }

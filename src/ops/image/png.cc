@@ -39,7 +39,7 @@ void on_read(png_structp codec, png_bytep to, std::size_t count) {
 }
 
 bool read_header(Png& png) {
-  constexpr std::size_t kMostChunk = std::size_t{8} << 20;
+  constexpr std::size_t kMaxChunk = std::size_t{8} << 20;
   png.codec = png_create_read_struct(PNG_LIBPNG_VER_STRING, &png, on_error, on_warning);
   if (png.codec == nullptr) return false;
   if (setjmp(png_jmpbuf(png.codec)) != 0) return false;
@@ -48,7 +48,7 @@ bool read_header(Png& png) {
   png_set_read_fn(png.codec, &png, on_read);
   png_set_user_limits(png.codec, 0x7fffffff, 0x7fffffff);
   png_set_chunk_cache_max(png.codec, 128);
-  png_set_chunk_malloc_max(png.codec, kMostChunk);
+  png_set_chunk_malloc_max(png.codec, kMaxChunk);
   png_read_info(png.codec, png.info);
   png_set_expand(png.codec);
   png_set_strip_16(png.codec);

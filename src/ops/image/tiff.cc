@@ -51,12 +51,12 @@ struct CloseTiff {
 };
 using OpenTiff = std::unique_ptr<TIFF, CloseTiff>;
 
-constexpr tmsize_t kMostAtOnce = tmsize_t{1} << 30;
+constexpr tmsize_t kMaxConcurrent = tmsize_t{1} << 30;
 
 OpenTiff open_tiff(TiffBytes& bytes) {
   TIFFOpenOptions* const options = TIFFOpenOptionsAlloc();
   if (options == nullptr) return nullptr;
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options, kMostAtOnce);
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options, kMaxConcurrent);
   TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &bytes);
   TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
   OpenTiff tiff(TIFFClientOpenExt("image", "rm", &bytes, on_read, on_write, on_seek, on_close, on_size, nullptr,
@@ -76,7 +76,7 @@ Status read_tiff(FileBytes file, Canvas& canvas) {
   TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height);
   if (char text[1024] = ""; TIFFRGBAImageOK(tiff.get(), text) == 0) return codec_fault("TIFF", text);
   const std::uint64_t piece = TIFFIsTiled(tiff.get()) != 0 ? TIFFTileSize64(tiff.get()) : TIFFStripSize64(tiff.get());
-  if (piece > kMostAtOnce) return fail(Code::limit, "TIFF: a part of {} bytes is too large", piece);
+  if (piece > kMaxConcurrent) return fail(Code::limit, "TIFF: a part of {} bytes is too large", piece);
   const std::size_t count = std::size_t{width} * height;
   FRAZIL_TRY(const Pixels pixels, canvas.open(height, width, std::min(count, std::size_t{1} << 40) * 4, 2 * piece));
   auto* const raster = reinterpret_cast<std::uint32_t*>(pixels.extra);

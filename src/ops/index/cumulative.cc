@@ -65,8 +65,8 @@ Status run_fold(OpaqueCall& call) {
 
 /// Returns whether a Dim with operand `d` is exact. Extents and numbers that cannot overflow are.
 bool is_exact(const Scope& scope, Dim d) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  return d.is_const() ? d.value() >= -kMost && d.value() <= kMost : scope.bounds(d).min >= 0;
+  constexpr std::int64_t kMaximum = std::int64_t{1} << 31;
+  return d.is_const() ? d.value() >= -kMaximum && d.value() <= kMaximum : scope.bounds(d).min >= 0;
 }
 
 bool is_saturated(Dim d) { return d.is_const() && (d.value() >= Dim::kMax || d.value() <= Dim::kMin); }

@@ -393,7 +393,7 @@ void one_hot_body(CompositeCx& cx) {
   const Expr depth = one_hot_depth(cx);
   Expr index = as_elem(cx.in(0), Elem::i64);
   index = Where(Less(index, cx.number(Elem::i64, 0)), Add(index, depth), index);
-  const Expr place = unsqueeze_behind(cx, iota(cx, depth), static_cast<std::size_t>(rank - axis));
+  const Expr place = append_unit_axes(cx, iota(cx, depth), static_cast<std::size_t>(rank - axis));
   const Expr hit = Equal(Unsqueeze({index, cx.ints({axis})}), place);
   cx.out(0, Where(hit, pick(cx, cx.in(2), 0, 1), pick(cx, cx.in(2), 0, 0)));
 }

@@ -144,7 +144,7 @@ Expr present(CompositeCx& cx, std::size_t past, std::string name, Expr fresh, co
 Expr visible(CompositeCx& cx, const Steps& s) {
   const auto& a = cx.attrs<GroupQueryAttrs>();
   const Expr key = iota(cx, Squeeze({s.total, cx.ints({0})}));
-  Expr keep = LessOrEqual(key, unsqueeze_behind(cx, s.last, 2));
+  Expr keep = LessOrEqual(key, append_unit_axes(cx, s.last, 2));
   if (a.causal != 0) {
     const Expr own = Unsqueeze({positions(cx, s), cx.ints({2})});
     keep = And(keep, LessOrEqual(key, own));
@@ -174,7 +174,7 @@ void add_sink(CompositeCx& cx, Fresh& h, Expr& bias, const Steps& s) {
   h.k = with_zero(h.k);
   h.v = with_zero(h.v);
   Expr sink = cx.number(elem, 0);
-  if (cx.has(11)) sink = unsqueeze_behind(cx, widened(fit(cx.in(11), "head_sink", {heads})), 2);
+  if (cx.has(11)) sink = append_unit_axes(cx, widened(fit(cx.in(11), "head_sink", {heads})), 2);
   const Expr rows_shape = join_shape({extent(h.q, 0), heads, s.count});
   const Expr column = Expand({sink, join_shape({rows_shape, one_step})});
   bias = Concat({Expand({bias, join_shape({rows_shape, s.total})}), column}, {.axis = 3});

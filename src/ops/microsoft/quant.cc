@@ -11,11 +11,11 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 31;
+constexpr std::int64_t kSizeEnd = std::int64_t{1} << 31;
 
 bool is_extent(CompositeCx& cx, std::string_view name, std::int64_t value) {
-  if (value >= 1 && value < kMost) return true;
-  cx.error("{} {} is outside [1, {})", name, value, kMost);
+  if (value >= 1 && value < kSizeEnd) return true;
+  cx.error("{} {} is outside [1, {})", name, value, kSizeEnd);
   return false;
 }
 

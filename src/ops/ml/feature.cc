@@ -147,9 +147,9 @@ void feature_vectorizer_body(CompositeCx& cx) {
     if (rank != 1 && rank != 2) return cx.error("input {} must be [C] or [N, C], it has {} axes", i, rank);
     Expr x = as_elem(cx.in(i), Elem::f32);
     if (rank == 1) x = Unsqueeze({x, cx.ints({0})});
-    constexpr std::int64_t kMost = std::int64_t{1} << 31;
-    if (!widths.empty() && (widths[i] < 0 || widths[i] >= kMost)) {
-      return cx.error("inputdimensions[{}] = {} is outside [0, {})", i, widths[i], kMost);
+    constexpr std::int64_t kMaximum = std::int64_t{1} << 31;
+    if (!widths.empty() && (widths[i] < 0 || widths[i] >= kMaximum)) {
+      return cx.error("inputdimensions[{}] = {} is outside [0, {})", i, widths[i], kMaximum);
     }
     parts.push_back(widths.empty() ? x : of_width(cx, x, widths[i]));
   }

@@ -47,7 +47,7 @@ void linear_classifier_body(CompositeCx& cx) {
     return cx.error("{} class labels for {} scores", labels.count(), count);
   }
   if (const auto scores = linear_scores(cx, a.coefficients, a.intercepts, count)) {
-    give_labelled(cx, *scores, labels, transform);
+    output_labels(cx, *scores, labels, transform);
   }
 }
 

@@ -58,7 +58,7 @@ Status store(const Entry& entry, Elem elem, std::byte* to) {
   return {};
 }
 
-constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxColumns = std::int64_t{1} << 31;
 
 }  // namespace
 
@@ -74,8 +74,8 @@ Status cast_map_types(InferCx& cx) {
     return cx.error("map_form '{}' is not one of DENSE, SPARSE", printable(a.map_form));
   }
   const bool sparse = a.map_form == "SPARSE";
-  if (sparse && (a.max_map < 1 || a.max_map >= kMostColumns)) {
-    return cx.error("max_map {} is outside [1, {})", a.max_map, kMostColumns);
+  if (sparse && (a.max_map < 1 || a.max_map >= kMaxColumns)) {
+    return cx.error("max_map {} is outside [1, {})", a.max_map, kMaxColumns);
   }
   cx.out(0, Type::tensor(*to, {1, sparse ? Dim(a.max_map) : cx.data_extent(0, 1)}));
   return {};

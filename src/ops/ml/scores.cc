@@ -109,7 +109,7 @@ Expr only_label(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTra
 
 }  // namespace
 
-void give_labelled(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform) {
+void output_labels(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform) {
   if (!scores) return;
   const bool single = scores.type().shape[1] == Dim(1);
   if (single && labels.count() == 2) scores = Concat({Neg(scores), scores}, {.axis = 1});

@@ -53,7 +53,7 @@ Expr best_label(CompositeCx& cx, Expr scores, const ClassLabels& labels);
 /// Sets outputs 0 (labels) and 1 (scores) from scores [N, E] before the transform. With one score and two labels, the
 /// second label takes the score and the first its negative. With one label, the score decides whether the label
 /// applies.
-void give_labelled(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform);
+void output_labels(CompositeCx& cx, Expr scores, const ClassLabels& labels, PostTransform transform);
 
 template <class A>
 Elem label_elem(const void* attrs, std::span<const Elem>) {

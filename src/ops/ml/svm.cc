@@ -246,7 +246,7 @@ void svm_classifier_body(CompositeCx& cx) {
   const bool has_vectors = std::ranges::any_of(a.vectors_per_class, [](std::int64_t n) { return n != 0; });
   if (has_vectors) return give_duels(cx, a, transform);
   if (const auto scores = linear_kernel_scores(cx, a.coefficients, a.rho, static_cast<std::int64_t>(labels.count()))) {
-    give_labelled(cx, *scores, labels, transform);
+    output_labels(cx, *scores, labels, transform);
   }
 }
 
@@ -324,8 +324,8 @@ Status coupled_types(InferCx& cx) {
   if (cx.rank(0) != 2) return cx.error("input 'X' must be [N, pairs], got {}", cx.type_str(0));
   const Dim duels = cx.shape(0)[1];
   if (!duels.is_const()) return cx.unsupported("the number of pairs must be known");
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (duels.value() < 1 || duels.value() > kMost || classes_of(duels.value()) == 0) {
+  constexpr std::int64_t kMaximum = std::int64_t{1} << 31;
+  if (duels.value() < 1 || duels.value() > kMaximum || classes_of(duels.value()) == 0) {
     return cx.error("{} is not the number of pairs of some classes", duels.value());
   }
   cx.out(0, Type::tensor(Elem::f32, {cx.shape(0)[0], Dim(classes_of(duels.value()))}));

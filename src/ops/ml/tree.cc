@@ -10,7 +10,7 @@
 namespace frazil::ops {
 namespace {
 
-constexpr std::int64_t kMostTargets = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxTargets = std::int64_t{1} << 31;
 
 std::vector<double> doubles(const std::optional<Tensor>& tensor) {
   std::vector<double> values(tensor ? static_cast<std::size_t>(tensor->count()) : 0);
@@ -57,8 +57,8 @@ class ForestMaker {
   Status add_votes() {
     forest_.vote_weight = doubles(a_.vote_weights);
     const std::size_t votes = a_.vote_targets.size();
-    if (a_.targets < 1 || a_.targets >= kMostTargets) {
-      return fail(Code::bad_model, "targets {} is outside [1, {})", a_.targets, kMostTargets);
+    if (a_.targets < 1 || a_.targets >= kMaxTargets) {
+      return fail(Code::bad_model, "targets {} is outside [1, {})", a_.targets, kMaxTargets);
     }
     if (forest_.vote_weight.size() != votes) {
       return fail(Code::bad_model, "{} weights for {} votes", forest_.vote_weight.size(), votes);
@@ -203,7 +203,7 @@ std::optional<Aggregate> aggregate_of(std::string_view name) {
 }
 
 /// One run over all rows. Evaluates one tree at a time over a block of rows, so that the tree stays in the cache.
-struct Election {
+struct ForestRun {
   const Forest& forest;
   Aggregate aggregate;
   std::int64_t columns, targets;
@@ -278,16 +278,16 @@ Status tree_votes_run(OpaqueCall& call) {
   FRAZIL_TRY(std::byte * out, call.out(0, std::array{rows, a.targets}));
   const auto total = static_cast<std::size_t>(rows * a.targets);
   const Aggregate aggregate = *aggregate_of(a.aggregate);
-  Election election{*forest, aggregate, columns, a.targets, reinterpret_cast<double*>(out), nullptr};
-  std::fill_n(election.out, total, 0.0);
+  ForestRun run{*forest, aggregate, columns, a.targets, reinterpret_cast<double*>(out), nullptr};
+  std::fill_n(run.out, total, 0.0);
   if (aggregate == Aggregate::min || aggregate == Aggregate::max) {
     FRAZIL_TRY(std::byte * scratch, call.scratch(total));
-    election.has_vote = reinterpret_cast<std::uint8_t*>(scratch);
-    std::fill_n(election.has_vote, total, std::uint8_t{0});
+    run.has_vote = reinterpret_cast<std::uint8_t*>(scratch);
+    std::fill_n(run.has_vote, total, std::uint8_t{0});
   }
-  x.elem == Elem::f32 ? election.run(x.as<float>().data(), rows) : election.run(x.as<double>().data(), rows);
+  x.elem == Elem::f32 ? run.run(x.as<float>().data(), rows) : run.run(x.as<double>().data(), rows);
   if (aggregate == Aggregate::average && !forest->roots.empty()) {
-    for (std::size_t i = 0; i < total; ++i) election.out[i] /= static_cast<double>(forest->roots.size());
+    for (std::size_t i = 0; i < total; ++i) run.out[i] /= static_cast<double>(forest->roots.size());
   }
   return {};
 }

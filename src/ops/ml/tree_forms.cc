@@ -219,11 +219,12 @@ void tree_regressor_body(CompositeCx& cx) {
 namespace {
 
 /// Sets the outputs for two classes of which only one has votes. The score of the other class is derived.
-void give_binary(CompositeCx& cx, Expr score, bool is_share, const ClassLabels& labels, PostTransform transform) {
+void output_binary_labels(CompositeCx& cx, Expr score, bool is_share, const ClassLabels& labels,
+                          PostTransform transform) {
   const bool of_shares = transform == PostTransform::probit || (transform == PostTransform::none && is_share);
-  if (!of_shares) return give_labelled(cx, score, labels, transform);
+  if (!of_shares) return output_labels(cx, score, labels, transform);
   const Expr both = Concat({Sub(cx.number(Elem::f32, 1), score), score}, {.axis = 1});
-  give_labelled(cx, both, labels, transform);
+  output_labels(cx, both, labels, transform);
 }
 
 }  // namespace
@@ -249,7 +250,8 @@ void tree_classifier_body(CompositeCx& cx) {
   auto scores = sums(cx, a, votes, {.targets = binary ? 1 : count}, base_from);
   if (!scores) return cx.stop(std::move(scores).error());
   const Expr narrow = as_elem(*scores, Elem::f32);
-  binary ? give_binary(cx, narrow, all_positive, labels, transform) : give_labelled(cx, narrow, labels, transform);
+  binary ? output_binary_labels(cx, narrow, all_positive, labels, transform)
+         : output_labels(cx, narrow, labels, transform);
 }
 
 // ---- TreeEnsemble ----

@@ -48,10 +48,10 @@ Expr visible_keys(CompositeCx& cx, const Heads& h, Expr keep, bool causal, Expr 
   const Expr key = iota(cx, extent_scalar(h.k, 2));
   if (causal) {
     Expr last = Unsqueeze({iota(cx, extent_scalar(h.q, 2)), cx.ints({1})});
-    if (first) last = Add(last, unsqueeze_behind(cx, first, 3));
+    if (first) last = Add(last, append_unit_axes(cx, first, 3));
     keep = both(keep, LessOrEqual(key, last));
   }
-  return lengths ? both(keep, Less(key, unsqueeze_behind(cx, lengths, 3))) : keep;
+  return lengths ? both(keep, Less(key, append_unit_axes(cx, lengths, 3))) : keep;
 }
 
 Expr defined_rows(CompositeCx& cx, Expr p, Expr scores, std::int64_t undefined) {

@@ -58,7 +58,7 @@ Expr scale_channels(CompositeCx& cx, Expr x, Expr scale, Expr bias) {
   const Expr channels = rank > 1 ? extent(x, 1) : int1(cx, 1);
   const Expr factor = as_elem(fit(scale, "scale", {channels}), elem),
              offset = as_elem(fit(bias, "B", {channels}), elem);
-  return Add(Mul(x, unsqueeze_behind(cx, factor, behind)), unsqueeze_behind(cx, offset, behind));
+  return Add(Mul(x, append_unit_axes(cx, factor, behind)), append_unit_axes(cx, offset, behind));
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ void hardmax_body(CompositeCx& cx) {
   if (!axis) return;
   const Expr x = cx.in(0);
   const std::size_t behind = cx.rank(0) - 1 - static_cast<std::size_t>(*axis);
-  const Expr position = unsqueeze_behind(cx, iota(cx, extent_scalar(x, *axis)), behind);
+  const Expr position = append_unit_axes(cx, iota(cx, extent_scalar(x, *axis)), behind);
   const Expr best = ArgMax({x}, {.axis = *axis, .keepdims = 1});
   cx.out(0, as_elem(Equal(position, best), cx.elem(0)));
 }
@@ -144,7 +144,7 @@ void batch_norm_body(CompositeCx& cx) {
     std::vector<std::int64_t> axes{0};
     for (std::size_t i = 2; i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
     mean = ReduceMean({x, cx.ints(axes)}, {.keepdims = 0});
-    const Expr d = Sub(x, unsqueeze_behind(cx, mean, behind));
+    const Expr d = Sub(x, append_unit_axes(cx, mean, behind));
     variance = ReduceMean({Mul(d, d), cx.ints(axes)}, {.keepdims = 0});
     if (cx.output_count() > 1) cx.out(1, running(cx, given_mean, mean, a.momentum));
     if (cx.output_count() > 2) cx.out(2, running(cx, given_variance, variance, a.momentum));
@@ -152,8 +152,8 @@ void batch_norm_body(CompositeCx& cx) {
     return cx.error("running statistics are outputs of training mode only");
   }
   const Expr inverse = Reciprocal(Sqrt(Add(variance, cx.number(x.type().elem, a.epsilon))));
-  const Expr centred = Sub(x, unsqueeze_behind(cx, mean, behind));
-  const Expr y = Mul(centred, unsqueeze_behind(cx, inverse, behind));
+  const Expr centred = Sub(x, append_unit_axes(cx, mean, behind));
+  const Expr y = Mul(centred, append_unit_axes(cx, inverse, behind));
   cx.out(0, as_elem(scale_channels(cx, y, scale, cx.in(2)), cx.elem(0)));
 }
 

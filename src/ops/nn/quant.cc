@@ -62,7 +62,7 @@ Expr per_element(CompositeCx& cx, Expr parameter, Granularity by, const char* na
     cx.error("input '{}' has rank {}; without block_size it is a scalar or has one axis", name, type.rank());
     return parameter;
   }
-  return fit_broadcast(unsqueeze_behind(cx, parameter, static_cast<std::size_t>(rank - 1 - axis)), name, cx.in(0));
+  return fit_broadcast(append_unit_axes(cx, parameter, static_cast<std::size_t>(rank - 1 - axis)), name, cx.in(0));
 }
 
 std::optional<Elem> allowed_type(CompositeCx& cx, Elem elem, ElemSet allowed, const char* name) {

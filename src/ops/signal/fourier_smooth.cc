@@ -22,7 +22,7 @@ Single root(std::int64_t k, std::int64_t n, bool inverse) {
 
 }  // namespace
 
-bool SmoothFourier::takes(std::int64_t n) {
+bool SmoothFourier::supports(std::int64_t n) {
   if (n < 2 || std::has_single_bit(static_cast<std::uint64_t>(n))) return false;
   for (const std::int64_t factor : kFactors) {
     while (n % factor == 0) n /= factor;

@@ -19,7 +19,7 @@ class SmoothFourier {
  public:
   using Number = std::complex<float>;
 
-  static bool takes(std::int64_t n);
+  static bool supports(std::int64_t n);
   /// Returns the scratch memory in complex numbers.
   static std::int64_t scratch(std::int64_t n) { return 3 * n; }
   /// Preconditions: takes(n); `memory` holds scratch(n) numbers and outlives this.

@@ -82,7 +82,7 @@ void mel_weight_body(CompositeCx& cx) {
   const MelCorners corners{count, low, step, Div(Add(as_wide(length), number(cx, 1)), as_wide(rate))};
   const Expr lower = corners.at(cx, 0), center = corners.at(cx, 1), higher = corners.at(cx, 2);
   const Expr spectrum = Add(Div(length, cx.number(Elem::i64, 2)), cx.number(Elem::i64, 1));
-  const Expr bin = unsqueeze_behind(cx, as_wide(iota(cx, spectrum)), 1);
+  const Expr bin = append_unit_axes(cx, as_wide(iota(cx, spectrum)), 1);
   const Expr rise = Where(Equal(lower, center), number(cx, 1), Div(Sub(bin, lower), Sub(center, lower)));
   const Expr fall = Div(Sub(higher, bin), Sub(higher, center));
   const Expr rises = And(GreaterOrEqual(bin, lower), LessOrEqual(bin, center));
@@ -105,7 +105,7 @@ Expr framed(CompositeCx& cx, Expr signal, Expr length) {
   const Expr rest =
       AtLeast({Sub(extent_scalar(signal, 1), length)}, {.low = 0, .name = "signal length less frame_length"});
   const Expr frames = Add(Div(Max2(rest, zero), step), cx.number(Elem::i64, 1));
-  const Expr start = unsqueeze_behind(cx, Mul(iota(cx, frames), step), 1);
+  const Expr start = append_unit_axes(cx, Mul(iota(cx, frames), step), 1);
   return Gather({signal, Add(start, iota(cx, length))}, {.axis = 1});
 }
 
@@ -118,8 +118,8 @@ void stft_body(CompositeCx& cx) {
   const Expr length = frame_length(cx);
   Expr frames = as_elem(framed(cx, cx.in(0), length), wide);
   if (cx.has(2)) {
-    const Expr window = fit(cx.in(2), "window", {unsqueeze_behind(cx, length, 1)});
-    frames = Mul(frames, unsqueeze_behind(cx, as_elem(window, wide), 1));
+    const Expr window = fit(cx.in(2), "window", {append_unit_axes(cx, length, 1)});
+    frames = Mul(frames, append_unit_axes(cx, as_elem(window, wide), 1));
   }
   const Expr spectra = DFT({frames, length, cx.number(Elem::i64, 2)}, {.onesided = cx.attrs<StftAttrs>().onesided});
   cx.out(0, as_elem(spectra, elem));

@@ -129,7 +129,7 @@ void run_lines(const DftJob& job, Number* line, const Transform& transform) {
 void run_lines(const DftJob& job, Number* memory) {
   Number* const behind = memory + job.points;
   const bool plain = job.parts == 2 && !job.onesided;  // single precision would lose the exact zeros of a real line
-  if (job.elem == Elem::f32 && plain && SmoothFourier::takes(job.points)) {
+  if (job.elem == Elem::f32 && plain && SmoothFourier::supports(job.points)) {
     auto* const singles = reinterpret_cast<SmoothFourier::Number*>(behind);
     run_lines(job, memory, SmoothFourier(job.points, job.inverse, singles));
   } else {

@@ -69,11 +69,11 @@ class TreeMaker {
   }
 
   Status check_indexes() {
-    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    constexpr std::int64_t kMaximum = std::int64_t{1} << 31;
     for (std::size_t i = 0; i < a_.ngram_indexes.size(); ++i) {
       const std::int64_t at = a_.ngram_indexes[i];
-      if (at < 0 || at >= kMost) {
-        return fail(Code::bad_model, "ngram_indexes[{}] = {} is outside [0, {})", i, at, kMost);
+      if (at < 0 || at >= kMaximum) {
+        return fail(Code::bad_model, "ngram_indexes[{}] = {} is outside [0, {})", i, at, kMaximum);
       }
       tree_.width = std::max(tree_.width, at + 1);
     }

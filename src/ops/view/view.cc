@@ -269,11 +269,11 @@ Status squeeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
 }
 
 Status unsqueeze_maps(InferCx& cx, std::vector<ViewMap>& maps) {
-  constexpr std::int64_t kMostAdded = 1024;
+  constexpr std::int64_t kMaxAdded = 1024;
   const Extents& in = cx.shape(0);
   FRAZIL_TRY(const std::int64_t added, cx.assumed_count(1));
-  if (added > kMostAdded)
-    return cx.unsupported("input 'axes' has {} elements, at most {} are allowed", added, kMostAdded);
+  if (added > kMaxAdded)
+    return cx.unsupported("input 'axes' has {} elements, at most {} are allowed", added, kMaxAdded);
   const std::size_t rank = in.size() + static_cast<std::size_t>(added);
   if (!is_known(cx, 1)) return unsqueeze_at_run_time(cx, rank, maps);
   FRAZIL_TRY(const std::vector<int> axes, known_axes(cx, 1, rank));

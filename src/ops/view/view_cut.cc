@@ -12,7 +12,7 @@ using Extents = std::vector<Dim>;
 // ---- Slice ----
 
 /// A position beyond any extent. It encodes "to the end".
-constexpr std::int64_t kFar = std::int64_t{1} << 60;
+constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 60;
 bool is_const_below(Dim d, std::int64_t limit) { return d.is_const() && d.value() < limit; }
 
 struct Cut {
@@ -34,7 +34,7 @@ class Cutter {
 
   Cut backward(Dim start, Dim end, std::int64_t step) {
     const Dim last = s_.sub(dim_, 1);
-    const bool at_last = start.is_const() && (start.value() == -1 || start.value() >= kFar);
+    const bool at_last = start.is_const() && (start.value() == -1 || start.value() >= kBeyondExtents);
     const Dim from = at_last ? last : s_.min(s_.max(from_front(start), 0), last);
     const Dim to = s_.min(s_.max(from_front(end), -1), last);
     return {from, s_.max(0, ceildiv(s_, s_.sub(from, to), -step))};
@@ -54,8 +54,8 @@ class Cutter {
   /// Resolves a negative position, which is relative to the end.
   Dim from_front(Dim i) {
     if (i.is_const()) {
-      if (i.value() >= kFar) return dim_;
-      return i.value() <= -kFar ? Dim(-kFar) : i.value() < 0 ? s_.add(dim_, i) : i;
+      if (i.value() >= kBeyondExtents) return dim_;
+      return i.value() <= -kBeyondExtents ? Dim(-kBeyondExtents) : i.value() < 0 ? s_.add(dim_, i) : i;
     }
     const Bounds b = s_.bounds(i);
     if (b.min >= 0) return i;
@@ -66,11 +66,11 @@ class Cutter {
 
   /// Returns max(0, to - from), simplified where possible.
   Dim forward_extent(Dim start, Dim end, Dim from, Dim to) {
-    const bool from_back = is_const_below(start, 0) && start.value() > -kFar;
+    const bool from_back = is_const_below(start, 0) && start.value() > -kBeyondExtents;
     if (from_back && to == dim_) return s_.min(s_.sub(0, start), dim_);
     const bool fixed_start = start.is_const() && start.value() >= 0;
     if (fixed_start && to == dim_) return s_.max(0, s_.sub(dim_, start));
-    if (fixed_start && is_const_below(end, 0) && end.value() > -kFar)
+    if (fixed_start && is_const_below(end, 0) && end.value() > -kBeyondExtents)
       return s_.max(0, s_.sub(s_.add(dim_, end), start));
     return s_.max(0, s_.sub(to, from));
   }
@@ -120,7 +120,7 @@ void slice_known(Scope& s, const SliceArgs& a, ViewMap& map) {
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
     const auto d = static_cast<std::size_t>(a.axes[i].value());
     Cutter cutter(s, map.shape[d]);
-    const std::int64_t step = std::clamp(a.steps[i].value(), -kFar, kFar);
+    const std::int64_t step = std::clamp(a.steps[i].value(), -kBeyondExtents, kBeyondExtents);
     const Cut cut =
         step > 0 ? cutter.forward(a.starts[i], a.ends[i], step) : cutter.backward(a.starts[i], a.ends[i], step);
     map.shape[d] = cut.extent;
@@ -256,11 +256,11 @@ struct PadCounts {
 
 /// Requires pads in a range in which no sum overflows, in any order.
 Status require_modest(InferCx& cx, const Extents& pads) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaximum = std::int64_t{1} << 40;
   Scope& s = cx.scope();
   for (std::size_t i = 0; i < pads.size(); ++i) {
-    const Dim held = s.max(-kMost, s.min(pads[i], kMost));
-    FRAZIL_CHECK(cx.require_equal(pads[i], held, fmt::format("pads[{}] is outside [{}, {}]", i, -kMost, kMost)));
+    const Dim held = s.max(-kMaximum, s.min(pads[i], kMaximum));
+    FRAZIL_CHECK(cx.require_equal(pads[i], held, fmt::format("pads[{}] is outside [{}, {}]", i, -kMaximum, kMaximum)));
   }
   return {};
 }

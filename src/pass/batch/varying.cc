@@ -100,11 +100,11 @@ bool Varying::is_of_extents(Value v, NodeId maker) const {
   const auto fixed = [](Dim d) { return d.is_const(); };
   if (known == nullptr || !std::ranges::all_of(type.shape, fixed)) return false;
   if (!contains(elems::kInt, type.elem) && type.elem != Elem::boolean) return false;
-  return std::ranges::all_of(*known, [&](Dim d) { return can_tell(d, maker); });
+  return std::ranges::all_of(*known, [&](Dim d) { return has_extent_text(d, maker); });
 }
 
 /// Returns true if batch_extents() has an expression for d.
-bool Varying::can_tell(Dim d, NodeId maker) const {
+bool Varying::has_extent_text(Dim d, NodeId maker) const {
   if (d.is_const()) return d.value() > Dim::kMin && d.value() < Dim::kMax;  // others are clipped
   const auto& in = graph_.node(maker).in;
   const auto first = std::ranges::find_if(in, [](Value v) { return static_cast<bool>(v); });

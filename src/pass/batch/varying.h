@@ -34,7 +34,7 @@ class Varying {
   std::optional<Source> first_extent(SymbolId symbol) const;
   bool is_visible(Value v, NodeId reader) const;
   bool is_of_extents(Value v, NodeId maker) const;
-  bool can_tell(Dim d, NodeId maker) const;
+  bool has_extent_text(Dim d, NodeId maker) const;
   bool visit(NodeId id);
   bool reads_varying(const Node& node) const;
   void mark_owners(const Node& node);

@@ -11,13 +11,13 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1 << 20;   // bytes of the results of one node
-constexpr std::int64_t kFewBytes = 4096;       // results up to this size may be larger than the operands
-constexpr std::int64_t kMostPoints = 1 << 16;  // points of one node; about 10 ns each on the reference executor
-constexpr std::int64_t kAllPoints = 1 << 20;   // points computed by all nodes of a graph
-constexpr std::int64_t kMostJoined = 1 << 22;  // elements of one Concat of constants and views of constants
-constexpr std::int64_t kAllJoined = 1 << 24;   // elements of all such Concats
-constexpr std::size_t kMostViews = 8;          // in a chain on one constant
+constexpr std::int64_t kMaxBytes = 1 << 20;   // bytes of the results of one node
+constexpr std::int64_t kFewBytes = 4096;      // results up to this size may be larger than the operands
+constexpr std::int64_t kMaxPoints = 1 << 16;  // points of one node; about 10 ns each on the reference executor
+constexpr std::int64_t kAllPoints = 1 << 20;  // points computed by all nodes of a graph
+constexpr std::int64_t kMaxJoined = 1 << 22;  // elements of one Concat of constants and views of constants
+constexpr std::int64_t kAllJoined = 1 << 24;  // elements of all such Concats
+constexpr std::size_t kMaxViews = 8;          // in a chain on one constant
 
 /// Returns true for nodes whose operands are all constants of few elements.
 bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
@@ -29,7 +29,7 @@ bool may_fold(const Graph& graph, const Node& node, std::span<const Value> in) {
     if (!c) return false;
     elements += c->tensor.count();
   }
-  return elements <= kMostPoints;
+  return elements <= kMaxPoints;
 }
 
 /// Returns the size of a tensor in bytes, including the text of strings.
@@ -67,7 +67,7 @@ std::optional<NodeId> view_of_one(const Graph& graph, Value v) {
 bool leads_to_constant(const Graph& graph, Value v) {
   for (std::size_t views = 0; v && graph.constant(v) == nullptr; ++views) {
     const auto view = view_of_one(graph, v);
-    if (!view || views == kMostViews) return false;
+    if (!view || views == kMaxViews) return false;
     v = graph.node(*view).in[0];
   }
   return static_cast<bool>(v);
@@ -83,7 +83,7 @@ std::optional<Tensor> elements_of(const Graph& graph, Value v, std::set<Value>& 
   std::vector<NodeId> views;
   while (v && graph.constant(v) == nullptr) {
     const auto view = view_of_one(graph, v);
-    if (!view || views.size() == kMostViews) return std::nullopt;
+    if (!view || views.size() == kMaxViews) return std::nullopt;
     views.push_back(*view);
     v = graph.node(*view).in[0];
   }
@@ -130,7 +130,7 @@ class Folder : public Rewriter {
  private:
   std::optional<std::vector<Datum>> evaluate(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto points = work(graph, id);
-    if (!points || *points > kMostPoints || points_ + *points > kAllPoints) return std::nullopt;
+    if (!points || *points > kMaxPoints || points_ + *points > kAllPoints) return std::nullopt;
     points_ += *points;
     std::vector<std::optional<Datum>> inputs;
     for (std::size_t i = 0; i < graph.node(id).in.size(); ++i) {
@@ -144,7 +144,7 @@ class Folder : public Rewriter {
   /// Folds a join. The result is not larger than the constants, which it may replace, and a run holds it in any case.
   std::optional<std::vector<Datum>> joined(const Graph& graph, NodeId id, std::span<const Value> in) {
     const auto count = work(graph, id);
-    if (!count || *count > kMostJoined || joined_ + *count > kAllJoined) return std::nullopt;
+    if (!count || *count > kMaxJoined || joined_ + *count > kAllJoined) return std::nullopt;
     std::vector<std::optional<Datum>> inputs;
     std::set<Value> bases;
     for (const Value v : in) {
@@ -168,7 +168,7 @@ class Folder : public Rewriter {
       if (!results[i].is_tensor() || !results[i].tensor().defined()) return false;
       bytes += bytes_of(results[i].tensor());
     }
-    return bytes <= kMostBytes && bytes <= std::max(kFewBytes, 2 * before);
+    return bytes <= kMaxBytes && bytes <= std::max(kFewBytes, 2 * before);
   }
 
   /// Returns the approximate number of elements or products that the node computes; nullopt if it is unknown.

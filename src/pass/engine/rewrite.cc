@@ -107,9 +107,9 @@ bool any_fits(const Graph& graph, const RuleIndex& rules, const Uses& uses) {
 namespace {
 
 Result<std::optional<Graph>> apply(const RuleIndex& rules, const Graph& graph, std::string& note) {
-  constexpr int kMostWalks = 4;  // the result of a walk may match further rules
+  constexpr int kMaxWalks = 4;  // the result of a walk may match further rules
   std::optional<Graph> now;
-  for (int walk = 0; walk < kMostWalks; ++walk) {
+  for (int walk = 0; walk < kMaxWalks; ++walk) {
     const Graph& from = now ? *now : graph;
     const Uses uses(from);
     if (!any_fits(from, rules, uses)) break;

@@ -40,8 +40,8 @@ bool Site::same_type(std::size_t i) const {
 
 bool Site::is(std::size_t i, double number) const {
   const Tensor* t = constant(i);
-  constexpr std::int64_t kMost = 4096;
-  if (!t || t->elem() == Elem::string || t->count() == 0 || t->count() > kMost) return false;
+  constexpr std::int64_t kMaximum = 4096;
+  if (!t || t->elem() == Elem::string || t->count() == 0 || t->count() > kMaximum) return false;
   for (std::int64_t k = 0; k < t->count(); ++k) {
     const double x = t->number_at(k);
     if (x != number || (is_float(t->elem()) && std::signbit(x) != std::signbit(number))) return false;
@@ -108,7 +108,7 @@ struct Harmless {
     if (depth == 0 || !node.constraints.empty() || !node.blocks.empty()) return false;
     runs = runs && !graph.known_value(v);
     if (runs && !std::holds_alternative<Elementwise>(node.op->form)) return false;
-    if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;
+    if (std::holds_alternative<Elementwise>(node.op->form) && !is_safe_broadcast(graph, node)) return false;
     return std::ranges::all_of(node.in,
                                [&](Value in) { return !in || (graph.type(in).ranked && value(in, runs, depth - 1)); });
   }
@@ -116,7 +116,7 @@ struct Harmless {
 
 }  // namespace
 
-bool broadcasts_surely(const Graph& graph, const Node& node) {
+bool is_safe_broadcast(const Graph& graph, const Node& node) {
   const Shape& result = graph.type(node.out[0]).shape;
   return std::ranges::all_of(node.in, [&](Value v) {
     if (!v) return true;
@@ -128,8 +128,8 @@ bool broadcasts_surely(const Graph& graph, const Node& node) {
 }
 
 bool cannot_fail(const Graph& graph, Value v, Value beside) {
-  constexpr int kDeepest = 8;
-  return Harmless{graph, beside}.value(v, true, kDeepest);
+  constexpr int kMaxDepth = 8;
+  return Harmless{graph, beside}.value(v, true, kMaxDepth);
 }
 
 Uses::Uses(const Graph& graph) : count(graph.value_count()), user(graph.value_count()) {

@@ -126,7 +126,7 @@ std::optional<std::int64_t> known(const Graph& graph, Value v);
 /// Returns true if v need not be computed: nothing it depends on can fail, except `beside`, which remains in use.
 bool cannot_fail(const Graph& graph, Value v, Value beside = {});
 /// Returns true if each operand's extents are 1 or those of the result, so that broadcasting cannot fail at run time.
-bool broadcasts_surely(const Graph& graph, const Node& node);
+bool is_safe_broadcast(const Graph& graph, const Node& node);
 /// Returns the operand of an elementwise node that is not a one-element constant. Returns nullopt unless there is
 /// exactly one such operand and it has the result's rank.
 std::optional<std::size_t> only_operand(const Graph& graph, const OpDef& op, std::span<const Value> in);

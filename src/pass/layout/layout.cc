@@ -59,7 +59,7 @@ class LayoutRewriter : public Rewriter {
     const auto operand = [&](bool last) {
       return [this, &to, last](Value v) { return Expr{&to, arranged(to.graph(), v, last)}; };
     };
-    const TurnSite site{*from_, from_->node(unit.node), to, unit.turn, operand(true), operand(false)};
+    const LayoutSite site{*from_, from_->node(unit.node), to, unit.change, operand(true), operand(false)};
     std::vector<Value> made = unit.rule->make(site);
     FRAZIL_CHECK(failed_);
     FRAZIL_CHECK(to.status());
@@ -82,12 +82,12 @@ class LayoutRewriter : public Rewriter {
   Value arranged(Graph& graph, Value old, bool last) {
     if (!old) return old;
     const Value now = now_(old);
-    return choice_.is_last(old) == last ? now : turned(graph, old, now, last);
+    return choice_.is_last(old) == last ? now : transposed(graph, old, now, last);
   }
 
   /// Transposes a value in the block that defines it, so that all uses share the result.
-  Value turned(Graph& graph, Value old, Value now, bool last) {
-    const auto [at, is_new] = turned_.try_emplace(now.id);
+  Value transposed(Graph& graph, Value old, Value now, bool last) {
+    const auto [at, is_new] = transposed_.try_emplace(now.id);
     if (!is_new) return at->second;
     Builder builder(graph, graph.block_of(now).value_or(Graph::kMain));
     const auto maker = from_->producer(old);
@@ -102,8 +102,8 @@ class LayoutRewriter : public Rewriter {
   const LayoutChoice& choice_;
   const Graph* from_ = nullptr;
   std::function<Value(Value)> now_;
-  std::string_view user_;                            ///< the name of the node whose operands are arranged
-  std::unordered_map<std::uint32_t, Value> turned_;  ///< by id of the new value
+  std::string_view user_;                                ///< the name of the node whose operands are arranged
+  std::unordered_map<std::uint32_t, Value> transposed_;  ///< by id of the new value
   Status failed_;
 };
 

@@ -55,11 +55,11 @@ LayoutChoice::LayoutChoice(const Graph& graph, const PassOptions& options)
   find_units(options);
   link();
   start();
-  constexpr int kMostSweeps = 8;
-  for (int sweep = 0; sweep < kMostSweeps && improve(); ++sweep) continue;
+  constexpr int kMaxSweeps = 8;
+  for (int sweep = 0; sweep < kMaxSweeps && improve(); ++sweep) continue;
   drop_losses();
   for (const Unit& unit : units_) {
-    for (NodeId id : unit.turn.absorbed) absorbed_[id.id] = unit.last;
+    for (NodeId id : unit.change.absorbed) absorbed_[id.id] = unit.last;
   }
 }
 
@@ -77,11 +77,11 @@ std::string LayoutChoice::str() const {
   for (const Unit& unit : units_) {
     if (unit.last) ++applied[unit.rule ? unit.rule->row.name : "regions' values"];
   }
-  std::size_t turned = 0;
-  for (std::uint32_t v = 0; v < graph_.value_count(); ++v) turned += has_to_move({v});
+  std::size_t transposed = 0;
+  for (std::uint32_t v = 0; v < graph_.value_count(); ++v) transposed += has_to_move({v});
   std::string text;
   for (const auto& [name, count] : applied) text += fmt::format("{} x{}, ", name, count);
-  return text + fmt::format("{} images turned", turned);
+  return text + fmt::format("{} images transposed", transposed);
 }
 
 // ---- units ----
@@ -99,14 +99,14 @@ void LayoutChoice::find_units(const PassOptions& options) {
 void LayoutChoice::add_units(NodeId id, const Uses& uses, const PassOptions& options) {
   const Node& node = graph_.node(id);
   if (!node.blocks.empty()) {
-    for (Turn& turn : region_turns(graph_, node)) units_.push_back({id, nullptr, std::move(turn)});
+    for (LayoutChange& change : region_layout_changes(graph_, node)) units_.push_back({id, nullptr, std::move(change)});
     return;
   }
   if (!node.constraints.empty()) return;
   for (const LayoutRule* rule : rules_for(*node.op)) {
-    auto turn = rule->turn({graph_, id, node, uses, options});
-    if (!turn) continue;
-    units_.push_back({id, rule, std::move(*turn)});
+    auto change = rule->match({graph_, id, node, uses, options});
+    if (!change) continue;
+    units_.push_back({id, rule, std::move(*change)});
     return;
   }
 }
@@ -114,14 +114,14 @@ void LayoutChoice::add_units(NodeId id, const Uses& uses, const PassOptions& opt
 /// Removes the units of nodes whose work another unit includes.
 void LayoutChoice::leave_absorbed() {
   for (const Unit& unit : units_) {
-    for (NodeId id : unit.turn.absorbed) absorbed_[id.id] = true;
+    for (NodeId id : unit.change.absorbed) absorbed_[id.id] = true;
   }
   std::erase_if(units_, [&](const Unit& unit) { return absorbed_[unit.node.id]; });
 }
 
 std::vector<Value> LayoutChoice::images(const Unit& unit) const {
-  std::vector<Value> all = unit.turn.takes;
-  all.insert(all.end(), unit.turn.gives.begin(), unit.turn.gives.end());
+  std::vector<Value> all = unit.change.image_inputs;
+  all.insert(all.end(), unit.change.image_outputs.begin(), unit.change.image_outputs.end());
   std::ranges::sort(all);
   all.erase(std::ranges::unique(all).begin(), all.end());
   return all;
@@ -129,8 +129,8 @@ std::vector<Value> LayoutChoice::images(const Unit& unit) const {
 
 void LayoutChoice::link() {
   for (std::uint32_t u = 0; u < units_.size(); ++u) {
-    for (Value v : units_[u].turn.takes) takers_[v.id].push_back(u);
-    for (Value v : units_[u].turn.gives) maker_[v.id] = u;
+    for (Value v : units_[u].change.image_inputs) takers_[v.id].push_back(u);
+    for (Value v : units_[u].change.image_outputs) maker_[v.id] = u;
   }
   for (const NodeId id : graph_.nodes()) count_plain_uses(id);
   for (std::uint32_t b = 0; b < graph_.block_count(); ++b) {
@@ -158,7 +158,7 @@ void LayoutChoice::count_plain_uses(NodeId id) {
 
 double LayoutChoice::elements(Value v) const {
   const Type& type = graph_.type(v);
-  if (graph_.constant(v) || turns_in_place(type)) return 0;
+  if (graph_.constant(v) || transposes_in_place(type)) return 0;
   constexpr double kByteMove = 0.5;  // relative to a move of four bytes
   double count = byte_size(type.elem) == 1 ? kByteMove : 1;
   for (Dim d : type.shape) {
@@ -168,8 +168,10 @@ double LayoutChoice::elements(Value v) const {
 }
 
 double LayoutChoice::gain(const Unit& unit) const {
-  const Turn& turn = unit.turn;
-  return turn.gain == 0 ? 0 : turn.gain * elements(turn.gives.empty() ? turn.takes[0] : turn.gives[0]);
+  const LayoutChange& change = unit.change;
+  return change.gain == 0
+             ? 0
+             : change.gain * elements(change.image_outputs.empty() ? change.image_inputs[0] : change.image_outputs[0]);
 }
 
 bool LayoutChoice::has_to_move(Value v) const {
@@ -220,7 +222,7 @@ bool LayoutChoice::improve() {
     const double after = moved_around(unit) - (unit.last ? unit.gain : 0);
     // In a tie, the image is transposed after an elementwise node, whose result may have fewer bytes.
     const bool elementwise = unit.rule != nullptr && unit.rule->row.ops.empty();
-    const bool outside = std::ranges::none_of(unit.turn.takes, [&](Value v) { return is_last(v); });
+    const bool outside = std::ranges::none_of(unit.change.image_inputs, [&](Value v) { return is_last(v); });
     const bool better = after < before || (after == before && !unit.last && elementwise && outside);
     if (!better) unit.last = !unit.last;
     changed = changed || better;

@@ -20,7 +20,7 @@ class LayoutChoice {
   struct Unit {
     NodeId node;
     const LayoutRule* rule = nullptr;  ///< null: a value of a region
-    Turn turn;
+    LayoutChange change;
     double gain = 0;  ///< in moved elements
     bool last = false;
   };
@@ -29,7 +29,7 @@ class LayoutChoice {
   const Unit* unit_of(NodeId id) const;
   bool is_last(Value v) const { return maker_[v.id] != kNone && units_[maker_[v.id]].last; }
   bool is_absorbed(NodeId id) const { return absorbed_[id.id]; }
-  /// Returns a text such as "last_conv x12, last_elementwise x30, 2 images turned".
+  /// Returns a text such as "last_conv x12, last_elementwise x30, 2 images transposed".
   std::string str() const;
 
  private:

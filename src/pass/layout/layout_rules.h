@@ -13,13 +13,13 @@
 namespace frazil::pass {
 
 /// The images that a node reads and makes with channels last.
-struct Turn {
-  std::vector<Value> takes, gives;
+struct LayoutChange {
+  std::vector<Value> image_inputs, image_outputs;
   std::vector<NodeId> absorbed;  ///< nodes whose work it includes; nothing else uses their results
   double gain = 0;               ///< moves that it saves per element of its image, in time
 };
 
-struct TurnQuery {
+struct LayoutQuery {
   const Graph& graph;
   NodeId id;
   const Node& node;
@@ -29,11 +29,11 @@ struct TurnQuery {
 
 /// A node that is built again with channels last. `last` and `second` return the new value of an old one, with its
 /// channels at that position.
-struct TurnSite {
+struct LayoutSite {
   const Graph& from;
   const Node& node;
   Builder& to;
-  const Turn& turn;
+  const LayoutChange& change;
   std::function<Expr(Value)> last, second;
 
   template <class A>
@@ -45,9 +45,9 @@ struct TurnSite {
 struct LayoutRule {
   Rule row;  ///< its name, operators and text
   /// Returns nullopt if the node cannot work with channels last. Not called for nodes with checks.
-  std::optional<Turn> (*turn)(const TurnQuery& query);
+  std::optional<LayoutChange> (*match)(const LayoutQuery& query);
   /// Returns one value per result of the node. Errors are in the builder's status.
-  std::vector<Value> (*make)(const TurnSite& site);
+  std::vector<Value> (*make)(const LayoutSite& site);
   bool anchor = false;  ///< a reason to work with channels last; other nodes follow
 };
 std::span<const LayoutRule> window_layout_rules();
@@ -58,14 +58,14 @@ std::vector<const Rule*> layout_rules();
 
 /// Returns the images that a region carries, or that its branches give, as one Turn per result: the values that the
 /// result consists of, and those that they become.
-std::vector<Turn> region_turns(const Graph& graph, const Node& region);
+std::vector<LayoutChange> region_layout_changes(const Graph& graph, const Node& region);
 /// Returns the value of a region's turns that result `index` of its blocks becomes.
 Value becomes(const Graph& graph, const Node& region, std::size_t index);
 
 /// Returns true for an image: batch, channels, and at least one spatial axis.
 bool is_image(const Graph& graph, Value v);
 /// Returns true if all elements keep their positions when the image is transposed.
-bool turns_in_place(const Type& type);
+bool transposes_in_place(const Type& type);
 /// Returns image x, transposed by a node of this name.
 Expr channels_last(Expr x, std::string_view name = {});
 Expr channels_second(Expr x, std::string_view name = {});
@@ -80,8 +80,8 @@ Ints second_order(std::size_t rank);
 /// Returns the content of an integer operand: empty if it is absent, nullopt if it is unknown.
 std::optional<Ints> content(const Graph& graph, const Node& node, std::size_t input);
 /// Returns a turn from image operand 0 to all results.
-Turn image_to_image(const Node& node);
+LayoutChange image_to_image(const Node& node);
 /// Appends the node again with the given operands. Returns all results.
-std::vector<Value> again(const TurnSite& site, std::vector<Expr> in, Attrs attrs);
+std::vector<Value> rebuilt(const LayoutSite& site, std::vector<Expr> in, Attrs attrs);
 
 }  // namespace frazil::pass

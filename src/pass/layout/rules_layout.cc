@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kSmallConstant = std::size_t{1} << 20;  // bytes; larger ones are not copied
 
-Expr constant_turned(Builder& to, const Tensor& t, const Ints& order) {
+Expr constant_transposed(Builder& to, const Tensor& t, const Ints& order) {
   Sizes sizes, strides;
   for (std::int64_t axis : order) {
     sizes.push_back(t.sizes()[static_cast<std::size_t>(axis)]);
@@ -23,10 +23,10 @@ Expr constant_turned(Builder& to, const Tensor& t, const Ints& order) {
   return packed ? to.constant(std::move(*packed)) : to.absent();
 }
 
-Expr turned(Expr x, const Ints& order, std::string_view name) {
+Expr transposed(Expr x, const Ints& order, std::string_view name) {
   const Constant* c = x.builder->graph().constant(x.value);
   if (c && c->tensor.elem() != Elem::string && c->tensor.bytes() <= kSmallConstant) {
-    if (const Expr made = constant_turned(*x.builder, c->tensor, order)) return made;
+    if (const Expr made = constant_transposed(*x.builder, c->tensor, order)) return made;
   }
   return x.builder->add(ops::Transpose, std::array{x}, shared_attrs(ops::TransposeAttrs{.perm = order}), 1, name)[0];
 }
@@ -39,7 +39,7 @@ bool is_image(const Graph& graph, Value v) {
   return type.is_tensor() && type.ranked && type.rank() >= 3;
 }
 
-bool turns_in_place(const Type& type) {
+bool transposes_in_place(const Type& type) {
   const auto is_one = [](Dim d) { return d == Dim(1); };
   return is_one(type.shape[1]) || std::ranges::all_of(std::span(type.shape).subspan(2), is_one);
 }
@@ -57,8 +57,10 @@ Ints second_order(std::size_t rank) {
   return axes;
 }
 
-Expr channels_last(Expr x, std::string_view name) { return x ? turned(x, last_order(x.type().rank()), name) : x; }
-Expr channels_second(Expr x, std::string_view name) { return x ? turned(x, second_order(x.type().rank()), name) : x; }
+Expr channels_last(Expr x, std::string_view name) { return x ? transposed(x, last_order(x.type().rank()), name) : x; }
+Expr channels_second(Expr x, std::string_view name) {
+  return x ? transposed(x, second_order(x.type().rank()), name) : x;
+}
 
 std::int64_t last_axis_of(std::int64_t axis, std::size_t rank) {
   const auto at = static_cast<std::int64_t>(from_front(axis, rank));
@@ -83,13 +85,14 @@ std::optional<Ints> content(const Graph& graph, const Node& node, std::size_t in
   return values;
 }
 
-Turn image_to_image(const Node& node) {
-  Turn turn{.takes = {node.in[0]}, .gives = {}, .absorbed = {}};
-  std::ranges::copy_if(node.out, std::back_inserter(turn.gives), [](Value v) { return static_cast<bool>(v); });
-  return turn;
+LayoutChange image_to_image(const Node& node) {
+  LayoutChange change{.image_inputs = {node.in[0]}, .image_outputs = {}, .absorbed = {}};
+  std::ranges::copy_if(node.out, std::back_inserter(change.image_outputs),
+                       [](Value v) { return static_cast<bool>(v); });
+  return change;
 }
 
-std::vector<Value> again(const TurnSite& site, std::vector<Expr> in, Attrs attrs) {
+std::vector<Value> rebuilt(const LayoutSite& site, std::vector<Expr> in, Attrs attrs) {
   std::vector<Value> values;
   for (const Expr& e : site.to.add(*site.node.op, in, std::move(attrs), site.node.out.size()))
     values.push_back(e.value);

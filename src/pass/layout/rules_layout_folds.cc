@@ -17,16 +17,17 @@ bool is_taken(const Graph& graph, Value v, std::size_t rank) {
   return graph.type(v).rank() == rank && graph.constant(v) == nullptr;
 }
 
-std::optional<Turn> turn_elementwise(const TurnQuery& q) {
+std::optional<LayoutChange> match_elementwise(const LayoutQuery& q) {
   const Node& node = q.node;
   const auto ranked = [&](Value v) { return v && q.graph.type(v).is_tensor() && q.graph.type(v).ranked; };
   if (node.out.size() != 1 || !is_image(q.graph, node.out[0]) || !std::ranges::all_of(node.in, ranked)) {
     return std::nullopt;
   }
   const std::size_t rank = q.graph.type(node.out[0]).rank();
-  Turn turn{.takes = {}, .gives = {node.out[0]}, .absorbed = {}};
-  std::ranges::copy_if(node.in, std::back_inserter(turn.takes), [&](Value v) { return is_taken(q.graph, v, rank); });
-  return turn.takes.empty() ? std::nullopt : std::optional(std::move(turn));
+  LayoutChange change{.image_inputs = {}, .image_outputs = {node.out[0]}, .absorbed = {}};
+  std::ranges::copy_if(node.in, std::back_inserter(change.image_inputs),
+                       [&](Value v) { return is_taken(q.graph, v, rank); });
+  return change.image_inputs.empty() ? std::nullopt : std::optional(std::move(change));
 }
 
 /// Returns x with as many axes as the image that it broadcasts to.
@@ -43,7 +44,7 @@ Expr lifted(Builder& to, Expr x, std::size_t rank) {
   return ops::Unsqueeze(x, to.ints(axes));
 }
 
-Expr operand(const TurnSite& s, Value v, std::size_t rank) {
+Expr operand(const LayoutSite& s, Value v, std::size_t rank) {
   if (is_taken(s.from, v, rank)) return s.last(v);
   const Expr x = s.second(v);
   const Constant* c = s.from.constant(v);
@@ -51,11 +52,11 @@ Expr operand(const TurnSite& s, Value v, std::size_t rank) {
   return single ? x : channels_last(lifted(s.to, x, rank));
 }
 
-std::vector<Value> make_elementwise(const TurnSite& s) {
+std::vector<Value> make_elementwise(const LayoutSite& s) {
   const std::size_t rank = s.from.type(s.node.out[0]).rank();
   std::vector<Expr> in;
   for (Value v : s.node.in) in.push_back(operand(s, v, rank));
-  return again(s, std::move(in), s.node.attrs);
+  return rebuilt(s, std::move(in), s.node.attrs);
 }
 
 // ---- reductions ----
@@ -72,32 +73,32 @@ bool remains_in_order(const Ints& reduced, std::size_t rank) {
   return true;
 }
 
-std::optional<Turn> turn_over(const TurnQuery& q, const Ints& axes, bool keeps) {
+std::optional<LayoutChange> match_over(const LayoutQuery& q, const Ints& axes, bool keeps) {
   if (!q.node.out[0] || !is_image(q.graph, q.node.in[0]) || axes.empty()) return std::nullopt;
   if (keeps) return image_to_image(q.node);
   if (!remains_in_order(axes, q.graph.type(q.node.in[0]).rank())) return std::nullopt;
-  return Turn{.takes = {q.node.in[0]}, .gives = {}, .absorbed = {}};
+  return LayoutChange{.image_inputs = {q.node.in[0]}, .image_outputs = {}, .absorbed = {}};
 }
 
-std::optional<Turn> turn_reduce(const TurnQuery& q) {
+std::optional<LayoutChange> match_reduce(const LayoutQuery& q) {
   const auto axes = content(q.graph, q.node, 1);
-  return axes ? turn_over(q, *axes, q.node.attributes<ops::ReduceAttrs>().keepdims != 0) : std::nullopt;
+  return axes ? match_over(q, *axes, q.node.attributes<ops::ReduceAttrs>().keepdims != 0) : std::nullopt;
 }
 
-std::vector<Value> make_reduce(const TurnSite& s) {
+std::vector<Value> make_reduce(const LayoutSite& s) {
   const Ints axes = last_axes_of(*content(s.from, s.node, 1), s.from.type(s.node.in[0]).rank());
-  return again(s, {s.last(s.node.in[0]), s.to.ints(axes)}, s.node.attrs);
+  return rebuilt(s, {s.last(s.node.in[0]), s.to.ints(axes)}, s.node.attrs);
 }
 
-std::optional<Turn> turn_arg(const TurnQuery& q) {
+std::optional<LayoutChange> match_arg(const LayoutQuery& q) {
   const auto& a = q.node.attributes<ops::ArgAttrs>();
-  return turn_over(q, {a.axis}, a.keepdims != 0);
+  return match_over(q, {a.axis}, a.keepdims != 0);
 }
 
-std::vector<Value> make_arg(const TurnSite& s) {
+std::vector<Value> make_arg(const LayoutSite& s) {
   ops::ArgAttrs attrs = s.attrs<ops::ArgAttrs>();
   attrs.axis = last_axis_of(attrs.axis, s.from.type(s.node.in[0]).rank());
-  return again(s, {s.last(s.node.in[0])}, shared_attrs(attrs));
+  return rebuilt(s, {s.last(s.node.in[0])}, shared_attrs(attrs));
 }
 
 using N = Numerics;
@@ -105,12 +106,12 @@ constexpr auto kReduces =
     kOps<ops::ReduceSum, ops::ReduceMean, ops::ReduceMax, ops::ReduceMin, ops::ReduceProd, ops::ReduceL1, ops::ReduceL2,
          ops::ReduceSumSquare, ops::ReduceLogSum, ops::ReduceLogSumExp>;
 constexpr LayoutRule kFoldLayoutRules[] = {
-    {{"last_elementwise", {}, "channels last: an elementwise node", N::exact}, turn_elementwise, make_elementwise},
+    {{"last_elementwise", {}, "channels last: an elementwise node", N::exact}, match_elementwise, make_elementwise},
     {{"last_reduce", kReduces, "channels last: a reduction over known axes", N::reassociated},
-     turn_reduce,
+     match_reduce,
      make_reduce},
     {{"last_arg", kOps<ops::ArgMax, ops::ArgMin>, "channels last: the position of an extreme along an axis", N::exact},
-     turn_arg,
+     match_arg,
      make_arg},
 };
 

@@ -20,7 +20,7 @@ Ints all_axes(std::size_t rank) {
 }
 
 /// Returns the operands: the image first, with channels last, then the others as they were.
-std::vector<Expr> with_image(const TurnSite& s) {
+std::vector<Expr> with_image(const LayoutSite& s) {
   std::vector<Expr> in{s.last(s.node.in[0])};
   for (Value v : std::span(s.node.in).subspan(1)) in.push_back(v ? s.second(v) : s.to.absent());
   return in;
@@ -28,28 +28,28 @@ std::vector<Expr> with_image(const TurnSite& s) {
 
 // ---- parts ----
 
-std::optional<Turn> turn_concat(const TurnQuery& q) {
+std::optional<LayoutChange> match_concat(const LayoutQuery& q) {
   const Node& node = q.node;
   if (!std::ranges::all_of(node.in, [&](Value v) { return is_image(q.graph, v); })) return std::nullopt;
-  return Turn{.takes = node.in, .gives = node.out, .absorbed = {}};
+  return LayoutChange{.image_inputs = node.in, .image_outputs = node.out, .absorbed = {}};
 }
 
-std::vector<Value> make_concat(const TurnSite& s) {
+std::vector<Value> make_concat(const LayoutSite& s) {
   std::vector<Expr> in;
   for (Value v : s.node.in) in.push_back(s.last(v));
   const std::int64_t axis = last_axis_of(s.attrs<ops::ConcatAttrs>().axis, rank_of(s.from, s.node));
-  return again(s, std::move(in), shared_attrs(ops::ConcatAttrs{.axis = axis}));
+  return rebuilt(s, std::move(in), shared_attrs(ops::ConcatAttrs{.axis = axis}));
 }
 
-std::optional<Turn> turn_split(const TurnQuery& q) {
+std::optional<LayoutChange> match_split(const LayoutQuery& q) {
   const bool all = std::ranges::all_of(q.node.out, [](Value v) { return static_cast<bool>(v); });
   return all && is_image(q.graph, q.node.in[0]) ? std::optional(image_to_image(q.node)) : std::nullopt;
 }
 
-std::vector<Value> make_split(const TurnSite& s) {
+std::vector<Value> make_split(const LayoutSite& s) {
   ops::SplitAttrs attrs = s.attrs<ops::SplitAttrs>();
   attrs.axis = last_axis_of(attrs.axis, rank_of(s.from, s.node));
-  return again(s, with_image(s), shared_attrs(attrs));
+  return rebuilt(s, with_image(s), shared_attrs(attrs));
 }
 
 /// Returns the axes of a Slice or Pad; input `listed` may contain them.
@@ -65,7 +65,7 @@ std::optional<std::size_t> cut_axes(const Graph& graph, const Node& node) {
   return static_cast<std::size_t>(starts[0].value());
 }
 
-std::optional<Turn> turn_slice(const TurnQuery& q) {
+std::optional<LayoutChange> match_slice(const LayoutQuery& q) {
   const auto count = cut_axes(q.graph, q.node);
   if (!is_image(q.graph, q.node.in[0]) || !count || !axes_given(q.graph, q.node, 3, *count)) return std::nullopt;
   return image_to_image(q.node);
@@ -77,38 +77,38 @@ Expr index_list(Builder& to, const Ints& values, Elem elem) {
   return to.constant(Tensor::of<std::int32_t>({static_cast<std::int64_t>(narrow.size())}, std::span(narrow)));
 }
 
-std::vector<Value> make_slice(const TurnSite& s) {
+std::vector<Value> make_slice(const LayoutSite& s) {
   std::vector<Expr> in = with_image(s);
   const Ints axes = *axes_given(s.from, s.node, 3, *cut_axes(s.from, s.node));
   in.resize(std::max<std::size_t>(in.size(), 4), s.to.absent());
   in[3] = index_list(s.to, last_axes_of(axes, rank_of(s.from, s.node)), s.from.type(s.node.in[1]).elem);
-  return again(s, std::move(in), s.node.attrs);
+  return rebuilt(s, std::move(in), s.node.attrs);
 }
 
-std::optional<Turn> turn_pad(const TurnQuery& q) {
+std::optional<LayoutChange> match_pad(const LayoutQuery& q) {
   if (!is_image(q.graph, q.node.in[0]) || !axes_given(q.graph, q.node, 3, rank_of(q.graph, q.node))) {
     return std::nullopt;
   }
   return image_to_image(q.node);
 }
 
-std::vector<Value> make_pad(const TurnSite& s) {
+std::vector<Value> make_pad(const LayoutSite& s) {
   const std::size_t rank = rank_of(s.from, s.node);
   std::vector<Expr> in = with_image(s);
   in.resize(4, s.to.absent());
   in[3] = s.to.ints(last_axes_of(*axes_given(s.from, s.node, 3, rank), rank));
-  return again(s, std::move(in), s.node.attrs);
+  return rebuilt(s, std::move(in), s.node.attrs);
 }
 
-std::optional<Turn> turn_resize(const TurnQuery& q) {
+std::optional<LayoutChange> match_resize(const LayoutQuery& q) {
   return is_image(q.graph, q.node.in[0]) ? std::optional(image_to_image(q.node)) : std::nullopt;
 }
 
-std::vector<Value> make_resize(const TurnSite& s) {
+std::vector<Value> make_resize(const LayoutSite& s) {
   const std::size_t rank = rank_of(s.from, s.node);
   ops::ResizeAttrs attrs = s.attrs<ops::ResizeAttrs>();
   attrs.axes = last_axes_of(attrs.axes.empty() ? all_axes(rank) : attrs.axes, rank);
-  return again(s, with_image(s), shared_attrs(attrs));
+  return rebuilt(s, with_image(s), shared_attrs(attrs));
 }
 
 // ---- transposes ----
@@ -122,7 +122,7 @@ Ints order_of(const Node& node, std::size_t rank) {
 }
 
 /// Chooses the images. Transposes often feed convolutions, and often read their results.
-Side side_of(const TurnQuery& q, const Ints& order) {
+Side side_of(const LayoutQuery& q, const Ints& order) {
   if (order[0] == 0 && order[1] == 1) return Side::both;
   const NodeId user = q.uses.user[q.node.out[0].id];
   if (user && q.graph.node(user).op == &ops::Conv) return Side::result;
@@ -142,34 +142,34 @@ Ints order_to_last(const Ints& order) {
   return made;
 }
 
-std::optional<Turn> turn_transpose(const TurnQuery& q) {
+std::optional<LayoutChange> match_transpose(const LayoutQuery& q) {
   if (!is_image(q.graph, q.node.in[0])) return std::nullopt;
   const Ints order = order_of(q.node, rank_of(q.graph, q.node));
-  Turn turn = image_to_image(q.node);
+  LayoutChange change = image_to_image(q.node);
   const Side side = side_of(q, order);
-  if (side == Side::operand) turn.gives.clear();
-  if (side == Side::result) turn.takes.clear();
+  if (side == Side::operand) change.image_outputs.clear();
+  if (side == Side::result) change.image_inputs.clear();
   const bool vanishes = side == Side::operand ? std::ranges::is_sorted(order_from_last(order))
                                               : side == Side::result && std::ranges::is_sorted(order_to_last(order));
-  turn.gain = vanishes ? 1 : 0;
-  return turn;
+  change.gain = vanishes ? 1 : 0;
+  return change;
 }
 
 Expr in_order(Expr x, Ints order) {
   return std::ranges::is_sorted(order) ? x : ops::Transpose({x}, {.perm = std::move(order)});
 }
 
-std::vector<Value> make_transpose(const TurnSite& s) {
+std::vector<Value> make_transpose(const LayoutSite& s) {
   const Value x = s.node.in[0];
   const Ints order = order_of(s.node, s.from.type(x).rank());
-  if (s.turn.takes.empty()) return {in_order(s.second(x), order_to_last(order)).value};
+  if (s.change.image_inputs.empty()) return {in_order(s.second(x), order_to_last(order)).value};
   const Ints from_last = order_from_last(order);
-  return {in_order(s.last(x), s.turn.gives.empty() ? from_last : order_to_last(from_last)).value};
+  return {in_order(s.last(x), s.change.image_outputs.empty() ? from_last : order_to_last(from_last)).value};
 }
 
 // ---- channel shuffles ----
 
-const Node* only_maker(const TurnQuery& q, Value v, const OpDef& op, std::vector<NodeId>& absorbed) {
+const Node* only_maker(const LayoutQuery& q, Value v, const OpDef& op, std::vector<NodeId>& absorbed) {
   const auto id = q.graph.producer(v);
   if (!id || q.uses.only_user(v) == std::nullopt) return nullptr;
   const Node& node = q.graph.node(*id);
@@ -191,25 +191,25 @@ bool is_split(const Shape& x, const Shape& split) {
   return std::ranges::equal(std::span(x).subspan(2), std::span(split).subspan(3));
 }
 
-std::optional<Turn> turn_shuffle(const TurnQuery& q) {
+std::optional<LayoutChange> match_shuffle(const LayoutQuery& q) {
   const Node& node = q.node;
-  Turn turn{.takes = {}, .gives = {node.out[0]}, .absorbed = {}};
-  const Node* swap = only_maker(q, node.in[0], ops::Transpose, turn.absorbed);
-  const Node* split = swap ? only_maker(q, swap->in[0], ops::Reshape, turn.absorbed) : nullptr;
+  LayoutChange change{.image_inputs = {}, .image_outputs = {node.out[0]}, .absorbed = {}};
+  const Node* swap = only_maker(q, node.in[0], ops::Transpose, change.absorbed);
+  const Node* split = swap ? only_maker(q, swap->in[0], ops::Reshape, change.absorbed) : nullptr;
   if (!split || !is_image(q.graph, split->in[0]) || !is_image(q.graph, node.out[0])) return std::nullopt;
   const Shape &x = q.graph.type(split->in[0]).shape, &groups = q.graph.type(split->out[0]).shape;
   const bool shuffles =
       is_split(x, groups) && swaps_groups(*swap, groups.size()) && q.graph.type(node.out[0]).shape == x;
   if (!shuffles) return std::nullopt;
-  turn.takes = {split->in[0]};
-  return turn;
+  change.image_inputs = {split->in[0]};
+  return change;
 }
 
-std::vector<Value> make_shuffle(const TurnSite& s) {
-  const Node& swap = s.from.node(s.turn.absorbed[0]);
+std::vector<Value> make_shuffle(const LayoutSite& s) {
+  const Node& swap = s.from.node(s.change.absorbed[0]);
   const Shape& groups = s.from.type(swap.in[0]).shape;
   const auto at = static_cast<std::int64_t>(groups.size()) - 2;
-  const Expr split = ops::SplitAxis({s.last(s.turn.takes[0])}, {.axis = at, .outer = groups[1].value()});
+  const Expr split = ops::SplitAxis({s.last(s.change.image_inputs[0])}, {.axis = at, .outer = groups[1].value()});
   Ints order = all_axes(groups.size());
   std::swap(order[order.size() - 2], order.back());
   return {ops::MergeAxes({ops::Transpose({split}, {.perm = std::move(order)})}, {.axis = at}).value};
@@ -223,14 +223,14 @@ bool joins_space(const Shape& x, const Shape& y) {
   return ranks && x[0] == y[0] && x[1] == y[1] && (y.size() == 3 || y[2].is_const() || y[3].is_const());
 }
 
-std::optional<Turn> turn_space(const TurnQuery& q) {
+std::optional<LayoutChange> match_space(const LayoutQuery& q) {
   const Node& node = q.node;
   if (!is_image(q.graph, node.in[0]) || !is_image(q.graph, node.out[0])) return std::nullopt;
   if (!joins_space(q.graph.type(node.in[0]).shape, q.graph.type(node.out[0]).shape)) return std::nullopt;
   return image_to_image(node);
 }
 
-std::vector<Value> make_space(const TurnSite& s) {
+std::vector<Value> make_space(const LayoutSite& s) {
   const Shape& y = s.from.type(s.node.out[0]).shape;
   const auto spatial = static_cast<std::int64_t>(rank_of(s.from, s.node)) - 2;
   const Expr x = s.last(s.node.in[0]);
@@ -242,21 +242,21 @@ std::vector<Value> make_space(const TurnSite& s) {
 
 using N = Numerics;
 constexpr LayoutRule kMoveLayoutRules[] = {
-    {{"last_concat", kOps<ops::Concat>, "channels last: Concat", N::exact}, turn_concat, make_concat},
-    {{"last_split", kOps<ops::Split>, "channels last: Split", N::exact}, turn_split, make_split},
-    {{"last_slice", kOps<ops::Slice>, "channels last: Slice of known axes", N::exact}, turn_slice, make_slice},
-    {{"last_pad", kOps<ops::Pad>, "channels last: Pad of known axes", N::exact}, turn_pad, make_pad},
-    {{"last_resize", kOps<ops::Resize>, "channels last: Resize", N::exact}, turn_resize, make_resize},
+    {{"last_concat", kOps<ops::Concat>, "channels last: Concat", N::exact}, match_concat, make_concat},
+    {{"last_split", kOps<ops::Split>, "channels last: Split", N::exact}, match_split, make_split},
+    {{"last_slice", kOps<ops::Slice>, "channels last: Slice of known axes", N::exact}, match_slice, make_slice},
+    {{"last_pad", kOps<ops::Pad>, "channels last: Pad of known axes", N::exact}, match_pad, make_pad},
+    {{"last_resize", kOps<ops::Resize>, "channels last: Resize", N::exact}, match_resize, make_resize},
     {{"last_transpose", kOps<ops::Transpose>, "channels last: a transpose of an image, or to one, with other axes",
       N::exact},
-     turn_transpose,
+     match_transpose,
      make_transpose},
     {{"last_shuffle", kOps<ops::Reshape>,
       "channels last: [n, g * c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c * g, ...]", N::exact},
-     turn_shuffle,
+     match_shuffle,
      make_shuffle},
     {{"last_space", kOps<ops::Reshape>, "channels last: the spatial axes become one, or one becomes two", N::exact},
-     turn_space,
+     match_space,
      make_space},
 };
 

@@ -23,36 +23,38 @@ bool is_loop(const Node& region) { return region.op == &ops::Loop || region.op =
 
 /// Returns the turn of one carried value. It takes the initial value and the body's result. It gives the body's param
 /// and the loop's result.
-Turn carried_turn(const Graph& graph, const Node& loop, std::size_t k) {
+LayoutChange carried_change(const Graph& graph, const Node& loop, std::size_t k) {
   const std::size_t skipped = carried_by(graph, loop).skipped, at = loop.op == &ops::Scan ? k : k + 2;
   const Block& body = graph.block(loop.blocks[0]);
-  Turn turn{.takes = {loop.in[at], body.results[k + skipped]}, .gives = {body.params[at]}, .absorbed = {}};
-  if (k < loop.out.size() && loop.out[k]) turn.gives.push_back(loop.out[k]);
-  return turn;
+  LayoutChange change{
+      .image_inputs = {loop.in[at], body.results[k + skipped]}, .image_outputs = {body.params[at]}, .absorbed = {}};
+  if (k < loop.out.size() && loop.out[k]) change.image_outputs.push_back(loop.out[k]);
+  return change;
 }
 
-bool same_images(const Graph& graph, const Turn& turn) {
+bool same_images(const Graph& graph, const LayoutChange& change) {
   const auto fits = [&](Value v) {
-    return is_image(graph, v) && graph.type(v).rank() == graph.type(turn.gives[0]).rank();
+    return is_image(graph, v) && graph.type(v).rank() == graph.type(change.image_outputs[0]).rank();
   };
-  return std::ranges::all_of(turn.takes, fits) && std::ranges::all_of(turn.gives, fits);
+  return std::ranges::all_of(change.image_inputs, fits) && std::ranges::all_of(change.image_outputs, fits);
 }
 
 }  // namespace
 
-std::vector<Turn> region_turns(const Graph& graph, const Node& region) {
-  std::vector<Turn> turns;
+std::vector<LayoutChange> region_layout_changes(const Graph& graph, const Node& region) {
+  std::vector<LayoutChange> changes;
   if (is_loop(region)) {
-    for (std::size_t k = 0; k < carried_by(graph, region).count; ++k) turns.push_back(carried_turn(graph, region, k));
+    for (std::size_t k = 0; k < carried_by(graph, region).count; ++k)
+      changes.push_back(carried_change(graph, region, k));
   } else if (region.op == &ops::If) {
     for (std::size_t k = 0; k < region.out.size(); ++k) {
-      Turn turn{.takes = {}, .gives = {region.out[k]}, .absorbed = {}};
-      for (BlockId b : region.blocks) turn.takes.push_back(graph.block(b).results[k]);
-      if (region.out[k]) turns.push_back(std::move(turn));
+      LayoutChange change{.image_inputs = {}, .image_outputs = {region.out[k]}, .absorbed = {}};
+      for (BlockId b : region.blocks) change.image_inputs.push_back(graph.block(b).results[k]);
+      if (region.out[k]) changes.push_back(std::move(change));
     }
   }
-  std::erase_if(turns, [&](const Turn& turn) { return !same_images(graph, turn); });
-  return turns;
+  std::erase_if(changes, [&](const LayoutChange& change) { return !same_images(graph, change); });
+  return changes;
 }
 
 Value becomes(const Graph& graph, const Node& region, std::size_t index) {
@@ -60,7 +62,7 @@ Value becomes(const Graph& graph, const Node& region, std::size_t index) {
   if (!is_loop(region)) return {};
   const auto [skipped, count] = carried_by(graph, region);
   if (index < skipped || index - skipped >= count) return {};
-  return carried_turn(graph, region, index - skipped).gives[0];
+  return carried_change(graph, region, index - skipped).image_outputs[0];
 }
 
 }  // namespace frazil::pass

@@ -24,7 +24,7 @@ Type type_elsewhere(Builder& to, const Type& type, const Ints& axes) {
   return Type::tensor(type.elem, std::move(shape));
 }
 
-Value operand_elsewhere(Builder& to, const TurnQuery& q, std::size_t i) {
+Value operand_elsewhere(Builder& to, const LayoutQuery& q, std::size_t i) {
   const Value v = q.node.in[i];
   if (!v) return v;
   if (const Constant* c = q.graph.constant(v)) return to.constant(c->tensor).value;
@@ -35,7 +35,7 @@ Value operand_elsewhere(Builder& to, const TurnQuery& q, std::size_t i) {
 }
 
 /// Returns true if a kernel serves `op` in place of the node.
-bool has_kernel(const TurnQuery& q, const OpDef& op) {
+bool has_kernel(const LayoutQuery& q, const OpDef& op) {
   if (!q.options.keep) return false;
   Graph other;
   Builder to(other);
@@ -75,7 +75,7 @@ double gain_of(const Type& weight) {
 /// The additional gain for 16-bit floats, which must be cast for the kernels of images with channels second.
 constexpr double kGainOfHalves = 8;
 
-std::optional<Turn> turn_conv(const TurnQuery& q) {
+std::optional<LayoutChange> match_conv(const LayoutQuery& q) {
   const Node& node = q.node;
   const Elem elem = q.graph.type(node.in[0]).elem;
   const auto same = [&](Value v) { return !v || (q.graph.type(v).ranked && q.graph.type(v).elem == elem); };
@@ -83,16 +83,16 @@ std::optional<Turn> turn_conv(const TurnQuery& q) {
   if ((elem != Elem::f32 && !half) || !std::ranges::all_of(node.in, same) || !is_image(q.graph, node.in[0]))
     return std::nullopt;
   if ((half || !pixel_weight(q.graph, node)) && !has_kernel(q, ops::ConvChannelsLast)) return std::nullopt;
-  Turn turn = image_to_image(node);
-  turn.gain = gain_of(q.graph.type(node.in[1])) + (half ? kGainOfHalves : 0);
-  return turn;
+  LayoutChange change = image_to_image(node);
+  change.gain = gain_of(q.graph.type(node.in[1])) + (half ? kGainOfHalves : 0);
+  return change;
 }
 
-Expr optional(const TurnSite& s, std::size_t i) {
+Expr optional(const LayoutSite& s, std::size_t i) {
   return i < s.node.in.size() && s.node.in[i] ? s.second(s.node.in[i]) : s.to.absent();
 }
 
-Expr product_per_pixel(const TurnSite& s, const Tensor& weight) {
+Expr product_per_pixel(const LayoutSite& s, const Tensor& weight) {
   const Expr rows = s.to.constant(reshaped(weight, {weight.sizes()[0], weight.sizes()[1]}));
   const Expr columns = ops::Transpose({rows}, {.perm = {1, 0}});
   const Expr y = ops::MatMul(s.last(s.node.in[0]), columns);
@@ -100,21 +100,21 @@ Expr product_per_pixel(const TurnSite& s, const Tensor& weight) {
   return bias ? ops::Add(y, bias) : y;
 }
 
-std::vector<Value> make_conv(const TurnSite& s) {
+std::vector<Value> make_conv(const LayoutSite& s) {
   const bool f32 = s.from.type(s.node.in[0]).elem == Elem::f32;  // others would be rounded before the bias is added
   if (const Tensor* weight = f32 ? pixel_weight(s.from, s.node) : nullptr) return {product_per_pixel(s, *weight).value};
   const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
   return {ops::ConvChannelsLast({x, weight, optional(s, 2)}, s.attrs<ops::ConvAttrs>()).value};
 }
 
-std::optional<Turn> turn_conv_integer(const TurnQuery& q) {
+std::optional<LayoutChange> match_conv_integer(const LayoutQuery& q) {
   if (!is_image(q.graph, q.node.in[0]) || !has_kernel(q, ops::ConvIntegerChannelsLast)) return std::nullopt;
-  Turn turn = image_to_image(q.node);
-  turn.gain = gain_of(q.graph.type(q.node.in[1]));
-  return turn;
+  LayoutChange change = image_to_image(q.node);
+  change.gain = gain_of(q.graph.type(q.node.in[1]));
+  return change;
 }
 
-std::vector<Value> make_conv_integer(const TurnSite& s) {
+std::vector<Value> make_conv_integer(const LayoutSite& s) {
   const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
   return {ops::ConvIntegerChannelsLast({x, weight, optional(s, 2), optional(s, 3)}, s.attrs<ops::ConvAttrs>()).value};
 }
@@ -122,25 +122,25 @@ std::vector<Value> make_conv_integer(const TurnSite& s) {
 // ---- pools ----
 
 template <const auto& Op>
-std::optional<Turn> turn_pool(const TurnQuery& q) {
+std::optional<LayoutChange> match_pool(const LayoutQuery& q) {
   const bool one_result = q.node.out[0] && (q.node.out.size() == 1 || !q.node.out[1]);
   if (!one_result || !is_image(q.graph, q.node.in[0]) || !has_kernel(q, Op)) return std::nullopt;
   return image_to_image(q.node);
 }
 
 template <const auto& Op>
-std::vector<Value> make_pool(const TurnSite& s) {
+std::vector<Value> make_pool(const LayoutSite& s) {
   std::vector<Value> made(s.node.out.size());
   made[0] = s.to.add(Op, std::array{s.last(s.node.in[0])}, s.node.attrs)[0].value;
   return made;
 }
 
-std::optional<Turn> turn_global_pool(const TurnQuery& q) {
+std::optional<LayoutChange> match_global_pool(const LayoutQuery& q) {
   if (!is_image(q.graph, q.node.in[0])) return std::nullopt;
   return image_to_image(q.node);
 }
 
-std::vector<Value> make_global_pool(const TurnSite& s) {
+std::vector<Value> make_global_pool(const LayoutSite& s) {
   const Expr x = s.last(s.node.in[0]);
   Ints axes;
   for (std::size_t axis = 1; axis + 1 < s.from.type(s.node.in[0]).rank(); ++axis) {
@@ -152,7 +152,7 @@ std::vector<Value> make_global_pool(const TurnSite& s) {
 
 // ---- normalisation ----
 
-std::optional<Turn> turn_batch_norm(const TurnQuery& q) {
+std::optional<LayoutChange> match_batch_norm(const LayoutQuery& q) {
   const Node& node = q.node;
   const Elem elem = q.graph.type(node.in[0]).elem;
   const bool served = elem == Elem::f32 || elem == Elem::f16 || elem == Elem::bf16;
@@ -163,7 +163,7 @@ std::optional<Turn> turn_batch_norm(const TurnQuery& q) {
 }
 
 /// Computes the scale and the offset of each channel first, from few values.
-std::vector<Value> make_batch_norm(const TurnSite& s) {
+std::vector<Value> make_batch_norm(const LayoutSite& s) {
   const Elem elem = s.from.type(s.node.in[0]).elem;
   const auto in = [&](std::size_t i) { return ops::as_elem(s.second(s.node.in[i]), Elem::f32); };
   const Expr epsilon = s.to.scalar(s.attrs<ops::BatchNormAttrs>().epsilon);
@@ -173,13 +173,13 @@ std::vector<Value> make_batch_norm(const TurnSite& s) {
   return {ops::as_elem(ops::Add(ops::Mul(x, factor), offset), elem).value};
 }
 
-std::optional<Turn> turn_squares(const TurnQuery& q) {
+std::optional<LayoutChange> match_squares(const LayoutQuery& q) {
   if (!is_image(q.graph, q.node.in[0])) return std::nullopt;
   return image_to_image(q.node);
 }
 
 /// Merges the pixels into one axis, so that the channels are the second axis again.
-std::vector<Value> make_squares(const TurnSite& s) {
+std::vector<Value> make_squares(const LayoutSite& s) {
   const Expr x = s.last(s.node.in[0]);
   const auto before = static_cast<std::int64_t>(s.from.type(s.node.in[0]).rank()) - 1;
   const Expr y = ops::ChannelSquares({ops::MergeAxes({x}, {.axis = 0, .count = before})}, s.attrs<ops::LrnAttrs>());
@@ -191,31 +191,31 @@ constexpr LayoutRule kWindowLayoutRules[] = {
     {{"last_conv", kOps<ops::Conv>,
       "channels last: Conv with constant weights -> ConvChannelsLast, or MatMul and Add where each pixel is a product",
       N::reassociated},
-     turn_conv,
+     match_conv,
      make_conv,
      true},
     {{"last_conv_integer", kOps<ops::ConvInteger>,
       "channels last: ConvInteger with constant weights -> ConvIntegerChannelsLast", N::exact},
-     turn_conv_integer,
+     match_conv_integer,
      make_conv_integer,
      true},
     {{"last_max_pool", kOps<ops::MaxPool>, "channels last: MaxPool -> MaxPoolChannelsLast", N::exact},
-     turn_pool<ops::MaxPoolChannelsLast>,
+     match_pool<ops::MaxPoolChannelsLast>,
      make_pool<ops::MaxPoolChannelsLast>},
     {{"last_average_pool", kOps<ops::AveragePool>, "channels last: AveragePool -> AveragePoolChannelsLast",
       N::reassociated},
-     turn_pool<ops::AveragePoolChannelsLast>,
+     match_pool<ops::AveragePoolChannelsLast>,
      make_pool<ops::AveragePoolChannelsLast>},
     {{"last_global_pool", kOps<ops::GlobalAveragePool, ops::GlobalMaxPool>,
       "channels last: a global pool -> ReduceMean or ReduceMax over the spatial axes", N::reassociated},
-     turn_global_pool,
+     match_global_pool,
      make_global_pool},
     {{"last_batch_norm", kOps<ops::BatchNormalization>,
       "channels last: BatchNormalization -> x * a + b per channel, a and b computed in each run", N::reassociated},
-     turn_batch_norm,
+     match_batch_norm,
      make_batch_norm},
     {{"last_squares", kOps<ops::ChannelSquares>, "channels last: squares summed over nearby channels", N::exact},
-     turn_squares,
+     match_squares,
      make_squares},
 };
 

@@ -9,7 +9,7 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kMostMovedElements = 4096;
+constexpr std::int64_t kMaxMovedElements = 4096;
 
 /// Returns true if the loop provably runs at least once.
 bool surely_runs(const Graph& graph, const Node& loop) {
@@ -28,9 +28,9 @@ bool is_cheap_to_move(const Graph& graph, const Node& node) {
   if (std::holds_alternative<Contraction>(node.op->form)) return false;
   std::int64_t count = 1;
   for (Dim d : graph.type(node.out[0]).shape) {
-    if (!d.is_const() || d.value() > kMostMovedElements) return false;
+    if (!d.is_const() || d.value() > kMaxMovedElements) return false;
     count *= d.value();
-    if (count > kMostMovedElements) return false;
+    if (count > kMaxMovedElements) return false;
   }
   return true;
 }
@@ -42,7 +42,7 @@ bool may_move(const Graph& graph, const Node& node) {
   if (!fits || !node.constraints.empty() || node.in.empty() || node.out.size() != 1 || graph.known_value(node.out[0])) {
     return false;
   }
-  if (std::holds_alternative<Elementwise>(node.op->form) && !broadcasts_surely(graph, node)) return false;
+  if (std::holds_alternative<Elementwise>(node.op->form) && !is_safe_broadcast(graph, node)) return false;
   const auto is_matrix = [&](Value v) {
     return !v || graph.type(v).rank() <= 2;
   };  // more axes may involve broadcasting

@@ -10,16 +10,16 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kMostBranchElements = 64;
-constexpr std::size_t kMostBranchNodes = 6;  ///< nodes of both branches together
+constexpr std::int64_t kMaxBranchElements = 64;
+constexpr std::size_t kMaxBranchNodes = 6;  ///< nodes of both branches together
 
 bool is_few(const Type& type) {
   if (!type.is_tensor() || !type.ranked || type.elem == Elem::string || is_complex(type.elem)) return false;
   std::int64_t count = 1;
   for (Dim d : type.shape) {
-    if (!d.is_const() || d.value() > kMostBranchElements) return false;
+    if (!d.is_const() || d.value() > kMaxBranchElements) return false;
     count *= d.value();
-    if (count > kMostBranchElements) return false;
+    if (count > kMaxBranchElements) return false;
   }
   return true;
 }
@@ -27,7 +27,7 @@ bool is_few(const Type& type) {
 /// Returns true for a node that may run even if its results are not needed.
 bool is_cheap_to_run(const Graph& graph, const Node& node) {
   return std::holds_alternative<Elementwise>(node.op->form) && node.constraints.empty() && node.out.size() == 1 &&
-         is_few(graph.type(node.out[0])) && broadcasts_surely(graph, node) && !node.op->stateful;
+         is_few(graph.type(node.out[0])) && is_safe_broadcast(graph, node) && !node.op->stateful;
 }
 
 bool may_select(const Graph& graph, const Node& node) {
@@ -36,7 +36,7 @@ bool may_select(const Graph& graph, const Node& node) {
   const Type& condition = graph.type(node.in[0]);
   if (!condition.ranked || condition.rank() != 0) return false;
   const Block &yes = graph.block(node.blocks[0]), &no = graph.block(node.blocks[1]);
-  if (yes.nodes.size() + no.nodes.size() > kMostBranchNodes) return false;
+  if (yes.nodes.size() + no.nodes.size() > kMaxBranchNodes) return false;
   for (const Block* side : {&yes, &no}) {
     const auto cheap = [&](NodeId id) { return is_cheap_to_run(graph, graph.node(id)); };
     if (!std::ranges::all_of(side->nodes, cheap)) return false;

@@ -11,8 +11,8 @@
 namespace frazil::pass {
 namespace {
 
-constexpr std::int64_t kMostTrips = 8;
-constexpr std::int64_t kMostUnrolledNodes = 32;  ///< nodes that the unrolled iterations may have in total
+constexpr std::int64_t kMaxTrips = 8;
+constexpr std::int64_t kMaxUnrolledNodes = 32;  ///< nodes that the unrolled iterations may have in total
 
 /// Returns the number of iterations, if it is known.
 std::optional<std::int64_t> trips_of(const Graph& graph, const Node& loop) {
@@ -49,7 +49,7 @@ bool is_small(const Graph& graph, const Node& loop, std::int64_t trips) {
     const Form& form = graph.node(id).op->form;
     return std::holds_alternative<Elementwise>(form) || std::holds_alternative<View>(form);
   };
-  return trips <= kMostTrips && trips * static_cast<std::int64_t>(nodes.size()) <= kMostUnrolledNodes &&
+  return trips <= kMaxTrips && trips * static_cast<std::int64_t>(nodes.size()) <= kMaxUnrolledNodes &&
          std::ranges::all_of(nodes, is_plain);
 }
 

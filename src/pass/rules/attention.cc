@@ -116,9 +116,9 @@ class AttentionFinder {
 
   /// Matches scores with masks. On failure, p may have changed.
   bool masked(Value v, Pattern& p, int depth) {
-    constexpr int kDeepest = 4;
+    constexpr int kMaxDepth = 4;
     const Pattern before = p;
-    if (const Node* add = depth < kDeepest && !p.bias[1] ? made(v, ops::Add) : nullptr) {
+    if (const Node* add = depth < kMaxDepth && !p.bias[1] ? made(v, ops::Add) : nullptr) {
       for (std::size_t i = 0; i < 2; ++i) {
         p = before;
         if (!may_mask(add->in[1 - i], v)) continue;
@@ -128,7 +128,7 @@ class AttentionFinder {
       p = before;
       return false;
     }
-    if (const Node* where = depth < kDeepest && !p.keep ? made(v, ops::Where) : nullptr) {
+    if (const Node* where = depth < kMaxDepth && !p.keep ? made(v, ops::Where) : nullptr) {
       for (std::size_t i = 1; i < 3; ++i) {
         p = before;
         const auto hidden = number(where->in[3 - i]);
@@ -155,8 +155,8 @@ class AttentionFinder {
   }
 
   bool scaled(Value v, Pattern& p, int depth) {
-    constexpr int kDeepest = 6;
-    if (depth == kDeepest) return false;
+    constexpr int kMaxDepth = 6;
+    if (depth == kMaxDepth) return false;
     if (made(v, ops::MatMul)) return product(v, p);
     if (const Node* turn = made(v, ops::Transpose)) {
       Turned scores = whole(v);

@@ -18,13 +18,13 @@ Expr without_nots(const Site& s, Builder& to) { return {&to, s.maker(0, ops::Not
 // ---- choices: the unused operand must not be able to fail ----
 
 bool always_first(const Site& s) {
-  return s.is(0, 1) && broadcasts_surely(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[2]);
+  return s.is(0, 1) && is_safe_broadcast(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[2]);
 }
 bool always_second(const Site& s) {
-  return s.is(0, 0) && broadcasts_surely(s.from, s.node) && s.same_type(2) && cannot_fail(s.graph, s.in[1]);
+  return s.is(0, 0) && is_safe_broadcast(s.from, s.node) && s.same_type(2) && cannot_fail(s.graph, s.in[1]);
 }
 bool same_sides(const Site& s) {
-  return s.in[1] == s.in[2] && broadcasts_surely(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[0]);
+  return s.in[1] == s.in[2] && is_safe_broadcast(s.from, s.node) && s.same_type(1) && cannot_fail(s.graph, s.in[0]);
 }
 
 // ---- conversions ----

@@ -17,7 +17,7 @@ namespace frazil::pass {
 namespace {
 
 /// The most terms whose sum surely fits into 32 bits.
-constexpr std::int64_t kMostTerms = INT32_MAX / (255 * 255);
+constexpr std::int64_t kMaxTerms = INT32_MAX / (255 * 255);
 
 /// A quantised value: real = (q - zero) * scale.
 struct Quantised {
@@ -82,7 +82,7 @@ Expr expr(Builder& to, Value v) { return {&to, v}; }
 
 Expr scaled(Expr sum, Expr by) { return ops::Mul(ops::as_elem(sum, Elem::f32), by); }
 
-bool fits_sum(Dim terms) { return terms.is_const() && terms.value() > 0 && terms.value() <= kMostTerms; }
+bool fits_sum(Dim terms) { return terms.is_const() && terms.value() > 0 && terms.value() <= kMaxTerms; }
 
 // ---- matrices ----
 
@@ -178,8 +178,8 @@ Expr make_without_zeros(const Site& s, Builder& to) {
 /// values.
 std::optional<Quantised> of_whole(const Graph& graph, const Node& node, std::int64_t block) {
   const auto list = list_of(graph.constant(node.in[1]));
-  constexpr float kLeast = 1e-30F, kMost = 1e30F;
-  if (block != 0 || list.size() != 1 || !(list[0] > kLeast && list[0] < kMost)) return std::nullopt;
+  constexpr float kMinimum = 1e-30F, kMaximum = 1e30F;
+  if (block != 0 || list.size() != 1 || !(list[0] > kMinimum && list[0] < kMaximum)) return std::nullopt;
   Quantised x{.q = node.in[0], .zero = node.in.size() > 2 ? node.in[2] : Value{}, .scale = list};
   return is_zero_point(graph, x.zero, 1) ? std::optional(x) : std::nullopt;
 }

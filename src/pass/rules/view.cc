@@ -32,8 +32,8 @@ Expr transpose_once(const Site& s, Builder& to) {
 
 /// Returns true if v passes through elementwise nodes of one operand, without other uses, to a transpose.
 bool meets_transpose(const Graph& graph, const Uses& uses, Value v) {
-  constexpr int kFarthest = 64;
-  for (int step = 0; step < kFarthest; ++step) {
+  constexpr int kMaxChainLength = 64;
+  for (int step = 0; step < kMaxChainLength; ++step) {
     const auto user = uses.only_user(v);
     if (!user) return false;
     const Node& node = graph.node(*user);

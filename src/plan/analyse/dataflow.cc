@@ -8,7 +8,7 @@ std::vector<StepIndex> successors(const Plan& plan, StepIndex i) {
   const Step& step = plan.steps[i];
   if (step.as<step::Halt>() != nullptr) return {};
   if (const auto* jump = step.as<step::Jump>()) return {jump->target};
-  if (const auto* again = step.as<step::Again>()) return {again->target};
+  if (const auto* again = step.as<step::BackEdge>()) return {again->target};
   if (const auto* branch = step.as<step::Branch>()) return {i + 1, branch->target};
   if (const auto* leave = step.as<step::LeaveAt>()) return {i + 1, leave->target};
   return {i + 1};

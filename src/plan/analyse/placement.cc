@@ -42,7 +42,7 @@ class PlacementFinder {
     for (const FlowOp& op : region.flow.ops) {
       switch (op.kind) {
         case FlowOp::Kind::gather: gather(id, region, op); break;
-        case FlowOp::Kind::give: give(id, region, op); break;
+        case FlowOp::Kind::output: join_output(id, region, op); break;
         case FlowOp::Kind::set:
           for (const auto& [variable, cell] : op.pairs) {
             if (set[variable]) carry(id, region, variable, cell);
@@ -109,10 +109,10 @@ class PlacementFinder {
   /// Returns true for an output that several branches write. With `by_kernels`, kernels must write it in each of them.
   bool is_owned_output(NodeId id, Value v, bool by_kernels) const {
     const std::uint32_t k = graph_.def(v).index;
-    if (flows_.of(id).gives[k] < 2) return false;
+    if (flows_.of(id).output_counts[k] < 2) return false;
     if (!by_kernels) return true;
     return std::ranges::all_of(flows_.of(id).flow.ops, [&](const FlowOp& op) {
-      if (op.kind != FlowOp::Kind::give || op.index != k) return true;
+      if (op.kind != FlowOp::Kind::output || op.index != k) return true;
       if (op.a.kind != Cell::Kind::result) return false;
       const Value r = graph_.block(op.a.block).results[op.a.index];
       return !is_object(graph_.type(r)) && (result_.of(r).kind != Placement::Kind::joined || is_owned(r, true));
@@ -158,9 +158,9 @@ class PlacementFinder {
     return row.shape == part && is_row_major(scope_, row);
   }
 
-  void give(NodeId id, const RegionFlow& region, const FlowOp& op) {
+  void join_output(NodeId id, const RegionFlow& region, const FlowOp& op) {
     const Value out = graph_.node(id).out[op.index];
-    if (region.gives[op.index] < 2 || !out || !needs_.value(out) || !is_own_result(graph_, op.a)) return;
+    if (region.output_counts[op.index] < 2 || !out || !needs_.value(out) || !is_own_result(graph_, op.a)) return;
     const Value v = graph_.block(op.a.block).results[op.a.index];
     const Shape &from = graph_.type(v).shape, &to = graph_.type(out).shape;
     const bool outside =

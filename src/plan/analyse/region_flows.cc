@@ -19,15 +19,15 @@ std::optional<SymbolId> iteration_counter(const RegionFlow& region) {
 }
 
 RegionFlow flow_of(const Graph& graph, Scope& scope, const Node& node, const Region& form) {
-  RegionFlow region{.flow = {}, .counters = {}, .variable_params = {}, .gives = {}};
+  RegionFlow region{.flow = {}, .counters = {}, .variable_params = {}, .output_counts = {}};
   form.lower(node, graph, region.flow);
   for (std::uint32_t c = 0; c < region.flow.counters; ++c) {
     region.counters.push_back(*scope.as_symbol(scope.unbacked({Dim::kMin, Dim::kMax})));
   }
   region.variable_params.resize(region.flow.variables);
-  region.gives.resize(node.out.size());
+  region.output_counts.resize(node.out.size());
   for (const FlowOp& op : region.flow.ops) {
-    if (op.kind == FlowOp::Kind::give) ++region.gives[op.index];
+    if (op.kind == FlowOp::Kind::output) ++region.output_counts[op.index];
     if (op.kind != FlowOp::Kind::enter) continue;
     for (std::size_t k = 0; k < op.cells.size(); ++k) {
       if (op.cells[k].kind != Cell::Kind::variable) continue;
@@ -42,7 +42,7 @@ RegionFlow flow_of(const Graph& graph, Scope& scope, const Node& node, const Reg
 
 std::optional<std::uint32_t> RegionFlow::output_of(std::uint32_t a) const {
   for (const FlowOp& op : flow.ops) {
-    if (op.kind == FlowOp::Kind::give && op.a.kind == Cell::Kind::gathered && op.a.index == a) return op.index;
+    if (op.kind == FlowOp::Kind::output && op.a.kind == Cell::Kind::gathered && op.a.index == a) return op.index;
   }
   return std::nullopt;
 }

@@ -13,10 +13,10 @@ namespace frazil {
 /// The flow of one needed region, with facts that several analyses use.
 struct RegionFlow {
   Flow flow;
-  std::vector<SymbolId> counters;       ///< symbols made for the flow's counters
-  std::vector<Value> variable_params;   ///< per variable: the block param that it feeds
-  std::vector<std::uint32_t> gives;     ///< per output of the node: how many times the flow gives it
-  std::optional<SymbolId> iteration{};  ///< the counter that starts at 0 and increases by one per iteration
+  std::vector<SymbolId> counters;            ///< symbols made for the flow's counters
+  std::vector<Value> variable_params;        ///< per variable: the block param that it feeds
+  std::vector<std::uint32_t> output_counts;  ///< per output of the node: how many times the flow gives it
+  std::optional<SymbolId> iteration{};       ///< the counter that starts at 0 and increases by one per iteration
 
   /// Returns the node's output that accumulator `a` becomes; nullopt if the flow gives it to none.
   std::optional<std::uint32_t> output_of(std::uint32_t a) const;

@@ -26,7 +26,7 @@ bool is_value_type(Elem e) { return e != Elem::string && !is_complex(e); }
 
 }  // namespace
 
-bool tile_serves(const ScalarTape& tape, std::size_t operands) {
+bool tile_supports(const ScalarTape& tape, std::size_t operands) {
   if (operands > kMaxFusedOperands || tape.code.size() > kMaxFusedInstructions || tape.code.empty()) return false;
   if (arity(tape.code.back().op) == 0) return tape.code.back().op == ScalarOp::load;
   for (const ScalarIns& ins : tape.code) {
@@ -57,7 +57,7 @@ std::optional<Binding> bind_elementwise(const Graph& graph, NodeId id) {
   // Elements narrower than a byte wrap when they are stored, but tiles store whole bytes.
   const Elem out = graph.type(node.out[0]).elem;
   if (is_int(out) && bit_width(out) < 8) return std::nullopt;
-  if (!tile_serves(tape_of(graph, id), node.in.size())) return std::nullopt;
+  if (!tile_supports(tape_of(graph, id), node.in.size())) return std::nullopt;
   return Binding{.params = params::Fused{}, .strided = true, .in_place = true};
 }
 
@@ -175,7 +175,7 @@ bool reads_lines(const Graph& g, const Node& n, const KernelParams& params) {
   kernel::ConvParams p;
   p.in_c = sizes[1] * conv.groups, p.groups = conv.groups;
   p.kernel_w = sizes.back(), p.dilation_w = conv.window.dilation[1];
-  return kernel::nhwc_takes_strides(p);
+  return kernel::nhwc_supports_strides(p);
 }
 
 /// Returns true for a convolution of 16-bit floats that has a channels-last kernel: one group and constant weights.
@@ -393,7 +393,7 @@ Bound bind_rotate(const Graph& g, const Node& n) {
     return half ? !own.empty() && broadcasts(g, v, x, 1) : broadcasts(g, v, x);
   };
   const bool even = !x.empty() && x.back().is_const() && x.back().value() % 2 == 0;
-  if (!even || x.size() > kernel::Rotary::kMostAxes + 1 || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2]))
+  if (!even || x.size() > kernel::Rotary::kMaxAxes + 1 || !all_f32(g, n) || !fits(n.in[1]) || !fits(n.in[2]))
     return std::nullopt;
   return Binding{.params = params::Rotary{.half_tables = half}, .strided = true};
 }
@@ -443,7 +443,7 @@ const Row kRows[] = {
 
 }  // namespace
 
-bool may_be_turned(const Graph& graph, NodeId id) {
+bool may_have_channels_last_kernel(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
   if (n.op != &ops::Conv && n.op != &ops::AveragePool) return false;
   const std::size_t rank = all_plain(graph, n) ? rank_of(graph, n.in[0]) : 0;

@@ -21,7 +21,7 @@ struct Binding {
 /// nodes that the reference executor runs.
 std::optional<Binding> bind(const Graph& graph, NodeId id);
 /// Returns true for a composite that has no kernel, but may have one with channels last.
-bool may_be_turned(const Graph& graph, NodeId id);
+bool may_have_channels_last_kernel(const Graph& graph, NodeId id);
 /// Returns the hand-written kernels that may serve nodes of the operator. Types and attributes decide which one does,
 /// if any.
 std::vector<Kernel> hand_kernels(const OpDef& op);
@@ -37,7 +37,7 @@ bool all_plain(const Graph& graph, const Node& node);
 /// Returns true for f16 and bf16. Kernels widen them to f32 when they read and round when they write.
 constexpr bool is_half(Elem e) { return e == Elem::f16 || e == Elem::bf16; }
 /// Returns true if every instruction of the scalar program has a tile primitive.
-bool tile_serves(const ScalarTape& tape, std::size_t operands);
+bool tile_supports(const ScalarTape& tape, std::size_t operands);
 /// Returns true if the rank of an operand or a result is known only while the graph runs.
 bool has_unranked_value(const Graph& graph, NodeId id);
 

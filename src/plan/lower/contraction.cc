@@ -19,7 +19,7 @@ bool fits(const Space& space, const ScalarTape& tape, std::size_t operands, std:
   const auto few = [](const auto& list) { return list.size() <= kMaxSpaceAxes; };
   return few(space.axes) && operands <= kMaxSpaceOperands && space.reads.size() <= operands &&
          results <= std::min(kMaxSpaceFolds, space.folds.size()) && tape.code.size() <= kMaxSpaceInstructions &&
-         tile_serves(tape, operands) && std::ranges::all_of(space.reads, few);
+         tile_supports(tape, operands) && std::ranges::all_of(space.reads, few);
 }
 
 class Writer {

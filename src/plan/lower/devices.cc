@@ -26,7 +26,7 @@ class DevicePlacer {
   DevicePlacer(Plan& plan, std::vector<LoopSpan>& loops) : plan_(plan), loops_(loops), of_(plan.steps.size(), kHost) {}
 
   void run(const DevicePlacement& placement) {
-    look_at_storages();
+    scan_storages();
     for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
       const auto* launch = plan_.steps[i].as<step::Launch>();
       if (launch != nullptr && can_move(*launch)) of_[i] = placement(plan_, plan_.steps[i]);
@@ -47,7 +47,7 @@ class DevicePlacer {
 
   // ---- what may move ----
 
-  void look_at_storages() {
+  void scan_storages() {
     const std::size_t count = plan_.storages.size();
     writers_.assign(count, 0);
     whole_.assign(count, SlotId{});
@@ -92,10 +92,10 @@ class DevicePlacer {
         if (s) home_[plan_.slot(s).storage] = of_[i];
       }
     }
-    wanted_back_.assign(plan_.storages.size(), false);
+    needed_elsewhere_.assign(plan_.storages.size(), false);
     const auto reads = [&](SlotId s, DeviceId from) {
       const std::uint32_t storage = plan_.slot(s).storage;
-      if (home_[storage] != from) wanted_back_[storage] = true;
+      if (home_[storage] != from) needed_elsewhere_[storage] = true;
     };
     for (StepIndex i = 0; i < plan_.steps.size(); ++i) {
       for_slots(plan_.steps[i], [&](SlotId s) { reads(s, of_[i]); });
@@ -207,20 +207,20 @@ class DevicePlacer {
     const DeviceId device = launch.device = of_[i];
     for (SlotId& s : launch.in) {
       if (!s) continue;
-      bring(plan_.slot(s).storage, device);
+      ensure_copy(plan_.slot(s).storage, device);
       s = twin(s, device);
     }
     const std::vector<SlotId> made = launch.out;
     for (SlotId& s : launch.out) s = s ? twin(s, device) : s;
     steps_.push_back(std::move(step));
     for (SlotId s : made) {
-      if (s && wanted_back_[plan_.slot(s).storage]) {
+      if (s && needed_elsewhere_[plan_.slot(s).storage]) {
         steps_.push_back({.body = step::Transfer{twin(s, device), s}, .node = plan_.steps[i].node, .members = {}});
       }
     }
   }
 
-  void bring(std::uint32_t storage, DeviceId device) {
+  void ensure_copy(std::uint32_t storage, DeviceId device) {
     const Place place = plan_.storages[storage].place;
     if (place == Place::constant || place == Place::tiles || home_[storage] == device) return;
     if (!copies_.emplace(storage, device).second) return;
@@ -254,7 +254,7 @@ class DevicePlacer {
   std::vector<std::uint32_t> writers_;              // per storage: how many steps write it
   std::vector<SlotId> whole_;                       // per storage: a slot that covers it
   std::vector<DeviceId> home_;                      // per storage: the device whose step writes it
-  std::vector<bool> wanted_back_;                   // per storage
+  std::vector<bool> needed_elsewhere_;              // per storage
   std::vector<std::vector<StepIndex>> jumps_from_;  // per step
   std::map<std::pair<std::uint32_t, DeviceId>, std::uint32_t> twins_;
   std::map<std::pair<SlotId, DeviceId>, SlotId> slots_;

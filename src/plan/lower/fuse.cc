@@ -10,7 +10,7 @@ namespace frazil {
 std::string_view text_of(FusionRejection why) {
   constexpr std::string_view texts[] = {"their extents are not provably the same",
                                         "the value between them is rounded to a narrower type",
-                                        "something between them uses what the first one gives",
+                                        "a node between them uses the first one's result",
                                         "together they need more operands or instructions than a step holds",
                                         "a step holds one product, and what works on its result",
                                         "rows of so few elements do not pay"};
@@ -27,8 +27,9 @@ namespace {
 constexpr std::uint32_t kNoDraft = ~0u;
 constexpr std::int64_t kShortRow = 8;
 constexpr std::size_t kRounding = 2, kRoundings = 8;  ///< instructions that round a value; the same for a whole norm
-constexpr std::int64_t kNearWeight = std::int64_t{1} << 18;  ///< the most elements of a weight that stays in a cache
-constexpr std::int64_t kLongRow = 512;                       ///< above it call overhead is negligible
+constexpr std::int64_t kMaxCachedWeight = std::int64_t{1}
+                                          << 18;  ///< the most elements of a weight that stays in a cache
+constexpr std::int64_t kLongRow = 512;            ///< above it call overhead is negligible
 
 /// The role of a node in a group.
 enum class Part : std::uint8_t { none, elementwise, row, product };
@@ -190,9 +191,9 @@ class Fuser {
   /// Returns true if the only use of n's result combines it with an operand of the same extents that is computed later.
   /// Follows chains of single uses.
   bool waits_for_other(NodeId n, const Shape& domain) const {
-    constexpr int kFarthest = 4;  // the longest chain of single uses that is followed
+    constexpr int kMaxChainLength = 4;  // the longest chain of single uses that is followed
     const std::uint32_t position = facts_.uses.position(n);
-    for (int steps = 0; steps < kFarthest; ++steps) {
+    for (int steps = 0; steps < kMaxChainLength; ++steps) {
       const Value made = graph_.node(n).out[0];
       const auto& uses = facts_.uses.of(made);
       if (uses.size() != 1 || !uses[0].user) return false;
@@ -268,12 +269,12 @@ class Fuser {
     const auto* gemm = std::get_if<params::Gemm>(&binding.params);
     if (binding.kernel() == Kernel::conv || (gemm != nullptr && gemm->trans_a)) return;
     const Constant* weight = graph_.constant(n.in[1]);
-    if (weight == nullptr || weight->tensor.rank() != 2 || weight->tensor.count() > kNearWeight) return;
+    if (weight == nullptr || weight->tensor.rank() != 2 || weight->tensor.count() > kMaxCachedWeight) return;
     const auto producer = graph_.producer(n.in[0]);
     if (!producer || draft_of_[producer->id] == kNoDraft) return;
     Draft& maker = drafts_[draft_of_[producer->id]];
     if (maker.product || has_fast_kernel(maker) || !makes_only(maker, n.in[0], d.product)) return;
-    maker.taken = true;
+    maker.is_prologue = true;
     d.prologue = &maker;
   }
 
@@ -293,7 +294,7 @@ class Fuser {
   void finish(const Draft& d) {
     const bool narrow = !d.members.empty() && d.rows && is_half(graph_.type(graph_.node(d.members[0]).in[0]).elem);
     const bool alone = d.members.size() == 1 && (d.rows || d.product) && !narrow && d.prologue == nullptr;
-    if (d.members.empty() || d.taken || alone) return;
+    if (d.members.empty() || d.is_prologue || alone) return;
     FusionGroup g = write_group(facts_, d);
     sort_members(g.members);
     for (NodeId n : g.members) fusion_.group_of_[n.id] = static_cast<std::uint32_t>(fusion_.groups_.size());

@@ -23,7 +23,7 @@ struct Draft {
   std::size_t instructions = 0;
   std::vector<Value> inputs;        ///< operands from outside, each once
   const Draft* prologue = nullptr;  ///< computes the product's first operand
-  bool taken = false;               ///< is the prologue of another draft
+  bool is_prologue = false;         ///< is the prologue of another draft
 
   bool has(NodeId n) const { return n && std::ranges::find(members, n) != members.end(); }
 };

@@ -14,8 +14,8 @@ float slope_of(const ScalarTape& tape) {
   const ScalarIns& other = code[code.back().b];
   if (other.op == ScalarOp::constant) return other.real == 0 && !std::signbit(other.real) ? 0.F : 1.F;
   if (other.op != ScalarOp::mul || other.b != code.back().a || code[other.a].op != ScalarOp::constant) return 1;
-  const auto slope = static_cast<float>(code[other.a].real);
-  return slope > 0 && slope < 1 ? slope : 1;
+  const auto negative_slope = static_cast<float>(code[other.a].real);
+  return negative_slope > 0 && negative_slope < 1 ? negative_slope : 1;
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ void ProducerWriter::open() {
   if (auto* matmul = std::get_if<params::MatMul>(&p.params)) {
     take_bias(*matmul);
     matmul->added = take_addend();
-    take_slope(matmul->slope);
+    take_negative_slope(matmul->negative_slope);
   }
-  if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_slope(gemm->slope);
+  if (auto* gemm = std::get_if<params::Gemm>(&p.params)) take_negative_slope(gemm->negative_slope);
   if (auto* conv = std::get_if<params::Conv>(&p.params); conv != nullptr && conv->channels_last && !conv->zero_points)
     take_epilogue(*conv);
   p.origins.back().exact = true;
@@ -52,7 +52,7 @@ void ProducerWriter::take_epilogue(params::Conv& conv) {
     conv.shifted = take_row(ScalarOp::add);
   }
   conv.added = take_addend();
-  take_slope(conv.slope);
+  take_negative_slope(conv.negative_slope);
 }
 
 /// Makes the product's kernel do the work of `member`, the only user of its result.
@@ -136,11 +136,11 @@ bool ProducerWriter::take_addend() {
   return true;
 }
 
-void ProducerWriter::take_slope(float& slope) {
+void ProducerWriter::take_negative_slope(float& negative_slope) {
   const auto user = only_user(given_);
   if (!user || !has_epilogue(given_)) return;
-  slope = slope_of(facts_.tapes.at(user->id));
-  if (slope != 1) take(*user);
+  negative_slope = slope_of(facts_.tapes.at(user->id));
+  if (negative_slope != 1) take(*user);
 }
 
 /// Returns the elementwise member that is the only user of v and keeps its type.
@@ -191,7 +191,7 @@ void ProducerWriter::place() {
     if (same && !given_is_output && last_use(parts_.kernel, load) <= parts_.kernel.stores[into].value) return;
   }
   if (may_pass()) {
-    into = kPassing;
+    into = kNotStored;
     return;
   }
   into = static_cast<std::uint32_t>(parts_.group.outputs.size());

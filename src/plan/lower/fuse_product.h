@@ -42,7 +42,7 @@ class ProducerWriter {
   bool take_row(ScalarOp op);
   bool take_half_norm();
   bool take_addend();
-  void take_slope(float& slope);
+  void take_negative_slope(float& negative_slope);
   void take_epilogue(params::Conv& conv);
 
   std::optional<NodeId> only_member(Value v) const;

@@ -90,7 +90,7 @@ void Lowering::define_input(std::size_t i) {
   const Append* append = appends_.of(v);
   const Place place = is_object(type) ? Place::object : Place::input;
   const std::uint32_t storage = w_.new_storage(place, static_cast<std::uint32_t>(i));
-  w_.spaced[storage] = append != nullptr;
+  w_.has_capacity[storage] = append != nullptr;
   Layout layout = append == nullptr
                       ? row_major(w_.scope, type.shape)
                       : with_capacity(w_.scope, type.shape, append->axis, w_.scope.symbol_dim(append->input_capacity));

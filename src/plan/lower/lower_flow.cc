@@ -22,7 +22,7 @@ SlotId Cells::slot(const OpenFlow& flow, const Cell& cell) {
     case Cell::Kind::variable: return flow.variables[cell.index];
     case Cell::Kind::slice: return flow.slices[cell.index];
     case Cell::Kind::counter:
-    case Cell::Kind::truth: {
+    case Cell::Kind::constant_true: {
       const bool count = cell.kind == Cell::Kind::counter;
       const SlotId made = w_.own_slot({}, Type::tensor(count ? Elem::i64 : Elem::boolean));
       const Reg number = count ? static_cast<Reg>(flow.region->counters[cell.index]) : w_.regs.reg(1);
@@ -73,7 +73,7 @@ OpenFlow FlowLowering::begin(NodeId id) {
 /// Allocates the outputs that branches write.
 void FlowLowering::open_joined(const OpenFlow& flow) {
   for (const FlowOp& op : flow.region->flow.ops) {
-    if (op.kind != FlowOp::Kind::give || op.a.kind != Cell::Kind::result) continue;
+    if (op.kind != FlowOp::Kind::output || op.a.kind != Cell::Kind::result) continue;
     const Placement& p = placements_.of(w_.graph.block(op.a.block).results[op.a.index]);
     const Value out = w_.graph.node(flow.node).out[op.index];
     if (p.kind != Placement::Kind::joined || p.region != flow.node || w_.has_slot(out)) continue;
@@ -127,7 +127,7 @@ std::optional<BlockId> FlowLowering::step(OpenFlow& flow) {
       flow.open.push_back({.is_loop = true, .step = w_.here(), .leaves = {}});
       break;
     case Kind::leave_unless: {
-      if (op.a.kind == Cell::Kind::truth) break;
+      if (op.a.kind == Cell::Kind::constant_true) break;
       const SlotId c = condition(flow, op.a);
       leave(flow, w_.emit(step::Branch{.condition = c}, flow.node));
       break;
@@ -137,7 +137,7 @@ std::optional<BlockId> FlowLowering::step(OpenFlow& flow) {
             w_.emit(step::LeaveAt{.counter = flow.region->counters[op.index], .limit = flow.region->counters[op.limit]},
                     flow.node));
       break;
-    case Kind::again: end_loop(flow); break;
+    case Kind::back_edge: end_loop(flow); break;
     case Kind::count:
     case Kind::count_from:
     case Kind::count_dim:
@@ -146,7 +146,7 @@ std::optional<BlockId> FlowLowering::step(OpenFlow& flow) {
     case Kind::enter: enter(flow, op); return op.block;
     case Kind::slice: slice(flow, op); break;
     case Kind::gather: results_.add_part(flow, op); break;
-    case Kind::give: give(flow, op); break;
+    case Kind::output: define_output(flow, op); break;
     case Kind::expect: w_.guard(flow.node); break;
   }
   return std::nullopt;
@@ -176,7 +176,7 @@ void FlowLowering::set_target(StepIndex at, StepIndex target) {
 void FlowLowering::end_loop(OpenFlow& flow) {
   const OpenFlow::Open loop = flow.open.back();
   flow.open.pop_back();
-  const StepIndex end = w_.emit(step::Again{.target = loop.step}, flow.node);
+  const StepIndex end = w_.emit(step::BackEdge{.target = loop.step}, flow.node);
   for (StepIndex leaving : loop.leaves) set_target(leaving, w_.here());
   loops_.push_back({loop.step, end});
   ++w_.plan.loops;
@@ -228,12 +228,12 @@ void FlowLowering::slice(OpenFlow& flow, const FlowOp& op) {
   flow.slices[op.index] = made;
 }
 
-void FlowLowering::give(const OpenFlow& flow, const FlowOp& op) {
+void FlowLowering::define_output(const OpenFlow& flow, const FlowOp& op) {
   const Value out = w_.graph.node(flow.node).out[op.index];
   if (!out || !w_.needs.value(out)) return;
-  if (op.a.kind == Cell::Kind::gathered) return results_.give(flow, out, op.a.index);
+  if (op.a.kind == Cell::Kind::gathered) return results_.define_output(flow, out, op.a.index);
   const SlotId from = cells_.slot(flow, op.a);
-  if (flow.region->gives[op.index] == 1 && !w_.plan.slot(from).object) return give_once(flow, out, op, from);
+  if (flow.region->output_counts[op.index] == 1 && !w_.plan.slot(from).object) return alias_output(flow, out, op, from);
   const Type& type = w_.graph.type(out);
   if (type.is_tensor()) w_.assign_extents(out, w_.plan.slot(from).dims);
   if (!w_.has_slot(out)) nodes_.result_slot(out);
@@ -247,7 +247,7 @@ void FlowLowering::give(const OpenFlow& flow, const FlowOp& op) {
 
 /// Makes the output a view of the storage of its only cell. A variable covers its storage and takes the output's
 /// extents; a result keeps its layout.
-void FlowLowering::give_once(const OpenFlow& flow, Value out, const FlowOp& op, SlotId from) {
+void FlowLowering::alias_output(const OpenFlow& flow, Value out, const FlowOp& op, SlotId from) {
   const Type& type = w_.graph.type(out);
   w_.assign_extents(out, w_.plan.slot(from).dims);
   const bool variable = op.a.kind == Cell::Kind::variable;

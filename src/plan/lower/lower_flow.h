@@ -80,7 +80,7 @@ class LoopResults {
   void reserve(const OpenFlow& flow);
   void add_part(const OpenFlow& flow, const FlowOp& op);
   /// Defines the node's output `out` from accumulator `a`.
-  void give(const OpenFlow& flow, Value out, std::uint32_t a);
+  void define_output(const OpenFlow& flow, Value out, std::uint32_t a);
   /// Returns the number of results that need no copy of each part, or no copy of the whole at the end.
   std::size_t in_place() const { return in_place_; }
 
@@ -125,8 +125,8 @@ class FlowLowering {
   void leave_block(const OpenFlow& flow);
   PlannedRegion& planned(const OpenFlow& flow) { return w_.plan.regions[flow.number]; }
   void slice(OpenFlow& flow, const FlowOp& op);
-  void give(const OpenFlow& flow, const FlowOp& op);
-  void give_once(const OpenFlow& flow, Value out, const FlowOp& op, SlotId from);
+  void define_output(const OpenFlow& flow, const FlowOp& op);
+  void alias_output(const OpenFlow& flow, Value out, const FlowOp& op, SlotId from);
 
   PlanWriter& w_;
   NodeLowering& nodes_;

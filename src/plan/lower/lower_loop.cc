@@ -59,7 +59,7 @@ SlotId LoopVariables::first_variable(Value param, SlotId source, NodeId node) {
   SlotId variable;
   if (const Append* append = appends_.of(param)) {
     const std::uint32_t storage = w_.new_storage(Place::growing);
-    w_.spaced[storage] = true;
+    w_.has_capacity[storage] = true;
     const Dim capacity = w_.scope.symbol_dim(append->capacity);
     variable = w_.new_slot(param, type, storage, with_capacity(w_.scope, type.shape, append->axis, capacity));
     nodes_.grow(variable, type.shape[append->axis], *append, false);
@@ -205,7 +205,7 @@ void LoopResults::add_part(const OpenFlow& flow, const FlowOp& op) {
 
 /// Defines the output as a view of the accumulator's [count, element...], with the gathered axis where the node
 /// requires it.
-void LoopResults::give(const OpenFlow& flow, Value out, std::uint32_t a) {
+void LoopResults::define_output(const OpenFlow& flow, Value out, std::uint32_t a) {
   if (flow.stacked[a]) return w_.set_slot(out, flow.stacked[a]);
   const AccumulatorId id{flow.accumulators[a]};
   const Accumulator acc = w_.plan.accumulators[id.id];

@@ -201,8 +201,8 @@ void NodeLowering::view_output(NodeId id, const ViewMap& map, Value out) {
 
 void NodeLowering::reshape(NodeId id, const ViewMap& map, Value out) {
   const SlotId from = w_.slot(w_.graph.node(id).in[static_cast<std::size_t>(map.source)]);
-  const bool spaced = !w_.layout(from).contiguous && w_.spaced[w_.plan.slot(from).storage];
-  if (auto layout = spaced ? regrouped(w_.scope, w_.layout(from), map.shape) : std::nullopt) {
+  const bool has_capacity = !w_.layout(from).contiguous && w_.has_capacity[w_.plan.slot(from).storage];
+  if (auto layout = has_capacity ? regrouped(w_.scope, w_.layout(from), map.shape) : std::nullopt) {
     w_.set_slot(out, w_.view_slot(from, out, std::move(*layout)));
     return;
   }
@@ -350,7 +350,7 @@ bool NodeLowering::append(NodeId id, const ViewMap& map, Value out) {
     longer = w_.view_slot(old, out, whole);
   } else {
     const std::uint32_t storage = w_.new_storage(Place::output, append->output);
-    w_.spaced[storage] = true;
+    w_.has_capacity[storage] = true;
     w_.plan.storages[storage].bytes = w_.bytes_of(type.elem, type.shape);
     longer = w_.new_slot(out, type, storage, whole);
     w_.copy(old, w_.view_slot(longer, {}, part_at(w_.layout(old).shape, 0)), id);

@@ -8,7 +8,7 @@
 #include "ir/edit/builder.h"
 #include "ir/infer/input_symbols.h"
 #include "plan/lower/lower.h"
-#include "plan/memory/together.h"
+#include "plan/memory/concurrent_steps.h"
 #include "plan/model/verify_plan.h"
 
 namespace frazil {
@@ -54,7 +54,8 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   FRAZIL_CHECK(check_input_symbols(graph));
   Plan plan;
   const auto keep = [](const Graph& g, NodeId n) { return bind(g, n).has_value() || has_unranked_value(g, n); };
-  FRAZIL_TRY(Graph ready, pass::run_passes(graph, {options.passes, options.verify, keep, may_be_turned}, &ran));
+  FRAZIL_TRY(Graph ready,
+             pass::run_passes(graph, {options.passes, options.verify, keep, may_have_channels_last_kernel}, &ran));
   auto owned = std::make_shared<Graph>(std::move(ready));
   FRAZIL_TRY(const Needs needs, Needs::of(*owned));
   const Fusion fusion = fuse(*owned, needs, options, ran);
@@ -65,7 +66,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options, std::vect
   std::vector<LoopSpan> loops = lowering.loops();
   if (options.placement) place_on_devices(plan, loops, options.placement);
   plan_memory(plan, loops);
-  mark_together(plan);
+  mark_concurrent(plan);
   std::vector<std::uint32_t> of = groups_of_registers(plan);
   lowering.symbol_groups(of);
   for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {

@@ -82,7 +82,7 @@ void PlanWriter::assign_extents(Value v, const std::vector<Reg>& dims) {
 
 std::uint32_t PlanWriter::new_storage(Place place, std::uint32_t index) {
   plan.storages.push_back({.place = place, .index = index});
-  spaced.push_back(false);
+  has_capacity.push_back(false);
   return static_cast<std::uint32_t>(plan.storages.size() - 1);
 }
 
@@ -148,7 +148,7 @@ SlotId PlanWriter::contiguous(SlotId slot, NodeId for_node) {
   if (plan.slot(slot).object || layout(slot).contiguous) return slot;
   const SlotId packed = temp_like(slot);
   const std::uint32_t from = plan.slot(slot).storage;
-  const bool may_be_dense = spaced[from] && plan.storages[from].place != Place::growing;
+  const bool may_be_dense = has_capacity[from] && plan.storages[from].place != Place::growing;
   KernelParams how = params::Copy{};
   if (may_be_dense) how = params::Pack{};
   emit(step::Launch{.params = std::move(how), .in = {slot}, .out = {packed}}, for_node);

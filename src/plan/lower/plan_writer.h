@@ -71,7 +71,7 @@ class PlanWriter {
   const Needs& needs;
   Plan& plan;
   Registers regs;
-  std::vector<bool> spaced;  ///< per storage: holds a value with a capacity along an axis
+  std::vector<bool> has_capacity;  ///< per storage: holds a value with a capacity along an axis
 
  private:
   std::vector<SlotId> slot_of_;  // per value

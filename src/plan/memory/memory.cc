@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "plan/lower/lower.h"
-#include "plan/memory/together.h"
+#include "plan/memory/concurrent_steps.h"
 
 namespace frazil {
 namespace {
@@ -121,7 +121,7 @@ namespace {
 class Pools {
  public:
   explicit Pools(Plan& plan) : plan_(plan), ends_(plan.steps.size() + 1) {
-    const StepsTogether together(plan);
+    const ConcurrentSteps together(plan);
     for (StepIndex i = 0; i < ends_.size(); ++i) ends_[i] = i + std::max(together.heavy(i), 1u);
     for (StepIndex i = 1; i < ends_.size(); ++i) ends_[i] = std::max(ends_[i], ends_[i - 1]);
   }

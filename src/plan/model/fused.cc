@@ -40,7 +40,7 @@ std::size_t operand_count(const FusedIns& ins) {
 
 Elem produced_elem(const FusedKernel& kernel) {
   const Producer& p = *kernel.producer;
-  return p.into == kPassing ? p.passed : kernel.stores[p.into].elem;
+  return p.into == kNotStored ? p.unstored_elem : kernel.stores[p.into].elem;
 }
 
 std::uint32_t last_use(const FusedKernel& kernel, std::uint32_t i) {
@@ -106,8 +106,9 @@ class FusedVerifier {
     if (!inside(p.operands, k_.operands.size()) || !inside(p.prologue_operands, k_.operands.size())) {
       return fail(Code::internal, "the producer has operands that are not there");
     }
-    if (p.into != kPassing && p.into >= k_.stores.size()) return fail(Code::internal, "the producer writes no result");
-    if (p.into != kPassing && k_.stores[p.into].access != Access::broadcast(k_.domain.size(), k_.domain.size())) {
+    if (p.into != kNotStored && p.into >= k_.stores.size())
+      return fail(Code::internal, "the producer writes no result");
+    if (p.into != kNotStored && k_.stores[p.into].access != Access::broadcast(k_.domain.size(), k_.domain.size())) {
       return fail(Code::internal, "the producer's result is not the whole domain");
     }
     if (!p.prologue) return {};
@@ -155,7 +156,7 @@ class FusedVerifier {
     const bool pair = operand_count(ins) > 1;
     const Elem right = pair ? k_.body[select ? ins.scalar.c : ins.scalar.b].scalar.type : left;
     const bool condition = !select || k_.body[ins.scalar.a].scalar.type == Elem::boolean;
-    const Elem result = gives_truth(ins.scalar.op) ? Elem::boolean : left;
+    const Elem result = returns_bool(ins.scalar.op) ? Elem::boolean : left;
     if (left == right && condition && result == ins.scalar.type) return {};
     return fail(Code::internal, "instruction {} ({}) has operands of other types", i, name_of(ins.scalar.op));
   }
@@ -205,9 +206,9 @@ FusedKernel cut(const FusedKernel& kernel, FusedStore store) {
   }
   const Access whole = access_of(part.domain.size(), part.domain.size());
   const bool fits = part.stores[0].access == whole && part.stores[0].elem == produced;
-  const bool passes = kernel.producer->into == kPassing;
+  const bool passes = kernel.producer->into == kNotStored;
   if (!fits && !passes) part.stores.push_back({load, produced, whole});
-  part.producer->into = fits ? 0 : passes ? kPassing : 1;
+  part.producer->into = fits ? 0 : passes ? kNotStored : 1;
   return part;
 }
 
@@ -216,14 +217,14 @@ FusedKernel cut_producer(const FusedKernel& kernel, std::size_t stages) {
   const Elem produced = produced_elem(kernel);
   Producer& producer = *part.producer;
   float none = 1;
-  float* slope = &none;
+  float* negative_slope = &none;
   auto* matmul = std::get_if<params::MatMul>(&producer.params);
-  if (matmul != nullptr) slope = &matmul->slope;
-  if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) slope = &gemm->slope;
+  if (matmul != nullptr) negative_slope = &matmul->negative_slope;
+  if (auto* gemm = std::get_if<params::Gemm>(&producer.params)) negative_slope = &gemm->negative_slope;
   auto* conv = std::get_if<params::Conv>(&producer.params);
-  if (conv != nullptr) slope = &conv->slope;
+  if (conv != nullptr) negative_slope = &conv->negative_slope;
   for (; producer.origins.size() > stages; producer.origins.pop_back()) {
-    if (std::exchange(*slope, 1.F) != 1) continue;
+    if (std::exchange(*negative_slope, 1.F) != 1) continue;
     if (conv != nullptr && conv->half && !conv->added) {  // this stage has two operands
       producer.operands.count -= 2;
       conv->scaled = conv->shifted = false;

@@ -61,7 +61,7 @@ struct FusedIns {
 /// The `operand` of a load that reads the producer's result.
 inline constexpr std::uint32_t kProduced = ~0u;
 /// The `into` of a producer whose result only the body reads.
-inline constexpr std::uint32_t kPassing = ~0u;
+inline constexpr std::uint32_t kNotStored = ~0u;
 
 /// The mapping of a tensor's axes to axes of the domain. An axis with kFixed has index 0 everywhere. A mapped axis
 /// whose extent is 1 at run time is broadcast.
@@ -109,10 +109,10 @@ struct Producer {
   KernelParams params;    ///< MatMul, Gemm or Conv
   OperandRange operands;  ///< the producer's own, in the order that the kernel family expects
   /// The store whose memory the kernel writes to; the body overwrites what is there. Its access is the whole domain.
-  /// kPassing if the result is not stored.
+  /// kNotStored if the result is not stored.
   std::uint32_t into = 0;
-  /// The element type of the result if `into` is kPassing. Each tile then exists only while the body reads it.
-  Elem passed = Elem::i32;
+  /// The element type of the result if `into` is kNotStored. Each tile then exists only while the body reads it.
+  Elem unstored_elem = Elem::i32;
   /// The nodes that the kernel computes, in order: the product, then those for rows, addend and slope, as far as there
   /// are any.
   std::vector<Origin> origins;

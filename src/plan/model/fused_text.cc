@@ -15,7 +15,7 @@
 //     in 0: f32 [d0, d1]
 //     in 1: f32 [d1]
 //     in 2: f32
-//     produce matmul slope=0 (0..1) into 0 from 7.0 exact
+//     produce matmul negative_slope=0 (0..1) into 0 from 7.0 exact
 //     %0: f32 load product
 //     %1: f32 load 1
 //     %2: f32 add %0 %1 from 3.0 exact
@@ -96,7 +96,7 @@ class FusedPrinter {
   std::string producer(const Producer& p, std::string_view margin) {
     std::string s =
         fmt::format("produce {} {} into {}{}", frazil::str(p.params), range_str(p.operands),
-                    p.into == kPassing ? fmt::format("tiles {}", name_of(p.passed)) : std::to_string(p.into),
+                    p.into == kNotStored ? fmt::format("tiles {}", name_of(p.unstored_elem)) : std::to_string(p.into),
                     origins_str(p.origins));
     if (p.prologue) s += fmt::format(" after {} {}", range_str(p.prologue_operands), run(*p.prologue, margin));
     return s;
@@ -257,8 +257,8 @@ class FusedReader {
     FRAZIL_TRY(p.operands, range());
     FRAZIL_CHECK(t_.expect("into"));
     if (t_.take("tiles")) {
-      p.into = kPassing;
-      FRAZIL_TRY(p.passed, elem());
+      p.into = kNotStored;
+      FRAZIL_TRY(p.unstored_elem, elem());
     } else {
       FRAZIL_TRY(p.into, number<std::uint32_t>("a result"));
     }
@@ -285,7 +285,7 @@ class FusedReader {
     const std::string name(t_.peek_str());
     t_.next();
     FRAZIL_CHECK(t_.expect("="));
-    Status status = t_.error(t_.peek(), "'{}' is no parameter of it", name);
+    Status status = t_.error(t_.peek(), "'{}' is not a parameter of it", name);
     std::visit(
         [&](auto& p) {
           p.fields(p, [&](std::string_view field, auto& to) {

@@ -8,11 +8,10 @@
 namespace frazil {
 namespace {
 
-constexpr std::string_view kGone =
-    "no step computes it: a pass has removed it, or has put something else in the place of what made it";
+constexpr std::string_view kGone = "no step computes it: a pass removed it or replaced the node that computed it";
 
 constexpr std::string_view kPart = "its region reads it as a part of another value, or under another value's name";
-constexpr std::string_view kOnDevice = "a device computes it as a part of another step, and keeps it to itself";
+constexpr std::string_view kOnDevice = "a device computes it inside another step and does not copy it back";
 
 /// Returns the extents of a value that a fused kernel computes: those of the domain, or kNoReg (1) along an axis.
 std::vector<Reg> dims_of(const Shape& shape, const Access& access, const std::vector<Reg>& domain) {

@@ -80,12 +80,12 @@ struct Pack {
 /// MatMul of the element types that kernel::find_gemm() supports. With `zero_points`, operands 2 and 3 are those of
 /// MatMulInteger. Otherwise, a third operand is a row that is added.
 struct MatMul {
-  bool added = false;  ///< the last operand, with the result's extents, is added after the row
-  float slope = 1;     ///< negative slope: at the end, elements below 0 are multiplied by it; 0 is Relu
+  bool added = false;        ///< the last operand, with the result's extents, is added after the row
+  float negative_slope = 1;  ///< negative slope: at the end, elements below 0 are multiplied by it; 0 is Relu
   bool zero_points = false;
   static void fields(auto& self, auto&& v) {
     v("added", self.added);
-    v("slope", self.slope);
+    v("negative_slope", self.negative_slope);
     v("zero_points", self.zero_points);
   }
 };
@@ -104,13 +104,13 @@ struct MatMulNBits {
 struct Gemm {
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 1;
-  float slope = 1;  ///< as in MatMul
+  float negative_slope = 1;  ///< as in MatMul
   static void fields(auto& self, auto&& v) {
     v("trans_a", self.trans_a);
     v("trans_b", self.trans_b);
     v("alpha", self.alpha);
     v("beta", self.beta);
-    v("slope", self.slope);
+    v("negative_slope", self.negative_slope);
   }
 };
 
@@ -122,11 +122,11 @@ struct Conv {
   bool channels_last = false;  ///< of operand and result; weights are always [out, in, kernel]
   bool zero_points = false;
   // Applied to the result in this order, only with channels_last:
-  bool scaled = false;   ///< multiplied by the f32 operand after the declared ones, one element per output channel
-  bool shifted = false;  ///< increased by the next such operand; of 16-bit floats both or none
-  bool added = false;    ///< as in MatMul
-  bool half = false;     ///< 16-bit floats, with channels_last
-  float slope = 1;       ///< as in MatMul
+  bool scaled = false;       ///< multiplied by the f32 operand after the declared ones, one element per output channel
+  bool shifted = false;      ///< increased by the next such operand; of 16-bit floats both or none
+  bool added = false;        ///< as in MatMul
+  bool half = false;         ///< 16-bit floats, with channels_last
+  float negative_slope = 1;  ///< as in MatMul
   Window window;
   static void fields(auto& self, auto&& v) {
     v("groups", self.groups);
@@ -136,7 +136,7 @@ struct Conv {
     v("shifted", self.shifted);
     v("added", self.added);
     v("half", self.half);
-    v("slope", self.slope);
+    v("negative_slope", self.negative_slope);
     Window::fields(self.window, v);
   }
 };
@@ -309,7 +309,7 @@ inline Kernel kernel_of(const KernelParams& p) { return static_cast<Kernel>(p.in
 std::string_view name_of(Kernel kernel);
 /// Returns the family of this name with default parameters; nullopt if there is none.
 std::optional<KernelParams> kernel_named(std::string_view name);
-/// Returns the name and the parameters that differ from their defaults, such as "matmul slope=0".
+/// Returns the name and the parameters that differ from their defaults, such as "matmul negative_slope=0".
 std::string str(const KernelParams& params);
 
 }  // namespace frazil

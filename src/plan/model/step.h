@@ -67,7 +67,7 @@ struct Launch {
   bool in_place = false;        ///< a result may take the bytes of an operand of the same extents
   std::vector<OutputExtent> extents;  ///< those that are known only after the kernel has run
   DeviceId device = kHost;            ///< runs it and holds its operands and results
-  std::uint32_t together = 1;         ///< steps from this one on that may run together; see plan/memory/together.h
+  std::uint32_t concurrent = 1;  ///< steps from this one on that may run together; see plan/memory/concurrent_steps.h
   static void fields(auto& self, auto&& v) {
     v.value("params", self.params);
     v.fused("fused", self.fused);
@@ -77,7 +77,7 @@ struct Launch {
     v.value("in_place", self.in_place);
     v.value("device", self.device);
     for (auto& e : self.extents) v.defines("extent", e.to);
-    v.value("together", self.together);
+    v.value("together", self.concurrent);
   }
   Kernel kernel() const { return kernel_of(params); }
 };
@@ -213,8 +213,8 @@ struct LeaveAt {
 };
 
 /// The back edge of a loop: ends an iteration and jumps to `target`.
-struct Again {
-  static constexpr std::string_view kName = "again";
+struct BackEdge {
+  static constexpr std::string_view kName = "back_edge";
   StepIndex target = kNone;
   static void fields(auto& self, auto&& v) { v.target("target", self.target); }
 };
@@ -352,7 +352,7 @@ struct Halt {
   static void fields(auto&, auto&&) {}
 };
 
-using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, Again, Jump, Set, Add, Swap, Load, Store, Assign, Check,
+using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, BackEdge, Jump, Set, Add, Swap, Load, Store, Assign, Check,
                           Bind, Pick, Append, Reserve, Reset, Grow, Move, Slice, Stack, Guard, Transfer, Halt>;
 
 }  // namespace step

@@ -6,7 +6,7 @@
 
 #include "plan/analyse/dataflow.h"
 #include "plan/analyse/path_sets.h"
-#include "plan/memory/together.h"
+#include "plan/memory/concurrent_steps.h"
 
 namespace frazil {
 namespace {
@@ -76,7 +76,9 @@ class PlanVerifier {
     }
     if (s.offset != kNoReg && !is_reg(s.offset)) return fault("slot s{} has register r{}", id, s.offset);
     const bool object = p_.storages[s.storage].place == Place::object;
-    return s.object == object ? Status{} : fault("slot s{} is no object in the place of one, or the other way", id);
+    return s.object == object ? Status{}
+                              : fault("slot s{}: object is {}, its storage's place is {}", id, s.object,
+                                      name_of(p_.storages[s.storage].place));
   }
 
   // ---- steps ----
@@ -181,7 +183,7 @@ class PlanVerifier {
     const Slot& part = p_.slot(a.part);
     if (acc.object) return {};
     if (part.object || part.elem != acc.elem || part.dims.size() != acc.dims.size()) {
-      return fault("s{} is no element of accumulator {}", a.part.id, a.accumulator.id);
+      return fault("s{} is not an element of accumulator {}", a.part.id, a.accumulator.id);
     }
     const bool fits = a.in_place ? part.storage == acc.storage : part.strides.empty();
     return fits ? Status{} : fault("s{} is not where accumulator {} expects it", a.part.id, a.accumulator.id);
@@ -249,7 +251,8 @@ class UpkeepChecker {
       for_slots(p_.steps[i], [&](SlotId s) {
         const auto known = [&](Reg r) {
           if (!status || group_of[r] == kNone || depends(group_of[r], i)) return;
-          status = fault("step {} depends on register r{} of group {}, which does not know it", i, r, group_of[r]);
+          status = fault("step {} depends on register r{} of group {}, which does not list the step as dependent", i, r,
+                         group_of[r]);
         };
         std::ranges::for_each(p_.slot(s).dims, known);
         std::ranges::for_each(p_.slot(s).strides, known);
@@ -285,14 +288,14 @@ class UpkeepChecker {
   }
 
   Status together() const {
-    const StepsTogether independent(p_);
+    const ConcurrentSteps independent(p_);
     for (StepIndex i = 0; i < p_.steps.size(); ++i) {
       const auto* launch = p_.steps[i].as<step::Launch>();
       if (launch == nullptr) continue;
       const std::uint32_t most = std::max(independent.count(i), 1u);
-      if (launch->together >= 1 && launch->together <= most) continue;
+      if (launch->concurrent >= 1 && launch->concurrent <= most) continue;
       return fault("step {} may run at the same time as the next ones, {} steps in all, expected 1 to {}", i,
-                   launch->together, most);
+                   launch->concurrent, most);
     }
     return {};
   }

@@ -379,7 +379,7 @@ class ResumePlanner {
   bool head_accumulators(const PlannedRegion& loop, const PlannedRegion& old) {
     for (std::size_t a = 0; a < loop.accumulators.size(); ++a) {
       const AccumulatorId to{loop.accumulators[a]}, from{old.accumulators[a]};
-      if ((to.id == kNone) != (from.id == kNone)) return no("a loop's result lies elsewhere");
+      if ((to.id == kNone) != (from.id == kNone)) return no("a loop's result is in another storage");
       if (to.id == kNone) continue;
       resume_.actions.emplace_back(Resume::CopyAccumulator{from, to});
       const Accumulator& acc = to_.accumulators[to.id];
@@ -483,7 +483,7 @@ std::expected<Resume, std::string> plan_resume(const Plan& from, StepIndex guard
   const auto at = guard_of(to, from.steps[guard].as<step::Guard>()->key);
   const auto old = GuardPath::of(from, guard);
   const auto path = at ? GuardPath::of(to, *at) : std::nullopt;
-  if (!old || !path) return std::unexpected("the guard lies behind blocks whose steps are not in order");
+  if (!old || !path) return std::unexpected("the guard is after blocks whose order of steps is unknown");
   return ResumePlanner(from, *old, to, *path).run();
 }
 
@@ -497,7 +497,7 @@ std::string Resume::str() const {
     void operator()(const CopyAccumulator& c) const { text += fmt::format("a{} = a{}\n", c.to.id, c.from.id); }
   };
   for (const Action& action : actions) std::visit(Line{text}, action);
-  return text + fmt::format("go on at {}\n", at);
+  return text + fmt::format("continue at {}\n", at);
 }
 
 }  // namespace frazil

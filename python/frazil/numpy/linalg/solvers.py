@@ -175,7 +175,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> LazyArray:
     rest = a.shape[b.ndim :]
     count = math.prod(rest)
     if a.size != count * count:
-        raise LinAlgError(f"tensorsolve(): an array of shape {a._extents} is no square matrix of {count} columns")
+        raise LinAlgError(f"tensorsolve(): an array of shape {a._extents} is not a square matrix of {count} columns")
     return reshape(solve(reshape(a, (count, count)), reshape(b, -1)), rest)
 
 

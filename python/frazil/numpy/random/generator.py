@@ -48,7 +48,7 @@ class Generator:
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Shuffles a NumPy array or a list in place. Raises TypeError for lazy arrays, which are immutable."""
         if isinstance(x, LazyArray):
-            raise TypeError("shuffle(): a lazy array does not change: write y = rng.permutation(x)")
+            raise TypeError("shuffle(): lazy arrays are immutable: write y = rng.permutation(x)")
         self._own.shuffle(x, axis)
 
     def __getattr__(self, name: str) -> Any:

@@ -7,7 +7,7 @@ namespace frazil::kernel::FRAZIL_ISA_NS {
 /// Prefetches `lines` cache lines, rounded up to a power of two and at most 8. Returns the address after them. Has no
 /// loops: between the steps of a tile, they cost a fifth of the tile's speed.
 template <class T>
-FRAZIL_INLINE const T* bring_nearer(const T* at, std::int64_t lines) {
+FRAZIL_INLINE const T* prefetch_lines(const T* at, std::int64_t lines) {
   constexpr std::int64_t kLine = 64 / sizeof(T);
   const auto some = [&]<int N>() __attribute__((always_inline)) {
 #pragma GCC unroll 8

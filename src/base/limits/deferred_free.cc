@@ -1,4 +1,4 @@
-#include "base/limits/free_later.h"
+#include "base/limits/deferred_free.h"
 
 #include <array>
 #include <mutex>
@@ -18,7 +18,7 @@
 namespace frazil {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 struct Job {
   void* what;
@@ -28,18 +28,18 @@ struct Job {
 
 /// Makes the heap coalesce free chunks. Otherwise the next large allocation does it, which takes 0.3 to 0.6 s after a
 /// million tensors.
-void settle_heap() noexcept {
+void trim_heap() noexcept {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
 }
 
 /// A ring of jobs with a fixed size, so that queueing does not allocate, and the thread that runs them.
-class Waste {
+class DeferredFreeQueue {
  public:
   bool put(const Job& job) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (count_ == jobs_.size() || job.bytes > kMostBytes - bytes_ || !start()) return false;
+    if (count_ == jobs_.size() || job.bytes > kMaxBytes - bytes_ || !start()) return false;
     jobs_[(first_ + count_++) % jobs_.size()] = job;
     bytes_ += job.bytes;
     return true;
@@ -66,7 +66,7 @@ class Waste {
 
   bool start() noexcept {
     if (runs_) return true;
-    if (!std::exchange(watches_forks_, true)) in_child_of_fork(&Waste::forget_thread_of_parent);
+    if (!std::exchange(watches_forks_, true)) in_child_of_fork(&DeferredFreeQueue::forget_thread_of_parent);
     try {
       std::thread([this] { run(); }).detach();
     } catch (const std::system_error&) {
@@ -85,7 +85,7 @@ class Waste {
       --count_;
       lock.unlock();
       job.destroy(job.what);
-      settle_heap();
+      trim_heap();
       lock.lock();
       bytes_ -= job.bytes;
     }
@@ -101,22 +101,23 @@ class Waste {
 };
 
 /// Exists from program start and is never destroyed, because values may be released after main() returns.
-constinit Waste waste;
-static_assert(std::is_trivially_destructible_v<Waste>);
+constinit DeferredFreeQueue deferred_frees;
+static_assert(std::is_trivially_destructible_v<DeferredFreeQueue>);
 
-void Waste::forget_thread_of_parent() noexcept { waste.forget_thread(); }
+void DeferredFreeQueue::forget_thread_of_parent() noexcept { deferred_frees.forget_thread(); }
 
 }  // namespace
 
-bool frees_later(std::size_t objects) noexcept {
-  constexpr std::size_t kMany = 16384;  // below this, freeing is faster than starting a thread
-  return objects >= kMany && ExecutionLimits::current() != nullptr && ExecutionLimits::current()->stopping();
+bool defers_free(std::size_t objects) noexcept {
+  constexpr std::size_t kMinDeferredObjects = 16384;  // below this, freeing is faster than starting a thread
+  return objects >= kMinDeferredObjects && ExecutionLimits::current() != nullptr &&
+         ExecutionLimits::current()->stopping();
 }
 
-void free_later(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {
-  if (!waste.put({what, destroy, bytes})) destroy(what);
+void defer_free(void* what, void (*destroy)(void*) noexcept, std::size_t bytes) noexcept {
+  if (!deferred_frees.put({what, destroy, bytes})) destroy(what);
 }
 
-bool wait_until_freed() noexcept { return waste.wait(); }
+bool wait_until_freed() noexcept { return deferred_frees.wait(); }
 
 }  // namespace frazil

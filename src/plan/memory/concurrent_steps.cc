@@ -1,4 +1,4 @@
-#include "plan/memory/together.h"
+#include "plan/memory/concurrent_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -64,7 +64,7 @@ class Sets {
 }  // namespace
 
 /// Storages of one pool share bytes. Storages that a loop swaps exchange their bytes.
-StepsTogether::StepsTogether(const Plan& plan) : plan_(plan), memory_(plan.storages.size()) {
+ConcurrentSteps::ConcurrentSteps(const Plan& plan) : plan_(plan), memory_(plan.storages.size()) {
   Sets sets(plan.storages.size());
   std::vector<std::uint32_t> first_of(plan.pools.size(), kNone);
   for (std::uint32_t s = 0; s < plan.storages.size(); ++s) {
@@ -81,21 +81,21 @@ StepsTogether::StepsTogether(const Plan& plan) : plan_(plan), memory_(plan.stora
   for (std::uint32_t s = 0; s < memory_.size(); ++s) memory_[s] = sets.find(s);
 }
 
-bool StepsTogether::touches(const std::vector<SlotId>& written, const std::vector<SlotId>& others) const {
+bool ConcurrentSteps::touches(const std::vector<SlotId>& written, const std::vector<SlotId>& others) const {
   const auto memory = [&](SlotId s) { return memory_[plan_.slot(s).storage]; };
   return std::ranges::any_of(written, [&](SlotId w) {
     return w && std::ranges::any_of(others, [&](SlotId o) { return o && memory(w) == memory(o); });
   });
 }
 
-bool StepsTogether::are_independent(const step::Launch& a, const step::Launch& b) const {
+bool ConcurrentSteps::are_independent(const step::Launch& a, const step::Launch& b) const {
   return !touches(a.out, b.out) && !touches(a.out, b.in) && !touches(b.out, a.in);
 }
 
-std::uint32_t StepsTogether::count(StepIndex first) const {
-  std::array<const step::Launch*, kMostTogether> steps;
+std::uint32_t ConcurrentSteps::count(StepIndex first) const {
+  std::array<const step::Launch*, kMaxConcurrent> steps;
   std::uint32_t count = 0;
-  for (; count < kMostTogether; ++count) {
+  for (; count < kMaxConcurrent; ++count) {
     const auto* const next = candidate(plan_, first + count);
     const auto before = std::span(steps).first(count);
     if (next == nullptr || !std::ranges::all_of(before, [&](const auto* s) { return are_independent(*s, *next); }))
@@ -105,17 +105,17 @@ std::uint32_t StepsTogether::count(StepIndex first) const {
   return count;
 }
 
-std::uint32_t StepsTogether::heavy(StepIndex first) const {
+std::uint32_t ConcurrentSteps::heavy(StepIndex first) const {
   const std::uint32_t most = count(first);
   std::uint32_t heavy = 0;
   while (heavy < most && is_heavy(plan_, first + heavy)) ++heavy;
   return heavy;
 }
 
-void mark_together(Plan& plan) {
-  const StepsTogether together(plan);
+void mark_concurrent(Plan& plan) {
+  const ConcurrentSteps together(plan);
   for (StepIndex i = 0; i < plan.steps.size(); ++i) {
-    if (auto* launch = plan.steps[i].as<step::Launch>()) launch->together = std::max(together.count(i), 1u);
+    if (auto* launch = plan.steps[i].as<step::Launch>()) launch->concurrent = std::max(together.count(i), 1u);
   }
 }
 

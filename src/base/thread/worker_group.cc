@@ -1,4 +1,4 @@
-#include "base/thread/crew.h"
+#include "base/thread/worker_group.h"
 
 #include <algorithm>
 #include <array>
@@ -72,8 +72,8 @@ void run_alone(std::int64_t units, std::int64_t grain, Scheduler::Body body, uns
 
 /// A call, on its caller's stack. Each worker begins with the same part of the ranges in every call, and then helps
 /// with the other parts. Steps that work on the same rows thus find them in their core's cache.
-struct Crew::Call {
-  static constexpr unsigned kMostParts = 16;
+struct WorkerGroup::Call {
+  static constexpr unsigned kMaxParts = 16;
   struct alignas(64) Part {
     std::atomic<std::int64_t> next = 0;  // the next range; may exceed `end`
     std::int64_t end = 0;
@@ -86,10 +86,10 @@ struct Crew::Call {
   ExecutionLimits* limits = ExecutionLimits::current();
   FloatControl control = FloatControl::current();
   Call* behind = nullptr;
-  bool caller_sleeps = false;                    // guarded by the crew's mutex
-  alignas(64) std::atomic<unsigned> inside = 0;  // helpers inside; changes under the crew's mutex
+  bool caller_sleeps = false;                    // guarded by the group's mutex
+  alignas(64) std::atomic<unsigned> inside = 0;  // helpers inside; changes under the group's mutex
   unsigned part_count;
-  std::array<Part, kMostParts> parts;
+  std::array<Part, kMaxParts> parts;
 
   Call(std::int64_t n, std::int64_t at_once, Scheduler::Body what, const Scheduler& whose, unsigned workers) noexcept
       : body(what),
@@ -97,7 +97,7 @@ struct Crew::Call {
         units(n),
         grain(at_once),
         ranges((n - 1) / at_once + 1),
-        part_count(std::min(workers, kMostParts)) {
+        part_count(std::min(workers, kMaxParts)) {
     for (unsigned i = 0; i < part_count; ++i) {
       parts[i].next.store(begin_of(i), std::memory_order_relaxed);
       parts[i].end = begin_of(i + 1);
@@ -142,25 +142,25 @@ struct Crew::Call {
   }
 };
 
-Crew::Crew(unsigned helpers) : helpers_(helpers) {
+WorkerGroup::WorkerGroup(unsigned helpers) : helpers_(helpers) {
   for (unsigned number = helpers; number > 0; --number) free_numbers_.push_back(number);
 }
 
 /// Opens a call. Returns how many more helpers must be asked to come.
-unsigned Crew::open(Call& call) noexcept {
+unsigned WorkerGroup::open(Call& call) noexcept {
   const std::scoped_lock lock(mutex_);
   call.behind = calls_;
   calls_ = &call;
   opened_.fetch_add(1, std::memory_order_release);
-  std::int64_t wanted = -static_cast<std::int64_t>(idle_ + coming_);
+  std::int64_t wanted = -static_cast<std::int64_t>(idle_ + requested_);
   for (const Call* c = calls_; c != nullptr; c = c->behind) wanted += c->places_for(helpers_);
-  const auto missing = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 0, helpers_ - here_ - coming_));
-  coming_ += missing;
+  const auto missing = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 0, helpers_ - active_ - requested_));
+  requested_ += missing;
   return missing;
 }
 
 /// Closes a call for further helpers, and waits for those inside.
-void Crew::close(Call& call) noexcept {
+void WorkerGroup::close(Call& call) noexcept {
   std::unique_lock lock(mutex_);
   Call** at = &calls_;
   while (*at != &call) at = &(*at)->behind;
@@ -175,27 +175,27 @@ void Crew::close(Call& call) noexcept {
 }
 
 /// Leaves a call, which may be destroyed as soon as no helper is inside.
-void Crew::leave(Call& call) noexcept {
+void WorkerGroup::leave(Call& call) noexcept {
   const unsigned others = call.inside.load(std::memory_order_relaxed) - 1;
   const bool wake = others == 0 && call.caller_sleeps;
   call.inside.store(others, std::memory_order_release);
   if (wake) left_.notify_all();
 }
 
-void Crew::share(std::int64_t units, std::int64_t grain, Scheduler::Body body, const Scheduler& owner,
-                 FunctionRef<unsigned(unsigned)> come) {
+void WorkerGroup::share(std::int64_t units, std::int64_t grain, Scheduler::Body body, const Scheduler& owner,
+                        FunctionRef<unsigned(unsigned)> request_helpers) {
   Call call(units, grain, body, owner, helpers_ + 1);
   if (const unsigned missing = open(call); missing != 0) {
-    if (const unsigned stay_away = missing - come(missing); stay_away != 0) {
+    if (const unsigned stay_away = missing - request_helpers(missing); stay_away != 0) {
       const std::scoped_lock lock(mutex_);
-      coming_ -= stay_away;
+      requested_ -= stay_away;
     }
   }
   call.work(0);
   close(call);
 }
 
-Crew::Call* Crew::find_call() noexcept {
+WorkerGroup::Call* WorkerGroup::find_call() noexcept {
   Call* best = nullptr;
   unsigned fewest = ~0u;
   for (Call* call = calls_; call != nullptr; call = call->behind) {
@@ -206,7 +206,7 @@ Crew::Call* Crew::find_call() noexcept {
 }
 
 /// Waits for a call. Returns false if there was none for a while.
-bool Crew::wait_for_call(std::unique_lock<std::mutex>& lock) {
+bool WorkerGroup::wait_for_call(std::unique_lock<std::mutex>& lock) {
   const unsigned seen = opened_.load(std::memory_order_relaxed);
   const auto more = [&] { return opened_.load(std::memory_order_acquire) != seen || dismissed_.load(); };
   ++idle_;
@@ -217,11 +217,11 @@ bool Crew::wait_for_call(std::unique_lock<std::mutex>& lock) {
   return more() && !dismissed_;
 }
 
-void Crew::help() {
+void WorkerGroup::run_helper() {
   std::unique_lock lock(mutex_);
-  --coming_;
+  --requested_;
   if (dismissed_) return;
-  ++here_;
+  ++active_;
   const unsigned number = free_numbers_.back();
   free_numbers_.pop_back();
   do {
@@ -238,29 +238,29 @@ void Crew::help() {
     }
   } while (wait_for_call(lock));
   free_numbers_.push_back(number);
-  if (--here_ == 0 && dismissed_) left_.notify_all();
+  if (--active_ == 0 && dismissed_) left_.notify_all();
 }
 
-void Crew::dismiss() noexcept {
+void WorkerGroup::dismiss() noexcept {
   std::unique_lock lock(mutex_);
   dismissed_ = true;
-  left_.wait(lock, [&] { return here_ == 0; });
+  left_.wait(lock, [&] { return active_ == 0; });
 }
 
-void CrewScheduler::parallel_for(std::int64_t units, std::int64_t grain, Body body) {
+void WorkerGroupScheduler::parallel_for(std::int64_t units, std::int64_t grain, Body body) {
   grain = std::max<std::int64_t>(grain, 1);
   const BodyPlace place = body_place;
   if (place.scheduler == this) return run_alone(units, grain, body, place.worker);
   if (units > grain && !threads_are_lost()) {
-    return crew_->share(units, grain, body, *this, [this](unsigned count) { return come(count); });
+    return group_->share(units, grain, body, *this, [this](unsigned count) { return request_helpers(count); });
   }
   const BodyScope scope({this, 0});
   run_alone(units, grain, body, 0);
 }
 
-bool CrewScheduler::leak_lost_threads() noexcept {
+bool WorkerGroupScheduler::leak_lost_threads() noexcept {
   if (!threads_are_lost()) return false;
-  new std::shared_ptr<Crew>(crew_);
+  new std::shared_ptr<WorkerGroup>(group_);
   return true;
 }
 

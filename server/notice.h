@@ -15,15 +15,15 @@ struct Notice {
 };
 
 /// Receives notices on any thread, without blocking on output.
-using Tell = std::function<void(const Notice&)>;
+using NoticeSink = std::function<void(const Notice&)>;
 
 /// Reports a success.
-inline void inform(const Tell& tell, std::string subject, std::string text) {
-  tell({.level = Notice::Level::info, .subject = std::move(subject), .text = std::move(text)});
+inline void inform(const NoticeSink& notify, std::string subject, std::string text) {
+  notify({.level = Notice::Level::info, .subject = std::move(subject), .text = std::move(text)});
 }
 /// Reports a problem.
-inline void warn(const Tell& tell, std::string subject, std::string text) {
-  tell({.level = Notice::Level::warning, .subject = std::move(subject), .text = std::move(text)});
+inline void warn(const NoticeSink& notify, std::string subject, std::string text) {
+  notify({.level = Notice::Level::warning, .subject = std::move(subject), .text = std::move(text)});
 }
 /// Returns the subject of notices about a model or a pipeline.
 inline std::string model_subject(const std::string& name) { return "model '" + name + "'"; }

@@ -12,8 +12,8 @@ namespace frazil::test {
 namespace {
 
 using server::Http;
+using server::InlineRunSlot;
 using server::Reply;
-using server::Spot;
 using server::Workers;
 
 /// What came of a request, and on which thread.
@@ -22,18 +22,18 @@ struct AnsweredOn {
   std::thread::id where;
 };
 
-class SpotTest : public testing::Test {
+class InlineRunTest : public testing::Test {
  protected:
-  SpotTest() {
+  InlineRunTest() {
     folder_.add("count", kCount);
     service_.emplace(options_of(folder_));
   }
-  AnsweredOn ask(std::string_view n, bool with_spot = true) {
+  AnsweredOn ask(std::string_view n, bool with_slot = true) {
     const std::string body =
         R"({"inputs":[{"name":"n","datatype":"INT64","shape":[],"data":[)" + std::string(n) + "]}]}";
     std::promise<AnsweredOn> told;
     const server::Message message{
-        .method = "POST", .path = "/v2/models/count/infer", .body = body, .spot = with_spot ? &spot_ : nullptr};
+        .method = "POST", .path = "/v2/models/count/infer", .body = body, .inline_slot = with_slot ? &slot_ : nullptr};
     ask_rest(*service_, message, std::make_shared<server::Caller>(),
              [&](Reply reply) { told.set_value({std::move(reply), std::this_thread::get_id()}); });
     return told.get_future().get();
@@ -42,14 +42,14 @@ class SpotTest : public testing::Test {
   void learn() {
     const auto served = service_->find("count", "");
     for (int i = 0; i < 200; ++i) served->statistics().cost.add(std::chrono::microseconds(1));
-    ASSERT_TRUE(served->is_quick());
+    ASSERT_TRUE(served->may_run_inline());
   }
-  static bool is_here(const AnsweredOn& told) { return told.where == std::this_thread::get_id(); }
+  static bool is_inline(const AnsweredOn& told) { return told.where == std::this_thread::get_id(); }
   /// Whether it may run on this thread: a machine that stands still for a while has one or the other done by a worker.
-  bool runs_here(std::string_view n) {
+  bool runs_inline(std::string_view n) {
     for (int i = 0; i < 100; ++i) {
       learn();
-      const bool here = is_here(ask(n));
+      const bool here = is_inline(ask(n));
       for (; !later_.empty(); later_.pop_front()) later_.front()();
       if (here) return true;
     }
@@ -57,71 +57,71 @@ class SpotTest : public testing::Test {
   }
 
   std::deque<std::function<void()>> later_;
-  Spot spot_{[this](std::function<void()> work) { later_.push_back(std::move(work)); }};
+  InlineRunSlot slot_{[this](std::function<void()> work) { later_.push_back(std::move(work)); }};
   Folder folder_;
   std::optional<server::Service> service_;
 };
 
-TEST_F(SpotTest, IsTakenOnceUntilWhatCameHasBeenLookedAt) {
-  EXPECT_TRUE(spot_.take());
-  EXPECT_FALSE(spot_.take());
+TEST_F(InlineRunTest, IsTakenOnceUntilWhatCameHasBeenLookedAt) {
+  EXPECT_TRUE(slot_.take());
+  EXPECT_FALSE(slot_.take());
   later_.front()();
-  EXPECT_TRUE(spot_.take());
+  EXPECT_TRUE(slot_.take());
 }
 
-TEST_F(SpotTest, WhatIsNotKnownToBeQuickIsForWorkers) {
-  EXPECT_FALSE(is_here(ask("1")));
+TEST_F(InlineRunTest, WhatIsNotKnownToBeQuickIsForWorkers) {
+  EXPECT_FALSE(is_inline(ask("1")));
   EXPECT_TRUE(later_.empty()) << "and the spot stays free";
 }
 
-TEST_F(SpotTest, AQuickModelRunsWhereItsRequestIsRead) {
-  EXPECT_TRUE(runs_here("2"));
+TEST_F(InlineRunTest, AQuickModelRunsWhereItsRequestIsRead) {
+  EXPECT_TRUE(runs_inline("2"));
   learn();
-  EXPECT_FALSE(is_here(ask("2", false)));
+  EXPECT_FALSE(is_inline(ask("2", false)));
   const std::string alone = ask("3", false).reply.body;
   learn();
   EXPECT_EQ(ask("3").reply.body, alone);
 }
 
-TEST_F(SpotTest, OneOfThoseThatCameTogetherRunsThere) {
+TEST_F(InlineRunTest, OneOfThoseThatCameTogetherRunsThere) {
   learn();
-  ASSERT_TRUE(spot_.take());
-  EXPECT_FALSE(is_here(ask("2")));
+  ASSERT_TRUE(slot_.take());
+  EXPECT_FALSE(is_inline(ask("2")));
 }
 
-TEST_F(SpotTest, BesideOthersItIsForWorkers) {
+TEST_F(InlineRunTest, BesideOthersItIsForWorkers) {
   learn();
   const auto place = service_->enter({}).value();
-  EXPECT_FALSE(is_here(ask("2")));
+  EXPECT_FALSE(is_inline(ask("2")));
 }
 
-TEST_F(SpotTest, ARunThatTakesLongIsDoneByAWorker) {
+TEST_F(InlineRunTest, ARunThatTakesLongIsDoneByAWorker) {
   learn();
   const AnsweredOn told = ask("3000000");
-  EXPECT_FALSE(is_here(told));
+  EXPECT_FALSE(is_inline(told));
   EXPECT_EQ(told.reply.status, Http::ok);
 }
 
-TEST_F(SpotTest, AnErrorIsAnsweredThere) {
+TEST_F(InlineRunTest, AnErrorIsAnsweredThere) {
   learn();
   const AnsweredOn told = ask(R"("x")");
-  EXPECT_TRUE(is_here(told));
+  EXPECT_TRUE(is_inline(told));
   EXPECT_EQ(told.reply.status, Http::bad_request);
 }
 
-TEST(WorkersHere, WhatIsPostedMeanwhileRunsBehindItInOrder) {
+TEST(WorkersInline, WhatIsPostedMeanwhileRunsBehindItInOrder) {
   Workers workers(1);
   std::string order;
-  EXPECT_FALSE(Workers::here());
-  workers.run_here([&] {
-    EXPECT_TRUE(Workers::here());
+  EXPECT_FALSE(Workers::is_inline());
+  workers.run_inline([&] {
+    EXPECT_TRUE(Workers::is_inline());
     workers.post([&] {
       workers.post([&] { order += 'c'; });
       order += 'b';
     });
     order += 'a';
   });
-  EXPECT_FALSE(Workers::here());
+  EXPECT_FALSE(Workers::is_inline());
   EXPECT_EQ(order, "abc");
 }
 

@@ -7,15 +7,15 @@
 namespace frazil {
 
 /// The most steps that run at the same time.
-inline constexpr std::uint32_t kMostTogether = 8;
+inline constexpr std::uint32_t kMaxConcurrent = 8;
 
 /// Finds consecutive launch steps that may run at the same time. None of them defines extents
 /// or writes memory that another one reads or writes. Kernels of the host run all of them, and their memory exists
 /// before the first one runs.
-class StepsTogether {
+class ConcurrentSteps {
  public:
   /// The plan must not change while this is used. Takes pools into account if they are assigned.
-  explicit StepsTogether(const Plan& plan);
+  explicit ConcurrentSteps(const Plan& plan);
 
   /// Returns the number of steps, from `first` on; 1 for a step that runs alone, 0 for one that is not a candidate.
   std::uint32_t count(StepIndex first) const;
@@ -31,6 +31,6 @@ class StepsTogether {
 };
 
 /// Sets Launch::together of all steps. Pools must be assigned.
-void mark_together(Plan& plan);
+void mark_concurrent(Plan& plan);
 
 }  // namespace frazil

@@ -1,4 +1,4 @@
-#include "lazy/batch/pays_together.h"
+#include "lazy/batch/batching_cost.h"
 
 #include <algorithm>
 
@@ -86,6 +86,6 @@ class Estimate {
 
 }  // namespace
 
-bool pays_together(const Graph& graph) { return Estimate(graph).of(BlockId{0}) > kRequest; }
+bool is_batching_profitable(const Graph& graph) { return Estimate(graph).of(BlockId{0}) > kRequest; }
 
 }  // namespace frazil::lazy

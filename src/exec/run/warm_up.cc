@@ -1,4 +1,4 @@
-#include "exec/run/settle.h"
+#include "exec/run/warm_up.h"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 namespace frazil::exec {
 
 /// Bodies are compiled first. The code of plans, which contains bodies, pays in a later round.
-Status settle(const std::function<Status()>& run) {
+Status warm_up(const std::function<Status()>& run) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 3;
   constexpr std::chrono::milliseconds kRound{10};
