@@ -184,7 +184,8 @@ Status start() {
 }
 
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds) {
-  FRAZIL_TRY(Graph graph, api::load_file(path, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
+  const std::string file = path == "-" ? "/dev/stdin" : path;
+  FRAZIL_TRY(Graph graph, api::load_file(file, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
   logging::debug(1, "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),
                  graph.input_names().size(), graph.output_names().size());
   FRAZIL_CHECK(verify(graph, knobs()->verify));

@@ -59,7 +59,7 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
 
 /// Links the operators and applies the knobs. Call it once, before anything else.
 Status start();
-/// Reads a model. Errors are those of api::load_file().
+/// Reads a model; "-" is standard input. Errors are those of api::load_file().
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds);
 
 }  // namespace frazil::tool

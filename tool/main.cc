@@ -1,12 +1,17 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/value/text.h"
 #include "exec/native/backend.h"
 #include "exec/native/compile_thread.h"
 #include "tool/commands.h"
@@ -61,17 +66,45 @@ void declare(CLI::App& app, Action& action) {
 #endif
 }
 
+/// Returns "there is no option '--inpt'; did you mean '--input'?".
+std::string unknown(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
+  std::string text = fmt::format("there is no {} '{}'", kind, word);
+  const auto near = std::ranges::find_if(known, [&](const std::string& k) { return is_similar(k, word); });
+  return near == known.end() ? text : fmt::format("{}; did you mean '{}'?", text, *near);
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// Describes an error of the arguments of `command`. CLI11 lists arguments that it does not know; the first option
+/// among them is the mistake, as a value may follow it.
+std::string argument_error(const CLI::ParseError& error, const CLI::App& command) {
+  const std::vector<std::string> rest = command.remaining();
+  const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("--"); });
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || option == rest.end()) return error.what();
+  return unknown("option", std::string_view(*option).substr(0, option->find('=')), options_of(command));
+}
+
 int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view first) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  if (app.get_subcommands().empty()) {
-    const std::string_view kind = first.starts_with('-') ? "option" : "command";
-    const std::string what = first.empty() ? "no command given" : fmt::format("there is no {} '{}'", kind, first);
-    print_error(fmt::format("frazil: {}; see frazil --help\n", one_line(what)));
-    return kBadInput;
+  std::string what = first.empty() ? "no command given" : unknown("command", first, commands_of(app)), command;
+  if (first.starts_with('-')) what = unknown("option", first, options_of(app));
+  for (const CLI::App* chosen : app.get_subcommands()) {
+    what = argument_error(error, *chosen);
+    command = " " + chosen->get_name();
   }
-  std::string command;
-  for (const CLI::App* chosen : app.get_subcommands()) command = " " + chosen->get_name();
-  print_error(fmt::format("frazil: {}; see frazil{} --help\n", one_line(error.what()), command));
+  print_error(fmt::format("frazil: {}; see frazil{} --help\n", one_line(what), command));
   return kBadInput;
 }
 

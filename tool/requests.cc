@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/value/text.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -20,6 +21,32 @@ Result<std::vector<Datum>> base_inputs(const ValueSource& source, const std::vec
     FRAZIL_TRY(values[input], source.make(input, *spec, "", 0));
   }
   return values;
+}
+
+/// Returns an option that gives an input a value: "--input x=1x3x224x224". An extent of the example is the declared
+/// one, or 1.
+std::string example_of(const std::string& name, const Type& type) {
+  if (!type.is_tensor()) return fmt::format("--input '{}=@FILE.pb'", name);
+  if (type.elem == Elem::string) return fmt::format("--input '{}==text'", name);
+  std::string sizes;
+  for (const Dim d : type.shape) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", d.is_const() ? d.value() : 1);
+  }
+  return fmt::format("--input {}={}", name, sizes.empty() ? "scalar" : sizes);
+}
+
+Status check_given(const Graph& graph, std::span<const Datum> inputs) {
+  std::string names, examples;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Type& type = graph.type(graph.main().params[i]);
+    if (!inputs[i].empty() || type.kind == Type::Kind::optional || graph.input_default(i) != nullptr) continue;
+    const std::string& name = graph.input_names()[i];
+    names += fmt::format("{}input '{}' is missing: expected {}", names.empty() ? "" : "; ", printable(name),
+                         str(type, graph.scope()));
+    examples += " " + example_of(name, type);
+  }
+  if (names.empty()) return {};
+  return fail(Code::bad_input, "{}; for random values add{}", names, printable(examples));
 }
 
 }  // namespace
@@ -41,6 +68,7 @@ void add_requests(CLI::App& app, RequestOptions& options) {
 
 Result<Requests> Requests::make(const ValueSource& source, const RequestOptions& options) {
   Requests requests;
+  requests.graph_ = &source.graph();
   FRAZIL_TRY(requests.base_, base_inputs(source, options.inputs));
   FRAZIL_TRY(requests.carry_, Carry::make(source, options.carry));
   if (!options.stream.empty()) {
@@ -61,6 +89,7 @@ Result<std::optional<std::vector<Datum>>> Requests::next() {
   std::vector<Datum> inputs = base_;
   carry_.put(inputs);
   for (auto& [input, value] : *changes) inputs[input] = std::move(value);
+  FRAZIL_CHECK(check_given(*graph_, inputs));
   return inputs;
 }
 

@@ -31,8 +31,9 @@ class Requests {
 
   bool streaming() const { return stream_.has_value(); }
   bool carries() const { return !carry_.empty(); }
-  /// Returns the inputs of the next request in graph order, or nullopt after the last. An omitted input is an empty
-  /// Datum.
+  /// Returns the inputs of the next request in graph order, or nullopt after the last. An omitted input with a default
+  /// is an empty Datum. Returns Code::bad_input, with options that give values, if inputs without a default are
+  /// omitted.
   Result<std::optional<std::vector<Datum>>> next();
   /// Reads the whole stream, so that next() reads no files. Required for restart().
   Status preload();
@@ -45,6 +46,7 @@ class Requests {
  private:
   Result<std::optional<Stream::Inputs>> next_changes();
 
+  const Graph* graph_ = nullptr;
   std::vector<Datum> base_;
   Carry carry_;
   std::optional<Stream> stream_;

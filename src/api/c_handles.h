@@ -88,7 +88,7 @@ std::span<T> need(T* pointer, std::size_t count, const char* what) {
   if (count != 0) (void)need(pointer, what);
   return {pointer, count};
 }
-/// Returns the variable for the result of a call, set to null or 0.
+/// Sets the caller's result variable to null or 0, and returns a reference to it. Throws if `pointer` is null.
 template <class T>
 T& result(T* pointer) {
   T& to = need(pointer, "the place of a result");

@@ -2,12 +2,31 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 
+#include "base/os/io.h"
 #include "exec/package/package.h"
 
 namespace frazil::api {
 
+namespace {
+
+/// Reads a model from a pipe or a device, which cannot be mapped. It has no folder, and so no external data.
+Result<Graph> load_stream(const std::string& path, const ImportOptions& options) {
+  FRAZIL_TRY(std::string bytes, read_file(path, options.limits.memory_bytes));
+  const auto held = std::make_shared<const std::string>(std::move(bytes));
+  auto graph = import_onnx_bytes(std::as_bytes(std::span(*held)), held, {}, options);
+  if (!graph) return within(path + ": ", std::move(graph).error());
+  return graph;
+}
+
+}  // namespace
+
 Result<Graph> load_file(const std::string& path, const ImportOptions& options) {
+  std::error_code none;
+  const std::filesystem::file_status status = std::filesystem::status(path, none);
+  if (std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status)) return load_stream(path, options);
   std::string first(32, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(first.data(), static_cast<std::streamsize>(first.size()));

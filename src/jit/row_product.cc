@@ -12,7 +12,8 @@ namespace frazil::jit {
 namespace {
 
 constexpr unsigned kSums = 8;  ///< sums of all chains and columns, which hide the latency of an addition
-/// Bytes of B for which the first-level cache keeps a part from one run to the next, if the direction alternates.
+/// The sizes of B, in bytes, for which the columns are traversed in alternating directions. The L1 cache then keeps a
+/// part of B between runs.
 constexpr std::int64_t kTurnsFrom = 24 << 10, kTurnsTo = 128 << 10;
 
 }  // namespace

@@ -27,7 +27,9 @@ class VectorEmitter {
 
  private:
   using Vectors = llvm::SmallVector<llvm::Value*, 8>;
-  /// The vectors of an iteration.
+  /// The elements that one iteration processes: `count` vectors from element `first` on. `mask` applies to each load
+  /// and
+  /// store.
   struct Span {
     llvm::Value* first;
     unsigned count;

@@ -35,16 +35,20 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
   const std::string model = digits_model(), image = "image=1x1x8x8";
   const BadCall calls[] = {
       {{}, "no command"},
-      {{"frobnicate"}, "'frobnicate'"},
-      {{"--bogus"}, "--bogus"},
+      {{"frobnicate"}, "there is no command 'frobnicate'; see frazil --help"},
+      {{"insepct", model}, "there is no command 'insepct'; did you mean 'inspect'?"},
+      {{"--bogus"}, "there is no option '--bogus'; see"},
+      {{"--verion"}, "did you mean '--version'?"},
       {{"run"}, "MODEL"},
       {{"run", "missing.onnx"}, "'missing.onnx'"},
       {{"run", text}, text},
       {{"run", empty}, empty},
       {{"run", folder / ""}, "directory"},
       {{"run", "/dev/null"}, "/dev/null"},
-      {{"run", model}, "'image'"},
-      {{"run", model, "--bogus"}, "--bogus"},
+      {{"run", model}, "input 'image' is missing: expected f32[1,1,8,8]; for random values add --input image=1x1x8x8"},
+      {{"run", model, "--bogus"}, "there is no option '--bogus'; see frazil run --help"},
+      {{"run", model, "--inpt", image}, "there is no option '--inpt'; did you mean '--input'?"},
+      {{"bench", model, "--memory-limt=7"}, "there is no option '--memory-limt'; did you mean '--memory-limit'?"},
       {{"run", model, "--input"}, "--input"},
       {{"run", model, "--input", "image"}, "'image'"},
       {{"run", model, "--input", "=1x1x8x8"}, "--input"},
@@ -106,6 +110,21 @@ TEST_F(Usage, BadCallsEndWithOneLineThatNamesTheThing) {
     EXPECT_TRUE(ended.err.starts_with("frazil: ")) << shown << ended.err;
     EXPECT_EQ(ended.out, "") << shown;
   }
+}
+
+/// A pipe cannot be mapped, and its model has no folder.
+TEST_F(Usage, ModelsComeThroughPipes) {
+  const TempFolder folder;
+  const std::string out = folder / "out", model = digits_model();
+  for (const char* const name : {"-", "/dev/stdin"}) {
+    const std::string call =
+        "cat '" + model + "' | '" + tool_path().string() + "' inspect --text " + name + " > '" + out + "'";
+    ASSERT_EQ(std::system(call.c_str()), 0) << name;
+    EXPECT_EQ(content_of(out), run_tool({"inspect", "--text", model}).out) << name;
+  }
+  const std::string cut = "head -c 200 '" + model + "' | '" + tool_path().string() + "' inspect - 2> '" + out + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system(cut.c_str())), 2);
+  EXPECT_EQ(content_of(out), "frazil: /dev/stdin: the model is damaged or cut short\n");
 }
 
 TEST_F(Usage, ValuesOfOptionsThatAreNoneAreNamed) {

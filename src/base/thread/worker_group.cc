@@ -39,7 +39,7 @@ bool watch(const Done& done) noexcept {
   return done();
 }
 
-/// The innermost body that a thread is inside.
+/// The scheduler and the worker number of the innermost parallel_for() body that the thread runs.
 struct BodyPlace {
   const Scheduler* scheduler = nullptr;
   unsigned worker = 0;

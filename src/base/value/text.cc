@@ -1,7 +1,9 @@
 #include "base/value/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -89,6 +91,22 @@ std::string printable(std::string_view text, std::size_t most) {
     next_code_point(text, at);
   }
   return printable(text.substr(0, end)) + "...";
+}
+
+bool is_similar(std::string_view a, std::string_view b) {
+  constexpr std::size_t kMaxSize = 64, kMaxDistance = 2;
+  if (a.size() > kMaxSize || b.size() > kMaxSize) return false;
+  std::array<std::size_t, kMaxSize + 1> row{};
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()] <= kMaxDistance;
 }
 
 }  // namespace frazil

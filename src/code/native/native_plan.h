@@ -111,7 +111,7 @@ struct NativePlan {
   std::string key() const;
 };
 
-/// Returns whether code is generated for a step. For a launch, that is its body or a call.
+/// Returns true if code is generated for a step. The code of a launch is its fused body or a call of its kernel entry.
 bool has_native_code(const Plan& plan, const Step& step);
 /// Returns the registers that no step changes: those that the inputs of a run determine.
 std::vector<bool> fixed_registers(const Plan& plan);

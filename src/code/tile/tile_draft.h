@@ -32,7 +32,7 @@ struct TileDraft {
   std::int64_t extents[kMaxTileLoops];
   std::int64_t steps[kMaxTileLoops][kMaxFusedOperands + kMaxFusedStores];
 
-  /// Copies the arrays to the memory after the state.
+  /// Copies the used elements of the arrays to the memory that follows `state`.
   void pack() const;
 };
 
@@ -54,7 +54,7 @@ class TileLoops {
   TileState& s_;
 };
 
-/// Writes the operations, constants and pointers of the instructions. The loops are set.
+/// A writer of the operations, constants and pointers of the instructions. Precondition: the loops are set.
 class TileOps {
  public:
   TileOps(const TileCode& code, TileDraft& draft) : code_(code), draft_(draft), s_(draft.state) {}

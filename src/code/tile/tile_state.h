@@ -78,7 +78,7 @@ struct TileState {
   std::int64_t inner = 1;  ///< elements of the innermost loop
   std::int64_t outer = 1;  ///< number of runs of the innermost loop
   std::size_t stride = 0;  ///< bytes of a buffer
-  std::int64_t unit = 1;   ///< elements of a unit or, with outer loops, its runs of the innermost loop
+  std::int64_t unit = 1;   ///< per unit: runs of the innermost loop if there are outer loops or rows, else elements
 
   int count() const { return operands + results; }
 };

@@ -9,7 +9,8 @@ namespace frazil::exec {
 namespace {
 
 constexpr std::int64_t kRangesPerWorker = 4;
-/// Work that pays if a thread is already awake, as a share of the work that pays for waking one.
+/// The minimum work to share with a thread that is awake, as a fraction of shared_from(), the minimum that justifies
+/// waking one.
 constexpr double kIdleShare = 0.25;
 
 /// Returns the units in a range; 0 if this thread runs all of them.

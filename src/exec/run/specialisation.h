@@ -7,9 +7,10 @@
 
 namespace frazil::exec {
 
-/// The plans of one session's graph. Types assume numbers that decide ranks (Assumption). If a guard misses, the plan
-/// for the actual value takes over, at the guard or from the beginning of the request. A request that begins again too
-/// often, or would need one plan too many, ends in a plan that assumes nothing and has no guards.
+/// The plans of one session's graph. A plan's types assume values for the numbers that decide ranks (see Assumption).
+/// If a guard misses, the plan for the actual value takes over, at the guard or from the beginning of the request. A
+/// request that begins again too often, or would need one plan too many, ends in a plan that assumes nothing and has no
+/// guards.
 class Specialisations {
  public:
   Specialisations(std::shared_ptr<Executable> first, RunContext& context);

@@ -163,8 +163,10 @@ class Rebuilder {
       return {};
     }
     Builder builder(to_, f.to);
-    std::vector<Value> inputs = mapped(node.in);
-    if (!node.blocks.empty()) return region(f, id, std::move(inputs));
+    if (!node.blocks.empty()) return region(f, id, mapped(node.in));
+    inputs_.resize(node.in.size());
+    std::ranges::transform(node.in, inputs_.begin(), [this](Value v) { return mapped(v); });
+    const std::span<const Value> inputs = inputs_;
     const NextKey next_key(write_, first_key(from_, id));
     const std::size_t first = to_.node_count();
     const Builder::Mark before = builder.mark();
@@ -188,11 +190,11 @@ class Rebuilder {
       return {};
     }
     if (keeps(f)) {
-      FRAZIL_CHECK(keep_node(id, std::move(inputs)));
+      FRAZIL_CHECK(keep_node(id, inputs));
       rewriter_.copied(to_, id);
       return {};
     }
-    FRAZIL_TRY(const NodeId made, copy_node(id, builder, std::move(inputs)));
+    FRAZIL_TRY(const NodeId made, copy_node(id, builder, {inputs.begin(), inputs.end()}));
     rewriter_.copied(to_, made);
     if (!f.again) write_.node(made).stable = node.stable;
     bind_outputs(node, to_.node(made).out);
@@ -200,12 +202,12 @@ class Rebuilder {
   }
 
   /// Keeps a node in its row. Sets its new inputs and infers its types again if they may differ.
-  Status keep_node(NodeId id, std::vector<Value> inputs) {
+  Status keep_node(NodeId id, std::span<const Value> inputs) {
     const Node& node = from_.node(id);
     const bool same = std::ranges::equal(inputs, node.in);
     const bool alike =
         rewriter_.keeps_types(id) && (same ? matcher_.matches(node.in, inputs) : matcher_.infers_same(id, inputs));
-    if (!same) write_.node(id).in = std::move(inputs);
+    if (!same) write_.node(id).in.assign(inputs.begin(), inputs.end());
     if (!alike) FRAZIL_CHECK(infer_node(to_, id));
     write_.place(id);
     keep_values(node.out);
@@ -356,6 +358,7 @@ class Rebuilder {
   GraphWriter write_;
   TypeMatcher matcher_;
   std::vector<Value> map_;
+  std::vector<Value> inputs_;  // of the node at hand: no allocation per node and pass
   std::vector<RebuildFrame> stack_;
   bool infers_all_ = false;  // because types follow other choices
 };

@@ -115,11 +115,11 @@ class InferCx : public NodeReader {
 
   /// Returns the type that the rule has found for output i; nullopt before that, and for outputs that are not wanted.
   const std::optional<Type>& found_type(std::size_t i) const { return found_.outputs[i].type; }
-  /// What the rule has found so far.
+  /// Returns the inference result so far.
   const Inferred& found() const { return found_; }
-  /// Moves out what the rule has found.
+  /// Moves the inference result out of the context.
   Inferred take() { return std::move(found_); }
-  /// Discards what the rule has found, and its assumptions.
+  /// Discards the inference result and its assumptions.
   void forget();
 
  protected:

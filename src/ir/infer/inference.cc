@@ -32,7 +32,8 @@ struct Frame {
 /// outside of it.
 void own_output_symbols(RegionCx& cx) {
   const Graph& graph = cx.graph();
-  // Blocks inside the region have higher ids than its first one. No other block with a higher id is visible from it.
+  // The region's first block has the lowest id of the blocks inside of the region. No block outside of it that is
+  // visible from it has a higher id.
   const std::uint32_t first = cx.node().blocks[0].id;
   auto is_inner = [&](SymbolId s) { return graph.symbol_block(s).id >= first; };
   for (std::size_t i = 0; i < cx.output_count(); ++i) {

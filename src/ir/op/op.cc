@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/thread/mutex.h"
+#include "base/value/text.h"
 
 namespace frazil {
 
@@ -56,31 +56,11 @@ std::vector<const OpDef*> OpRegistry::all() const {
   return sorted;
 }
 
-namespace {
-
-/// Returns the Levenshtein distance.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 std::vector<std::string_view> OpRegistry::close_to(std::string_view name) const {
   std::vector<std::string_view> near;
-  if (name.size() > 64) return near;
   const std::scoped_lock lock(registry_mutex());
   for (const auto& [key, op] : ops_) {
-    if (edit_distance(op->name, name) <= 2) near.push_back(op->name);
+    if (is_similar(op->name, name)) near.push_back(op->name);
   }
   std::ranges::sort(near);
   near.erase(std::ranges::unique(near).begin(), near.end());

@@ -22,7 +22,7 @@ std::string quoted(std::string_view text);
 /// Returns the inverse of quoted() for a token with its quotes; nullopt for an invalid escape.
 std::optional<std::string> unquoted(std::string_view token);
 
-/// Returns a name as written after % or @, or for the graph: plain or quoted.
+/// Returns the text form of a graph's name, or of a name that follows % or @. It is quoted only if necessary.
 std::string name_text(std::string_view name);
 
 }  // namespace frazil

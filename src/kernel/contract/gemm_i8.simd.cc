@@ -89,7 +89,7 @@ struct RowCorrection {
   }
 };
 
-/// The same for A in place, which has one zero point.
+/// The correction of the same sums for an A that is read in place. All its rows share one zero point.
 template <int NV>
 struct OneCorrection {
   U32v moved[NV];

@@ -105,7 +105,7 @@ void nbits_tile(const NBitsTile& t) {
 
 using NBitsTileFn = void (*)(const NBitsTile&);
 
-/// The functions of tiles by number of rows: for several columns, and for one.
+/// The tile functions by number of rows: `wide` computes several columns, `narrow` one.
 template <bool HasZeros, bool Tail>
 struct NBitsTiles {
   NBitsTileFn wide[kMaxRows + 1] = {}, narrow[kMaxRows + 1] = {};

@@ -62,7 +62,8 @@ class Program {
     std::vector<std::unique_ptr<exec::Session>> free;  // idle sessions
     std::optional<Fault> fault;                        // set if the form cannot be made
   };
-  /// Returns the form for `stacked`. If nothing is stacked, it is the graph itself.
+  /// Returns the form that runs a batch of inputs stacked as in `stacked`, and makes it on first use. If no input is
+  /// stacked, the form runs graph() itself.
   Result<Form*> form(const std::vector<bool>& stacked);
   Status make(const std::vector<bool>& stacked, Form& form) const;
   /// A run that other threads and signal handlers can cancel, even before it starts.

@@ -66,7 +66,7 @@ class LayoutRewriter : public Rewriter {
     return made;
   }
 
-  /// Copies a node with channels second in its operands. Returns nullopt if they already are.
+  /// Copies a node, with its operands transposed to channels second. Returns nullopt if no operand needs that.
   Result<std::optional<std::vector<Value>>> copy(const Node& node, Builder& to, std::span<const Value> inputs) {
     std::vector<Value> in;
     for (Value v : node.in) in.push_back(arranged(to.graph(), v, false));

@@ -8,7 +8,7 @@
 
 namespace frazil::pass {
 
-/// A graph in which an input may replace several inputs of another graph, one after the other.
+/// A graph in which one input may replace several inputs of another graph, concatenated along their first axis.
 struct JoinedInputs {
   Graph graph;
   std::vector<std::vector<std::uint32_t>> from;  ///< per input: the positions of the inputs that it replaces, in order

@@ -17,8 +17,8 @@ struct Binding {
   Kernel kernel() const { return kernel_of(params); }
 };
 
-/// Returns the kernel that serves the node, for forms that need one. Returns nullopt for a composite to expand and for
-/// nodes that the reference executor runs.
+/// Returns the kernel that serves the node. Returns nullopt if the node's form needs no kernel, for a composite to
+/// expand, and for nodes that the reference executor runs.
 std::optional<Binding> bind(const Graph& graph, NodeId id);
 /// Returns true for a composite that has no kernel, but may have one with channels last.
 bool may_have_channels_last_kernel(const Graph& graph, NodeId id);

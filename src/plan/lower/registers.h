@@ -22,7 +22,8 @@ class Registers {
   /// Returns a new register outside of all groups, which steps write.
   Reg plain();
   std::uint32_t group(Dim d) const;
-  /// Returns the group whose change changes the register; 0 for plain ones, which do not change shapes.
+  /// Returns the group that the register belongs to. Returns 0 for registers of plain(), because no shape depends on
+  /// them.
   std::uint32_t group_of_reg(Reg r) const { return r < reg_group_.size() ? reg_group_[r] : 0; }
   std::uint32_t count() const { return count_; }
   /// Returns a symbol that was read before it was bound, which is a bug of the planner. Returns nullopt if there is

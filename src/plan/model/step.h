@@ -255,8 +255,8 @@ struct Swap {
   }
 };
 
-/// Gives slot `of` a capacity along `axis` that holds `needed`, and sets register `capacity` to it. With `keep`, the
-/// elements stay, and so does a capacity that is large enough.
+/// Gives slot `of` a capacity of at least `needed` along `axis`, and sets register `capacity` to it. With `keep`, the
+/// elements are preserved, and a sufficient capacity does not change.
 struct Grow {
   static constexpr std::string_view kName = "grow";
   SlotId of;
@@ -361,7 +361,7 @@ using Body = std::variant<Launch, Evaluate, Branch, LeaveAt, BackEdge, Jump, Set
 struct Step {
   step::Body body = step::Halt{};
   NodeId node{};                ///< the node that it computes; for a group: the last member
-  std::vector<NodeId> members;  ///< of a launch for several nodes: all of them, in order
+  std::vector<NodeId> members;  ///< all nodes, in order, of a launch that computes several nodes
 
   template <class T>
   const T* as() const {

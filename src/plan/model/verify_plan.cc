@@ -362,7 +362,7 @@ class DefinitionChecker {
     }
   }
 
-  /// Restores what is defined before step i. Returns false if no step leads there.
+  /// Restores the set of registers and storages that are defined before step i. Returns false if step i is unreachable.
   bool arrive(StepIndex i, bool falls_through) {
     if (arriving_[i] != kNowhere) {
       defined_.go(falls_through ? defined_.meet(defined_.here(), arriving_[i]) : arriving_[i]);
