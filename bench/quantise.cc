@@ -290,7 +290,7 @@ class DynamicQuantiser : public frazil::Rewriter {
     const std::vector<std::int8_t> zeros(w.scales.size());
     const Expr sum = ops::MatMulInteger(x, to.constant(std::move(w.bytes)), x_zero, list(to, zeros));
     const Expr scale = ops::Mul(x_scale, list(to, w.scales));
-    const Expr real = ops::Cast({sum}, {.to = Elem::f32});
+    const Expr real = ops::Cast({sum}, {.to = frazil::Elem::f32});
     return std::vector<Value>{ops::Mul(real, scale).value};
   }
 
