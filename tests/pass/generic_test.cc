@@ -4,6 +4,7 @@
 
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
+#include "ops/generic/generic_attrs.h"
 #include "suite/tiers.h"
 
 namespace frazil::test {
@@ -121,6 +122,41 @@ TEST(Generic, SpacesAreBounded) {
       parse(fmt::format("graph g(%x: f32[]) {{ %y = frazil::GenericMap(%x) {{body = [{}]}} return y = %y }}", body));
   ASSERT_FALSE(deep);
   EXPECT_THAT(deep.error().text(), HasSubstr("attribute 'body': 1025 instructions, at most 1024 are taken"));
+}
+
+// ---- the texts of attributes ----
+
+template <class T>
+std::string read_and_printed(std::string_view text) {
+  const auto value = T::parse(text);
+  return value ? value->text() : "error: " + value.error().text();
+}
+
+TEST(GenericTexts, AreReadAndPrinted) {
+  using namespace ops;
+  for (const char* text : {"i", "2*i + j - 1", "-i + {d0_1 - 2}*j - {v1_0}", "3", "i - 2*j"}) {
+    EXPECT_EQ(read_and_printed<IndexExpr>(text), text);
+  }
+  for (const char* text : {"-", "", "i", "i - 1, {min(d0_1, 2)}*j, 0"})
+    EXPECT_EQ(read_and_printed<ReadExpr>(text), text);
+  for (const char* text : {"i", "j = floordiv(d0_1 - 3, 2) + 1"}) EXPECT_EQ(read_and_printed<AxisDecl>(text), text);
+  for (const char* text : {"", "i", "i, _, k"}) EXPECT_EQ(read_and_printed<AxisNames>(text), text);
+  EXPECT_EQ(read_and_printed<ExtentCheck>("d0_1 == 2*d1_0: inner extents"), "d0_1 == 2*d1_0: inner extents");
+  EXPECT_EQ(read_and_printed<IndexExpr>(" 2 * i+j -1"), "2*i + j - 1");
+}
+
+TEST(GenericTexts, AreRefusedWithAReason) {
+  using namespace ops;
+  EXPECT_THAT(read_and_printed<IndexExpr>("i j"), HasSubstr("expected '+' or '-' at 'j'"));
+  EXPECT_THAT(read_and_printed<IndexExpr>("2*"), HasSubstr("'' is not a name of an axis"));
+  EXPECT_THAT(read_and_printed<IndexExpr>("{d0_1*i"), HasSubstr("a '{' without '}'"));
+  EXPECT_THAT(read_and_printed<IndexExpr>("99999999999999999999*i"), HasSubstr("a number out of range"));
+  EXPECT_THAT(read_and_printed<ReadExpr>("i,,j"), HasSubstr("an index is empty"));
+  EXPECT_THAT(read_and_printed<AxisDecl>("2i"), HasSubstr("'2i' is not a name of an axis"));
+  EXPECT_THAT(read_and_printed<AxisDecl>("i = N"), HasSubstr("'N' is not an extent (d0_1) or element (v0_1)"));
+  EXPECT_THAT(read_and_printed<AxisNames>("i, 2"), HasSubstr("'2' is not a name of an axis"));
+  EXPECT_THAT(read_and_printed<ExtentCheck>("d0_1 = 2"), HasSubstr("expected 'a == b: what'"));
+  EXPECT_THAT(read_and_printed<ExtentExpr>(std::string(4097, '1')), HasSubstr("at most 4096 are read"));
 }
 
 }  // namespace

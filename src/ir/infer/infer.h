@@ -53,7 +53,7 @@ class NodeReader {
   std::string_view port_name(std::size_t i) const;
   std::string type_str(std::size_t i) const { return str(type(i), read_.scope()); }
 
-  /// Returns a Code::bad_model error, prefixed with the node's description.
+  /// Returns a Code::bad_model error at the node.
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
     return fail_at(read_.describe(id_), Code::bad_model, format, std::forward<A>(args)...);
