@@ -21,6 +21,7 @@ namespace {
 #define FRAZIL_TEXT(name) FRAZIL_TEXT_OF(name)
 
 constexpr const char* kFile = "libfrazil_jit.so";
+constexpr const char* kInstalled = "/../" FRAZIL_LIBRARY_FOLDER "/frazil/";  // from the folder of the program
 constexpr const char* kSymbol = FRAZIL_TEXT(FRAZIL_NATIVE_MODULE);
 
 std::string named_file() { return knobs() ? knobs()->code_generator : std::string(); }
@@ -46,7 +47,7 @@ std::vector<std::string> places() {
   std::vector<std::string> files;
   for (const std::string& folder : folders) {
     if (folder.empty()) continue;
-    for (const char* below : {"/", "/../", "/../../", "/frazil/", "/../" FRAZIL_LIBRARY_FOLDER "/frazil/"}) {
+    for (const char* below : {"/", "/../", "/../../", "/frazil/", kInstalled}) {
       files.push_back(folder + below + kFile);
     }
   }
