@@ -71,7 +71,7 @@ class ServedModel : public Served {
   std::vector<api::Array> inputs_of(InferRequest& request) const;
   void enqueue(Job job) const;
   void run_single(Job job) const;
-  /// As run_single(), but on a worker.
+  /// Does the same as run_single(), but on a worker.
   void run_on_worker(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;

@@ -42,7 +42,7 @@ class Workers {
   void run_inline(std::function<void()> function);
   /// Returns true if this thread is in run_inline().
   static bool is_inline();
-  /// As post(), but always on a worker, even in run_inline().
+  /// Does the same as post(), but always uses a worker, even in run_inline().
   void post_to_worker(std::function<void()> function);
 
  private:

@@ -66,7 +66,7 @@ void declare(CLI::App& app, Action& action) {
 #endif
 }
 
-/// Returns "there is no option '--inpt'; did you mean '--input'?".
+/// Describes a word that is not one of `known`, and suggests a similar one.
 std::string unknown(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
   std::string text = fmt::format("there is no {} '{}'", kind, word);
   const auto near = std::ranges::find_if(known, [&](const std::string& k) { return is_similar(k, word); });

@@ -12,8 +12,8 @@ namespace frazil::api {
 
 namespace {
 
-/// Reads a model from a pipe or a device, which cannot be mapped. It has no folder, and so no external data.
-Result<Graph> load_stream(const std::string& path, const ImportOptions& options) {
+/// Reads a model from a pipe, which cannot be mapped. The model has no folder, and so no external data.
+Result<Graph> load_pipe(const std::string& path, const ImportOptions& options) {
   FRAZIL_TRY(std::string bytes, read_file(path, options.limits.memory_bytes));
   const auto held = std::make_shared<const std::string>(std::move(bytes));
   auto graph = import_onnx_bytes(std::as_bytes(std::span(*held)), held, {}, options);
@@ -25,8 +25,7 @@ Result<Graph> load_stream(const std::string& path, const ImportOptions& options)
 
 Result<Graph> load_file(const std::string& path, const ImportOptions& options) {
   std::error_code none;
-  const std::filesystem::file_status status = std::filesystem::status(path, none);
-  if (std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status)) return load_stream(path, options);
+  if (std::filesystem::is_fifo(path, none)) return load_pipe(path, options);
   std::string first(32, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(first.data(), static_cast<std::streamsize>(first.size()));

@@ -7,8 +7,8 @@
 
 namespace frazil::api {
 
-/// Reads the graph of a file: an ONNX model, or a package made by `frazil compile`. A model may also come from a pipe
-/// or a device such as /dev/stdin; then it has no external data. Errors are those of import_onnx() and
+/// Reads the graph of a file: an ONNX model, or a package made by `frazil compile`. A model may also come from a pipe,
+/// of at most LoadLimits::memory_bytes; then it has no external data. Errors are those of import_onnx() and
 /// exec::open_package(); their text contains `path`.
 Result<Graph> load_file(const std::string& path, const ImportOptions& options);
 

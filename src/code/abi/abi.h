@@ -94,7 +94,8 @@ struct Emits;
 /// The code of one kernel step on the host. Immutable; the executor may replace it by another one at any time.
 ///
 /// `run` is called for ranges of units that cover [0, units) once, in any order and by any workers, also at the same
-/// time. The last units begin when all others have ended. Only a call for all units has both last units and others.
+/// time. The last units begin when all others have ended. A call contains both last units and others only if it is
+/// for all units.
 /// The bits of a result depend on units alone. `run` does not throw, block, allocate or start threads. It returns early
 /// when stop_requested(), and reports errors to the fault slot.
 struct KernelEntry {

@@ -16,9 +16,8 @@ constexpr std::size_t kElementBytes = 8;  ///< of the widest element
 constexpr std::size_t kBuffer = static_cast<std::size_t>(SpaceLoops::kRun) * kElementBytes;
 constexpr std::size_t kBuffersOfFold = 4;
 
-bool is_extreme_place(Fold f) { return f == Fold::argmax || f == Fold::argmin; }
 /// Returns true if each point combines its value with the held one.
-bool accumulates(Fold f) { return f != Fold::only && !is_extreme_place(f); }
+bool accumulates(Fold f) { return f != Fold::only && !is_place(f); }
 
 ScalarOp op_of(Fold f) {
   switch (f) {
@@ -108,7 +107,7 @@ class LoopRun {
     finished_ = take();
     for (std::size_t k = 0; k < code.folds.size(); ++k) {
       folds_[k] = {.held = take(), .values = take(), .places = reinterpret_cast<std::int64_t*>(take()), .any = take()};
-      by_points_ |= is_extreme_place(code.folds[k].fold);
+      by_points_ |= is_place(code.folds[k].fold);
     }
   }
 
@@ -198,19 +197,19 @@ class LoopRun {
       if (accumulates(code_.folds[f].fold)) at[k++] = place(code_.folds[f], folds_[f].held);
     }
     for (std::size_t f = 0; f < code_.folds.size(); ++f) {
-      const bool extreme = is_extreme_place(code_.folds[f].fold);
+      const bool extreme = is_place(code_.folds[f].fold);
       at[k++] = place(code_.folds[f], extreme ? folds_[f].values : folds_[f].held);
     }
     const std::int64_t n = run.high - run.low;
     run_rows({at, scratch_}, tiles_, steps, count, n);
     for (std::size_t f = 0; f < code_.folds.size(); ++f) {
-      if (is_extreme_place(code_.folds[f].fold)) track(f, run.low, n);
+      if (is_place(code_.folds[f].fold)) track(f, run.low, n);
     }
   }
 
   void begin_fold(std::size_t k, std::int64_t n) {
     const FoldCode& f = code_.folds[k];
-    if (is_extreme_place(f.fold)) {
+    if (is_place(f.fold)) {
       std::memset(folds_[k].any, 0, static_cast<std::size_t>(n));
       std::fill_n(folds_[k].places, n, s_.nothing ? 0 : -1);
       return;
@@ -263,7 +262,7 @@ class LoopRun {
   void store(std::size_t k, std::int64_t n) {
     if (call_.out[k] == nullptr) return;
     const FoldCode& f = code_.folds[k];
-    const void* value = is_extreme_place(f.fold) ? reinterpret_cast<std::byte*>(folds_[k].places) : folds_[k].held;
+    const void* value = is_place(f.fold) ? reinterpret_cast<std::byte*>(folds_[k].places) : folds_[k].held;
     if (f.finish != nullptr) {
       f.finish(finished_, &value, static_cast<std::size_t>(n));
       value = finished_;
@@ -304,7 +303,7 @@ LoopsCode compile_loops(const params::Contraction& p, const std::shared_ptr<Nati
   const Elem type = p.body.code.back().type;
   for (std::size_t k = 0; k < p.to.size(); ++k) {
     FoldCode f{.fold = p.folds[k], .folded = folded_elem(p.folds[k], type, p.to[k]), .elem = p.to[k]};
-    const Elem done = is_extreme_place(f.fold) ? Elem::i64 : f.folded;
+    const Elem done = is_place(f.fold) ? Elem::i64 : f.folded;
     if (done != compute_elem(f.elem)) f.finish = kernel::cast_fn(done, compute_elem(f.elem));
     std::uint32_t made = f.folded == type ? value : body.cast(value, f.folded);
     if (accumulates(f.fold)) made = body.scalar(op_of(f.fold), load(f.folded), made, {});

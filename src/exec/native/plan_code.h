@@ -51,8 +51,8 @@ class PlanCodes {
   /// Reports that the caller could not fulfil a request, so that it may be returned again.
   void withdraw(std::span<const std::int64_t> regs);
   Compiling when() const { return when_; }
-  /// Makes the code for the extents in these registers, with these bodies per step. With CodeRequest::look it only
-  /// searches the cache.
+  /// Makes the code for the extents in these registers, with these bodies per step. For CodeRequest::look, searches
+  /// only the cache.
   void compile(std::span<const std::int64_t> regs, std::vector<std::optional<code::NativeBody>> bodies,
                CodeRequest code_request);
   /// Returns whether the extents of a launch are known when a run starts.

@@ -33,6 +33,9 @@ inline constexpr std::array kFoldNames{
 #undef FRAZIL_X
 };
 
+/// Returns true for a fold that returns Space::report.
+constexpr bool is_place(Fold fold) { return fold == Fold::argmax || fold == Fold::argmin; }
+
 /// The iteration space of a contraction:
 ///   out[write(p)] = fold over the reduced axes of body(in_k[reads_k(p)]...)
 /// A point with a read outside of its operand contributes nothing, as padding requires.

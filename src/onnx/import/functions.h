@@ -37,7 +37,7 @@ class Functions {
  private:
   using Key = std::tuple<std::string_view, std::string_view, std::string_view>;  // domain, name, overload
   std::map<Key, const FunctionParts*> by_key_;
-  /// For each called function, whether a call of it has ended. A function with an ended call does not call itself.
+  /// The called functions; true if a call of the function has ended. Such a function does not call itself.
   std::unordered_map<const FunctionParts*, bool> ended_;
 };
 

@@ -9,8 +9,6 @@
 namespace frazil::ops {
 namespace {
 
-bool is_place(Fold fold) { return fold == Fold::argmax || fold == Fold::argmin; }
-
 /// A builder of a Space from the attributes of a Generic.
 class SpaceReader {
  public:

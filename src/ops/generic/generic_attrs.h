@@ -54,7 +54,7 @@ struct IndexExpr {
   std::string text() const;
 };
 
-/// The indices of an operand, one per axis: "i + 1, k". Nothing if it is not read: "-".
+/// The indices of an operand, one per axis: "i + 1, k". `indices` is absent if the operand is not read: "-".
 struct ReadExpr {
   std::optional<std::vector<IndexExpr>> indices;
 

@@ -111,7 +111,7 @@ class ContractionRule {
     for (std::size_t a = 0; a < space_.axes.size(); ++a) {
       const auto extent = operands_.expr(space_.axes[a].extent);
       if (!extent) return false;
-      attrs_.space.push_back({axis_name(static_cast<int>(a)), *extent});
+      attrs_.space.push_back({axis_name(static_cast<int>(a)), extent});
       if (space_.axes[a].reduced) attrs_.reduce.push_back(axis_name(static_cast<int>(a)));
     }
     attrs_.write = {{kBatchAxis}};
@@ -139,7 +139,7 @@ class ContractionRule {
     GenericAttrs attrs = attrs_;
     const Fold fold = space_.folds[k];
     attrs.fold = fold == Fold::only ? Fold::sum : fold;
-    if (fold == Fold::argmax || fold == Fold::argmin) {
+    if (is_place(fold)) {
       const auto report = index_of(space_.report, operands_);
       if (!report) return std::nullopt;
       attrs.report = *report;

@@ -61,7 +61,7 @@ std::optional<Axes> plain_axes(const std::vector<Ix>& indices) {
 std::optional<Plain> plain_of(const Site& s) {
   const auto& a = s.attrs<GenericAttrs>();
   const auto& space = s.node.space;
-  if (!space || !a.checks.empty() || a.fold.value == Fold::argmax || a.fold.value == Fold::argmin) return std::nullopt;
+  if (!space || !a.checks.empty() || is_place(a.fold.value)) return std::nullopt;
   Plain p{.written = space->write};
   std::ranges::copy_if(p.written, std::back_inserter(p.order), [](int axis) { return axis >= 0; });
   for (std::size_t axis = 0; axis < space->axes.size(); ++axis) {

@@ -255,8 +255,8 @@ struct Swap {
   }
 };
 
-/// Gives slot `of` a capacity of at least `needed` along `axis`, and sets register `capacity` to it. With `keep`, the
-/// elements are preserved, and a sufficient capacity does not change.
+/// Gives slot `of` a capacity of at least `needed` along `axis`, and sets register `capacity` to it. If `keep` is
+/// set, the elements are preserved, and a sufficient capacity does not change.
 struct Grow {
   static constexpr std::string_view kName = "grow";
   SlotId of;
