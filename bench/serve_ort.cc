@@ -16,7 +16,7 @@
 #include "bench/arguments.h"
 #include "bench/ort.h"
 #include "bench/serve_ort_model.h"
-#include "server/config_yaml.h"
+#include "server/config/config_yaml.h"
 #include "server/server.h"
 
 namespace bench {

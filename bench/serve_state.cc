@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/state_store.h"
+#include "server/state/state_store.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <frazil/error.h>
 
 #include "require.h"
-#include "server/config_pbtxt.h"
-#include "server/config_yaml.h"
-#include "server/yaml.h"
+#include "server/config/config_pbtxt.h"
+#include "server/config/config_yaml.h"
+#include "server/config/yaml.h"
 
 namespace frazil::fuzz {
 namespace {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "require.h"
-#include "server/grpc_server.h"
-#include "server/http_connection.h"
+#include "server/grpc/grpc_server.h"
+#include "server/http/http_connection.h"
 
 namespace frazil::fuzz {
 namespace {
@@ -44,9 +44,9 @@ class Talk {
     const boost::asio::generic::stream_protocol protocol(AF_UNIX, 0);
     server::Wire wire(server::Socket(transport_.context.get_executor(), protocol, ends[1]));
     switch (kind) {
-      case Kind::models: server::serve_http(std::move(wire), transport_, server::PortKind::models); break;
-      case Kind::metrics: server::serve_http(std::move(wire), transport_, server::PortKind::metrics); break;
-      case Kind::grpc: server::serve_grpc(std::move(wire), transport_); break;
+      case Kind::models: server::serve_http(std::move(wire), transport_, service(), server::PortKind::models); break;
+      case Kind::metrics: server::serve_http(std::move(wire), transport_, service(), server::PortKind::metrics); break;
+      case Kind::grpc: server::serve_grpc(std::move(wire), transport_, service()); break;
     }
   }
   ~Talk() { ::close(client_); }
@@ -89,7 +89,7 @@ class Talk {
   }
 
   server::ServerOptions options_{.max_bytes = 1 << 16, .compress_from = 64};
-  server::Transport transport_{service(), options_};
+  server::Transport transport_{options_};
   int client_ = -1;
   std::string answer_;
 };

@@ -7,7 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "require.h"
-#include "server/grpc_message.h"
+#include "server/grpc/grpc_message.h"
 
 namespace frazil::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "require.h"
-#include "server/infer_message.h"
+#include "server/request/infer_message.h"
 
 namespace frazil::fuzz {
 namespace {

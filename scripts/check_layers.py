@@ -22,6 +22,19 @@ ORDER = [
     ["server"],
     ["tool", "python"],
 ]
+# The same for the folders of the server. Sources beside them include all of them.
+SERVER_ORDER = [
+    ["core", "config"],
+    ["net", "access"],
+    ["request"],
+    ["batch", "state"],
+    ["model"],
+    ["pipeline"],
+    ["host"],
+    ["service"],
+    ["web"],
+    ["http", "grpc"],
+]
 PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"
 
@@ -31,6 +44,7 @@ VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
 ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
+ROOM_INCLUDE = re.compile(r'^\s*#\s*include\s*"server/([^"]+)"')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
 FORWARD = re.compile(r"(?:\s*(?:struct|class|enum class) \w+(?: : [\w:]+)?;)*\s*")
 OUTER = re.compile(r"^namespace frazil \{$(.*?)^\}", re.M | re.S)
@@ -38,6 +52,7 @@ LLVM = re.compile(r'\bllvm(::|-c/|/)')
 
 RANK = {layer: rank for rank, group in enumerate(ORDER) for layer in group}
 RANK[PUBLIC] = RANK["api"]
+ROOM_RANK = {room: rank for rank, group in enumerate(SERVER_ORDER) for room in group}
 
 
 def may_include(layer, other):
@@ -59,12 +74,28 @@ def fault(layer, line):
     return None if may_include(layer, other) else f"{layer} may not include {other}"
 
 
+def room_fault(room, line):
+    """Returns the reason why a line is not allowed in a folder of the server, or None."""
+    include = ROOM_INCLUDE.match(line)
+    if not include or room is None:
+        return None
+    other = include[1].split("/")[0] if "/" in include[1] else None
+    if other == room or (other in ROOM_RANK and ROOM_RANK[other] < ROOM_RANK[room]):
+        return None
+    return f"server/{room} may not include server/{include[1]}"
+
+
 def declares_outside(layer, path, text):
     """Returns whether a layer with its own namespace defines names in frazil. Forward declarations are allowed."""
     is_entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
     if is_entry or layer in (*VOCABULARY, PUBLIC):
         return False
     return any(not FORWARD.fullmatch(block[1]) for block in OUTER.finditer(text))
+
+
+def room_of(path):
+    """Returns the folder of a source of the server; None for other sources and for those beside the folders."""
+    return path.parts[1] if path.parts[0] == "server" and len(path.parts) > 2 else None
 
 
 def sources(root):
@@ -87,8 +118,9 @@ def main():
         if declares_outside(layer, path, text):
             print(f"{path.relative_to(root)}:1: its names belong in namespace frazil::{layer}")
             faults += 1
+        room = room_of(path.relative_to(root))
         for number, line in enumerate(text.splitlines(), 1):
-            if reason := fault(layer, line):
+            if reason := fault(layer, line) or room_fault(room, line):
                 print(f"{path.relative_to(root)}:{number}: {reason}")
                 faults += 1
     return 1 if faults else 0

@@ -79,7 +79,7 @@ GROUPS = {
         ],
     ),
     "server": (
-        ["server/state*.cc", "server/tenants.cc", "server/batch*.cc", "server/http_*.cc", "server/wire.cc"],
+        ["server/state/*.cc", "server/access/*.cc", "server/batch/*.cc", "server/http/http_*.cc", "server/net/wire.cc"],
         [all_of("server")],
     ),
 }

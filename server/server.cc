@@ -10,11 +10,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <frazil/error.h>
 
-#include "server/grpc_server.h"
-#include "server/http_connection.h"
-#include "server/listener.h"
-#include "server/tls.h"
-#include "server/transport.h"
+#include "server/grpc/grpc_server.h"
+#include "server/http/http_connection.h"
+#include "server/net/listener.h"
+#include "server/net/tls.h"
+#include "server/net/transport.h"
 
 namespace frazil::server {
 namespace {
@@ -26,8 +26,13 @@ using boost::system::error_code;
 /// and all at the second.
 class Watch {
  public:
-  Watch(Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners, std::optional<Tls>& tls)
-      : transport_(transport), listeners_(listeners), tls_(tls), signals_(transport.context, SIGINT, SIGTERM) {}
+  Watch(Service& service, Transport& transport, const std::vector<std::unique_ptr<Listener>>& listeners,
+        std::optional<Tls>& tls)
+      : service_(service),
+        transport_(transport),
+        listeners_(listeners),
+        tls_(tls),
+        signals_(transport.context, SIGINT, SIGTERM) {}
 
   /// Starts watching. Until the first signal, SIGHUP reloads the configuration and the certificates.
   void begin() {
@@ -51,7 +56,7 @@ class Watch {
     });
   }
   void reload() {
-    transport_.service.begin_reload_config();
+    service_.begin_reload_config();
     if (!tls_) return;
     try {
       tls_->reload();
@@ -79,7 +84,7 @@ class Watch {
     inform(transport_.options.notify, "server",
            "a signal ends it: " + std::to_string(transport_.connections.size()) +
                " connections end once they are answered");
-    transport_.service.drain();
+    service_.drain();
     transport_.ending = true;
     hangups_.cancel();
     for (const auto& listener : listeners_) listener->close();
@@ -95,6 +100,7 @@ class Watch {
     timer_.cancel();
   }
 
+  Service& service_;
   Transport& transport_;
   const std::vector<std::unique_ptr<Listener>>& listeners_;
   std::optional<Tls>& tls_;
@@ -106,13 +112,13 @@ class Watch {
 }  // namespace
 
 void serve(Service& service, const ServerOptions& options, const std::function<void(const Ports&)>& listening) {
-  Transport transport(service, options);
+  Transport transport(options);
   std::optional<Tls> tls;
   if (!options.tls.certificate.empty()) tls.emplace(options.tls);
   const auto http = [&](PortKind port_kind) {
-    return [&transport, port_kind](Wire wire) { serve_http(std::move(wire), transport, port_kind); };
+    return [&transport, &service, port_kind](Wire wire) { serve_http(std::move(wire), transport, service, port_kind); };
   };
-  const auto grpc = [&transport](Wire wire) { serve_grpc(std::move(wire), transport); };
+  const auto grpc = [&](Wire wire) { serve_grpc(std::move(wire), transport, service); };
   const auto plain = [](auto serve) { return [serve](Socket socket) { serve(Wire(std::move(socket))); }; };
   const auto secure = [&](Tls::Protocol protocol, auto serve) -> Listener::Serve {
     if (!tls) return plain(serve);
@@ -129,7 +135,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   listen(options.host, options.metrics_port, secure(Tls::Protocol::probes, http(PortKind::metrics)));
   if (!options.http_socket.empty()) listen(options.http_socket, plain(http(PortKind::models)));
   if (!options.grpc_socket.empty()) listen(options.grpc_socket, plain(grpc));
-  Watch watch(transport, listeners, tls);
+  Watch watch(service, transport, listeners, tls);
   watch.begin();
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});

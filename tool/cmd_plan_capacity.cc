@@ -4,8 +4,8 @@
 #include <frazil/error.h>
 
 #include "base/thread/cores.h"
-#include "server/config_yaml.h"
-#include "server/forecast.h"
+#include "server/config/config_yaml.h"
+#include "server/service/forecast.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"

@@ -12,7 +12,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "server/listen.h"
+#include "server/net/listen.h"
 
 namespace frazil::tool {
 namespace {

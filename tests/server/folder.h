@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "error/tool.h"
-#include "server/service.h"
+#include "server/service/service.h"
 
 // Folders of models that tests serve.
 namespace frazil::test {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "error/tool.h"
-#include "server/redis.h"
+#include "server/net/redis.h"
 
 namespace frazil::test {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/rest.h"
+#include "server/http/rest.h"
 
 // Requests over REST without a transport.
 namespace frazil::test {

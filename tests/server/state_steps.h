@@ -13,7 +13,7 @@
 #include <frazil/array.h>
 #include <gtest/gtest.h>
 
-#include "server/state_store.h"
+#include "server/state/state_store.h"
 
 // Turns of sequences whose state is a number that counts them.
 namespace frazil::test {

@@ -1,0 +1,32 @@
+#include "server/core/digest.h"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+#include <openssl/evp.h>
+
+namespace frazil::server {
+
+Sha256 sha256_of(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+  if (EVP_Digest(bytes.data(), bytes.size(), sum.data(), nullptr, EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
+  Sha256 to{};
+  std::memcpy(to.data(), sum.data(), to.size());
+  return to;
+}
+
+std::string hex_of(const Sha256& sum) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * sum.size());
+  for (const char byte : sum) {
+    const auto value = static_cast<unsigned char>(byte);
+    (text += kDigits[value / 16]) += kDigits[value % 16];
+  }
+  return text;
+}
+
+std::string sha256(std::string_view bytes) { return hex_of(sha256_of(bytes)); }
+
+}  // namespace frazil::server

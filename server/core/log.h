@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "server/core/notice.h"
+
+namespace frazil::server {
+
+/// Writes notices to a file as lines "TIME LEVEL SUBJECT: TEXT" on its own thread, so callers never wait for the file.
+/// A line is dropped and counted if the file cannot be written, or if kMaxWaiting lines wait for a pipe or terminal
+/// that is not being read. Thread-safe.
+class Log {
+ public:
+  static constexpr std::size_t kMaxWaiting = 1000;
+
+  /// `file`: an open descriptor, whose mode is not changed and which is not closed. It may be invalid.
+  explicit Log(int file);
+  /// Writes waiting lines for at most one second.
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void write(const Notice& notice);
+  /// Writes a line unchanged.
+  void write_line(std::string line);
+  /// Returns the number of dropped lines.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  void run();
+  bool put(std::string_view bytes);
+  bool may_wait() const;
+
+  const int file_;
+  std::atomic<std::uint64_t> dropped_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> waiting_;
+  std::atomic<bool> ending_ = false;
+  std::chrono::steady_clock::time_point until_;  // written before ending_
+  std::thread thread_;                           // last: uses the other members
+};
+
+/// Formats a notice with its time as a line. Control characters become spaces.
+std::string line_of(const Notice& notice, std::chrono::system_clock::time_point time);
+
+}  // namespace frazil::server

@@ -1,0 +1,368 @@
+#include "server/grpc/grpc.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "server/grpc/grpc_message.h"
+
+namespace frazil::server {
+namespace {
+
+using Done = Grpc::Done;
+
+constexpr std::string_view kGrpcExtensions[] = {"classification",  "sequence",         "sequence(string_id)",
+                                                "schedule_policy", "model_repository", "model_configuration",
+                                                "parameters",      "statistics"};
+constexpr std::string_view kInference = "inference.GRPCInferenceService";
+constexpr std::size_t kLargestMessage = 0x7fffffff;  // limit of protobuf
+
+GrpcReply message_reply(std::string bytes) {
+  if (bytes.size() > kLargestMessage) {
+    throw Refusal(Http::too_large, "the answer has more than " + std::to_string(kLargestMessage) + " bytes");
+  }
+  return {.code = GrpcCode::ok, .text = {}, .bytes = std::move(bytes)};
+}
+
+// ---- methods that answer immediately ----
+
+using Bytes = std::string_view;
+
+/// A call that is answered immediately.
+struct Quick {
+  Service& service;
+  Bytes message;
+  const Tenants::Identity& identity;
+};
+
+std::string server_live(const Quick&) { return proto::write_bool(true); }
+std::string server_ready(const Quick& call) { return proto::write_bool(!call.service.why_not_ready()); }
+
+std::string model_ready(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  return proto::write_bool(call.service.repository()->find(name, version) != nullptr);
+}
+
+std::string server_metadata(const Quick& call) {
+  return proto::write_server_metadata(call.service.version(), kGrpcExtensions);
+}
+
+std::string model_metadata(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  const auto served = call.service.find(name, version);
+  return proto::write_model_metadata(*served, call.service.repository()->versions(name));
+}
+
+std::string model_config(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  return proto::write_model_config(*call.service.find(name, version));
+}
+
+/// Writes the statistics of a model, or without a name those of all models that the caller may use.
+std::string model_statistics(const Quick& call) {
+  const auto [name, version] = proto::read_model_name(call.message);
+  if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.identity), call.identity);
+  const auto served = call.service.find(name, version);
+  return proto::write_model_statistics(
+      version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.identity);
+}
+
+void expect_own_repository(const proto::RepositoryRequest& request) {
+  if (request.repository.empty()) return;
+  throw Refusal(Http::unsupported, "repository_name '" + request.repository + "': the models of one folder are served");
+}
+
+std::string repository_index(const Quick& call) {
+  const proto::RepositoryRequest request = proto::read_repository_index(call.message);
+  expect_own_repository(request);
+  return proto::write_repository_index(*call.service.repository(), request.ready, call.identity);
+}
+
+std::string health_check(const Quick& call) {
+  const std::string asked = proto::read_health_check(call.message);
+  if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
+  return proto::write_health_check(call.service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
+}
+
+// ---- methods that run on workers ----
+
+Service::IncomingRequest arriving(const Tenants::Identity& identity, const std::optional<Clock::time_point>& deadline,
+                                  const Served* target = nullptr) {
+  return {.identity = identity,
+          .target = target,
+          .time_left = deadline ? std::optional(*deadline - Clock::now()) : std::nullopt};
+}
+
+/// Occupies a place in the queue until the request is answered, and passes its work to `start`. Refuses the request if
+/// no place is free. `target` is the model, or null for none.
+template <class F>
+void with_place(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work,
+                const std::function<void(std::function<void()>)>& start) {
+  auto entered = service.enter(arriving(call.identity, call.deadline, target));
+  if (!entered) return done(reply_of(entered.error()));
+  const auto place = std::make_shared<Service::Place>(std::move(*entered));
+  Done answer = [place, done](GrpcReply reply) {
+    if (!reply.more) place->reset();
+    done(std::move(reply));
+  };
+  start([answer = std::move(answer), work = std::move(work)]() mutable {
+    try {
+      work(answer);
+    } catch (...) {
+      answer(reply_of(refusal_of_exception()));
+    }
+  });
+}
+
+/// Runs the work on a worker or on this thread.
+template <class F>
+void on_worker(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work) {
+  with_place(service, call, target, done, std::move(work),
+             [&](std::function<void()> started) { service.start(target, call.inline_slot, std::move(started)); });
+}
+
+proto::RepositoryRequest read_change(Bytes message) {
+  proto::RepositoryRequest request = proto::read_repository_model(message);
+  expect_own_repository(request);
+  for (const std::string& parameter : request.parameters) check_load_parameter(parameter);
+  return request;
+}
+
+void change(Service& service, const GrpcCall& call, const Done& done, void (Service::*change)(std::string_view)) {
+  const auto work = [&service, call, change](const Done& answer) {
+    (service.*change)(read_change(*call.message).model);
+    answer({});
+  };
+  with_place(service, call, nullptr, done, work,
+             [&](std::function<void()> started) { service.change(std::move(started)); });
+}
+
+void load(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::load); }
+void unload(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::unload); }
+
+/// The functions by which a method writes responses.
+struct Form {
+  std::string (*write)(const InferResponse& response);
+  std::string (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is sent
+};
+
+constexpr Form kUnary{.write = proto::write_infer};
+constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = proto::write_stream_part};
+
+/// Sends the results of a request as replies.
+class GrpcAnswer {
+ public:
+  GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
+      : form_(&form),
+        served_(std::move(served)),
+        caller_(call.caller),
+        identity_(call.identity),
+        done_(std::move(done)) {}
+
+  /// Sends the last response without outputs, after all others.
+  void end_empty() { ends_empty_ = true; }
+  void begin_parts() const { done_({.more = true}); }
+  void part(const InferResponse& response) const {
+    GrpcReply reply = message_reply(form_->write_part(response));
+    reply.more = true;
+    caller_->send(reply.bytes.size());
+    done_(std::move(reply));
+  }
+  void end(Outcome outcome) const {
+    if (!outcome) return done_(reply_of(outcome.error()));
+    const auto computed = Clock::now();
+    try {
+      if (ends_empty_ && !outcome->outputs.empty()) {
+        part(*outcome);
+        outcome->outputs.clear();
+      }
+      GrpcReply reply = message_reply(form_->write(*outcome));
+      const auto wrote = Clock::now() - computed;
+      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      done_(std::move(reply));
+    } catch (...) {
+      done_(reply_of(refusal_of_exception()));
+    }
+  }
+
+ private:
+  const Form* form_;
+  std::shared_ptr<const Served> served_;
+  std::shared_ptr<Caller> caller_;
+  Tenants::Identity identity_;
+  Done done_;
+  bool ends_empty_ = false;
+};
+
+/// Extracts the parameter that requests a last response without outputs.
+bool take_empty_end(InferRequest& request) {
+  constexpr const char* kKey = "triton_enable_empty_final_response";
+  const auto given = request.parameters.extract(kKey);
+  if (given.empty()) return false;
+  if (const bool* wanted = std::get_if<bool>(&given.mapped())) return *wanted;
+  throw Refusal(Http::bad_request, std::string("parameter ") + kKey + ": expected a bool");
+}
+
+/// Returns the model of a request. Throws Refusal.
+std::shared_ptr<const Served> target_of(const Service& service, const GrpcCall& call) {
+  const auto [name, version] = proto::model_of_infer(*call.message);
+  return service.find(name, version);
+}
+
+/// Reads a request and runs its model. Throws Refusal.
+void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Served>& served, const Form& form,
+         const Done& done) {
+  if (call.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
+  const auto begun = Clock::now();
+  proto::InferMessage message = proto::read_infer(*call.message, call.message);
+  if (!call.session.empty() && message.request.sequence.id.empty()) {
+    message.request.sequence = in_session(call.session, std::move(message.request.sequence));
+  }
+  const bool empty_end = take_empty_end(message.request);
+  const auto read = Clock::now() - begun;
+  served->count_for(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
+  Call asked{.request = std::move(message.request),
+             .caller = call.caller,
+             .identity = call.identity,
+             .arrived = call.arrived,
+             .deadline = call.deadline,
+             .trace = call.trace};
+  GrpcAnswer answer(form, served, call, done);
+  if (form.write_part != nullptr && !served->emitted().empty()) {
+    if (empty_end) answer.end_empty();
+    answer.begin_parts();
+    const auto shared = std::make_shared<const GrpcAnswer>(std::move(answer));
+    asked.part = [shared](const InferResponse& response) { shared->part(response); };
+    asked.done = [shared](Outcome outcome) { shared->end(std::move(outcome)); };
+  } else {
+    asked.done = [answer = std::move(answer)](Outcome outcome) { answer.end(std::move(outcome)); };
+  }
+  service.infer(served, std::move(asked));
+}
+
+void infer(Service& service, const GrpcCall& call, Done done) {
+  const auto target = target_of(service, call);
+  on_worker(service, call, target.get(), done,
+            [&service, call, target](const Done& answer) { run(service, call, target, kUnary, answer); });
+}
+
+void stream_infer(Service& service, const GrpcCall& call, Done done) {
+  const auto target = target_of(service, call);
+  on_worker(service, call, target.get(), done,
+            [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
+}
+
+/// Wraps `done` to report errors as messages, so that the stream continues after an error.
+Done with_errors_as_messages(const GrpcCall& call, Done done) {
+  return [message = call.message, done = std::move(done)](GrpcReply reply) {
+    if (reply.code == GrpcCode::ok) return done(std::move(reply));
+    done(message_reply(proto::write_stream_error(reply.text, proto::id_of_infer(*message))));
+  };
+}
+
+// ---- methods ----
+
+std::string model_in_request(Bytes message) { return proto::read_model_name(message).name; }
+std::string model_in_change(Bytes message) { return proto::read_repository_model(message).model; }
+std::string model_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
+
+struct Method : Grpc::Listed {
+  std::string (*at_once)(const Quick&);                ///< null: on a worker
+  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: answered immediately
+  std::string (*model_in)(Bytes) = nullptr;            ///< returns the model that a message is for
+  Grpc::Kind kind = Grpc::Kind::unary;
+};
+
+constexpr Method kMethods[] = {
+    {{"/inference.GRPCInferenceService/ModelInfer", kInferRule}, nullptr, infer, model_in_infer},
+    {{"/inference.GRPCInferenceService/ModelStreamInfer", kInferRule},
+     nullptr,
+     stream_infer,
+     model_in_infer,
+     Grpc::Kind::streaming},
+    {{"/inference.GRPCInferenceService/ServerLive", kOpenRule}, server_live, nullptr},
+    {{"/inference.GRPCInferenceService/ServerReady", kOpenRule}, server_ready, nullptr},
+    {{"/inference.GRPCInferenceService/ModelReady", kModelRule}, model_ready, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ServerMetadata", kTenantRule}, server_metadata, nullptr},
+    {{"/inference.GRPCInferenceService/ModelMetadata", kModelRule}, model_metadata, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ModelConfig", kModelRule}, model_config, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/ModelStatistics", kModelRule}, model_statistics, nullptr, model_in_request},
+    {{"/inference.GRPCInferenceService/RepositoryIndex", kTenantRule}, repository_index, nullptr},
+    {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControlRule}, nullptr, load, model_in_change},
+    {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControlRule}, nullptr, unload, model_in_change},
+    {{"/grpc.health.v1.Health/Check", kOpenRule}, health_check, nullptr},
+};
+
+const Method& method_of(std::string_view name) {
+  const auto* const method = std::ranges::find(kMethods, name, &Method::name);
+  if (method == std::end(kMethods)) {
+    throw Refusal(Http::unsupported, "method '" + std::string(name) + "' is not supported");
+  }
+  return *method;
+}
+
+}  // namespace
+
+GrpcCode grpc_code_of(Http status) {
+  switch (status) {
+    case Http::ok: return GrpcCode::ok;
+    case Http::bad_request: return GrpcCode::invalid_argument;
+    case Http::unauthorized: return GrpcCode::unauthenticated;
+    case Http::forbidden: return GrpcCode::permission_denied;
+    case Http::not_found: return GrpcCode::not_found;
+    case Http::too_large:
+    case Http::too_many: return GrpcCode::resource_exhausted;
+    case Http::cancelled: return GrpcCode::cancelled;
+    case Http::unsupported: return GrpcCode::unimplemented;
+    case Http::unavailable: return GrpcCode::unavailable;
+    case Http::timeout: return GrpcCode::deadline_exceeded;
+    default: return GrpcCode::internal;
+  }
+}
+
+GrpcReply reply_of(const Refusal& refusal) {
+  return {.code = grpc_code_of(refusal.status()), .text = refusal.what(), .bytes = {}};
+}
+
+std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::end(kMethods)}; }
+
+Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
+
+std::optional<Refusal> Grpc::refusal(const CallHeader& call) const {
+  const Method& method = method_of(call.method);
+  const Tenants::Identity identity = service_.gate().admit(method.rule, call.by);
+  const bool waits = method.on_worker != nullptr && method.kind == Kind::unary;
+  return waits ? service_.refusal(arriving(identity, call.deadline)) : std::nullopt;
+}
+
+/// Throws Refusal (forbidden) for a message about a model that the caller may not use. Only a request for statistics
+/// may omit the name.
+void Grpc::check_model(const GrpcCall& call) {
+  const Method& method = method_of(call.method);
+  if (method.model_in == nullptr && method.rule.access == Access::model) {
+    throw Refusal(Http::forbidden, "no rule names the model of this request");
+  }
+  const std::string model = method.model_in == nullptr ? "" : method.model_in(*call.message);
+  if (!model.empty()) call.identity.check(model);
+}
+
+void Grpc::answer(GrpcCall call, Done done) const {
+  try {
+    const Method& method = method_of(call.method);
+    call.identity = service_.gate().admit(method.rule, call.by());
+    if (method.kind == Kind::streaming) done = with_errors_as_messages(call, std::move(done));
+  } catch (...) {
+    return done(reply_of(refusal_of_exception()));
+  }
+  try {
+    const Method& method = method_of(call.method);
+    check_model(call);
+    if (method.on_worker != nullptr) return method.on_worker(service_, call, done);
+    done(message_reply(method.at_once({.service = service_, .message = *call.message, .identity = call.identity})));
+  } catch (...) {
+    done(reply_of(refusal_of_exception()));
+  }
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,757 @@
+#include "server/grpc/grpc_message.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+#include <protozero/varint.hpp>
+#include <simdjson.h>
+
+#include "server/core/datatype.h"
+#include "server/core/port.h"
+#include "server/model/config_port.h"
+#include "server/request/tensor_bytes.h"
+
+namespace frazil::server::proto {
+namespace {
+
+using api::Array;
+using api::Dtype;
+using protozero::pbf_wire_type;
+using protozero::pbf_writer;
+using Tag = protozero::pbf_tag_type;
+
+// Limits the memory of decoded items, which is larger than their bytes in the message.
+constexpr std::size_t kMaxTensors = 4096;
+constexpr std::size_t kMaxParameters = 1024;
+
+template <class List>
+void expect_room(const List& list, std::size_t most, const char* what) {
+  if (list.size() >= most) refuse(std::string(what) + ": more than " + std::to_string(most));
+}
+
+// ---- fields ----
+
+/// The fields of one message, in their order in the bytes. The name of a field is used in the error for a damaged one.
+class Fields {
+ public:
+  Fields(std::string_view bytes, std::string_view message)
+      : reader_(protozero::data_view(bytes.data(), bytes.size())), message_(message) {}
+
+  bool next() {
+    return whole([&] { return reader_.next(); });
+  }
+  Tag tag() { return last_ = reader_.tag(); }
+  void skip() {
+    whole([&] { reader_.skip(); });
+  }
+
+  std::string_view bytes(const char* name) {
+    return read(name, pbf_wire_type::length_delimited, [&] { return view(); });
+  }
+  std::string_view text(const char* name) {
+    const std::string_view text = bytes(name);
+    if (!simdjson::validate_utf8(text.data(), text.size())) refuse(at(name) + " is not valid UTF-8");
+    return text;
+  }
+  std::uint64_t varint(const char* name) {
+    return read(name, pbf_wire_type::varint, [&] { return reader_.get_uint64(); });
+  }
+  bool truth(const char* name) { return varint(name) != 0; }
+  double real(const char* name) {
+    return read(name, pbf_wire_type::fixed64, [&] { return reader_.get_double(); });
+  }
+
+  /// Calls `item` for each varint of the current field: many if it is packed, otherwise one.
+  template <class F>
+  void each_varint(const char* name, F item) {
+    if (!packed()) return item(varint(name));
+    read(name, pbf_wire_type::length_delimited, [&] {
+      const std::string_view all = view();
+      const char *at = all.data(), *const end = at + all.size();
+      while (at != end) item(protozero::decode_varint(&at, end));
+    });
+  }
+  /// As each_varint(), for float and double.
+  template <class T, class F>
+  void each_fixed(const char* name, F item) {
+    constexpr bool is_wide = sizeof(T) == sizeof(double);
+    if (!packed()) {
+      return item(read(name, is_wide ? pbf_wire_type::fixed64 : pbf_wire_type::fixed32, [&] {
+        return is_wide ? static_cast<T>(reader_.get_double()) : static_cast<T>(reader_.get_float());
+      }));
+    }
+    std::string_view all = bytes(name);
+    if (all.size() % sizeof(T) != 0) refuse(at(name) + " is damaged");
+    for (; !all.empty(); all.remove_prefix(sizeof(T))) {
+      T value;
+      std::memcpy(&value, all.data(), sizeof value);  // NOLINT(bugprone-suspicious-stringview-data-usage): it has them
+      item(value);
+    }
+  }
+
+ private:
+  bool packed() const { return reader_.has_wire_type(pbf_wire_type::length_delimited); }
+  std::string_view view() {
+    const auto view = reader_.get_view();
+    return {view.data(), view.size()};
+  }
+  std::string at(const char* name) const { return std::string(message_) + ": field '" + name + "'"; }
+
+  template <class F>
+  std::invoke_result_t<F> whole(F f) {
+    try {
+      return f();
+    } catch (const protozero::exception&) {
+      refuse(std::string(message_) + ": damaged at or after field " + std::to_string(last_));
+    }
+  }
+
+  template <class F>
+  std::invoke_result_t<F> read(const char* name, pbf_wire_type wanted, F get) {
+    if (!reader_.has_wire_type(wanted)) refuse(at(name) + " has another wire type");
+    try {
+      return get();
+    } catch (const protozero::exception&) {
+      refuse(at(name) + " is damaged");
+    }
+  }
+
+  protozero::pbf_reader reader_;
+  std::string_view message_;
+  Tag last_ = 0;
+};
+
+// ---- parameters ----
+
+using Given = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
+
+Given read_value(std::string_view bytes) {
+  Fields fields(bytes, "InferParameter");
+  Given given;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: given = fields.truth("bool_param"); break;
+      case 2: given = static_cast<std::int64_t>(fields.varint("int64_param")); break;
+      case 3: given = std::string(fields.text("string_param")); break;
+      case 4: given = fields.real("double_param"); break;
+      case 5: given = fields.varint("uint64_param"); break;
+      default: fields.skip();
+    }
+  }
+  return given;
+}
+
+/// Reads an entry of a map of parameters.
+std::pair<std::string_view, std::string_view> read_entry(std::string_view bytes, std::string_view map) {
+  Fields fields(bytes, map);
+  std::pair<std::string_view, std::string_view> entry;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: entry.first = fields.text("key"); break;
+      case 2: entry.second = fields.bytes("value"); break;
+      default: fields.skip();
+    }
+  }
+  return entry;
+}
+
+[[noreturn]] void refuse_parameter(std::string_view key, const char* expected) {
+  refuse("parameter " + std::string(key) + ": expected " + expected);
+}
+
+std::uint64_t unsigned_of(std::string_view key, const Given& given) {
+  if (const auto* value = std::get_if<std::uint64_t>(&given)) return *value;
+  const auto* value = std::get_if<std::int64_t>(&given);
+  if (value == nullptr || *value < 0) refuse_parameter(key, "an integer that is not negative");
+  return static_cast<std::uint64_t>(*value);
+}
+
+bool truth_of(std::string_view key, const Given& given) {
+  if (const auto* value = std::get_if<bool>(&given)) return *value;
+  refuse_parameter(key, "a bool");
+}
+
+/// Returns the sequence id of a parameter; "" for 0 and "", which mean no sequence.
+std::string sequence_of(std::string_view key, const Given& given) {
+  if (const auto* text = std::get_if<std::string>(&given)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&given)) return *number == 0 ? "" : std::to_string(*number);
+  if (const auto* number = std::get_if<std::uint64_t>(&given)) return *number == 0 ? "" : std::to_string(*number);
+  refuse_parameter(key, "an integer or a string");
+}
+
+Parameter parameter_of(std::string_view key, Given given) {
+  return std::visit(
+      [&]<class T>(T&& value) -> Parameter {
+        using Value = std::remove_cvref_t<T>;
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          refuse_parameter(key, "a value");
+        } else if constexpr (std::is_same_v<Value, std::uint64_t>) {
+          if (!std::in_range<std::int64_t>(value)) refuse_parameter(key, "an integer of 64 bits with a sign");
+          return static_cast<std::int64_t>(value);
+        } else {
+          return std::forward<T>(value);
+        }
+      },
+      std::move(given));
+}
+
+void set_parameter(InferRequest& request, std::string_view key, Given given) {
+  if (key == "sequence_id") {
+    request.sequence.id = sequence_of(key, given);
+  } else if (key == "sequence_parent") {
+    request.sequence.parent = sequence_of(key, given);
+  } else if (key == "sequence_start") {
+    request.sequence.start = truth_of(key, given);
+  } else if (key == "sequence_end") {
+    request.sequence.end = truth_of(key, given);
+  } else if (key == "priority") {
+    request.priority = unsigned_of(key, given);
+  } else if (key == "timeout") {
+    request.timeout_us = unsigned_of(key, given);
+  } else {
+    expect_room(request.parameters, kMaxParameters, "parameters");
+    request.parameters.insert_or_assign(std::string(key), parameter_of(key, std::move(given)));
+  }
+}
+
+void refuse_shared_memory(std::string_view key, std::string_view tensor) {
+  if (!key.starts_with("shared_memory_")) return;
+  throw Refusal(Http::unsupported, std::string(tensor) + ": shared memory is not supported; send the tensor");
+}
+
+// ---- typed contents ----
+
+/// The field of InferTensorContents for a datatype.
+struct ContentsField {
+  Tag tag;
+  const char* name;
+};
+
+ContentsField contents_field(Dtype dtype, const std::string& what) {
+  switch (dtype) {
+    case Dtype::boolean: return {1, "bool_contents"};
+    case Dtype::i8:
+    case Dtype::i16:
+    case Dtype::i32: return {2, "int_contents"};
+    case Dtype::i64: return {3, "int64_contents"};
+    case Dtype::u8:
+    case Dtype::u16:
+    case Dtype::u32: return {4, "uint_contents"};
+    case Dtype::u64: return {5, "uint64_contents"};
+    case Dtype::f32: return {6, "fp32_contents"};
+    case Dtype::f64: return {7, "fp64_contents"};
+    case Dtype::string: return {8, "bytes_contents"};
+    default: break;
+  }
+  refuse(what + ": " + std::string(datatype_of(dtype)) + " has no typed contents; send it in raw_input_contents");
+}
+
+/// The elements of one tensor in InferTensorContents, which may have several parts.
+class Contents {
+ public:
+  using Parts = std::vector<std::string_view>;
+  Contents(Dtype dtype, const Parts& parts, const std::string& what)
+      : dtype_(dtype), field_(contents_field(dtype, what)), parts_(parts), what_(what) {}
+
+  Array tensor(api::Sizes sizes, std::uint64_t count) {
+    std::uint64_t given = 0;
+    with_type([&]<class T>(const T&) { each<T>([&](const auto&) { ++given; }); });
+    if (given != count) {
+      refuse(what_ + ": its shape has " + std::to_string(count) + " elements, " + field_.name + " has " +
+             std::to_string(given));
+    }
+    Array array(dtype_, std::move(sizes));
+    with_type([&]<class T>(const T&) {
+      T* to = array.mutable_values<T>().data();
+      each<T>([&](const auto& value) { *to++ = element<T>(value); });
+    });
+    return array;
+  }
+
+ private:
+  template <class F>
+  void with_type(F f) const {
+    switch (dtype_) {
+      case Dtype::boolean: return f(bool());
+      case Dtype::i8: return f(std::int8_t());
+      case Dtype::i16: return f(std::int16_t());
+      case Dtype::i32: return f(std::int32_t());
+      case Dtype::i64: return f(std::int64_t());
+      case Dtype::u8: return f(std::uint8_t());
+      case Dtype::u16: return f(std::uint16_t());
+      case Dtype::u32: return f(std::uint32_t());
+      case Dtype::u64: return f(std::uint64_t());
+      case Dtype::f32: return f(float());
+      case Dtype::f64: return f(double());
+      default: return f(std::string());
+    }
+  }
+
+  /// Calls `item` for each element in its wire type: std::uint64_t, float, double or std::string_view.
+  template <class T, class F>
+  void each(F item) const {
+    constexpr Tag kLast = 8;
+    for (const std::string_view part : parts_) {
+      Fields fields(part, "InferTensorContents");
+      while (fields.next()) {
+        const Tag tag = fields.tag();
+        if (tag <= kLast && tag != field_.tag) {
+          refuse(what_ + ": elements of " + std::string(datatype_of(dtype_)) + " are expected in " + field_.name);
+        }
+        if (tag != field_.tag) {
+          fields.skip();
+        } else if constexpr (std::is_floating_point_v<T>) {
+          fields.each_fixed<T>(field_.name, item);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          item(fields.bytes(field_.name));
+        } else {
+          fields.each_varint(field_.name, item);
+        }
+      }
+    }
+  }
+
+  template <class T, class Wire>
+  T element(const Wire& wire) const {
+    if constexpr (std::is_same_v<T, bool>) {
+      return wire != 0;
+    } else if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(std::uint64_t)) {
+      // Keeps the low bits, as protobuf does for 32-bit fields.
+      const auto low = static_cast<std::uint32_t>(wire);
+      const std::int64_t value = std::is_signed_v<T> ? static_cast<std::int32_t>(low) : std::int64_t{low};
+      if (std::in_range<T>(value)) return static_cast<T>(value);
+      refuse(what_ + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(dtype_)));
+    } else {
+      return static_cast<T>(wire);
+    }
+  }
+
+  Dtype dtype_;
+  ContentsField field_;
+  const Parts& parts_;
+  const std::string& what_;
+};
+
+// ---- ModelInferRequest ----
+
+struct InputDraft {
+  std::string_view name, datatype;
+  api::Sizes sizes;
+  Contents::Parts contents;
+};
+
+InputDraft read_input(std::string_view bytes) {
+  Fields fields(bytes, "ModelInferRequest.inputs");
+  InputDraft input;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: input.name = fields.text("name"); break;
+      case 2: input.datatype = fields.text("datatype"); break;
+      case 3:
+        fields.each_varint("shape", [&](std::uint64_t extent) {
+          expect_room(input.sizes, kMaxAxes, "ModelInferRequest.inputs: axes of \"shape\"");
+          input.sizes.push_back(static_cast<std::int64_t>(extent));
+        });
+        break;
+      case 4: refuse_shared_memory(read_entry(fields.bytes("parameters"), "parameters").first, "inputs"); break;
+      case 5:
+        expect_room(input.contents, kMaxTensors, "ModelInferRequest.inputs: parts of \"contents\"");
+        input.contents.push_back(fields.bytes("contents"));
+        break;
+      default: fields.skip();
+    }
+  }
+  return input;
+}
+
+WantedOutput read_output(std::string_view bytes) {
+  Fields fields(bytes, "ModelInferRequest.outputs");
+  WantedOutput output;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: output.name = fields.text("name"); break;
+      case 2: {
+        const auto [key, value] = read_entry(fields.bytes("parameters"), "parameters");
+        refuse_shared_memory(key, "outputs");
+        if (key == "classification") output.classes = unsigned_of(key, read_value(value));
+        break;
+      }
+      default: fields.skip();
+    }
+  }
+  return output;
+}
+
+/// A ModelInferRequest before its tensors are read.
+struct InferDraft {
+  InferMessage message;
+  std::vector<InputDraft> inputs;
+  std::vector<std::string_view> raw;
+};
+
+InferDraft read_draft(std::string_view bytes) {
+  Fields fields(bytes, "ModelInferRequest");
+  InferDraft draft;
+  InferRequest& request = draft.message.request;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: draft.message.model.name = fields.text("model_name"); break;
+      case 2: draft.message.model.version = fields.text("model_version"); break;
+      case 3: request.id = fields.text("id"); break;
+      case 4: {
+        const auto [key, value] = read_entry(fields.bytes("parameters"), "ModelInferRequest.parameters");
+        set_parameter(request, key, read_value(value));
+        break;
+      }
+      case 5:
+        expect_room(draft.inputs, kMaxTensors, "ModelInferRequest.inputs");
+        draft.inputs.push_back(read_input(fields.bytes("inputs")));
+        break;
+      case 6:
+        expect_room(request.outputs, kMaxTensors, "ModelInferRequest.outputs");
+        request.outputs.push_back(read_output(fields.bytes("outputs")));
+        break;
+      case 7:
+        expect_room(draft.raw, kMaxTensors, "ModelInferRequest.raw_input_contents");
+        draft.raw.push_back(fields.bytes("raw_input_contents"));
+        break;
+      default: fields.skip();
+    }
+  }
+  return draft;
+}
+
+void check_raw(const InferDraft& draft) {
+  if (draft.raw.empty()) return;
+  if (draft.raw.size() != draft.inputs.size()) {
+    refuse("raw_input_contents: expected one for each of the " + std::to_string(draft.inputs.size()) + " inputs, got " +
+           std::to_string(draft.raw.size()));
+  }
+  for (const InputDraft& input : draft.inputs) {
+    if (!input.contents.empty()) {
+      refuse("input '" + std::string(input.name) + "': give either \"contents\" or raw_input_contents");
+    }
+  }
+}
+
+}  // namespace
+
+InferMessage read_infer(std::string_view bytes, const std::shared_ptr<const void>& keep_alive) {
+  InferDraft draft = read_draft(bytes);
+  check_raw(draft);
+  auto& inputs = draft.message.request.inputs;
+  inputs.reserve(draft.inputs.size());
+  for (std::size_t i = 0; i < draft.inputs.size(); ++i) {
+    InputDraft& input = draft.inputs[i];
+    const std::string what = "input '" + std::string(input.name) + "'";
+    const auto dtype = dtype_from(input.datatype);
+    if (!dtype) refuse(what + ": there is no datatype '" + std::string(input.datatype) + "'");
+    const std::uint64_t count = elements_of(input.sizes, bytes.size(), what);
+    Array array = draft.raw.empty()
+                      ? Contents(*dtype, input.contents, what).tensor(std::move(input.sizes), count)
+                      : tensor_from(*dtype, std::move(input.sizes), count, draft.raw[i], what, keep_alive);
+    inputs.emplace_back(input.name, std::move(array));
+  }
+  return std::move(draft.message);
+}
+
+std::string id_of_infer(std::string_view bytes) try {
+  Fields fields(bytes, "ModelInferRequest");
+  while (fields.next()) {
+    if (fields.tag() == 3) return std::string(fields.text("id"));
+    fields.skip();
+  }
+  return {};
+} catch (const Refusal&) {
+  return {};
+}
+
+// ---- other requests ----
+
+namespace {
+
+/// Reads the first two fields, which all kinds of requests share.
+ModelName read_model_name(Fields fields, const char* name, const char* version) {
+  ModelName model;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: model.name = fields.text(name); break;
+      case 2: model.version = fields.text(version); break;
+      default: fields.skip();
+    }
+  }
+  return model;
+}
+
+}  // namespace
+
+ModelName read_model_name(std::string_view bytes) {
+  return read_model_name(Fields(bytes, "the request"), "name", "version");
+}
+
+ModelName model_of_infer(std::string_view bytes) {
+  return read_model_name(Fields(bytes, "ModelInferRequest"), "model_name", "model_version");
+}
+
+RepositoryRequest read_repository_index(std::string_view bytes) {
+  Fields fields(bytes, "RepositoryIndexRequest");
+  RepositoryRequest request;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: request.repository = fields.text("repository_name"); break;
+      case 2: request.ready = fields.truth("ready"); break;
+      default: fields.skip();
+    }
+  }
+  return request;
+}
+
+RepositoryRequest read_repository_model(std::string_view bytes) {
+  Fields fields(bytes, "the request");
+  RepositoryRequest request;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: request.repository = fields.text("repository_name"); break;
+      case 2: request.model = fields.text("model_name"); break;
+      case 3:
+        expect_room(request.parameters, kMaxParameters, "parameters");
+        request.parameters.emplace_back(read_entry(fields.bytes("parameters"), "parameters").first);
+        break;
+      default: fields.skip();
+    }
+  }
+  return request;
+}
+
+std::string read_health_check(std::string_view bytes) {
+  Fields fields(bytes, "HealthCheckRequest");
+  std::string service;
+  while (fields.next()) {
+    switch (fields.tag()) {
+      case 1: service = fields.text("service"); break;
+      default: fields.skip();
+    }
+  }
+  return service;
+}
+
+// ---- responses ----
+
+namespace {
+
+void expect_datatype(const std::string& name, const Array& array) {
+  const std::string what = "output '" + name + "'";
+  if (!array.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");
+  if (datatype_of(array.dtype()).empty()) {
+    refuse(what + ": the protocol has no datatype for " + std::string(api::name_of(array.dtype())));
+  }
+}
+
+void add_tensor(pbf_writer& to, Tag tag, std::string_view name, std::string_view datatype, const api::Sizes& sizes) {
+  pbf_writer tensor(to, tag);
+  tensor.add_string(1, name.data(), name.size());
+  tensor.add_string(2, datatype.data(), datatype.size());
+  tensor.add_packed_int64(3, sizes.begin(), sizes.end());
+}
+
+void add_truth(pbf_writer& to, std::string_view key, bool truth) {
+  pbf_writer entry(to, 4);
+  entry.add_string(1, key.data(), key.size());
+  pbf_writer(entry, 2).add_bool(1, truth);
+}
+
+/// Returns a ModelInferResponse up to its raw_output_contents. `last`: the final-response flag in a stream.
+std::string head_of(const InferResponse& response, std::optional<bool> last) {
+  std::string head;
+  pbf_writer to(head);
+  to.add_string(1, response.model);
+  to.add_string(2, response.version);
+  if (!response.id.empty()) to.add_string(3, response.id);
+  if (last) add_truth(to, "triton_final_response", *last);
+  for (const auto& [name, array] : response.outputs) {
+    expect_datatype(name, array);
+    add_tensor(to, 5, name, datatype_of(array.dtype()), array.sizes());
+  }
+  return head;
+}
+
+constexpr std::size_t kKeyAndLength = 1 + protozero::max_varint_length;
+
+void append_key(std::string& to, Tag tag, std::uint64_t size) {
+  protozero::add_varint_to_buffer(&to, tag << 3U | static_cast<unsigned>(pbf_wire_type::length_delimited));
+  protozero::add_varint_to_buffer(&to, size);
+}
+
+/// Returns a ModelInferResponse, as field `inside` of another message unless that is 0. The size is computed first, so
+/// that each tensor is copied only once.
+std::string response_of(const InferResponse& response, Tag inside, std::optional<bool> last) {
+  const std::string head = head_of(response, last);
+  std::vector<std::uint64_t> sizes;
+  std::size_t size = head.size();
+  for (const auto& [name, array] : response.outputs) {
+    sizes.push_back(binary_size(array));
+    size += 1 + static_cast<std::size_t>(protozero::length_of_varint(sizes.back())) + sizes.back();
+  }
+  std::string to;
+  to.reserve(kKeyAndLength + size);
+  if (inside != 0) append_key(to, inside, size);
+  to += head;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    append_key(to, 6, sizes[i]);
+    append_bytes(to, response.outputs[i].second);
+  }
+  return to;
+}
+
+/// Writes a ModelInput or ModelOutput, which differ in the field of the extents.
+void add_config_port(pbf_writer& to, Tag tag, Tag dims, const ConfigPort& port) {
+  pbf_writer inner(to, tag);
+  inner.add_string(1, port.name);
+  inner.add_enum(2, port.number);
+  inner.add_packed_int64(dims, port.dims.begin(), port.dims.end());
+}
+
+void add_duration(pbf_writer& to, Tag tag, std::uint64_t count, std::uint64_t nanoseconds) {
+  pbf_writer duration(to, tag);
+  duration.add_uint64(1, count);
+  duration.add_uint64(2, nanoseconds);
+}
+
+void add_duration(pbf_writer& to, Tag tag, const Timed& timed) {
+  add_duration(to, tag, timed.count(), timed.nanoseconds());
+}
+
+void add_batches(pbf_writer& to, const Batches& batches) {
+  const auto nanoseconds = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  for (const auto& [size, runs] : batches.by_size()) {
+    pbf_writer inner(to, 7);
+    inner.add_uint64(1, size);
+    add_duration(inner, 2, runs.count, nanoseconds(runs.input));
+    add_duration(inner, 3, runs.count, nanoseconds(runs.infer));
+    add_duration(inner, 4, runs.count, nanoseconds(runs.output));
+  }
+}
+
+void add_statistics(pbf_writer& to, const Served& served, const Statistics& s) {
+  pbf_writer model(to, 1);
+  model.add_string(1, served.name());
+  model.add_string(2, served.version());
+  model.add_uint64(3, static_cast<std::uint64_t>(s.last_inference_ms.load()));
+  model.add_uint64(4, s.success.count());
+  model.add_uint64(5, s.runs.count());
+  {
+    pbf_writer inference(model, 6);
+    add_duration(inference, 1, s.success);
+    add_duration(inference, 2, s.fail);
+    add_duration(inference, 3, s.queue);
+    add_duration(inference, 4, s.compute_input);
+    add_duration(inference, 5, s.compute_infer);
+    add_duration(inference, 6, s.compute_output);
+  }
+  add_batches(model, s.batches);
+}
+
+}  // namespace
+
+std::string write_infer(const InferResponse& response) { return response_of(response, 0, std::nullopt); }
+
+std::string write_stream_part(const InferResponse& response) { return response_of(response, 2, false); }
+
+std::string write_stream_result(const InferResponse& response) { return response_of(response, 2, true); }
+
+std::string write_stream_error(std::string_view text, std::string_view id) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  to.add_string(1, text.data(), text.size());
+  pbf_writer response(to, 2);
+  if (!id.empty()) response.add_string(3, id.data(), id.size());
+  return bytes;
+}
+
+std::string write_bool(bool truth) {
+  std::string bytes;
+  pbf_writer(bytes).add_bool(1, truth);
+  return bytes;
+}
+
+std::string write_server_metadata(std::string_view version, std::span<const std::string_view> extensions) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  to.add_string(1, "frazil");
+  to.add_string(2, version.data(), version.size());
+  for (const std::string_view extension : extensions) to.add_string(3, extension.data(), extension.size());
+  return bytes;
+}
+
+std::string write_model_metadata(const Served& served, const ServedModels& versions) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  to.add_string(1, served.name());
+  for (const auto& version : versions) to.add_string(2, version->version());
+  const std::string_view platform = served.platform();
+  to.add_string(3, platform.data(), platform.size());
+  for (const api::Port& port : served.inputs())
+    add_tensor(to, 4, port.name, protocol_datatype(port), protocol_shape(port));
+  for (const api::Port& port : served.all_outputs())
+    add_tensor(to, 5, port.name, protocol_datatype(port), protocol_shape(port));
+  return bytes;
+}
+
+std::string write_model_config(const Served& served) {
+  const std::uint64_t most = served.max_in_batch();
+  const std::string_view platform = served.platform();
+  std::string bytes;
+  pbf_writer to(bytes);
+  pbf_writer config(to, 1);
+  config.add_string(1, served.name());
+  config.add_string(2, platform.data(), platform.size());
+  config.add_int32(4, static_cast<std::int32_t>(std::min<std::uint64_t>(most, std::numeric_limits<int>::max())));
+  for (const ConfigPort& port : config_inputs(served)) add_config_port(config, 5, 4, port);
+  for (const ConfigPort& port : config_outputs(served)) add_config_port(config, 6, 3, port);
+  if (!served.emitted().empty()) pbf_writer(config, 19).add_bool(1, true);
+  config.commit();
+  return bytes;
+}
+
+std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(identity));
+  return bytes;
+}
+
+std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  for (const auto& served : models.all()) {
+    if (!identity.may_use(served->name())) continue;
+    pbf_writer model(to, 1);
+    model.add_string(1, served->name());
+    model.add_string(2, served->version());
+    model.add_string(3, "READY");
+  }
+  for (const auto& one : models.not_ready()) {
+    if (ready || !identity.may_use(one.name)) continue;
+    pbf_writer model(to, 1);
+    model.add_string(1, one.name);
+    model.add_string(2, std::to_string(one.version));
+    model.add_string(3, "UNAVAILABLE");
+    model.add_string(4, one.reason);
+  }
+  return bytes;
+}
+
+std::string write_health_check(Serving serving) {
+  std::string bytes;
+  pbf_writer(bytes).add_enum(1, static_cast<std::int32_t>(serving));
+  return bytes;
+}
+
+}  // namespace frazil::server::proto

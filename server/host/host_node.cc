@@ -1,0 +1,244 @@
+#include "server/host/host_node.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <mutex>
+
+#include <frazil/error.h>
+
+#include "server/core/port.h"
+
+namespace frazil::server {
+namespace {
+
+using api::Array;
+using api::Port;
+
+// ---- shared by all steps ----
+
+}  // namespace
+
+void Extents::bind(const Port& port, const Array& value) {
+  if (!port.ranked || !value.is_tensor() || value.sizes().size() != port.dims.size()) return;
+  for (std::size_t i = 0; i < port.dims.size(); ++i) {
+    if (is_symbol(port.dims[i])) known_.emplace(port.dims[i], value.sizes()[i]);
+  }
+}
+
+void Extents::check(const Port& port, const Array& value) {
+  bool fits = value.is_tensor() && value.dtype() == port.dtype;
+  fits = fits && (!port.ranked || value.sizes().size() == port.dims.size());
+  for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) fits = bind(port.dims[i], value.sizes()[i]);
+  if (fits) return;
+  std::string where;
+  for (const std::string& dim : port.dims) {
+    if (const auto at = known_.find(dim); at != known_.end()) where += ", " + dim + " = " + std::to_string(at->second);
+  }
+  throw Refusal(Http::internal, "output '" + port.name + "': expected " + port.type + where + "; got " + value.str());
+}
+
+bool Extents::is_bound(const std::string& dim) const { return fixed_extent(dim) || known_.contains(dim); }
+
+api::Sizes Extents::sizes_of(const Port& port) const {
+  api::Sizes sizes;
+  for (const std::string& dim : port.dims) {
+    const auto fixed = fixed_extent(dim);
+    sizes.push_back(fixed ? *fixed : known_.at(dim));
+  }
+  return sizes;
+}
+
+bool Extents::bind(const std::string& dim, std::int64_t extent) {
+  if (const auto fixed = fixed_extent(dim)) return *fixed == extent;
+  return !is_symbol(dim) || known_.emplace(dim, extent).first->second == extent;
+}
+
+Results outputs_of(const YamlNode& node, const HostScope& scope) {
+  Results results;
+  for (const auto& [name, value] : node.entries()) {
+    if (value.is_map()) value.fields({{"type", kReadElsewhere}});
+    const YamlNode type = value.is_map() ? value.at("type") : value;
+    const auto port = tensor_port(name, type.name());
+    if (!port) type.expected("the type of a tensor, such as f32[N,3]");
+    results.emplace_back(name, TypedSlot{.slot = scope.new_slot(), .type = *port});
+  }
+  if (results.empty()) node.expected("at least one output");
+  return results;
+}
+
+void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<Array> values,
+                 const Flow& flow) {
+  if (values.size() != results.size()) {
+    throw Refusal(Http::internal,
+                  "expected " + std::to_string(results.size()) + " outputs, got " + std::to_string(values.size()));
+  }
+  Extents extents;
+  for (const Argument& argument : arguments) extents.bind(argument.value.type, (*flow.values)[argument.value.slot]);
+  for (std::size_t i = 0; i < values.size(); ++i) extents.check(results[i].second.type, values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) (*flow.values)[results[i].second.slot] = std::move(values[i]);
+}
+
+std::optional<Port> tensor_port(const std::string& name, const std::string& type) {
+  const bool plain = std::ranges::all_of(type, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("[],_. ").find(c) != std::string_view::npos;
+  });
+  if (!plain) return std::nullopt;
+  try {
+    Port port = api::Model::from_text("graph g(%x: " + type + ") { %y = Identity(%x) return y = %y }").inputs().front();
+    port.name = name;
+    return port.kind == Array::Kind::tensor ? std::optional(port) : std::nullopt;
+  } catch (const api::Error&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Argument> arguments_of(const YamlNode& node, const HostScope& scope) {
+  std::vector<Argument> arguments;
+  for (const auto& [name, value] : node.entries()) arguments.push_back({.name = name, .value = scope.find(value)});
+  return arguments;
+}
+
+Clock::duration time_of(const YamlNode& node, double least_ms, double unit_ms) {
+  constexpr double kMaxTimeoutMs = 1e9;
+  const std::chrono::duration<double, std::milli> time(node.number(least_ms / unit_ms, kMaxTimeoutMs / unit_ms) *
+                                                       unit_ms);
+  return std::chrono::duration_cast<Clock::duration>(time);
+}
+
+// ---- functions in C++ ----
+
+namespace {
+
+struct Registered {
+  std::vector<Port> inputs, outputs;
+  HostFunction function;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Registered>> functions;
+};
+
+Registry& registry() {
+  static Registry registry;
+  return registry;
+}
+
+std::shared_ptr<const Registered> find_function(const std::string& name) {
+  const std::scoped_lock lock(registry().mutex);
+  const auto at = registry().functions.find(name);
+  return at == registry().functions.end() ? nullptr : at->second;
+}
+
+[[noreturn]] void refuse_type(const std::string& function, const std::string& name, const std::string& type) {
+  throw api::Error(api::Code::bad_input, "host function '" + function + "': '" + name +
+                                             "': expected the type of a tensor, such as f32[N,3], got '" + type + "'");
+}
+
+std::vector<Port> ports_of(const std::string& function, const HostSignature::Ports& ports) {
+  std::vector<Port> result;
+  for (const auto& [name, type] : ports) {
+    const auto port = tensor_port(name, type);
+    if (!port) refuse_type(function, name, type);
+    result.push_back(*port);
+  }
+  return result;
+}
+
+class FunctionNode : public HostNode {
+ public:
+  FunctionNode(std::string name, const HostScope& scope, std::shared_ptr<const Registered> function,
+               std::vector<Argument> inputs, Results outputs)
+      : HostNode(std::move(name), "code", scope),
+        function_(std::move(function)),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)) {}
+
+ protected:
+  void start(Flow flow, Completion then) const override {
+    expect_time(flow);
+    const Clock::time_point began = Clock::now();
+    std::vector<Array> values;
+    for (const Argument& input : inputs_) values.push_back((*flow.values)[input.value.slot]);
+    try {
+      const HostCall call{.inputs = values, .deadline = flow.deadline, .caller = *flow.caller};
+      set_results(outputs_, inputs_, function_->function(call), flow);
+    } catch (...) {
+      throw named(refusal_of_exception());
+    }
+    note(flow, {}, began);
+    then(std::nullopt);
+  }
+
+ private:
+  std::shared_ptr<const Registered> function_;
+  std::vector<Argument> inputs_;
+  Results outputs_;
+};
+
+/// Returns the given arguments in the order of the function's inputs.
+std::vector<Argument> arguments_for(const Registered& function, const std::string& name, const YamlNode& node,
+                                    std::vector<Argument> given) {
+  std::vector<Argument> ordered;
+  for (const Port& port : function.inputs) {
+    const auto at = std::ranges::find(given, port.name, &Argument::name);
+    if (at == given.end()) node.fail("input '" + port.name + "' of function '" + name + "' is missing");
+    const Port& type = at->value.type;
+    const bool ranks = !port.ranked || !type.ranked || port.dims.size() == type.dims.size();
+    if (type.kind != Array::Kind::tensor || type.dtype != port.dtype || !ranks) {
+      node.at("inputs").at(port.name).fail("function '" + name + "' takes " + port.type + ", this is " + type.type);
+    }
+    ordered.push_back(*at);
+    ordered.back().value.type = port;
+  }
+  for (const Argument& argument : given) {
+    if (std::ranges::find(function.inputs, argument.name, &Port::name) != function.inputs.end()) continue;
+    node.at("inputs").at(argument.name).fail("function '" + name + "' has no input '" + argument.name + "'");
+  }
+  return ordered;
+}
+
+/// Checks the types of outputs, which a file may repeat for its readers.
+void check_outputs(const Registered& function, const YamlNode& node) {
+  for (const auto& [name, type] : node.entries()) {
+    const auto port = std::ranges::find(function.outputs, name, &Port::name);
+    if (port == function.outputs.end()) type.fail("the function has no output '" + name + "'");
+    if (type.name() != port->type) type.fail("the function's output is " + port->type);
+  }
+}
+
+HostStep read_function(const YamlNode& node, const std::string& step_name, const HostScope& scope) {
+  const std::string name = node.at("function").name();
+  const auto function = find_function(name);
+  if (function == nullptr) node.at("function").fail("there is no function '" + name + "' in this program");
+  std::vector<Argument> given;
+  node.fields({{"function", kReadElsewhere},
+               {"inputs", [&](const YamlNode& n) { given = arguments_of(n, scope); }},
+               {"outputs", [&](const YamlNode& n) { check_outputs(*function, n); }}});
+  HostStep step;
+  for (const Port& port : function->outputs) {
+    step.results.emplace_back(port.name, TypedSlot{.slot = scope.new_slot(), .type = port});
+  }
+  step.node = std::make_unique<FunctionNode>(step_name, scope, function,
+                                             arguments_for(*function, name, node, std::move(given)), step.results);
+  return step;
+}
+
+}  // namespace
+
+void register_host_function(const std::string& name, const HostSignature& signature, HostFunction function) {
+  auto registered = std::make_shared<const Registered>(Registered{.inputs = ports_of(name, signature.inputs),
+                                                                  .outputs = ports_of(name, signature.outputs),
+                                                                  .function = std::move(function)});
+  const std::scoped_lock lock(registry().mutex);
+  if (registry().functions.emplace(name, std::move(registered)).second) return;
+  throw api::Error(api::Code::bad_input, "there is a host function '" + name + "' already");
+}
+
+HostStep read_code_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
+  return node.find("python") ? read_python_step(node, name, scope) : read_function(node, name, scope);
+}
+
+}  // namespace frazil::server

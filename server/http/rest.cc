@@ -1,0 +1,360 @@
+#include "server/http/rest.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "server/http/generate.h"
+#include "server/http/rest_json.h"
+#include "server/pipeline/splits.h"
+#include "server/request/infer_message.h"
+#include "server/request/json_tensor.h"
+#include "server/web/live_files.h"
+
+namespace frazil::server {
+namespace {
+
+/// Refuses a body that is too long to parse on the transport's thread.
+void check_short(std::string_view body) {
+  constexpr std::size_t kMax = std::size_t{64} << 10U;
+  if (body.size() > kMax) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMax) + " bytes");
+}
+
+/// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
+void check_json(std::string_view body) {
+  check_short(body);
+  if (body.empty()) return;
+  const JsonObject json(body);
+  const auto given = maybe(json.root(), "parameters");
+  if (!given) return;
+  for (const auto& [name, value] : get<dom::object>(*given, "field \"parameters\"", "an object")) {
+    check_load_parameter(name);
+  }
+}
+
+/// Ends rollbacks of a pipeline. The body is {"split": NAME, "arm": NAME}, with both keys optional.
+void reset_arms(const Served& served, std::string_view body) {
+  std::string split, arm;
+  if (!body.empty()) {
+    const JsonObject json(body);
+    for (const auto& [key, value] : json.root()) {
+      if (key != "split" && key != "arm") refuse("field \"" + std::string(key) + "\": expected split or arm");
+    }
+    split = text_or_nothing(json.root(), "split");
+    arm = text_or_nothing(json.root(), "arm");
+  }
+  reset_splits(served, split, arm);
+}
+
+/// Returns true if an index request asks only for models that are ready.
+bool wants_ready(std::string_view body) {
+  check_short(body);
+  if (body.empty()) return false;
+  const JsonObject json(body);
+  const auto ready = maybe(json.root(), "ready");
+  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
+}
+
+/// Reads requests and writes responses of an action.
+struct Codec {
+  InferRequest (*read)(const Message& message, const Served& served);
+  Reply (*write)(const InferResponse& response, const BinaryOutputs& binary);
+  Reply (*write_part)(const InferResponse& response) = nullptr;  ///< null: only the last answer is sent
+};
+
+constexpr Codec kInfer{.read = [](const Message& message, const Served&) { return read_infer(message); },
+                       .write = write_infer};
+constexpr Codec kGenerate{
+    .read = [](const Message& message, const Served& served) { return read_generate(message.body, served); },
+    .write = [](const InferResponse& response, const BinaryOutputs&) { return write_generate(response); }};
+constexpr Codec kGenerateStream{
+    .read = kGenerate.read,
+    .write = [](const InferResponse& response, const BinaryOutputs&) { return write_last_event(response); },
+    .write_part = write_part_event};
+
+const Codec& codec_of(std::string_view path) {
+  if (path.ends_with("/generate_stream")) return kGenerateStream;
+  return path.ends_with("/generate") ? kGenerate : kInfer;
+}
+
+/// Reads a request. An unreadable request counts as failed.
+InferRequest read_counted(const Codec& codec, const Message& message, const Served& served,
+                          const Tenants::Identity& identity, Clock::time_point arrived) try {
+  return codec.read(message, served);
+} catch (const Refusal& refusal) {
+  served.count_unread(identity, arrived, refusal);
+  throw;
+}
+
+/// Returns the remaining time of a request, or nullopt if it is unknown before the request is read. The time-out is
+/// only searched for when requests wait, to refuse late requests early. A request with little JSON is then parsed
+/// twice.
+std::optional<Clock::duration> time_left(const Service& service, const Served& served, const Message& message,
+                                         Clock::time_point arrived) {
+  constexpr auto kNoWait = std::chrono::microseconds(500);
+  constexpr std::size_t kLittle = 4096;
+  if (service.expected_wait() < kNoWait) return std::nullopt;
+  std::optional<Clock::duration> limit = served.usual_limit();
+  if (const auto timeout = timeout_in(message, kLittle)) limit = timeout;
+  if (!limit) return std::nullopt;
+  return *limit - (Clock::now() - arrived);
+}
+
+Reply refused(const Refusal& refusal) {
+  Reply reply = error_reply(refusal);
+  if (refusal.status() == Http::too_many) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+/// Sends the results of a request as replies.
+class RestAnswer {
+ public:
+  RestAnswer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
+      : codec_(codec),
+        served_(std::move(served)),
+        binary_(call.request),
+        caller_(call.caller),
+        identity_(call.identity),
+        done_(std::move(done)) {}
+
+  void part(const InferResponse& response) {
+    Reply reply = codec_.write_part(response);
+    caller_->send(reply.body.size());
+    begun_ = true;
+    done_(std::move(reply));
+  }
+  void end(const Outcome& outcome) {
+    if (!outcome) return fail(outcome.error());
+    const auto computed = Clock::now();
+    try {
+      Reply reply = codec_.write(*outcome, binary_);
+      const auto wrote = Clock::now() - computed;
+      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      done_(std::move(reply));
+    } catch (...) {
+      fail(refusal_of_exception());
+    }
+  }
+
+ private:
+  void fail(const Refusal& why) { done_(begun_ ? write_error_event(why) : refused(why)); }
+
+  const Codec& codec_;
+  const std::shared_ptr<const Served> served_;
+  const BinaryOutputs binary_;
+  const std::shared_ptr<Caller> caller_;
+  const Tenants::Identity identity_;
+  const Rest::Done done_;
+  bool begun_ = false;  // a part was sent
+};
+
+}  // namespace
+
+// ---- admission ----
+
+namespace {
+
+Credentials credentials_of(const Message& message) {
+  return {.authorization = message.authorization,
+          .certificate = message.certificate,
+          .host = message.host,
+          .origin = message.origin,
+          .content_type = message.content_type};
+}
+
+}  // namespace
+
+std::expected<Rest::Admitted, Reply> Rest::admit(const Message& head) const {
+  try {
+    return admit_request(head);
+  } catch (...) {
+    return std::unexpected(refused(refusal_of_exception()));
+  }
+}
+
+Rest::Admitted Rest::admit_request(const Message& head) const {
+  Admitted admitted;
+  admitted.route_ = &route_of(head, admitted.names_);
+  const Rule& rule = admitted.route_->rule;
+  admitted.identity_ = service_.gate().admit(rule, credentials_of(head));
+  const Names& names = admitted.names_;
+  if (!names.model.empty()) admitted.identity_.check(names.model);
+  if (rule.access == Access::model) admitted.served_ = service_.find(names.model, names.version);
+  return admitted;
+}
+
+/// Throws Refusal (unauthorized) for an unknown caller.
+void Rest::check_known(const Message& head) const {
+  service_.gate().admit({.access = Access::tenant, .browser = Browser::any_page}, credentials_of(head));
+}
+
+std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const {
+  if (admitted.route_->answer != &Rest::infer) return std::nullopt;
+  const auto why = service_.refusal(arriving(admitted, begun, arrived));
+  return why ? std::optional(refused(*why)) : std::nullopt;
+}
+
+Service::IncomingRequest Rest::arriving(const Admitted& admitted, const Message& message,
+                                        Clock::time_point arrived) const {
+  return {.identity = admitted.identity_,
+          .target = admitted.served_.get(),
+          .time_left = time_left(service_, *admitted.served_, message, arrived)};
+}
+
+void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
+                  const Done& done) const {
+  const auto answer = admitted.route_->answer;
+  try {
+    (this->*answer)({.names = std::move(admitted.names_),
+                     .identity = std::move(admitted.identity_),
+                     .served = std::move(admitted.served_),
+                     .message = message,
+                     .caller = std::move(caller),
+                     .arrived = arrived},
+                    done);
+  } catch (...) {
+    done(refused(refusal_of_exception()));
+  }
+}
+
+// ---- the server and its models ----
+
+void Rest::live(ActiveRequest, Done done) const { done({.body = R"({"live":true})"}); }
+
+/// The reason contains names of models and is only shown to callers that may see all of them.
+void Rest::ready(ActiveRequest asked, Done done) const {
+  const auto why = service_.why_not_ready();
+  if (!why) return done({.body = R"({"ready":true})"});
+  const auto known = service_.tenants().find_known(asked.message.authorization, asked.message.certificate);
+  throw Refusal(Http::unavailable, known && known->is_admin() ? *why : "the server is not ready");
+}
+
+void Rest::server_metadata(ActiveRequest, Done done) const { done(server_metadata_json(service_.version())); }
+
+void Rest::model_metadata(ActiveRequest asked, Done done) const {
+  done(model_metadata_json(*asked.served, service_.repository()->versions(asked.names.model)));
+}
+
+void Rest::model_ready(ActiveRequest asked, Done done) const { done(model_ready_json(*asked.served)); }
+
+void Rest::model_config(ActiveRequest asked, Done done) const { done(model_config_json(*asked.served)); }
+
+void Rest::model_statistics(ActiveRequest asked, Done done) const {
+  const bool all = asked.names.version.empty();
+  done(statistics_json(all ? service_.repository()->versions(asked.names.model) : std::vector{asked.served},
+                       asked.identity));
+}
+
+void Rest::model_splits(ActiveRequest asked, Done done) const { done({.body = splits_json(*asked.served)}); }
+
+void Rest::all_statistics(ActiveRequest asked, Done done) const {
+  done(statistics_json(service_.models_of(asked.identity), asked.identity));
+}
+
+void Rest::index(ActiveRequest asked, Done done) const {
+  done(index_json(*service_.repository(), wants_ready(asked.message.body), asked.identity));
+}
+
+void Rest::page(ActiveRequest asked, Done done) const { done(live_file(asked.message.path)); }
+
+/// Callers without a key get metrics without names of tenants and models.
+void Rest::metrics(ActiveRequest asked, Done done) const {
+  done(service_.metrics(service_.tenants().find_known(asked.message.authorization, asked.message.certificate)));
+}
+
+// ---- inference ----
+
+/// Runs an inference request, which occupies a place until it is answered.
+void Rest::infer(ActiveRequest asked, Done done) const {
+  const Message& message = asked.message;
+  const Service::IncomingRequest arriving{.identity = asked.identity,
+                                          .target = asked.served.get(),
+                                          .time_left = time_left(service_, *asked.served, message, asked.arrived)};
+  const Done leave = with_place(arriving, std::move(done));
+  if (leave == nullptr) return;
+  const Codec& codec = codec_of(message.path);
+  const Served* const target = asked.served.get();
+  auto work = answering(leave, [*this, &message, &codec, asked = std::move(asked)](const Done& left) {
+    const auto& served = asked.served;
+    const auto begun = Clock::now();
+    Call call{.request = read_counted(codec, message, *served, asked.identity, asked.arrived),
+              .caller = asked.caller,
+              .identity = asked.identity,
+              .arrived = asked.arrived};
+    call.trace = message.trace;
+    if (!message.session.empty() && call.request.sequence.id.empty()) {
+      call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
+    }
+    const auto read = Clock::now() - begun;
+    served->count_for(asked.identity, [&](Statistics& s) { s.compute_input.add(read); });
+    const auto answer = std::make_shared<RestAnswer>(codec, served, call, left);
+    if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
+    call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
+    service_.infer(served, std::move(call));
+  });
+  service_.start(target, message.inline_slot, std::move(work));
+}
+
+// ---- changes ----
+
+/// Runs `work` on the thread for changes and answers with its result.
+void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const {
+  const Done leave = with_place({.identity = asked.identity}, std::move(done));
+  if (leave == nullptr) return;
+  service_.change(answering(leave, [work = std::move(work)](const Done& changed) { changed(work()); }));
+}
+
+void Rest::load(ActiveRequest asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
+    this_.service_.load(model);
+    return Reply{.body = "{}"};
+  });
+}
+
+void Rest::unload(ActiveRequest asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
+    this_.service_.unload(model);
+    return Reply{.body = "{}"};
+  });
+}
+
+void Rest::reset(ActiveRequest asked, Done done) const {
+  change(asked, std::move(done), [this_ = *this, &message = asked.message, model = asked.names.model] {
+    reset_arms(*this_.service_.find(model, ""), message.body);
+    return Reply{.body = "{}"};
+  });
+}
+
+void Rest::load_config(ActiveRequest asked, Done done) const {
+  check_json(asked.message.body);
+  change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
+}
+
+// ---- places ----
+
+Rest::Done Rest::with_place(const Service::IncomingRequest& arriving, Done done) const {
+  auto entered = service_.enter(arriving);
+  if (!entered) {
+    done(refused(entered.error()));
+    return nullptr;
+  }
+  auto place = std::make_shared<Service::Place>(std::move(*entered));
+  return [place, done = std::move(done)](Reply reply) {
+    if (!reply.more) place->reset();
+    done(std::move(reply));
+  };
+}
+
+std::function<void()> Rest::answering(Done done, std::function<void(const Done&)> work) {
+  return [done = std::move(done), work = std::move(work)] {
+    try {
+      work(done);
+    } catch (...) {
+      done(refused(refusal_of_exception()));
+    }
+  };
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,183 @@
+#include "server/http/rest_json.h"
+
+#include "server/core/json_text.h"
+#include "server/core/port.h"
+#include "server/model/config_port.h"
+
+namespace frazil::server {
+namespace {
+
+constexpr std::string_view kRestExtensions[] = {
+    "binary_tensor_data", "classification",  "generate", "model_configuration", "model_repository",
+    "parameters",         "schedule_policy", "sequence", "sequence(string_id)", "statistics"};
+
+void write_ports(JsonText& json, std::string_view key, const std::vector<api::Port>& ports) {
+  json.key(key);
+  json.array(ports, [&](const api::Port& port) {
+    json.begin_object();
+    json.member("name", port.name);
+    json.member("datatype", protocol_datatype(port));
+    json.key("shape");
+    json.array(protocol_shape(port));
+    json.end_object();
+  });
+}
+
+void write_config(JsonText& json, std::string_view key, const std::vector<ConfigPort>& ports) {
+  json.key(key);
+  json.array(ports, [&](const ConfigPort& port) {
+    json.begin_object();
+    json.member("name", port.name);
+    json.member("data_type", port.type);
+    json.key("dims");
+    json.array(port.dims);
+    json.end_object();
+  });
+}
+
+void write_duration(JsonText& json, std::string_view key, std::uint64_t count, std::uint64_t nanoseconds) {
+  json.key(key);
+  json.begin_object();
+  json.member("count", count);
+  json.member("ns", nanoseconds);
+  json.end_object();
+}
+
+void write_timed(JsonText& json, std::string_view key, const Timed& timed) {
+  write_duration(json, key, timed.count(), timed.nanoseconds());
+}
+
+void write_batch_statistics(JsonText& json, const Batches& batches) {
+  json.key("batch_stats");
+  json.array(batches.by_size(), [&](const auto& entry) {
+    const auto& [size, runs] = entry;
+    const auto ns = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+    json.begin_object();
+    json.member("batch_size", size);
+    write_duration(json, "compute_input", runs.count, ns(runs.input));
+    write_duration(json, "compute_infer", runs.count, ns(runs.infer));
+    write_duration(json, "compute_output", runs.count, ns(runs.output));
+    json.end_object();
+  });
+}
+
+void write_statistics(JsonText& json, const Served& served, const Statistics& s) {
+  json.begin_object();
+  json.member("name", served.name());
+  json.member("version", served.version());
+  json.member("last_inference", s.last_inference_ms.load());
+  json.member("inference_count", s.success.count());
+  json.member("execution_count", s.runs.count());
+  json.key("inference_stats");
+  json.begin_object();
+  write_timed(json, "success", s.success);
+  write_timed(json, "fail", s.fail);
+  write_timed(json, "queue", s.queue);
+  write_timed(json, "compute_input", s.compute_input);
+  write_timed(json, "compute_infer", s.compute_infer);
+  write_timed(json, "compute_output", s.compute_output);
+  const Timed none;
+  write_timed(json, "cache_hit", none);
+  write_timed(json, "cache_miss", none);
+  json.end_object();
+  write_batch_statistics(json, s.batches);
+  json.end_object();
+}
+
+/// Writes the index entry of a version.
+void write_version(JsonText& json, std::string_view name, std::string_view version, std::string_view state,
+                   std::string_view reason) {
+  json.begin_object();
+  json.member("name", name);
+  json.member("version", version);
+  json.member("state", state);
+  json.member("reason", reason);
+  json.end_object();
+}
+
+}  // namespace
+
+Reply server_metadata_json(std::string_view version) {
+  JsonText json;
+  json.begin_object();
+  json.member("name", "frazil");
+  json.member("version", version);
+  json.key("extensions");
+  json.array(kRestExtensions);
+  json.end_object();
+  return {.body = json.take()};
+}
+
+Reply model_metadata_json(const Served& served, const List& versions) {
+  JsonText json;
+  json.begin_object();
+  json.member("name", served.name());
+  json.key("versions");
+  json.array(versions, [&](const auto& version) { json.value(version->version()); });
+  json.member("platform", served.platform());
+  write_ports(json, "inputs", served.inputs());
+  write_ports(json, "outputs", served.all_outputs());
+  json.end_object();
+  return {.body = json.take()};
+}
+
+Reply model_ready_json(const Served& served) {
+  JsonText json;
+  json.begin_object();
+  json.member("name", served.name());
+  json.member("ready", true);
+  json.end_object();
+  return {.body = json.take()};
+}
+
+Reply model_config_json(const Served& served) {
+  JsonText json;
+  json.begin_object();
+  json.member("name", served.name());
+  json.member("platform", served.platform());
+  json.key("model_transaction_policy");
+  json.begin_object();
+  json.member("decoupled", !served.emitted().empty());
+  json.end_object();
+  json.member("max_batch_size", served.max_in_batch());
+  write_config(json, "input", config_inputs(served));
+  write_config(json, "output", config_outputs(served));
+  json.end_object();
+  return {.body = json.take()};
+}
+
+Reply statistics_json(const List& list, const Tenants::Identity& identity) {
+  JsonText json;
+  json.begin_object();
+  json.key("model_stats");
+  json.array(list, [&](const auto& served) { write_statistics(json, *served, served->statistics_for(identity)); });
+  json.end_object();
+  return {.body = json.take()};
+}
+
+Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity) {
+  JsonText json;
+  json.begin_array();
+  for (const auto& served : models.all()) {
+    if (identity.may_use(served->name())) write_version(json, served->name(), served->version(), "READY", "");
+  }
+  for (const auto& one : models.not_ready()) {
+    if (ready || !identity.may_use(one.name)) continue;
+    write_version(json, one.name, std::to_string(one.version), "UNAVAILABLE", one.reason);
+  }
+  json.end_array();
+  return {.body = json.take()};
+}
+
+Reply reloaded_json(const Service::Reloaded& came) {
+  JsonText json;
+  json.begin_object();
+  json.key("changed");
+  json.array(came.changed);
+  json.key("left");
+  json.array(came.left);
+  json.end_object();
+  return {.body = json.take()};
+}
+
+}  // namespace frazil::server

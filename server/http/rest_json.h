@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "server/core/message.h"
+#include "server/model/repository.h"
+#include "server/model/served.h"
+#include "server/service/service.h"
+
+// Answers in the protocol's REST form, other than inference results.
+namespace frazil::server {
+
+using List = std::vector<std::shared_ptr<const Served>>;
+
+Reply server_metadata_json(std::string_view version);
+Reply model_metadata_json(const Served& served, const List& versions);
+Reply model_ready_json(const Served& served);
+Reply model_config_json(const Served& served);
+/// Writes the statistics that a caller may see.
+Reply statistics_json(const List& list, const Tenants::Identity& identity);
+/// Writes the versions that a caller may use. `ready`: only those that are ready.
+Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity);
+Reply reloaded_json(const Service::Reloaded& came);
+
+}  // namespace frazil::server

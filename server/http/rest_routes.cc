@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <optional>
+
+#include "server/http/rest.h"
+#include "server/net/url.h"
+
+// The routing table and the matching of paths.
+namespace frazil::server {
+namespace {
+
+constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
+constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
+
+/// Removes and returns the part of a path up to the next '/'.
+std::string_view take_part(std::string_view& path) {
+  const std::size_t end = std::min(path.find('/'), path.size());
+  const std::string_view part = path.substr(0, end);
+  path.remove_prefix(std::min(end + 1, path.size()));
+  return part;
+}
+
+/// Stores the value of a placeholder. Returns false if it is empty or malformed.
+bool take_name(std::string_view pattern, std::string_view part, Rest::Names& names) {
+  auto text = decoded(part);
+  if (!text || text->empty()) return false;
+  (pattern == "{model}" ? names.model : names.item) = std::move(*text);
+  return true;
+}
+
+bool take_version(std::string_view& path, Rest::Names& names) {
+  constexpr std::string_view kVersions = "versions/";
+  if (!path.starts_with(kVersions)) return true;
+  path.remove_prefix(kVersions.size());
+  names.version = take_part(path);
+  return !names.version.empty();
+}
+
+/// Returns the placeholders of a path, or nullopt if it does not match the route. The path of a route does not end with
+/// '/'.
+std::optional<Rest::Names> match(const Rest::Route& route, std::string_view path) {
+  std::string_view pattern = route.path.substr(1);
+  if (!path.starts_with('/') || (path.ends_with('/') && !pattern.ends_with('/'))) return std::nullopt;
+  path.remove_prefix(1);
+  Rest::Names names;
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view wanted = take_part(pattern), part = take_part(path);
+    if (wanted.starts_with('{') ? !take_name(wanted, part, names) : wanted != part) return std::nullopt;
+    if (wanted == "{model}" && route.versions && !take_version(path, names)) return std::nullopt;
+  }
+  return pattern.empty() && path.empty() ? std::optional(std::move(names)) : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Rest::Route> Rest::routes() {
+  static constexpr Route kRoutes[] = {
+      {"POST", "/v2/models/{model}/infer", kInferRule, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate", kInferRule, &Rest::infer, true},
+      {"POST", "/v2/models/{model}/generate_stream", kInferRule, &Rest::infer, true},
+      {"GET", "/v2/health/live", kOpenRule, &Rest::live},
+      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready},
+      {"GET", "/v2", kTenantRule, &Rest::server_metadata},
+      {"GET", "/v2/", kTenantRule, &Rest::server_metadata},
+      {"GET", "/v2/models/stats", kTenantRule, &Rest::all_statistics},
+      {"GET", "/v2/models/{model}", kModelRule, &Rest::model_metadata, true},
+      {"GET", "/v2/models/{model}/ready", kModelRule, &Rest::model_ready, true},
+      {"GET", "/v2/models/{model}/config", kModelRule, &Rest::model_config, true},
+      {"GET", "/v2/models/{model}/stats", kModelRule, &Rest::model_statistics, true},
+      {"GET", "/v2/models/{model}/splits", kModelRule, &Rest::model_splits, true},
+      {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
+      {"POST", "/v2/repository/models/{model}/load", kControlRule, &Rest::load},
+      {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
+      {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},
+      {"POST", "/v2/repository/config/load", kControlRule, &Rest::load_config},
+      {"GET", "/v2/paths", kOwnRequestsRule, &Rest::list_paths},
+      {"GET", "/v2/paths/{item}", kOwnRequestsRule, &Rest::show_path},
+      {"POST", "/v2/paths/{item}/replay", kReplayRule, &Rest::replay},
+      {"GET", "/v2/live/events", kOwnRequestsRule, nullptr},
+      {"GET", "/v2/live", kOpenRule, &Rest::page},
+      {"GET", "/v2/live/{item}", kOpenRule, &Rest::page},
+      {"GET", "/metrics", kOpenRule, &Rest::metrics, false, PortKind::metrics},
+      {"GET", "/v2/health/live", kOpenRule, &Rest::live, false, PortKind::metrics},
+      {"GET", "/v2/health/ready", kOpenRule, &Rest::ready, false, PortKind::metrics},
+  };
+  return kRoutes;
+}
+
+/// Throws Refusal: not_found, or method_not_allowed if the path exists with another method. Neither is disclosed to
+/// callers that the gate does not admit.
+const Rest::Route& Rest::route_of(const Message& head, Names& names) const {
+  const Route* other = nullptr;
+  for (const Route& route : routes()) {
+    auto found = route.port_kind == port_kind_ ? match(route, head.path) : std::nullopt;
+    if (!found) continue;
+    if (route.method == head.method) {
+      names = std::move(*found);
+      return route;
+    }
+    other = &route;
+  }
+  const std::string path(head.path);
+  if (other == nullptr) {
+    check_known(head);
+    throw Refusal(Http::not_found, "there is no path '" + path + "'; see docs/serving.md");
+  }
+  if (other->rule.access != Access::everybody) check_known(head);
+  throw Refusal(Http::method_not_allowed,
+                path + ": expected " + std::string(other->method) + ", got " + std::string(head.method));
+}
+
+}  // namespace frazil::server

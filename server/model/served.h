@@ -1,0 +1,127 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <frazil/error.h>
+#include <frazil/model.h>
+
+#include "server/core/statistics.h"
+#include "server/request/request.h"
+
+namespace frazil::server {
+
+/// One version of a servable: an ONNX model or a pipeline, which clients see as a model. Thread-safe.
+class Served : public std::enable_shared_from_this<Served> {
+ public:
+  Served(std::string name, std::string version) : name_(std::move(name)), version_(std::move(version)) {}
+  virtual ~Served() = default;
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  /// Returns the statistics of all requests.
+  Statistics& statistics() const { return counted_->all; }
+  /// Returns the statistics that a caller may see: its tenant's requests, or all requests for administrators.
+  const Statistics& statistics_for(const Tenants::Identity& identity) const;
+  /// Calls `count` with the statistics of all requests, and with those of the caller's tenant.
+  template <class F>
+  void count_for(const Tenants::Identity& identity, F count) const {
+    count(counted_->all);
+    if (!identity.name().empty()) count(statistics_of(identity));
+  }
+  /// Continues the statistics of `before`, which this version replaces. Call it before publishing the version.
+  void continue_statistics_of(const Served& before) { counted_ = before.counted_; }
+
+  virtual std::string_view platform() const = 0;
+  virtual const std::vector<api::Port>& inputs() const = 0;
+  virtual const std::vector<api::Port>& outputs() const = 0;
+  /// Returns outputs that are sent in parts before the answer, each any number of times. Those also in outputs() have
+  /// their last value in the answer. Empty: there are no parts.
+  virtual const std::vector<api::Port>& emitted() const;
+  /// Returns all possible outputs of a response: outputs(), followed by those that are only sent in parts.
+  std::vector<api::Port> all_outputs() const;
+  /// Returns true if a request must provide an input, which has neither a default nor state.
+  virtual bool needs(const api::Port& input) const { return !input.optional; }
+  /// Returns "sha256:...", which is equal for equal content.
+  virtual std::string digest() const = 0;
+  /// Returns the refusal (too_many) if too many requests already wait. Fast enough to call before a request is read.
+  virtual std::optional<Refusal> refusal() const { return std::nullopt; }
+  /// Counts of runs that were compared with the reference executor.
+  struct Checked {
+    std::uint64_t runs = 0, different = 0;
+  };
+  virtual Checked checked() const { return {}; }
+  /// Returns the time-out of a request that specifies none; nullopt: unlimited.
+  virtual std::optional<Clock::duration> usual_limit() const { return std::nullopt; }
+  /// Returns the class names of an output, by index; empty if it has none.
+  virtual const std::vector<std::string>& labels(std::string_view output) const;
+  /// Returns the largest number of requests per run; 0 without batching.
+  virtual std::uint64_t max_in_batch() const { return 0; }
+  /// Returns the batch axis; nullopt if there is none or requests share the value.
+  virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
+  virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
+  /// Returns the expected duration of a run, based on earlier runs; zero before the first.
+  virtual Clock::duration expected_time() const;
+
+  /// Returns the expected worker time of a request, based on earlier runs; zero before the first.
+  Clock::duration expected_cost() const { return counted_->all.cost.value(); }
+
+  /// Returns true if requests have been cheaper than a hand-over to a worker and do nothing but run a model.
+  virtual bool may_run_inline() const { return false; }
+
+  /// Calls `call.done` once, on any thread, possibly before it returns. Called on a worker, or where blocking for the
+  /// model's run time is acceptable. Never throws. Sets the fields of the response that identify the model.
+  void infer(Call call) const;
+  /// Counts a request that could not be read.
+  void count_unread(const Tenants::Identity& identity, Clock::time_point arrived, const Refusal& why) const;
+
+ protected:
+  /// Returns the statistics of a tenant's requests. Precondition: the caller is a tenant.
+  Statistics& statistics_of(const Tenants::Identity& tenant) const { return counted_->of(tenant.name()); }
+  virtual void start(Call call) const = 0;
+  /// Creates the answer to a request from the values of outputs(), limited to those the request wants. Throws Refusal.
+  InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;
+  /// Creates a part from some of emitted(), limited to those the request wants. Throws Refusal.
+  InferResponse part_of(const InferRequest& request, std::vector<NamedArray> values) const;
+
+ private:
+  void check_wanted(const Call& call) const;
+  void count_parts(Call& call) const;
+  api::Array wanted_form(const WantedOutput& wanted, const api::Array& value) const;
+
+  std::string name_, version_;
+  /// The statistics of all requests and of each tenant.
+  struct Counted {
+    Statistics all;
+    /// Returns a stable reference.
+    Statistics& of(const std::string& tenant) {
+      const std::scoped_lock lock(mutex);
+      return tenants[tenant];
+    }
+    std::mutex mutex;  // guards the member below
+    std::map<std::string, Statistics> tenants;
+  };
+  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
+};
+
+/// Returns the status for an error of the library. `out_of_time`: the exceeded limit is the time-out.
+Http status_of(api::Code code, bool out_of_time);
+
+/// Call in a catch block. Returns the refusal for the exception.
+Refusal refusal_of_exception(bool out_of_time = false);
+
+inline Clock::duration duration_of(double milliseconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(milliseconds));
+}
+
+/// Returns the milliseconds until the deadline, or nullopt without a deadline. Throws Refusal if the deadline has
+/// passed.
+std::optional<double> milliseconds_left(const Call& call);
+
+}  // namespace frazil::server

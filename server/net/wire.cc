@@ -1,0 +1,62 @@
+#include "server/net/wire.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include <boost/asio/ip/tcp.hpp>
+
+namespace frazil::server {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+// NOLINTBEGIN(bugprone-unused-return-value): a slower connection works, too, and one that ends is given up anyway
+
+void send_at_once(Socket& socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+}
+
+}  // namespace
+
+std::string client_address(const Socket& socket) {
+  error_code error;
+  const auto end = socket.remote_endpoint(error);
+  const auto* const address = static_cast<const sockaddr*>(end.data());
+  if (error || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) return {};
+  tcp::endpoint of_tcp;
+  of_tcp.resize(end.size());
+  std::memcpy(of_tcp.data(), end.data(), end.size());
+  namespace ip = boost::asio::ip;
+  if (of_tcp.address().is_v4()) return of_tcp.address().to_string();
+  const ip::address_v6 address_v6 = of_tcp.address().to_v6();
+  if (address_v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address_v6).to_string();
+  auto network = address_v6.to_bytes();
+  std::ranges::fill(std::span(network).last<8>(), 0);
+  return ip::address_v6(network).to_string();
+}
+
+Wire::Wire(Socket socket) : plain_(std::move(socket)) { send_at_once(*plain_); }
+
+Wire::Wire(std::unique_ptr<TlsStream> tls, std::vector<std::string> client)
+    : tls_(std::move(tls)), client_(std::move(client)) {
+  send_at_once(tls_->next_layer());
+}
+
+void Wire::finish(std::shared_ptr<void> owner) {
+  error_code ignored;
+  if (tls_ == nullptr) return void(plain_->shutdown(Socket::shutdown_send, ignored));
+  tls_->async_shutdown([owner = std::move(owner)](error_code) {});
+}
+
+void Wire::close() {
+  error_code ignored;
+  socket().shutdown(Socket::shutdown_send, ignored);
+  socket().close(ignored);
+}
+
+// NOLINTEND(bugprone-unused-return-value)
+
+}  // namespace frazil::server

@@ -1,0 +1,76 @@
+#include "server/pipeline/pipeline.h"
+
+#include <algorithm>
+
+#include "server/core/port.h"
+
+namespace frazil::server {
+namespace {
+
+/// Refuses a value that does not match the input's type. Free extents are checked by the models.
+void check_input(const api::Port& port, const api::Array& value) {
+  const std::string what = "input '" + port.name + "'";
+  if (value.empty()) throw Refusal(Http::bad_request, what + " is missing");
+  const bool rank = !port.ranked || (value.is_tensor() && value.sizes().size() == port.dims.size());
+  bool fits = value.is_tensor() && value.dtype() == port.dtype && rank;
+  for (std::size_t i = 0; fits && port.ranked && i < port.dims.size(); ++i) {
+    fits = fixed_extent(port.dims[i]).value_or(value.sizes()[i]) == value.sizes()[i];
+  }
+  if (!fits) throw Refusal(Http::bad_request, what + ": expected " + port.type + ", got " + value.str());
+}
+
+}  // namespace
+
+bool Pipeline::is_up_to_date(const Repository& models) const {
+  return std::ranges::all_of(uses(), [&](const Use& use) { return models.find(use.model, use.version) == use.target; });
+}
+
+/// Returns an emitter that passes the wanted values to `part`; null if `part` is null.
+std::shared_ptr<Emitter> Pipeline::emitter_for(std::shared_ptr<const InferRequest> request,
+                                               std::function<void(InferResponse)> part) const {
+  if (!part) return nullptr;
+  auto emitter = std::make_shared<Emitter>();
+  emitter->give = [this, request = std::move(request), part = std::move(part)](std::vector<NamedArray> values) {
+    InferResponse response = part_of(*request, std::move(values));
+    if (response.outputs.empty()) return false;
+    part(std::move(response));
+    return true;
+  };
+  return emitter;
+}
+
+void Pipeline::start(Call call) const {
+  auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);
+  for (auto& [name, value] : call.request.inputs) {
+    const auto at = position_of(inputs(), name);
+    if (!at) throw Refusal(Http::bad_request, "pipeline '" + this->name() + "' has no input '" + name + "'");
+    (*values)[*at] = std::move(value);
+  }
+  for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], (*values)[i]);
+  if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
+  call.request.inputs.clear();
+  const auto request = std::make_shared<const InferRequest>(std::move(call.request));
+  const Flow flow{.values = std::move(values),
+                  .request = request,
+                  .emitter = emitter_for(request, std::move(call.part)),
+                  .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
+                  .identity = call.identity,
+                  .deadline = call.deadline,
+                  .arrived = call.arrived,
+                  .trace = call.trace,
+                  .path = call.path,
+                  .pipeline = shared_from_this()};
+  parts_.block.run(flow, [this, flow, done = std::move(call.done)](std::optional<Refusal> why) {
+    statistics().cost.add(Clock::now() - flow.arrived);
+    if (why) return done(std::unexpected(std::move(*why)));
+    try {
+      std::vector<api::Array> results;
+      for (const Slot slot : parts_.results) results.push_back((*flow.values)[slot]);
+      done(respond(*flow.request, std::move(results)));
+    } catch (...) {
+      done(std::unexpected(refusal_of_exception()));
+    }
+  });
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/model/repository.h"
+#include "server/pipeline/holdings.h"
+#include "server/pipeline/pipeline_node.h"
+
+namespace frazil::server {
+
+/// A graph of model calls with branches, loops and fallbacks, which clients see as one model. It keeps the versions of
+/// models that it was created with. Thread-safe.
+class Pipeline : public Served {
+ public:
+  /// A called model, with the name and version from the file.
+  struct Use {
+    std::string model, version;  ///< empty version: the newest
+    std::shared_ptr<const Served> target;
+  };
+  struct Parts {
+    std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
+    std::vector<api::Port> emitted;          ///< outputs that the nodes emit
+    std::size_t slots = 0;
+    Block block;
+    std::vector<Slot> results;  ///< slots of the outputs
+    std::optional<double> deadline_ms;
+    std::string digest;
+    std::vector<Use> uses;
+    std::shared_ptr<const Holdings> holdings;
+  };
+  Pipeline(const std::string& name, Parts parts) : Served(name, "1"), parts_(std::move(parts)) {}
+
+  std::string_view platform() const override { return "frazil_pipeline"; }
+  const std::vector<api::Port>& inputs() const override { return parts_.inputs; }
+  const std::vector<api::Port>& outputs() const override { return parts_.outputs; }
+  const std::vector<api::Port>& emitted() const override { return parts_.emitted; }
+  std::string digest() const override { return parts_.digest; }
+  std::optional<Clock::duration> usual_limit() const override {
+    return parts_.deadline_ms ? std::optional(duration_of(*parts_.deadline_ms)) : std::nullopt;
+  }
+  Clock::duration expected_time() const override { return parts_.block.expected(); }
+  const Holdings* holdings() const { return parts_.holdings.get(); }
+  /// Returns the root block.
+  const Block& block() const { return parts_.block; }
+  const std::vector<Use>& uses() const { return parts_.uses; }
+  /// Returns true if its names still refer to the same versions.
+  bool is_up_to_date(const Repository& models) const;
+
+ protected:
+  void start(Call call) const override;
+
+ private:
+  std::shared_ptr<Emitter> emitter_for(std::shared_ptr<const InferRequest> request,
+                                       std::function<void(InferResponse)> part) const;
+
+  Parts parts_;
+};
+
+/// Returns the names of the models and pipelines in a pipeline's file. Throws api::Error (bad_input) that names file,
+/// line and key for an invalid file.
+std::vector<std::string> models_of_pipeline(const std::string& path);
+
+/// Reads a pipeline in the form of docs/pipelines.md. `before` is the replaced pipeline, whose holdings are taken over,
+/// or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names file, line and
+/// key for unknown models, unknown values and type mismatches.
+std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
+                                        const Pipeline* before, Workers& workers, const NoticeSink& notify);
+
+}  // namespace frazil::server

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <frazil/array.h>
+#include <simdjson.h>
+
+#include "server/core/json_text.h"
+#include "server/request/request.h"
+
+// JSON of requests: objects, and tensors as lists. Functions throw Refusal (bad_request) that names the unfit value.
+namespace frazil::server {
+
+namespace dom = simdjson::dom;
+
+/// A JSON object with at most 100 levels. Unquoted NaN, Infinity and -Infinity are read as strings.
+class JsonObject {
+ public:
+  explicit JsonObject(std::string_view text);
+  dom::object root() const { return root_; }
+
+ private:
+  simdjson::padded_string text_;
+  dom::parser parser_;
+  dom::object root_;
+};
+
+/// `what` names the value, `expected` describes the expected type.
+template <class T>
+T get(dom::element element, const std::string& what, const char* expected) {
+  T value;
+  if (element.get(value) != simdjson::SUCCESS) refuse(what + ": expected " + expected);
+  return value;
+}
+
+inline std::optional<dom::element> maybe(dom::object object, const char* key) {
+  dom::element element;
+  if (object[key].get(element) != simdjson::SUCCESS) return std::nullopt;
+  return element;
+}
+
+/// Returns "" if the object has no such field.
+std::string text_or_nothing(dom::object object, const char* key);
+
+Parameter parameter_of(dom::element value, const std::string& what);
+
+/// Returns the number of elements of nested lists.
+std::uint64_t count_of(dom::element data);
+/// Fills a tensor with the same number of elements, nested or flat, in row-major order. Floats may be the strings NaN,
+/// Infinity and -Infinity.
+void fill(api::Array& to, dom::element data, const std::string& what);
+/// Writes the elements as values of an open array. NaN and infinities are written as Python's json module reads them.
+void write_elements(JsonText& json, const api::Array& array, const std::string& what);
+
+}  // namespace frazil::server

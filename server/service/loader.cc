@@ -1,0 +1,445 @@
+#include "server/service/loader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <frazil/error.h>
+
+#include "server/config/config_pbtxt.h"
+#include "server/model/canary.h"
+#include "server/model/served_model.h"
+#include "server/pipeline/pipeline.h"
+
+namespace frazil::server {
+
+namespace fs = std::filesystem;
+
+/// A model or pipeline of the folder.
+struct Loader::Entry {
+  std::string name;
+  std::map<std::uint64_t, fs::path> versions;  ///< number to file
+  std::optional<fs::path> config;              ///< config.pbtxt
+  std::optional<fs::path> pipeline;            ///< NAME.yaml, instead of versions
+};
+
+namespace {
+
+constexpr std::string_view kEndings[] = {".onnx", ".frzc"};
+constexpr const char* kCanaries = "canary";  // folder of samples: of a version, or of all versions
+
+bool is_model_file(const fs::directory_entry& entry) {
+  return entry.is_regular_file() &&
+         std::ranges::find(kEndings, entry.path().extension().string()) != std::end(kEndings);
+}
+
+/// Returns true if the folder of a version contains a model.
+bool has_model(const fs::path& version) {
+  return std::ranges::any_of(kEndings,
+                             [&](auto ending) { return fs::exists(version / ("model" + std::string(ending))); });
+}
+
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) entries.push_back(*at);
+  if (error) throw api::Error(api::Code::bad_input, folder.string() + ": " + error.message());
+  std::ranges::sort(entries, {}, &fs::directory_entry::path);
+  return entries;
+}
+
+std::optional<fs::path> first_folder(std::initializer_list<fs::path> folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code none;
+    if (fs::is_directory(folder, none)) return folder;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw api::Error(api::Code::bad_input, file.string() + ": the labels cannot be read");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Removes versions that the policy excludes.
+void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versions) {
+  using Kind = VersionPolicy::Kind;
+  if (policy.kind == Kind::latest) {
+    while (versions.size() > policy.latest) versions.erase(versions.begin());
+  } else if (policy.kind == Kind::specific) {
+    std::erase_if(versions,
+                  [&](const auto& v) { return std::ranges::find(policy.specific, v.first) == policy.specific.end(); });
+  }
+}
+
+/// Returns the model's settings in the server's configuration; nullopt: the model's own file applies.
+std::optional<ModelConfig> given_for(const std::string& model, const ServerConfig& config) {
+  const auto at = config.models.find(model);
+  return at == config.models.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// Disables regrouping if it is configured as `where_it_pays` and does not pay.
+void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const NoticeSink& notify) {
+  Batching& batching = parts.config.batching;
+  if (batching.regroup != Regroup::where_it_pays || batching.most == 0 || api::BatchedModel(parts.model).pays()) return;
+  inform(notify, model_subject(name),
+         "requests run alone, as its weights are too small for regrouping to pay; 'regroup: always' insists");
+  batching.most = 1;
+}
+
+}  // namespace
+
+void check_load_parameter(std::string_view name) {
+  if (name != "config" && !name.starts_with("file:")) return;
+  throw Refusal(Http::unsupported,
+                "parameter " + std::string(name) + ": models are loaded from the folder; put the file there");
+}
+
+Loader::Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+               NoticeSink notify)
+    : source_(std::move(source)),
+      options_(std::move(options)),
+      config_(std::move(config)),
+      workers_(workers),
+      states_(states),
+      notify_(std::move(notify)),
+      check_(std::make_shared<std::atomic<double>>(config_.paths.check)) {}
+
+std::vector<Loader::Entry> Loader::entries() const {
+  std::map<std::string, Entry> found;
+  std::vector<fs::path> pipelines;
+  const auto add = [&](const std::string& name, std::uint64_t version, const fs::path& file) {
+    Entry& entry = found[name];
+    entry.name = name;
+    if (entry.versions.emplace(version, file).second) return;
+    throw api::Error(api::Code::bad_input,
+                     file.string() + ": model '" + name + "' has version " + std::to_string(version) + " twice");
+  };
+  for (const fs::directory_entry& entry : entries_of(source_.folder)) {
+    if (is_model_file(entry)) add(entry.path().stem().string(), 1, entry.path());
+    if (entry.is_regular_file() && entry.path().extension() == ".yaml") pipelines.push_back(entry.path());
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename().string();
+    for (const fs::directory_entry& inner : entries_of(entry.path())) {
+      const auto version = version_from(inner.path().filename().string());
+      if (!inner.is_directory() || !version) continue;
+      for (const std::string_view ending : kEndings) {
+        const fs::path file = inner.path() / ("model" + std::string(ending));
+        if (fs::exists(file)) add(name, *version, file);
+      }
+    }
+    const fs::path config = entry.path() / "config.pbtxt";
+    if (found.contains(name) && fs::exists(config)) found[name].config = config;
+  }
+  for (const fs::path& file : pipelines) {
+    const std::string name = file.stem().string();
+    if (found.contains(name)) {
+      throw api::Error(api::Code::bad_input, file.string() + ": there is a model '" + name + "', too");
+    }
+    found[name] = {.name = name, .pipeline = file};
+  }
+  std::vector<Entry> list;
+  for (auto& [name, entry] : found) list.push_back(std::move(entry));
+  return list;
+}
+
+ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) const {
+  if (const auto given = given_for(entry.name, config)) return *given;
+  if (!entry.config) return {};
+  ReadConfig read = read_config_pbtxt(entry.config->string());
+  for (std::string& warning : read.warnings) warn(notify_, model_subject(entry.name), std::move(warning));
+  if (!read.name.empty() && read.name != entry.name) {
+    throw api::Error(api::Code::bad_input, entry.config->string() + ": the name '" + read.name +
+                                               "' is not that of the folder, '" + entry.name + "'");
+  }
+  return std::move(read.config);
+}
+
+namespace {
+
+/// Returns true for an input with a default that may be a weight rather than an option.
+bool may_be_weight(const api::Port& port) {
+  return port.optional && port.kind == api::Array::Kind::tensor && !port.dims.empty();
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) ((text += text.empty() ? "'" : ", '") += name) += '\'';
+  return text;
+}
+
+}  // namespace
+
+/// Loads a version, with the defaults fixed that requests may not override.
+api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+  api::LoadOptions how{.copies = source_.copies};
+  how.fix_defaults =
+      config.defaults == Defaults::fixed || (config.defaults == Defaults::usual && !config.inputs.empty());
+  for (const DeclaredPort& port : config.inputs) how.keep_defaults.push_back(port.name);
+  for (const StateLink& link : config.sequences.states) how.keep_defaults.push_back(link.input);
+  api::Model model = api::Model::load(entry.versions.at(number).string(), how);
+  std::vector<std::string> open;
+  for (const api::Port& port : model.inputs()) {
+    const bool meant = std::ranges::find(how.keep_defaults, port.name) != how.keep_defaults.end();
+    if (!meant && may_be_weight(port)) open.push_back(port.name);
+  }
+  if (open.empty() || config.defaults == Defaults::inputs) return model;
+  if (how.fix_defaults) {
+    throw api::Error(api::Code::bad_input, "model '" + entry.name + "': the defaults of inputs " + quoted(open) +
+                                               " cannot be fixed in a package: compile it from a model without them");
+  }
+  warn(notify_, model_subject(entry.name),
+       "every request may replace the defaults of inputs " + quoted(open) +
+           ", which may be weights: set defaults to fixed, or to inputs if that is meant");
+  return model;
+}
+
+std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+  const fs::path beside = fs::path(source_.folder) / entry.name;
+  ServedModel::Parts parts{.model = model_of(entry, number, config),
+                           .config = config,
+                           .options = options_,
+                           .workers = &workers_,
+                           .states = &states_,
+                           .check = check_};
+  for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
+  regroup_where_it_pays(entry.name, parts, notify_);
+  const std::string version = std::to_string(number);
+  const auto canaries = first_folder({beside / version / kCanaries, beside / kCanaries});
+  if (!canaries) return std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+  const auto count = [&](std::uint64_t CanaryCounts::* outcome) {
+    const std::scoped_lock lock(mutex_);
+    ++(canary_counts_[{entry.name, version}].*outcome);
+  };
+  try {
+    parts.canaries = read_canaries(canaries->string(), parts.model);
+    auto served = std::make_shared<ServedModel>(entry.name, version, std::move(parts));
+    count(&CanaryCounts::passed);
+    return served;
+  } catch (const CanaryFault&) {
+    count(&CanaryCounts::failed);
+    throw;
+  }
+}
+
+Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
+                                         Faults* faults) const {
+  const ModelConfig of_model = config_of(entry, config);
+  auto files = entry.versions;
+  apply(of_model.versions, files);
+  if (files.empty()) {
+    throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
+  }
+  Repository::Versions versions;
+  for (const auto& [number, file] : files) {
+    try {
+      auto served = version_of(entry, number, of_model);
+      if (const auto old = before.find(entry.name, served->version())) served->continue_statistics_of(*old);
+      versions[number] = std::move(served);
+    } catch (const CanaryFault& fault) {
+      if (faults == nullptr) {
+        throw CanaryFault("model '" + entry.name + "' version " + std::to_string(number) + ": " + fault.what());
+      }
+      (*faults)[number] = fault.what();
+    }
+  }
+  return versions;
+}
+
+std::map<std::pair<std::string, std::string>, Loader::CanaryCounts> Loader::canary_counts() const {
+  const std::scoped_lock lock(mutex_);
+  return canary_counts_;
+}
+
+/// Recreates outdated pipelines, each after the pipelines that it uses. Unchanged pipelines are kept.
+class Loader::Updater {
+ public:
+  /// `anew`: a pipeline to reload in any case; empty: none.
+  Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
+          Workers& workers, const NoticeSink& notify)
+      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), notify_(notify) {}
+
+  std::shared_ptr<const Repository> run() && {
+    for (const Entry& entry : list_) {
+      if (entry.pipeline) update(entry);
+    }
+    return repository_;
+  }
+
+ private:
+  /// Updates a pipeline. If it cannot be created because a model is not ready, it becomes not ready, too, unless it was
+  /// requested by name.
+  void update(const Entry& entry) {
+    if (done_.contains(entry.name)) return;
+    const std::string file = entry.pipeline->string();
+    if (!begun_.insert(entry.name).second) {
+      throw api::Error(api::Code::bad_input, file + ": the pipeline needs itself");
+    }
+    const auto before = std::dynamic_pointer_cast<const Pipeline>(repository_->find(entry.name, ""));
+    if (before == nullptr && entry.name != anew_) {
+      read_if_ready(entry);
+    } else if (entry.name == anew_ || !stays(*before)) {
+      read(entry, before.get());
+    }
+    done_.insert(entry.name);
+  }
+
+  void read_if_ready(const Entry& entry) try { read(entry, nullptr); } catch (const api::Error& error) {
+    const auto needed = models_of_pipeline(entry.pipeline->string());
+    const bool waits = std::ranges::any_of(needed, [&](const auto& m) { return repository_->lacks_version_of(m); });
+    if (!waits) throw;
+    repository_ = repository_->with(entry.name, {});
+    repository_ = repository_->with_not_ready({.name = entry.name, .version = 1, .reason = error.what()});
+  }
+
+  bool stays(const Pipeline& pipeline) {
+    for (const Pipeline::Use& use : pipeline.uses()) update_named(use.model);
+    return pipeline.is_up_to_date(*repository_);
+  }
+
+  void read(const Entry& entry, const Pipeline* before) {
+    const std::string file = entry.pipeline->string();
+    for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
+    std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
+    if (before != nullptr) pipeline->continue_statistics_of(*before);
+    repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
+  }
+
+  void update_named(const std::string& name) {
+    const auto at = std::ranges::find(list_, name, &Entry::name);
+    if (at != list_.end() && at->pipeline) update(*at);
+  }
+
+  const std::vector<Entry>& list_;
+  std::shared_ptr<const Repository> repository_;
+  const std::string anew_;
+  Workers& workers_;
+  const NoticeSink& notify_;
+  std::set<std::string> begun_, done_;
+};
+
+void Loader::check_models(const ServerConfig& config, const std::vector<Entry>& list) {
+  for (const auto& [name, of_model] : config.models) {
+    if (std::ranges::find(list, name, &Entry::name) != list.end()) continue;
+    throw api::Error(api::Code::bad_input, "the configuration has model '" + name + "', the folder does not");
+  }
+}
+
+namespace {
+
+constexpr const char* kModelForm = "expected VERSION/model.onnx or VERSION/model.frzc in it";
+
+/// Returns the versions in a model's folder that have no file.
+std::vector<std::string> empty_versions(const fs::path& folder) {
+  std::vector<std::string> empty;
+  for (const fs::directory_entry& inner : entries_of(folder)) {
+    const std::string name = inner.path().filename().string();
+    if (inner.is_directory() && version_from(name) && !has_model(inner.path())) empty.push_back(name);
+  }
+  return empty;
+}
+
+/// Returns why a folder does not contain a model: the error of its config.pbtxt, if any.
+std::string reason_of(const fs::path& folder) try {
+  const fs::path config = folder / "config.pbtxt";
+  if (fs::exists(config)) (void)read_config_pbtxt(config.string());
+  return kModelForm;
+} catch (const api::Error& error) {
+  return error.what();
+}
+
+}  // namespace
+
+void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
+  for (const fs::directory_entry& entry : entries_of(source_.folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory() || name.starts_with('.') || name == "lost+found") continue;
+    const bool known = std::ranges::find(list, name, &Entry::name) != list.end();
+    if (!known) warn(notify_, model_subject(name), "the folder is skipped: " + reason_of(entry.path()));
+    if (!known) continue;
+    for (const std::string& version : empty_versions(entry.path())) {
+      warn(notify_, model_subject(name), "version " + version + " is skipped: it has no model.onnx or model.frzc");
+    }
+  }
+}
+
+std::shared_ptr<const Repository> Loader::load_all() const {
+  const std::vector<Entry> list = entries();
+  if (list.empty()) {
+    throw api::Error(api::Code::bad_input, source_.folder +
+                                               ": there is no model: expected NAME.onnx, NAME.frzc or "
+                                               "NAME/VERSION/model.onnx");
+  }
+  check_models(config_, list);
+  warn_of_skipped(list);
+  auto repository = std::make_shared<const Repository>();
+  for (const Entry& entry : list) {
+    if (entry.pipeline) continue;
+    Faults faults;
+    repository = repository->with(entry.name, versions_of(entry, *repository, config_, &faults));
+    for (const auto& [version, why] : faults) {
+      repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
+    }
+  }
+  repository = Updater(list, std::move(repository), "", workers_, notify_).run();
+  for (const Repository::NotReady& one : repository->not_ready()) {
+    warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
+  }
+  return repository;
+}
+
+/// Removes unloaded pipelines from the list, so that they are not loaded again with their models.
+void Loader::drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
+  std::erase_if(list,
+                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.has_model(entry.name); });
+}
+
+Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
+  std::vector<Entry> list = entries();
+  check_models(config, list);
+  Reconfigured made{.repository = std::make_shared<const Repository>(from)};
+  for (const Entry& entry : list) {
+    const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
+    if (entry.pipeline || same || !from.has_model(entry.name)) continue;
+    made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
+    made.changed.push_back(entry.name);
+  }
+  drop_unloaded(list, from, "");
+  made.repository = Updater(list, std::move(made.repository), "", workers_, notify_).run();
+  config_ = config;
+  *check_ = config.paths.check;
+  return made;
+}
+
+std::shared_ptr<const Repository> Loader::load(const Repository& from, const std::string& name) const {
+  std::vector<Entry> list = entries();
+  const auto at = std::ranges::find(list, name, &Entry::name);
+  if (at == list.end()) {
+    const fs::path folder = fs::path(source_.folder) / name;
+    const bool skipped = name.find('/') == std::string::npos && fs::is_directory(folder);
+    throw Refusal(Http::not_found,
+                  "the folder has no model '" + name + "'" + (skipped ? ": " + reason_of(folder) : ""));
+  }
+  auto models = std::make_shared<const Repository>(from);
+  if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
+  drop_unloaded(list, from, name);
+  return Updater(list, std::move(models), name, workers_, notify_).run();
+}
+
+std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
+  if (!from.has_model(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  for (const auto& served : from.all()) {
+    const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
+    if (pipeline == nullptr || pipeline->name() == name) continue;
+    if (std::ranges::find(pipeline->uses(), name, &Pipeline::Use::model) != pipeline->uses().end()) {
+      throw Refusal(Http::bad_request, "pipeline '" + pipeline->name() + "' needs model '" + name + "'");
+    }
+  }
+  return from.with(name, {});
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <frazil/session.h>
+
+#include "server/config/server_config.h"
+#include "server/core/notice.h"
+#include "server/core/workers.h"
+#include "server/model/repository.h"
+#include "server/state/state_store.h"
+
+namespace frazil::server {
+
+/// Throws Refusal (unsupported) for a load parameter that supplies a configuration or files.
+void check_load_parameter(std::string_view name);
+
+/// Loads models and pipelines from a folder in Triton's layout. Versions are NAME/VERSION/model.onnx or model.frzc,
+/// with an optional NAME/config.pbtxt. NAME.onnx and NAME.frzc are version 1, and NAME.yaml is a pipeline. Only one
+/// function may run at a time.
+class Loader {
+ public:
+  struct Source {
+    std::string folder;  ///< folder of the models
+    std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
+  };
+  /// `notify` receives warnings about ignored settings and files, and later problems of loaded models.
+  Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
+         NoticeSink notify);
+
+  /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
+  /// Throws api::Error if the folder cannot be read or has no model, and for a model or pipeline that cannot be loaded.
+  std::shared_ptr<const Repository> load_all() const;
+  /// Returns `from` with one model or pipeline reloaded from the folder, and with the pipelines that use it recreated.
+  /// Throws as load_all(), also for a failed canary, and not_found if the folder does not contain it.
+  std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
+  /// Returns `from` without a model or pipeline. Throws Refusal (bad_request) if a pipeline needs it.
+  std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
+
+  struct Reconfigured {
+    std::shared_ptr<const Repository> repository;
+    std::vector<std::string> changed;  ///< models that were reloaded
+  };
+  /// Applies another configuration. Returns `from` with the affected models reloaded, and the pipelines that use them
+  /// recreated. Throws as load_all(); the configuration then stays unchanged.
+  Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
+
+  /// The number of passed and failed canary checks of a version.
+  struct CanaryCounts {
+    std::uint64_t passed = 0, failed = 0;
+  };
+  /// Returns the counts by name and version. Thread-safe, unlike the other functions.
+  std::map<std::pair<std::string, std::string>, CanaryCounts> canary_counts() const;
+
+ private:
+  struct Entry;
+  class Updater;
+  std::vector<Entry> entries() const;
+  static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
+  static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
+  ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
+  /// By version: the reason why it is not ready.
+  using Faults = std::map<std::uint64_t, std::string>;
+  Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
+                                   Faults* faults = nullptr) const;
+  api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
+  void warn_of_skipped(const std::vector<Entry>& list) const;
+  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
+
+  Source source_;
+  api::Options options_;
+  ServerConfig config_;
+  Workers& workers_;
+  StateStore& states_;
+  NoticeSink notify_;
+  std::shared_ptr<std::atomic<double>> check_;  // share of the runs to check
+  mutable std::mutex mutex_;                    // guards canary_counts_
+  mutable std::map<std::pair<std::string, std::string>, CanaryCounts> canary_counts_;
+};
+
+}  // namespace frazil::server

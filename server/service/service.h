@@ -1,0 +1,166 @@
+#pragma once
+
+#include <atomic>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <frazil/session.h>
+
+#include "server/access/gate.h"
+#include "server/access/tenants.h"
+#include "server/core/workers.h"
+#include "server/model/repository.h"
+#include "server/request/request.h"
+#include "server/service/loader.h"
+#include "server/service/otlp.h"
+#include "server/service/path_log.h"
+#include "server/service/refusals.h"
+
+namespace frazil::server {
+
+struct ServiceOptions {
+  std::string folder;  ///< folder of the models; docs/serving.md describes its layout
+  api::Options run;    ///< for every session
+  unsigned workers = 1;
+  std::string version;            ///< the server's version, for clients
+  std::size_t max_waiting = 256;  ///< limit for running and waiting requests
+  ServerConfig config;
+  NetworkConfig network;                     ///< enabled in addition to the configuration
+  std::string config_file;                   ///< source of `config`; empty: it cannot be reloaded
+  std::string copies;                        ///< folder for copies of model files; empty: the system's temporary folder
+  NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
+  std::function<std::uint64_t()> dropped_notices = [] { return 0; };  ///< notices that `notify` took but were dropped
+  std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
+};
+
+/// The operations for clients, independent of the protocol. Protocols (server/rest.h, server/grpc.h) translate messages
+/// into these calls; transports carry messages. Thread-safe.
+class Service {
+ public:
+  /// Loads and plans the models. Throws api::Error for a folder or a model that cannot be served.
+  explicit Service(ServiceOptions options);
+
+  const std::string& version() const { return options_.version; }
+  Workers& workers() { return workers_; }
+
+  /// Returns the current models. The result stays usable when they change.
+  std::shared_ptr<const Repository> repository() const;
+  /// Returns the versions that a caller may use, sorted by name and version.
+  std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Identity& identity) const;
+  /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
+  std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
+
+  /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
+  void infer(const std::shared_ptr<const Served>& target, Call call);
+
+  /// Reloads all versions of a model or pipeline from the folder. Running requests finish on their version. Throws
+  /// Refusal; the served versions then stay unchanged.
+  void load(std::string_view name);
+  /// Stops serving a model. Throws Refusal: not_found, or bad_request if a pipeline needs it.
+  void unload(std::string_view name);
+
+  /// The result of a configuration reload, as paths of keys.
+  struct Reloaded {
+    std::vector<std::string> changed;
+    std::vector<std::string> left;  ///< changed keys that need a restart
+  };
+  /// Reloads the configuration file. Running requests finish with the settings they began with. Throws Refusal
+  /// (bad_request) for a file that cannot be read or does not fit the models; nothing is changed then.
+  Reloaded reload_config();
+  /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
+  void begin_reload_config();
+
+  /// A place among the running and waiting requests; released by its destructor.
+  using Place = std::shared_ptr<const void>;
+  /// The known properties of a request before it is read.
+  struct IncomingRequest {
+    Tenants::Identity identity = {};
+    const Served* target = nullptr;            ///< null: not known yet
+    std::optional<Clock::duration> time_left;  ///< until its deadline
+  };
+  /// Takes a place for a request. Refuses with too_many if there is no place or the expected wait exceeds the remaining
+  /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Identity::enter().
+  std::expected<Place, Refusal> enter(const IncomingRequest& arriving);
+  /// Returns the current refusal of enter() without taking a place.
+  std::optional<Refusal> refusal(const IncomingRequest& arriving);
+  /// Runs the work of a request for `target` on a worker. Runs it on this thread instead if that is cheaper than the
+  /// hand-over, no other request is running and the slot is free. `target` and `inline_slot` may be null.
+  void start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work);
+  /// Returns the expected wait of a new request for a worker.
+  Clock::duration expected_wait() const;
+  const Tenants& tenants() const { return tenants_; }
+  const Gate& gate() const { return gate_; }
+  /// Runs a function, which must not throw, on the thread for changes. Workers continue to serve requests meanwhile.
+  void change(std::function<void()> work) { changes_.post_to_worker(std::move(work)); }
+  /// Transports record their error answers here.
+  Refusals& refusals() { return refusals_; }
+
+  /// The differences of a replay from the original request.
+  struct Change {
+    std::string model, version;  ///< empty: unchanged
+    std::map<std::string, Parameter> parameters;
+    std::map<std::string, std::string> choices;
+  };
+  using Replayed = std::function<void(const RequestRecord& before, Outcome now, const PathRecord& path)>;
+  /// Replays a request whose inputs were stored, without batching, with the changed parameters or version. `done` is
+  /// called once with the original, the outcome and the path. Throws Refusal if the request or its inputs are not
+  /// stored, the caller may not see it, or may not use the model.
+  void replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
+              std::shared_ptr<Caller> caller, Replayed done);
+  const PathLog& paths() const { return paths_; }
+
+  /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
+  /// Requests are still answered.
+  std::optional<std::string> why_not_ready() const;
+  /// Makes why_not_ready() report that the server is ending.
+  void drain() { ready_ = false; }
+
+  /// Returns metrics in Prometheus format for the models and tenants that the caller may see. An unknown caller
+  /// (nullopt) sees neither.
+  Reply metrics(const std::optional<Tenants::Identity>& identity = Tenants::Identity()) const;
+  struct Load {
+    std::uint64_t waiting, refused;  ///< running and waiting requests; requests refused so far
+    StateStore::Counts sequences;
+  };
+  Load current_load() const;
+
+ private:
+  Reloaded apply(ServerConfig next);
+  std::shared_ptr<Otlp> otlp() const;
+  std::expected<Nanoseconds, Refusal> admitted_cost(const IncomingRequest& arriving);
+  void leave(Nanoseconds cost);
+  void keep_path(Call& call, const Served& target);
+  void swap_in(std::shared_ptr<const Repository> repository);
+
+  const ServiceOptions options_;
+  Refusals refusals_;
+  std::atomic<bool> ready_ = true;
+  std::atomic<std::size_t> waiting_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::int64_t> backlog_ns_ = 0;  // expected worker time of all admitted requests
+  Mean cost_;                                 // expected cost of a request for any model
+  // Mean time between completed requests while all workers are busy, including all other work of the server. Requests
+  // of a batch complete together, so the mean needs many samples.
+  Mean gap_{128};
+  std::atomic<std::int64_t> last_left_ns_ = 0;
+  std::atomic<bool> busy_ = false;
+  std::mutex loading_;   // serialises changes
+  ServerConfig config_;  // current configuration; guarded by loading_
+  std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
+  std::atomic<bool> sends_spans_ = false;
+  mutable std::mutex mutex_;  // guards repository_ and otlp_
+  std::shared_ptr<const Repository> repository_;
+  PathLog paths_;
+  Tenants tenants_;
+  Gate gate_;
+  std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
+  std::unique_ptr<StateStore> states_;
+  std::unique_ptr<Loader> loader_;
+  Workers workers_;     // its destructor waits for requests, which use the other members
+  Workers changes_{1};  // last: its destructor waits for a change, which uses all other members
+};
+
+}  // namespace frazil::server
