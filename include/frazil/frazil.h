@@ -54,6 +54,8 @@ using api::function;
 using api::Function;
 using api::GraphBuilder;
 using api::HostOperator;
+using api::HostReply;
+using api::HostStart;
 using api::LazyArray;
 using api::Line;
 using api::LiveModel;

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +46,33 @@ class NodeAttributes {
   const void* attrs_ = nullptr;
 };
 
+/// The reply of an asynchronous operator. A handle: copies belong to the same call. Thread-safe. The first give() or
+/// fail() counts, and later ones have no effect. If all copies are destroyed without a reply, the call fails with
+/// Code::bad_input.
+class HostReply {
+ public:
+  /// Gives one tensor per output, of the types that HostOperator::types returned.
+  void give(std::vector<Array> results) const;
+  /// Ends the call with an exception, as if HostOperator::run had thrown it.
+  void fail(std::exception_ptr why) const;
+
+ private:
+  friend struct Access;
+  struct State;
+  class Last;
+  explicit HostReply(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+  std::shared_ptr<Last> last_;
+};
+
+/// One call of an asynchronous operator.
+struct HostStart {
+  NodeAttributes attributes;      ///< valid until HostOperator::start returns
+  std::vector<Array> inputs;      ///< an absent operand is an empty Array; they may be kept
+  std::shared_ptr<void> context;  ///< of Session::set_context()
+  std::optional<std::chrono::steady_clock::time_point> deadline;  ///< when the run must have ended
+};
+
 /// A custom operator that the program defines by two functions over tensors. Graphs, ONNX files and the text form refer
 /// to it as to any other operator. An ONNX model must import an opset of the operator's domain.
 ///
@@ -60,7 +91,11 @@ class NodeAttributes {
 /// arguments.
 ///
 /// `run` is called on the thread of the session that runs. For constant operands, it is called on a thread that opens a
-/// session. Several threads may call both functions at the same time. The functions must not use the calling session.
+/// session. Several threads may call the functions at the same time. The functions must not use the calling session.
+///
+/// An asynchronous operator has `start` instead of `run`. It begins its work and returns; any thread replies later. In
+/// Session::start() the run holds no thread until then; in other runs its thread waits. After a cancelled run, and
+/// after one whose deadline has passed, a reply has no effect.
 ///
 /// An exception of a function ends the call with an error that names the node: an Error keeps its code, std::bad_alloc
 /// becomes Code::out_of_memory, and any other exception becomes Code::bad_input with its text.
@@ -69,6 +104,9 @@ struct HostOperator {
   using Types = std::function<std::vector<TensorType>(const NodeAttributes&, std::span<const TensorType>)>;
   /// Returns one tensor per output, of the types that `types` returned. An absent operand is an empty Array.
   using Run = std::function<std::vector<Array>(const NodeAttributes&, std::span<const Array>)>;
+
+  /// Begins an asynchronous call. An exception ends it as HostReply::fail() does.
+  using Start = std::function<void(HostStart, HostReply)>;
 
   std::string name;    ///< letters, digits and _
   std::string domain;  ///< "com.acme"; not empty
@@ -85,7 +123,8 @@ struct HostOperator {
   /// call.
   bool views = false;
   Types types = {};
-  Run run = {};
+  Run run = {};  ///< this or `start`
+  Start start = {};
 };
 
 /// Registers the operator permanently in this process. Thread-safe. Throws Code::bad_input if it is incomplete, or its

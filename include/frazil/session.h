@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <future>
 #include <initializer_list>
 #include <memory>
@@ -108,6 +110,21 @@ class Session {
   /// Concurrent requests need one session each. The deadline counts from this call. Functions of observers, policies
   /// and host operators are called on the request thread. The destructor cancels a request and waits for its end.
   std::future<Results> run_async(std::vector<Array> inputs);
+
+  /// Calls a function later, on any thread.
+  using Post = std::function<void(std::function<void()>)>;
+  /// Receives the results of a run, or the exception that run() would have thrown. Must not throw.
+  using Done = std::function<void(Results, std::exception_ptr)>;
+  /// Runs as run() does, but holds no thread while an asynchronous operator (HostOperator::start) works. This thread
+  /// runs until the first of them has to wait, and each further part of the run is a call of `post`. `done` is called
+  /// once, on the thread of the last part, possibly before start() returns; the session is then free.
+  ///
+  /// Throws the errors of run() that are known before the first node; `done` is then not called. cancel() ends the run
+  /// through `post`. The destructor ends a run that waits with Code::cancelled, and waits for a part in progress.
+  void start(std::vector<Array> inputs, Post post, Done done);
+  /// Attaches a value of the program to the following runs, for its operators (HostStart::context). Call it between
+  /// runs.
+  void set_context(std::shared_ptr<void> context);
 
   /// Binds an output to the caller's memory: from the next run on, its results are written there, until it is bound
   /// again or unbound. If the plan allows it, they are computed there; otherwise they are copied once. The result's

@@ -117,6 +117,8 @@ struct Access {
   static Array copy(const Array& array);
   /// Returns the attributes of a node of a HostOperator.
   static NodeAttributes attributes(const void* attrs);
+  using ReplyState = HostReply::State;
+  static HostReply reply(std::shared_ptr<ReplyState> state);
   static const Registry::Impl& registry();
 };
 

@@ -44,6 +44,47 @@ Status put_result(OpaqueCall& call, std::size_t k, const Array& made) {
   return {};
 }
 
+/// The event of a reply, with its content.
+struct HostReply::State : Event {
+  /// Returns the results of a reply, or throws its exception.
+  std::vector<Array> take() {
+    if (why) std::rethrow_exception(why);
+    return std::move(results);
+  }
+  void reply(std::vector<Array> given, std::exception_ptr failure) {
+    if (replied.exchange(true)) return;
+    results = std::move(given);
+    why = std::move(failure);
+    fire();
+  }
+  std::atomic<bool> replied = false;
+  std::vector<Array> results;
+  std::exception_ptr why;
+};
+
+/// Destroyed with the last handle.
+class HostReply::Last {
+ public:
+  explicit Last(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  Last(const Last&) = delete;
+  Last& operator=(const Last&) = delete;
+  ~Last() {
+    if (state_->replied) return;
+    state_->reply({}, std::make_exception_ptr(Error(api::Code::bad_input, "its function ended without a reply")));
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+HostReply::HostReply(std::shared_ptr<State> state) : state_(std::move(state)), last_(std::make_shared<Last>(state_)) {}
+
+void HostReply::give(std::vector<Array> results) const { state_->reply(std::move(results), nullptr); }
+
+void HostReply::fail(std::exception_ptr why) const { state_->reply({}, std::move(why)); }
+
+HostReply Access::reply(std::shared_ptr<ReplyState> state) { return HostReply(std::move(state)); }
+
 /// A definition in the form of other operators. It is never freed, because operators are identified by address.
 struct HostDef : OpDef {
   explicit HostDef(HostOperator given);
@@ -201,16 +242,14 @@ Status infer_host(InferCx& cx) {
 
 // ---- runs ----
 
-Status run_host(OpaqueCall& call) {
-  const HostDef& def = *call.attrs<HostAttrs>().def.load();
-  FRAZIL_TRY(const std::vector<Array> results, called([&] {
-               std::vector<Array> operands;
-               for (std::size_t i = 0; i < call.input_count(); ++i) {
-                 operands.push_back(operand_of(call, i, def.host.views));
-               }
-               operands.resize(std::max(operands.size(), def.fixed_inputs()));
-               return def.host.run(Access::attributes(&call.attrs<HostAttrs>()), operands);
-             }));
+std::vector<Array> operands_of(const OpaqueCall& call, const HostDef& def, bool views) {
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < call.input_count(); ++i) operands.push_back(operand_of(call, i, views));
+  operands.resize(std::max(operands.size(), def.fixed_inputs()));
+  return operands;
+}
+
+Status put_results(OpaqueCall& call, const HostDef& def, const std::vector<Array>& results) {
   if (results.size() != def.host.outputs) {
     return fail(frazil::Code::bad_input, "its function gives {} results for {} outputs", results.size(),
                 def.host.outputs);
@@ -219,6 +258,36 @@ Status run_host(OpaqueCall& call) {
     if (call.wants(k)) FRAZIL_CHECK(put_result(call, k, results[k]));
   }
   return {};
+}
+
+Status run_host(OpaqueCall& call) {
+  const HostDef& def = *call.attrs<HostAttrs>().def.load();
+  FRAZIL_TRY(const std::vector<Array> results, called([&] {
+               return def.host.run(Access::attributes(&call.attrs<HostAttrs>()),
+                                   operands_of(call, def, def.host.views));
+             }));
+  return put_results(call, def, results);
+}
+
+Status start_host(OpaqueCall& call) {
+  const HostDef& def = *call.attrs<HostAttrs>().def.load();
+  auto state = std::static_pointer_cast<Access::ReplyState>(call.waited());
+  if (state == nullptr) {
+    state = std::make_shared<Access::ReplyState>();
+    FRAZIL_CHECK(called([&] {
+      const ExecutionLimits* const limits = ExecutionLimits::current();
+      HostStart start{.attributes = Access::attributes(&call.attrs<HostAttrs>()),
+                      .inputs = operands_of(call, def, false),
+                      .context = limits != nullptr ? limits->context() : nullptr,
+                      .deadline = limits != nullptr ? limits->deadline() : std::nullopt};
+      def.host.start(std::move(start), Access::reply(state));
+      return true;
+    }));
+  }
+  FRAZIL_TRY(const bool replied, call.wait(state));
+  if (!replied) return {};
+  FRAZIL_TRY(const std::vector<Array> results, called([&] { return state->take(); }));
+  return put_results(call, def, results);
 }
 
 // ---- registration ----
@@ -234,7 +303,8 @@ void check_host(const HostOperator& op) {
   };
   if (!is_name(op.name, false)) refuse_it("its name must consist of letters, digits and _");
   if (!is_name(op.domain, true)) refuse_it("its domain must consist of names with dots between them");
-  if (!op.types || !op.run) refuse_it("it needs both functions");
+  if (!op.types || (!op.run && !op.start)) refuse_it("it needs the functions types and run, or types and start");
+  if (op.run && op.start) refuse_it("it has run and start: expected one of them");
   if (op.outputs == 0) refuse_it("it needs at least one output");
   if (op.variadic && op.optional_inputs != 0) refuse_it("its further inputs are either optional or variadic");
   if (op.attributes.size() > kMaxAttributes) refuse_it("it has more than 16 attributes");
@@ -272,7 +342,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
            }};
   inputs = std::span(ports).first(in);
   outputs = std::span(ports).subspan(in);
-  form = Opaque{infer_host, run_host, "a program defines it"};
+  form = Opaque{infer_host, host.start ? start_host : run_host, "a program defines it"};
   stateful = !host.pure;
 }
 

@@ -9,6 +9,7 @@
 #include "api/access.h"
 #include "api/open.h"
 #include "api/request_queue.h"
+#include "api/started_run.h"
 #include "base/os/knobs.h"
 #include "base/thread/mutex.h"
 #include "base/thread/scheduler.h"
@@ -180,8 +181,10 @@ struct Session::Impl {
   const std::atomic<bool>* given_stop = nullptr;
   Mutex mutex;
   Condition ended;
-  bool requested = false;        ///< the run is a request; guarded by `mutex`
-  std::uint64_t generation = 0;  ///< fork_generation() of the process whose thread serves the request
+  std::shared_ptr<StartedRun> started;  ///< the last run of start(); guarded by `mutex`
+  Done started_done;                    ///< of the run of start() in progress
+  bool requested = false;               ///< the run is a request; guarded by `mutex`
+  std::uint64_t generation = 0;         ///< fork_generation() of the process whose thread serves the request
 
   std::size_t output(std::string_view name) const {
     const auto at = std::ranges::find(model.outputs(), name, &Port::name);
@@ -194,9 +197,18 @@ struct Session::Impl {
     if (given_stop != nullptr && *given_stop)
       stop.store(true);  // the caller sets it before it calls cancel(), which sets `stop`
   }
-  void cancel() noexcept {
+  void stop_run() noexcept {
     stop.exchange(true);  // see exec::Session::run
     session->cancel();
+  }
+  void cancel() noexcept {
+    stop_run();
+    std::shared_ptr<StartedRun> run;
+    {
+      const std::scoped_lock lock(mutex);
+      run = started;
+    }
+    if (run != nullptr) run->cancel();
   }
   void end_request() {
     const std::scoped_lock lock(mutex);
@@ -207,6 +219,11 @@ struct Session::Impl {
 
   /// Precondition: the session is occupied.
   void run(std::span<const Array> given, std::vector<Array>& values);
+  /// Passes the inputs and the memory of results to the executor.
+  void pass(std::span<const Array> given, std::vector<Array>& values);
+  /// Takes the results from the executor.
+  void take_results(std::vector<Array>& values);
+  void end_started(std::exception_ptr error);
   void run_request(std::span<const Array> given, std::vector<Array>& values, Clock::time_point since);
   Datum lend(std::size_t k) const;
   void fill_bound(std::size_t k);
@@ -230,12 +247,17 @@ class Occupied {
 
 Session::Impl::~Impl() {
   if (session == nullptr) return;
+  if (started != nullptr) {
+    cancel();
+    if (started->abandon())
+      end_started(std::make_exception_ptr(Error(api::Code::cancelled, "the session was destroyed")));
+  }
   if (requested && generation != fork_generation()) {  // the thread that serves the request is the parent's
     static_cast<void>(session.release());
     return;
   }
   std::unique_lock lock(mutex);
-  if (requested) cancel();
+  if (requested) stop_run();
   ended.wait(lock, [&] { return !requested; });
 }
 
@@ -323,6 +345,14 @@ void Session::Impl::fill_bound(std::size_t k) {
 
 void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values) {
   check_run(model);
+  pass(given, values);
+  const Status status = session->run(inputs, outputs);
+  inputs.clear();
+  check(status);
+  take_results(values);
+}
+
+void Session::Impl::pass(std::span<const Array> given, std::vector<Array>& values) {
   inputs.resize(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) inputs[i] = Access::datum(given[i]);
   outputs.resize(values.size());
@@ -331,9 +361,9 @@ void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k].data != nullptr) outputs[k] = lend(k);
   }
-  const Status status = session->run(inputs, outputs);
-  inputs.clear();
-  check(status);
+}
+
+void Session::Impl::take_results(std::vector<Array>& values) {
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k].data != nullptr) fill_bound(k);
   }
@@ -417,6 +447,53 @@ std::future<Results> Session::run_async(std::vector<Array> inputs) {
     throw;
   }
   return future;
+}
+
+void Session::start(std::vector<Array> inputs, Post post, Done done) {
+  Impl& s = impl();
+  s.occupy();
+  try {
+    check_run(s.model);
+    std::vector<Array> none;
+    s.pass(inputs, none);
+  } catch (...) {
+    s.busy = false;
+    throw;
+  }
+  const auto part = [&s, begun = false]() mutable -> std::shared_ptr<Event> {
+    return take(std::exchange(begun, true) ? s.session->go_on() : s.session->start(s.inputs, s.outputs));
+  };
+  s.started_done = std::move(done);
+  const auto run = std::make_shared<StartedRun>(part, std::move(post),
+                                                [&s](std::exception_ptr error) { s.end_started(std::move(error)); });
+  {
+    const std::scoped_lock lock(s.mutex);
+    s.started = run;
+  }
+  run->run_part();
+}
+
+/// Ends a run of start(). `done` may destroy this object.
+void Session::Impl::end_started(std::exception_ptr error) {
+  Results results;
+  inputs.clear();
+  if (error == nullptr) {
+    try {
+      take_results(results.values_);
+      results.names_ = Access::impl(model).output_names;
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  const Done done = std::exchange(started_done, nullptr);
+  busy = false;
+  done(std::move(results), std::move(error));
+}
+
+void Session::set_context(std::shared_ptr<void> context) {
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().session->set_context(std::move(context));
 }
 
 void Session::bind_output(std::string_view name, Dtype dtype, std::span<std::byte> memory) {

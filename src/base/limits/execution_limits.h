@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/limits/limits.h"
 #include "base/thread/poll_throttle.h"
@@ -90,6 +92,13 @@ class ExecutionLimits {
   void rewind_streams(std::uint64_t streams) noexcept { streams_ = streams; }
 
   const Limits& limits() const noexcept { return limits_; }
+  /// Returns when the run must have ended; nullopt without a limit.
+  std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
+    return limits_.time ? std::optional(deadline_) : std::nullopt;
+  }
+  /// Attaches a value of the program to the runs, for the program's operators.
+  void set_context(std::shared_ptr<void> context) { context_ = std::move(context); }
+  const std::shared_ptr<void>& context() const noexcept { return context_; }
   const std::shared_ptr<MemoryMeter>& meter() const noexcept { return meter_; }
 
   /// Returns the limits that apply to the current thread; null if there are none.
@@ -101,6 +110,7 @@ class ExecutionLimits {
   void stop(Stop cause) noexcept;
 
   Limits limits_;
+  std::shared_ptr<void> context_;
   ExecutionLimits* outer_ = nullptr;  ///< limits of the enclosing run; valid until this run ends
   std::shared_ptr<MemoryMeter> meter_;
   std::atomic<Stop> stop_{Stop::none};

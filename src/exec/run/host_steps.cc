@@ -8,25 +8,32 @@
 
 namespace frazil::exec {
 
-Status HostSteps::run(const Step& step, const step::Launch& launch) {
-  if (launch.kernel() == Kernel::pack) return pack(launch);
-  Status s = launch.kernel() == Kernel::opaque ? opaque(step, launch) : reference(step, launch);
-  if (s) return {};
-  Fault fault = std::move(s).error();
+Result<bool> HostSteps::run(const Step& step, const step::Launch& launch) {
+  const auto done = [](const Status& status) -> Result<bool> {
+    FRAZIL_CHECK(status);
+    return true;
+  };
+  if (launch.kernel() == Kernel::pack) return done(pack(launch));
+  auto ended = launch.kernel() == Kernel::opaque ? opaque(step, launch) : done(reference(step, launch));
+  if (ended) return ended;
+  Fault fault = std::move(ended).error();
   if (fault.code == Code::bad_model) fault.code = Code::bad_input;  // the graph was valid, so its inputs are at fault
   return at_node(values_.where(step), std::move(fault));
 }
 
-Status HostSteps::opaque(const Step& step, const step::Launch& launch) {
+Result<bool> HostSteps::opaque(const Step& step, const step::Launch& launch) {
   const Node& node = values_.plan.graph->node(step.node);
   HostCall call(*this, node, launch);
   const Status status = std::get<Opaque>(node.op->form).run(call);
+  if (call.waits()) return false;
   for (SlotId s : launch.out) {
     if (!s || !values_.plan.slot(s).object) continue;
     const Datum& made = values_.object(s);
     if (made.is_tensor()) charge_text(made.tensor());
   }
-  return call.status() ? status : call.status();
+  FRAZIL_CHECK(call.status());
+  FRAZIL_CHECK(status);
+  return true;
 }
 
 Status HostSteps::reference(const Step& step, const step::Launch& launch) {
@@ -117,6 +124,13 @@ HostCall::HostCall(HostSteps& host, const Node& node, const step::Launch& launch
   std::size_t rank = 0;
   for (SlotId s : launch.in) rank += s ? host.values_.plan.slot(s).dims.size() : 0;
   if (host.sizes_.size() < rank) host.sizes_.resize(rank);
+}
+
+Result<bool> HostCall::wait(const std::shared_ptr<Event>& event) {
+  if (!host_.context_.may_leave) return block(*event);
+  waits_ = !event->fired();
+  if (waits_) host_.context_.event = event;
+  return !waits_;
 }
 
 TensorView HostCall::in(std::size_t i) const {

@@ -9,18 +9,21 @@ namespace frazil::exec {
 /// of values that may have padding.
 class HostSteps {
  public:
-  HostSteps(Values& values, Memory& memory) : values_(values), memory_(memory) {}
-  Status run(const Step& step, const step::Launch& launch);
+  HostSteps(RunContext& context, Values& values, Memory& memory)
+      : context_(context), values_(values), memory_(memory) {}
+  /// Returns false if the step waits for RunContext::event, after which it must run again.
+  Result<bool> run(const Step& step, const step::Launch& launch);
 
  private:
   friend class HostCall;
-  Status opaque(const Step& step, const step::Launch& launch);
+  Result<bool> opaque(const Step& step, const step::Launch& launch);
   Status reference(const Step& step, const step::Launch& launch);
   Status pack(const step::Launch& launch);
   /// Returns memory for a result of known extents. First writes the registers that the step itself defines.
   Result<std::byte*> place_output(const step::Launch& launch, std::size_t k, std::span<const std::int64_t> sizes);
   void put_output(const step::Launch& launch, std::size_t k, Datum value);
 
+  RunContext& context_;
   Values& values_;
   Memory& memory_;
   std::vector<std::int64_t> sizes_;  // extents of the current operands, kept so that steps do not allocate
@@ -41,6 +44,9 @@ class HostCall : public OpaqueCall {
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;
   Status put(std::size_t i, Datum value) override;
   Result<std::byte*> scratch(std::size_t bytes) override { return host_.memory_.scratch(bytes); }
+  Result<bool> wait(const std::shared_ptr<Event>& event) override;
+  std::shared_ptr<Event> waited() override { return std::exchange(host_.context_.event, nullptr); }
+  bool waits() const { return waits_; }
 
  protected:
   bool given(std::size_t i) const override { return static_cast<bool>(launch_.in[i]); }
@@ -49,6 +55,7 @@ class HostCall : public OpaqueCall {
   HostSteps& host_;
   const step::Launch& launch_;
   mutable Status status_;
+  bool waits_ = false;
 };
 
 }  // namespace frazil::exec

@@ -72,6 +72,10 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
     switch (op.kind) {
       case kind<step::Launch>(): {
         FRAZIL_TRY(const std::uint32_t ran, launcher_.launch(pc, max_concurrent(op.a, end - pc, left)));
+        if (ran == 0) [[unlikely]] {
+          context_.steps_left = left;
+          return Exit{.at = pc, .waits = true};
+        }
         pc += ran;
         left -= ran - 1;
         break;
@@ -116,7 +120,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
       case kind<step::Guard>():
         if (regs[op.a] != op.number) {
           context_.steps_left = left;
-          return Exit{pc};
+          return Exit{.at = pc};
         }
         ++pc;
         break;

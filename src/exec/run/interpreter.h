@@ -16,11 +16,12 @@ class Interpreter {
 
   /// The place where a run ends. `halt_watched` also passes on watched values.
   enum class Until : std::uint8_t { halt, step, halt_watched };
-  /// The reason why a run ended before its Halt without a fault.
+  /// The step at which a run stopped before its Halt without a fault; neither it nor a later step has run.
   struct Exit {
-    StepIndex guard = 0;  ///< the Guard that missed; no later step has run
+    StepIndex at = 0;
+    bool waits = false;  ///< the step waits for RunContext::event; otherwise it is a Guard that missed
   };
-  /// Runs from step `from` until Halt, and returns nullopt, or until a guard misses.
+  /// Runs from step `from` until Halt, and returns nullopt, or until a guard misses or a step waits.
   Result<std::optional<Exit>> run(StepIndex from);
   /// Runs from step `from` until it reaches step `end` or a guard misses.
   Result<std::optional<Exit>> run(StepIndex from, StepIndex end) { return run_steps<Until::step>(from, end, nullptr); }

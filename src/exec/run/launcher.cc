@@ -21,7 +21,7 @@ Launcher::Launcher(RunContext& context, const Executable& executable, Values& va
       values_(values),
       memory_(memory),
       plan_(values.plan),
-      host_(values, memory),
+      host_(context, values, memory),
       steps_(context, executable, values),
       units_(context),
       native_calls_(executable.machine_code().plan() != nullptr ? plan_.steps.size() : 0),
@@ -159,11 +159,12 @@ Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
   const LaunchCode& code = compiled_.launch(pc);
   const code::KernelEntry* const entry = code.entry.load(std::memory_order_acquire);
   Observer* const observer = context_.observer;
-  if (observer != nullptr) [[unlikely]]
+  if (observer != nullptr && context_.event == nullptr) [[unlikely]]
     observer->step_begin(plan_.steps[pc], plan_.steps[pc].node);
   std::uint32_t count = 1;
   if (entry == nullptr) {
-    FRAZIL_CHECK(run_host(pc));
+    FRAZIL_TRY(const bool ended, run_host(pc));
+    if (!ended) return 0;
   } else {
     FRAZIL_TRY(count, launch_kernel(pc, code, *entry, most));
   }
@@ -174,10 +175,13 @@ Result<std::uint32_t> Launcher::launch(StepIndex pc, std::uint32_t most) try {
   return fail_at(values_.where(plan_.steps[pc]), Code::out_of_memory, "no memory is left");
 }
 
-Status Launcher::run_host(StepIndex pc) {
+Result<bool> Launcher::run_host(StepIndex pc) {
   const Step& step = plan_.steps[pc];
   const step::Launch& launch = launch_of(pc);
-  if (launch.device != kHost) return run_on_device(pc, launch);
+  if (launch.device != kHost) {
+    FRAZIL_CHECK(run_on_device(pc, launch));
+    return true;
+  }
   FRAZIL_CHECK(host_shapes_.check_inputs(step, launch));
   return host_.run(step, launch);
 }

@@ -23,8 +23,8 @@ class Launcher {
   /// Discards the faults of a stopped run. Called before the first step of a request.
   void begin();
   /// Runs step `pc`. If it pays, also runs the next steps at the same time, at most `most` steps in all. The caller
-  /// computes `most` from step::Launch::together. Returns the number of steps run. The error is that of the first step
-  /// that fails.
+  /// computes `most` from step::Launch::together. Returns the number of steps run, which is 0 if the step waits for
+  /// RunContext::event and must run again. The error is that of the first step that fails.
   Result<std::uint32_t> launch(StepIndex pc, std::uint32_t most);
   /// Marks the step as unprepared, because extents that it depends on have changed.
   void invalidate(StepIndex pc) {
@@ -53,7 +53,7 @@ class Launcher {
   void find_pointers(const LaunchCode& code, std::byte** to);
   Result<std::byte*> scratch(StepIndex pc, std::size_t bytes);
   Status report(StepIndex pc, code::FaultSlot& slot);
-  Status run_host(StepIndex pc);
+  Result<bool> run_host(StepIndex pc);
   Status run_on_device(StepIndex pc, const step::Launch& launch);
   const step::Launch& launch_of(StepIndex pc) const { return *plan_.steps[pc].as<step::Launch>(); }
 

@@ -31,27 +31,38 @@ class PlanRunner::RequestScope {
  public:
   explicit RequestScope(PlanRunner& runner) : runner_(runner) {}
   ~RequestScope() {
+    if (waits_) return;
     if (runner_.memory_.devices().any()) runner_.memory_.devices().abandon();
     runner_.request_.finish(failed_);
   }
   RequestScope(const RequestScope&) = delete;
   RequestScope& operator=(const RequestScope&) = delete;
   Outcome operator()(Outcome outcome) {
+    waits_ = outcome && *outcome && std::holds_alternative<Waiting>(**outcome);
     failed_ = !outcome || *outcome || runner_.context_.execution_limits.stopping();
     return outcome;
   }
 
  private:
   PlanRunner& runner_;
-  bool failed_ = true;
+  bool failed_ = true, waits_ = false;
 };
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  return timed([&] { return run_plan(inputs, outputs); });
+}
+
+PlanRunner::Outcome PlanRunner::go_on(std::vector<Datum>& outputs) {
+  return timed([&] { return run_from(waits_at_, outputs); });
+}
+
+template <class Run>
+PlanRunner::Outcome PlanRunner::timed(Run run) {
   RequestScope scope(*this);
   MachineCode& code = executable_->machine_code();
-  if (!code.lacks_bodies()) return scope(run_plan(inputs, outputs));
+  if (!code.lacks_bodies()) return scope(run());
   const auto begin = std::chrono::steady_clock::now();
-  auto outcome = scope(run_plan(inputs, outputs));
+  auto outcome = scope(run());
   code.spent(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(), executable_);
   return outcome;
 }
@@ -77,9 +88,13 @@ Status PlanRunner::begin(std::span<const Datum> inputs, std::vector<Datum>& outp
 
 PlanRunner::Outcome PlanRunner::run_from(StepIndex from, std::vector<Datum>& outputs) {
   FRAZIL_TRY(const auto exit, inner_values_.any() ? interpreter_.run(from, inner_values_) : interpreter_.run(from));
+  if (exit && exit->waits) {
+    waits_at_ = exit->at;
+    return Waiting();
+  }
   if (exit) {
-    const auto& guard = *values_.plan.steps[exit->guard].as<step::Guard>();
-    return GuardMiss{guard.key, values_.regs[guard.predicate], exit->guard};
+    const auto& guard = *values_.plan.steps[exit->at].as<step::Guard>();
+    return GuardMiss{guard.key, values_.regs[guard.predicate], exit->at};
   }
   if (memory_.devices().any()) FRAZIL_CHECK(memory_.devices().finish());
   FRAZIL_CHECK(request_.take_outputs(outputs));
@@ -107,7 +122,9 @@ Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const 
   const std::vector<Datum> held = outputs;  // the results that `before` made lie in it
   FRAZIL_CHECK(begin(inputs, outputs));
   Transfer transfer(other->values_, values_, memory_, groups_, interpreter_);
+  const bool may_leave = std::exchange(context_.may_leave, false);
   FRAZIL_TRY(const bool done, transfer.run(*it->second));
+  context_.may_leave = may_leave;
   if (!done) return std::nullopt;
   ++context_.counters.resumed;
   FRAZIL_TRY(auto next, scope(run_from(it->second->at, outputs)));

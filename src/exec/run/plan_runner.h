@@ -18,7 +18,9 @@ class PlanRunner : public Runner {
   PlanRunner(std::shared_ptr<Executable> executable, RunContext& context);
 
   const Executable& executable() const override { return *executable_; }
-  Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override;
+  Result<Pause> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override;
+  Result<Pause> go_on(std::vector<Datum>& outputs) override;
+  void abandon() override { request_.finish(true); }
   Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
                                         std::vector<Datum>& outputs) override;
   void drop_memory() override;
@@ -26,11 +28,14 @@ class PlanRunner : public Runner {
 
  private:
   class RequestScope;
-  using Outcome = Result<std::optional<GuardMiss>>;
+  using Outcome = Result<Pause>;
+  /// Runs the steps of `run`, counts their time and finishes the request unless it waits.
+  template <class Run>
+  Outcome timed(Run run);
   Outcome run_plan(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Binds inputs and makes outputs, before the first step.
   Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
-  /// Runs the steps from `from` on and takes the results.
+  /// Runs the steps from `from` on and takes the results if it reaches the end.
   Outcome run_from(StepIndex from, std::vector<Datum>& outputs);
 
   /// Marks steps that wait for machine code as unprepared if code was made since the last run.
@@ -46,6 +51,7 @@ class PlanRunner : public Runner {
   Interpreter interpreter_;
   InnerValues inner_values_;
   Request request_;
+  StepIndex waits_at_ = 0;  // the step that waits
   std::map<std::pair<const Executable*, StepIndex>, std::expected<Resume, std::string>>
       resumes_;  // by the earlier plan and its guard
 };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/limits/execution_limits.h"
+#include "base/thread/event.h"
 #include "base/thread/scheduler.h"
 #include "exec/observe/observer.h"
 
@@ -37,6 +38,8 @@ struct RunContext {
   bool padded_results = false;           ///< results may have padding where that spares a copy
   Counters counters;
   std::uint64_t steps_left = 0;  ///< of this request
+  bool may_leave = false;        ///< the run may leave its thread while a step waits for an event
+  std::shared_ptr<Event> event;  ///< what a step waits for, or has waited for until it runs again; null: none
 };
 
 }  // namespace frazil::exec

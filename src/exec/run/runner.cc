@@ -15,7 +15,7 @@ class ReferenceRunner : public Runner {
   const Executable& executable() const override { return *executable_; }
   void drop_memory() override {}
 
-  Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override {
+  Result<Pause> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override {
     std::vector<Datum> dense(inputs.begin(), inputs.end());
     for (Datum& input : dense) {
       if (!input.is_tensor()) continue;
@@ -26,6 +26,10 @@ class ReferenceRunner : public Runner {
     FRAZIL_TRY(outputs, run_reference(executable_->graph(), dense, watched ? &*watched : nullptr));
     return std::nullopt;
   }
+  Result<Pause> go_on(std::vector<Datum>& /*outputs*/) override {
+    return fail(Code::internal, "the run does not wait");
+  }
+  void abandon() override {}
   Result<std::optional<Resumed>> resume(Runner& /*before*/, const GuardMiss& /*miss*/,
                                         std::span<const Datum> /*inputs*/, std::vector<Datum>& /*outputs*/) override {
     return std::nullopt;

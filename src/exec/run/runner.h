@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "exec/run/executable.h"
@@ -17,16 +18,26 @@ struct GuardMiss {
   StepIndex guard = 0;
 };
 
+/// A step waits for RunContext::event.
+struct Waiting {};
+
+/// Why a run has not ended, without a fault; nullopt if it has ended.
+using Pause = std::optional<std::variant<GuardMiss, Waiting>>;
+
 /// An interface to run one executable for one session. Each way to run a graph implements it.
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Runs the graph, with inputs and results as in Session::run(). If a guard misses, the run ends and returns the
-  /// miss. resume() of another runner may use its partial results until the next run.
-  virtual Result<std::optional<GuardMiss>> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) = 0;
-  /// The outcome of a resumed run, which may end with another miss.
+  /// Runs the graph, with inputs and results as in Session::run(). After a miss, resume() of another runner may use the
+  /// partial results until the next run. While it waits, go_on() or abandon() must follow.
+  virtual Result<Pause> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) = 0;
+  /// Continues a run that waits, after the event.
+  virtual Result<Pause> go_on(std::vector<Datum>& outputs) = 0;
+  /// Ends a run that waits.
+  virtual void abandon() = 0;
+  /// The outcome of a resumed run.
   struct Resumed {
-    std::optional<GuardMiss> miss;
+    Pause pause;
   };
   /// Continues where a guard of `before` missed, with the inputs and outputs of its run. Returns nullopt if this runner
   /// cannot continue there; the request must then start again.

@@ -48,23 +48,71 @@ void discharge(const Datum& value) {
 }  // namespace
 
 Status Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  begin();
+  context_.may_leave = false;
+  const LimitsScope scope(&context_.execution_limits);
+  try {
+    FRAZIL_CHECK(end(specialisations_.run(inputs, outputs), outputs));
+    return {};
+  } catch (const std::bad_alloc&) {
+    return no_memory_left();
+  }
+}
+
+Result<std::shared_ptr<Event>> Session::start(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  const LimitsScope no_outer(nullptr);  // the run may outlive the one that encloses this call
+  begin();
+  context_.may_leave = true;
+  inputs_ = inputs;
+  const LimitsScope scope(&context_.execution_limits);
+  try {
+    return end(specialisations_.run(inputs, outputs), outputs);
+  } catch (const std::bad_alloc&) {
+    return no_memory_left();
+  }
+}
+
+Result<std::shared_ptr<Event>> Session::go_on() {
+  std::vector<Datum>& outputs = *std::exchange(outputs_, nullptr);
+  context_.execution_limits.poll();
+  const LimitsScope scope(&context_.execution_limits);
+  try {
+    return end(specialisations_.go_on(inputs_, outputs), outputs);
+  } catch (const std::bad_alloc&) {
+    return no_memory_left();
+  }
+}
+
+void Session::abandon() {
+  if (std::exchange(outputs_, nullptr) == nullptr) return;
+  specialisations_.abandon();
+  specialisations_.release();
+}
+
+void Session::begin() {
+  abandon();
+  context_.event = nullptr;
   ExecutionLimits& limits = context_.execution_limits;
   ++context_.counters.runs;
   limits.begin(context_.limits);
   // begin() forgets earlier calls of cancel(). A thread that sets *stop after this exchange calls cancel() after
   // begin(), because one of the two exchanges sees the other.
   if (stop_ != nullptr && stop_->exchange(false, std::memory_order_acq_rel)) limits.cancel();
-  const LimitsScope scope(&limits);
-  try {
-    const Status status = specialisations_.run(inputs, outputs);
-    specialisations_.release();
-    // An interrupted kernel leaves undefined data, so neither results nor errors are valid.
-    if (limits.stopping()) return limits.reason();
-    if (status) std::ranges::for_each(outputs, discharge);
-    return status;
-  } catch (const std::bad_alloc&) {
-    return no_memory_left();
+}
+
+/// Finishes a run unless it waits.
+Result<std::shared_ptr<Event>> Session::end(Result<bool> ended, std::vector<Datum>& outputs) {
+  if (ended && !*ended) {
+    outputs_ = &outputs;
+    return context_.event;
   }
+  context_.event = nullptr;
+  specialisations_.release();
+  // An interrupted kernel leaves undefined data, so neither results nor errors are valid.
+  if (const ExecutionLimits& limits = context_.execution_limits; limits.stopping()) return limits.reason();
+  FRAZIL_CHECK(ended);
+  std::ranges::for_each(outputs, discharge);
+  return nullptr;
 }
 
 }  // namespace frazil::exec

@@ -25,6 +25,15 @@ class Session {
   /// Same, into `outputs`, which is resized. Reuses tensors that are not shared.
   Status run(std::span<const Datum> inputs, std::vector<Datum>& outputs);
 
+  /// Begins a run that may leave this thread while steps wait. Returns what it waits for, or null if it has ended, as
+  /// run() ends. After the event, or to stop it after cancel(), call go_on() on any thread; another run abandons it.
+  /// `inputs` and `outputs` are used until the end.
+  Result<std::shared_ptr<Event>> start(std::span<const Datum> inputs, std::vector<Datum>& outputs);
+  /// Continues a run that waits, as start() does.
+  Result<std::shared_ptr<Event>> go_on();
+  /// Attaches a value of the program to the runs, for its own operators.
+  void set_context(std::shared_ptr<void> context) { context_.execution_limits.set_context(std::move(context)); }
+
   void set_limits(const Limits& limits) { context_.limits = limits; }
   /// Sets the scheduler that shares the work of large steps; null: the session's thread does all. Results have the same
   /// bits either way.
@@ -53,10 +62,16 @@ class Session {
   std::size_t held_bytes() const { return context_.execution_limits.meter()->used(); }
 
  private:
+  void begin();
+  Result<std::shared_ptr<Event>> end(Result<bool> ended, std::vector<Datum>& outputs);
+  void abandon();
+
   std::shared_ptr<Executable> executable_;
   RunContext context_;
   Specialisations specialisations_;
   std::atomic<bool>* stop_ = nullptr;
+  std::span<const Datum> inputs_;          // of the run that waits
+  std::vector<Datum>* outputs_ = nullptr;  // of the run that waits; null: none waits
 };
 
 }  // namespace frazil::exec

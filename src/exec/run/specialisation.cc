@@ -84,27 +84,38 @@ void Specialisations::release() {
   }
 }
 
-Status Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
-  const std::uint64_t streams = context_.execution_limits.streams();
+Result<bool> Specialisations::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  streams_ = context_.execution_limits.streams();
+  restarts_ = 0;
   context_.steps_left = context_.limits.steps;
-  FRAZIL_TRY(auto miss, current_->run(inputs, outputs));
-  for (int restarts = 0; miss;) {
+  return follow(current_->run(inputs, outputs), inputs, outputs);
+}
+
+Result<bool> Specialisations::go_on(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  return follow(current_->go_on(outputs), inputs, outputs);
+}
+
+Result<bool> Specialisations::follow(Result<Pause> pause, std::span<const Datum> inputs, std::vector<Datum>& outputs) {
+  while (pause && *pause) {
+    const GuardMiss* const miss = std::get_if<GuardMiss>(&**pause);
+    if (miss == nullptr) return false;
     Runner* const before = current_;
     FRAZIL_TRY(current_, after(*before, *miss, inputs));
     FRAZIL_TRY(const auto resumed, current_->resume(*before, *miss, inputs, outputs));
     if (context_.limits.arena_bytes != Limits{}.arena_bytes) before->drop_memory();
     if (resumed) {
-      miss = resumed->miss;
+      pause = resumed->pause;
       continue;
     }
-    if (++restarts == kMaxRestarts) {
+    if (++restarts_ == kMaxRestarts) {
       FRAZIL_TRY(current_, open());
     }
     ++context_.counters.restarted;
-    context_.execution_limits.rewind_streams(streams);
-    FRAZIL_TRY(miss, current_->run(inputs, outputs));
+    context_.execution_limits.rewind_streams(streams_);
+    pause = current_->run(inputs, outputs);
   }
-  return {};
+  FRAZIL_CHECK(pause);
+  return true;
 }
 
 Result<Runner*> Specialisations::open() { return runner(Choices{.by_key = {}, .none = true}); }

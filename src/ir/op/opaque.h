@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
+#include "base/thread/event.h"
 #include "base/value/elem.h"
 #include "base/value/error.h"
 #include "tensor/datum.h"
@@ -51,6 +53,12 @@ class OpaqueCall {
   /// Returns uninitialised scratch memory for this call, aligned to 64 bytes. Each call invalidates the previous
   /// memory.
   virtual Result<std::byte*> scratch(std::size_t bytes) = 0;
+  /// Waits for an event that another thread fires. Returns true once it has fired. Returns false if the run leaves its
+  /// thread meanwhile: the operator then returns immediately, having asked for no output, and is called again after the
+  /// event with waited() as `event`. Returns the fault of a run that must stop.
+  virtual Result<bool> wait(const std::shared_ptr<Event>& event) { return block(*event); }
+  /// Returns the event of wait() in the call after it; null in the first call.
+  virtual std::shared_ptr<Event> waited() { return nullptr; }
   template <class A>
   const A& attrs() const {
     return *static_cast<const A*>(attrs_);
@@ -58,6 +66,8 @@ class OpaqueCall {
 
  protected:
   virtual bool given(std::size_t i) const = 0;
+  /// Blocks this thread until the event has fired or the run must stop.
+  static Result<bool> block(Event& event);
   std::size_t inputs_ = 0, outputs_ = 0;
   const void* attrs_ = nullptr;
 };
