@@ -70,7 +70,7 @@ def on_page_markdown(markdown: str, page, **_) -> str:
             return match[0]
         path = resolve(here, target)
         if not (ROOT / path).is_file():
-            return match[1]
+            return match[1] if (ROOT / path).is_dir() else match[0]
         anchor = target.partition("#")[2]
         to = os.path.relpath(place(path), os.path.dirname(page.file.src_uri))
         return f"[{match[1]}]({to}{'#' + anchor if anchor else ''})"
