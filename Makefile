@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint clean
+.PHONY: help install-deps configure build test test-all test-isas test-image demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -114,6 +114,12 @@ format:  ## format the sources in place
 
 lint:  ## check formatting, layers, sizes and clang-tidy
 	@scripts/lint.sh
+
+docs:  ## check all links, and build the documentation as a site in build/site
+	@scripts/install-deps.sh --docs
+	@scripts/check_links.py
+	@mkdocs build --quiet --strict
+	@echo build/site/index.html
 
 clean:  ## remove every build folder
 	@rm -rf build build-*

@@ -7,11 +7,11 @@ print() {
   "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
 }
 for table in ops:operators knobs:knobs passes:passes; do
-  page=$root/docs/${table#*:}.md
+  page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then
-    print "${table%%:*}" >"$page"
-  elif ! print "${table%%:*}" | diff - "$page" >/dev/null; then
-    echo "docs/${table#*:}.md is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
+    print "${table%%:*}" >"$root/$page"
+  elif ! print "${table%%:*}" | diff - "$root/$page" >/dev/null; then
+    echo "$page is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
     exit 1
   fi
 done

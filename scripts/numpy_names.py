@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of NumPy's public names in docs/python.md: numpy_names.py [--check | --write]
+"""Prints the table of NumPy's public names in docs/reference/python.md: numpy_names.py [--check | --write]
 
 Needs the built package in PYTHONPATH. --check fails if the page has another table, or if the installed NumPy has a name
 that is neither in frazil.numpy nor explained here. --write changes the page.
@@ -15,7 +15,7 @@ import warnings
 import frazil.numpy as fnp
 import numpy
 
-PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "python.md"
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 BEGIN, END = "<!-- made by scripts/numpy_names.py -->", "<!-- end -->"
 NAMESPACES = ("", "linalg", "fft")
 INTERNAL = {"annotations", "take_at"}
@@ -143,7 +143,7 @@ def main() -> int:
     if wrong:
         print(f"names of NumPy that scripts/numpy_names.py does not explain, or wrongly: {', '.join(wrong)}")
     if text != before + block + after:
-        print("docs/python.md has another table of NumPy's names: run scripts/numpy_names.py --write")
+        print("docs/reference/python.md has another table of NumPy's names: run scripts/numpy_names.py --write")
     return int(bool(wrong) or text != before + block + after)
 
 

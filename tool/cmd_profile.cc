@@ -196,7 +196,7 @@ void add_profile(CLI::App& app, Action& action) {
   command->footer(
       "Profiled runs execute step by step on one thread, without the code that is compiled for whole plans. Runs with\n"
       "and without profiling, and as requests run, alternate for a second unless --runs is given. FLOPs and bytes come "
-      "from the operators' definitions; see docs/profiling.md.\n"
+      "from the operators' definitions; see docs/reference/profiling.md.\n"
       "Examples:\n"
       "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");

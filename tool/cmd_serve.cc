@@ -190,13 +190,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("DIR");
   command
       ->add_option("--config", options->config,
-                   "YAML: models, tenants, network, state, paths; docs/serving.md has the keys")
+                   "YAML: models, tenants, network, state, paths; docs/reference/serving.md has the keys")
       ->type_name("FILE");
   command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
   command->footer(
-      "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/serving.md has the paths. GET /v2/health/ready "
-      "answers "
-      "200\n"
+      "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/reference/protocol.md has the paths. GET "
+      "/v2/health/ready answers 200\n"
       "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once. SIGHUP "
       "reads\n"
       "--config and certificates again.\n"

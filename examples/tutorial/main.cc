@@ -1,5 +1,5 @@
-// The steps of docs/tutorial.md in C++: a branch that depends on data, a layer swapped while requests run, a stop
-// inside a fused kernel, and a model that ends early.
+// The steps of docs/tutorials/python.md in C++: a branch that depends on data, a layer swapped while requests run, a
+// stop inside a fused kernel, and a model that ends early.
 #include <atomic>
 #include <cstdio>
 #include <stdexcept>

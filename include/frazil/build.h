@@ -163,8 +163,8 @@ class Patch : public Body {
  public:
   explicit Patch(const Model& model, std::string_view name);
   /// Returns the value of this name, or of the output of this name, for use in new nodes. It denotes the value before
-  /// the patch. Accepts every name that texts, errors, profiles and debuggers show: see docs/python.md#names. Throws
-  /// Code::bad_input if the model has none or several of this name.
+  /// the patch. Accepts every name that texts, errors, profiles and debuggers show: see
+  /// docs/reference/python.md#names. Throws Code::bad_input if the model has none or several of this name.
   Term tap(std::string_view value);
   /// Adds an input to the model. To feed a value, replace it by an input:
   ///

@@ -15,8 +15,8 @@
 namespace frazil::api {
 
 /// A debugger that runs a model step by step, including fused kernels, and stops where values are computed: see
-/// docs/debugging.md. The run has its own thread, which waits while the run is stopped. Not thread-safe, except
-/// cancel(). A call on a moved-from debugger throws Code::bad_input.
+/// docs/reference/debugging.md. The run has its own thread, which waits while the run is stopped. Not thread-safe,
+/// except cancel(). A call on a moved-from debugger throws Code::bad_input.
 ///
 ///   Debugger debugger(model);
 ///   debugger.add_breakpoint("nan");
@@ -58,7 +58,7 @@ class Debugger {
   Stop out();
   Stop resume();
 
-  /// Adds a breakpoint: "NAME", "nan", "NAME > 3", ...; see docs/debugging.md. Returns its number. Throws
+  /// Adds a breakpoint: "NAME", "nan", "NAME > 3", ...; see docs/reference/debugging.md. Returns its number. Throws
   /// Code::bad_input for other texts.
   std::uint32_t add_breakpoint(std::string_view what);
   /// Throws Code::bad_input if no breakpoint has this number.

@@ -35,7 +35,7 @@ struct Options {
   std::optional<double> deadline_ms;          ///< per run, in milliseconds
   std::uint64_t seed = 0;  ///< seed of random operators that have none; equal seeds draw equal numbers
   bool strict_numerics =
-      false;  ///< excludes kernels of the numeric class "fast", whose sums are less exact (docs/operators.md)
+      false;  ///< excludes kernels of the numeric class "fast", whose sums are less exact (docs/reference/operators.md)
 };
 
 /// The counts of a session since it was opened.

@@ -168,5 +168,5 @@ def from_bytes(data: bytes | bytearray | memoryview, **options: Any) -> Model:
 
 
 def from_text(text: str, weights: Mapping[str, Any] | None = None, **options: Any) -> Model:
-    """Returns a model from the text form (docs/text-form.md). `weights` are the tensors named @name in the text."""
+    """Returns a model from the text form (docs/reference/text-form.md). `weights` are the tensors named @name in it."""
     return Model(_frazil.from_text(text, dict(weights or {}), **options))

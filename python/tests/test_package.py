@@ -137,7 +137,7 @@ def test_docstrings():
                     assert of.__doc__, f"{name}.{member}"
 
 
-@pytest.mark.parametrize("page", ["python.md", "nn.md", "tutorial.md"])
+@pytest.mark.parametrize("page", ["reference/python.md", "reference/nn.md", "tutorials/python.md"])
 def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
     """Each block of a page runs, after those before it; `# value` behind an expression is what it gives."""
     monkeypatch.chdir(tmp_path)

@@ -201,7 +201,7 @@ class WorkersGuard : public std::enable_shared_from_this<WorkersGuard> {
 
 // ---- step readers ----
 
-/// Throw api::Error (bad_input) that names the place in the file. docs/pipelines.md describes the forms.
+/// Throw api::Error (bad_input) that names the place in the file. docs/reference/pipelines.md describes the forms.
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_http_step(const YamlNode& node, const std::string& name, const HostScope& scope);
 HostStep read_code_step(const YamlNode& node, const std::string& name, const HostScope& scope);

@@ -101,7 +101,7 @@ const Rest::Route& Rest::route_of(const Message& head, Names& names) const {
   const std::string path(head.path);
   if (other == nullptr) {
     check_known(head);
-    throw Refusal(Http::not_found, "there is no path '" + path + "'; see docs/serving.md");
+    throw Refusal(Http::not_found, "there is no path '" + path + "'; see docs/reference/protocol.md");
   }
   if (other->rule.access != Access::everybody) check_known(head);
   throw Refusal(Http::method_not_allowed,

@@ -62,9 +62,9 @@ class Pipeline : public Served {
 /// line and key for an invalid file.
 std::vector<std::string> models_of_pipeline(const std::string& path);
 
-/// Reads a pipeline in the form of docs/pipelines.md. `before` is the replaced pipeline, whose holdings are taken over,
-/// or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names file, line and
-/// key for unknown models, unknown values and type mismatches.
+/// Reads a pipeline in the form of docs/reference/pipelines.md. `before` is the replaced pipeline, whose holdings are
+/// taken over, or null. `notify` receives notices about rolled-back arms. Throws api::Error (bad_input) that names
+/// file, line and key for unknown models, unknown values and type mismatches.
 std::shared_ptr<Pipeline> read_pipeline(const std::string& path, const std::string& name, const Repository& models,
                                         const Pipeline* before, Workers& workers, const NoticeSink& notify);
 

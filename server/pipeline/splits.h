@@ -7,7 +7,8 @@
 // Administration of guarded splits of a pipeline.
 namespace frazil::server {
 
-/// Returns a JSON array; docs/pipelines.md describes its fields. Throws Refusal (bad_request) if it is not a pipeline.
+/// Returns a JSON array; docs/reference/pipelines.md describes its fields. Throws Refusal (bad_request) if it is not a
+/// pipeline.
 std::string splits_json(const Served& served);
 
 /// Ends the rollback of an arm of a split; an empty name matches all. Throws Refusal: bad_request if it is not a

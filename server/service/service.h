@@ -22,7 +22,7 @@
 namespace frazil::server {
 
 struct ServiceOptions {
-  std::string folder;  ///< folder of the models; docs/serving.md describes its layout
+  std::string folder;  ///< folder of the models; docs/reference/serving.md describes its layout
   api::Options run;    ///< for every session
   unsigned workers = 1;
   std::string version;            ///< the server's version, for clients

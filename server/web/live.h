@@ -15,9 +15,9 @@ class LiveView {
  public:
   explicit LiveView(const Service& service) : service_(service) {}
 
-  /// Returns one JSON object with what `identity` may see; docs/live-view.md describes its fields. `dropped` is the
-  /// number of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that requests
-  /// are not delayed.
+  /// Returns one JSON object with what `identity` may see; docs/reference/live-view.md describes its fields. `dropped`
+  /// is the number of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that
+  /// requests are not delayed.
   std::string snapshot(std::uint64_t dropped, const Tenants::Identity& identity = {});
 
  private:

@@ -53,7 +53,7 @@ const auto& files() {
 Reply live_file(std::string_view path) {
   const auto file = std::ranges::find(files(), path.substr(kRoot.size()), &PageFile::path);
   if (file == files().end()) {
-    throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/live-view.md");
+    throw Refusal(Http::not_found, "there is no path '" + std::string(path) + "'; see docs/reference/live-view.md");
   }
   return {.type = std::string(file->type),
           .headers = {{"Cache-Control", "no-store"},

@@ -9,7 +9,7 @@
 #include "onnx/import/import.h"
 #include "onnx/model_writer.h"
 
-// The behaviour at each limit, on every tier; docs/limits.md is the user's table.
+// The behaviour at each limit, on every tier; docs/reference/limits.md is the user's table.
 namespace frazil::test {
 
 std::string endless_model() {

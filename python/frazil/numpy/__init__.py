@@ -4,7 +4,7 @@
     y = fnp.tanh(fnp.matmul(x, w) + b)    # records
     print(y)                              # runs
 
-Functions follow NumPy 2 in element types (numbers take that of the other operands), axes and shapes. docs/python.md
+Functions follow NumPy 2 in element types (numbers take that of the other operands), axes and shapes. docs/reference/python.md
 lists the names. The module is the namespace of the Python array API standard 2022.12.
 """
 

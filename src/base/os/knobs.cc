@@ -148,7 +148,7 @@ constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_TIER", "auto, 0, 1 or 2", "auto", "",
       "The tier of runs that do not name one: 0 makes no code, 1 compiles the bodies of fused kernels at once, 2 also "
       "the plan for the extents at hand; auto begins as 0 and compiles in the background what takes time; see "
-      "tiers.md."},
+      "docs/explanation/tiers.md."},
      &set_tier},
     {{"FRAZIL_JIT", "on or off", "on", "",
       "off: no machine code is generated or loaded from a cache, whatever the tier; no page becomes executable."},
@@ -166,16 +166,17 @@ constexpr std::array<Row, 22> kTable{{
      &set_code_symbols},
     {{"FRAZIL_TUNING", "a file or off", "", "",
       "The table of what work takes on this machine, which frazil tune makes; unset: the user's own in "
-      "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see tuning.md."},
+      "$XDG_CACHE_HOME/frazil or ~/.cache/frazil, if it is there; see docs/how-to/tuning.md."},
      &set_tuning},
     {{"FRAZIL_THREADS", "integer", "1", "0..1024", "Threads of one run; 0: one per core. Results do not depend on it."},
      &set_integer<&Knobs::threads, 0, 1024>},
     {{"FRAZIL_PASSES", "all, none, -NAME, +NAME", "all", "",
-      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see passes.md."},
+      "The passes that graphs go through before planning: words separated by commas, as in -cse,-fold; see "
+      "docs/reference/passes.md."},
      &set_passes},
     {{"FRAZIL_LAZY_BYTES", "integer", "67108864", "0..18446744073709551615",
       "Maximum bytes of the graphs and plans that a process keeps for structures of recorded operators; see "
-      "define-by-run.md."},
+      "docs/explanation/define-by-run.md."},
      &set_integer<&Knobs::lazy_bytes, 0, kAny>},
     {{"FRAZIL_MEMORY_LIMIT", "integer", "", "0..18446744073709551615",
       "Maximum bytes of a session's values, or of what a load makes: its graph, and tensor data copied out of the "

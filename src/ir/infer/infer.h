@@ -100,7 +100,7 @@ class InferCx : public NodeReader {
   /// Requires a == b: returns an error if this is disproved, and adds a run-time check if it is undecided. Without an
   /// error, returns the more precise of the two.
   Result<Dim> require_equal(Dim a, Dim b, std::string_view what);
-  /// Broadcasts two shapes multidirectionally; see docs/symbolic-shapes.md.
+  /// Broadcasts two shapes multidirectionally; see docs/explanation/symbolic-shapes.md.
   Result<Shape> broadcast(const Shape& a, const Shape& b);
 
   /// Sets output i's type. Rules of View and Contraction do not call it: their maps and spaces determine the type.

@@ -58,7 +58,8 @@ Result<const OpDef*> find_op(const Draft& draft) {
       near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", name);
   }
   return draft.unsupported(
-      "no operator '{}' in domain '{}', opset {}{}; to register a custom operator, see docs/adding-an-operator.md",
+      "no operator '{}' in domain '{}', opset {}{}; to register a custom operator, see "
+      "docs/how-to/adding-an-operator.md",
       proto::shown(draft.op), proto::shown(shown_domain(draft.domain)), draft.opset, near);
 }
 
