@@ -9,7 +9,7 @@ from typing import Any, Callable, ContextManager, Iterator, MutableMapping, Name
 from . import _frazil, render
 from ._frazil import LiveSession
 from .errors import BadInput
-from .graph import Patch
+from .graph.patch import Patch
 from .model import Model
 
 

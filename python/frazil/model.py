@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Mapping, Sequence
 
 import numpy
 
@@ -24,6 +24,8 @@ class Model(_frazil.Model):
     model.run({"x": x}) returns a dict; model(x) returns the output or a tuple of several. Each call takes a session
     from a pool, which grows to the number of concurrent calls.
     """
+
+    patch_type: ClassVar[type[Patch]]  #: the class that edit() returns, which frazil.graph sets
 
     def session(self, **options: Any) -> Session:
         """Opens a session. Options (see frazil.Options) default to those of the model."""
@@ -81,9 +83,7 @@ class Model(_frazil.Model):
 
     def edit(self, name: str = "edit") -> Patch:
         """Returns a Patch of this model, for a `with` block."""
-        from .graph import Patch
-
-        return Patch(self, name)
+        return self.patch_type(self, name)
 
     def save(self, path: str | os.PathLike[str], *, opset: int | None = None, external_bytes: int = 0) -> None:
         """Writes an ONNX file.

@@ -9,6 +9,7 @@ import numpy
 
 from .. import _frazil, trees
 from ..errors import BadInput
+from ..symbolic import Symbolic
 from .operators import ops
 
 
@@ -33,13 +34,19 @@ def _operator(name: str, reverse: bool = False) -> Callable[[LazyArray, Any], An
     return method
 
 
+_namespace: list[Any] = []
+
+
+def set_functions(module: Any) -> None:
+    """Sets the module whose functions the methods of lazy arrays call. frazil.numpy registers itself."""
+    _namespace[:] = [module]
+
+
 def _functions() -> Any:
-    from .. import numpy as functions
-
-    return functions
+    return _namespace[0]
 
 
-class LazyArray(_frazil.LazyArray):
+class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
     """An array that may not have been computed yet, with the operators and methods of NumPy's arrays.
 
     Operators on it are recorded. Reading it (numpy(), item(), bool(), float(), print()) runs exactly what it depends
@@ -64,11 +71,6 @@ class LazyArray(_frazil.LazyArray):
         """The number of elements."""
         extents = [extent for extent in self._extents if extent is not None]
         return math.prod(extents) if len(extents) == self.ndim else ops.Size(self)
-
-    @property
-    def T(self) -> LazyArray:
-        """The axes in reversed order."""
-        return _functions().transpose(self)
 
     @property
     def nbytes(self) -> Any:
@@ -98,9 +100,7 @@ class LazyArray(_frazil.LazyArray):
     @property
     def at(self) -> Any:
         """Indexed updates: x.at[key].set(values) returns an array with other elements; also add, multiply, min, max."""
-        from ..numpy.assigns import At
-
-        return At(self)
+        return _functions().assigns.At(self)
 
     def copy(self) -> LazyArray:
         """Returns the array itself, which is immutable."""
@@ -130,11 +130,6 @@ class LazyArray(_frazil.LazyArray):
         if dtype is not None and value.dtype != dtype:
             return value.astype(dtype)
         return value.copy() if copy else value
-
-    @property
-    def mT(self) -> LazyArray:
-        """The array with its last two axes swapped."""
-        return _functions().matrix_transpose(self)
 
     @property
     def device(self) -> str:
@@ -235,15 +230,6 @@ class LazyArray(_frazil.LazyArray):
         """As frazil.numpy.reshape(); the extents may be several arguments."""
         return _functions().reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
-    def transpose(self, *axes: Any) -> LazyArray:
-        """As frazil.numpy.transpose(); the axes may be several arguments."""
-        return _functions().transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
-    def flatten(self, order: str = "C") -> LazyArray:
-        """Returns the elements along one axis."""
-        return self.reshape(-1, order=order)
-
-    ravel = flatten
     sum, mean, prod, max, min = (_method(name) for name in ("sum", "mean", "prod", "max", "min"))
     var, std, all, any = (_method(name) for name in ("var", "std", "all", "any"))
     argmax, argmin, cumsum = (_method(name) for name in ("argmax", "argmin", "cumsum"))
@@ -251,7 +237,7 @@ class LazyArray(_frazil.LazyArray):
     cumprod, diagonal, trace, repeat = (_method(name) for name in ("cumprod", "diagonal", "trace", "repeat"))
     ptp, searchsorted, compress, conj = (_method(name) for name in ("ptp", "searchsorted", "compress", "conj"))
     conjugate, choose, argpartition = (_method(name) for name in ("conjugate", "choose", "argpartition"))
-    swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
+    clip, dot, nonzero = (_method(name) for name in ("clip", "dot", "nonzero"))
     __lshift__, __rlshift__ = _operator("left_shift"), _operator("left_shift", True)
     __rshift__, __rrshift__ = _operator("right_shift"), _operator("right_shift", True)
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)

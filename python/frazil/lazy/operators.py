@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from .. import _frazil, trees
 from .._frazil import OperatorInfo
-from .._operators import KINDS, Operators, Parameters, least_outputs
+from ..graph.operators import KINDS, Operators, Parameters, least_outputs
 from ..errors import Unsupported
 
 MOST = 256  # limit for cached attributes of one operator

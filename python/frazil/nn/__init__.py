@@ -47,7 +47,3 @@ from .transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from .accepting import open_functions as _open_functions
-
-_open_functions(vars(ops))
-_open_functions(vars(functional))

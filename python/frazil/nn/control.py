@@ -10,7 +10,8 @@ from ..graph import Term
 from ..lazy.array import LazyArray
 from ..lazy.functions import as_lazy
 from ..trees import flatten, unflatten
-from .recording import current_or_none, graph_of
+from .lazily import graph_of
+from .recording import current_or_none
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:

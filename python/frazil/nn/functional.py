@@ -6,13 +6,54 @@ from typing import Any, Sequence, Union
 
 import numpy
 
-from ..errors import BadInput
 from ..graph import Term, Value
 from . import ops
-from .accepting import in_place
+from .accepting import in_place, open_functions
+from .attend import scaled_dot_product_attention
+from .bags import embedding_bag
 from .control import cond, while_loop
+from .grids import affine_grid, grid_sample
+from .lazily import graph_of
+from .losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cosine_similarity,
+    cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    nll_loss,
+    pairwise_distance,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
 from .ops import sigmoid, tanh
-from .recording import TERMS, graph_of
+from .pads import pad
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    interpolate,
+    lp_pool1d,
+    lp_pool2d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+)
+from .recording import TERMS
 
 Window = Union[int, Sequence[int]]
 
@@ -333,20 +374,6 @@ def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> 
 # Others
 
 
-def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | None = None) -> Term:
-    """Pads before and after each dimension, starting with the last. The mode is constant, reflect, replicate or
-    circular.
-    """
-    modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    if mode not in modes or len(pad) % 2 or len(pad) // 2 > input.ndim:
-        raise BadInput(f"pad(): mode {mode!r} with {len(pad)} numbers for a term of type {input.type}")
-    count = len(pad) // 2
-    axes = numpy.array([input.ndim - 1 - i for i in range(count)], numpy.int64)
-    pads = ops.vector(input.graph, [*pad[::2], *pad[1::2]])
-    filler = (value or 0) if mode == "constant" and input.dtype != "bool" else None
-    return input.graph.Pad(input, pads, filler, axes, mode=modes[mode])
-
-
 def one_hot(tensor: Term, num_classes: int = -1) -> Term:
     """Appends a dimension with 1 at the index and 0 elsewhere."""
     if num_classes < 0:
@@ -417,48 +444,10 @@ def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float 
     return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft
 
 
-from .attend import scaled_dot_product_attention  # noqa: E402
-from .bags import embedding_bag  # noqa: E402
-from .grids import affine_grid, grid_sample  # noqa: E402
-from .losses import (  # noqa: E402
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    margin_ranking_loss,
-    mse_loss,
-    nll_loss,
-    pairwise_distance,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    triplet_margin_loss,
-)
-from .pooling import (  # noqa: E402
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    interpolate,
-    lp_pool1d,
-    lp_pool2d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-)
-
 relu_, elu_, selu_, celu_, leaky_relu_ = (
     lambda input, *args, _f=function: input.assign(_f(input, *args)) for function in (relu, elu, selu, celu, leaky_relu)
 )
 upsample = interpolate
+
+
+open_functions(globals())

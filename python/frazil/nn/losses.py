@@ -117,7 +117,7 @@ def cross_entropy(
     """Returns nll_loss() of log_softmax(input). Targets are classes, or probabilities in the shape of the input."""
     axis = 0 if input.ndim == 1 else 1
     logs = input.graph.LogSoftmax(input, axis=axis)
-    if target.dtype is not None and ops._kind(target.dtype) == 2:
+    if target.dtype is not None and ops.kind_of(target.dtype) == 2:
         count = ops.extent(input, axis)
         even = ops.add(ops.mul(target, 1 - label_smoothing), label_smoothing / count) if label_smoothing else target
         losses = ops.neg(ops.sum(ops.mul(_weighted(logs, weight), even), axis))

@@ -15,6 +15,7 @@ from . import indexing, names, ops
 from .arrays import Size, to_array
 from .devices import FORMATS, device as device_of, on_cpu
 from .lazily import immediate
+from .recording import Recording
 from .views import Shared, is_flat
 
 NUMBERS = (Term, LazyArray, bool, int, float, numpy.ndarray, numpy.generic)
@@ -69,7 +70,7 @@ class Tensor(Shared):
     """A value with the methods and operators of PyTorch's tensors. It belongs to a graph recorded by forward, or has a
     value itself.
 
-    Differences to a Term: == and != compare elements. `shape` and size() have scalar Tensors for extents known only in
+    Differences to a Term: `shape` and size() have scalar Tensors for extents known only in
     a run. transpose() swaps two dimensions. Operands of different element types are cast to the larger one. Functions
     whose names end in "_", and x[i] = y, modify it in place. Tensors of torch.tensor() etc. can be read: item(),
     numpy(), bool(), print().
@@ -287,7 +288,7 @@ class Tensor(Shared):
 
     def is_floating_point(self) -> Any:
         """Returns whether elements are floating-point numbers."""
-        return ops._kind(self.dtype) == 2
+        return ops.kind_of(self.dtype) == 2
 
     astype = ops.cast  # type: ignore[assignment]
     device = device_of("cpu")
@@ -297,8 +298,8 @@ class Tensor(Shared):
     char, byte, bfloat16 = (lambda self, to=to: ops.cast(self, to) for to in ("int8", "uint8", "bfloat16"))
     data = property(ops.detach)
     T = property(lambda self: ops.permute(self, *reversed(range(self.ndim))))  # type: ignore[assignment]
-    mT = property(lambda self: ops.transpose(self, -2, -1))
-    is_contiguous = is_flat
+    mT = property(lambda self: ops.transpose(self, -2, -1))  # type: ignore[assignment]
+    is_contiguous, ravel = is_flat, ops.ravel  # type: ignore[assignment]
     detach, clone, contiguous = ops.detach, ops.clone, ops.contiguous
     cpu = requires_grad_ = detach_ = pin_memory = lambda self, *_, **__: self  # noqa: E731
     view, reshape = ops.view, ops.reshape  # type: ignore[assignment]
@@ -309,8 +310,8 @@ class Tensor(Shared):
     any, argmax, argmin, argsort, bmm = ops.any, ops.argmax, ops.argmin, ops.argsort, ops.bmm
     broadcast_to, ceil, chunk, clamp, clip = ops.broadcast_to, ops.ceil, ops.chunk, ops.clamp, ops.clip
     cos, cumsum, diff, div = ops.cos, ops.cumsum, ops.diff, ops.div
-    eq = ops.eq  # type: ignore[assignment]
-    erf, exp, expand, expand_as, flatten = ops.erf, ops.exp, ops.expand, ops.expand_as, ops.flatten
+    eq, flatten = ops.eq, ops.flatten  # type: ignore[assignment]
+    erf, exp, expand, expand_as = ops.erf, ops.exp, ops.expand, ops.expand_as
     flip, floor, floor_divide, gather, ge = ops.flip, ops.floor, ops.floor_divide, ops.gather, ops.ge
     gt, index_select, isinf, isnan, le = ops.gt, ops.index_select, ops.isinf, ops.isnan, ops.le
     log, logical_and, logical_not, logical_or, logsumexp = (
@@ -424,7 +425,7 @@ for _name in (
     "subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
 ).split():  # fmt: skip
     setattr(Tensor, _name, getattr(ops, _name))
-for _name in names.__all__:
+for _name in (*names.__all__, "stft"):
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, getattr(ops, _name))
 for _name in (
@@ -446,3 +447,6 @@ class Extent(Tensor):
         if isinstance(other, Extent) or (isinstance(other, int) and other > 0):
             return self.graph.Div(self, other)  # integers round towards 0
         return ops.floor_divide(self, other)
+
+
+Recording.term_type = Tensor

@@ -10,6 +10,7 @@ from ..effects import NeedsValues
 from ..errors import BadInput
 from ..graph import Builder, Term
 from ..lazy.array import LazyArray
+from .basic import cast, kind_of
 
 TYPES = {known.numpy: known for known in dtypes}
 Write = Callable[..., Any]  # takes the source and the written value
@@ -91,15 +92,13 @@ class Shared(Term):
         self._version += 1
 
     def _fitted(self, made: Any) -> Any:
-        from . import ops
-
         if made.dtype != self.dtype:
-            if ops._kind(made.dtype) > ops._kind(self.dtype):
+            if kind_of(made.dtype) > kind_of(self.dtype):
                 raise BadInput(f"result type {made.dtype} can't be cast in place to the element type {self.dtype}")
-            made = ops.cast(made, self.dtype)
+            made = cast(made, self.dtype)
         if made.ndim > self.ndim:
             raise BadInput(f"a Tensor of type {self.type} does not change in place to {made.type}")
-        return ops.expand_as(made, self) if made.type != self.type else made
+        return made.graph.Expand(made, self.graph.Shape(self)) if made.type != self.type else made
 
 
 def is_flat(x: Any) -> bool:

@@ -8,6 +8,8 @@ Functions follow NumPy 2 in element types (numbers take that of the other operan
 lists the names. The module is the namespace of the Python array API standard 2022.12.
 """
 
+import sys as _sys
+
 from numpy import (
     array2string,
     array_repr,
@@ -85,7 +87,7 @@ from numpy import (
     ushort,
 )
 
-from ..lazy.array import LazyArray as ndarray
+from ..lazy.array import LazyArray as ndarray, set_functions as _set_functions
 from . import fft, linalg, random
 from .arrays import (
     arange,
@@ -274,3 +276,4 @@ bool = bool_
 around, round_, concat, permute_dims, row_stack = round, round, concatenate, transpose, vstack
 trapezoid, cumproduct, product, sometrue, alltrue = trapz, cumprod, prod, any, all
 __array_api_version__ = "2022.12"
+_set_functions(_sys.modules[__name__])

@@ -104,9 +104,9 @@ def i0(x: Any) -> LazyArray:
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> LazyArray:
     """Packs 8 values into the bits of one uint8, padded with 0."""
-    return call("packbits", [a], axis=axis, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call("packbits", [asarray(a)], axis=axis, bitorder=bitorder)  # type: ignore[no-any-return]
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> LazyArray:
     """Unpacks the bits of uint8 to numbers, at most the first `count`."""
-    return call("unpackbits", [a], axis=axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call("unpackbits", [asarray(a)], axis=axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]

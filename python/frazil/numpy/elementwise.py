@@ -10,6 +10,7 @@ from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype
 from .outputs import with_out
+from .places import nonzero
 from .ufuncs import (
     absolute,
     add,
@@ -45,8 +46,6 @@ def is_inexact(x: LazyArray) -> bool:
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Returns `x` where the condition is true, else `y`. Without these, returns nonzero(condition)."""
     if x is None and y is None:
-        from .shapes import nonzero
-
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("where() takes both x and y, or neither")

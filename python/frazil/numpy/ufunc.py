@@ -12,7 +12,7 @@ from ..errors import Error
 from ..lazy.array import LazyArray
 from . import reductions
 from .arrays import asarray, astype, axis_of, zeros_like
-from .complexes import on_host
+from .hosted import on_host
 from .elementwise import where as where_holds
 from .host import is_complex
 from .outputs import stored

@@ -16,7 +16,7 @@ from ..nn.attend import scaled_dot_product_attention
 from ..nn.functional import cond, while_loop
 from ..nn.ops import *  # noqa: F403
 from ..nn.tensor import Tensor
-from ..weights import load_state_dict
+from ..interop.weights import load_state_dict
 from . import autograd, backends, cuda, distributions, jit, linalg, nn, optim, utils
 from .modes import (
     autocast,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from typing import Any, Callable, NamedTuple, Sequence, Union
+from typing import Any, Callable, NamedTuple, Sequence
 
-from . import _frazil, _operators
-from ._frazil import DType, dtype
-from .errors import BadInput
-from .graph import SHORT_NAMES, Term, _split
+from .. import _frazil
+from .._frazil import DType, dtype
+from ..errors import BadInput
+from . import operators
+from .terms import SHORT_NAMES, Extent, Term, split_extents
 
-Extent = Union[int, str]
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 FUNCTIONS = {"floordiv", "mod", "min", "max"}
 
@@ -36,7 +36,7 @@ class TensorType(NamedTuple):
             if not bracket or not rest.endswith("]"):
                 raise BadInput(f"{given!r} is not a type of a tensor, such as 'f32[N,3]'")
             dims = rest[:-1].strip()
-            extents: tuple[Extent, ...] = tuple(int(d) if d.isdigit() else d for d in _split(dims))
+            extents: tuple[Extent, ...] = tuple(int(d) if d.isdigit() else d for d in split_extents(dims))
             return cls(SHORT_NAMES[name] if name in SHORT_NAMES else dtype(name), None if dims == "..." else extents)
         if not isinstance(given, tuple) or len(given) != 2:
             raise TypeError(f"expected a TensorType or a text, got {given!r}")
@@ -116,14 +116,14 @@ class HostOperator:
                 self.function,
                 self._infer,
             )
-            _operators.define(next(i for i in _frazil.operators() if i.full_name == self.full_name))
+            operators.define(next(i for i in _frazil.operators() if i.full_name == self.full_name))
         _known[self.full_name] = self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         term = next((arg for arg in args if isinstance(arg, Term)), None)
         if term is None:
             return self.function(*args, **kwargs)
-        domain = getattr(term.graph, _operators.domain_name(self.domain))
+        domain = getattr(term.graph, operators.domain_name(self.domain))
         return getattr(domain, self.name)(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -6,10 +6,11 @@ import contextlib
 import warnings
 from typing import Any, Callable, Iterator, Mapping
 
-from . import fx, nn
-from .effects import NeedsValues, Watch, refused
-from .errors import BadInput, Unsupported
-from .nn.arrays import to_array
+from .. import nn
+from . import fx
+from ..effects import NeedsValues, Watch, refused
+from ..errors import BadInput, Unsupported
+from ..nn.arrays import to_array
 from .torch_scripts import Scripted
 
 

@@ -6,7 +6,7 @@ import inspect
 import keyword
 from typing import Any, Callable
 
-from ._frazil import OperatorInfo, operators
+from .._frazil import OperatorInfo, operators
 
 KINDS = ("int", "float", "string", "ints", "floats", "strings", "tensor")  # numbered as OperatorInfo::Kind
 ANNOTATIONS = {

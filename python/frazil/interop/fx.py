@@ -12,12 +12,12 @@ import inspect
 import sys
 from typing import Any, Callable, Mapping, NamedTuple
 
-from . import nn
-from .effects import is_of_program
-from .errors import BadInput, Error, Unsupported
-from .model import Model
-from .nn import calls
-from .nn.tensor import Tensor
+from .. import nn
+from ..effects import is_of_program
+from ..errors import BadInput, Error, Unsupported
+from ..model import Model
+from ..nn import calls
+from ..nn.tensor import Tensor
 from .torch_names import function_named
 
 PLAIN_MODULES = ("_operator", "operator", "builtins", "math")

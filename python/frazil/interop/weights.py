@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import mmap
 import os
 from typing import Any, Mapping
 
 import numpy
 
-from ._frazil import dtype as dtype_of
-from .errors import BadInput, Unsupported
+from .._frazil import dtype as dtype_of
+from ..errors import BadInput, Unsupported
+from ..nn.arrays import to_array
+from . import torch_files
+from .mapped import array_at, mapped
 
 SAFE_TYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
@@ -30,35 +32,14 @@ def load_state_dict(path: str | os.PathLike[str], *, key: str | None = None) -> 
     file or other contents, Unsupported for an unknown format or element type.
     """
     name = os.fspath(path)
-    data = _mapped(name)
+    data = mapped(name)
     if data[:4].tobytes() == b"PK\x03\x04":
-        from .torch_files import read
-
-        return read(name, data, key)
+        return torch_files.read(name, data, key)
     if data[:2].tobytes() in (b"\x80\x02", b"\x80\x03", b"\x80\x04"):
         raise Unsupported(f"{name}: the format of PyTorch before 1.6: save it again, or as safetensors")
     if key is not None:
         raise BadInput(f"{name}: 'key' is for files of PyTorch")
     return _read_safetensors(name, data)
-
-
-def _mapped(name: str) -> numpy.ndarray:
-    try:
-        with open(name, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise BadInput(f"{name}: the file is empty")
-            return numpy.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), numpy.uint8)
-    except OSError as error:
-        raise BadInput(f"{name}: {error.strerror or error}") from None
-
-
-def array_at(data: numpy.ndarray, begin: int, count: int, dtype: numpy.dtype[Any]) -> numpy.ndarray:
-    """Returns elements in the bytes of a file, copied only if they are not aligned."""
-    made = data[begin : begin + count * dtype.itemsize].view(dtype)
-    if made.ctypes.data % max(dtype.alignment, 1) or made.ctypes.data % min(dtype.itemsize, 8):
-        made = made.copy()
-        made.flags.writeable = False
-    return made
 
 
 def _read_safetensors(name: str, data: numpy.ndarray) -> dict[str, numpy.ndarray]:
@@ -149,9 +130,9 @@ def save_safetensors(
         header["__metadata__"] = dict(metadata)
     arrays, at = [], 0
     for name, value in sorted(
-        state_dict.items(), key=lambda item: -_array(item[1]).dtype.itemsize
+        state_dict.items(), key=lambda item: -to_array(item[1]).dtype.itemsize
     ):  # aligns all elements
-        array = numpy.asarray(_array(value), order="C")
+        array = numpy.asarray(to_array(value), order="C")
         element = dtype_of(array.dtype).name
         if element not in codes or name == "__metadata__":
             kind = BadInput if name == "__metadata__" else Unsupported
@@ -173,9 +154,3 @@ def save_safetensors(
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
-
-
-def _array(value: Any) -> numpy.ndarray:
-    from .nn.arrays import to_array
-
-    return to_array(value)
