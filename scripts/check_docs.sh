@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks that the generated tables in docs/ equal the output of the command: check_docs.sh TOOL. --write writes them.
+# Checks that the generated pages in docs/ are what the command and the Python package print: check_docs.sh TOOL
+# [--write]. --write writes them. The reference of the package is left out if the build has no package.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}
@@ -15,3 +16,9 @@ for table in ops:operators knobs:knobs passes:passes; do
     exit 1
   fi
 done
+build=$(dirname "$tool")
+python=$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
+if [ -n "$python" ] && [ -e "$build/python/frazil/__init__.pyi" ]; then
+  PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 "$python" "$root/scripts/python_reference.py" \
+    $([ "${2:-}" = --write ] || echo --check)
+fi

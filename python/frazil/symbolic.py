@@ -22,12 +22,48 @@ class Symbolic:
     ndim: Any
 
     def transpose(self: S, *axes: Any) -> S:
-        """Permutes the axes."""
+        """Permutes the axes.
+
+        Parameters
+        ----------
+        *axes : int or sequence of int
+            The order of all axes, as several arguments or one sequence. None, or no argument, reverses it.
+
+        Returns
+        -------
+        Term or LazyArray
+            The elements in the new order of axes.
+
+        Raises
+        ------
+        AxisError
+            If an axis is out of range.
+        ValueError
+            If axes are missing, or one is given twice.
+        """
         order = order_of(axes, self.ndim)
         return self if order == tuple(range(len(order))) else self.graph.Transpose(self, perm=order)  # type: ignore
 
     def swapaxes(self: S, axis1: int, axis2: int) -> S:
-        """Swaps two axes."""
+        """Swaps two axes.
+
+        Parameters
+        ----------
+        axis1 : int
+            The first axis.
+        axis2 : int
+            The second axis.
+
+        Returns
+        -------
+        Term or LazyArray
+            The elements in the new order of axes.
+
+        Raises
+        ------
+        AxisError
+            If an axis is out of range.
+        """
         order = list(range(self.ndim))
         first, second = axis_of(axis1, self.ndim), axis_of(axis2, self.ndim)
         order[first], order[second] = second, first
@@ -46,17 +82,61 @@ class Symbolic:
         return Symbolic.swapaxes(self, -1, -2)
 
     def flatten(self: S, order: str = "C") -> S:
-        """Returns the elements along one axis."""
+        """Returns the elements along one axis.
+
+        Parameters
+        ----------
+        order : str, default 'C'
+            'C', or 'F' if the first axis varies fastest.
+
+        Returns
+        -------
+        Term or LazyArray
+            One axis with all elements.
+        """
         return self.reshape(-1, order=order)  # type: ignore
 
     def ravel(self: S, order: str = "C") -> S:
-        """Returns the elements along one axis."""
+        """Returns the elements along one axis.
+
+        Parameters
+        ----------
+        order : str, default 'C'
+            'C', or 'F' if the first axis varies fastest.
+
+        Returns
+        -------
+        Term or LazyArray
+            One axis with all elements.
+        """
         return self.reshape(-1, order=order)  # type: ignore
 
     def eq(self, other: Any) -> Any:
-        """Returns self == other, elementwise."""
+        """Compares elements, as ==.
+
+        Parameters
+        ----------
+        other : Term, array or number
+            The second operand; it is broadcast.
+
+        Returns
+        -------
+        Term or LazyArray
+            Bools.
+        """
         return self == other
 
     def ne(self, other: Any) -> Any:
-        """Returns self != other, elementwise."""
+        """Compares elements, as !=.
+
+        Parameters
+        ----------
+        other : Term, array or number
+            The second operand; it is broadcast.
+
+        Returns
+        -------
+        Term or LazyArray
+            Bools.
+        """
         return self != other

@@ -43,7 +43,13 @@ def located(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Builder(Operators):
-    """The base of Graph and Patch, which adds nodes to the current body."""
+    """The base of Graph and Patch, which adds nodes to the current body.
+
+    Parameters
+    ----------
+    raw : handle
+        The body.
+    """
 
     term_type: type[Term] = Term  #: type of the Terms that it creates
 
@@ -57,9 +63,28 @@ class Builder(Operators):
 
     @located
     def constant(self, value: Any, dtype: Any = None, *, name: str = "", copy: bool = True) -> Term:
-        """Adds a constant. Numbers without `dtype` are float32, int64 or bool.
+        """Adds a constant.
 
-        copy=False borrows a NumPy array, which must not change while the model is in use.
+        Parameters
+        ----------
+        value : array, number, str or list
+            The elements. A Term is returned as it is.
+        dtype : DType or str, optional
+            The element type. Numbers without it are float32, int64 or bool.
+        name : str, default ''
+            The name of the node.
+        copy : bool, default True
+            False borrows a NumPy array, which must not change while the model is in use.
+
+        Returns
+        -------
+        Term
+            The constant.
+
+        Raises
+        ------
+        BadInput
+            If the elements do not fit the element type.
         """
         if isinstance(value, Term):
             return value
@@ -76,7 +101,33 @@ class Builder(Operators):
         outputs: int = 1,
         name: str = "",
     ) -> Term | tuple[Term, ...]:
-        """Adds a node by the operator's name. Names of other domains have a prefix: "ai.onnx.ml.Scaler"."""
+        """Adds a node by the operator's name.
+
+        Parameters
+        ----------
+        op : str
+            The operator. Names of other domains have a prefix: "ai.onnx.ml.Scaler".
+        inputs : iterable
+            Terms, arrays, numbers, or None for an absent input.
+        attributes : dict, optional
+            Attributes by name.
+        outputs : int, default 1
+            The number of results.
+        name : str, default ''
+            The name of the node.
+
+        Returns
+        -------
+        Term or tuple of Term
+            The result, or several.
+
+        Raises
+        ------
+        BadModel
+            If the operands do not fit the operator.
+        BadInput
+            If there is no such operator, or an attribute does not fit.
+        """
         rows = [(key, None, value) for key, value in (attributes or {}).items()]
         return self._add(op, list(inputs), None, rows, outputs, name)
 
@@ -151,9 +202,32 @@ class Builder(Operators):
     def if_(
         self, condition: Value, then: Callable[[], Any], otherwise: Callable[[], Any], *, name: str = ""
     ) -> Term | tuple[Term, ...]:
-        """Adds an If with two bodies: functions without parameters that return a Term, or the same number of Terms.
+        """Adds an If with two bodies.
 
-        y = graph.if_(x.dtype ..., lambda: x + 1, lambda: x - 1)
+        Parameters
+        ----------
+        condition : Term or bool
+            A bool.
+        then : callable
+            A function without parameters that returns a Term, or several.
+        otherwise : callable
+            A function that returns the same number of Terms.
+        name : str, default ''
+            The name of the node.
+
+        Returns
+        -------
+        Term or tuple of Term
+            The results of the body that runs.
+
+        Raises
+        ------
+        BadModel
+            If the bodies return different numbers of values, or values of types that do not fit.
+
+        Examples
+        --------
+        y = graph.if_(x[0] > 0, lambda: x + 1, lambda: x - 1)
         """
         return self._terms(self._body.if_else(self._raw_of(condition), self._fill(then), self._fill(otherwise), name))
 
@@ -168,12 +242,37 @@ class Builder(Operators):
         collected: int = 0,
         name: str = "",
     ) -> Term | tuple[Term, ...]:
-        """Adds a loop. Returns the last carried values, then each collected value, stacked along a new first axis.
+        """Adds a Loop.
 
-        trips      largest number of iterations; None: no limit
-        condition  whether the first iteration runs; None: True
-        body       a function of the iteration's number, the condition and the carried values. It returns the condition,
-                   the carried values and `collected` further values. It may omit the condition to keep it
+        Parameters
+        ----------
+        trips : Term, int or None
+            The largest number of iterations; None means no limit.
+        condition : Term, bool or None
+            Whether the first iteration runs; None means True.
+        carried : Term or sequence of Term
+            The first carried values.
+        body : callable
+            A function of the iteration's number, the condition and the carried values. It returns the condition, the
+            carried values and `collected` further values. It may omit the condition to keep it.
+        collected : int, default 0
+            The number of values per iteration that are collected.
+        name : str, default ''
+            The name of the node.
+
+        Returns
+        -------
+        Term or tuple of Term
+            The last carried values, then each collected value, stacked along a new first axis.
+
+        Raises
+        ------
+        BadModel
+            If the body returns another number of values, or values of other types.
+
+        Examples
+        --------
+        doubled = graph.loop(3, None, x, lambda i, condition, value: value * 2)
         """
         values = list(carried) if isinstance(carried, (tuple, list)) else [carried]
         wanted = len(values) + collected
@@ -203,8 +302,15 @@ def _parameter_count(body: Callable[..., Any]) -> int:
 
 
 class Graph(Builder):
-    """Builds a model node by node.
+    """Builds a model node by node. Every operator is a method: g.Relu(x).
 
+    Parameters
+    ----------
+    name : str, default 'graph'
+        The name of the model.
+
+    Examples
+    --------
     g = frazil.Graph("affine")
     x = g.input("x", frazil.float32, ("N", 3))
     g.output("y", g.Relu(x @ weights + 1))
@@ -219,17 +325,70 @@ class Graph(Builder):
 
     @located
     def input(self, name: str, dtype: Any, shape: Sequence[Extent] = ()) -> Term:
-        """Adds an input of the model. Extents are numbers or names; equal names mean equal extents."""
+        """Adds an input of the model.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        dtype : DType or str
+            The element type.
+        shape : sequence of int or str, default ()
+            The extents: numbers or names. Equal names mean equal extents.
+
+        Returns
+        -------
+        Term
+            The value of the input.
+
+        Raises
+        ------
+        BadModel
+            If the name is in use.
+        """
         return self.term_type(self, self._raw.input(name, dtype, shape))
 
     @located
     def output(self, name: str, value: Value) -> None:
-        """Makes a value an output of the model."""
+        """Makes a value an output of the model.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        value : Term, array or number
+            The value.
+
+        Raises
+        ------
+        BadModel
+            If the name is in use.
+        """
         self._raw.output(name, self._raw_of(value))
 
     @located
     def build(self, *, policy: Policy | None = None, **options: Any) -> Model:
-        """Returns a model of the graph so far. The options (frazil.Options) are the defaults of its calls."""
+        """Returns a model of the graph so far.
+
+        Parameters
+        ----------
+        policy : Policy, optional
+            Checks the model, its edits and its runs.
+        **options : any
+            Options of runs, see frazil.Options, which are the defaults of the model's calls.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        BadModel
+            If the graph is not valid.
+        BadInput
+            If the policy refuses it, or an option is not valid.
+        """
         return Model(self._raw.build(policy), _frazil.Options(**options))
 
     def __repr__(self) -> str:

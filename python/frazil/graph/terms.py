@@ -120,8 +120,19 @@ class Term(Symbolic):
     """A value of a graph under construction. It belongs to the Graph or Patch that created it.
 
     Operators add nodes with NumPy's meaning: + - * / // @ ** %, == and other comparisons, & | ^ ~, unary - and abs().
-    x[1:, 0, ..., None] takes slices, indices and new axes; an index may be a Term. Keys of dicts and
-    sets are compared by identity.
+    x[1:, 0, ..., None] takes slices, indices and new axes; an index may be a Term. Keys of dicts and sets are
+    compared by identity.
+
+    Parameters
+    ----------
+    graph : Graph or Patch
+        The graph.
+    raw : handle
+        The value in the graph.
+
+    Examples
+    --------
+    y = (x[:, 0] * 2 == 1).astype("float32")
     """
 
     __slots__ = ("graph", "_raw", "__weakref__")
@@ -204,11 +215,42 @@ class Term(Symbolic):
         return self.graph.Not(self) if self.dtype == "bool" else self.graph.BitwiseNot(self)
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Term:
-        """Returns the elements cast to another type. `copy` has no effect."""
+        """Casts the elements to another type.
+
+        Parameters
+        ----------
+        dtype : DType or str
+            The element type.
+        copy : bool, default True
+            Has no effect.
+
+        Returns
+        -------
+        Term
+            The result of a Cast.
+        """
         return self.graph.Cast(self, to=dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> Term:
-        """Returns the elements in another shape, given as numbers with at most one -1, or as one Term."""
+        """Returns the elements in another shape.
+
+        Parameters
+        ----------
+        *shape : int, Term or sequence
+            Numbers with at most one -1, scalar Terms, or one sequence of them; or one Term with all extents.
+        order : str, default 'C'
+            'C', or 'F' if the first axis varies fastest.
+
+        Returns
+        -------
+        Term
+            The same elements.
+
+        Raises
+        ------
+        ValueError
+            If the order is another one.
+        """
         extents = shape[0] if len(shape) == 1 else shape
         if order == "F":
             return Term.reshape(self.T, extents[::-1] if isinstance(extents, (tuple, list)) else extents).T

@@ -43,7 +43,17 @@ bfloat16 = dtype("bfloat16")
 
 
 class FrazilRep(BackendRep):  # type: ignore[misc]
-    """A model that can be run."""
+    """A model that can be run.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    inputs : sequence of onnx.ValueInfoProto
+        The declared inputs.
+    outputs : sequence of onnx.ValueInfoProto
+        The declared outputs.
+    """
 
     def __init__(self, model: Model, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.model = model
@@ -52,8 +62,24 @@ class FrazilRep(BackendRep):  # type: ignore[misc]
         self._outputs = [port.name for port in outputs]
 
     def run(self, inputs: Any, **kwargs: Any) -> Any:
-        """Returns the outputs as a named tuple, with bfloat16 as bits in uint16. `inputs` are in order, or a dict by
-        name.
+        """Runs the model.
+
+        Parameters
+        ----------
+        inputs : sequence, array or dict
+            Inputs in order, or by name.
+        **kwargs : any
+            Has no effect.
+
+        Returns
+        -------
+        namedtuple
+            The outputs, with bfloat16 as bits in uint16.
+
+        Raises
+        ------
+        BadInput
+            If there are too many inputs, or one does not fit.
         """
         if isinstance(inputs, Mapping):
             given = dict(inputs)
@@ -72,7 +98,27 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> FrazilRep:
-        """Returns a model that can be run. Keyword arguments are options of frazil.from_bytes()."""
+        """Returns a model that can be run.
+
+        Parameters
+        ----------
+        model : onnx.ModelProto
+            The model.
+        device : str, default 'CPU'
+            The device.
+        **kwargs : any
+            Options of frazil.from_bytes().
+
+        Returns
+        -------
+        FrazilRep
+            The model.
+
+        Raises
+        ------
+        BadInput
+            If the device is not the CPU.
+        """
         if not cls.supports_device(device):
             raise BadInput(f"device '{device}': Frazil runs on the CPU")
         made = from_bytes(model.SerializeToString(), **kwargs)
@@ -80,14 +126,50 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
-        """Calls prepare() and run()."""
+        """Calls prepare() and run().
+
+        Parameters
+        ----------
+        model : onnx.ModelProto
+            The model.
+        inputs : sequence, array or dict
+            Inputs in order, or by name.
+        device : str, default 'CPU'
+            The device.
+        **kwargs : any
+            Options of frazil.from_bytes().
+
+        Returns
+        -------
+        namedtuple
+            The outputs.
+        """
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
     def run_node(
         cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> Any:
-        """Returns the results of one node, in opset `opset_version` or the newest one of the package onnx."""
+        """Runs one node.
+
+        Parameters
+        ----------
+        node : onnx.NodeProto
+            The node.
+        inputs : sequence or dict
+            Inputs in order, or by name.
+        device : str, default 'CPU'
+            The device.
+        outputs_info : any, optional
+            Has no effect.
+        **kwargs : any
+            `opset_version`, by default the newest one of the package onnx; options of frazil.from_bytes().
+
+        Returns
+        -------
+        namedtuple
+            The outputs.
+        """
         rows = list(inputs.values() if isinstance(inputs, Mapping) else inputs)
         names = list(inputs) if isinstance(inputs, Mapping) else [name for name in node.input if name]
         rows = [value if isinstance(value, numpy.ndarray) else numpy.asarray(value) for value in rows]
@@ -107,7 +189,18 @@ class FrazilBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Returns whether the device is the CPU."""
+        """Returns whether the device is the CPU.
+
+        Parameters
+        ----------
+        device : str
+            A name, perhaps with a number: "CPU:0".
+
+        Returns
+        -------
+        bool
+            Whether models run on it.
+        """
         return device.split(":")[0] == "CPU"
 
 

@@ -26,10 +26,27 @@ MOST_HEADER_BYTES = 100_000_000  # as in the format's own reader
 def load_state_dict(path: str | os.PathLike[str], *, key: str | None = None) -> dict[str, numpy.ndarray]:
     """Reads weights by name: a file in the format safetensors, or a zip file by torch.save().
 
-    Arrays are read-only views of the mapped file, without copies. No pickled code runs: everything except tensors,
-    numbers, texts, lists and dicts is refused by name. `key` selects a dict if a file of PyTorch contains several
-    ("model.state" for nested ones). The file must not change while the arrays are in use. Raises BadInput for a damaged
-    file or other contents, Unsupported for an unknown format or element type.
+    No pickled code runs: everything except tensors, numbers, texts, lists and dicts is refused by name. The file must
+    not change while the arrays are in use.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    key : str, optional
+        Selects a dict if a file of PyTorch contains several ("model.state" for nested ones).
+
+    Returns
+    -------
+    dict of ndarray
+        Read-only views of the mapped file, without copies.
+
+    Raises
+    ------
+    BadInput
+        If the file is damaged, or has other contents.
+    Unsupported
+        If the format or an element type is unknown.
     """
     name = os.fspath(path)
     data = mapped(name)
@@ -119,8 +136,21 @@ def save_safetensors(
 ) -> None:
     """Writes arrays by name in the format safetensors. An existing file is only replaced by a complete one.
 
-    Raises BadInput for a name "__metadata__" or metadata that is not text, Unsupported for an element type that the
-    format lacks.
+    Parameters
+    ----------
+    state_dict : dict
+        Arrays, Parameters or tensors of PyTorch by name.
+    path : str or path
+        The file.
+    metadata : dict of str, optional
+        Texts by name.
+
+    Raises
+    ------
+    BadInput
+        If a name is "__metadata__", metadata is not text, or the file cannot be written.
+    Unsupported
+        If the format lacks an element type.
     """
     codes = {dtype_of(name).name: code for code, name in SAFE_TYPES.items()}
     header: dict[str, Any] = {}

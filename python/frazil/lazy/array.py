@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any, Callable, Iterator, NoReturn
 
 import numpy
 
 from .. import _frazil, trees
+from ..docstrings import entries_of, joined, sections_of
 from ..errors import BadInput
 from ..symbolic import Symbolic
 from .operators import ops
+
+
+_methods: list[Any] = []
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -19,8 +24,9 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: LazyArray, *args: Any, **kwargs: Any) -> Any:
         return getattr(_functions(), name)(self, *args, **kwargs)
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As frazil.numpy.{name}(self, ...)."
+    _methods.append(method)
     return method
 
 
@@ -40,6 +46,20 @@ _namespace: list[Any] = []
 def set_functions(module: Any) -> None:
     """Sets the module whose functions the methods of lazy arrays call. frazil.numpy registers itself."""
     _namespace[:] = [module]
+    for method in _methods:
+        _describe(method, getattr(module, method.__name__))
+
+
+def _describe(method: Any, function: Callable[..., Any]) -> None:
+    """Gives a method the parameters and the documentation of its function, except for the first parameter."""
+    signature = inspect.signature(function)
+    first, *rest = signature.parameters.values()
+    method.__signature__ = signature.replace(parameters=[first.replace(name="self", annotation=first.empty), *rest])
+    text, sections = sections_of(inspect.getdoc(function) or "")
+    own = entries_of(sections.get("Parameters", ""))
+    own.pop(first.name, None)
+    sections["Parameters"] = "\n".join(own.values())
+    method.__doc__ = joined(text, sections)
 
 
 def _functions() -> Any:
@@ -103,7 +123,13 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
         return _functions().assigns.At(self)
 
     def copy(self) -> LazyArray:
-        """Returns the array itself, which is immutable."""
+        """Returns the array itself, which is immutable.
+
+        Returns
+        -------
+        LazyArray
+            The array.
+        """
         return self
 
     @property
@@ -118,11 +144,33 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
         return ops
 
     def item(self, *index: int) -> Any:
-        """Returns the only element, or the one at an index, as a Python number."""
+        """Reads one element.
+
+        Parameters
+        ----------
+        *index : int
+            An index for each axis, or one of the flattened array. Without it the array must have one element.
+
+        Returns
+        -------
+        bool, int, float or complex
+            A Python number.
+
+        Raises
+        ------
+        ValueError
+            If there is no index, and the array has more or fewer elements than one.
+        """
         return self.numpy().item(*index)
 
     def tolist(self) -> Any:
-        """Returns the elements as nested lists."""
+        """Reads the elements.
+
+        Returns
+        -------
+        list or number
+            Nested lists; a number for an array without axes.
+        """
         return self.numpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
@@ -137,7 +185,25 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> LazyArray:
-        """Returns the array itself. Raises ValueError for a device other than 'cpu'."""
+        """Returns the array itself.
+
+        Parameters
+        ----------
+        device : str
+            'cpu'.
+        stream : any, optional
+            Has no effect.
+
+        Returns
+        -------
+        LazyArray
+            The array.
+
+        Raises
+        ------
+        ValueError
+            If the device is another one than 'cpu'.
+        """
         _functions().asarray(0, device=device)
         return self
 
@@ -183,11 +249,32 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
         return function(*values_of(args), **values_of(kwargs))
 
     def tobytes(self, order: str = "C") -> bytes:
-        """Returns the bytes of the elements."""
+        """Reads the bytes of the elements.
+
+        Parameters
+        ----------
+        order : str, default 'C'
+            As for numpy.ndarray.tobytes().
+
+        Returns
+        -------
+        bytes
+            The elements, one after the other.
+        """
         return self.numpy().tobytes(order)  # type: ignore[arg-type]
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
-        """Writes the elements to a file."""
+        """Writes the elements to a file, as numpy.ndarray.tofile().
+
+        Parameters
+        ----------
+        fid : file, str or path
+            The file.
+        sep : str, default ''
+            The text between elements; '' writes bytes.
+        format : str, default '%s'
+            The format of an element in a text.
+        """
         self.numpy().tofile(fid, sep, format)
 
     def __iter__(self) -> Iterator[LazyArray]:
@@ -223,11 +310,42 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
         return self
 
     def astype(self, dtype: Any, *, copy: bool = True) -> LazyArray:
-        """Returns the elements cast to another type. `copy` has no effect, as arrays are immutable."""
+        """Casts the elements to another type.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The element type.
+        copy : bool, default True
+            Has no effect, as arrays are immutable.
+
+        Returns
+        -------
+        LazyArray
+            The array itself if it has the element type.
+        """
         return _functions().astype(self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> LazyArray:
-        """As frazil.numpy.reshape(); the extents may be several arguments."""
+        """Returns the elements in another shape, as frazil.numpy.reshape().
+
+        Parameters
+        ----------
+        *shape : int or sequence of int
+            The extents, as several arguments or one sequence; one may be -1.
+        order : str, default 'C'
+            'C', or 'F' if the first axis varies fastest.
+
+        Returns
+        -------
+        LazyArray
+            The same elements.
+
+        Raises
+        ------
+        ValueError
+            If the order is unknown.
+        """
         return _functions().reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
     sum, mean, prod, max, min = (_method(name) for name in ("sum", "mean", "prod", "max", "min"))
@@ -249,12 +367,34 @@ class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
 
 
 def eval(*arrays: Any) -> None:
-    """Computes lazy arrays together, including those in lists, tuples and dicts. Shared dependencies are computed once.
+    """Computes lazy arrays together. Shared dependencies are computed once, and reading one of them later runs nothing.
 
-    Reading one of them later runs nothing. Other leaves are ignored. Raises the exceptions of reading.
+    Parameters
+    ----------
+    *arrays : any
+        Lazy arrays, or lists, tuples and dicts of them. Other values are ignored.
+
+    Raises
+    ------
+    Error
+        The exceptions of reading.
     """
     leaves, _ = trees.flatten(arrays)
     _frazil.lazy_evaluate(*(leaf for leaf in leaves if isinstance(leaf, LazyArray)))
+
+
+ASSIGNING = """Refuses to change the array, which is immutable.
+
+Parameters
+----------
+*args, **kwargs : any
+    The parameters of numpy.ndarray.{0}().
+
+Raises
+------
+TypeError
+    Always. The message has the expression that returns another array.
+"""
 
 
 def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
@@ -264,7 +404,7 @@ def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
         raise TypeError(f"{name}(): lazy arrays are immutable: {advice}")
 
     method.__name__ = name
-    method.__doc__ = "Raises TypeError: lazy arrays are immutable."
+    method.__doc__ = ASSIGNING.format(name)
     return method
 
 

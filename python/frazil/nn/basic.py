@@ -137,43 +137,44 @@ def unary(op: str, doc: str, cast: bool = True) -> Callable[[Term], Term]:
     return function
 
 
-mul = _binary("Mul", "input * other, by elements.")
-eq = _binary("Equal", "Whether elements are equal.")
-lt = _binary("Less", "input < other, by elements.")
-le = _binary("LessOrEqual", "input <= other, by elements.")
-gt = _binary("Greater", "input > other, by elements.")
-ge = _binary("GreaterOrEqual", "input >= other, by elements.")
-minimum = _binary("Min", "The smaller elements.")
-maximum = _binary("Max", "The larger elements.")
-pow = _binary("Pow", "input ** other, by elements.")
-logical_and = _binary("And", "Both, of bools.")
-logical_or = _binary("Or", "Either, of bools.")
-logical_xor = _binary("Xor", "Exactly one, of bools.")
-abs = unary("Abs", "Without the sign.", False)
-neg = unary("Neg", "The other sign.", False)
-sign = unary("Sign", "-1, 0 or 1.", False)
-floor = unary("Floor", "Rounded down.", False)
-ceil = unary("Ceil", "Rounded up.", False)
-round = unary("Round", "To the nearest, half to even.", False)
-logical_not = unary("Not", "The other bool.", False)
-isnan = unary("IsNaN", "Whether an element is not a number.", False)
-isinf = unary("IsInf", "Whether an element is infinite.", False)
-exp = unary("Exp", "e ** input.")
-log = unary("Log", "The natural logarithm.")
-sqrt = unary("Sqrt", "The square root.")
-reciprocal = unary("Reciprocal", "1 / input.")
-sin, cos, tan = unary("Sin", "The sine."), unary("Cos", "The cosine."), unary("Tan", "The tangent.")
+mul = _binary("Mul", "Returns input * other, elementwise.")
+eq = _binary("Equal", "Returns whether elements are equal.")
+lt = _binary("Less", "Returns input < other, elementwise.")
+le = _binary("LessOrEqual", "Returns input <= other, elementwise.")
+gt = _binary("Greater", "Returns input > other, elementwise.")
+ge = _binary("GreaterOrEqual", "Returns input >= other, elementwise.")
+minimum = _binary("Min", "Returns the smaller elements.")
+maximum = _binary("Max", "Returns the larger elements.")
+pow = _binary("Pow", "Returns input ** other, elementwise.")
+logical_and = _binary("And", "Returns whether both operands, which are bools, are true.")
+logical_or = _binary("Or", "Returns whether any of two operands, which are bools, is true.")
+logical_xor = _binary("Xor", "Returns whether exactly one of two operands, which are bools, is true.")
+abs = unary("Abs", "Returns absolute values.", False)
+neg = unary("Neg", "Returns -input.", False)
+sign = unary("Sign", "Returns the signs: -1, 0 or 1.", False)
+floor = unary("Floor", "Rounds down.", False)
+ceil = unary("Ceil", "Rounds up.", False)
+round = unary("Round", "Rounds to the nearest integer, half to even.", False)
+logical_not = unary("Not", "Inverts bools.", False)
+isnan = unary("IsNaN", "Returns whether elements are NaN.", False)
+isinf = unary("IsInf", "Returns whether elements are infinite.", False)
+exp = unary("Exp", "Returns e ** input.")
+log = unary("Log", "Returns the natural logarithm.")
+sqrt = unary("Sqrt", "Returns the square root.")
+reciprocal = unary("Reciprocal", "Returns 1 / input.")
+sin, cos = unary("Sin", "Returns the sine."), unary("Cos", "Returns the cosine.")
+tan = unary("Tan", "Returns the tangent.")
 asin, acos, atan = (
-    unary("Asin", "The arc sine."),
-    unary("Acos", "The arc cosine."),
-    unary("Atan", "The arc tangent."),
+    unary("Asin", "Returns the arc sine."),
+    unary("Acos", "Returns the arc cosine."),
+    unary("Atan", "Returns the arc tangent."),
 )
-sinh, cosh = unary("Sinh", "The hyperbolic sine."), unary("Cosh", "The hyperbolic cosine.")
-tanh = unary("Tanh", "The hyperbolic tangent.")
-erf = unary("Erf", "The error function.")
-sigmoid = unary("Sigmoid", "1 / (1 + e ** -input).")
-relu = unary("Relu", "The larger one of input and 0.", False)
-det = unary("Det", "Determinants.")
+sinh, cosh = unary("Sinh", "Returns the hyperbolic sine."), unary("Cosh", "Returns the hyperbolic cosine.")
+tanh = unary("Tanh", "Returns the hyperbolic tangent.")
+erf = unary("Erf", "Returns the error function.")
+sigmoid = unary("Sigmoid", "Returns 1 / (1 + e ** -input).")
+relu = unary("Relu", "Returns the maximum of input and 0.", False)
+det = unary("Det", "Returns the determinants of matrices along the last two dimensions.")
 
 
 def add(input: Value, other: Value, *, alpha: float = 1) -> Term:
@@ -297,12 +298,12 @@ def counting(x: Term) -> Term:
     return _cast(x, "int64") if kind_of(x.dtype) < 2 else x
 
 
-sum = _reduction("ReduceSum", "The sum along dimensions, or of all elements.", counting)
-prod = _reduction("ReduceProd", "The product along a dimension, or of all elements.", counting)
-mean = _reduction("ReduceMean", "The mean along dimensions, or of all elements.", floating)
-amax = _reduction("ReduceMax", "The largest elements along dimensions.")
-amin = _reduction("ReduceMin", "The smallest elements along dimensions.")
-logsumexp = _reduction("ReduceLogSumExp", "log(sum(exp(input))) along dimensions.", floating)
+sum = _reduction("ReduceSum", "Returns the sum along dimensions, or of all elements.", counting)
+prod = _reduction("ReduceProd", "Returns the product along a dimension, or of all elements.", counting)
+mean = _reduction("ReduceMean", "Returns the mean along dimensions, or of all elements.", floating)
+amax = _reduction("ReduceMax", "Returns the largest elements along dimensions.")
+amin = _reduction("ReduceMin", "Returns the smallest elements along dimensions.")
+logsumexp = _reduction("ReduceLogSumExp", "Returns log(sum(exp(input))) along dimensions.", floating)
 
 
 def all(input: Term, dim: Dims = None, keepdim: bool = False) -> Term:
@@ -436,5 +437,8 @@ def unsupported(what: str) -> Unsupported:
     """Returns the error for a feature of PyTorch that this package lacks."""
     return Unsupported(f"{what} is not supported by frazil.nn")
 
+for _name, _function in list(globals().items()):
+    if getattr(_function, "__name__", "") == "function":
+        _function.__name__ = _function.__qualname__ = _name
 
 open_functions(globals())

@@ -55,6 +55,24 @@ from .pooling import (
 )
 from .recording import TERMS
 
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu",
+    "celu_", "channel_shuffle", "cond", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d",
+    "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "fold",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
+    "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d",
+    "lp_pool2d", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
+    "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pixel_shuffle",
+    "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu",
+    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss", "unfold",
+    "upsample", "while_loop",
+]  # fmt: skip
+
 Window = Union[int, Sequence[int]]
 
 
@@ -444,9 +462,30 @@ def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float 
     return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft
 
 
-relu_, elu_, selu_, celu_, leaky_relu_ = (
-    lambda input, *args, _f=function: input.assign(_f(input, *args)) for function in (relu, elu, selu, celu, leaky_relu)
-)
+
+def _assigned(function: Any) -> Any:
+    def call(input: Any, *args: Any) -> Any:
+        return input.assign(function(input, *args))
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_"
+    call.__doc__ = f"""Calls {function.__name__}() and assigns the result to the input.
+
+Parameters
+----------
+input : Tensor
+    The values, which are changed.
+*args : any
+    Further arguments of {function.__name__}().
+
+Returns
+-------
+Tensor
+    The input.
+"""
+    return call
+
+
+relu_, elu_, selu_, celu_, leaky_relu_ = map(_assigned, (relu, elu, selu, celu, leaky_relu))
 upsample = interpolate
 
 

@@ -21,18 +21,19 @@ def _reduced(losses: Term, reduction: str, weights: Term | None = None) -> Term:
     return ops.mean(losses) if reduction == "mean" else ops.sum(losses)
 
 
-def _elementwise(formula: Callable[..., Term], doc: str) -> Callable[..., Term]:
+def _elementwise(formula: Callable[..., Term], name: str, doc: str) -> Callable[..., Term]:
     def loss(
         input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
     ) -> Term:
         return _reduced(formula(input, target, **more), reduction)
 
+    loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = doc
     return loss
 
 
-mse_loss = _elementwise(lambda x, y: ops.square(ops.sub(x, y)), "Squares of differences.")
-l1_loss = _elementwise(lambda x, y: ops.abs(ops.sub(x, y)), "Absolute differences.")
+mse_loss = _elementwise(lambda x, y: ops.square(ops.sub(x, y)), "mse_loss", "Returns the squares of differences.")
+l1_loss = _elementwise(lambda x, y: ops.abs(ops.sub(x, y)), "l1_loss", "Returns absolute differences.")
 
 
 def _smooth(x: Term, y: Term, beta: float) -> Term:

@@ -26,12 +26,15 @@ __all__ = [
     "split_with_sizes", "swapdims", "tril_indices", "triu_indices", "unfold", "vdot", "xlogy",
 ]  # fmt: skip
 
-absolute, negative, arccos, arcsin, arctan, arctan2 = basic.abs, basic.neg, basic.acos, basic.asin, basic.atan, pairs.atan2
+absolute, negative, arccos = basic.abs, basic.neg, basic.acos
+arcsin, arctan, arctan2 = basic.asin, basic.atan, pairs.atan2
 greater, greater_equal, less, less_equal, not_equal = basic.gt, basic.ge, basic.lt, basic.le, basic.ne
 moveaxis, swapdims, concatenate, row_stack = shapes.movedim, shapes.transpose, shapes.cat, pairs.vstack
 ger, fix, vdot, split_with_sizes = pairs.outer, pairs.trunc, basic.dot, parts.split
-asinh, acosh = basic.unary("Asinh", "The inverse of sinh."), basic.unary("Acosh", "The inverse of cosh.")
-atanh = basic.unary("Atanh", "The inverse of tanh.")
+asinh = basic.unary("Asinh", "Returns the inverse hyperbolic sine.")
+acosh = basic.unary("Acosh", "Returns the inverse hyperbolic cosine.")
+atanh = basic.unary("Atanh", "Returns the inverse hyperbolic tangent.")
+asinh.__name__, acosh.__name__, atanh.__name__ = "asinh", "acosh", "atanh"
 
 
 def clamp_min(input: Term, min: Value) -> Term:

@@ -172,18 +172,19 @@ def nan_to_num(input: Term, nan: float = 0.0, posinf: float | None = None, negin
     return basic.clamp(made, least, most)
 
 
-def _bitwise(logical: str, op: str, doc: str) -> Callable[[Value, Value], Term]:
+def _bitwise(name: str, logical: str, op: str, doc: str) -> Callable[[Value, Value], Term]:
     def function(input: Value, other: Value) -> Term:
         a, b = basic.promoted(input, other)
         return getattr(a.graph, logical if a.dtype == "bool" else op)(a, b)  # type: ignore[no-any-return]
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
 
 
-bitwise_and = _bitwise("And", "BitwiseAnd", "The bits of both.")
-bitwise_or = _bitwise("Or", "BitwiseOr", "The bits of either.")
-bitwise_xor = _bitwise("Xor", "BitwiseXor", "The bits of exactly one.")
+bitwise_and = _bitwise("bitwise_and", "And", "BitwiseAnd", "Returns the bits that both operands have.")
+bitwise_or = _bitwise("bitwise_or", "Or", "BitwiseOr", "Returns the bits that any operand has.")
+bitwise_xor = _bitwise("bitwise_xor", "Xor", "BitwiseXor", "Returns the bits that exactly one operand has.")
 
 
 def bitwise_not(input: Term) -> Term:

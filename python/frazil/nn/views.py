@@ -68,7 +68,20 @@ class Shared(Term):
         return raw.ndim if isinstance(raw, LazyArray) else Term.ndim.__get__(self)
 
     def assign(self, made: Any) -> Shared:
-        """Assigns the elements of `made`, broadcast and cast as in PyTorch. Returns self."""
+        """Assigns the elements of another value, broadcast and cast as in PyTorch.
+
+        Returns
+        -------
+        Tensor
+            The Tensor itself.
+
+        Raises
+        ------
+        BadInput
+            If the elements cannot be cast in place, or the shapes do not fit.
+        NeedsValues
+            If the Tensor is from outside of a cond() or while_loop().
+        """
         if not isinstance(made, Term):
             made = self.graph.constant(made, None if hasattr(made, "dtype") else self.dtype)
         if made.type != self.type:
@@ -83,7 +96,13 @@ class Shared(Term):
         return self
 
     def become(self, made: Any) -> None:
-        """Takes another value of any type. Raises BadInput if self is a view."""
+        """Takes another value of any type.
+
+        Raises
+        ------
+        BadInput
+            If the Tensor is a view.
+        """
         if self._base is not None:
             raise BadInput("a view of a Tensor keeps its shape: use the function without '_'")
         if self._owner is not None:

@@ -87,8 +87,9 @@ from numpy import (
     ushort,
 )
 
+from ..docstrings import complete as _complete
 from ..lazy.array import LazyArray as ndarray, set_functions as _set_functions
-from . import fft, linalg, random
+from . import assigns, fft, linalg, random
 from .arrays import (
     arange,
     array,
@@ -119,6 +120,7 @@ from .counts import bincount, digitize, histogram, histogram2d, histogram_bin_ed
 from .curves import gradient, interp, trapz, unwrap
 from .einsums import einsum
 from .elementwise import clip, divmod, isclose, round, where
+from .glossary import BY_KEYS as _BY_KEYS, GLOSSARY as _GLOSSARY
 from .grids import (
     bartlett,
     blackman,
@@ -276,4 +278,9 @@ bool = bool_
 around, round_, concat, permute_dims, row_stack = round, round, concatenate, transpose, vstack
 trapezoid, cumproduct, product, sometrue, alltrue = trapz, cumprod, prod, any, all
 __array_api_version__ = "2022.12"
+
+for _module in (linalg, fft):
+    _complete(vars(_module).values(), _GLOSSARY)
+_complete(vars(random).values(), _BY_KEYS)
+_complete([*vars(_sys.modules[__name__]).values(), assigns.At], _GLOSSARY)
 _set_functions(_sys.modules[__name__])

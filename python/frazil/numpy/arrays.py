@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from typing import Any, Callable, TypeVar
 
@@ -35,6 +36,11 @@ def with_device(function: Made) -> Made:
         check_device(kwargs.pop("device", None))
         return function(*args, **kwargs)
 
+    signature = inspect.signature(function)
+    rows = list(signature.parameters.values())
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    at = len(rows) - (rows[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    call.__signature__ = signature.replace(parameters=[*rows[:at], device, *rows[at:]])  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 

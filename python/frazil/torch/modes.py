@@ -103,5 +103,16 @@ def typed(dtype: str) -> Callable[..., Any]:
             return ops.tensor(data[0], dtype)
         return ops.zeros(*(data or (0,)), dtype=dtype)
 
-    make.__doc__ = f"A new Tensor of {dtype}."
+    make.__doc__ = f"""Returns a new Tensor of {dtype}.
+
+Parameters
+----------
+*data : array, list or int
+    The elements; numbers are the extents of zeros.
+
+Returns
+-------
+Tensor
+    A Tensor with a value.
+"""
     return make
