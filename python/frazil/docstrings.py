@@ -286,7 +286,7 @@ def _raised(parameters: list[Parameter], name: str, glossary: Glossary, own: Map
     for each in glossary.raises.get(name.split()[0], "").split("; "):
         kind, _, text = each.partition(": ")
         if kind and kind not in rows:
-            rows[kind] = entry("", kind, text)
+            rows[kind] = entry("", kind, f"{text.rstrip('.')}.")
     for p in parameters:
         found = glossary.errors.get(f"{name.split()[0]}.{p.name}", glossary.errors.get(p.name))
         if found is not None and found[0] not in rows:

@@ -120,7 +120,7 @@ from .counts import bincount, digitize, histogram, histogram2d, histogram_bin_ed
 from .curves import gradient, interp, trapz, unwrap
 from .einsums import einsum
 from .elementwise import clip, divmod, isclose, round, where
-from .glossary import BY_KEYS as _BY_KEYS, GLOSSARY as _GLOSSARY
+from .glossary import BY_KEYS as _BY_KEYS, GLOSSARY as _GLOSSARY, LINEAR as _LINEAR
 from .grids import (
     bartlett,
     blackman,
@@ -279,8 +279,8 @@ around, round_, concat, permute_dims, row_stack = round, round, concatenate, tra
 trapezoid, cumproduct, product, sometrue, alltrue = trapz, cumprod, prod, any, all
 __array_api_version__ = "2022.12"
 
-for _module in (linalg, fft):
-    _complete(vars(_module).values(), _GLOSSARY)
+_complete(vars(linalg).values(), _LINEAR)
+_complete(vars(fft).values(), _GLOSSARY)
 _complete(vars(random).values(), _BY_KEYS)
 _complete([*vars(_sys.modules[__name__]).values(), assigns.At], _GLOSSARY)
 _set_functions(_sys.modules[__name__])

@@ -59,7 +59,13 @@ def spacing(x: Any) -> LazyArray:
 
 
 def ldexp(x1: Any, x2: Any) -> LazyArray:
-    """Returns x1 times 2 to the power of x2. Raises TypeError unless x2 is an integer."""
+    """Returns x1 times 2 to the power of x2.
+
+    Raises
+    ------
+    TypeError
+        If x2 is not an integer.
+    """
     x1, x2 = reals.real(x1), asarray(x2)
     if x2.dtype.kind not in "biu":
         raise TypeError(f"ldexp(): an exponent of element type {x2.dtype} is not an integer")

@@ -151,7 +151,13 @@ def square(x: Any) -> LazyArray:
 
 
 def reciprocal(x: Any) -> LazyArray:
-    """Returns 1 / x, of real numbers. Raises TypeError for integers."""
+    """Returns 1 / x, of real numbers.
+
+    Raises
+    ------
+    TypeError
+        If the elements are integers.
+    """
     x = asarray(x)
     if not is_inexact(x):
         raise TypeError("integers have no reciprocals: cast them by astype()")

@@ -10,7 +10,7 @@ PARAMETERS = {
     "a": "array_like: The elements.",
     "x": "array_like: The elements.",
     "x1": "array_like: The first operand.",
-    "x2": "array_like: The second operand; both are broadcast.",
+    "x2": "array_like: The second operand.",
     "b": "array_like: The second operand.",
     "m": "array_like: The elements.",
     "v": "array_like: A vector.",
@@ -193,6 +193,8 @@ OF = {
     "digitize.bins": "array_like: Known numbers that ascend or descend.",
     "digitize.right": "bool: Whether intervals include their right end.",
     "bincount.x": "array_like of int: Numbers of at least 0.",
+    "percentile.q": "float or array_like: The percentage of elements below the result.",
+    "nanpercentile.q": "float or array_like: The percentage of elements below the result.",
     "histogram2d.x": "array_like: The first coordinates.",
     "histogram2d.y": "array_like: The second coordinates.",
     "histogramdd.sample": "array_like: [points, axes], or a sequence of coordinates.",
@@ -425,8 +427,8 @@ RAISES = {
     "cholesky": "LinAlgError: If a matrix is not positive definite or not square.",
     "tensorinv": "ValueError: If `ind` is below 1.",
     "tensorsolve": "LinAlgError: If the coefficients are no square matrix.",
-    "cross": "ValueError: If vectors have another number of elements than two or three, in linalg than three.",
-    "outer": "ValueError: In linalg, if an operand is no vector.",
+    "cross": "ValueError: If vectors have another number of elements than two or three.",
+    "asarray_chkfinite": "ValueError: If an element is NaN or infinite.",
     "diag": "ValueError: If the operand is neither a vector nor a matrix.",
     "insert": "IndexError: If the index is out of range.",
     "meshgrid": "ValueError: If `indexing` is another text.",
@@ -521,4 +523,11 @@ TYPES = {
 KEYS = {"key": ("TypeError", "If `key` is not a key."), **ERRORS}
 NAMES = {**PARAMETERS, **OF, **RANDOM, **REDUCED_AXES, **FLATTENED}
 GLOSSARY = Glossary(NAMES, RESULTS, ERRORS, "LazyArray", RAISES, TYPES)
+OF_MATRICES = {
+    **RAISES,
+    "cross": "ValueError: If vectors have another number of elements than three.",
+    "outer": "ValueError: If an operand is no vector.",
+    "svd": "LinAlgError: If there are fewer than two axes.",
+}
+LINEAR = Glossary(GLOSSARY.parameters, RESULTS, ERRORS, "LazyArray", OF_MATRICES, TYPES)
 BY_KEYS = Glossary(GLOSSARY.parameters, RESULTS, KEYS, "LazyArray", RAISES, TYPES)
