@@ -5,6 +5,7 @@ The package must be importable (PYTHONPATH=build/python). With --check it writes
 change. --list prints the names of the public objects.
 """
 
+import ast
 import importlib
 import inspect
 import pathlib
@@ -124,6 +125,14 @@ def signature_of(value):
     return f"({', '.join(parts)})"
 
 
+def is_code(block):
+    """Returns whether a paragraph is an example. Sentences are no Python."""
+    try:
+        return any(not isinstance(node, ast.Expr) or "(" in block for node in ast.parse(block).body)
+    except SyntaxError:
+        return False
+
+
 def text_of(doc):
     """Returns a docstring as Markdown: sections as bold words, entries as list items, indented lines as code."""
     from frazil.docstrings import entries_of, sections_of
@@ -132,7 +141,7 @@ def text_of(doc):
     lines = []
     for block in text.split("\n\n"):
         rows = block.splitlines()
-        code = rows[0].startswith("    ") or "=" in rows[0] and not rows[0].rstrip().endswith((".", ":"))
+        code = rows[0].startswith("    ") or is_code(block)
         lines += ["", "```python", *rows, "```"] if code else ["", " ".join(rows)]
     for name, section in sections.items():
         if name in ("Notes", "Examples", "See Also"):
