@@ -115,9 +115,12 @@ format:  ## format the sources in place
 lint:  ## check formatting, layers, sizes and clang-tidy
 	@scripts/lint.sh
 
-docs:  ## check all links, and build the documentation as a site in build/site
+docs: configure  ## check all links, and build the documentation as a site in build/site
 	@scripts/install-deps.sh --docs
 	@scripts/check_links.py
+	@cmake --build $(BUILD) --target frazil_python
+	@PYTHONPATH=$(BUILD)/python $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  scripts/python_reference.py build/site.generated/reference
 	@mkdocs build --quiet --strict
 	@echo build/site/index.html
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, Sequence
 
 from numpy.typing import ArrayLike, DTypeLike
 
-from .graph import Term, Value
+from .terms import Term, Value
 '''
 LAZY_HEADER = '''"""Made by python/make_stubs.py."""
 
@@ -114,11 +114,11 @@ def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     sys.path.insert(0, str(folder.parent))
     import frazil
-    from frazil import _operators
+    from frazil.graph import operators
 
     made = {
-        "_operators.pyi": operators_stub(frazil, _operators),
-        "lazy/operators.pyi": lazy_stub(frazil, _operators),
+        "graph/operators.pyi": operators_stub(frazil, operators),
+        "lazy/operators.pyi": lazy_stub(frazil, operators),
         "__init__.pyi": package_stub(frazil, folder),
     }
     if sys.argv[2:] == ["--check"]:

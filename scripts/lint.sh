@@ -10,7 +10,7 @@ tidy=$(command -v clang-tidy-19) || {
 }
 
 scripts/format.sh --check
-for check in layers operator_names sizes; do
+for check in layers operator_names python_imports sizes; do
   python3 "scripts/check_$check.py"
 done
 

@@ -38,6 +38,19 @@ def with_bars(row: str) -> str:
     return "".join(part.replace(r"\|", "|" if part.startswith("`") else "&#124;") for part in parts)
 
 
+def generated(config: dict) -> pathlib.Path:
+    """Returns the folder of the pages that scripts/python_reference.py writes; it is empty without the package."""
+    return pathlib.Path(config["site_dir"] + ".generated")
+
+
+def on_config(config: dict) -> dict:
+    pages = sorted(path.name for path in generated(config).glob("reference/*.md"))
+    if pages:
+        reference = next(entry["Reference"] for entry in config["nav"] if "Reference" in entry)
+        reference.append({"Python objects": [f"reference/{name}" for name in pages]})
+    return config
+
+
 def on_files(files: Files, config: dict) -> Files:
     added = pathlib.Path(config["site_dir"] + ".outside")  # MkDocs takes files by folder and name
     waiting = [source(file.src_uri) for file in files.documentation_pages()]
@@ -57,6 +70,10 @@ def on_files(files: Files, config: dict) -> Files:
             files.append(File(place(path), str(added), config["site_dir"], config["use_directory_urls"]))
             if path.endswith(".md"):
                 waiting.append(path)
+    made = generated(config)
+    for page in sorted(made.glob("reference/*.md")):
+        path = page.relative_to(made).as_posix()
+        files.append(File(path, str(made), config["site_dir"], config["use_directory_urls"]))
     return files
 
 

@@ -12,18 +12,16 @@ from .errors import BadInput, BadModel, Cancelled, Error, FileError
 from .errors import InternalError, LimitExceeded, OutOfMemory, Unsupported
 from . import lazy, nn, numpy
 from .futures import RunFuture
-from .fx import from_fx
-from .graph import Graph, Patch, Term
+from .graph import Graph, HostOperator, Patch, Term, TensorType, host_operator
+from .interop import fx, from_fx, from_torch, load_state_dict, save_safetensors
 from .lazy import BatchReport, BatchResults, Function, LazyArray, batch, eval, function, parameter
 from .nn.control import cond, while_loop
-from .host import HostOperator, TensorType, host_operator
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
 from .policy import Policy
-from .weights import load_state_dict, save_safetensors
+from .symbolic import Symbolic
 from . import torch
-from .torch_modules import from_torch
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
@@ -63,6 +61,7 @@ __all__ = [
     "RunFuture",
     "Session",
     "Stop",
+    "Symbolic",
     "TensorType",
     "Term",
     "Unsupported",

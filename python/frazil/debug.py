@@ -11,7 +11,27 @@ from .model import Model
 
 
 class Stop(NamedTuple):
-    """The point at which a run has stopped: a value has just been computed, or the run has ended."""
+    """The point at which a run has stopped: a value has just been computed, or the run has ended.
+
+    Its truth is False after the end of the run: `while stop := debugger.next(): ...`.
+
+    Parameters
+    ----------
+    why : str
+        "step", "breakpoint" or "ended".
+    value : str
+        The name of the value, or NODE:1.
+    node : str
+        The node that computes it; "" for a parameter of a body.
+    op : str
+        The operator of the node.
+    iterations : tuple of int
+        The iterations of the enclosing loops, outermost first.
+    around : list of str
+        Enclosing bodies and functions, outermost first: "node 'Loop_3' (Loop), body".
+    breakpoint : int
+        The number of the breakpoint; 0 means none.
+    """
 
     why: str  #: "step", "breakpoint" or "ended"
     value: str  #: its name, or NODE:1
@@ -29,64 +49,191 @@ class Stop(NamedTuple):
 class Debugger:
     """Runs a model step by step, including the inside of fused kernels.
 
+    The debugger computes a value inside a fused kernel with the kernel's bits. A value that the passes removed is
+    computed by the reference executor. A breakpoint on it keeps the value in later runs. Use it on one thread, except
+    for cancel().
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    **options : any
+        Options of runs, see frazil.Options. They default to those of the model.
+
+    Examples
+    --------
     debugger = frazil.Debugger(model)
     debugger.break_at("nan")
     stop = debugger.run({"x": x})
     while stop:
         print(stop.value, debugger[stop.value].shape)
         stop = debugger.next()
-
-    The debugger computes a value inside a fused kernel with the kernel's bits. A value that the passes removed is
-    computed by the reference executor. A breakpoint on it keeps the value in later runs. Options are those of
-    frazil.Options, with the model's as defaults. Use it on one thread, except for cancel().
     """
 
     def __init__(self, model: Model, **options: Any) -> None:
         self._debugger = _frazil.Debugger(model._handle, model._options(options))
 
     def run(self, inputs: Mapping[str, Any] = {}) -> Stop:
-        """Begins a run and continues to the next breakpoint or the end. The inputs are copied.
+        """Begins a run and continues to the next breakpoint or the end.
 
-        Raises the exceptions of Session.run(). After a failed run the values computed so far can be read.
+        After a failed run the values computed so far can be read.
+
+        Parameters
+        ----------
+        inputs : dict
+            Inputs by name, which are copied.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        Error
+            The exceptions of Session.run().
         """
         return Stop(*self._debugger.begin(inputs, False))
 
     def start(self, inputs: Mapping[str, Any] = {}) -> Stop:
-        """Begins a run and stops at the first node."""
+        """Begins a run and stops at the first node.
+
+        Parameters
+        ----------
+        inputs : dict
+            Inputs by name, which are copied.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        Error
+            The exceptions of Session.run().
+        """
         return Stop(*self._debugger.begin(inputs, True))
 
     def step(self) -> Stop:
-        """Continues to the next node, also inside of bodies. Raises BadInput if no run is stopped, or the run's
-        failure.
+        """Continues to the next node, also inside of bodies.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If no run is stopped.
+        Error
+            The run's failure.
         """
         return Stop(*self._debugger.step())
 
     def next(self) -> Stop:
-        """Continues to the next node of the same level, stepping over If, Loop and functions."""
+        """Continues to the next node of the same level, stepping over If, Loop and functions.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If no run is stopped.
+        Error
+            The run's failure.
+        """
         return Stop(*self._debugger.next())
 
     def into(self) -> Stop:
-        """Continues into the next If, Loop or function, but at most to the end of the enclosing one."""
+        """Continues into the next If, Loop or function, but at most to the end of the enclosing one.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If no run is stopped.
+        Error
+            The run's failure.
+        """
         return Stop(*self._debugger.into())
 
     def out(self) -> Stop:
-        """Continues until the enclosing If, Loop or function has ended."""
+        """Continues until the enclosing If, Loop or function has ended.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If no run is stopped.
+        Error
+            The run's failure.
+        """
         return Stop(*self._debugger.out())
 
     def resume(self) -> Stop:
-        """Continues to the next breakpoint or the end."""
+        """Continues to the next breakpoint or the end.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If no run is stopped.
+        Error
+            The run's failure.
+        """
         return Stop(*self._debugger.resume())
 
     def break_at(self, what: str) -> int:
-        """Adds a breakpoint and returns its number for clear().
+        """Adds a breakpoint.
 
-        `what` is the name of a value, a node or an operator; "nan", "inf", "guard"; "NAME nan", "NAME > 3", "NAME < 3"
-        or "NAME shape 1x64". Raises BadInput for anything else.
+        Parameters
+        ----------
+        what : str
+            The name of a value, a node or an operator; "nan", "inf", "guard"; "NAME nan", "NAME > 3", "NAME < 3" or
+            "NAME shape 1x64".
+
+        Returns
+        -------
+        int
+            The number of the breakpoint, for clear().
+
+        Raises
+        ------
+        BadInput
+            If the text is none of these.
         """
         return self._debugger.add_breakpoint(what)
 
     def clear(self, number: int) -> None:
-        """Removes a breakpoint. Raises BadInput for an unknown number."""
+        """Removes a breakpoint.
+
+        Parameters
+        ----------
+        number : int
+            What break_at() returned.
+
+        Raises
+        ------
+        BadInput
+            If the number is unknown.
+        """
         self._debugger.remove_breakpoint(number)
 
     def __getitem__(self, name: str) -> Any:
@@ -104,16 +251,50 @@ class Debugger:
         """Replaces the latest value by another one of the same type.
 
         The run restarts with the same inputs and stops where the value is computed, so that dependent values are
-        recomputed. Raises BadInput for another type.
+        recomputed.
+
+        Parameters
+        ----------
+        name : str
+            The name of the value.
+        value : array
+            The new value.
+
+        Returns
+        -------
+        Stop
+            Where the run has stopped.
+
+        Raises
+        ------
+        BadInput
+            If the new value has another type.
         """
         return Stop(*self._debugger.set(name, value))
 
     def values(self) -> list[str]:
-        """Returns the names of all values in the order of the model."""
+        """Returns the names of all values in the order of the model.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         return self._debugger.values()
 
     def why_missing(self, name: str) -> str:
-        """Returns why the run never computes a value; "" if it does."""
+        """Returns why the run never computes a value.
+
+        Parameters
+        ----------
+        name : str
+            The name of the value.
+
+        Returns
+        -------
+        str
+            The reason; "" if it is computed.
+        """
         return self._debugger.why_missing(name)
 
     @property
@@ -127,7 +308,23 @@ class Debugger:
 
 
 class Comparison(NamedTuple):
-    """The result of compare()."""
+    """The result of compare(). Its truth is True if nothing differs.
+
+    Parameters
+    ----------
+    compared : int
+        The number of values in both runs.
+    differ : int
+        The number of those that differ.
+    value : str
+        The name of the first different value; "" means none.
+    node : str
+        The node that computes it.
+    what : str
+        A description of the difference in one line.
+    iterations : tuple of int
+        The iterations of the enclosing loops, outermost first.
+    """
 
     compared: int  #: values in both runs
     differ: int
@@ -154,8 +351,37 @@ def compare(
 ) -> Comparison:
     """Runs two models, or one model in two ways, and compares the values with equal names.
 
-    Without `b`, `a` is compared with itself on tier "ref". Values differ if they are further apart than `atol` plus
-    `rtol` times the value plus `of_largest` times the tensor's largest magnitude. Raises the exceptions of the runs.
+    Values differ if they are further apart than `atol` plus `rtol` times the value plus `of_largest` times the tensor's
+    largest magnitude.
+
+    Parameters
+    ----------
+    a : Model
+        The first model.
+    b : Model, optional
+        The second model. Without it, `a` is compared with itself on tier "ref".
+    inputs : dict
+        Inputs by name, of both.
+    rtol : float, default 0.001
+        Relative tolerance.
+    atol : float, default 1e-07
+        Absolute tolerance.
+    of_largest : float, default 1e-05
+        Tolerance as a share of the largest magnitude.
+    a_options : dict, optional
+        Options of the runs of `a`.
+    b_options : dict, optional
+        Options of the runs of `b`.
+
+    Returns
+    -------
+    Comparison
+        The first difference and the number of differences.
+
+    Raises
+    ------
+    Error
+        The exceptions of the runs.
     """
     other = b if b is not None else a
     b_given = dict(b_options if b_options is not None else {} if b is not None else {"tier": "ref"})

@@ -9,7 +9,15 @@ from typing import Iterator
 
 
 class Error(Exception):
-    """Base class of every error of Frazil."""
+    """Base class of every error of Frazil.
+
+    Attributes
+    ----------
+    location : tuple of str and int, or None
+        File and line of the faulty call that built a graph.
+    node : str
+        The node at fault, as the text names it: "node 'If_12' (If)"; empty if there is none.
+    """
 
     location: tuple[str, int] | None = None  #: file and line of the faulty call that built a graph
     node: str = ""  #: the node at fault, as the text names it: "node 'If_12' (If)"
@@ -44,7 +52,13 @@ class InternalError(Error):
 
 
 class FileError(BadInput, OSError):
-    """A file or folder cannot be read or written. The usual causes are also the exceptions that open() raises."""
+    """A file or folder cannot be read or written. The usual causes are also the exceptions that open() raises.
+
+    Parameters
+    ----------
+    *args : any
+        As for OSError: the number, the text and the path.
+    """
 
     def __init__(self, *args: object) -> None:
         OSError.__init__(self, *args)

@@ -15,6 +15,11 @@ class RunFuture(concurrent.futures.Future[Any]):
     """A run started by Model.run_async(), for concurrent.futures.wait() and asyncio.wrap_future().
 
     cancel() also ends a run that has begun. After a fork the run belongs to the parent.
+
+    Parameters
+    ----------
+    token : handle
+        What ends the run.
     """
 
     def __init__(self, token: _frazil.RunToken) -> None:
@@ -24,23 +29,77 @@ class RunFuture(concurrent.futures.Future[Any]):
         self._began = False
 
     def cancel(self) -> bool:
-        """Cancels the run; result() then raises CancelledError. Returns False if the run has already ended."""
+        """Cancels the run; result() then raises CancelledError.
+
+        Returns
+        -------
+        bool
+            False if the run has already ended.
+        """
         if not super().cancel():
             return False
         self._token.cancel()
         return True
 
     def running(self) -> bool:
-        """Returns whether the run has begun and has neither ended nor been cancelled."""
+        """Returns whether the run has begun and has neither ended nor been cancelled.
+
+        Returns
+        -------
+        bool
+            Whether it is running.
+        """
         return self._began and not self.done()
 
     def result(self, timeout: float | None = None) -> Any:
-        """Returns the result of Model.run(). Raises its exceptions, CancelledError or TimeoutError."""
+        """Waits for the result of Model.run().
+
+        Parameters
+        ----------
+        timeout : float, optional
+            The longest wait in seconds; None waits until the end.
+
+        Returns
+        -------
+        dict or list
+            The result of run().
+
+        Raises
+        ------
+        Error
+            The exceptions of run().
+        CancelledError
+            If the run was cancelled.
+        TimeoutError
+            If the run has not ended in time.
+        BadInput
+            If this process is a fork of the one that began the run.
+        """
         self._check_process()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Returns the exception of the run, or None. Raises CancelledError or TimeoutError."""
+        """Waits for the end of the run and returns its exception.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            The longest wait in seconds; None waits until the end.
+
+        Returns
+        -------
+        Exception or None
+            None if the run succeeded.
+
+        Raises
+        ------
+        CancelledError
+            If the run was cancelled.
+        TimeoutError
+            If the run has not ended in time.
+        BadInput
+            If this process is a fork of the one that began the run.
+        """
         self._check_process()
         return super().exception(timeout)
 

@@ -9,12 +9,30 @@ from typing import Any, Callable, ContextManager, Iterator, MutableMapping, Name
 from . import _frazil, render
 from ._frazil import LiveSession
 from .errors import BadInput
-from .graph import Patch
+from .graph.patch import Patch
 from .model import Model
 
 
 class Version(NamedTuple):
-    """One version of a LiveModel."""
+    """One version of a LiveModel.
+
+    Parameters
+    ----------
+    number : int
+        Counts from 1 and is never reused.
+    parent : int or None
+        The previous current version; None for the first one.
+    author : str
+        Who made it.
+    reason : str
+        Why.
+    made : datetime
+        When, in UTC.
+    change : str
+        What: "patch 'clip': 1 new node (Min); ...", "rolled back to 3", "published".
+    model : Model
+        The model.
+    """
 
     number: int  #: from 1; never reused
     parent: int | None  #: the previous current version; None: the first one
@@ -31,16 +49,29 @@ class Version(NamedTuple):
 class LiveModel:
     """A model that is edited while requests run. Each edit creates a version. Threads may share it.
 
+    Running requests finish on their version; later requests use the new one. Edits wait for each other, but requests
+    never wait for an edit. Versions share equal planned parts, packed weights and constants. The models of all versions
+    have the options of the first one.
+
+    Parameters
+    ----------
+    model : Model
+        The model of the first version.
+    author : str, default ''
+        Who made it.
+    reason : str, default ''
+        Why.
+    most_versions : int, default 256
+        Each new version beyond this number drops the oldest one.
+
+    Examples
+    --------
     live = frazil.LiveModel(model)
     session = live.open()
     with live.edit(author="ada", reason="outliers") as patch:
         patch.replace("y", patch.Min(patch.tap("y"), 6.0))
     session(x)                        # of version 2
     live.roll_back(1, author="ada", reason="too low")
-
-    Running requests finish on their version; later requests use the new one. Edits wait for each other, but requests
-    never wait for an edit. Versions share equal planned parts, packed weights and constants. The models of all versions
-    have the options of the first one. Each new version beyond `most_versions` drops the oldest one.
     """
 
     def __init__(self, model: Model, *, author: str = "", reason: str = "", most_versions: int = 256) -> None:
@@ -56,11 +87,33 @@ class LiveModel:
         return self._version(self._live.current())
 
     def history(self) -> list[Version]:
-        """Returns all kept versions, oldest first."""
+        """Returns all kept versions, oldest first.
+
+        Returns
+        -------
+        list of Version
+            The versions.
+        """
         return [self._version(row) for row in self._live.history()]
 
     def version(self, number: int) -> Version:
-        """Returns the version with this number. Raises BadInput if there is none."""
+        """Returns the version with this number.
+
+        Parameters
+        ----------
+        number : int
+            The number.
+
+        Returns
+        -------
+        Version
+            The version.
+
+        Raises
+        ------
+        BadInput
+            If there is none.
+        """
         return self._version(self._live.version(number))
 
     @overload
@@ -74,9 +127,30 @@ class LiveModel:
     def edit(self, change: Any = None, *, author: str = "", reason: str = "") -> Any:
         """Edits the current version: in a `with` block, or with a function that receives the LivePatch.
 
-        At the end the edited model is checked by the policy and planned, and becomes the current version. The function
-        form returns it; the patch has it as `version`. If the block or the function raises, or the edit is invalid, the
-        current version stays. Raises BadModel, BadInput. A nested edit makes the outer one fail.
+        At the end the policy checks the edited model, it is planned, and it becomes the current version. If the block
+        or the function raises, or the edit is invalid, the current version stays. A nested edit makes the outer one
+        fail.
+
+        Parameters
+        ----------
+        change : callable, optional
+            Called with the LivePatch. Without it, the result is for a `with` block.
+        author : str, default ''
+            Who edits.
+        reason : str, default ''
+            Why.
+
+        Returns
+        -------
+        context manager, or Version
+            The block's value is the LivePatch, whose `version` is the new one; with `change` it is the new Version.
+
+        Raises
+        ------
+        BadModel
+            If the edited model is not valid.
+        BadInput
+            If the policy refuses it, or names are unknown.
         """
         block = _Edit(self, author, reason)
         if change is None:
@@ -86,22 +160,87 @@ class LiveModel:
         return patch.version
 
     def publish(self, model: Model, *, author: str = "", reason: str = "") -> Version:
-        """Makes another model the current version, after the current version's policy has allowed it."""
+        """Makes another model the current version.
+
+        It is planned, and checked by the policy as an edit is. A model without a policy takes that of the current
+        version.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        author : str, default ''
+            Who publishes.
+        reason : str, default ''
+            Why.
+
+        Returns
+        -------
+        Version
+            The new version.
+
+        Raises
+        ------
+        BadInput
+            If the policy refuses it.
+        """
         with self._edits:
             return self._version(self._live.publish(model._handle, author, reason))
 
     def roll_back(self, number: int, *, author: str = "", reason: str = "") -> Version:
-        """Creates a version with the model of an older one. Raises BadInput if there is none."""
+        """Creates a version with the model of an older one.
+
+        Parameters
+        ----------
+        number : int
+            The older version.
+        author : str, default ''
+            Who rolls back.
+        reason : str, default ''
+            Why.
+
+        Returns
+        -------
+        Version
+            The new version.
+
+        Raises
+        ------
+        BadInput
+            If there is no such version.
+        """
         with self._edits:
             return self._version(self._live.roll_back(number, author, reason))
 
     def forget(self, number: int) -> None:
-        """Drops a version, whose memory is freed when no session uses it. Raises BadInput for the current one."""
+        """Drops a version. Its memory is freed when no session uses it.
+
+        Parameters
+        ----------
+        number : int
+            The version.
+
+        Raises
+        ------
+        BadInput
+            If it is the current one, or there is none.
+        """
         self._live.forget(number)
         self._models.pop(number, None)
 
     def open(self, **options: Any) -> LiveSession:
-        """Returns a session for one thread. Options (see frazil.Options) default to those of the first model."""
+        """Opens a session for one thread, which follows the current version.
+
+        Parameters
+        ----------
+        **options : any
+            Options of runs, see frazil.Options. They default to those of the first model.
+
+        Returns
+        -------
+        LiveSession
+            The session.
+        """
         return self._live.open(self.current.model._options(options))
 
     def _version(self, row: tuple[Any, ...]) -> Version:
@@ -125,7 +264,17 @@ class LiveModel:
 
 
 class LivePatch(Patch):
-    """A Patch of a LiveModel's current version, created by LiveModel.edit(). Its end creates a version."""
+    """A Patch of a LiveModel's current version, created by LiveModel.edit(). Its end creates a version.
+
+    Parameters
+    ----------
+    live : LiveModel
+        The model to edit.
+    author : str
+        Who edits.
+    reason : str
+        Why.
+    """
 
     def __init__(self, live: LiveModel, author: str, reason: str) -> None:
         super().__init__(live.current.model, reason or "edit")
@@ -204,7 +353,13 @@ registry = Registry()
 
 
 class Diff(str):
-    """The differences of two models: a text, and a picture in notebooks."""
+    """The differences of two models: a text, and a picture in notebooks.
+
+    Parameters
+    ----------
+    object : str
+        The text.
+    """
 
     _models: tuple[Model, Model]
 
@@ -221,10 +376,22 @@ class Diff(str):
 
 
 def diff(before: Model, after: Model) -> Diff:
-    """Returns the differences of two models as lines of their text form; '' if there are none.
+    """Compares two models as lines of their text form.
 
-    Lines that only `before` has start with "- ", lines that only `after` has with "+ ", in the order of the graphs. The
-    order of nodes does not matter. Notebooks show diff_dot() as a picture.
+    The order of nodes does not matter.
+
+    Parameters
+    ----------
+    before : Model
+        The first model.
+    after : Model
+        The second model.
+
+    Returns
+    -------
+    Diff
+        Lines that only `before` has start with "- ", lines that only `after` has with "+ ", in the order of the graphs;
+        '' if there are none. Notebooks show diff_dot() as a picture.
     """
     made = Diff(_frazil.diff(before._handle, after._handle))
     made._models = (before, after)
@@ -232,5 +399,18 @@ def diff(before: Model, after: Model) -> Diff:
 
 
 def diff_dot(before: Model, after: Model) -> str:
-    """Returns `after` as input for Graphviz: new nodes in green, changed ones in amber, removed ones in red."""
+    """Draws two models as one picture.
+
+    Parameters
+    ----------
+    before : Model
+        The first model.
+    after : Model
+        The second model.
+
+    Returns
+    -------
+    str
+        `after` as input for Graphviz: new nodes in green, changed ones in amber, removed ones in red.
+    """
     return _frazil.diff_dot(before._handle, after._handle)

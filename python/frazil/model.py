@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Mapping, Sequence
 
 import numpy
 
@@ -23,14 +23,60 @@ class Model(_frazil.Model):
 
     model.run({"x": x}) returns a dict; model(x) returns the output or a tuple of several. Each call takes a session
     from a pool, which grows to the number of concurrent calls.
+
+    Parameters
+    ----------
+    of : Model or handle
+        The model whose graph is used.
+    options : Options, optional
+        The defaults of calls and sessions.
+
+    Examples
+    --------
+    model = frazil.load("model.onnx", threads=2)
+    y = model(x)
     """
 
+    patch_type: ClassVar[type[Patch]]  #: the class that edit() returns, which frazil.graph sets
+
     def session(self, **options: Any) -> Session:
-        """Opens a session. Options (see frazil.Options) default to those of the model."""
+        """Opens a session, which runs on one thread at a time.
+
+        Parameters
+        ----------
+        **options : any
+            Options of runs, see frazil.Options. They default to those of the model.
+
+        Returns
+        -------
+        Session
+            A session of its own; it is not part of the model's pool.
+
+        Raises
+        ------
+        BadInput
+            If an option is not valid.
+        """
         return _frazil.open_session(self._handle, self._options(options))
 
     def with_options(self, **options: Any) -> Model:
-        """Returns the same model with these options in addition to its own."""
+        """Returns the same model with other options.
+
+        Parameters
+        ----------
+        **options : any
+            Options of runs, in addition to those of the model.
+
+        Returns
+        -------
+        Model
+            A model that shares the graph.
+
+        Raises
+        ------
+        BadInput
+            If an option is not valid.
+        """
         return Model(self, self._options(options))
 
     def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
@@ -44,10 +90,24 @@ class Model(_frazil.Model):
         *,
         out: Mapping[str, Any] | None = None,
     ) -> RunFuture:
-        """Begins a run on another thread. The arguments and the future's result() are those of run().
+        """Begins a run on another thread.
 
         The process has one such thread per core. Runs start in the order of the calls. Arrays must not change until the
-        run has ended. The future's cancel() ends the run. At its exit, the interpreter waits for runs that have begun.
+        run has ended. At its exit, the interpreter waits for runs that have begun.
+
+        Parameters
+        ----------
+        inputs : dict, list of str, or None
+            Inputs by name, or the names of the wanted outputs, as for run().
+        feeds : dict, optional
+            Inputs by name, if `inputs` has names of outputs.
+        out : dict, optional
+            Arrays by the name of an output, which receive the results.
+
+        Returns
+        -------
+        RunFuture
+            Its result() is that of run(). Its cancel() ends the run.
         """
         return start(lambda token: self._run_until(token, inputs, feeds, out))
 
@@ -58,7 +118,27 @@ class Model(_frazil.Model):
         *,
         out: Mapping[str, Any] | None = None,
     ) -> Any:
-        """As run(), for `await`: the event loop continues meanwhile. Cancelling the task ends the run."""
+        """As run(), for `await`: the event loop continues meanwhile. Cancelling the task ends the run.
+
+        Parameters
+        ----------
+        inputs : dict, list of str, or None
+            Inputs by name, or the names of the wanted outputs, as for run().
+        feeds : dict, optional
+            Inputs by name, if `inputs` has names of outputs.
+        out : dict, optional
+            Arrays by the name of an output, which receive the results.
+
+        Returns
+        -------
+        dict or list
+            The result of run().
+
+        Raises
+        ------
+        Error
+            The exceptions of run().
+        """
         return await asyncio.wrap_future(self.run_async(inputs, feeds, out=out))
 
     @property
@@ -72,24 +152,64 @@ class Model(_frazil.Model):
         return [port.name for port in self.outputs]
 
     def get_inputs(self) -> list[Port]:
-        """Returns the inputs as in ONNX Runtime's sessions: each has name, shape and type ('f32[N,3]')."""
+        """Returns the inputs as in ONNX Runtime's sessions.
+
+        Returns
+        -------
+        list of Port
+            Each has a name, a shape and a type ('f32[N,3]').
+        """
         return list(self.inputs)
 
     def get_outputs(self) -> list[Port]:
-        """Returns the outputs in the same form."""
+        """Returns the outputs in the form of get_inputs().
+
+        Returns
+        -------
+        list of Port
+            Each has a name, a shape and a type.
+        """
         return list(self.outputs)
 
     def edit(self, name: str = "edit") -> Patch:
-        """Returns a Patch of this model, for a `with` block."""
-        from .graph import Patch
+        """Begins an edit of this model, for a `with` block.
 
-        return Patch(self, name)
+        Parameters
+        ----------
+        name : str, default 'edit'
+            The name of the edit in messages.
+
+        Returns
+        -------
+        Patch
+            Its `model` is the edited one after the block.
+
+        Examples
+        --------
+        with model.edit("clip") as patch:
+            patch.replace("y", patch.Min(patch.tap("y"), 6.0))
+        clipped = patch.model
+        """
+        return self.patch_type(self, name)
 
     def save(self, path: str | os.PathLike[str], *, opset: int | None = None, external_bytes: int = 0) -> None:
         """Writes an ONNX file.
 
-        opset           opset of ai.onnx; by default the oldest sufficient one. Raises BadInput if it is too old
-        external_bytes  tensors of at least this size go to "<path>.data"; 0: none
+        Parameters
+        ----------
+        path : str or path
+            The file. An existing one is replaced.
+        opset : int, optional
+            The opset of ai.onnx; by default the oldest sufficient one.
+        external_bytes : int, default 0
+            Tensors of at least this size go to "<path>.data"; 0 means none.
+
+        Raises
+        ------
+        BadInput
+            If the opset is too old for an operator.
+        FileError
+            If the file cannot be written.
         """
         with of_file(os.fspath(path), writing=True):
             self._save(os.fspath(path), opset, external_bytes)
@@ -99,9 +219,27 @@ class Model(_frazil.Model):
     ) -> dict[str, numpy.ndarray | dict[tuple[int, ...], numpy.ndarray] | None]:
         """Runs the model and returns inner values, by their names in texts, errors, profiles and debuggers.
 
-        A value inside of loops is a dict by iteration numbers, outermost first. A value that was not computed is None.
-        Raises BadInput for an unknown name, and Unsupported for a value that the passes removed; with tier="ref" all
-        values exist.
+        Parameters
+        ----------
+        inputs : dict
+            Inputs by name.
+        values : list of str
+            The names of the values.
+        **options : any
+            Options of the run, in addition to those of the model.
+
+        Returns
+        -------
+        dict
+            An array by name. A value inside of loops is a dict by iteration numbers, outermost first. A value that was
+            not computed is None.
+
+        Raises
+        ------
+        BadInput
+            If a name is unknown.
+        Unsupported
+            If the passes removed a value; with tier="ref" all values exist.
         """
         found: dict[str, Any] = dict.fromkeys(values)
         for name, value, iterations in _frazil.fetch(self._handle, self._options(options), inputs, list(values)):
@@ -112,9 +250,25 @@ class Model(_frazil.Model):
         return found
 
     def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
-        """Returns the time per node as a table, for texts and notebooks. `frazil profile` has more details.
+        """Measures the time per node. `frazil profile` has more details.
 
         Profiled runs go step by step on one thread, without machine code for whole plans.
+
+        Parameters
+        ----------
+        inputs : dict
+            Inputs by name.
+        runs : int, default 20
+            The number of measured runs.
+        warmup : int, default 2
+            The number of runs before these.
+        **options : any
+            Options of the runs, in addition to those of the model.
+
+        Returns
+        -------
+        Profile
+            A table, for texts and notebooks.
         """
         seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
         return Profile(self.name, runs, seconds, rows)
@@ -151,22 +305,91 @@ def _unpickle(text: str, weights: Mapping[str, numpy.ndarray], options: Mapping[
 def load(path: str | os.PathLike[str], **options: Any) -> Model:
     """Reads an ONNX file; weights are mapped, not copied.
 
-    Options of runs are those of frazil.Options. They are the defaults of the model's calls and sessions. Options of
-    loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes, max_elements
-    (per tensor, of runs too), load_memory_limit, load_deadline_ms (of the load, and again of planning, when the model
-    is first run), policy (a frazil.Policy, None). Raises BadModel for a damaged or invalid file, Unsupported or
-    LimitExceeded. Raises FileError for an unreadable file; it is also the exception of open(), for instance
-    FileNotFoundError.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    **options : any
+        Options of runs, see frazil.Options, which are the defaults of the model's calls and sessions; and options of
+        loading: fix_defaults (inputs with a default become constants), max_nodes, max_nesting, max_name_bytes,
+        max_elements (per tensor, of runs too), load_memory_limit in bytes, load_deadline_ms (of the load, and again of
+        planning, when the model is first run), policy (a frazil.Policy or None).
+
+    Returns
+    -------
+    Model
+        The model. It is planned in the first call.
+
+    Raises
+    ------
+    BadModel
+        If the file is damaged or not a valid model.
+    FileError
+        If the file cannot be read. It is also the exception of open(), for instance FileNotFoundError.
+    Unsupported
+        If this build lacks a feature that the model needs.
+    LimitExceeded
+        If a limit of loading is exceeded.
+
+    Examples
+    --------
+    model = frazil.load("model.onnx", threads=1, deadline_ms=500)
     """
     with of_file(os.fspath(path)):
         return Model(_frazil.load(os.fspath(path), **options))
 
 
 def from_bytes(data: bytes | bytearray | memoryview, **options: Any) -> Model:
-    """As load(), but from memory."""
+    """Reads an ONNX model from memory.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
+        The contents of a file.
+    **options : any
+        Options of runs and of loading, as for load().
+
+    Returns
+    -------
+    Model
+        The model.
+
+    Raises
+    ------
+    BadModel
+        If the data is damaged or not a valid model.
+    Unsupported
+        If this build lacks a feature that the model needs.
+    LimitExceeded
+        If a limit of loading is exceeded.
+    """
     return Model(_frazil.from_bytes(data, **options))
 
 
 def from_text(text: str, weights: Mapping[str, Any] | None = None, **options: Any) -> Model:
-    """Returns a model from the text form (docs/reference/text-form.md). `weights` are the tensors named @name in it."""
+    """Reads a model in the text form (docs/reference/text-form.md).
+
+    Parameters
+    ----------
+    text : str
+        The text of one graph.
+    weights : dict, optional
+        The arrays that the text names as @name.
+    **options : any
+        Options of runs and of loading, as for load().
+
+    Returns
+    -------
+    Model
+        The model.
+
+    Raises
+    ------
+    BadModel
+        If the text is not valid; the message has the line.
+
+    Examples
+    --------
+    double = frazil.from_text("graph g(%x: f32[N]) { %y = Add(%x, %x) return y = %y }")
+    """
     return Model(_frazil.from_text(text, dict(weights or {}), **options))

@@ -9,7 +9,17 @@ import numpy
 
 
 class NodeEvent(NamedTuple):
-    """A node in an event."""
+    """A node in an event.
+
+    Parameters
+    ----------
+    name : str
+        The name of the node.
+    op : str
+        Its operator.
+    id : int
+        Its number in the graph.
+    """
 
     name: str
     op: str
@@ -29,30 +39,83 @@ class Observer:
         """Called when a run has ended."""
 
     def node_begin(self, node: NodeEvent) -> None:
-        """Called before a node's kernel; fused nodes share one kernel."""
+        """Called before a node's kernel; fused nodes share one kernel.
+
+        Parameters
+        ----------
+        node : NodeEvent
+            The node.
+        """
 
     def node_end(self, node: NodeEvent) -> None:
-        """Called after a node's kernel."""
+        """Called after a node's kernel.
+
+        Parameters
+        ----------
+        node : NodeEvent
+            The node.
+        """
 
     def branch(self, node: NodeEvent, taken: bool) -> None:
-        """Reports the branch that an If takes, or whether a Loop continues."""
+        """Called when an If takes a branch, or a Loop decides whether to continue.
+
+        Parameters
+        ----------
+        node : NodeEvent
+            The If or Loop.
+        taken : bool
+            The branch, or whether the Loop continues.
+        """
 
     def iteration(self, node: NodeEvent) -> None:
-        """Called after an iteration of a loop."""
+        """Called after an iteration of a loop.
+
+        Parameters
+        ----------
+        node : NodeEvent
+            The loop.
+        """
 
     def shapes_changed(self) -> None:
         """Called when extents differ from the previous run."""
 
     def wanted(self) -> list[str]:
-        """Returns the names of inner values to report. Called once, by Session.observe()."""
+        """Returns the names of inner values to report. Called once, by Session.observe().
+
+        Returns
+        -------
+        list of str
+            The names; empty by default.
+        """
         return []
 
     def value(self, name: str, value: numpy.ndarray, iterations: tuple[int, ...]) -> None:
-        """Receives a wanted value, with the iteration numbers of the enclosing loops, outermost first."""
+        """Called with a wanted value.
+
+        Parameters
+        ----------
+        name : str
+            The name of the value.
+        value : ndarray
+            A view of the run's memory, which is valid during the call.
+        iterations : tuple of int
+            The iteration numbers of the enclosing loops, outermost first.
+        """
 
     def without(self, name: str, why: str) -> bool:
-        """Called if the passes removed a wanted value. Return True to run without it; False makes the run raise
-        Unsupported.
+        """Called if the passes removed a wanted value.
+
+        Parameters
+        ----------
+        name : str
+            The name of the value.
+        why : str
+            What happened to it.
+
+        Returns
+        -------
+        bool
+            True to run without it; False, the default, makes the run raise Unsupported.
         """
         return False
 
@@ -67,7 +130,19 @@ class Row(NamedTuple):
 
 
 class Profile:
-    """The time per node. `rows` are sorted by time; `seconds` is the mean time of a run."""
+    """The time per node, as a text, and as a table in notebooks.
+
+    Parameters
+    ----------
+    model : str
+        The name of the model.
+    runs : int
+        The number of runs.
+    seconds : float
+        The time of all runs. The attribute `seconds` is the mean time of a run.
+    rows : list of tuple
+        Name, operator, calls and seconds of each node. The attribute `rows` is sorted by time.
+    """
 
     def __init__(self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]]) -> None:
         self.model = model

@@ -15,13 +15,48 @@ class Policy:
     """
 
     def check_load(self, model: Model) -> str | None:
-        """Checks a model after it was read or built, and each edited one. Returns the reason for refusal, or None."""
+        """Checks a model after it was read or built, and each edited one.
+
+        Parameters
+        ----------
+        model : Model
+            The model, which must not be run.
+
+        Returns
+        -------
+        str or None
+            The reason for refusal, or None.
+        """
         return None
 
     def check_edit(self, before: Model, after: Model) -> str | None:
-        """Checks an edit, after check_load(after). Returns the reason for refusal, or None."""
+        """Checks an edit, after check_load(after).
+
+        Parameters
+        ----------
+        before : Model
+            The model that was edited.
+        after : Model
+            The edited one.
+
+        Returns
+        -------
+        str or None
+            The reason for refusal, or None.
+        """
         return None
 
     def check_run(self, model: Model) -> str | None:
-        """Checks each run before it begins, so it should be fast. Returns the reason for refusal, or None."""
+        """Checks each run before it begins, so it should be fast.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+
+        Returns
+        -------
+        str or None
+            The reason for refusal, or None.
+        """
         return None

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "python/src/docs.h"
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
 
@@ -398,8 +399,7 @@ py::object object_of(Array array) {
 void bind_arrays(py::module_& m) {
   m.def(
       "from_dlpack", [](const py::object& tensor) { return array_of_dlpack(tensor, "from_dlpack()"); },
-      py::arg("tensor"),
-      "from_dlpack(tensor)\n--\n\nA NumPy array over the memory of a DLPack tensor, of any of Frazil's element types.");
+      py::arg("tensor"), docs::kFromDlpack);
 }
 
 }  // namespace frazil::python

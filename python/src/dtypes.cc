@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "python/src/docs.h"
+
 namespace frazil::python {
 namespace {
 
@@ -101,11 +103,13 @@ std::optional<Dtype> dtype_from_name(std::string_view name) {
 
 void bind_dtypes(py::module_& m) {
   py::class_<DtypeObject>(m, "DType", "An element type: frazil.float32. Compares equal to NumPy's dtype of that name.")
-      .def_property_readonly("name", [](const DtypeObject& d) { return python_name(d.dtype); })
+      .def_property_readonly(
+          "name", [](const DtypeObject& d) { return python_name(d.dtype); }, "The name: 'float32'.")
       .def_property_readonly(
           "short_name", [](const DtypeObject& d) { return name_of(d.dtype); },
           "The name in types and in the text form: 'f32'.")
-      .def_property_readonly("itemsize", [](const DtypeObject& d) { return byte_size(d.dtype); })
+      .def_property_readonly(
+          "itemsize", [](const DtypeObject& d) { return byte_size(d.dtype); }, "The bytes of an element.")
       .def_property_readonly(
           "onnx", [](const DtypeObject& d) { return onnx_number(d.dtype); }, "ONNX's number of the type.")
       .def_property_readonly(
@@ -134,7 +138,7 @@ void bind_dtypes(py::module_& m) {
   m.attr("dtypes") = py::tuple(all);
   m.def(
       "dtype", [](const py::object& of) { return object_of(dtype_of_object(of, "dtype()")); }, py::arg("of"),
-      "dtype(of)\n--\n\nThe element type of a name, a NumPy dtype, or anything else that numpy.dtype() takes.");
+      docs::kDtype);
 }
 
 }  // namespace frazil::python

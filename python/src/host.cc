@@ -146,7 +146,8 @@ std::string keeps(std::size_t i) {
 [[noreturn]] void fail(py::error_already_set& error, Operands& operands, bool views) {
   operands.release();
   if (views && operands.used()) {  // referenced by the function's frames
-    py::module_::import("frazil.host").attr("clear_frames")(error.value(), error.trace() ? error.trace() : py::none());
+    py::module_::import("frazil.graph.host")
+        .attr("clear_frames")(error.value(), error.trace() ? error.trace() : py::none());
     if (const auto i = operands.used_for_good()) throw_raised(error, {}, "; its function " + keeps(*i));
   }
   throw_raised(error);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "python/src/arrays.h"
+#include "python/src/docs.h"
 #include "python/src/dtypes.h"
 #include "python/src/lazy.h"
 
@@ -283,19 +284,18 @@ PyObject* element(PyObject* object, PyObject* key) {
 }
 
 PyMethodDef methods[] = {
-    {"numpy", numpy_value, METH_NOARGS,
-     "numpy($self, /)\n--\n\nThe value, as an array over the same memory; runs what it depends on. It can be written "
-     "where "
-     "nothing else uses this memory: (x + 1).numpy(), not y.numpy() of a variable."},
-    {"explain", explain, METH_NOARGS,
-     "explain($self, /)\n--\n\nHow what this array depends on would run: the passes and the plan."},
+    {"numpy", numpy_value, METH_NOARGS, docs::kNumpy},
+    {"explain", explain, METH_NOARGS, docs::kExplainArray},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef lazy_class_members[] = {
-    {"dtype", dtype, nullptr, "NumPy's dtype.", nullptr}, {"ndim", rank, nullptr, "The number of axes.", nullptr},
-    {"_extents", extents, nullptr, nullptr, nullptr},     {"_there", is_there, nullptr, nullptr, nullptr},
-    {"_traced", is_traced, nullptr, nullptr, nullptr},    {nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"dtype", dtype, nullptr, "The element type, a numpy.dtype.", nullptr},
+    {"ndim", rank, nullptr, "The number of axes.", nullptr},
+    {"_extents", extents, nullptr, nullptr, nullptr},
+    {"_there", is_there, nullptr, nullptr, nullptr},
+    {"_traced", is_traced, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 template <class F>

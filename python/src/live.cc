@@ -1,4 +1,5 @@
 #include "python/src/builder.h"
+#include "python/src/docs.h"
 #include "python/src/interrupt.h"
 #include "python/src/session.h"
 
@@ -94,28 +95,14 @@ void bind_sessions_of_versions(py::module_& m) {
                          R"(Runs whatever version is current when a run begins, on one thread: LiveModel.open().
 
 A session that runs on one thread refuses to run on another; cancel() works from any.)")
-      .def("run", &LiveWorker::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(),
-           R"(run(self, inputs={}, feeds=None)
---
-
-Runs the current version and returns all its outputs by name, or those that are named; see Model.run(). Inputs that are not given have what is
-carried, else their default. Results that are carried cannot be written.)")
+      .def("run", &LiveWorker::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), docs::kLiveRun)
       .def(
           "__call__", &LiveWorker::call,
           "__call__(self, *args, **kwargs)\n--\n\nAs run(), of inputs by position or keyword. Returns the output, or a "
           "tuple of several.")
-      .def("carry", &LiveWorker::carry, py::arg("output"), py::arg("input"),
-           R"(carry(self, output, input)
---
-
-From now on, `output` of a run is `input` of the next one, where that is not given: a KV cache, a recurrent state.
-
-It is kept when the version changes, unless the new version lacks one of the two, or the value does not fit the input's
-type; then the input has its default again, or has to be given. Raises BadInput for names that the current version does
-not have.)")
-      .def("reset", &LiveWorker::reset, "reset(self)\n--\n\nForgets what is carried: the next run begins anew.")
-      .def("cancel", &LiveWorker::cancel,
-           "cancel(self)\n--\n\nMakes the run in progress raise Cancelled soon; from any thread.")
+      .def("carry", &LiveWorker::carry, py::arg("output"), py::arg("input"), docs::kCarry)
+      .def("reset", &LiveWorker::reset, docs::kReset)
+      .def("cancel", &LiveWorker::cancel, docs::kCancel)
       .def_property_readonly("version", &LiveWorker::version,
                              "The number of the version that the last run was of, or is of; 0: none yet.");
 }

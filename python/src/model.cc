@@ -1,3 +1,4 @@
+#include "python/src/docs.h"
 #include "python/src/dtypes.h"
 #include "python/src/policy.h"
 #include "python/src/session.h"
@@ -81,8 +82,8 @@ std::string repr_of(const Port& port) {
 
 void bind_ports(py::module_& m) {
   py::class_<Port>(m, "Port", "An input or output of a model.")
-      .def_readonly("name", &Port::name)
-      .def_readonly("type", &Port::type, "the whole type as text: 'f32[N,3]', 'seq<i64[...]>'")
+      .def_readonly("name", &Port::name, "The name.")
+      .def_readonly("type", &Port::type, "The whole type as text: 'f32[N,3]', 'seq<i64[...]>'.")
       .def_property_readonly(
           "kind",
           [](const Port& port) {
@@ -90,12 +91,12 @@ void bind_ports(py::module_& m) {
             return names[static_cast<int>(port.kind)];
           },
           "'tensor', 'sequence' or 'map'")
-      .def_property_readonly("dtype", &dtype_of_port, "a frazil.DType; None unless it is a tensor")
+      .def_property_readonly("dtype", &dtype_of_port, "The element type, a frazil.DType; None unless it is a tensor.")
       .def_property_readonly(
           "shape", &shape_of,
           "a tuple of numbers, and of texts for extents that runs decide: (\"N\", 3); None where the "
           "rank is unknown")
-      .def_readonly("optional", &Port::optional, "may be left out")
+      .def_readonly("optional", &Port::optional, "Whether it may be left out.")
       .def("__repr__", &repr_of);
 }
 
@@ -199,31 +200,22 @@ void bind_models(py::module_& m) {
           [](const ModelObject& other, const Options& options) { return ModelObject(other.model(), options); }))
       .def(py::init<Model, const Options&>())
       .def("run", &ModelObject::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), py::kw_only(),
-           py::arg("out") = py::none(),
-           R"(run(self, inputs={}, feeds=None, *, out=None)
---
-
-Runs the model and returns all its outputs by name: model.run({"x": x}). As in ONNX Runtime, model.run(["y"], {"x": x})
-returns a list of the outputs that are named, and model.run(None, {"x": x}) one of all.
-
-Inputs are NumPy arrays, DLPack tensors, numbers or lists; lists for sequences, dicts for maps, None for an input that
-has a default. Arrays are not copied when they are in row-major order, and must not change during the run. Results are
-arrays over the run's memory. Raises BadInput for an input that does not fit, LimitExceeded, Cancelled,
-KeyboardInterrupt. Any thread may call; calls at the same time have a session each.
-
-out={"y": array} writes a result into a NumPy array or a DLPack tensor in the CPU's memory, which is returned in its
-place. It must be in row-major order and have the element type and the extents of the result: BadInput; after an error
-its content is unspecified.)")
+           py::arg("out") = py::none(), docs::kModelRun)
       .def("_run_until", &ModelObject::run_until)
       .def("__call__", &ModelObject::call,
            "__call__(self, *args, **kwargs)\n--\n\nRuns the model on inputs by position or keyword. Returns the "
            "output, or a tuple of several; see run().")
-      .def("trim", &ModelObject::trim, "trim(self)\n--\n\nFrees the memory that calls keep for later ones.")
-      .def_property_readonly("name", [](const ModelObject& of) { return of.model().name(); })
-      .def_property_readonly("inputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().inputs())); })
-      .def_property_readonly("outputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().outputs())); })
+      .def("trim", &ModelObject::trim, "trim(self)\n--\n\nFrees the sessions that calls keep for later ones.")
       .def_property_readonly(
-          "options", [](const ModelObject& of) { return Options(of.options()); }, "Those of its calls.")
+          "name", [](const ModelObject& of) { return of.model().name(); }, "The name of the graph.")
+      .def_property_readonly(
+          "inputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().inputs())); },
+          "The inputs, as a tuple of Port.")
+      .def_property_readonly(
+          "outputs", [](const ModelObject& of) { return py::tuple(py::cast(of.model().outputs())); },
+          "The outputs, as a tuple of Port.")
+      .def_property_readonly(
+          "options", [](const ModelObject& of) { return Options(of.options()); }, "The options of its calls.")
       .def_property_readonly(
           "operators", [](const ModelObject& of) { return of.model().operators(); }, "The operators used, sorted.")
       .def_property_readonly("_handle", [](const ModelObject& of) { return Model(of.model()); })
@@ -231,19 +223,15 @@ its content is unspecified.)")
       .def("_save", [](const ModelObject& of, const std::string& path, std::optional<std::int64_t> opset,
                        std::uint64_t bytes) { unlocked([&] { of.model().save(path, {opset, bytes}); }); })
       .def(
-          "text", [](const ModelObject& of) { return unlocked([&] { return of.model().text(); }); },
-          "text(self)\n--\n\nThe graph in the text form; see from_text().")
-      .def("weights", &weights_of,
-           "weights(self)\n--\n\nThe tensors that text() calls @name: a dict of NumPy arrays, not copied.")
+          "text", [](const ModelObject& of) { return unlocked([&] { return of.model().text(); }); }, docs::kText)
+      .def("weights", &weights_of, docs::kWeights)
       .def(
-          "dot", [](const ModelObject& of) { return unlocked([&] { return of.model().dot(); }); },
-          "dot(self)\n--\n\nThe graph as input for Graphviz.")
+          "dot", [](const ModelObject& of) { return unlocked([&] { return of.model().dot(); }); }, docs::kDot)
       .def(
-          "digest", [](const ModelObject& of) { return unlocked([&] { return of.model().digest(); }); },
-          "digest(self)\n--\n\n'sha256:...' of the text form and the weights: equal models have equal digests.")
+          "digest", [](const ModelObject& of) { return unlocked([&] { return of.model().digest(); }); }, docs::kDigest)
       .def(
           "explain", [](const ModelObject& of) { return unlocked([&] { return of.model().explain(); }); },
-          "explain(self)\n--\n\nThe plan: its steps and where each value lies.");
+          docs::kExplain);
   py::class_<Model>(m, "ModelHandle");
   bind_loading(m);
 }

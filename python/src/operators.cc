@@ -1,4 +1,5 @@
 #include "python/src/attributes.h"
+#include "python/src/docs.h"
 #include "python/src/dtypes.h"
 
 namespace frazil::python {
@@ -54,7 +55,7 @@ void bind_operators(py::module_& m) {
       .def_readonly("attributes", &OperatorInfo::attributes)
       .def_readonly("bodies", &OperatorInfo::bodies, "of control flow: their names")
       .def("__repr__", [](const OperatorInfo& of) { return "OperatorInfo('" + of.full_name() + "')"; });
-  m.def("operators", &operators, "operators()\n--\n\nThe definition of every operator, sorted by domain and name.");
+  m.def("operators", &operators, docs::kOperators);
 }
 
 }  // namespace frazil::python

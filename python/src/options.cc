@@ -1,3 +1,4 @@
+#include "python/src/docs.h"
 #include "python/src/session.h"
 
 namespace frazil::python {
@@ -70,21 +71,7 @@ void set_options(Options& options, const py::kwargs& keywords) {
 }
 
 void bind_options(py::module_& m) {
-  auto options = py::class_<Options>(
-      m, "Options", R"(How runs go: keywords of load(), Graph.build(), Model.session() and Model.with_options().
-
-tier             "auto", compiling in the background; "ref", the slow reference; "0", "1", "2", what is
-                 compiled at once: nothing, fused bodies, also whole plans
-threads          of one run; 0: one per core
-memory_limit     bytes of intermediate values
-arena_limit      bytes of them that are kept between runs
-max_elements     per tensor
-max_steps        per run
-deadline_ms      per run, in milliseconds
-seed             of random operators without one of their own
-strict_numerics  True: no kernels whose sums are less exact
-
-None means: as the environment says (`frazil knobs`).)");
+  auto options = py::class_<Options>(m, "Options", docs::kOptions);
   options.def(py::init([](const py::kwargs& keywords) {
     Options made;
     set_options(made, keywords);
@@ -92,7 +79,8 @@ None means: as the environment says (`frazil knobs`).)");
   }));
   for (const OptionRow& row : kOptionRows) {
     options.def_property_readonly(
-        row.name, py::cpp_function([&row](const Options& o) { return row.get(o); }, py::is_method(options)));
+        row.name, py::cpp_function([&row](const Options& o) { return row.get(o); }, py::is_method(options)),
+        "The option of this name, see Options.");
   }
   options.def("__repr__", &repr);
 }

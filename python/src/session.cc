@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "python/src/docs.h"
 #include "python/src/interrupt.h"
 #include "python/src/observer.h"
 #include "python/src/raised.h"
@@ -273,12 +274,13 @@ struct SessionObject {
 
 void bind_sessions(py::module_& m) {
   py::class_<Counters>(m, "Counters", "What a session has done since it was opened.")
-      .def_readonly("runs", &Counters::runs)
-      .def_readonly("plans", &Counters::plans, "plans used; a second one only when a branch changes a rank")
-      .def_readonly("shape_changes", &Counters::shape_changes)
-      .def_readonly("prepared", &Counters::prepared, "kernel steps prepared for new extents")
-      .def_readonly("iterations", &Counters::iterations, "of loops")
-      .def_readonly("held_bytes", &Counters::held_bytes, "held for intermediate values at present")
+      .def_readonly("runs", &Counters::runs, "The number of runs.")
+      .def_readonly("plans", &Counters::plans,
+                    "The number of plans used; a second one only when a branch changes a rank.")
+      .def_readonly("shape_changes", &Counters::shape_changes, "The number of runs with other extents than before.")
+      .def_readonly("prepared", &Counters::prepared, "The number of kernel steps prepared for new extents.")
+      .def_readonly("iterations", &Counters::iterations, "The number of iterations of loops.")
+      .def_readonly("held_bytes", &Counters::held_bytes, "The bytes held for intermediate values at present.")
       .def("__repr__", [](const Counters& c) {
         return "Counters(runs=" + std::to_string(c.runs) + ", plans=" + std::to_string(c.plans) +
                ", shape_changes=" + std::to_string(c.shape_changes) + ", prepared=" + std::to_string(c.prepared) +
@@ -294,7 +296,7 @@ A session that runs on one thread refuses to run on another; cancel() works from
             return s.observed([&] { return s.worker->run({inputs, feeds}, out); });
           },
           py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), py::kw_only(), py::arg("out") = py::none(),
-          "run(self, inputs={}, feeds=None, *, out=None)\n--\n\nAs Model.run().")
+          docs::kSessionRun)
       .def(
           "__call__",
           [](SessionObject& s, const py::args& args, const py::kwargs& kwargs) {
@@ -302,23 +304,22 @@ A session that runs on one thread refuses to run on another; cancel() works from
           },
           "__call__(self, *args, **kwargs)\n--\n\nAs Model.__call__().")
       .def(
-          "cancel", [](SessionObject& s) { s.worker->session().cancel(); },
-          "cancel(self)\n--\n\nMakes the run in progress raise Cancelled soon; from any thread.")
+          "cancel", [](SessionObject& s) { s.worker->session().cancel(); }, docs::kCancel)
       .def(
           "trim",
           [](SessionObject& s) {
             if (s.worker->busy()) refuse("the session is running");
             s.worker->session().trim();
           },
-          "trim(self)\n--\n\nBetween runs: frees the memory that is kept for the next one.")
-      .def("observe", &SessionObject::observe, py::arg("observer"),
-           "observe(self, observer)\n--\n\nSends the events of the runs from now on to a frazil.Observer; None: to "
-           "nobody.")
-      .def_property_readonly("counters",
-                             [](SessionObject& s) {
-                               if (s.worker->busy()) refuse("the session is running");
-                               return s.worker->session().counters();
-                             })
+          docs::kSessionTrim)
+      .def("observe", &SessionObject::observe, py::arg("observer"), docs::kObserve)
+      .def_property_readonly(
+          "counters",
+          [](SessionObject& s) {
+            if (s.worker->busy()) refuse("the session is running");
+            return s.worker->session().counters();
+          },
+          "What the session has done. Raises BadInput while it runs.")
       .def("__repr__", [](SessionObject& s) {
         const std::string runs =
             s.worker->busy() ? "running" : std::to_string(s.worker->session().counters().runs) + " runs";

@@ -50,7 +50,7 @@ def test_the_modules_stub_has_everything():
 
 
 def test_stubs_parse():
-    tree = ast.parse((PACKAGE / "_operators.pyi").read_text())
+    tree = ast.parse((PACKAGE / "graph/operators.pyi").read_text())
     names = names_in(tree.body)
     for info in frazil.operators():
         if info.domain.startswith("test."):  # of other tests

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any, Callable, Iterator, NoReturn
 
 import numpy
 
 from .. import _frazil, trees
+from ..docstrings import entries_of, joined, sections_of
 from ..errors import BadInput
+from ..symbolic import Symbolic
 from .operators import ops
+
+
+_methods: list[Any] = []
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -18,8 +24,9 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: LazyArray, *args: Any, **kwargs: Any) -> Any:
         return getattr(_functions(), name)(self, *args, **kwargs)
 
-    method.__name__ = name
+    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As frazil.numpy.{name}(self, ...)."
+    _methods.append(method)
     return method
 
 
@@ -33,13 +40,33 @@ def _operator(name: str, reverse: bool = False) -> Callable[[LazyArray, Any], An
     return method
 
 
+_namespace: list[Any] = []
+
+
+def set_functions(module: Any) -> None:
+    """Sets the module whose functions the methods of lazy arrays call. frazil.numpy registers itself."""
+    _namespace[:] = [module]
+    for method in _methods:
+        _describe(method, getattr(module, method.__name__))
+
+
+def _describe(method: Any, function: Callable[..., Any]) -> None:
+    """Gives a method the parameters and the documentation of its function, except for the first parameter."""
+    signature = inspect.signature(function)
+    first, *rest = signature.parameters.values()
+    method.__signature__ = signature.replace(parameters=[first.replace(name="self", annotation=first.empty), *rest])
+    text, sections = sections_of(inspect.getdoc(function) or "")
+    own = entries_of(sections.get("Parameters", ""))
+    own.pop(first.name, None)
+    sections["Parameters"] = "\n".join(own.values())
+    method.__doc__ = joined(text, sections)
+
+
 def _functions() -> Any:
-    from .. import numpy as functions
-
-    return functions
+    return _namespace[0]
 
 
-class LazyArray(_frazil.LazyArray):
+class LazyArray(_frazil.LazyArray, Symbolic):  # type: ignore[misc]
     """An array that may not have been computed yet, with the operators and methods of NumPy's arrays.
 
     Operators on it are recorded. Reading it (numpy(), item(), bool(), float(), print()) runs exactly what it depends
@@ -64,11 +91,6 @@ class LazyArray(_frazil.LazyArray):
         """The number of elements."""
         extents = [extent for extent in self._extents if extent is not None]
         return math.prod(extents) if len(extents) == self.ndim else ops.Size(self)
-
-    @property
-    def T(self) -> LazyArray:
-        """The axes in reversed order."""
-        return _functions().transpose(self)
 
     @property
     def nbytes(self) -> Any:
@@ -98,12 +120,16 @@ class LazyArray(_frazil.LazyArray):
     @property
     def at(self) -> Any:
         """Indexed updates: x.at[key].set(values) returns an array with other elements; also add, multiply, min, max."""
-        from ..numpy.assigns import At
-
-        return At(self)
+        return _functions().assigns.At(self)
 
     def copy(self) -> LazyArray:
-        """Returns the array itself, which is immutable."""
+        """Returns the array itself, which is immutable.
+
+        Returns
+        -------
+        LazyArray
+            The array.
+        """
         return self
 
     @property
@@ -118,11 +144,33 @@ class LazyArray(_frazil.LazyArray):
         return ops
 
     def item(self, *index: int) -> Any:
-        """Returns the only element, or the one at an index, as a Python number."""
+        """Reads one element.
+
+        Parameters
+        ----------
+        *index : int
+            An index for each axis, or one of the flattened array. Without it the array must have one element.
+
+        Returns
+        -------
+        bool, int, float or complex
+            A Python number.
+
+        Raises
+        ------
+        ValueError
+            If there is no index, and the array has more or fewer elements than one.
+        """
         return self.numpy().item(*index)
 
     def tolist(self) -> Any:
-        """Returns the elements as nested lists."""
+        """Reads the elements.
+
+        Returns
+        -------
+        list or number
+            Nested lists; a number for an array without axes.
+        """
         return self.numpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
@@ -132,17 +180,30 @@ class LazyArray(_frazil.LazyArray):
         return value.copy() if copy else value
 
     @property
-    def mT(self) -> LazyArray:
-        """The array with its last two axes swapped."""
-        return _functions().matrix_transpose(self)
-
-    @property
     def device(self) -> str:
         """The device: 'cpu'."""
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> LazyArray:
-        """Returns the array itself. Raises ValueError for a device other than 'cpu'."""
+        """Returns the array itself.
+
+        Parameters
+        ----------
+        device : str
+            'cpu'.
+        stream : any, optional
+            Has no effect.
+
+        Returns
+        -------
+        LazyArray
+            The array.
+
+        Raises
+        ------
+        ValueError
+            If the device is another one than 'cpu'.
+        """
         _functions().asarray(0, device=device)
         return self
 
@@ -188,11 +249,32 @@ class LazyArray(_frazil.LazyArray):
         return function(*values_of(args), **values_of(kwargs))
 
     def tobytes(self, order: str = "C") -> bytes:
-        """Returns the bytes of the elements."""
+        """Reads the bytes of the elements.
+
+        Parameters
+        ----------
+        order : str, default 'C'
+            As for numpy.ndarray.tobytes().
+
+        Returns
+        -------
+        bytes
+            The elements, one after the other.
+        """
         return self.numpy().tobytes(order)  # type: ignore[arg-type]
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
-        """Writes the elements to a file."""
+        """Writes the elements to a file, as numpy.ndarray.tofile().
+
+        Parameters
+        ----------
+        fid : file, str or path
+            The file.
+        sep : str, default ''
+            The text between elements; '' writes bytes.
+        format : str, default '%s'
+            The format of an element in a text.
+        """
         self.numpy().tofile(fid, sep, format)
 
     def __iter__(self) -> Iterator[LazyArray]:
@@ -228,22 +310,44 @@ class LazyArray(_frazil.LazyArray):
         return self
 
     def astype(self, dtype: Any, *, copy: bool = True) -> LazyArray:
-        """Returns the elements cast to another type. `copy` has no effect, as arrays are immutable."""
+        """Casts the elements to another type.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The element type.
+        copy : bool, default True
+            Has no effect, as arrays are immutable.
+
+        Returns
+        -------
+        LazyArray
+            The array itself if it has the element type.
+        """
         return _functions().astype(self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> LazyArray:
-        """As frazil.numpy.reshape(); the extents may be several arguments."""
+        """Returns the elements in another shape, as frazil.numpy.reshape().
+
+        Parameters
+        ----------
+        *shape : int or sequence of int
+            The extents, as several arguments or one sequence; one may be -1.
+        order : str, default 'C'
+            'C', or 'F' if the first axis varies fastest.
+
+        Returns
+        -------
+        LazyArray
+            The same elements.
+
+        Raises
+        ------
+        ValueError
+            If the order is unknown.
+        """
         return _functions().reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
-    def transpose(self, *axes: Any) -> LazyArray:
-        """As frazil.numpy.transpose(); the axes may be several arguments."""
-        return _functions().transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
-    def flatten(self, order: str = "C") -> LazyArray:
-        """Returns the elements along one axis."""
-        return self.reshape(-1, order=order)
-
-    ravel = flatten
     sum, mean, prod, max, min = (_method(name) for name in ("sum", "mean", "prod", "max", "min"))
     var, std, all, any = (_method(name) for name in ("var", "std", "all", "any"))
     argmax, argmin, cumsum = (_method(name) for name in ("argmax", "argmin", "cumsum"))
@@ -251,7 +355,7 @@ class LazyArray(_frazil.LazyArray):
     cumprod, diagonal, trace, repeat = (_method(name) for name in ("cumprod", "diagonal", "trace", "repeat"))
     ptp, searchsorted, compress, conj = (_method(name) for name in ("ptp", "searchsorted", "compress", "conj"))
     conjugate, choose, argpartition = (_method(name) for name in ("conjugate", "choose", "argpartition"))
-    swapaxes, clip, dot, nonzero = (_method(name) for name in ("swapaxes", "clip", "dot", "nonzero"))
+    clip, dot, nonzero = (_method(name) for name in ("clip", "dot", "nonzero"))
     __lshift__, __rlshift__ = _operator("left_shift"), _operator("left_shift", True)
     __rshift__, __rrshift__ = _operator("right_shift"), _operator("right_shift", True)
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
@@ -263,12 +367,34 @@ class LazyArray(_frazil.LazyArray):
 
 
 def eval(*arrays: Any) -> None:
-    """Computes lazy arrays together, including those in lists, tuples and dicts. Shared dependencies are computed once.
+    """Computes lazy arrays together. Shared dependencies are computed once, and reading one of them later runs nothing.
 
-    Reading one of them later runs nothing. Other leaves are ignored. Raises the exceptions of reading.
+    Parameters
+    ----------
+    *arrays : any
+        Lazy arrays, or lists, tuples and dicts of them. Other values are ignored.
+
+    Raises
+    ------
+    Error
+        The exceptions of reading.
     """
     leaves, _ = trees.flatten(arrays)
     _frazil.lazy_evaluate(*(leaf for leaf in leaves if isinstance(leaf, LazyArray)))
+
+
+ASSIGNING = """Refuses to change the array, which is immutable.
+
+Parameters
+----------
+*args, **kwargs : any
+    The parameters of numpy.ndarray.{0}().
+
+Raises
+------
+TypeError
+    Always. The message has the expression that returns another array.
+"""
 
 
 def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
@@ -278,7 +404,7 @@ def _assigning(name: str, advice: str) -> Callable[..., NoReturn]:
         raise TypeError(f"{name}(): lazy arrays are immutable: {advice}")
 
     method.__name__ = name
-    method.__doc__ = "Raises TypeError: lazy arrays are immutable."
+    method.__doc__ = ASSIGNING.format(name)
     return method
 
 

@@ -22,7 +22,23 @@ _of_thread = threading.local()
 
 
 class BatchReport(NamedTuple):
-    """Statistics of a batch."""
+    """Statistics of a batch.
+
+    Parameters
+    ----------
+    instances : int, default 0
+        The number of instances.
+    waits : int, default 0
+        How often an instance waited for a value.
+    rounds : int, default 0
+        How often all waited and their values were computed.
+    runs : int, default 0
+        The number of runs of compiled programs.
+    nodes : int, default 0
+        The number of recorded operators and calls in these runs.
+    recalled : int, default 0
+        The number of calls of functions with cached results.
+    """
 
     instances: int = 0
     waits: int = 0  #: number of times that an instance waited for a value
@@ -33,7 +49,13 @@ class BatchReport(NamedTuple):
 
 
 class BatchResults(list):
-    """A list of the results of the instances, with a `report`."""
+    """A list of the results of the instances, with a BatchReport as `report`.
+
+    Parameters
+    ----------
+    iterable : iterable
+        The results.
+    """
 
     report: BatchReport
 
@@ -257,16 +279,36 @@ class _Batch:
 
 
 def batch(instances: Iterable[Any], fn: Callable[[Any], Any], *, at_once: int = 1024) -> BatchResults:
-    """Calls `fn` on all instances concurrently. An instance that reads a value waits; when all wait, equal work runs
-    together.
-
-    Returns a list of the results in order, with statistics in `report`. `fn` is ordinary code with ordinary control
-    flow. If calls raise, the others are completed, and then the exception of the first one is raised.
-
-    at_once  limit for concurrent instances
+    """Calls a function on many instances concurrently. An instance that reads a value waits; when all wait, equal work
+    runs together.
 
     Instances are greenlets if the package greenlet is installed. Otherwise they are at most 256 threads, of which one
-    runs at a time: slower, with the same results.
+    runs at a time: slower, with the same results. If calls raise, the others are completed.
+
+    Parameters
+    ----------
+    instances : iterable
+        The arguments of the calls.
+    fn : callable
+        Ordinary code with ordinary control flow.
+    at_once : int, default 1024
+        The most concurrent instances.
+
+    Returns
+    -------
+    BatchResults
+        The results in order, with statistics in `report`.
+
+    Raises
+    ------
+    BadInput
+        If `at_once` is below 1.
+    Exception
+        That of the first call that raises.
+
+    Examples
+    --------
+    results = frazil.batch(trees, lambda tree: embed(tree).numpy())
     """
     if at_once < 1:
         raise BadInput(f"batch(): at_once is at least 1, got {at_once}")

@@ -16,9 +16,23 @@ MOST = 256  # limit for recordings of one function
 
 
 def parameter(value: Any) -> LazyArray:
-    """Returns weights: constant values that compiled code may contain. Elements are not copied if possible.
+    """Returns weights: constant values that compiled code may contain.
 
     Functions cache results that depend only on rows of parameters.
+
+    Parameters
+    ----------
+    value : array, list, number or Parameter
+        The values. Elements are not copied if possible, and must not change then.
+
+    Returns
+    -------
+    LazyArray
+        The weights.
+
+    Examples
+    --------
+    w = frazil.parameter(np.eye(3, dtype=np.float32))
     """
     if isinstance(value, LazyArray):
         value = value.numpy()
@@ -83,6 +97,13 @@ class Function:
     fixed values such as numbers, which become part of the recording. The result is that of the function: an array, or a
     tuple, list or dict. Values cannot be read during recording; use frazil.cond() and frazil.while_loop() for control
     flow.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    name : str, default ''
+        Its name in messages; by default its own.
     """
 
     def __init__(self, function: Callable[..., Any], name: str = "") -> None:
@@ -109,7 +130,13 @@ class Function:
         return recording.run([as_lazy(leaf) for leaf in leaves if is_array(leaf)])
 
     def watched(self) -> Any:
-        """Returns the context for recording, which warns about random numbers."""
+        """Returns the context for recording, which warns about random numbers.
+
+        Returns
+        -------
+        context manager
+            A context for the recorded code.
+        """
         return warn_about_effects(f"function '{self._name}'", Watch([], []))
 
     def _recording(self, leaves: Sequence[Any], structure: Any) -> Recording:
@@ -130,10 +157,27 @@ class Function:
         return known
 
     def model(self, *args: Any, **kwargs: Any) -> Model:
-        """Returns the graph as a model, which can be saved as ONNX, for arguments of these element types and ranks.
+        """Returns the graph as a model, which can be saved as ONNX.
 
-        Inputs have the names of the parameters, outputs are "output", or "output_" with the index or key. Extents of 0
-        and 1 are fixed. Other extents are free, and equal ones must be equal in every run.
+        Inputs have the names of the parameters, outputs are "output", or "output_" with the index or key. Extents of
+        0 and 1 are fixed. Other extents are free, and equal ones must be equal in every run.
+
+        Parameters
+        ----------
+        *args : any
+            Arguments with the element types and ranks of the model's inputs.
+        **kwargs : any
+            Named arguments.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        BadInput
+            If the function returns no arrays.
         """
         leaves, structure = trees.flatten([args, kwargs])
         recording = Recording(self._name, self._function, leaves, structure, self.watched)
@@ -169,6 +213,18 @@ def _plain_key(args: tuple[Any, ...]) -> Any:
 def function(f: Callable[..., Any]) -> Function:
     """A decorator that makes a function a graph, see Function.
 
+    Parameters
+    ----------
+    f : callable
+        The function.
+
+    Returns
+    -------
+    Function
+        The recorded function.
+
+    Examples
+    --------
     @frazil.function
     def cell(h, x):
         return fnp.tanh(h @ u + x @ w)

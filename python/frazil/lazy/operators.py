@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, Callable
 
 from .. import _frazil, trees
 from .._frazil import OperatorInfo
-from .._operators import KINDS, Operators, Parameters, least_outputs
+from ..graph.operators import KINDS, Operators, Parameters, doc_of, least_outputs
 from ..errors import Unsupported
 
 MOST = 256  # limit for cached attributes of one operator
@@ -42,7 +43,20 @@ class LazyOperators(Operators):
                 self.__dict__[info.name] = _quick(self, info)
 
     def constant(self, value: Any, dtype: Any = None) -> Any:
-        """Returns a value as an array. Numbers without `dtype` are float32, int64 or bool."""
+        """Returns a value as an array.
+
+        Parameters
+        ----------
+        value : array, number or list
+            The elements.
+        dtype : DType or str, optional
+            The element type. Python's floats without it are float32, its integers int64.
+
+        Returns
+        -------
+        LazyArray
+            The array.
+        """
         if dtype is None and isinstance(value, float):
             dtype = "float32"
         return _frazil.lazy_array(value, dtype, True, False)
@@ -96,6 +110,10 @@ def _quick(ops: LazyOperators, info: OperatorInfo) -> Callable[..., Any]:
                 pass
         return results
 
+    signature = inspect.signature(method)
+    kept = [parameter for name, parameter in signature.parameters.items() if name != "name"]
+    call.__signature__ = signature.replace(parameters=kept, return_annotation="LazyArray")  # type: ignore[attr-defined]
+    call.__doc__ = doc_of(info, "LazyArray")
     return call
 
 

@@ -8,7 +8,9 @@ arrays run the graph. If the code cannot be recorded, forward runs in each call.
 frazil.nn.ops; frazil.torch has all supported names of PyTorch.
 """
 
+from ..docstrings import complete as _complete
 from . import functional, init, ops
+from . import packed as _packed, reparametrized as _reparametrized
 from .activations import *  # noqa: F403
 from .attention import MultiheadAttention
 from .bags import EmbeddingBag
@@ -35,6 +37,8 @@ from .layers import (
     Linear,
     RMSNorm,
 )
+from .control import cond as _cond, while_loop as _while_loop
+from .glossary import DIMENSIONS as _DIMENSIONS, GLOSSARY as _GLOSSARY, MODULES as _MODULES
 from .module import Module, Parameter
 from .ops import manual_seed
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
@@ -47,7 +51,8 @@ from .transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from .accepting import open_functions as _open_functions
 
-_open_functions(vars(ops))
-_open_functions(vars(functional))
+_complete([*vars(ops).values(), *vars(functional).values(), Tensor], _DIMENSIONS)
+_complete([*vars(init).values(), *vars(_packed).values(), *vars(_reparametrized).values()], _GLOSSARY)
+_complete([_cond, _while_loop], _GLOSSARY)
+_complete([value for value in list(globals().values()) if isinstance(value, type)], _MODULES)

@@ -10,7 +10,8 @@ import numpy
 
 from ..graph import Term
 from .arrays import to_array
-from .recording import TERMS, graph_of
+from .lazily import graph_of
+from .recording import TERMS
 
 SIMPLE = (Term, bool, int, float, str, type(None))
 FIRST = {
@@ -34,6 +35,7 @@ def accepting(function: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs[name] = _converted(graph_of(*args, *kwargs.values()), value)
         return function(*args, **kwargs)
 
+    call.accepts_arrays = True  # type: ignore[attr-defined]
     return call
 
 
@@ -52,9 +54,11 @@ def _converted(graph: Any, value: Any) -> Any:
 
 
 def open_functions(names: dict[str, Any]) -> None:
-    """Makes the functions of a module that take Terms accept arrays."""
+    """Makes the functions of a module that take Terms accept arrays. Called at the end of the module."""
     for name, value in list(names.items()):
         if name.startswith("_") or not inspect.isfunction(value) or not value.__module__.startswith("frazil.nn."):
+            continue
+        if getattr(value, "accepts_arrays", False):
             continue
         first = next(iter(inspect.signature(value).parameters), None)
         if first in FIRST and name not in ("extent", "size", "cast", "filled"):

@@ -13,7 +13,13 @@ from .arrays import numpy_type
 from .module import Module, Parameter
 
 
-def _module(name: str, function: Callable[..., Any], doc: str, **parameters: Any) -> type[Module]:
+def _doc_of_forward(function: Callable[..., Any]) -> str:
+    """Returns the docstring of a forward() that calls a function with the module's attributes."""
+    summary = inspect.getdoc(function).partition("\n\n")[0]  # type: ignore[union-attr]
+    return f"Calls {function.__name__}(). {summary}"
+
+
+def _module(name: str, function: Callable[..., Any], **parameters: Any) -> type[Module]:
     """Returns a class whose constructor has these parameters and defaults, and whose forward passes them to the
     function.
     """
@@ -33,97 +39,97 @@ def _module(name: str, function: Callable[..., Any], doc: str, **parameters: Any
         return function(input, **{field: getattr(self, field) for field in accepted})
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
-    forward.__doc__ = function.__doc__
-    members = {"__init__": __init__, "forward": forward, "__doc__": doc, "__module__": __name__}
-    return type(name, (Module,), members)
+    forward.__doc__ = _doc_of_forward(function)
+    members: dict[str, Any] = {"__init__": __init__, "forward": forward, "__doc__": forward.__doc__}
+    return type(name, (Module,), {**members, "__module__": __name__, "_function": function.__name__})
 
 
 REQUIRED = inspect.Parameter.empty
-ReLU = _module("ReLU", F.relu, "The larger one of input and 0.", inplace=False)
-ReLU6 = _module("ReLU6", F.relu6, "Between 0 and 6.", inplace=False)
-GELU = _module("GELU", F.gelu, "input * P(input).", approximate="none")
-SiLU = _module("SiLU", F.silu, "input * sigmoid(input).", inplace=False)
-Mish = _module("Mish", F.mish, "input * tanh(softplus(input)).", inplace=False)
-Sigmoid = _module("Sigmoid", F.sigmoid, "1 / (1 + e ** -input).")
-Tanh = _module("Tanh", F.tanh, "The hyperbolic tangent.")
-Softmax = _module("Softmax", F.softmax, "exp(input) by its sum along `dim`.", dim=None)
-LogSoftmax = _module("LogSoftmax", F.log_softmax, "log(softmax(input)).", dim=None)
-Softmin = _module("Softmin", F.softmin, "softmax(-input).", dim=None)
-LeakyReLU = _module("LeakyReLU", F.leaky_relu, "A slope below 0.", negative_slope=0.01, inplace=False)
-ELU = _module("ELU", F.elu, "Exponential below 0.", alpha=1.0, inplace=False)
-SELU = _module("SELU", F.selu, "The scaled elu.", inplace=False)
-CELU = _module("CELU", F.celu, "Exponential below 0, with a continuous slope.", alpha=1.0, inplace=False)
-Hardtanh = _module("Hardtanh", F.hardtanh, "Between two numbers.", min_val=-1.0, max_val=1.0, inplace=False)
-Hardsigmoid = _module("Hardsigmoid", F.hardsigmoid, "input / 6 + 1 / 2, between 0 and 1.", inplace=False)
-Hardswish = _module("Hardswish", F.hardswish, "input * hardsigmoid(input).", inplace=False)
-Softplus = _module("Softplus", F.softplus, "log(1 + exp(beta * input)) / beta.", beta=1, threshold=20)
-Softsign = _module("Softsign", F.softsign, "input / (1 + abs(input)).")
-LogSigmoid = _module("LogSigmoid", F.logsigmoid, "log(sigmoid(input)).")
-Tanhshrink = _module("Tanhshrink", F.tanhshrink, "input - tanh(input).")
+ReLU = _module("ReLU", F.relu, inplace=False)
+ReLU6 = _module("ReLU6", F.relu6, inplace=False)
+GELU = _module("GELU", F.gelu, approximate="none")
+SiLU = _module("SiLU", F.silu, inplace=False)
+Mish = _module("Mish", F.mish, inplace=False)
+Sigmoid = _module("Sigmoid", F.sigmoid)
+Tanh = _module("Tanh", F.tanh)
+Softmax = _module("Softmax", F.softmax, dim=None)
+LogSoftmax = _module("LogSoftmax", F.log_softmax, dim=None)
+Softmin = _module("Softmin", F.softmin, dim=None)
+LeakyReLU = _module("LeakyReLU", F.leaky_relu, negative_slope=0.01, inplace=False)
+ELU = _module("ELU", F.elu, alpha=1.0, inplace=False)
+SELU = _module("SELU", F.selu, inplace=False)
+CELU = _module("CELU", F.celu, alpha=1.0, inplace=False)
+Hardtanh = _module("Hardtanh", F.hardtanh, min_val=-1.0, max_val=1.0, inplace=False)
+Hardsigmoid = _module("Hardsigmoid", F.hardsigmoid, inplace=False)
+Hardswish = _module("Hardswish", F.hardswish, inplace=False)
+Softplus = _module("Softplus", F.softplus, beta=1, threshold=20)
+Softsign = _module("Softsign", F.softsign)
+LogSigmoid = _module("LogSigmoid", F.logsigmoid)
+Tanhshrink = _module("Tanhshrink", F.tanhshrink)
 Threshold = _module(
-    "Threshold", F.threshold, "A number up to a threshold.", threshold=REQUIRED, value=REQUIRED, inplace=False
+    "Threshold", F.threshold, threshold=REQUIRED, value=REQUIRED, inplace=False
 )
-RReLU = _module("RReLU", F.rrelu, "The mean of two slopes below 0.", lower=1 / 8, upper=1 / 3, inplace=False)
-Hardshrink = _module("Hardshrink", F.hardshrink, "0 between -lambd and lambd.", lambd=0.5)
-Softshrink = _module("Softshrink", F.softshrink, "Moved towards 0.", lambd=0.5)
-ChannelShuffle = _module("ChannelShuffle", F.channel_shuffle, "The channels of groups in turns.", groups=REQUIRED)
+RReLU = _module("RReLU", F.rrelu, lower=1 / 8, upper=1 / 3, inplace=False)
+Hardshrink = _module("Hardshrink", F.hardshrink, lambd=0.5)
+Softshrink = _module("Softshrink", F.softshrink, lambd=0.5)
+ChannelShuffle = _module("ChannelShuffle", F.channel_shuffle, groups=REQUIRED)
 LocalResponseNorm = _module(
-    "LocalResponseNorm", F.local_response_norm, "By neighbouring channels.", size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0
+    "LocalResponseNorm", F.local_response_norm, size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0
 )
 Unfold = _module(
-    "Unfold", F.unfold, "Windows as columns.", kernel_size=REQUIRED, dilation=1, padding=0, stride=1
+    "Unfold", F.unfold, kernel_size=REQUIRED, dilation=1, padding=0, stride=1
 )
 Fold = _module(
-    "Fold", F.fold, "Columns as windows.", output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1
+    "Fold", F.fold, output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1
 )
-GLU = _module("GLU", F.glu, "The first half times the sigmoid of the second.", dim=-1)
-Dropout = _module("Dropout", F.dropout, "The input: nothing is dropped in inference.", p=0.5, inplace=False)
-Dropout1d = _module("Dropout1d", F.dropout, "The input.", p=0.5, inplace=False)
-Dropout3d = _module("Dropout3d", F.dropout, "The input.", p=0.5, inplace=False)
-FeatureAlphaDropout = _module("FeatureAlphaDropout", F.dropout, "The input.", p=0.5, inplace=False)
-Dropout2d = _module("Dropout2d", F.dropout, "The input.", p=0.5, inplace=False)
-AlphaDropout = _module("AlphaDropout", F.dropout, "The input.", p=0.5, inplace=False)
-Flatten = _module("Flatten", ops.flatten, "Some dimensions as one.", start_dim=1, end_dim=-1)
-PixelShuffle = _module("PixelShuffle", F.pixel_shuffle, "Channels become pixels.", upscale_factor=REQUIRED)
-PixelUnshuffle = _module("PixelUnshuffle", F.pixel_unshuffle, "Pixels become channels.", downscale_factor=REQUIRED)
+GLU = _module("GLU", F.glu, dim=-1)
+Dropout = _module("Dropout", F.dropout, p=0.5, inplace=False)
+Dropout1d = _module("Dropout1d", F.dropout, p=0.5, inplace=False)
+Dropout3d = _module("Dropout3d", F.dropout, p=0.5, inplace=False)
+FeatureAlphaDropout = _module("FeatureAlphaDropout", F.dropout, p=0.5, inplace=False)
+Dropout2d = _module("Dropout2d", F.dropout, p=0.5, inplace=False)
+AlphaDropout = _module("AlphaDropout", F.dropout, p=0.5, inplace=False)
+Flatten = _module("Flatten", ops.flatten, start_dim=1, end_dim=-1)
+PixelShuffle = _module("PixelShuffle", F.pixel_shuffle, upscale_factor=REQUIRED)
+PixelUnshuffle = _module("PixelUnshuffle", F.pixel_unshuffle, downscale_factor=REQUIRED)
 MaxPool1d = _module(
-    "MaxPool1d", F.max_pool1d, "The largest elements of windows.",
+    "MaxPool1d", F.max_pool1d,
     kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
 )  # fmt: skip
 MaxPool2d = _module(
-    "MaxPool2d", F.max_pool2d, "The largest elements of windows.",
+    "MaxPool2d", F.max_pool2d,
     kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
 )  # fmt: skip
 AvgPool1d = _module(
-    "AvgPool1d", F.avg_pool1d, "The means of windows.",
+    "AvgPool1d", F.avg_pool1d,
     kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
 )  # fmt: skip
 AvgPool2d = _module(
-    "AvgPool2d", F.avg_pool2d, "The means of windows.",
+    "AvgPool2d", F.avg_pool2d,
     kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None,
 )  # fmt: skip
 MaxPool3d = _module(
-    "MaxPool3d", F.max_pool3d, "The largest elements of windows.",
+    "MaxPool3d", F.max_pool3d,
     kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
 )  # fmt: skip
 AvgPool3d = _module(
-    "AvgPool3d", F.avg_pool3d, "The means of windows.",
+    "AvgPool3d", F.avg_pool3d,
     kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None,
 )  # fmt: skip
 LPPool1d = _module(
-    "LPPool1d", F.lp_pool1d, "Norms of windows.", norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
+    "LPPool1d", F.lp_pool1d, norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
 )
 LPPool2d = _module(
-    "LPPool2d", F.lp_pool2d, "Norms of windows.", norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
+    "LPPool2d", F.lp_pool2d, norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False
 )
-AdaptiveAvgPool3d = _module("AdaptiveAvgPool3d", F.adaptive_avg_pool3d, "As many means.", output_size=REQUIRED)
-AdaptiveMaxPool3d = _module("AdaptiveMaxPool3d", F.adaptive_max_pool3d, "As many maxima.", output_size=REQUIRED)
-AdaptiveAvgPool1d = _module("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, "As many means.", output_size=REQUIRED)
-AdaptiveAvgPool2d = _module("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, "As many means.", output_size=REQUIRED)
-AdaptiveMaxPool1d = _module("AdaptiveMaxPool1d", F.adaptive_max_pool1d, "As many maxima.", output_size=REQUIRED)
-AdaptiveMaxPool2d = _module("AdaptiveMaxPool2d", F.adaptive_max_pool2d, "As many maxima.", output_size=REQUIRED)
+AdaptiveAvgPool3d = _module("AdaptiveAvgPool3d", F.adaptive_avg_pool3d, output_size=REQUIRED)
+AdaptiveMaxPool3d = _module("AdaptiveMaxPool3d", F.adaptive_max_pool3d, output_size=REQUIRED)
+AdaptiveAvgPool1d = _module("AdaptiveAvgPool1d", F.adaptive_avg_pool1d, output_size=REQUIRED)
+AdaptiveAvgPool2d = _module("AdaptiveAvgPool2d", F.adaptive_avg_pool2d, output_size=REQUIRED)
+AdaptiveMaxPool1d = _module("AdaptiveMaxPool1d", F.adaptive_max_pool1d, output_size=REQUIRED)
+AdaptiveMaxPool2d = _module("AdaptiveMaxPool2d", F.adaptive_max_pool2d, output_size=REQUIRED)
 Upsample = _module(
-    "Upsample", F.interpolate, "Resized to a size, or by a factor.",
+    "Upsample", F.interpolate,
     size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
 )  # fmt: skip
 
@@ -143,22 +149,29 @@ def _loss(name: str, function: Callable[..., Any]) -> type[Module]:
     """Returns a class whose constructor has the function's options, and whose call has its inputs."""
     given = list(inspect.signature(function).parameters.values())
     options = [p for p in given if p.default is not p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
-    signature = inspect.Signature(options)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    signature = inspect.Signature([own, *options])
+    names = [option.name for option in options]
 
     def __init__(self: Module, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
-        bound = signature.bind(*args, **kwargs)
+        bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        for field, value in bound.arguments.items():
+        for field in names:
+            value = bound.arguments[field]
             self.register_buffer(field, value) if field in ARRAYS else setattr(self, field, value)
 
     def forward(self: Module, *inputs: Any) -> Any:
-        return function(*inputs, **{field: getattr(self, field) for field in signature.parameters})
+        return function(*inputs, **{field: getattr(self, field) for field in names})
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
-    forward.__doc__ = function.__doc__
-    members = {"__init__": __init__, "forward": forward, "__doc__": function.__doc__, "__module__": __name__}
-    return type(name, (Module,), members)
+    given_inputs = [p for p in given if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    forward.__signature__ = inspect.Signature([own, *given_inputs], return_annotation="Term")  # type: ignore[attr-defined]
+    forward.__doc__ = _doc_of_forward(function)
+    summary = inspect.getdoc(function).partition("\n\n")[0]  # type: ignore[union-attr]
+    doc = f"The loss of functional.{function.__name__}(). {summary}"
+    members: dict[str, Any] = {"__init__": __init__, "forward": forward, "__doc__": doc, "__module__": __name__}
+    return type(name, (Module,), {**members, "_function": function.__name__})
 
 
 globals().update({name: _loss(name, function) for name, function in LOSSES.items()})
@@ -236,7 +249,7 @@ class PReLU(Module):
 class _Pad(Module):
     """Pads the last dimensions, starting with the last one, before and after each."""
 
-    mode, dims = "constant", 2
+    mode, dims, _function = "constant", 2, "_Pad"
 
     def __init__(self, padding: Any, value: float | None = None) -> None:
         super().__init__()

@@ -13,10 +13,22 @@ from ..graph import Term
 
 
 class Size(tuple[Any, ...]):
-    """The extents of a Tensor."""
+    """The extents of a Tensor.
+
+    Parameters
+    ----------
+    iterable : iterable
+        Numbers, or scalar Tensors that are known only in a run.
+    """
 
     def numel(self) -> Any:
-        """Returns the number of elements."""
+        """Returns the number of elements.
+
+        Returns
+        -------
+        int or Tensor
+            A scalar Tensor if an extent is known only in a run.
+        """
         return math.prod(self)
 
 

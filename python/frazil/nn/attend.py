@@ -20,8 +20,10 @@ def scaled_dot_product_attention(
 ) -> Term:
     """Returns softmax(query @ key.T * scale + mask) @ value, over [..., length, channels].
 
-    attn_mask  bools that select the keys of a query, or numbers that are added; broadcast
-    scale      by default 1 / sqrt(channels)
+    Raises
+    ------
+    Unsupported
+        If the inputs have more than four dimensions.
     """
     rank = query.ndim
     if rank > 4:

@@ -39,7 +39,15 @@ def changed(made: Any = None) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """The type of an input."""
+    """The type of an input.
+
+    Parameters
+    ----------
+    dtype : DType
+        The element type.
+    shape : tuple
+        The extents: numbers or names.
+    """
 
     dtype: Any
     shape: tuple[Any, ...]
@@ -209,12 +217,30 @@ def _is_type(value: Any) -> bool:
 
 
 def compile(module: Module, example_inputs: Any, dynamic: Any = True, **options: Any) -> Model:
-    """Returns a model of forward(), recorded with the types of `example_inputs`.
+    """Returns a model of forward(), recorded with the types of examples.
 
-    example_inputs  an array, a tuple of positional arguments or a dict of named ones
-    dynamic         True: all extents may differ between runs. False: none may. A dict by input lists those that may, as
-                    named extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal
-    options         options of runs, as for frazil.load()
+    Parameters
+    ----------
+    module : Module
+        The module.
+    example_inputs : array, tuple or dict
+        An array, a tuple of positional arguments or a dict of named ones.
+    dynamic : bool or dict, default True
+        True: all extents may differ between runs. False: none may. A dict by input lists those that may, as named
+        extents {"x": {0: "batch"}} or dimensions {"x": [0]}. Extents with the same name are equal.
+    **options : any
+        Options of runs, see frazil.Options.
+
+    Returns
+    -------
+    Model
+        The model.
+
+    Raises
+    ------
+    BadInput
+        If `dynamic` names an input that does not exist, or an argument is not an array, a number or a structure of
+        them.
     """
     kwargs = dict(example_inputs) if isinstance(example_inputs, dict) else {}
     args = () if kwargs else tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)

@@ -10,7 +10,8 @@ from ..graph import Term
 from ..lazy.array import LazyArray
 from ..lazy.functions import as_lazy
 from ..trees import flatten, unflatten
-from .recording import current_or_none, graph_of
+from .lazily import graph_of
+from .recording import current_or_none
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
@@ -18,7 +19,16 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
     If `pred` is a Term, or an array in a recorded function, the graph contains both branches and runs one of them. Both
     must return the same structure: a value, or tuples, lists and dicts of values. Otherwise `pred` is read immediately.
-    Raises BadInput if the structures differ.
+
+    Returns
+    -------
+    any
+        The result of the function.
+
+    Raises
+    ------
+    BadInput
+        If the structures differ.
     """
     recorded = isinstance(pred, LazyArray) and pred._traced
     if not _is_open(pred) and not recorded:
@@ -53,11 +63,23 @@ def while_loop(
 ) -> Any:
     """Repeats `values = body_fn(*values)` while cond_fn(*values) holds, and returns the values.
 
-    The initial values are the arguments, or as in PyTorch, the items of one tuple or list. A single argument is
-    returned without a tuple. In a recorded graph this is a Loop. A value may be a Term, an array, a number or a
-    structure of them. Its extents may change between iterations, but not its element type and rank. Otherwise the
-    condition is read immediately. `max_iterations` is a number, a Term or an array. Raises BadInput if body_fn returns
-    another structure than that of its arguments.
+    In a recorded graph this is a Loop. A value may be a Term, an array, a number or a structure of them. Its extents
+    may change between iterations, but not its element type and rank. Otherwise the condition is read immediately.
+
+    Parameters
+    ----------
+    *carried_inputs : any
+        The first values, or as in PyTorch, one tuple or list of them. A single argument is returned without a tuple.
+
+    Returns
+    -------
+    any
+        The last values.
+
+    Raises
+    ------
+    BadInput
+        If body_fn returns another structure than that of its arguments.
     """
     values, alone = _carried(carried_inputs, keywords)
     leaves, structure = flatten(values)

@@ -8,15 +8,17 @@ import numpy
 
 from ..effects import NeedsValues
 from ..graph import Builder, Term, Value
-from . import ops
+from . import basic
+from .accepting import open_functions
 from .arrays import numpy_type, to_array
-from .recording import TERMS, current, graph_of
+from .lazily import current, graph_of
+from .recording import TERMS
 
 __all__ = [
-    "arange", "arange_of", "as_tensor", "bernoulli", "empty", "empty_like", "eye", "filled", "from_numpy", "full",
+    "arange", "as_tensor", "bernoulli", "empty", "empty_like", "eye", "from_numpy", "full",
     "full_like",
     "linspace", "logspace", "manual_seed", "multinomial", "normal", "ones", "ones_like", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "scalar_tensor", "tensor", "term_of", "zeros", "zeros_like",
+    "randint_like", "randn", "randn_like", "randperm", "scalar_tensor", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
 
 _random = [numpy.random.default_rng(0)]
@@ -56,14 +58,14 @@ def _elements(data: Any, dtype: Any) -> Any:
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Any:
     """Creates a Term from numbers, lists or an array. Numbers are float32, int64 or bool unless `dtype` is given."""
     if isinstance(data, TERMS):
-        return ops.cast(ops.clone(data), dtype or data.dtype)
+        return basic.cast(basic.clone(data), dtype or data.dtype)
     made = current().constant(_elements(data, dtype))
-    return made if dtype is None else ops.cast(made, dtype)
+    return made if dtype is None else basic.cast(made, dtype)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """Converts like tensor(), but returns a Term unchanged."""
-    return ops.cast(data, dtype or data.dtype) if isinstance(data, TERMS) else tensor(data, dtype)
+    return basic.cast(data, dtype or data.dtype) if isinstance(data, TERMS) else tensor(data, dtype)
 
 
 def from_numpy(array: numpy.ndarray) -> Any:
@@ -78,16 +80,16 @@ def arange(start: Value, end: Value | None = None, step: Value = 1, *, dtype: An
     """Returns the numbers from `start`, or 0, to `end`, excluding `end`."""
     graph = graph_of(start, end, step)
     parts = [0, start, step] if end is None else [start, end, step]
-    real = any(isinstance(part, float) or (isinstance(part, TERMS) and ops._kind(part.dtype) == 2) for part in parts)
+    real = any(isinstance(part, float) or (isinstance(part, TERMS) and basic.kind_of(part.dtype) == 2) for part in parts)
     to = dtype if dtype is not None else "float32" if real else "int64"
-    terms = [ops.cast(p, to) if isinstance(p, TERMS) else graph.constant(p, to) for p in parts]
+    terms = [basic.cast(p, to) if isinstance(p, TERMS) else graph.constant(p, to) for p in parts]
     return graph.Range(*terms)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Term:
     """Returns a Term of this shape, given by numbers and scalar Terms, filled with one number."""
     parts = tuple(size) if isinstance(size, (tuple, list)) else (size,)
-    return _filled(graph_of(parts), ops.vector(graph_of(parts), parts), fill_value, dtype)
+    return _filled(graph_of(parts), basic.vector(graph_of(parts), parts), fill_value, dtype)
 
 
 def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
@@ -99,17 +101,17 @@ def _filled(graph: Builder, shape: Any, value: Any, dtype: Any) -> Term:
 
 def filled(like: Term, size: Sequence[Any], value: Any) -> Term:
     """Returns a filled Term in the graph and of the element type of another Term."""
-    return _filled(like.graph, ops.vector(like.graph, size), value, like.dtype)
+    return _filled(like.graph, basic.vector(like.graph, size), value, like.dtype)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None) -> Term:
     """Returns a Term of zeros, by default float32."""
-    return full(ops._sizes(size), 0, dtype=dtype or "float32")
+    return full(basic.sizes_of(size), 0, dtype=dtype or "float32")
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None) -> Term:
     """Returns a Term of ones, by default float32."""
-    return full(ops._sizes(size), 1, dtype=dtype or "float32")
+    return full(basic.sizes_of(size), 1, dtype=dtype or "float32")
 
 
 empty = zeros
@@ -159,7 +161,7 @@ def _drawn(draw: Callable[[Any], Any], dtype: Any, default: str = "float32") -> 
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(int(part) for part in ops._sizes(size))
+    return tuple(int(part) for part in basic.sizes_of(size))
 
 
 def rand(*size: Any, dtype: Any = None, device: Any = None, generator: Any = None, **_: Any) -> Any:
@@ -185,30 +187,30 @@ def randperm(n: int, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
 
 def rand_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
     """Returns rand() in the shape of a Term."""
-    return _drawn(lambda random: random.random(_shape(ops.size(input))), dtype or input.dtype)
+    return _drawn(lambda random: random.random(_shape(basic.size(input))), dtype or input.dtype)
 
 
 def randn_like(input: Term, *, dtype: Any = None, device: Any = None) -> Any:
     """Returns randn() in the shape of a Term."""
-    return _drawn(lambda random: random.standard_normal(_shape(ops.size(input))), dtype or input.dtype)
+    return _drawn(lambda random: random.standard_normal(_shape(basic.size(input))), dtype or input.dtype)
 
 
 def randint_like(input: Term, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None) -> Any:
     """Returns randint() in the shape of a Term."""
     first, last = (0, low) if high is None else (low, high)
-    return _drawn(lambda random: random.integers(first, last, _shape(ops.size(input))), dtype or input.dtype)
+    return _drawn(lambda random: random.integers(first, last, _shape(basic.size(input))), dtype or input.dtype)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, **_: Any) -> Any:
     """Returns random numbers of normal distributions."""
     like = mean if isinstance(mean, TERMS) else std
     noise = randn_like(like) if isinstance(like, TERMS) else randn(size)
-    return ops.add(ops.mul(noise, std), mean)
+    return basic.add(basic.mul(noise, std), mean)
 
 
 def bernoulli(input: Term, p: float | None = None, **_: Any) -> Any:
     """Returns 1 with the probabilities of the input, else 0."""
-    return ops.cast(ops.lt(rand_like(input), input if p is None else p), input.dtype)
+    return basic.cast(basic.lt(rand_like(input), input if p is None else p), input.dtype)
 
 
 def multinomial(input: Term, num_samples: int, replacement: bool = False, **_: Any) -> Any:
@@ -218,3 +220,6 @@ def multinomial(input: Term, num_samples: int, replacement: bool = False, **_: A
     draw = generator()
     chosen = [draw.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
     return tensor(numpy.array(chosen, numpy.int64).reshape(*weights.shape[:-1], num_samples))
+
+
+open_functions(globals())

@@ -6,13 +6,72 @@ from typing import Any, Sequence, Union
 
 import numpy
 
-from ..errors import BadInput
 from ..graph import Term, Value
 from . import ops
-from .accepting import in_place
+from .accepting import in_place, open_functions
+from .attend import scaled_dot_product_attention
+from .bags import embedding_bag
 from .control import cond, while_loop
+from .grids import affine_grid, grid_sample
+from .lazily import graph_of
+from .losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cosine_similarity,
+    cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    nll_loss,
+    pairwise_distance,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
 from .ops import sigmoid, tanh
-from .recording import TERMS, graph_of
+from .pads import pad
+from .pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    interpolate,
+    lp_pool1d,
+    lp_pool2d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+)
+from .recording import TERMS
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu",
+    "celu_", "channel_shuffle", "cond", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "dropout1d",
+    "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "fold",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm",
+    "leaky_relu", "leaky_relu_", "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d",
+    "lp_pool2d", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
+    "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pixel_shuffle",
+    "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm", "rrelu",
+    "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss", "unfold",
+    "upsample", "while_loop",
+]  # fmt: skip
 
 Window = Union[int, Sequence[int]]
 
@@ -333,20 +392,6 @@ def normalize(input: Term, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> 
 # Others
 
 
-def pad(input: Term, pad: Sequence[Any], mode: str = "constant", value: float | None = None) -> Term:
-    """Pads before and after each dimension, starting with the last. The mode is constant, reflect, replicate or
-    circular.
-    """
-    modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    if mode not in modes or len(pad) % 2 or len(pad) // 2 > input.ndim:
-        raise BadInput(f"pad(): mode {mode!r} with {len(pad)} numbers for a term of type {input.type}")
-    count = len(pad) // 2
-    axes = numpy.array([input.ndim - 1 - i for i in range(count)], numpy.int64)
-    pads = ops.vector(input.graph, [*pad[::2], *pad[1::2]])
-    filler = (value or 0) if mode == "constant" and input.dtype != "bool" else None
-    return input.graph.Pad(input, pads, filler, axes, mode=modes[mode])
-
-
 def one_hot(tensor: Term, num_classes: int = -1) -> Term:
     """Appends a dimension with 1 at the index and 0 elsewhere."""
     if num_classes < 0:
@@ -417,48 +462,31 @@ def gumbel_softmax(logits: Term, tau: float = 1, hard: bool = False, eps: float 
     return ops.cast(ops.eq(soft, ops.amax(soft, dim, True)), soft.dtype) if hard else soft
 
 
-from .attend import scaled_dot_product_attention  # noqa: E402
-from .bags import embedding_bag  # noqa: E402
-from .grids import affine_grid, grid_sample  # noqa: E402
-from .losses import (  # noqa: E402
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    margin_ranking_loss,
-    mse_loss,
-    nll_loss,
-    pairwise_distance,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    triplet_margin_loss,
-)
-from .pooling import (  # noqa: E402
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    interpolate,
-    lp_pool1d,
-    lp_pool2d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-)
 
-relu_, elu_, selu_, celu_, leaky_relu_ = (
-    lambda input, *args, _f=function: input.assign(_f(input, *args)) for function in (relu, elu, selu, celu, leaky_relu)
-)
+def _assigned(function: Any) -> Any:
+    def call(input: Any, *args: Any) -> Any:
+        return input.assign(function(input, *args))
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_"
+    call.__doc__ = f"""Calls {function.__name__}() and assigns the result to the input.
+
+Parameters
+----------
+input : Tensor
+    The values, which are changed.
+*args : any
+    Further arguments of {function.__name__}().
+
+Returns
+-------
+Tensor
+    The input.
+"""
+    return call
+
+
+relu_, elu_, selu_, celu_, leaky_relu_ = map(_assigned, (relu, elu, selu, celu, leaky_relu))
 upsample = interpolate
+
+
+open_functions(globals())

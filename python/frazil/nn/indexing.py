@@ -7,7 +7,8 @@ from typing import Any
 import numpy
 
 from ..graph import Term
-from . import ops
+from . import basic, creation, shapes
+from .accepting import open_functions
 from .views import attach, is_flat
 
 
@@ -60,17 +61,17 @@ def _leading(parts: tuple[Any, ...]) -> bool:
 
 def _term(x: Any, part: Any) -> Any:
     if isinstance(part, Term):
-        return ops.cast(part, "bool") if part.dtype == "uint8" else part
+        return basic.cast(part, "bool") if part.dtype == "uint8" else part
     return x.graph.constant(numpy.asarray(part) if _is_mask(part) else numpy.asarray(part, numpy.int64))
 
 
 def _masked(x: Any, mask: Any) -> Any:
     """Returns x[mask] for a mask over the first dimensions."""
     if mask.ndim == 0:
-        x, mask = ops.unsqueeze(x, 0), ops.reshape(mask, 1)
+        x, mask = shapes.unsqueeze(x, 0), shapes.reshape(mask, 1)
     if mask.ndim > 1:
-        x = ops.flatten(x, 0, mask.ndim - 1)
-    return x.graph.Compress(x, ops.reshape(mask, -1), axis=0)
+        x = shapes.flatten(x, 0, mask.ndim - 1)
+    return x.graph.Compress(x, shapes.reshape(mask, -1), axis=0)
 
 
 def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
@@ -83,7 +84,7 @@ def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
     parts = (*parts[:at], *[slice(None)] * (x.ndim - used), *parts[at + 1 :])
     for axis, part in enumerate(parts):
         if part is None:
-            x = ops.unsqueeze(x, axis)
+            x = shapes.unsqueeze(x, axis)
     parts = tuple(slice(None) if part is None else part for part in parts)
     x = Term.__getitem__(x, tuple(slice(None) if is_array(part) else part for part in parts))
     parts = tuple(part for part in parts if isinstance(part, slice) or is_array(part))  # other parts removed dimensions
@@ -91,37 +92,40 @@ def _picked(x: Any, parts: tuple[Any, ...]) -> Any:
     terms = [_term(x, parts[axis]) for axis in axes]
     whole = terms[0]
     for term in terms[1:]:
-        whole = ops.add(whole, ops.mul(term, 0))
-    columns = [ops.unsqueeze(ops.add(term, ops.mul(whole, 0)), -1) for term in terms]
+        whole = basic.add(whole, basic.mul(term, 0))
+    columns = [shapes.unsqueeze(basic.add(term, basic.mul(whole, 0)), -1) for term in terms]
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    made = x.graph.GatherND(ops.permute(x, *axes, *rest), ops.cat(columns, -1))
+    made = x.graph.GatherND(shapes.permute(x, *axes, *rest), shapes.cat(columns, -1))
     if axes != list(range(axes[0], axes[0] + len(axes))) or axes[0] == 0:
         return made
     count, front = whole.ndim, axes[0]
     order = [*range(count, count + front), *range(count), *range(count + front, made.ndim)]
-    return ops.permute(made, order)
+    return shapes.permute(made, order)
 
 
 def _without_masks(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     made: list[Any] = []
     for part in parts:
-        made += ops.where(_term(x, part)) if is_array(part) and _is_mask(part) else [part]
+        made += basic.where(_term(x, part)) if is_array(part) and _is_mask(part) else [part]
     return tuple(made)
 
 
 def put(x: Any, key: Any, value: Any) -> Any:
     """Returns `x` with the elements at x[key] replaced by `value`, which is broadcast."""
     value = value if isinstance(value, Term) else x.graph.constant(value, x.dtype)
-    value = ops.cast(value, x.dtype)
+    value = basic.cast(value, x.dtype)
     only = key[0] if isinstance(key, tuple) and len(key) == 1 else key
     if is_array(only) and _is_mask(only) and value.ndim == 0:
         mask = _term(x, only)
         for _ in range(x.ndim - mask.ndim):
-            mask = ops.unsqueeze(mask, -1)
+            mask = shapes.unsqueeze(mask, -1)
         return x.graph.Where(mask, value, x)
-    places = get(ops.reshape(ops.arange_of(x), *ops.size(x)), key)
+    places = get(shapes.reshape(creation.arange_of(x), *basic.size(x)), key)
     while value.ndim > places.ndim:
-        value = ops.squeeze(value, 0)
-    updates = ops.reshape(ops.expand_as(value, places), -1)
-    made = x.graph.ScatterElements(ops.reshape(x, -1), ops.reshape(places, -1), updates, axis=0)
+        value = shapes.squeeze(value, 0)
+    updates = shapes.reshape(shapes.expand_as(value, places), -1)
+    made = x.graph.ScatterElements(shapes.reshape(x, -1), shapes.reshape(places, -1), updates, axis=0)
     return x.graph.Reshape(made, x.graph.Shape(x))
+
+
+open_functions(globals())

@@ -1,4 +1,4 @@
-"""Calls of modules with lazy arrays: forward is recorded as a function of them."""
+"""Tensors that are lazy arrays, and the graph in which a function records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..graph import Builder, Term
 from ..lazy.array import LazyArray
 from ..lazy.functions import parameter
 from ..lazy.operators import INFOS, make, ops
-from .recording import Recording
+from . import calls
+from .recording import TERMS, Recording, current_or_none
 
 if TYPE_CHECKING:
     from .module import Module
@@ -120,8 +121,6 @@ class Immediate(LazyRecording):
 
     def derived(self, module: Module, key: Any, make: Callable[[], numpy.ndarray]) -> Term:
         """Returns a weight computed from the module's weights. It is cached until they change."""
-        from . import calls
-
         known = calls.current(module)
         if ("derived", key) not in known:
             known["derived", key] = parameter(make())
@@ -132,6 +131,29 @@ class Immediate(LazyRecording):
 def immediate() -> Immediate:
     """Returns the only instance."""
     return Immediate()
+
+
+def current() -> Recording:
+    """Returns the graph that this thread records, or that of Tensors with values."""
+    graph = current_or_none()
+    if graph is not None:
+        return graph
+    return immediate()
+
+
+def graph_of(*values: Any) -> Builder:
+    """Returns the graph of the Terms or lazy arrays among the values, else the current graph.
+
+    The recorded graph has precedence over that of Tensors with values.
+    """
+    found = None
+    for value in values:
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, TERMS):
+                if not getattr(part.graph, "readable", False):
+                    return part.graph
+                found = part.graph
+    return found or current()
 
 
 def wrapped(value: Any) -> Any:

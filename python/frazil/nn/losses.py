@@ -21,18 +21,19 @@ def _reduced(losses: Term, reduction: str, weights: Term | None = None) -> Term:
     return ops.mean(losses) if reduction == "mean" else ops.sum(losses)
 
 
-def _elementwise(formula: Callable[..., Term], doc: str) -> Callable[..., Term]:
+def _elementwise(formula: Callable[..., Term], name: str, doc: str) -> Callable[..., Term]:
     def loss(
         input: Term, target: Term, size_average: Any = None, reduce: Any = None, reduction: str = "mean", **more: Any
     ) -> Term:
         return _reduced(formula(input, target, **more), reduction)
 
+    loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = doc
     return loss
 
 
-mse_loss = _elementwise(lambda x, y: ops.square(ops.sub(x, y)), "Squares of differences.")
-l1_loss = _elementwise(lambda x, y: ops.abs(ops.sub(x, y)), "Absolute differences.")
+mse_loss = _elementwise(lambda x, y: ops.square(ops.sub(x, y)), "mse_loss", "Returns the squares of differences.")
+l1_loss = _elementwise(lambda x, y: ops.abs(ops.sub(x, y)), "l1_loss", "Returns absolute differences.")
 
 
 def _smooth(x: Term, y: Term, beta: float) -> Term:
@@ -117,7 +118,7 @@ def cross_entropy(
     """Returns nll_loss() of log_softmax(input). Targets are classes, or probabilities in the shape of the input."""
     axis = 0 if input.ndim == 1 else 1
     logs = input.graph.LogSoftmax(input, axis=axis)
-    if target.dtype is not None and ops._kind(target.dtype) == 2:
+    if target.dtype is not None and ops.kind_of(target.dtype) == 2:
         count = ops.extent(input, axis)
         even = ops.add(ops.mul(target, 1 - label_smoothing), label_smoothing / count) if label_smoothing else target
         losses = ops.neg(ops.sum(ops.mul(_weighted(logs, weight), even), axis))

@@ -171,7 +171,13 @@ class Module:
         object.__setattr__(self, "_version", 0)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the results of the module on Terms. To be implemented by subclasses."""
+        """Computes the results of the module on Terms. To be implemented by subclasses.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not implement it.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -196,9 +202,15 @@ class Module:
         return made
 
     def graph(self, **inputs: Any) -> Model:
-        """Returns a model of forward(). Each argument is an element type and extents (numbers or names), or another
-        value.
+        """Returns a model of forward() with named inputs.
 
+        Returns
+        -------
+        Model
+            The model.
+
+        Examples
+        --------
         model = module.graph(x=("float32", ("N", 3)))
         """
         return calls.from_types(self, inputs)
@@ -304,7 +316,13 @@ class Module:
         return (part for _, part in self.named_children())
 
     def get_submodule(self, target: str) -> Module:
-        """Returns the part with this path. Raises AttributeError if there is none."""
+        """Returns the part with this path.
+
+        Raises
+        ------
+        AttributeError
+            If there is none.
+        """
         module: Module = self
         for name in target.split(".") if target else ():
             if module._modules.get(name) is None:
@@ -349,11 +367,20 @@ class Module:
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Incompatible:
-        """Loads parameters and buffers by path from arrays or tensors of PyTorch.
+        """Loads parameters and buffers by path. Nothing is changed if an exception is raised.
 
         Read-only arrays, such as those of frazil.load_state_dict(), are borrowed; others are copied. They are cast to
-        the element types of the module; with assign=True the module takes their types. Raises BadInput if shapes
-        differ, and with `strict` for missing and unexpected names. Nothing is changed then.
+        the element types of the module, unless `assign` is true.
+
+        Returns
+        -------
+        Incompatible
+            The names that are missing and unexpected.
+
+        Raises
+        ------
+        BadInput
+            If shapes differ, and with `strict` for missing and unexpected names.
         """
         found: dict[str, tuple[Module, str, numpy.ndarray]] = {}
         known, missing, wrong = set(), [], []
@@ -438,7 +465,18 @@ class Module:
         return self
 
     def cuda(self: M, device: Any = None) -> M:
-        """Raises Unsupported, as only the CPU is supported."""
+        """Refuses to move the module, as only the CPU is supported.
+
+        Parameters
+        ----------
+        device : any, optional
+            Has no effect.
+
+        Raises
+        ------
+        Unsupported
+            Always.
+        """
         return self.to("cuda")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -453,11 +491,33 @@ class Module:
         return Hook(self, "_pre_hooks", hook)
 
     def get_parameter(self, target: str) -> Any:
-        """Returns the parameter with this path. Raises AttributeError if there is none."""
+        """Returns the parameter with this path.
+
+        Returns
+        -------
+        Parameter
+            The weight.
+
+        Raises
+        ------
+        AttributeError
+            If there is none.
+        """
         return self._of_path("_parameters", target)
 
     def get_buffer(self, target: str) -> Any:
-        """Returns the buffer with this path. Raises AttributeError if there is none."""
+        """Returns the buffer with this path.
+
+        Returns
+        -------
+        ndarray
+            The buffer.
+
+        Raises
+        ------
+        AttributeError
+            If there is none.
+        """
         return self._of_path("_buffers", target)
 
     def _of_path(self, group: str, target: str) -> Any:
@@ -468,7 +528,13 @@ class Module:
         return getattr(module, name)
 
     def train(self: M, mode: bool = True) -> M:
-        """Returns the module. Raises Unsupported with mode=True."""
+        """Returns the module.
+
+        Raises
+        ------
+        Unsupported
+            If `mode` is true.
+        """
         if mode:
             raise Unsupported("Frazil does not train: modules are always in evaluation mode")
         return self

@@ -10,16 +10,16 @@ import numpy
 
 from ..effects import NeedsValues
 from ..errors import BadInput
-from ..graph import Builder, Graph, Term
-from ..lazy.array import LazyArray
+from ..graph import Graph, Term
+from ..symbolic import Symbolic
 
-TERMS: Any = (Term, LazyArray)  #: types that record operators, in a graph or lazily
+TERMS: Any = (Symbolic,)  #: types that record operators, in a graph or lazily
 
 _current: contextvars.ContextVar[Recording | None] = contextvars.ContextVar("recording", default=None)
 
 
 class Recording(Graph):
-    """A graph whose Terms behave like PyTorch's tensors (frazil.nn.Tensor).
+    """A graph whose Terms behave like PyTorch's tensors: the module `tensor` sets `term_type` to frazil.nn.Tensor.
 
     Weights are borrowed. An array becomes a single constant, in the body that uses it first.
     """
@@ -28,10 +28,7 @@ class Recording(Graph):
     captures = False  #: whether Tensors with values become constants, even if they are not attributes
 
     def __init__(self, name: str = "graph") -> None:
-        from .tensor import Tensor
-
         super().__init__(name)
-        self.term_type = Tensor
         self.weight_names: dict[int, str] = {}  #: by the identity of an array
         self._weights: dict[int, tuple[numpy.ndarray, Term]] = {}
         self._derived: dict[Any, Any] = {}
@@ -101,28 +98,3 @@ def recording(graph: Recording) -> Iterator[Recording]:
 def current_or_none() -> Recording | None:
     """Returns the graph that this thread records."""
     return _current.get()
-
-
-def current() -> Recording:
-    """Returns the graph that this thread records, or that of Tensors with values."""
-    graph = _current.get()
-    if graph is not None:
-        return graph
-    from .lazily import immediate
-
-    return immediate()
-
-
-def graph_of(*values: Any) -> Builder:
-    """Returns the graph of the Terms or lazy arrays among the values, else the current graph.
-
-    The recorded graph has precedence over that of Tensors with values.
-    """
-    found = None
-    for value in values:
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, TERMS):
-                if not getattr(part.graph, "readable", False):
-                    return part.graph
-                found = part.graph
-    return found or current()

@@ -14,7 +14,7 @@ from . import ops
 from .init import uniform
 from .module import Module
 from .packed import PackedSequence
-from .recording import current
+from .lazily import current
 
 
 class _Recurrent(Module):

@@ -41,7 +41,18 @@ def _kind(value: Any) -> Any:
 
 
 def reason(module: Module) -> str | None:
-    """Returns why forward runs in each call; None if it is recorded or has not been called."""
+    """Returns why forward runs in each call.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+
+    Returns
+    -------
+    str or None
+        None if forward is recorded, or has not been called.
+    """
     found: str | None = module._compiled.get("direct")
     return found
 

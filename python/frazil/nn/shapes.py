@@ -1,4 +1,4 @@
-"""The functions of `ops` that move, select or repeat elements."""
+"""The functions of `ops` that move or repeat elements."""
 
 from __future__ import annotations
 
@@ -7,37 +7,32 @@ from typing import Any, Sequence
 import numpy
 
 from ..errors import BadInput, Unsupported
-from ..graph import Term, Value
-from . import ops
-from .indexing import put
-from .recording import TERMS, graph_of
-from .views import attach, is_flat, viewing
+from ..graph import Term
+from . import basic
+from .accepting import open_functions
+from .lazily import graph_of
+from .recording import TERMS
+from .views import is_flat, viewing
 
 __all__ = [
-    "broadcast_to", "cat", "chunk", "clone", "concat", "contiguous", "detach", "diff", "expand", "expand_as",
+    "broadcast_to", "cat", "concat", "contiguous", "detach", "diff", "expand", "expand_as",
     "flatten", "flip",
-    "masked_select", "movedim", "narrow", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll",
-    "select",
-    "split", "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
+    "masked_select", "movedim", "nonzero", "permute", "repeat", "repeat_interleave", "reshape", "roll",
+    "squeeze", "stack", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unflatten",
     "unsqueeze",
     "view", "view_as",
 ]  # fmt: skip
 
 
-def clone(input: Term, **_: Any) -> Term:
-    """Returns a copy, which is independent of changes in place."""
-    return type(input)(input.graph, input._raw) if isinstance(input, Term) else input
-
-
 def contiguous(input: Term, **_: Any) -> Term:
     """Returns the same Term, or a copy if its elements are not in row-major order."""
-    return input if is_flat(input) else clone(input)
+    return input if is_flat(input) else basic.clone(input)
 
 
 @viewing(lambda source, new: new, flat=lambda: True)
 def detach(input: Term) -> Term:
     """Returns a copy. There are no gradients to detach."""
-    return clone(input)
+    return basic.clone(input)
 
 
 def _as_before(source: Term, new: Term, *_: Any, **__: Any) -> Term:
@@ -45,17 +40,8 @@ def _as_before(source: Term, new: Term, *_: Any, **__: Any) -> Term:
 
 
 def _unpermuted(source: Term, new: Term, *dims: Any) -> Term:
-    order = [ops.axis_of(source, dim) for dim in ops._sizes(dims)]
+    order = [basic.axis_of(source, dim) for dim in basic.sizes_of(dims)]
     return permute(new, [order.index(axis) for axis in range(len(order))])
-
-
-def _selected(source: Term, new: Term, dim: int, index: Value) -> Any:
-    return put(source, (*[slice(None)] * ops.axis_of(source, dim), index), new)
-
-
-def _narrowed(source: Term, new: Term, dim: int, start: Value, length: Value) -> Any:
-    part = slice(start, start + length)  # type: ignore[operator]
-    return put(source, (*[slice(None)] * ops.axis_of(source, dim), part), new)
 
 
 def _refused(source: Term, new: Term, *_: Any) -> Any:
@@ -65,7 +51,7 @@ def _refused(source: Term, new: Term, *_: Any) -> Any:
 def _reshaped(input: Term, *shape: Any) -> Term:
     if len(shape) == 1 and isinstance(shape[0], TERMS) and shape[0].ndim == 1:
         return input.graph.Reshape(input, shape[0])
-    return input.graph.Reshape(input, ops.vector(input.graph, ops._sizes(shape)))
+    return input.graph.Reshape(input, basic.vector(input.graph, basic.sizes_of(shape)))
 
 
 @viewing(_as_before)
@@ -94,32 +80,32 @@ def flatten(input: Term, start_dim: int = 0, end_dim: int = -1) -> Term:
     """Merges the dimensions from start_dim to end_dim."""
     if input.ndim == 0:
         return reshape(input, 1)
-    first, last = ops.axis_of(input, start_dim), ops.axis_of(input, end_dim)
+    first, last = basic.axis_of(input, start_dim), basic.axis_of(input, end_dim)
     if first == last:
         return input
-    head = [ops.extent(input, axis) for axis in range(first)]
-    tail = [ops.extent(input, axis) for axis in range(last + 1, input.ndim)]
+    head = [basic.extent(input, axis) for axis in range(first)]
+    tail = [basic.extent(input, axis) for axis in range(last + 1, input.ndim)]
     return reshape(input, *head, -1, *tail)
 
 
 def unflatten(input: Term, dim: int, sizes: Sequence[Any]) -> Term:
     """Splits one dimension into several."""
-    axis = ops.axis_of(input, dim)
-    shape = ops.size(input)
+    axis = basic.axis_of(input, dim)
+    shape = basic.size(input)
     return view(input, *shape[:axis], *sizes, *shape[axis + 1 :])
 
 
 @viewing(_unpermuted, flat=lambda *_: False)
 def permute(input: Term, *dims: Any) -> Term:
     """Permutes the dimensions."""
-    return input.graph.Transpose(input, perm=[ops.axis_of(input, dim) for dim in ops._sizes(dims)])
+    return input.graph.Transpose(input, perm=[basic.axis_of(input, dim) for dim in basic.sizes_of(dims)])
 
 
 @viewing(lambda source, new, dim0, dim1: transpose(new, dim0, dim1), flat=lambda *_, **__: False)
 def transpose(input: Term, dim0: int, dim1: int) -> Term:
     """Swaps two dimensions."""
     perm = list(range(input.ndim))
-    a, b = ops.axis_of(input, dim0), ops.axis_of(input, dim1)
+    a, b = basic.axis_of(input, dim0), basic.axis_of(input, dim1)
     perm[a], perm[b] = perm[b], perm[a]
     return input.graph.Transpose(input, perm=perm)
 
@@ -137,7 +123,7 @@ def t(input: Term) -> Term:
 def movedim(input: Term, source: Any, destination: Any) -> Term:
     """Moves dimensions to other positions."""
     pairs = zip(*((part,) if isinstance(part, int) else part for part in (source, destination)))
-    moved = {ops.axis_of(input, to): ops.axis_of(input, at) for at, to in pairs}
+    moved = {basic.axis_of(input, to): basic.axis_of(input, at) for at, to in pairs}
     rest = iter(axis for axis in range(input.ndim) if axis not in moved.values())
     return permute(input, [moved[axis] if axis in moved else next(rest) for axis in range(input.ndim)])
 
@@ -145,7 +131,7 @@ def movedim(input: Term, source: Any, destination: Any) -> Term:
 @viewing(_as_before, flat=lambda *_, **__: True)
 def unsqueeze(input: Term, dim: int) -> Term:
     """Inserts a dimension of extent 1."""
-    return input.graph.Unsqueeze(input, numpy.array([ops.axis_of(input, dim, 1)], numpy.int64))
+    return input.graph.Unsqueeze(input, numpy.array([basic.axis_of(input, dim, 1)], numpy.int64))
 
 
 @viewing(_as_before, flat=lambda *_, **__: True)
@@ -158,7 +144,7 @@ def squeeze(input: Term, dim: Any = None) -> Term:
     if dim is None and any(not isinstance(extent, int) for extent in shape):
         raise Unsupported(f"squeeze() of a term of type {input.type}: name the dimension")
     dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    axes = [axis for axis in (ops.axis_of(input, d) for d in dims) if shape[axis] == 1 or isinstance(shape[axis], str)]
+    axes = [axis for axis in (basic.axis_of(input, d) for d in dims) if shape[axis] == 1 or isinstance(shape[axis], str)]
     return input.graph.Squeeze(input, numpy.array(axes, numpy.int64)) if axes else input
 
 
@@ -168,9 +154,9 @@ def cat(tensors: Sequence[Term], dim: int = 0) -> Term:
     first = next(part for part in tensors if isinstance(part, TERMS))
     whole = first
     for part in tensors:
-        whole = ops.promoted(whole, part)[0]
-    parts = [ops.promoted(part, whole)[0] for part in tensors]
-    return graph.Concat(*parts, axis=ops.axis_of(first, dim))
+        whole = basic.promoted(whole, part)[0]
+    parts = [basic.promoted(part, whole)[0] for part in tensors]
+    return graph.Concat(*parts, axis=basic.axis_of(first, dim))
 
 
 concat = cat
@@ -180,74 +166,14 @@ def stack(tensors: Sequence[Term], dim: int = 0) -> Term:
     """Stacks along a new dimension."""
     graph = graph_of(tensors)
     terms = [part if isinstance(part, TERMS) else graph.constant(part) for part in tensors]
-    return cat([unsqueeze(term, dim) for term in terms], ops.axis_of(terms[0], dim, 1))
-
-
-def split(input: Term, split_size: Any, dim: int = 0) -> tuple[Term, ...]:
-    """Splits into parts of this extent, or of these. The extent along `dim` must be known unless all parts are given.
-    """
-    axis = ops.axis_of(input, dim)
-    if isinstance(split_size, (tuple, list)):
-        pieces = list(split_size)
-    else:
-        whole = ops.extent(input, axis)
-        if not isinstance(whole, int) or not isinstance(split_size, int):
-            raise Unsupported(f"split() of a term of type {input.type}: the number of pieces is known in a run only")
-        pieces = [min(split_size, whole - at) for at in range(0, whole, split_size)] or [0]
-    made = input.graph.Split(input, ops.vector(input.graph, pieces), axis=axis, outputs=len(pieces))
-    return _pieces(input, axis, pieces, made if isinstance(made, tuple) else (made,))
-
-
-def _pieces(x: Term, axis: int, extents: Sequence[Any], made: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Returns the results of Split as views."""
-    start: Any = 0
-    for part, extent in zip(made, extents):
-        at = (axis, start, extent)
-        read, write = (lambda s, at=at: narrow(s, *at)), (lambda s, new, at=at: _narrowed(s, new, *at))
-        attach(part, x, read, write, is_flat(x) and axis == 0)
-        start = start + extent
-    return made
-
-
-def chunk(input: Term, chunks: int, dim: int = 0) -> tuple[Term, ...]:
-    """Splits into about equal parts: `chunks`, or fewer if the extent is known to be too small."""
-    axis = ops.axis_of(input, dim)
-    whole = ops.extent(input, axis)
-    if isinstance(whole, int):
-        return split(input, max(1, -(-whole // chunks)), axis)
-    made = input.graph.Split(input, axis=axis, num_outputs=chunks, outputs=chunks)
-    return made if isinstance(made, tuple) else (made,)
-
-
-def unbind(input: Term, dim: int = 0) -> tuple[Term, ...]:
-    """Returns all slices along `dim`, whose extent must be known."""
-    axis = ops.axis_of(input, dim)
-    whole = ops.extent(input, axis)
-    if not isinstance(whole, int):
-        raise Unsupported(f"unbind() of a term of type {input.type}: the number of slices is known in a run only")
-    return tuple(select(input, axis, i) for i in range(whole))
-
-
-@viewing(_selected, flat=lambda dim, index: dim == 0)
-def select(input: Term, dim: int, index: Value) -> Term:
-    """Returns the slice at an index."""
-    at: Any = index if isinstance(index, TERMS) else numpy.asarray(index, numpy.int64)
-    return input.graph.Gather(input, at, axis=ops.axis_of(input, dim))
-
-
-@viewing(_narrowed, flat=lambda dim, start, length: dim == 0)
-def narrow(input: Term, dim: int, start: Value, length: Value) -> Term:
-    """Returns `length` slices from `start`."""
-    axis = ops.axis_of(input, dim)
-    end = start + length  # type: ignore[operator]
-    return Term.__getitem__(input, (*[slice(None)] * axis, slice(start, end)))
+    return cat([unsqueeze(term, dim) for term in terms], basic.axis_of(terms[0], dim, 1))
 
 
 @viewing(_refused, flat=lambda *_: False)
 def expand(input: Term, *sizes: Any) -> Term:
     """Repeats along dimensions of extent 1, without a copy; -1 keeps an extent."""
-    parts = [1 if isinstance(part, int) and part == -1 else part for part in ops._sizes(sizes)]
-    return input.graph.Expand(input, ops.vector(input.graph, parts))
+    parts = [1 if isinstance(part, int) and part == -1 else part for part in basic.sizes_of(sizes)]
+    return input.graph.Expand(input, basic.vector(input.graph, parts))
 
 
 broadcast_to = expand
@@ -260,28 +186,28 @@ def expand_as(input: Term, other: Term) -> Term:
 
 def repeat(input: Term, *sizes: Any) -> Term:
     """Repeats along every dimension; new dimensions come first."""
-    counts = ops._sizes(sizes)
+    counts = basic.sizes_of(sizes)
     for _ in range(len(counts) - input.ndim):
         input = unsqueeze(input, 0)
-    return input.graph.Tile(input, ops.vector(input.graph, counts))
+    return input.graph.Tile(input, basic.vector(input.graph, counts))
 
 
 def tile(input: Term, *dims: Any) -> Term:
     """As repeat(), with 1 for missing dimensions."""
-    counts = ops._sizes(dims)
+    counts = basic.sizes_of(dims)
     return repeat(input, *[1] * (input.ndim - len(counts)), *counts)
 
 
 def repeat_interleave(input: Term, repeats: int, dim: int | None = None) -> Term:
     """Repeats each slice `repeats` times."""
-    x, axis = (reshape(input, -1), 0) if dim is None else (input, ops.axis_of(input, dim))
+    x, axis = (reshape(input, -1), 0) if dim is None else (input, basic.axis_of(input, dim))
     counts = [repeats if i == axis + 1 else 1 for i in range(x.ndim + 1)]
     return flatten(repeat(unsqueeze(x, axis + 1), *counts), axis, axis + 1)
 
 
 def flip(input: Term, *dims: Any) -> Term:
     """Reverses the slices along dimensions."""
-    axes = [ops.axis_of(input, dim) for dim in ops._sizes(dims)]
+    axes = [basic.axis_of(input, dim) for dim in basic.sizes_of(dims)]
     return Term.__getitem__(input, tuple(slice(None, None, -1 if i in axes else None) for i in range(input.ndim)))
 
 
@@ -291,9 +217,9 @@ def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
         return view_as(roll(reshape(input, -1), shifts, 0), input)
     pairs = ((shifts, dims),) if isinstance(dims, int) else zip(shifts, dims)
     for shift, dim in pairs:
-        axis = ops.axis_of(input, dim)
-        whole = ops.extent(input, axis)
-        at = (whole - shift) % whole if isinstance(whole, int) else ops.remainder(ops.sub(whole, shift), whole)
+        axis = basic.axis_of(input, dim)
+        whole = basic.extent(input, axis)
+        at = (whole - shift) % whole if isinstance(whole, int) else basic.remainder(basic.sub(whole, shift), whole)
         head = (slice(None),) * axis
         cut = Term.__getitem__
         input = cat([cut(input, (*head, slice(at, None))), cut(input, (*head, slice(None, at)))], axis)
@@ -302,9 +228,9 @@ def roll(input: Term, shifts: Any, dims: Any = None) -> Term:
 
 def diff(input: Term, dim: int = -1) -> Term:
     """Returns the differences of neighbours."""
-    head = (slice(None),) * ops.axis_of(input, dim)
+    head = (slice(None),) * basic.axis_of(input, dim)
     cut = Term.__getitem__
-    return ops.sub(cut(input, (*head, slice(1, None))), cut(input, (*head, slice(None, -1))))
+    return basic.sub(cut(input, (*head, slice(1, None))), cut(input, (*head, slice(None, -1))))
 
 
 def tril(input: Term, diagonal: int = 0) -> Term:
@@ -325,3 +251,6 @@ def nonzero(input: Term) -> Term:
 def masked_select(input: Term, mask: Term) -> Term:
     """Returns the elements where the mask is true."""
     return input.graph.Compress(input, reshape(expand_as(mask, input), -1))
+
+
+open_functions(globals())

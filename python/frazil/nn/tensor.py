@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable
 
 import numpy
@@ -15,12 +16,14 @@ from . import indexing, names, ops
 from .arrays import Size, to_array
 from .devices import FORMATS, device as device_of, on_cpu
 from .lazily import immediate
+from .recording import Recording
 from .views import Shared, is_flat
 
 NUMBERS = (Term, LazyArray, bool, int, float, numpy.ndarray, numpy.generic)
 
 
 def _operator(function: Callable[..., Any], reverse: bool = False) -> Callable[[Any, Any], Any]:
+    function = inspect.unwrap(function)  # operators check their operands themselves
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, NUMBERS) and not hasattr(other, "requires_grad_"):
             return NotImplemented
@@ -29,12 +32,34 @@ def _operator(function: Callable[..., Any], reverse: bool = False) -> Callable[[
     return method
 
 
+IN_PLACE = """Calls {}() and assigns the result to the Tensor.
+
+Returns
+-------
+Tensor
+    The Tensor itself.
+"""
+
+
+def _as_method(function: Callable[..., Any], method: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a method in place the name, the parameters and the documentation of its function."""
+    signature = inspect.signature(function)
+    first, *rest = signature.parameters.values()
+    method.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[first.replace(name="self"), *rest], return_annotation="Tensor"
+    )
+    name = function.__name__
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__annotations__ = {"return": "Tensor"}
+    method.__doc__ = IN_PLACE.format(name)
+    return method
+
+
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return self.assign(function(self, *args, **kwargs))
 
-    method.__doc__ = f"{getattr(function, '__name__', 'the function')}(), in place."
-    return method
+    return _as_method(function, method)
 
 
 def _becoming(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,8 +67,22 @@ def _becoming(function: Callable[..., Any]) -> Callable[..., Any]:
         self.become(function(self.clone(), *args, **kwargs))
         return self
 
-    method.__doc__ = f"{getattr(function, '__name__', 'the function')}(), in place."
+    return _as_method(function, method)
+
+
+def _casting(name: str, to: str) -> Callable[[Any], Any]:
+    def method(self: Tensor) -> Any:
+        return ops.cast(self, to)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Casts to {to}."
+    method.__annotations__["return"] = "Tensor"
     return method
+
+
+def _itself(self: Any, *_: Any, **__: Any) -> Any:
+    """Returns the Tensor: there is one device, and there are no gradients."""
+    return self
 
 
 class Type(str):
@@ -69,7 +108,7 @@ class Tensor(Shared):
     """A value with the methods and operators of PyTorch's tensors. It belongs to a graph recorded by forward, or has a
     value itself.
 
-    Differences to a Term: == and != compare elements. `shape` and size() have scalar Tensors for extents known only in
+    Differences to a Term: `shape` and size() have scalar Tensors for extents known only in
     a run. transpose() swaps two dimensions. Operands of different element types are cast to the larger one. Functions
     whose names end in "_", and x[i] = y, modify it in place. Tensors of torch.tensor() etc. can be read: item(),
     numpy(), bool(), print().
@@ -79,7 +118,7 @@ class Tensor(Shared):
     __array_priority__ = 1000
     grad = grad_fn = None
     is_leaf = is_cuda = is_sparse = False
-    requires_grad = property(lambda self: False, lambda self, value: None)
+    requires_grad = property(lambda self: False, lambda self, value: None, doc="False, as there are no gradients.")
     layout = "torch.strided"
 
     def __init__(self, *data: Any) -> None:
@@ -131,18 +170,53 @@ class Tensor(Shared):
         return float(self.item())
 
     def item(self) -> Any:
-        """Returns the only element as a Python number."""
+        """Reads the only element.
+
+        Returns
+        -------
+        bool, int or float
+            A Python number.
+
+        Raises
+        ------
+        BadInput
+            If the Tensor has more or fewer elements than one.
+        NeedsValues
+            While forward is recorded.
+        """
         found = self._read("return the Tensor")
         if found.size != 1:
             raise BadInput(f"item(): a Tensor of type {self.type} has {found.size} elements, expected one")
         return found.item()
 
     def numpy(self, *, force: bool = False) -> numpy.ndarray:
-        """Returns a copy of the elements as an array."""
+        """Reads the elements.
+
+        Returns
+        -------
+        ndarray
+            A copy.
+
+        Raises
+        ------
+        NeedsValues
+            While forward is recorded.
+        """
         return self._read("return the Tensor").copy()
 
     def tolist(self) -> Any:
-        """Returns the elements as nested lists."""
+        """Reads the elements.
+
+        Returns
+        -------
+        list or number
+            Nested lists; a number for a Tensor without dimensions.
+
+        Raises
+        ------
+        NeedsValues
+            While forward is recorded.
+        """
         return self._read("return the Tensor").tolist()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -234,11 +308,23 @@ class Tensor(Shared):
         return self
 
     def cuda(self, *_: Any, **__: Any) -> None:
-        """Raises Unsupported, as only the CPU is supported."""
+        """Refuses to move the Tensor, as only the CPU is supported.
+
+        Raises
+        ------
+        Unsupported
+            Always.
+        """
         on_cpu("cuda")
 
     def backward(self, *_: Any, **__: Any) -> Any:
-        """Raises Unsupported, as there are no gradients."""
+        """Refuses to compute gradients, as there are none.
+
+        Raises
+        ------
+        Unsupported
+            Always.
+        """
         raise Unsupported("Frazil does not train: there are no gradients, backward() is not there")
 
     def type_as(self, other: Term) -> Term:
@@ -287,20 +373,24 @@ class Tensor(Shared):
 
     def is_floating_point(self) -> Any:
         """Returns whether elements are floating-point numbers."""
-        return ops._kind(self.dtype) == 2
+        return ops.kind_of(self.dtype) == 2
 
     astype = ops.cast  # type: ignore[assignment]
     device = device_of("cpu")
-    H = property(lambda self: ops.t(self))
-    nelement = lambda self: ops.numel(self)  # noqa: E731
-    short = lambda self: ops.cast(self, "int16")  # noqa: E731
-    char, byte, bfloat16 = (lambda self, to=to: ops.cast(self, to) for to in ("int8", "uint8", "bfloat16"))
-    data = property(ops.detach)
-    T = property(lambda self: ops.permute(self, *reversed(range(self.ndim))))  # type: ignore[assignment]
-    mT = property(lambda self: ops.transpose(self, -2, -1))
-    is_contiguous = is_flat
+    H = property(lambda self: ops.t(self), doc="The transposed matrix.")
+    nelement = numel
+    short, char, byte = _casting("short", "int16"), _casting("char", "int8"), _casting("byte", "uint8")
+    bfloat16 = _casting("bfloat16", "bfloat16")
+    data = property(ops.detach, doc="The Tensor: there are no gradients to detach from.")
+    T = property(  # type: ignore[assignment]
+        lambda self: ops.permute(self, *reversed(range(self.ndim))), doc="The dimensions in reversed order."
+    )
+    mT = property(  # type: ignore[assignment]
+        lambda self: ops.transpose(self, -2, -1), doc="The last two dimensions swapped."
+    )
+    is_contiguous, ravel = is_flat, ops.ravel  # type: ignore[assignment]
     detach, clone, contiguous = ops.detach, ops.clone, ops.contiguous
-    cpu = requires_grad_ = detach_ = pin_memory = lambda self, *_, **__: self  # noqa: E731
+    cpu = requires_grad_ = detach_ = pin_memory = _itself
     view, reshape = ops.view, ops.reshape  # type: ignore[assignment]
     transpose = swapaxes = ops.transpose  # type: ignore[assignment]
     softmax, log_softmax = F.softmax, F.log_softmax
@@ -309,8 +399,8 @@ class Tensor(Shared):
     any, argmax, argmin, argsort, bmm = ops.any, ops.argmax, ops.argmin, ops.argsort, ops.bmm
     broadcast_to, ceil, chunk, clamp, clip = ops.broadcast_to, ops.ceil, ops.chunk, ops.clamp, ops.clip
     cos, cumsum, diff, div = ops.cos, ops.cumsum, ops.diff, ops.div
-    eq = ops.eq  # type: ignore[assignment]
-    erf, exp, expand, expand_as, flatten = ops.erf, ops.exp, ops.expand, ops.expand_as, ops.flatten
+    eq, flatten = ops.eq, ops.flatten  # type: ignore[assignment]
+    erf, exp, expand, expand_as = ops.erf, ops.exp, ops.expand, ops.expand_as
     flip, floor, floor_divide, gather, ge = ops.flip, ops.floor, ops.floor_divide, ops.gather, ops.ge
     gt, index_select, isinf, isnan, le = ops.gt, ops.index_select, ops.isinf, ops.isnan, ops.le
     log, logical_and, logical_not, logical_or, logsumexp = (
@@ -380,7 +470,13 @@ class Tensor(Shared):
         return self.assign(ops.div(ops.neg(ops.log1p(ops.neg(ops.rand_like(self)))), lambd))
 
     def register_hook(self, hook: Any) -> Any:
-        """Raises Unsupported, as there are no gradients."""
+        """Refuses to register a hook, as there are no gradients.
+
+        Raises
+        ------
+        Unsupported
+            Always.
+        """
         raise Unsupported("Frazil does not train: there are no gradients to hook")
 
     def element_size(self) -> Any:
@@ -424,7 +520,7 @@ for _name in (
     "subtract take take_along_dim tan tensor_split trace true_divide trunc unique"
 ).split():  # fmt: skip
     setattr(Tensor, _name, getattr(ops, _name))
-for _name in names.__all__:
+for _name in (*names.__all__, "stft"):
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, getattr(ops, _name))
 for _name in (
@@ -446,3 +542,6 @@ class Extent(Tensor):
         if isinstance(other, Extent) or (isinstance(other, int) and other > 0):
             return self.graph.Div(self, other)  # integers round towards 0
         return ops.floor_divide(self, other)
+
+
+Recording.term_type = Tensor

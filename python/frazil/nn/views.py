@@ -10,6 +10,7 @@ from ..effects import NeedsValues
 from ..errors import BadInput
 from ..graph import Builder, Term
 from ..lazy.array import LazyArray
+from .basic import cast, kind_of
 
 TYPES = {known.numpy: known for known in dtypes}
 Write = Callable[..., Any]  # takes the source and the written value
@@ -67,7 +68,20 @@ class Shared(Term):
         return raw.ndim if isinstance(raw, LazyArray) else Term.ndim.__get__(self)
 
     def assign(self, made: Any) -> Shared:
-        """Assigns the elements of `made`, broadcast and cast as in PyTorch. Returns self."""
+        """Assigns the elements of another value, broadcast and cast as in PyTorch.
+
+        Returns
+        -------
+        Tensor
+            The Tensor itself.
+
+        Raises
+        ------
+        BadInput
+            If the elements cannot be cast in place, or the shapes do not fit.
+        NeedsValues
+            If the Tensor is from outside of a cond() or while_loop().
+        """
         if not isinstance(made, Term):
             made = self.graph.constant(made, None if hasattr(made, "dtype") else self.dtype)
         if made.type != self.type:
@@ -82,7 +96,13 @@ class Shared(Term):
         return self
 
     def become(self, made: Any) -> None:
-        """Takes another value of any type. Raises BadInput if self is a view."""
+        """Takes another value of any type.
+
+        Raises
+        ------
+        BadInput
+            If the Tensor is a view.
+        """
         if self._base is not None:
             raise BadInput("a view of a Tensor keeps its shape: use the function without '_'")
         if self._owner is not None:
@@ -91,15 +111,13 @@ class Shared(Term):
         self._version += 1
 
     def _fitted(self, made: Any) -> Any:
-        from . import ops
-
         if made.dtype != self.dtype:
-            if ops._kind(made.dtype) > ops._kind(self.dtype):
+            if kind_of(made.dtype) > kind_of(self.dtype):
                 raise BadInput(f"result type {made.dtype} can't be cast in place to the element type {self.dtype}")
-            made = ops.cast(made, self.dtype)
+            made = cast(made, self.dtype)
         if made.ndim > self.ndim:
             raise BadInput(f"a Tensor of type {self.type} does not change in place to {made.type}")
-        return ops.expand_as(made, self) if made.type != self.type else made
+        return made.graph.Expand(made, self.graph.Shape(self)) if made.type != self.type else made
 
 
 def is_flat(x: Any) -> bool:

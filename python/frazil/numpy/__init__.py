@@ -8,6 +8,8 @@ Functions follow NumPy 2 in element types (numbers take that of the other operan
 lists the names. The module is the namespace of the Python array API standard 2022.12.
 """
 
+import sys as _sys
+
 from numpy import (
     array2string,
     array_repr,
@@ -85,8 +87,9 @@ from numpy import (
     ushort,
 )
 
-from ..lazy.array import LazyArray as ndarray
-from . import fft, linalg, random
+from ..docstrings import complete as _complete
+from ..lazy.array import LazyArray as ndarray, set_functions as _set_functions
+from . import assigns, fft, linalg, random
 from .arrays import (
     arange,
     array,
@@ -117,6 +120,7 @@ from .counts import bincount, digitize, histogram, histogram2d, histogram_bin_ed
 from .curves import gradient, interp, trapz, unwrap
 from .einsums import einsum
 from .elementwise import clip, divmod, isclose, round, where
+from .glossary import BY_KEYS as _BY_KEYS, GLOSSARY as _GLOSSARY, LINEAR as _LINEAR
 from .grids import (
     bartlett,
     blackman,
@@ -274,3 +278,9 @@ bool = bool_
 around, round_, concat, permute_dims, row_stack = round, round, concatenate, transpose, vstack
 trapezoid, cumproduct, product, sometrue, alltrue = trapz, cumprod, prod, any, all
 __array_api_version__ = "2022.12"
+
+_complete(vars(linalg).values(), _LINEAR)
+_complete(vars(fft).values(), _GLOSSARY)
+_complete(vars(random).values(), _BY_KEYS)
+_complete([*vars(_sys.modules[__name__]).values(), assigns.At], _GLOSSARY)
+_set_functions(_sys.modules[__name__])

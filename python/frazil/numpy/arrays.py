@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
-from typing import Any, Callable, Sequence, TypeVar
+from typing import Any, Callable, TypeVar
 
 import numpy
 
 from .. import _frazil
 from .._frazil import dtype as dtype_of
+from ..axes import AxisError, axes_of, axis_of
+from ..errors import BadModel, Unsupported
 from ..lazy.array import LazyArray, values_of
 from ..lazy.operators import operator, ops
+from .host import call, known, tensor
 
 newaxis = None
 pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
-
-
-AxisError: Any = getattr(numpy, "exceptions", numpy).AxisError
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
@@ -35,6 +36,11 @@ def with_device(function: Made) -> Made:
         check_device(kwargs.pop("device", None))
         return function(*args, **kwargs)
 
+    signature = inspect.signature(function)
+    rows = list(signature.parameters.values())
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    at = len(rows) - (rows[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    call.__signature__ = signature.replace(parameters=[*rows[:at], device, *rows[at:]])  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
@@ -66,13 +72,43 @@ def _has_lazy(value: Any) -> bool:
     return isinstance(value, LazyArray) or (isinstance(value, (list, tuple)) and any(_has_lazy(part) for part in value))
 
 
+def _cast(x: numpy.ndarray, to: str) -> numpy.ndarray:
+    return x.astype(to)
+
+
+known("astype", _cast, lambda x, to: [tensor(to, x.shape)])
+
+
+def in_common(*values: Any) -> tuple[LazyArray, ...]:
+    """Converts operands to arrays of their common element type."""
+    try:
+        return tuple(_frazil.in_common(*values))
+    except (BadModel, Unsupported):  # no operator casts complex numbers
+        arrays = [asarray(each) for each in values]
+        if not any(each.dtype.kind == "c" for each in arrays):
+            raise
+        wide = numpy.result_type(*(each.dtype for each in arrays))
+        return tuple(astype(each, wide) for each in arrays)
+
+
+def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
+    """Converts two operands to arrays of their common element type."""
+    first, second = in_common(x1, x2)
+    return first, second
+
+
+def _stacked(arrays: list[LazyArray]) -> LazyArray:
+    """Stacks arrays along a new first axis."""
+    if len({each.ndim for each in arrays}) > 1:
+        raise ValueError(f"arrays with {', '.join(str(each.ndim) for each in arrays)} axes cannot be stacked")
+    return operator("Concat", axis=0)(*(ops.Unsqueeze(each, ints(0)) for each in in_common(*arrays)))
+
+
 def _made(value: Any, dtype: Any, copy: bool) -> LazyArray:
     if isinstance(value, LazyArray):
         return value if dtype is None else astype(value, dtype)
     if isinstance(value, (list, tuple)) and _has_lazy(value):
-        from .shapes import stack
-
-        return stack([_made(part, dtype, copy) for part in value])
+        return _stacked([_made(part, dtype, copy) for part in value])
     if isinstance(value, (list, tuple)):
         value, copy = numpy.asarray(value, None if dtype is None else numpy_dtype(dtype)), False
     made = _frazil.lazy_array(value, None, copy, False)
@@ -112,9 +148,7 @@ def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Lazy
     if x.dtype == to.numpy:
         return x
     if "complex" in to.name or x.dtype.kind == "c":
-        from .complexes import cast
-
-        return cast(x, to.numpy)
+        return call("astype", [x], to=str(to.numpy))  # type: ignore[no-any-return]
     return operator("Cast", to=to.onnx)(x)
 
 
@@ -224,18 +258,3 @@ def linspace(
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = numpy.float64, order: str = "C") -> LazyArray:
     """Returns ones on a diagonal and zeros elsewhere. `order` has no effect."""
     return asarray(numpy.eye(N, M, k, numpy_dtype(dtype)))
-
-
-def axis_of(axis: int, rank: int) -> int:
-    """Returns an axis counted from the front. Raises AxisError, an IndexError and ValueError, if it is out of range."""
-    if not -rank <= axis < rank:
-        raise AxisError(f"axis {axis} of an array with {rank} axes")
-    return axis % rank
-
-
-def axes_of(axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """Returns axes counted from the front. Raises ValueError for duplicates."""
-    axes = tuple(axis_of(each, rank) for each in (axis if isinstance(axis, (tuple, list)) else (axis,)))
-    if len(set(axes)) < len(axes):
-        raise ValueError(f"an axis is given twice: {axis}")
-    return axes

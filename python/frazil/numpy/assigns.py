@@ -23,6 +23,22 @@ ADVICE = {
 }
 
 
+ASSIGNING = """Changes a NumPy array, as numpy.{0}().
+
+Parameters
+----------
+a : ndarray
+    The array that is changed.
+*args, **kwargs : any
+    The other parameters of numpy.{0}(). Arrays may be lazy.
+
+Raises
+------
+TypeError
+    If `a` is a lazy array, which is immutable. The message has the expression that returns another one.
+"""
+
+
 def _assigning(name: str) -> Callable[..., Any]:
     """Wraps a NumPy function that modifies its first argument, which must be a NumPy array."""
     function = getattr(numpy, name)
@@ -33,7 +49,7 @@ def _assigning(name: str) -> Callable[..., Any]:
             raise TypeError(f"{name}(): lazy arrays are immutable: {ADVICE[name]}")
         function(a, *values_of(args), **values_of(kwargs))
 
-    call.__doc__ = f"As numpy.{name}(), of a NumPy array. Raises TypeError for a lazy one, which is immutable."
+    call.__doc__ = ASSIGNING.format(name)
     return call
 
 

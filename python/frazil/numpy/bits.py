@@ -59,7 +59,13 @@ def spacing(x: Any) -> LazyArray:
 
 
 def ldexp(x1: Any, x2: Any) -> LazyArray:
-    """Returns x1 times 2 to the power of x2, an integer."""
+    """Returns x1 times 2 to the power of x2.
+
+    Raises
+    ------
+    TypeError
+        If x2 is not an integer.
+    """
     x1, x2 = reals.real(x1), asarray(x2)
     if x2.dtype.kind not in "biu":
         raise TypeError(f"ldexp(): an exponent of element type {x2.dtype} is not an integer")
@@ -104,9 +110,9 @@ def i0(x: Any) -> LazyArray:
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> LazyArray:
     """Packs 8 values into the bits of one uint8, padded with 0."""
-    return call("packbits", [a], axis=axis, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call("packbits", [asarray(a)], axis=axis, bitorder=bitorder)  # type: ignore[no-any-return]
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> LazyArray:
     """Unpacks the bits of uint8 to numbers, at most the first `count`."""
-    return call("unpackbits", [a], axis=axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]
+    return call("unpackbits", [asarray(a)], axis=axis, count=count, bitorder=bitorder)  # type: ignore[no-any-return]

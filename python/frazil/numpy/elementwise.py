@@ -10,6 +10,7 @@ from ..lazy.array import LazyArray
 from ..lazy.operators import operator
 from .arrays import asarray, astype
 from .outputs import with_out
+from .places import nonzero
 from .ufuncs import (
     absolute,
     add,
@@ -45,8 +46,6 @@ def is_inexact(x: LazyArray) -> bool:
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Returns `x` where the condition is true, else `y`. Without these, returns nonzero(condition)."""
     if x is None and y is None:
-        from .shapes import nonzero
-
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("where() takes both x and y, or neither")
@@ -152,7 +151,13 @@ def square(x: Any) -> LazyArray:
 
 
 def reciprocal(x: Any) -> LazyArray:
-    """Returns 1 / x, of real numbers."""
+    """Returns 1 / x, of real numbers.
+
+    Raises
+    ------
+    TypeError
+        If the elements are integers.
+    """
     x = asarray(x)
     if not is_inexact(x):
         raise TypeError("integers have no reciprocals: cast them by astype()")

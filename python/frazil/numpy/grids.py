@@ -22,6 +22,20 @@ def _lazily(value: Any) -> Any:
     return asarray(value)
 
 
+MADE = """Returns what numpy.{0}() returns, as lazy arrays.
+
+Parameters
+----------
+*args, **kwargs : any
+    The parameters of numpy.{0}(). Lazy arrays among them are read.
+
+Returns
+-------
+LazyArray, or a tuple or list of them
+    Known numbers, also in a recorded function.
+"""
+
+
 def _made(name: str) -> Callable[..., Any]:
     """Wraps a NumPy function of known numbers to return lazy arrays."""
     function = getattr(numpy, name)
@@ -32,7 +46,7 @@ def _made(name: str) -> Callable[..., Any]:
             kwargs["dtype"] = numpy_dtype(kwargs["dtype"])
         return _lazily(function(*values_of(args), **values_of(kwargs)))
 
-    call.__doc__ = f"As numpy.{name}()."
+    call.__doc__ = MADE.format(name)
     return call
 
 

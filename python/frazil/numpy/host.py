@@ -9,10 +9,9 @@ from typing import Any, Callable, Sequence
 import numpy
 
 from .. import _frazil
-from ..host import TensorType, host_operator
+from ..graph.host import TensorType, host_operator
 from ..lazy.array import LazyArray
 from ..lazy.operators import make
-from .arrays import asarray
 
 Types = Callable[..., Sequence[Any]]
 KNOWN: dict[str, tuple[Callable[..., Any], Types]] = {}
@@ -57,17 +56,21 @@ def _node(name: str, keywords: str, results: int) -> Any:
     return make(INFOS[f"frazil.numpy.Call{results}"], attributes, results)
 
 
+def _lazy(value: Any) -> LazyArray:
+    return value if isinstance(value, LazyArray) else _frazil.lazy_array(value, None, False, False)
+
+
 def call(name: str, arrays: Sequence[Any], results: int = 1, **keywords: Any) -> Any:
     """Calls a registered function: immediately, which reads the arrays, or in a node while a function is recorded.
 
     Returns a lazy array, or a tuple of `results` arrays. Errors of NumPy are raised unchanged, or end the run.
     """
-    given = [asarray(each) for each in arrays]
+    given = [_lazy(each) for each in arrays]
     if _frazil.is_recording():
         return _node(name, json.dumps(keywords, sort_keys=True), results)(*given)
     with numpy.errstate(all="ignore"):
         made = _run([each.numpy() for each in given], name, json.dumps(keywords))
-    lazy = tuple(asarray(numpy.asarray(each)) for each in made)
+    lazy = tuple(_lazy(numpy.asarray(each)) for each in made)
     return lazy if results > 1 else lazy[0]
 
 

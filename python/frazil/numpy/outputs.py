@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, Callable, TypeVar
 
 import numpy
@@ -38,4 +39,7 @@ def with_out(function: Made) -> Made:
         made = function(*args, **kwargs)
         return made if out is None else stored(function.__name__, out, made)
 
+    signature = inspect.signature(function)
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="numpy.ndarray | None")
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), out])  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]

@@ -173,7 +173,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> LazyArray:
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> LazyArray:
-    """As asarray(). Raises ValueError for NaN and infinities, which it reads."""
+    """As asarray(), for finite elements, which it reads."""
     made = asarray(a, dtype)
     if made.dtype.kind == "f" and not bool(all(logical_or(isnan(made), isinf(made)) == False)):  # noqa: E712
         raise ValueError("an array with NaN or infinities")

@@ -9,7 +9,8 @@ import numpy
 from ..lazy.array import LazyArray
 from . import ufuncs
 from .arrays import asarray, astype, axis_of
-from .complexes import broadcast_extents, conjugate, on_host
+from .complexes import conjugate
+from .hosted import broadcast_extents, on_host
 from .einsums import einsum
 from .host import is_complex, known, like, tensor
 from .outputs import with_out

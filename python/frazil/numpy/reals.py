@@ -117,7 +117,7 @@ def fabs(x: Any) -> LazyArray:
 
 
 def float_power(x1: Any, x2: Any) -> LazyArray:
-    """Returns x1 to the power of x2, as float64."""
+    """Returns x1 to the power of x2, as float64. Complex numbers are complex128."""
     if any(isinstance(each, LazyArray) and each.dtype.kind == "c" for each in (x1, x2)):
         raise TypeError("float_power() of complex numbers")  # the ufunc then uses NumPy
     return power(astype(x1, "float64"), astype(x2, "float64"))

@@ -11,7 +11,7 @@ import numpy
 from ..lazy.array import LazyArray
 from ..lazy.operators import operator, ops
 from .arrays import asarray, astype, axes_of, axis_of, ints, vector
-from .complexes import on_host
+from .hosted import on_host
 from .elementwise import is_inexact
 from .elementwise import where as where_holds
 from .host import call, known, like, tensor

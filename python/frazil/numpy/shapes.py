@@ -12,6 +12,7 @@ from .arrays import asarray, astype, axes_of, axis_of, ints, numpy_dtype, vector
 from .elementwise import remainder
 from .host import call, known, tensor
 from .outputs import with_out
+from .places import nonzero
 from .ufuncs import in_common, maximum, minimum, subtract
 
 
@@ -41,29 +42,17 @@ def ravel(a: Any, order: str = "C") -> LazyArray:
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> LazyArray:
     """Permutes the axes; reverses them without `axes`."""
-    a = asarray(a)
-    rank = a.ndim
-    order = tuple(range(rank))[::-1] if axes is None else axes_of(tuple(axes), rank)
-    if len(order) != rank:
-        raise ValueError(f"{len(order)} axes for an array with {rank}")
-    return a if order == tuple(range(rank)) else operator("Transpose", perm=order)(a)
+    return asarray(a).transpose(axes)
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
     """Swaps two axes."""
-    a = asarray(a)
-    order = list(range(a.ndim))
-    first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
-    order[first], order[second] = second, first
-    return transpose(a, order)
+    return asarray(a).swapaxes(axis1, axis2)
 
 
 def matrix_transpose(x: Any) -> LazyArray:
     """Swaps the last two axes."""
-    x = asarray(x)
-    if x.ndim < 2:
-        raise ValueError(f"an array with {x.ndim} axes is not a matrix")
-    return swapaxes(x, -1, -2)
+    return asarray(x).mT
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> LazyArray:
@@ -266,15 +255,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int) -> LazyArray:
     if None not in shapes[0] and None not in shapes[1]:
         arr, at = broadcast_to(arr, tuple(shapes[0])), broadcast_to(at, tuple(shapes[1]))
     return operator("GatherElements", axis=axis)(arr, at)
-
-
-def nonzero(a: Any) -> tuple[LazyArray, ...]:
-    """Returns the indices of elements that are not 0, one array per axis."""
-    a = asarray(a)
-    if not a.ndim:
-        raise ValueError("nonzero() of an array without axes")
-    rows = ops.NonZero(astype(a, bool) if a.dtype.kind not in "biuf" else a)
-    return tuple(rows[axis] for axis in range(a.ndim))
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> LazyArray:

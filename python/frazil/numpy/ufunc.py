@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 from typing import Any, Callable
 
 import numpy
 
 from .. import _frazil
+from ..docstrings import entry, joined, sections_of
 from ..errors import Error
 from ..lazy.array import LazyArray
 from . import reductions
 from .arrays import asarray, astype, axis_of, zeros_like
-from .complexes import on_host
+from .hosted import on_host
 from .elementwise import where as where_holds
 from .host import is_complex
 from .outputs import stored
@@ -39,6 +41,23 @@ OF_OPERANDS = {  # functions with bool results for operands of any type
 }
 _NONE = object()  # stands for a missing argument
 PLAIN_LOOPS = {"order": "K", "subok": True}  # parameters without effect
+KEYWORDS = {"out": None, "where": True, "dtype": None, "casting": "same_kind"}
+
+
+def _doc_of(text: str, operands: list[str]) -> str:
+    """Returns the docstring of a function with the parameters that all have."""
+    summary, sections = sections_of(inspect.cleandoc(text).partition("--\n\n")[2] or inspect.cleandoc(text))
+    kind = "array_like"
+    rows = [entry(", ".join(operands), kind, "The operands, which are broadcast." if operands[1:] else "The elements.")]
+    rows += [
+        entry("out", "ndarray, optional", "Receives the result, which is computed immediately."),
+        entry("where", "array_like of bool, default True", "Elsewhere the result is 0, or keeps its value in `out`."),
+        entry("dtype", "dtype, optional", "The operands are cast to it."),
+        entry("casting", "str, default 'same_kind'", "Which casts are allowed, as in NumPy."),
+    ]
+    shape = "The common shape of the operands." if operands[1:] else "The shape of `x`."
+    made = {"Returns": entry("", "LazyArray", shape), **sections, "Parameters": "\n".join(rows)}
+    return joined(summary, made)
 
 
 class ufunc:
@@ -49,9 +68,15 @@ class ufunc:
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.__name__, self.__doc__ = name, function.__doc__
+        self.__name__ = name
         self.__wrapped__, self._numpy = function, getattr(numpy, name)
         self.nin, self.nout = self._numpy.nin, 1
+        operands = ["x"] if self.nin == 1 else ["x1", "x2"]
+        P = inspect.Parameter
+        rows = [P(each, P.POSITIONAL_ONLY) for each in operands]
+        rows += [P(each, P.KEYWORD_ONLY, default=value) for each, value in KEYWORDS.items()]
+        self.__signature__ = inspect.Signature(rows, return_annotation="LazyArray")
+        self.__doc__ = _doc_of(function.__doc__ or "", operands)
 
     @property
     def nargs(self) -> int:

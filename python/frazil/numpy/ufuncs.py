@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-import numpy
-
 from .. import _frazil
-from ..errors import BadModel, Error, Unsupported
+from ..errors import Error
 from ..lazy.array import LazyArray
-from .arrays import asarray, astype
+from .arrays import common, in_common
+from .host import is_complex
+from .hosted import on_host
 
 Unary = Callable[[Any], LazyArray]
 Binary = Callable[[Any, Any], LazyArray]
@@ -45,9 +45,6 @@ def _of_two(name: str) -> Binary:
 
 def _of_complex(error: Exception, name: str, *operands: Any) -> LazyArray:
     """Returns NumPy's result for complex operands. Raises the error for other operands."""
-    from .complexes import on_host
-    from .host import is_complex
-
     if name == "matmul" or not any(map(is_complex, operands)):
         raise error
     return on_host(name, *operands)
@@ -100,21 +97,3 @@ arcsinh = _of_one("arcsinh")
 arccosh = _of_one("arccosh")
 arctanh = _of_one("arctanh")
 true_divide, abs, bitwise_not = divide, absolute, invert
-
-
-def in_common(*values: Any) -> tuple[LazyArray, ...]:
-    """Converts operands to arrays of their common element type."""
-    try:
-        return tuple(_frazil.in_common(*values))
-    except (BadModel, Unsupported):  # no operator casts complex numbers
-        arrays = [asarray(each) for each in values]
-        if not any(each.dtype.kind == "c" for each in arrays):
-            raise
-        wide = numpy.result_type(*(each.dtype for each in arrays))
-        return tuple(astype(each, wide) for each in arrays)
-
-
-def common(x1: Any, x2: Any) -> tuple[LazyArray, LazyArray]:
-    """Converts two operands to arrays of their common element type."""
-    first, second = in_common(x1, x2)
-    return first, second

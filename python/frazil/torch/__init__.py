@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from .._frazil import DType as dtype, dtype as _dtype_of
+from ..docstrings import complete as _complete
 from ..nn import functional as _functional
 from ..nn.arrays import Size
-from ..nn.attend import scaled_dot_product_attention
-from ..nn.functional import cond, while_loop
+from ..nn.functional import cond, scaled_dot_product_attention, while_loop
+from ..nn.glossary import DIMENSIONS as _DIMENSIONS, MODULES as _MODULES
 from ..nn.ops import *  # noqa: F403
 from ..nn.tensor import Tensor
-from ..weights import load_state_dict
+from ..interop.weights import load_state_dict
 from . import autograd, backends, cuda, distributions, jit, linalg, nn, optim, utils
+from . import modes as _modes
 from .modes import (
     autocast,
     device,
@@ -67,6 +69,11 @@ for _name in (
 def load(f: Any, map_location: Any = None, **_: Any) -> Any:
     """Returns the tensors of a file as arrays, see frazil.load_state_dict()."""
     return load_state_dict(f)
+
+
+_complete([load, *vars(linalg).values()], _DIMENSIONS)
+for _module in (autograd, backends, cuda, distributions, jit, utils.data, utils.checkpoint, _modes):
+    _complete([value for value in vars(_module).values() if value.__class__.__module__ != "typing"], _MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,13 @@ class autocast(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Has no effect for False. Raises Unsupported for True."""
+    """Has no effect for False.
+
+    Raises
+    ------
+    Unsupported
+        If `mode` is true.
+    """
 
     def __init__(self, mode: bool) -> None:
         if mode:
@@ -53,7 +59,13 @@ class set_grad_enabled(_Mode):
 
 
 class enable_grad(_Mode):
-    """Raises Unsupported, as there are no gradients."""
+    """Refuses, as there are no gradients.
+
+    Raises
+    ------
+    Unsupported
+        Always.
+    """
 
     def __init__(self) -> None:
         raise Unsupported("Frazil does not train: there are no gradients")
@@ -70,13 +82,25 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(d: Any) -> None:
-    """Raises Unsupported for types other than float32."""
+    """Accepts float32, which is the default.
+
+    Raises
+    ------
+    Unsupported
+        If the type is another one.
+    """
     if dtype_of(d).name != "float32":
         raise Unsupported(f"set_default_dtype({d}): numbers are float32 here; give dtype= or use module.to()")
 
 
 def set_num_threads(count: int) -> None:
-    """Raises Unsupported, as models have their own number of threads."""
+    """Refuses, as models have their own number of threads.
+
+    Raises
+    ------
+    Unsupported
+        Always.
+    """
     raise Unsupported("set_num_threads(): give threads= to frazil.nn.compile(), or set FRAZIL_THREADS")
 
 
@@ -103,5 +127,16 @@ def typed(dtype: str) -> Callable[..., Any]:
             return ops.tensor(data[0], dtype)
         return ops.zeros(*(data or (0,)), dtype=dtype)
 
-    make.__doc__ = f"A new Tensor of {dtype}."
+    make.__doc__ = f"""Returns a new Tensor of {dtype}.
+
+Parameters
+----------
+*data : array, list or int
+    The elements; numbers are the extents of zeros.
+
+Returns
+-------
+Tensor
+    A Tensor with a value.
+"""
     return make

@@ -9,7 +9,8 @@ from numpy.linalg import LinAlgError
 
 from ...lazy.array import LazyArray
 from ..arrays import asarray, astype
-from ..complexes import broadcast_extents, conjugate
+from ..complexes import conjugate
+from ..hosted import broadcast_extents
 from ..elementwise import is_inexact
 from ..host import known, like, tensor
 from ..shapes import swapaxes

@@ -10,7 +10,7 @@ import numpy
 
 from ...lazy.array import LazyArray
 from ..arrays import asarray, astype, axes_of
-from ..complexes import on_host
+from ..hosted import on_host
 from ..elementwise import is_inexact, where
 from ..host import is_complex
 from ..outputs import with_out

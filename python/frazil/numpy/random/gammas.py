@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from ... import _frazil
 from ...lazy.array import LazyArray
 from ...lazy.functions import function
 from ..arrays import asarray, astype, numpy_dtype
@@ -38,15 +39,13 @@ def _gamma(key: LazyArray, a: LazyArray) -> LazyArray:
 
     Marsaglia, Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26 (3), 2000.
     """
-    from ...nn.control import while_loop
-
     d = subtract(a, 1 / 3)
     c = divide(1 / 3, sqrt(d))
 
-    def again(number: LazyArray, done: LazyArray, made: LazyArray) -> LazyArray:
-        return logical_and(less(number, MOST_TRIES), logical_not(all(done)))
+    def again(number: LazyArray, done: LazyArray, made: LazyArray) -> tuple[LazyArray]:
+        return (logical_and(less(number, MOST_TRIES), logical_not(all(done))),)
 
-    def tried(number: LazyArray, done: LazyArray, made: LazyArray) -> tuple[LazyArray, ...]:
+    def tried(number: LazyArray, done: LazyArray, made: LazyArray) -> list[LazyArray]:
         first, second = split(fold_in(key, number))
         x, u = normal(first, a.shape, a.dtype), real_numbers(second, a.shape, a.dtype)
         v = power(add(multiply(c, x), 1), 3)
@@ -54,9 +53,10 @@ def _gamma(key: LazyArray, a: LazyArray) -> LazyArray:
         v = where(positive, v, asarray(1.0, a.dtype))
         bound = add(multiply(multiply(x, x), 0.5), multiply(d, add(subtract(log(v), v), 1)))
         accepted = logical_and(positive, less(log(u), bound))
-        return add(number, 1), logical_or(done, accepted), where(logical_and(accepted, logical_not(done)), d * v, made)
+        new = logical_and(accepted, logical_not(done))
+        return [add(number, 1), logical_or(done, accepted), where(new, d * v, made)]
 
-    return while_loop(again, tried, asarray(numpy.int64(0)), less(a, 0), d)[2]  # type: ignore[no-any-return]
+    return _frazil.recorded_loop(again, tried, [asarray(numpy.int64(0)), less(a, 0), d])[2]  # type: ignore[no-any-return]
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = numpy.float32) -> LazyArray:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from typing import Any, Callable, NamedTuple, Sequence, Union
+from typing import Any, Callable, NamedTuple, Sequence
 
-from . import _frazil, _operators
-from ._frazil import DType, dtype
-from .errors import BadInput
-from .graph import SHORT_NAMES, Term, _split
+from .. import _frazil
+from .._frazil import DType, dtype
+from ..errors import BadInput
+from . import operators
+from .terms import SHORT_NAMES, Extent, Term, split_extents
 
-Extent = Union[int, str]
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 FUNCTIONS = {"floordiv", "mod", "min", "max"}
 
@@ -20,9 +20,13 @@ FUNCTIONS = {"floordiv", "mod", "min", "max"}
 class TensorType(NamedTuple):
     """The known type of a tensor before a run.
 
-    dtype  a frazil.DType; for results anything that frazil.dtype() accepts
-    shape  a tuple of numbers, and of texts for extents known at run time: ("N", 3); None: unknown rank. Results
-           may have expressions of the inputs' extents, such as f"2*({n})", and "?": known once the function has run
+    Parameters
+    ----------
+    dtype : DType
+        The element type; for results anything that frazil.dtype() accepts.
+    shape : tuple of int or str, optional
+        Numbers, and texts for extents known at run time: ("N", 3). None means an unknown rank. Results may have
+        expressions of the inputs' extents, such as f"2*({n})", and "?": known once the function has run.
     """
 
     dtype: DType
@@ -30,13 +34,31 @@ class TensorType(NamedTuple):
 
     @classmethod
     def of(cls, given: Any) -> TensorType:
-        """Converts a TensorType, a text such as "f32[N,3]" or "f32[...]", or a pair."""
+        """Converts a type to a TensorType.
+
+        Parameters
+        ----------
+        given : TensorType, str or pair
+            A text such as "f32[N,3]" or "f32[...]", or an element type and a shape.
+
+        Returns
+        -------
+        TensorType
+            The type.
+
+        Raises
+        ------
+        BadInput
+            If the text is not a type of a tensor.
+        TypeError
+            If it is neither a text nor a pair.
+        """
         if isinstance(given, str):
             name, bracket, rest = given.partition("[")
             if not bracket or not rest.endswith("]"):
                 raise BadInput(f"{given!r} is not a type of a tensor, such as 'f32[N,3]'")
             dims = rest[:-1].strip()
-            extents: tuple[Extent, ...] = tuple(int(d) if d.isdigit() else d for d in _split(dims))
+            extents: tuple[Extent, ...] = tuple(int(d) if d.isdigit() else d for d in split_extents(dims))
             return cls(SHORT_NAMES[name] if name in SHORT_NAMES else dtype(name), None if dims == "..." else extents)
         if not isinstance(given, tuple) or len(given) != 2:
             raise TypeError(f"expected a TensorType or a text, got {given!r}")
@@ -51,6 +73,15 @@ class HostOperator:
     """A Python function as an operator, the result of host_operator().
 
     A call with a Term adds a node to the Term's graph. A call with arrays calls the function.
+
+    Parameters
+    ----------
+    full_name : str
+        The domain and the name.
+    function : callable
+        The function.
+    inputs, outputs, types, pure, views : any
+        See host_operator().
     """
 
     def __init__(
@@ -80,7 +111,18 @@ class HostOperator:
         self._types = types
 
     def types(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the function that infers the outputs' types, as a decorator."""
+        """Sets the function that infers the types of the results, as a decorator.
+
+        Parameters
+        ----------
+        function : callable
+            See `types` of host_operator().
+
+        Returns
+        -------
+        callable
+            The function.
+        """
         self._types = function
         return function
 
@@ -116,14 +158,14 @@ class HostOperator:
                 self.function,
                 self._infer,
             )
-            _operators.define(next(i for i in _frazil.operators() if i.full_name == self.full_name))
+            operators.define(next(i for i in _frazil.operators() if i.full_name == self.full_name))
         _known[self.full_name] = self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         term = next((arg for arg in args if isinstance(arg, Term)), None)
         if term is None:
             return self.function(*args, **kwargs)
-        domain = getattr(term.graph, _operators.domain_name(self.domain))
+        domain = getattr(term.graph, operators.domain_name(self.domain))
         return getattr(domain, self.name)(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -145,32 +187,54 @@ def host_operator(
 ) -> Callable[[Callable[..., Any]], HostOperator]:
     """Returns a decorator that registers a Python function as an operator, for the life of the process.
 
-    @frazil.host_operator("com.acme.Clip")
-    def clip(x, *, high=6.0):
-        return np.minimum(x, np.float32(high))
-
-    y = clip(x_term, high=3.0)    # or graph.com_acme.Clip(...), graph.op("com.acme.Clip", ...)
-
     Parameters of the function are the inputs. Those with the default None are optional, and *args takes any number.
     Keyword-only parameters are attributes. Their default determines their kind: an int, a float, a text, a list of one
     of these, an array.
 
-    inputs   their number, for functions without a signature; or types such as "f32[N,3]" to check inputs against, by
-             position, None for any
-    outputs  their number; or types such as "f32[N,2*M]", with the names of `inputs`
-    types    a function that gets a TensorType for each input (None for an absent one) and the attributes by keyword,
-             and returns a TensorType or a text, several outputs as a list. It is called often, with more or fewer
-             extents known, and must return equal types for equal arguments. By default outputs have the type of the
-             first input
-    pure     results depend on inputs and attributes alone: equal nodes may be computed once, or when a model is opened
-    views    inputs are views of the run's memory, without a copy. Keeping one beyond the call is an error, and an
-             exception loses the local variables of its frames. False: inputs are copies
-    replace  the name may be in use by an operator with the same interface, whose function this one replaces
-
     The function gets read-only NumPy arrays. It returns an array or a number, or a tuple of several outputs. It is
     called with the interpreter's lock, on the thread that runs the model, or for constants, opens it. Calls may be
     concurrent. An exception ends the run with a frazil.Error that names the node and has the exception as its cause.
-    KeyboardInterrupt and SystemExit are raised themselves. Raises BadInput for a name that is in use.
+    KeyboardInterrupt and SystemExit are raised themselves.
+
+    Parameters
+    ----------
+    name : str
+        The domain and the name: "com.acme.Clip".
+    inputs : int or sequence of str, optional
+        Their number, for functions without a signature; or types such as "f32[N,3]" to check inputs against, by
+        position, None for any.
+    outputs : int, str or sequence of str, default 1
+        Their number; or types such as "f32[N,2*M]", with the names of `inputs`.
+    types : callable, optional
+        Gets a TensorType for each input (None for an absent one) and the attributes by keyword, and returns a
+        TensorType or a text, several outputs as a list. It is called often, with more or fewer extents known, and
+        must return equal types for equal arguments. By default outputs have the type of the first input.
+    pure : bool, default True
+        Results depend on inputs and attributes alone: equal nodes may be computed once, or when a model is opened.
+    views : bool, default True
+        Inputs are views of the run's memory, without a copy. Keeping one beyond the call is an error, and an exception
+        loses the local variables of its frames. False: inputs are copies.
+    replace : bool, default False
+        The name may be in use by an operator with the same interface, whose function this one replaces.
+
+    Returns
+    -------
+    callable
+        A decorator, whose result is a HostOperator.
+
+    Raises
+    ------
+    BadInput
+        If the name is in use or has no domain, or the function's parameters do not fit.
+
+    Examples
+    --------
+    @frazil.host_operator("com.acme.Clip")
+    def clip(x, *, high=6.0):
+        return np.minimum(x, np.float32(high))
+
+
+    y = clip(x_term, high=3.0)    # or graph.com_acme.Clip(...), graph.op("com.acme.Clip", ...)
     """
 
     def register(function: Callable[..., Any]) -> HostOperator:

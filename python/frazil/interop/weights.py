@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import mmap
 import os
 from typing import Any, Mapping
 
 import numpy
 
-from ._frazil import dtype as dtype_of
-from .errors import BadInput, Unsupported
+from .._frazil import dtype as dtype_of
+from ..errors import BadInput, Unsupported
+from ..nn.arrays import to_array
+from . import torch_files
+from .mapped import array_at, mapped
 
 SAFE_TYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
@@ -24,41 +26,37 @@ MOST_HEADER_BYTES = 100_000_000  # as in the format's own reader
 def load_state_dict(path: str | os.PathLike[str], *, key: str | None = None) -> dict[str, numpy.ndarray]:
     """Reads weights by name: a file in the format safetensors, or a zip file by torch.save().
 
-    Arrays are read-only views of the mapped file, without copies. No pickled code runs: everything except tensors,
-    numbers, texts, lists and dicts is refused by name. `key` selects a dict if a file of PyTorch contains several
-    ("model.state" for nested ones). The file must not change while the arrays are in use. Raises BadInput for a damaged
-    file or other contents, Unsupported for an unknown format or element type.
+    No pickled code runs: everything except tensors, numbers, texts, lists and dicts is refused by name. The file must
+    not change while the arrays are in use.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    key : str, optional
+        Selects a dict if a file of PyTorch contains several ("model.state" for nested ones).
+
+    Returns
+    -------
+    dict of ndarray
+        Read-only views of the mapped file, without copies.
+
+    Raises
+    ------
+    BadInput
+        If the file is damaged, or has other contents.
+    Unsupported
+        If the format or an element type is unknown.
     """
     name = os.fspath(path)
-    data = _mapped(name)
+    data = mapped(name)
     if data[:4].tobytes() == b"PK\x03\x04":
-        from .torch_files import read
-
-        return read(name, data, key)
+        return torch_files.read(name, data, key)
     if data[:2].tobytes() in (b"\x80\x02", b"\x80\x03", b"\x80\x04"):
         raise Unsupported(f"{name}: the format of PyTorch before 1.6: save it again, or as safetensors")
     if key is not None:
         raise BadInput(f"{name}: 'key' is for files of PyTorch")
     return _read_safetensors(name, data)
-
-
-def _mapped(name: str) -> numpy.ndarray:
-    try:
-        with open(name, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise BadInput(f"{name}: the file is empty")
-            return numpy.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), numpy.uint8)
-    except OSError as error:
-        raise BadInput(f"{name}: {error.strerror or error}") from None
-
-
-def array_at(data: numpy.ndarray, begin: int, count: int, dtype: numpy.dtype[Any]) -> numpy.ndarray:
-    """Returns elements in the bytes of a file, copied only if they are not aligned."""
-    made = data[begin : begin + count * dtype.itemsize].view(dtype)
-    if made.ctypes.data % max(dtype.alignment, 1) or made.ctypes.data % min(dtype.itemsize, 8):
-        made = made.copy()
-        made.flags.writeable = False
-    return made
 
 
 def _read_safetensors(name: str, data: numpy.ndarray) -> dict[str, numpy.ndarray]:
@@ -138,8 +136,21 @@ def save_safetensors(
 ) -> None:
     """Writes arrays by name in the format safetensors. An existing file is only replaced by a complete one.
 
-    Raises BadInput for a name "__metadata__" or metadata that is not text, Unsupported for an element type that the
-    format lacks.
+    Parameters
+    ----------
+    state_dict : dict
+        Arrays, Parameters or tensors of PyTorch by name.
+    path : str or path
+        The file.
+    metadata : dict of str, optional
+        Texts by name.
+
+    Raises
+    ------
+    BadInput
+        If a name is "__metadata__", metadata is not text, or the file cannot be written.
+    Unsupported
+        If the format lacks an element type.
     """
     codes = {dtype_of(name).name: code for code, name in SAFE_TYPES.items()}
     header: dict[str, Any] = {}
@@ -149,9 +160,9 @@ def save_safetensors(
         header["__metadata__"] = dict(metadata)
     arrays, at = [], 0
     for name, value in sorted(
-        state_dict.items(), key=lambda item: -_array(item[1]).dtype.itemsize
+        state_dict.items(), key=lambda item: -to_array(item[1]).dtype.itemsize
     ):  # aligns all elements
-        array = numpy.asarray(_array(value), order="C")
+        array = numpy.asarray(to_array(value), order="C")
         element = dtype_of(array.dtype).name
         if element not in codes or name == "__metadata__":
             kind = BadInput if name == "__metadata__" else Unsupported
@@ -173,9 +184,3 @@ def save_safetensors(
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
-
-
-def _array(value: Any) -> numpy.ndarray:
-    from .nn.arrays import to_array
-
-    return to_array(value)

@@ -1,6 +1,6 @@
 """Modules from the graphs of torch.jit: scripted ones with their control flow, and traced ones.
 
-Parts that frazil.nn has are replaced by these. Functions are looked up by name as in frazil.fx. An If or a Loop that
+Parts that frazil.nn has are replaced by these. Functions are looked up by name as in frazil.interop.fx. An If or a Loop that
 depends on values known during recording is executed as in Python. Others become an If or a Loop of the graph.
 """
 
@@ -11,12 +11,13 @@ import itertools
 import re
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
-from . import nn, trees
-from .effects import NeedsValues
-from .errors import BadInput, Error, Unsupported
-from .nn import ops
-from .nn.control import cond
-from .nn.tensor import Tensor
+from .. import nn, trees
+from ..effects import NeedsValues
+from ..errors import BadInput, Error, Unsupported
+from ..nn import ops
+from ..nn.control import cond
+from ..nn.tensor import Tensor
+from .fx import convert, is_known
 from .scripted_ops import OPERATORS, SCALARS, Grown, bound, is_unknown
 from .torch_names import function_named
 
@@ -77,8 +78,6 @@ class Scripted(nn.Module):
 
 def mirrored(original: Any) -> nn.Module:
     """Returns the module of frazil.nn if there is one, else a Part."""
-    from .fx import convert, is_known
-
     if is_known(original):
         return convert(original)
     made = Part()

@@ -6,7 +6,8 @@ import inspect
 import keyword
 from typing import Any, Callable
 
-from ._frazil import OperatorInfo, operators
+from .._frazil import OperatorInfo, operators
+from ..docstrings import entry, joined
 
 KINDS = ("int", "float", "string", "ints", "floats", "strings", "tensor")  # numbered as OperatorInfo::Kind
 ANNOTATIONS = {
@@ -17,6 +18,15 @@ ANNOTATIONS = {
     "floats": "Sequence[float]",
     "strings": "Sequence[str]",
     "tensor": "ArrayLike",
+}
+PYTHON_TYPES = {
+    "int": "int or DType",
+    "float": "float",
+    "string": "str",
+    "ints": "sequence of int",
+    "floats": "sequence of float",
+    "strings": "sequence of str",
+    "tensor": "array",
 }
 RESERVED = {"self", "name", "outputs"}
 
@@ -67,7 +77,7 @@ def signature_of(info: OperatorInfo) -> inspect.Signature:
         if not field.required and default is None:
             annotation += " | None"
         parameters.append(P(name, P.KEYWORD_ONLY, default=default, annotation=annotation))
-    several = len(info.outputs) > 1 or any(port.use == "variadic" for port in info.outputs) or bool(info.bodies)
+    several = has_several(info)
     if several:
         parameters.append(P("outputs", P.KEYWORD_ONLY, default=None, annotation="int | None"))
     parameters.append(P("name", P.KEYWORD_ONLY, default="", annotation="str"))
@@ -75,35 +85,85 @@ def signature_of(info: OperatorInfo) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=returned)
 
 
+def has_several(info: OperatorInfo) -> bool:
+    """Returns whether the number of results may differ.
+
+    Parameters
+    ----------
+    info : OperatorInfo
+        The definition.
+
+    Returns
+    -------
+    bool
+        Whether the operator's method has the parameter `outputs`.
+    """
+    return len(info.outputs) > 1 or any(port.use == "variadic" for port in info.outputs) or bool(info.bodies)
+
+
 def least_outputs(info: OperatorInfo) -> int:
     """Returns the default number of outputs: the required ones and one variadic one, or all if none is required."""
     return sum(port.use != "optional" for port in info.outputs) or len(info.outputs)
 
 
-def _port_line(name: str, port: Any, width: int) -> str:
-    types = ", ".join(str(dtype) for dtype in port.types) if 0 < len(port.types) < 26 else "any"
-    use = "" if port.use == "required" else f" ({port.use})"
-    return f"    {name.ljust(width)}  {port.variable or '-'}: {types}{use}"
+def _types(port: Any) -> str:
+    types = ", ".join(str(dtype) for dtype in port.types) if 0 < len(port.types) < 26 else "any element type"
+    return f"Element type {port.variable}: {types}." if port.variable else f"Element type: {types}."
 
 
-def doc_of(info: OperatorInfo) -> str:
-    """Returns the docstring: meaning, inputs, attributes, outputs."""
-    names = Parameters(info)
-    width = max((len(name) for name in (*names.inputs, *names.attributes, *names.bodies)), default=0)
-    lines = [info.doc]
-    if info.inputs:
-        lines += ["", "Inputs:", *(_port_line(name, port, width) for name, port in zip(names.inputs, info.inputs))]
-    if info.bodies:
-        lines += ["", "Bodies, functions of Terms that return Terms: " + ", ".join(names.bodies)]
-    if info.attributes:
-        lines += ["", "Attributes:"]
+def _inputs_of(info: OperatorInfo, names: Parameters) -> list[str]:
+    rows = []
+    for name, port in zip(names.inputs, info.inputs):
+        star, more = ("*", "") if port.use == "variadic" else ("", ", optional" if port.use == "optional" else "")
+        rows.append(entry(f"{star}{name}", f"Term, array or number{more}", _types(port)))
+    return rows
+
+
+def _attributes_of(info: OperatorInfo, names: Parameters) -> list[str]:
+    rows = []
     for name, field in zip(names.attributes, info.attributes):
-        default = " (required)" if field.required else f" = {field.default!r}" if field.default is not None else ""
-        lines.append(f"    {name.ljust(width)}  {field.kind}{default}" + (f": {field.doc}" if field.doc else ""))
-    if info.outputs:
-        lines += ["", "Outputs:", *(_port_line(port.name, port, width) for port in info.outputs)]
-    lines += ["", f"{info.domain or 'ai.onnx'} {info.since}"]
-    return "\n".join(lines)
+        kind = PYTHON_TYPES[field.kind]
+        default = "" if field.required else ", optional" if field.default is None else f", default {field.default!r}"
+        text = f"{field.doc[:1].upper()}{field.doc[1:]}" if field.doc else ""
+        rows.append(entry(name, kind + default, text and text.rstrip(".") + "."))
+    return rows
+
+
+def doc_of(info: OperatorInfo, value: str = "Term") -> str:
+    """Returns the docstring of an operator in NumPy's style.
+
+    Parameters
+    ----------
+    info : OperatorInfo
+        The definition.
+    value : str, default 'Term'
+        The type of its operands: "Term" or "LazyArray".
+
+    Returns
+    -------
+    str
+        The meaning, the inputs, bodies and attributes as parameters, the outputs, and the opset.
+    """
+    names = Parameters(info)
+    rows = _inputs_of(info, names)
+    rows += [entry(name, "callable", "A function of Terms that returns Terms.") for name in names.bodies]
+    rows += _attributes_of(info, names)
+    if has_several(info):
+        rows.append(entry("outputs", "int, optional", f"The number of results, by default {least_outputs(info)}."))
+    if value == "Term":
+        rows.append(entry("name", "str, default ''", "The name of the node."))
+    stars = ("*" if port.use == "variadic" else "" for port in info.outputs)
+    results = [
+        entry(f"{star}{port.name}", "Term" + (", optional" if port.use == "optional" else ""), _types(port))
+        for star, port in zip(stars, info.outputs)
+    ]
+    summary = info.doc if info.doc.endswith(".") or not info.doc else f"{info.doc}."
+    sections = {
+        "Parameters": "\n".join(rows),
+        "Returns": "\n".join(results),
+        "Notes": f"{info.domain or 'ai.onnx'} {info.since}",
+    }
+    return joined(summary, sections).replace("Term", value)
 
 
 def _method(info: OperatorInfo, target: Callable[[Any], Any]) -> Callable[..., Any]:

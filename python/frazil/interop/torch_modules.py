@@ -6,23 +6,41 @@ import contextlib
 import warnings
 from typing import Any, Callable, Iterator, Mapping
 
-from . import fx, nn
-from .effects import NeedsValues, Watch, refused
-from .errors import BadInput, Unsupported
-from .nn.arrays import to_array
+from .. import nn
+from . import fx
+from ..effects import NeedsValues, Watch, refused
+from ..errors import BadInput, Unsupported
+from ..nn.arrays import to_array
 from .torch_scripts import Scripted
 
 
 def from_torch(module: Any, inputs: Any = None, *, dynamic: Any = True, **options: Any) -> Any:
     """Returns a model of a torch.nn.Module in evaluation mode, or without inputs a module of frazil.nn.
 
-    inputs   as for from_fx(): examples or types
-    dynamic  which extents may differ in a run, as for frazil.nn.compile()
-    options  of runs, as for frazil.load()
-
     torch.fx traces the module. If its code depends on values or extents, torch.jit scripts it, and its branches and
     loops become those of the model. If it cannot be scripted, and dynamic=False, torch.jit traces it with the examples,
-    unless the trace would fix data-dependent behaviour. Raises Unsupported with the reasons of each method.
+    unless the trace would fix data-dependent behaviour.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module, whose mode is restored.
+    inputs : array, tuple or dict, optional
+        Examples or types, as for from_fx().
+    dynamic : bool or dict, default True
+        Which extents may differ in a run, as for frazil.nn.compile().
+    **options : any
+        Options of runs, see frazil.Options.
+
+    Returns
+    -------
+    Model or frazil.nn.Module
+        The model; without `inputs` the module.
+
+    Raises
+    ------
+    Unsupported
+        If no method works. The message has the reasons of each.
     """
     was_training = module.training
     reasons = []

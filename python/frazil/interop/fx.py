@@ -12,24 +12,43 @@ import inspect
 import sys
 from typing import Any, Callable, Mapping, NamedTuple
 
-from . import nn
-from .effects import is_of_program
-from .errors import BadInput, Error, Unsupported
-from .model import Model
-from .nn import calls
-from .nn.tensor import Tensor
+from .. import nn
+from ..effects import is_of_program
+from ..errors import BadInput, Error, Unsupported
+from ..model import Model
+from ..nn import calls
+from ..nn.tensor import Tensor
 from .torch_names import function_named
 
 PLAIN_MODULES = ("_operator", "operator", "builtins", "math")
 
 
 def from_fx(graph_module: Any, inputs: Any, *, dynamic: Any = True, **options: Any) -> Model:
-    """Returns a model of a torch.fx.GraphModule. Its inputs have the names of the placeholders, its output is "output".
+    """Returns a model of a torch.fx.GraphModule.
 
-    inputs   examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(), with
-             `dynamic`; or a dict from names to types: {"x": ("float32", ("N", 3))}
-    options  options of runs, as for frazil.load()
-    Raises Unsupported, with the node and its callee, if Frazil lacks the callee.
+    Its inputs have the names of the placeholders, its output is "output".
+
+    Parameters
+    ----------
+    graph_module : torch.fx.GraphModule
+        The module.
+    inputs : array, tuple or dict
+        Examples: an array or tensor, a tuple of them or a dict by name, as for frazil.nn.compile(); or a dict from
+        names to types: {"x": ("float32", ("N", 3))}.
+    dynamic : bool or dict, default True
+        Which extents may differ in a run, as for frazil.nn.compile().
+    **options : any
+        Options of runs, see frazil.Options.
+
+    Returns
+    -------
+    Model
+        The model.
+
+    Raises
+    ------
+    Unsupported
+        If Frazil lacks the callee of a node; the message names both.
     """
     return compiled(convert(graph_module), inputs, dynamic, options)
 

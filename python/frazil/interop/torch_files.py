@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ._frazil import dtype as dtype_of
-from .errors import BadInput, Unsupported
-from .weights import array_at
+from .._frazil import dtype as dtype_of
+from ..errors import BadInput, Unsupported
+from .mapped import array_at
 
 STORAGES = {
     "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",

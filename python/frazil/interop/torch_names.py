@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .nn import functional, ops, packed
+from ..nn import functional, ops, packed
 
 SPACES = {"functional": (functional, ops, packed), "ops": (ops, functional, packed)}
 

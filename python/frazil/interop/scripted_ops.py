@@ -7,11 +7,11 @@ import math
 import operator
 from typing import Any, Callable, Mapping, Sequence
 
-from .effects import NeedsValues
-from .errors import Unsupported
-from .nn import functional as F
-from .nn import ops
-from .nn.tensor import Tensor
+from ..effects import NeedsValues
+from ..errors import Unsupported
+from ..nn import functional as F
+from ..nn import ops
+from ..nn.tensor import Tensor
 
 SCALAR_TYPES = (
     "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
