@@ -44,6 +44,11 @@ inline std::uint32_t Interpreter::max_concurrent(std::uint32_t planned, StepInde
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({planned, to_end, left}));
 }
 
+Interpreter::Exit Interpreter::leave(StepIndex at, std::uint64_t left, bool waits) {
+  context_.steps_left = left;
+  return {.at = at, .waits = waits};
+}
+
 /// The main loop.
 template <Interpreter::Until until>
 Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, StepIndex end,
@@ -72,10 +77,8 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
     switch (op.kind) {
       case kind<step::Launch>(): {
         FRAZIL_TRY(const std::uint32_t ran, launcher_.launch(pc, max_concurrent(op.a, end - pc, left)));
-        if (ran == 0) [[unlikely]] {
-          context_.steps_left = left;
-          return Exit{.at = pc, .waits = true};
-        }
+        if (ran == 0) [[unlikely]]
+          return leave(pc, left, true);
         pc += ran;
         left -= ran - 1;
         break;
@@ -118,10 +121,7 @@ Result<std::optional<Interpreter::Exit>> Interpreter::run_steps(StepIndex pc, St
         ++pc;
         break;
       case kind<step::Guard>():
-        if (regs[op.a] != op.number) {
-          context_.steps_left = left;
-          return Exit{.at = pc};
-        }
+        if (regs[op.a] != op.number) return leave(pc, left, false);
         ++pc;
         break;
       case kind<step::Halt>(): context_.steps_left = left; return std::nullopt;

@@ -35,6 +35,8 @@ class Interpreter {
   Result<std::optional<Exit>> run_steps(StepIndex pc, StepIndex end, InnerValues* watched);
   std::uint32_t max_concurrent(std::uint32_t planned, StepIndex to_end, std::uint64_t left) const;
   bool branch(StepIndex pc);
+  /// Ends the run before step `at`, with `left` steps that it may still take.
+  Exit leave(StepIndex at, std::uint64_t left, bool waits);
   std::unexpected<Fault> out_of_steps(const Step& step) const;
 
   RunContext& context_;
