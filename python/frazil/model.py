@@ -33,6 +33,14 @@ class Model(_frazil.Model):
         """Returns the same model with these options in addition to its own."""
         return Model(self, self._options(options))
 
+    def with_pool(self, *, max_sessions: int | None = None, memory_limit: int | None = None) -> Model:
+        """Returns the same model with other bounds of the sessions of its calls.
+
+        max_sessions  most sessions at a time; None: four per core, at least 64. Further calls wait
+        memory_limit  most bytes that all sessions hold between runs; None: no limit
+        """
+        return Model(self, max_sessions, memory_limit)
+
     def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
         own = {name: getattr(self.options, name) for name in OPTIONS}
         return _frazil.Options(**{**own, **options})
@@ -111,13 +119,21 @@ class Model(_frazil.Model):
                 found[name] = {**(found[name] or {}), iterations: value}
         return found
 
-    def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
+    def profile(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        runs: int = 20,
+        warmup: int = 2,
+        trace_events: int = 0,
+        **options: Any,
+    ) -> Profile:
         """Returns the time per node as a table, for texts and notebooks. `frazil profile` has more details.
 
-        Profiled runs go step by step on one thread, without machine code for whole plans.
+        Profiled runs go step by step on one thread, without machine code for whole plans. The result's `trace` keeps
+        the first `trace_events` events.
         """
-        seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
-        return Profile(self.name, runs, seconds, rows)
+        return _frazil.profile(self._handle, self._options(options), inputs, warmup, runs, trace_events)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{port.name}: {port.type}" for port in self.inputs)

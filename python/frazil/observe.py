@@ -67,11 +67,17 @@ class Row(NamedTuple):
 
 
 class Profile:
-    """The time per node. `rows` are sorted by time; `seconds` is the mean time of a run."""
+    """The time per node. `rows` are sorted by time; `seconds` is the mean time of a run.
 
-    def __init__(self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]]) -> None:
+    `trace` is JSON text in the trace event format of Chrome and Perfetto, if events were recorded, else "".
+    """
+
+    def __init__(
+        self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]], trace: str = ""
+    ) -> None:
         self.model = model
         self.runs = runs
+        self.trace = trace
         self.seconds = seconds / runs if runs else 0.0
         self.rows = sorted((Row(*row) for row in rows), key=lambda row: -row.seconds)
 
