@@ -17,7 +17,7 @@ ORDER = [
     ["plan"],
     ["code"],
     ["jit", "exec"],
-    ["lazy", "debug"],
+    ["lazy", "debug", "profile"],
     ["api"],
     ["server"],
     ["tool", "python"],

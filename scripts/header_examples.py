@@ -16,6 +16,7 @@ GIVEN = {
     "lazy.h": "Array weights, LazyArray x, LazyArray b, LazyArray h, LazyArray u, std::vector<Tree> trees, "
     "const Model& model, std::vector<std::vector<Array>> requests",
     "live.h": "const Model& model, Array x",
+    "profile.h": "Session& session, Array x",
     "registry.h": "const Model& model, GraphBuilder& graph, Term x",
     "session.h": "Session& session, Array x",
 }

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "onnx/export/export.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/report.h"
@@ -16,11 +15,13 @@ struct ConvertOptions {
 };
 
 Result<int> convert(const ConvertOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.from, load_bounds_of(options.loading)));
-  onnx::ExportOptions how{.external_bytes = options.external_bytes};
+  FRAZIL_TRY(const api::Model model, load_model(options.from, options.loading));
+  api::SaveOptions how{.external_bytes = options.external_bytes};
   if (options.opset != 0) how.opset = options.opset;
-  FRAZIL_CHECK(onnx::export_file(*graph, options.to, how));
-  return kDone;
+  return from_api([&] {
+    model.save(options.to, how);
+    return static_cast<int>(kDone);
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "api/dot.h"
+#include "api/type_text.h"
 #include "base/os/knobs.h"
 #include "base/value/text.h"
 #include "exec/native/backend.h"
@@ -135,7 +136,7 @@ void print_ports(std::string_view title, const Graph& graph, const std::vector<V
   print_line(title);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool optional = title == "inputs" && graph.input_default(i) != nullptr;
-    print_line(fmt::format("  {}  {}{}", printable(names[i]), str(graph.type(values[i]), graph.scope()),
+    print_line(fmt::format("  {}  {}{}", printable(names[i]), api::type_text(graph.type(values[i]), graph.scope()),
                            optional ? "  (has a default)" : ""));
   }
 }

@@ -7,12 +7,12 @@
 
 #include "base/os/log.h"
 #include "exec/run/warm_up.h"
+#include "profile/trace.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"
 #include "tool/measure.h"
 #include "tool/profile_report.h"
-#include "tool/profile_trace.h"
 #include "tool/requests.h"
 
 namespace frazil::tool {
@@ -78,7 +78,7 @@ class Profiling {
     profile.counters_missing = counters_.missing();
     return profile;
   }
-  const Recorder& recorder() const { return recorder_; }
+  const profile::Recorder& recorder() const { return recorder_; }
 
  private:
   Result<double> watched() {
@@ -102,7 +102,7 @@ class Profiling {
 
   Session& session_;
   Requests& requests_;
-  Recorder recorder_;
+  profile::Recorder recorder_;
   exec::Observer idle_observer_;  ///< any observer makes a session run step by step
   PerfCounters counters_;
   std::vector<double> alone_, off_, on_;
@@ -129,9 +129,9 @@ Result<std::ofstream> open_trace(const std::string& path) {
   return file;
 }
 
-Status save_trace(std::ofstream& file, const ProfileOptions& options, const Recorder& recorder, Json& json) {
+Status save_trace(std::ofstream& file, const ProfileOptions& options, const profile::Recorder& recorder, Json& json) {
   if (options.trace.empty()) return {};
-  write_trace(file, recorder, options.model);
+  profile::write_trace(file, recorder, options.model);
   file.close();
   if (!file) return fail(Code::bad_input, "--trace {}: cannot be written", options.trace);
   json["trace"] = {

@@ -21,7 +21,7 @@ struct ViewOptions {
 bool has_requests(const RequestOptions& options) { return !options.inputs.empty() || !options.stream.empty(); }
 
 /// Adds the plan of the whole model, and the plans that missed guards led to.
-void add_plans(Json& page, const Executable& executable, const Recorder& recorder, const Origins& origins) {
+void add_plans(Json& page, const Executable& executable, const profile::Recorder& recorder, const Origins& origins) {
   page["plan"] = plan_json(executable.plan(), origins);
   for (const auto& profile : recorder.plans()) {
     if (&profile->plan == &executable.plan()) continue;
@@ -40,7 +40,7 @@ Result<std::string> page_of(const ViewOptions& options) {
   Json page = graph_json(sites);
   page["file"] = options.model;
   FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
-  Recorder recorder(0);
+  profile::Recorder recorder(0);
   if (has_requests(options.requests)) {
     const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
     FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));

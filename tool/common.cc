@@ -162,7 +162,7 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
                               .verify = knob_values().verify,
                               .tier = exec::tier_named(common.tier).value_or(exec::Tier::interpreted)};
   FRAZIL_TRY(auto executable, plan_within(load_bounds_of(common), std::move(graph), options));
-  if (!options.reference) logging::debug(2, "plan:\n{}", executable->explain());
+  if (!options.reference) logging::debug(2, "plan", "plan:\n{}", executable->explain());
   return executable;
 }
 
@@ -183,10 +183,22 @@ Status start() {
   return {};
 }
 
+Result<api::Model> load_model(const std::string& path, const Loading& loading) {
+  const LoadLimits& limits = loading.limits;
+  return from_api([&] {
+    return api::Model::load(path == "-" ? "/dev/stdin" : path, {.memory_limit = limits.memory_bytes,
+                                                                .max_elements = limits.tensor_elements,
+                                                                .max_nodes = limits.nodes,
+                                                                .max_nesting = limits.nesting,
+                                                                .max_name_bytes = limits.name_bytes,
+                                                                .deadline_ms = loading.deadline_ms});
+  });
+}
+
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds) {
   const std::string file = path == "-" ? "/dev/stdin" : path;
   FRAZIL_TRY(Graph graph, api::load_file(file, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
-  logging::debug(1, "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),
+  logging::debug(1, "load", "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),
                  graph.input_names().size(), graph.output_names().size());
   FRAZIL_CHECK(verify(graph, knobs()->verify));
   return std::make_shared<const Graph>(std::move(graph));

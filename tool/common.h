@@ -6,6 +6,7 @@
 #include <string>
 
 #include <CLI/App.hpp>
+#include <frazil/model.h>
 
 #include "base/limits/load_scope.h"
 #include "base/value/error.h"
@@ -59,6 +60,19 @@ std::unique_ptr<Session> open_session(Executable& executable, const Common& comm
 
 /// Links the operators and applies the knobs. Call it once, before anything else.
 Status start();
+/// Calls a function of the public API and converts its exceptions to faults.
+template <class F>
+auto from_api(F&& function) -> Result<decltype(function())> {
+  try {
+    return function();
+  } catch (const api::Error& error) {
+    return fail(static_cast<Code>(error.code()), "{}", error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(Code::out_of_memory, "out of memory");
+  }
+}
+/// Reads a model by the public API; "-" is standard input.
+Result<api::Model> load_model(const std::string& path, const Loading& loading);
 /// Reads a model; "-" is standard input. Errors are those of api::load_file().
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds);
 

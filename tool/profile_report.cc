@@ -1,37 +1,34 @@
 #include "tool/profile_report.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
-#include "ir/op/op.h"
 #include "tool/machine.h"
 
 namespace frazil::tool {
 namespace {
 
-constexpr std::size_t kMaxOpsLength = 48, kMaxLineLength = 160;
+constexpr std::size_t kMaxLineLength = 160;
 
-void add(ProfileRow& row, const StepTotals& totals, double ns) {
-  const double bytes = totals.read + totals.written;
-  const double bandwidth = machine().gbs_for(bytes / static_cast<double>(totals.calls));
-  row.calls += totals.calls;
-  row.ns += ns;
-  row.flops += totals.flops;
-  row.read += totals.read;
-  row.written += totals.written;
-  row.flop_ns += machine().peak_gflops > 0 ? totals.flops / machine().peak_gflops : 0;
-  row.byte_ns += bandwidth > 0 ? bytes / bandwidth : 0;
-  row.flops_known &= totals.flops_known;
+/// Adds the time that the machine needs at least for the row.
+ProfileRow against_limits(const profile::Row& row) {
+  const double bytes = row.read + row.written;
+  const double bandwidth = machine().gbs_for(bytes / static_cast<double>(row.calls));
+  return {row, machine().peak_gflops > 0 ? row.flops / machine().peak_gflops : 0,
+          bandwidth > 0 ? bytes / bandwidth : 0};
 }
 
-void longest_first(std::vector<ProfileRow>& rows) {
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &ProfileRow::ns);
-}
-
-std::vector<ProfileRow> rows_of(const auto& by_key) {
-  std::vector<ProfileRow> rows;
-  for (const auto& [key, row] : by_key) rows.push_back(row);
-  longest_first(rows);
-  return rows;
+void add(ProfileRow& group, const ProfileRow& row) {
+  group.op = row.op, group.kernel = row.kernel;
+  group.calls += row.calls;
+  group.ns += row.ns;
+  group.flops += row.flops;
+  group.read += row.read;
+  group.written += row.written;
+  group.flop_ns += row.flop_ns;
+  group.byte_ns += row.byte_ns;
+  group.flops_known &= row.flops_known;
 }
 
 double rate(double amount, double ns) { return ns > 0 ? amount / ns : 0; }
@@ -139,8 +136,8 @@ void print_flows(const Profile& profile) {
                          "us/iteration"));
   const auto passes = static_cast<double>(profile.passes);
   const auto per_pass = [&](std::uint64_t n) { return fmt::format("{:.6g}", static_cast<double>(n) / passes); };
-  for (const FlowRow& flow : profile.flows) {
-    const FlowTotals& t = flow.totals;
+  for (const profile::Flow& flow : profile.flows) {
+    const profile::FlowTotals& t = flow.totals;
     print_line(fmt::format(
         row, shortened(fmt::format("{}  {}", flow.node, flow.op), 40), per_pass(t.entries),
         flow.loop ? per_pass(t.iterations) : "-", per_pass(t.yes), per_pass(t.no),
@@ -196,7 +193,7 @@ Json json_of_row(const ProfileRow& row, const Profile& profile) {
   return json;
 }
 
-Json json_of_flow(const FlowRow& row, const Profile& profile) {
+Json json_of_flow(const profile::Flow& row, const Profile& profile) {
   const auto passes = static_cast<double>(profile.passes);
   Json json{{"node", row.node}, {"op", row.op}, {"entries", static_cast<double>(row.totals.entries) / passes}};
   if (row.loop) json["iterations"] = static_cast<double>(row.totals.iterations) / passes;
@@ -209,132 +206,15 @@ Json json_of_flow(const FlowRow& row, const Profile& profile) {
 
 }  // namespace
 
-std::string node_label(const Plan& plan, NodeId id) {
-  const Node& node = plan.graph->node(id);
-  return node.name.empty() ? fmt::format("#{}", node.stable) : node.name;
-}
-
-std::string step_label(const Plan& plan, const Step& step) {
-  if (!step.members.empty()) return node_label(plan, step.members.front());
-  return step.node ? node_label(plan, step.node) : "";
-}
-
-std::string_view kernel_name(const Plan& plan, const Step& step) {
-  const auto kernel = plan.kernel_of(step);
-  return kernel ? name_of(*kernel) : std::string_view();
-}
-
-std::string op_label(const Plan& plan, const Step& step) {
-  std::vector<NodeId> members = members_of(step);
-  if (members.empty() && step.node) members = {step.node};
-  std::vector<std::string_view> ops;
-  for (NodeId id : members) {
-    const std::string_view op = plan.graph->node(id).op->name;
-    if (std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
+Profile summarise(const profile::Recorder& recorder, const Overhead& overhead) {
+  Profile profile{profile::summarise(recorder, overhead.ratio), {}, {}, overhead, {}, {}};
+  std::map<std::array<std::string, 2>, ProfileRow> groups;
+  for (const profile::Row& row : profile.rows) {
+    profile.nodes.push_back(against_limits(row));
+    add(groups[{row.op, row.kernel}], profile.nodes.back());
   }
-  std::string text = fmt::format("{}", fmt::join(ops, "+"));
-  if (text.size() > kMaxOpsLength) text = text.substr(0, kMaxOpsLength) + "~";
-  return text;
-}
-
-namespace {
-
-class Summary {
- public:
-  Summary(const Recorder& recorder, Profile& profile) : recorder_(recorder), profile_(profile) {}
-
-  void add(const PassTotals& pass) {
-    profile_.request_ns += static_cast<double>(pass.ticks) * profile_.ns_per_tick;
-    profile_.events += pass.events;
-    for (std::size_t k = 0; k < pass.steps.size(); ++k) {
-      const Plan& plan = recorder_.plans()[k]->plan;
-      for (std::size_t pc = 0; pc < plan.steps.size(); ++pc) {
-        if (pass.steps[k][pc].calls == 0) continue;
-        const double ns = add_step(plan, plan.steps[pc], pass.steps[k][pc]);
-        const std::uint32_t span = recorder_.plans()[k]->innermost[pc];
-        if (span != kNone) flows_[{k, span}].total_ns += ns;
-      }
-      for (std::size_t i = 0; i < pass.flows[k].size(); ++i) {
-        if (pass.flows[k][i].entries > 0) add_flow(k, i, pass.flows[k][i]);
-      }
-    }
-  }
-
-  /// Precondition: the cost of an event is known.
-  void finish() {
-    profile_.nodes = rows_of(nodes_);
-    profile_.groups = rows_of(groups_);
-    // Spans inside have higher numbers.
-    for (auto at = flows_.rbegin(); at != flows_.rend(); ++at) {
-      auto& [key, row] = *at;
-      const FlowTotals& t = row.totals;
-      const double outside = static_cast<double>(t.ticks - std::min(t.ticks, t.inner)) * profile_.ns_per_tick;
-      row.self_ns = std::max(0.0, outside - static_cast<double>(t.own_events) * profile_.ns_per_event);
-      row.total_ns += row.self_ns;
-      profile_.flow_ns += row.self_ns;
-      const std::uint32_t parent = recorder_.plans()[key.first]->spans[key.second].parent;
-      if (parent != kNone) flows_[{key.first, parent}].total_ns += row.total_ns;
-    }
-    for (const auto& [key, row] : flows_) profile_.flows.push_back(row);
-  }
-  double calls() const { return calls_; }
-
- private:
-  double add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
-    const double ns = recorder_.clock().ns_of(totals.ticks, totals.calls, profile_.ns_per_tick);
-    const std::string op = op_label(plan, step), kernel(kernel_name(plan, step));
-    const std::string node = step_label(plan, step);
-    ProfileRow& row = nodes_[{node, op, kernel}];
-    row.node = node, row.op = op, row.kernel = kernel;
-    if (row.members.empty()) {
-      for (NodeId id : members_of(step)) row.members.push_back(node_label(plan, id));
-    }
-    ProfileRow& group = groups_[{op, kernel}];
-    group.op = op, group.kernel = kernel;
-    tool::add(row, totals, ns);
-    tool::add(group, totals, ns);
-    profile_.step_ns += ns;
-    calls_ += static_cast<double>(totals.calls);
-    return ns;
-  }
-
-  void add_flow(std::size_t plan, std::size_t span, const FlowTotals& totals) {
-    const PlanProfile& recorded = *recorder_.plans()[plan];
-    const NodeId node = recorded.spans[span].node;
-    FlowRow& row = flows_[{plan, span}];
-    row.node = node_label(recorded.plan, node);
-    row.op = recorded.plan.graph->node(node).op->name;
-    row.loop = recorded.spans[span].loop;
-    row.totals.add(totals);
-  }
-
-  const Recorder& recorder_;
-  Profile& profile_;
-  std::map<std::array<std::string, 3>, ProfileRow> nodes_;
-  std::map<std::array<std::string, 2>, ProfileRow> groups_;
-  std::map<std::pair<std::size_t, std::size_t>, FlowRow> flows_;
-  double calls_ = 0;
-};
-
-}  // namespace
-
-Profile summarise(const Recorder& recorder, const Overhead& overhead) {
-  Profile profile;
-  const auto passes = recorder.fastest();
-  profile.passes = passes.size();
-  profile.recorded = recorder.passes();
-  profile.requests = recorder.requests();
-  profile.shape_changes = recorder.shape_changes();
-  profile.plans = recorder.plans().size();
-  profile.ns_per_tick = recorder.clock().ns_per_tick();
-  profile.overhead = overhead;
-  Summary summary(recorder, profile);
-  for (const PassTotals* pass : passes) summary.add(*pass);
-  profile.own_ns = std::clamp(1 - 1 / overhead.ratio, 0.0, 1.0) * profile.request_ns;
-  const double in_steps =
-      summary.calls() * static_cast<double>(recorder.clock().ticks_per_read()) * profile.ns_per_tick;
-  profile.ns_per_event = rate(std::max(0.0, profile.own_ns - in_steps), static_cast<double>(profile.events));
-  summary.finish();
+  for (const auto& [key, group] : groups) profile.groups.push_back(group);
+  std::ranges::stable_sort(profile.groups, std::ranges::greater{}, &ProfileRow::ns);
   return profile;
 }
 
@@ -378,7 +258,7 @@ Json json_of(const Profile& profile) {
       rows.push_back(json_of_row(row, profile));
   }
   json["control_flow"] = Json::array();
-  for (const FlowRow& row : profile.flows) json["control_flow"].push_back(json_of_flow(row, profile));
+  for (const profile::Flow& row : profile.flows) json["control_flow"].push_back(json_of_flow(row, profile));
   return json;
 }
 

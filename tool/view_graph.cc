@@ -4,7 +4,7 @@
 
 #include "ir/op/op.h"
 #include "plan/analyse/cost.h"
-#include "tool/profile_report.h"
+#include "profile/labels.h"
 
 namespace frazil::tool {
 namespace {
@@ -183,8 +183,8 @@ Json plan_json(const Plan& plan, const Origins& origins) {
   Json steps = Json::array(), apart = Json::array();
   for (const Step& step : plan.steps) {
     if (step.as<step::Launch>() == nullptr) continue;
-    steps.push_back({{"kernel", kernel_name(plan, step)},
-                     {"ops", op_label(plan, step)},
+    steps.push_back({{"kernel", profile::kernel_name(plan, step)},
+                     {"ops", profile::op_label(plan, step)},
                      {"nodes", origins_of(plan, members_of(step), origins)}});
   }
   for (const Plan::Rejection& r : plan.rejections) {

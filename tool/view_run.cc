@@ -54,10 +54,10 @@ class LastValues : public exec::Observer {
 /// Sums over plans and passes.
 class Totals {
  public:
-  Totals(const Recorder& recorder, const Origins& origins) : recorder_(recorder), origins_(origins) {
+  Totals(const profile::Recorder& recorder, const Origins& origins) : recorder_(recorder), origins_(origins) {
     const auto passes = recorder.fastest();
     passes_ = static_cast<double>(passes.size());
-    for (const PassTotals* pass : passes) add(*pass);
+    for (const profile::PassTotals* pass : passes) add(*pass);
   }
 
   Json json() const {
@@ -75,10 +75,10 @@ class Totals {
   }
 
  private:
-  void add(const PassTotals& pass) {
+  void add(const profile::PassTotals& pass) {
     us_ += static_cast<double>(pass.ticks) * recorder_.clock().ns_per_tick() * 1e-3;
     for (std::size_t k = 0; k < pass.steps.size(); ++k) {
-      const PlanProfile& profile = *recorder_.plans()[k];
+      const profile::PlanProfile& profile = *recorder_.plans()[k];
       for (std::size_t pc = 0; pc < pass.steps[k].size(); ++pc) {
         if (pass.steps[k][pc].calls > 0) add_step(profile.plan, profile.plan.steps[pc], pass.steps[k][pc]);
       }
@@ -91,7 +91,7 @@ class Totals {
     }
   }
 
-  void add_step(const Plan& plan, const Step& step, const StepTotals& totals) {
+  void add_step(const Plan& plan, const Step& step, const profile::StepTotals& totals) {
     std::set<NodeId> done;
     for (const NodeId member : members_of(step)) {
       const auto node = origins_.of(plan.graph->node(member));
@@ -106,9 +106,9 @@ class Totals {
   };
   struct Flow {
     bool loop = false;
-    FlowTotals totals;
+    profile::FlowTotals totals;
   };
-  const Recorder& recorder_;
+  const profile::Recorder& recorder_;
   const Origins& origins_;
   double passes_ = 0, us_ = 0;
   std::map<NodeId, NodeTotals> nodes_;
@@ -130,7 +130,7 @@ class Observing {
 }  // namespace
 
 Result<Json> run_json(exec::Session& session, Requests& requests, const debug::Sites& sites, const Origins& origins,
-                      Recorder& recorder) {
+                      profile::Recorder& recorder) {
   LastValues values(sites);
   {
     const Observing observing(session, recorder);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exec/run/session.h"
-#include "tool/profile_recorder.h"
+#include "profile/recorder.h"
 #include "tool/requests.h"
 #include "tool/view_graph.h"
 
@@ -17,6 +17,6 @@ namespace frazil::tool {
 ///
 /// Returns the faults of the runs. Precondition: the requests are preloaded.
 Result<Json> run_json(exec::Session& session, Requests& requests, const debug::Sites& sites, const Origins& origins,
-                      Recorder& recorder);
+                      profile::Recorder& recorder);
 
 }  // namespace frazil::tool

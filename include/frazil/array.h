@@ -14,11 +14,16 @@
 #include <vector>
 
 #include <frazil/error.h>
+#include <frazil/half.h>
+
+#if __has_include(<stdfloat>)
+#include <stdfloat>
+#endif
 
 namespace frazil::api {
 
-/// The element types of ONNX. f16, bf16 and the 8-bit floats are stored as their bit patterns. Types narrower than a
-/// byte take one byte per element.
+/// The element types of ONNX. The 8-bit floats are stored as their bit patterns. Types narrower than a byte take one
+/// byte per element.
 enum class Dtype : std::uint8_t {
   boolean,
   i8,
@@ -54,7 +59,8 @@ std::size_t byte_size(Dtype dtype);
 /// Returns the type's number in ONNX, as used in attributes such as Cast's `to`.
 int onnx_number(Dtype dtype);
 
-/// Returns the Dtype of a C++ type: bool, integers, float, double, std::complex of both, std::string.
+/// Returns the Dtype of a C++ type: bool, integers, Half, BFloat16, float, double, std::complex of both, std::string;
+/// std::float16_t and std::bfloat16_t where the compiler has them.
 template <class T>
 constexpr Dtype dtype_of();
 
@@ -179,6 +185,18 @@ constexpr Dtype dtype_of() {
     return Dtype::f32;
   else if constexpr (std::is_same_v<T, double>)
     return Dtype::f64;
+  else if constexpr (std::is_same_v<T, Half>)
+    return Dtype::f16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return Dtype::bf16;
+#ifdef __STDCPP_FLOAT16_T__
+  else if constexpr (std::is_same_v<T, std::float16_t>)
+    return Dtype::f16;
+#endif
+#ifdef __STDCPP_BFLOAT16_T__
+  else if constexpr (std::is_same_v<T, std::bfloat16_t>)
+    return Dtype::bf16;
+#endif
   else if constexpr (std::is_same_v<T, std::complex<float>>)
     return Dtype::c64;
   else if constexpr (std::is_same_v<T, std::complex<double>>)

@@ -18,7 +18,7 @@
  * copied.
  *
  * Threads: A model may be used by any number of threads, an array by any number of readers or one writer. A session,
- * except frazil_session_cancel(), a graph and an error may be used by one thread at a time.
+ * except frazil_session_cancel(), a graph, a profile and an error may be used by one thread at a time.
  *
  * Versions: Functions and constants do not change while FRAZIL_ABI_VERSION does not. Structures that begin with `size`
  * may grow at their end. Set `size` to sizeof; the macros with the names of the structures do so. */
@@ -144,6 +144,18 @@ FRAZIL_API frazil_code frazil_array_entry(const frazil_array* array, size_t inde
 /* Gets one line of text, such as "f32[2] [1, 2]". */
 FRAZIL_API frazil_code frazil_array_text(const frazil_array* array, char** text, frazil_error** error);
 
+/* ---- log ---- */
+
+typedef int32_t frazil_severity;
+enum { FRAZIL_LOG_DEBUG = 0, FRAZIL_LOG_INFO = 1, FRAZIL_LOG_WARNING = 2 };
+/* Receives a message, whose texts are valid during the call. Called on any thread that logs, by several threads at the
+ * same time. It must not throw or call Frazil. Categories: see frazil/log.h. */
+typedef void (*frazil_log)(void* context, frazil_severity severity, const char* category, const char* text);
+/* Sets the log of the process. NULL restores the default: warnings go to stderr. `release`, unless it is NULL, is
+ * called with `context` when nothing uses `log` any more, also if the call fails. */
+FRAZIL_API frazil_code frazil_set_log(frazil_log log, frazil_severity least, frazil_release release, void* context,
+                                      frazil_error** error);
+
 /* ---- models ---- */
 
 typedef struct frazil_model frazil_model;
@@ -158,10 +170,15 @@ typedef struct frazil_load_options {
   uint64_t max_nodes;
   uint64_t max_nesting;
   uint64_t max_name_bytes;
-  double deadline_ms; /* for the load, and again for planning; 0: none; negative: unset */
+  double deadline_ms;         /* for the load, and again for planning; 0: none; negative: unset */
+  frazil_log log;             /* receives the model's messages; NULL: they go to the log of the process */
+  frazil_severity log_least;  /* the least severity that `log` receives */
+  frazil_release log_release; /* as in frazil_set_log() */
+  void* log_context;
 } frazil_load_options;
-#define FRAZIL_LOAD_OPTIONS \
-  {sizeof(frazil_load_options), 0, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, -1.0}
+#define FRAZIL_LOAD_OPTIONS                                                                                      \
+  {sizeof(frazil_load_options), 0, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, FRAZIL_UNSET, -1.0, \
+   NULL, FRAZIL_LOG_INFO, NULL, NULL}
 
 /* Reads a model. `options` may be NULL: all unset. */
 FRAZIL_API frazil_code frazil_model_load(const char* path, const frazil_load_options* options, frazil_model** model,
@@ -179,15 +196,32 @@ FRAZIL_API void frazil_model_free(frazil_model* model);
 typedef struct frazil_port {
   size_t size; /* set before the call; the call stores the size that it filled */
   const char* name;
-  const char* type; /* "f32[N,3]", "seq<i64[...]>" */
+  const char* type; /* "f32[N,3]", "seq<i64[...]>"; an extent of more than 24 characters is "?" */
   frazil_kind kind;
   frazil_dtype dtype; /* tensors only */
   int32_t optional;   /* not 0: may be omitted */
   int32_t ranked;     /* tensors only; 0: the number of axes is unknown */
   size_t rank;
   const char* const* dims; /* "3", "N", "2*N + 1" */
+  const int64_t* extents;  /* constant extents; -1 for others */
+  const char* full_type;   /* the type with the whole text of each extent */
 } frazil_port;
-#define FRAZIL_PORT {sizeof(frazil_port), NULL, NULL, 0, 0, 0, 0, 0, NULL}
+#define FRAZIL_PORT {sizeof(frazil_port), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL}
+
+/* What a model file says about the model. Texts belong to the model, and are "" if the file has none. */
+typedef struct frazil_metadata {
+  size_t size; /* set before the call */
+  const char *producer, *producer_version, *domain, *description, *graph_name, *graph_description;
+  int64_t model_version, ir_version;
+  size_t opset_count;
+  const char* const* opset_domains; /* the domain ai.onnx is "" */
+  const int64_t* opset_versions;
+  size_t property_count; /* custom metadata */
+  const char* const* property_keys;
+  const char* const* property_values;
+} frazil_metadata;
+#define FRAZIL_METADATA \
+  {sizeof(frazil_metadata), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, NULL}
 
 typedef int32_t frazil_side;
 enum { FRAZIL_INPUTS = 0, FRAZIL_OUTPUTS = 1 };
@@ -197,6 +231,8 @@ FRAZIL_API frazil_code frazil_model_port_count(const frazil_model* model, frazil
                                                frazil_error** error);
 FRAZIL_API frazil_code frazil_model_port(const frazil_model* model, frazil_side side, size_t index, frazil_port* port,
                                          frazil_error** error);
+FRAZIL_API frazil_code frazil_model_metadata(const frazil_model* model, frazil_metadata* metadata,
+                                             frazil_error** error);
 /* Writes an ONNX file. Tensors of at least `external_bytes` bytes (0: none) go to a second file beside it. */
 FRAZIL_API frazil_code frazil_model_save(const frazil_model* model, const char* path, uint64_t external_bytes,
                                          frazil_error** error);
@@ -257,6 +293,70 @@ FRAZIL_API frazil_code frazil_session_trim(frazil_session* session, frazil_error
 /* Makes the run in progress, or the one that was started, stop soon with FRAZIL_CANCELLED. Callable from any thread.
  * The next run is not affected. */
 FRAZIL_API frazil_code frazil_session_cancel(frazil_session* session, frazil_error** error);
+
+/* ---- runs from any thread: a model's pool of sessions ---- */
+
+/* Run as frazil_session_run() and frazil_session_run_named() do, on a session of the model's pool. Any number of
+ * threads may call at the same time. Sessions are opened on demand and used again; a call waits while the pool's bounds
+ * allow no other. Inner values cannot be outputs. */
+FRAZIL_API frazil_code frazil_model_run(const frazil_model* model, const frazil_array* const* inputs,
+                                        size_t input_count, frazil_array** outputs, size_t output_count,
+                                        frazil_error** error);
+FRAZIL_API frazil_code frazil_model_run_named(const frazil_model* model, const char* const* input_names,
+                                              const frazil_array* const* inputs, size_t input_count,
+                                              const char* const* output_names, frazil_array** outputs,
+                                              size_t output_count, frazil_error** error);
+/* Makes a handle to the same model with another pool. `options` are those of its sessions, or NULL. `max_sessions` is
+ * the most sessions at a time. `memory_limit` is the most bytes that all of them hold between runs. Both may be
+ * FRAZIL_UNSET. */
+FRAZIL_API frazil_code frazil_model_with_pool(const frazil_model* model, const frazil_session_options* options,
+                                              uint64_t max_sessions, uint64_t memory_limit, frazil_model** other,
+                                              frazil_error** error);
+typedef struct frazil_pool_counts {
+  size_t size;                    /* set before the call */
+  size_t sessions, idle, waiting; /* sessions that are open; those not in use; calls that wait for one */
+  uint64_t held_bytes, opened;    /* bytes held by all; sessions opened so far */
+} frazil_pool_counts;
+#define FRAZIL_POOL_COUNTS {sizeof(frazil_pool_counts), 0, 0, 0, 0, 0}
+FRAZIL_API frazil_code frazil_model_pool_counts(const frazil_model* model, frazil_pool_counts* counts,
+                                                frazil_error** error);
+/* Closes the sessions of the pool that have been idle for at least `milliseconds`. `closed` may be NULL. */
+FRAZIL_API frazil_code frazil_model_drop_idle(const frazil_model* model, double milliseconds, size_t* closed,
+                                              frazil_error** error);
+
+/* ---- profiles ---- */
+
+typedef struct frazil_profile frazil_profile;
+/* Records the following runs of the session. They go step by step on one thread. The trace keeps the first
+ * `trace_events` events; 0: no trace. */
+FRAZIL_API frazil_code frazil_session_start_profile(frazil_session* session, uint64_t trace_events,
+                                                    frazil_error** error);
+/* Ends the recording and stores it. */
+FRAZIL_API frazil_code frazil_session_stop_profile(frazil_session* session, frazil_profile** profile,
+                                                   frazil_error** error);
+FRAZIL_API void frazil_profile_free(frazil_profile* profile);
+/* A node, or a group of nodes that one kernel computes: sums over all runs. Texts belong to the profile. */
+typedef struct frazil_profile_row {
+  size_t size; /* set before the call */
+  const char *node, *op, *kernel;
+  uint64_t calls;
+  double seconds;
+  double flops, bytes_read, bytes_written; /* from the definitions of the operators */
+  int32_t flops_known;
+} frazil_profile_row;
+#define FRAZIL_PROFILE_ROW {sizeof(frazil_profile_row), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0}
+/* Gets the number of rows, recorded runs, and their seconds. Each pointer may be NULL. */
+FRAZIL_API frazil_code frazil_profile_totals(const frazil_profile* profile, size_t* rows, uint64_t* runs,
+                                             double* seconds, frazil_error** error);
+/* Gets row `index`, longest first. */
+FRAZIL_API frazil_code frazil_profile_get_row(const frazil_profile* profile, size_t index, frazil_profile_row* row,
+                                              frazil_error** error);
+/* Gets the first `most` rows as a table. */
+FRAZIL_API frazil_code frazil_profile_table(const frazil_profile* profile, size_t most, char** text,
+                                            frazil_error** error);
+/* Gets JSON text in the trace event format of Chrome and Perfetto. `title` names the process in it. */
+FRAZIL_API frazil_code frazil_profile_trace(const frazil_profile* profile, const char* title, char** text,
+                                            frazil_error** error);
 
 /* ---- graphs: built node by node, or edits of a model ---- */
 
@@ -358,7 +458,8 @@ typedef struct frazil_operator {
 /* Registers the operator permanently in this process. Graphs, files and texts may then refer to it. */
 FRAZIL_API frazil_code frazil_register_operator(const frazil_operator* definition, frazil_error** error);
 FRAZIL_API frazil_code frazil_op_input_count(const frazil_op_call* call, size_t* count, frazil_error** error);
-/* Gets the type of an operand; only in `types`. A port of kind FRAZIL_NONE means that the operand is absent. */
+/* Gets the type of an operand, without its texts and constant extents; only in `types`. A port of kind FRAZIL_NONE
+ * means that the operand is absent. */
 FRAZIL_API frazil_code frazil_op_input_type(const frazil_op_call* call, size_t index, frazil_port* type,
                                             frazil_error** error);
 /* Sets the type of an output. Extents are numbers, expressions of operands' extents, each in brackets, such as "2*(N)",

@@ -12,15 +12,19 @@
 #include <frazil/build.h>
 #include <frazil/debug.h>
 #include <frazil/error.h>
+#include <frazil/half.h>
 #include <frazil/host_operator.h>
 #include <frazil/lazy.h>
 #include <frazil/lazy_operators.h>
 #include <frazil/live.h>
+#include <frazil/log.h>
 #include <frazil/model.h>
 #include <frazil/observer.h>
 #include <frazil/operators.h>
+#include <frazil/profile.h>
 #include <frazil/registry.h>
 #include <frazil/session.h>
+#include <frazil/session_pool.h>
 
 namespace frazil {
 
@@ -32,6 +36,7 @@ using api::batch;
 using api::BatchedModel;
 using api::BatchOptions;
 using api::BatchReport;
+using api::BFloat16;
 using api::Body;
 using api::byte_size;
 using api::Code;
@@ -53,6 +58,7 @@ using api::Extent;
 using api::function;
 using api::Function;
 using api::GraphBuilder;
+using api::Half;
 using api::HostOperator;
 using api::HostReply;
 using api::HostStart;
@@ -61,8 +67,12 @@ using api::Line;
 using api::LiveModel;
 using api::LiveSession;
 using api::LoadOptions;
+using api::Log;
+using api::LogFunction;
+using api::LogMessage;
 using api::loop;
 using api::matmul;
+using api::Metadata;
 using api::Model;
 using api::name_of;
 using api::Named;
@@ -78,13 +88,20 @@ using api::Options;
 using api::parameter;
 using api::Patch;
 using api::Policy;
+using api::PoolOptions;
 using api::Port;
+using api::Profile;
+using api::Profiler;
+using api::ProfilerOptions;
 using api::program_counts;
 using api::ProgramCounts;
 using api::register_operator;
 using api::Registry;
 using api::Results;
 using api::Session;
+using api::SessionPool;
+using api::set_log;
+using api::Severity;
 using api::Sizes;
 using api::stack;
 using api::TensorType;

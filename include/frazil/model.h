@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,21 +13,42 @@
 #include <vector>
 
 #include <frazil/array.h>
+#include <frazil/log.h>
 #include <frazil/session.h>
 
 namespace frazil::api {
 
 class Policy;
+class SessionPool;
+struct PoolImpl;
+struct PoolOptions;
 
 /// One input or output of a model.
 struct Port {
   std::string name;
-  std::string type;  ///< "f32[N,3]", "seq<i64[...]>"
+  /// "f32[N,3]", "seq<i64[...]>". An extent with a text of more than 24 characters is "?"; full_type has it.
+  std::string type;
   Array::Kind kind = Array::Kind::tensor;
-  bool optional = false;          ///< may be omitted: it has a default, or its type is an optional
-  Dtype dtype = Dtype::f32;       ///< tensors only
-  bool ranked = true;             ///< tensors: false if the rank is unknown
-  std::vector<std::string> dims;  ///< "3", "N", "2*N + 1": equal symbols mean equal extents
+  bool optional = false;                   ///< may be omitted: it has a default, or its type is an optional
+  Dtype dtype = Dtype::f32;                ///< tensors only
+  bool ranked = true;                      ///< tensors: false if the rank is unknown
+  std::vector<std::string> dims;           ///< "3", "N", "2*N + 1": equal symbols mean equal extents
+  std::vector<std::int64_t> extents = {};  ///< the constant extents; -1 for others, whose text is in `dims`
+  std::string full_type = {};              ///< the type with the whole text of each extent
+};
+
+/// What a model file says about the model. It does not affect results. Texts are as in the file and may hold any bytes;
+/// they are empty, and numbers 0, if the file has none or the model is not from a file.
+struct Metadata {
+  std::string producer, producer_version;
+  std::string domain;
+  std::string description;        ///< doc_string of the model
+  std::string graph_name;         ///< the same as Model::name()
+  std::string graph_description;  ///< doc_string of the graph
+  std::int64_t model_version = 0;
+  std::int64_t ir_version = 0;
+  std::map<std::string, std::int64_t> opsets;     ///< by domain; the domain ai.onnx is ""
+  std::map<std::string, std::string> properties;  ///< custom metadata; of a key that occurs twice, the last text
 };
 
 /// The options of a load. Limits that are not set are taken from the environment (`frazil knobs`). A load that exceeds
@@ -46,6 +68,9 @@ struct LoadOptions {
   /// be written, truncated and removed while the model lives. A load fails with Code::bad_input if a file is written
   /// meanwhile. Empty: the files are mapped in place and must not change.
   std::string copies = {};
+  /// Receives the messages of this model, and of models made from it by edits: of its load, plans and runs, and of
+  /// compiling its code. An empty function: they go to the log of the process.
+  Log log = {};
 };
 
 /// The options of writing a model.
@@ -76,6 +101,21 @@ class Model {
   const std::vector<Port>& outputs() const;
   /// Returns the operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
+  /// Returns what the file says about the model. Edited models keep it.
+  Metadata metadata() const;
+
+  /// Runs on a session of the model's pool: pool().run(inputs). Any number of threads may call at the same time, and
+  /// each call has a session of its own. Throws the errors of open() and Session::run().
+  ///
+  /// Sessions are opened on demand and used again. A value that grows from run to run, such as a KV cache, is copied
+  /// when the next run has another session; use one Session for such a sequence of runs.
+  Results run(std::initializer_list<Named> inputs) const;
+  Results run(std::span<const Named> inputs) const;
+  Results run(std::span<const Array> inputs) const;
+  /// Returns the pool of run(). All copies of this handle share it.
+  SessionPool pool() const;
+  /// Returns a handle to the same model with another pool, which has these bounds and options.
+  Model with_pool(const PoolOptions& options) const;
 
   /// Opens a session; use one per thread. The first call plans the model within the limits of LoadOptions. Throws
   /// Code::bad_input for invalid options, and Code::limit or Code::cancelled if planning exceeds the limits or is
@@ -101,8 +141,10 @@ class Model {
  private:
   friend struct Access;
   struct Impl;
-  explicit Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  explicit Model(std::shared_ptr<Impl> impl);
+  Model(std::shared_ptr<Impl> impl, std::shared_ptr<PoolImpl> pool);
   std::shared_ptr<Impl> impl_;
+  std::shared_ptr<PoolImpl> pool_;  ///< null in the sessions' handles, which the pool owns
 };
 
 }  // namespace frazil::api

@@ -20,6 +20,7 @@
 namespace frazil::api {
 
 class Observer;
+class Profiler;
 
 /// The options of a session. Options that are not set are taken from the environment (`frazil knobs`). A run that
 /// exceeds a limit throws Code::limit.
@@ -68,6 +69,7 @@ class Results {
 
  private:
   friend class Session;
+  friend struct Access;
   std::vector<Array> values_;
   std::shared_ptr<const std::vector<std::string>> names_;
 };
@@ -155,10 +157,17 @@ class Session {
   /// destroyed. Throws Code::bad_input for a wanted value that the model does not have; the session then has no
   /// observer.
   void set_observer(Observer* observer);
+  /// Records the following runs in `profiler`, until stop_profile() or the end of the session. Profiled runs go step by
+  /// step on one thread, without machine code for whole plans; results have the same bits. Throws Code::bad_input if
+  /// the session is profiled already or the profiler is used by another session, and Code::unsupported on tier "ref".
+  void start_profile(const Profiler& profiler);
+  /// Does nothing if the session is not profiled.
+  void stop_profile();
   Counters counters() const;
 
  private:
   friend class Model;
+  friend struct Access;
   struct Impl;
   explicit Session(std::unique_ptr<Impl> impl);
   Impl& impl() const;

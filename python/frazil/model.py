@@ -79,6 +79,28 @@ class Model(_frazil.Model):
         """
         return Model(self, self._options(options))
 
+    def with_pool(self, *, max_sessions: int | None = None, memory_limit: int | None = None) -> Model:
+        """Returns the same model with other bounds of the sessions of its calls.
+
+        Parameters
+        ----------
+        max_sessions : int, optional
+            The most sessions at a time; None is four per core, at least 64. Further calls wait.
+        memory_limit : int, optional
+            The most bytes that all sessions hold between runs; None is no limit.
+
+        Returns
+        -------
+        Model
+            A model that shares the graph.
+
+        Raises
+        ------
+        BadInput
+            If a bound is not valid.
+        """
+        return Model(self, max_sessions, memory_limit)
+
     def _options(self, options: Mapping[str, Any]) -> _frazil.Options:
         own = {name: getattr(self.options, name) for name in OPTIONS}
         return _frazil.Options(**{**own, **options})
@@ -249,7 +271,15 @@ class Model(_frazil.Model):
                 found[name] = {**(found[name] or {}), iterations: value}
         return found
 
-    def profile(self, inputs: Mapping[str, Any], *, runs: int = 20, warmup: int = 2, **options: Any) -> Profile:
+    def profile(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        runs: int = 20,
+        warmup: int = 2,
+        trace_events: int = 0,
+        **options: Any,
+    ) -> Profile:
         """Measures the time per node. `frazil profile` has more details.
 
         Profiled runs go step by step on one thread, without machine code for whole plans.
@@ -262,6 +292,8 @@ class Model(_frazil.Model):
             The number of measured runs.
         warmup : int, default 2
             The number of runs before these.
+        trace_events : int, default 0
+            The number of events that the result's `trace` keeps.
         **options : any
             Options of the runs, in addition to those of the model.
 
@@ -270,8 +302,7 @@ class Model(_frazil.Model):
         Profile
             A table, for texts and notebooks.
         """
-        seconds, rows = _frazil.profile(self._handle, self._options(options), inputs, warmup, runs)
-        return Profile(self.name, runs, seconds, rows)
+        return _frazil.profile(self._handle, self._options(options), inputs, warmup, runs, trace_events)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{port.name}: {port.type}" for port in self.inputs)

@@ -142,11 +142,16 @@ class Profile:
         The time of all runs. The attribute `seconds` is the mean time of a run.
     rows : list of tuple
         Name, operator, calls and seconds of each node. The attribute `rows` is sorted by time.
+    trace : str, optional
+        JSON text in the trace event format of Chrome and Perfetto; "" if no events were recorded.
     """
 
-    def __init__(self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]]) -> None:
+    def __init__(
+        self, model: str, runs: int, seconds: float, rows: list[tuple[str, str, int, float]], trace: str = ""
+    ) -> None:
         self.model = model
         self.runs = runs
+        self.trace = trace
         self.seconds = seconds / runs if runs else 0.0
         self.rows = sorted((Row(*row) for row in rows), key=lambda row: -row.seconds)
 

@@ -41,7 +41,8 @@ inline constexpr char kModelRun[] = R"(run(self, inputs={}, feeds=None, *, out=N
 Runs the model.
 
 Any thread may call; calls at the same time have a session each. Arrays are not copied when they are in row-major order,
-and must not change during the run. Results are arrays over the run's memory.
+and must not change during the run. Results are arrays over the run's memory. A call waits while the pool's bounds
+(with_pool) allow no other session.
 
 Parameters
 ----------
@@ -118,6 +119,36 @@ Raises
 ------
 BadInput
     If the session is running, or a wanted value is not in the model.)";
+
+inline constexpr char kStartProfile[] = R"(start_profile(self, *, trace_events=0)
+--
+
+Records the following runs until stop_profile(). They go step by step on one thread.
+
+Parameters
+----------
+trace_events : int, default 0
+    The number of events that the trace keeps.
+
+Raises
+------
+BadInput
+    If the session is running or records already.)";
+
+inline constexpr char kStopProfile[] = R"(stop_profile(self)
+--
+
+Ends the recording.
+
+Returns
+-------
+Profile
+    The time per node.
+
+Raises
+------
+BadInput
+    If the session is running or records nothing.)";
 
 inline constexpr char kSessionTrim[] = R"(trim(self)
 --

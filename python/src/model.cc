@@ -1,16 +1,23 @@
+#include <chrono>
+
 #include "python/src/docs.h"
 #include "python/src/dtypes.h"
+#include "python/src/log.h"
 #include "python/src/policy.h"
 #include "python/src/session.h"
 
 namespace frazil::python {
 namespace {
 
-/// A model and the idle sessions of its calls. A call takes an idle session or opens one, so there are as many sessions
-/// as concurrent calls. The interpreter's lock guards the list.
+using Lease = SessionPool::Lease;
+
+/// A model with the pool of sessions of its calls.
 class ModelObject {
  public:
-  ModelObject(Model model, const Options& options) : model_(std::move(model)), options_(options) {}
+  ModelObject(const Model& model, const PoolOptions& options)
+      : model_(model.with_pool(options)), pool_(model_.pool()), options_(options) {
+    refresh_log();
+  }
 
   ModelObject(ModelObject&&) = default;
   ModelObject(const ModelObject&) = delete;
@@ -18,50 +25,96 @@ class ModelObject {
   ~ModelObject() = default;
 
   const Model& model() const { return model_; }
-  const Options& options() const { return options_; }
+  const Options& options() const { return options_.session; }
+  const PoolOptions& pool_options() const { return options_; }
 
   py::object run(const py::object& inputs, const py::object& feeds, const py::object& out) {
-    const Lease lease(*this);
-    return lease->run({inputs, feeds}, out);
+    const Lease lease = acquire(nullptr);
+    return Worker(*lease, signature_).run({inputs, feeds}, out);
   }
   py::object run_until(RunToken& token, const py::object& inputs, const py::object& feeds, const py::object& out) {
-    const Lease lease(*this);
-    return lease->run({inputs, feeds}, out, &token);
+    const Lease lease = acquire(&token);
+    return Worker(*lease, signature_).run({inputs, feeds}, out, &token);
   }
   py::object call(const py::args& args, const py::kwargs& kwargs) {
-    const Lease lease(*this);
-    return lease->call(args, kwargs);
+    const Lease lease = acquire(nullptr);
+    return Worker(*lease, signature_).call(args, kwargs);
   }
-  std::size_t idle() const { return idle_.size(); }
-  void trim() { idle_.clear(); }
+  SessionPool::Counts counts() const { return pool_.counts(); }
+  void trim() { pool_.drop_idle(); }
 
  private:
-  class Lease {
-   public:
-    explicit Lease(ModelObject& of) : of_(of) {
-      if (of.idle_.empty()) {
-        if (!of.signature_) of.signature_ = std::make_shared<Signature>(of.model_);
-        worker_ = std::make_unique<Worker>(of.model_, of.options_, of.signature_);
-      } else {
-        worker_ = std::move(of.idle_.back());
-        of.idle_.pop_back();
+  /// Waits for a session without the interpreter's lock, until Ctrl-C, a cancellation or the deadline. `token` may be
+  /// null.
+  Lease acquire(const RunToken* token) {
+    if (!signature_) signature_ = std::make_shared<Signature>(model_);
+    auto lease = pool_.try_acquire_idle();
+    const auto since = std::chrono::steady_clock::now();
+    while (!lease) {
+      lease = unlocked([&] { return pool_.acquire_until(std::chrono::steady_clock::now() + kBetweenChecks); });
+      if (lease) break;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (token != nullptr && token->cancelled()) throw Error(Code::cancelled, "the run was cancelled before it began");
+      const auto waited = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since);
+      if (options_.session.deadline_ms && waited.count() >= *options_.session.deadline_ms) {
+        throw Error(Code::limit, "the deadline passed while the run waited for a session of the pool");
       }
     }
-    ~Lease() { of_.idle_.push_back(std::move(worker_)); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Worker* operator->() const { return worker_.get(); }
+    return std::move(*lease);
+  }
 
-   private:
-    ModelObject& of_;
-    std::unique_ptr<Worker> worker_;
-  };
-
+  static constexpr std::chrono::milliseconds kBetweenChecks{50};
   Model model_;
-  Options options_;
+  SessionPool pool_;
+  PoolOptions options_;
   std::shared_ptr<const Signature> signature_;  ///< null before the first call
-  std::vector<std::unique_ptr<Worker>> idle_;
 };
+
+// ---- metadata ----
+
+/// Returns a text of a file, in which bytes that are not UTF-8 are replaced.
+py::str text_of(const std::string& bytes) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+template <std::string Metadata::* Member>
+py::str text(const Metadata& data) {
+  return text_of(data.*Member);
+}
+
+void bind_metadata(py::module_& m) {
+  py::class_<Metadata>(m, "Metadata", "What a model file says about the model: Model.metadata.")
+      .def_property_readonly("producer", &text<&Metadata::producer>)
+      .def_property_readonly("producer_version", &text<&Metadata::producer_version>)
+      .def_property_readonly("domain", &text<&Metadata::domain>)
+      .def_property_readonly("description", &text<&Metadata::description>, "doc_string of the model")
+      .def_property_readonly("graph_name", &text<&Metadata::graph_name>)
+      .def_property_readonly("graph_description", &text<&Metadata::graph_description>, "doc_string of the graph")
+      .def_readonly("model_version", &Metadata::model_version)
+      .def_readonly("ir_version", &Metadata::ir_version)
+      .def_property_readonly(
+          "opsets",
+          [](const Metadata& data) {
+            py::dict opsets;
+            for (const auto& [domain, version] : data.opsets) opsets[text_of(domain)] = version;
+            return opsets;
+          },
+          "versions by domain; the domain ai.onnx is ''")
+      .def_property_readonly(
+          "properties",
+          [](const Metadata& data) {
+            py::dict properties;
+            for (const auto& [key, value] : data.properties) properties[text_of(key)] = text_of(value);
+            return properties;
+          },
+          "the custom metadata, a dict of texts")
+      .def("__repr__", [](const Metadata& data) {
+        return "Metadata(producer=" + py::repr(text_of(data.producer)).cast<std::string>() +
+               ", graph_name=" + py::repr(text_of(data.graph_name)).cast<std::string>() +
+               ", model_version=" + std::to_string(data.model_version) + ")";
+      });
+}
 
 // ---- ports ----
 
@@ -83,7 +136,12 @@ std::string repr_of(const Port& port) {
 void bind_ports(py::module_& m) {
   py::class_<Port>(m, "Port", "An input or output of a model.")
       .def_readonly("name", &Port::name, "The name.")
-      .def_readonly("type", &Port::type, "The whole type as text: 'f32[N,3]', 'seq<i64[...]>'.")
+      .def_readonly("type", &Port::type,
+                    "The type as text: 'f32[N,3]', 'seq<i64[...]>'. An extent of more than 24 characters is '?'.")
+      .def_readonly("full_type", &Port::full_type, "The type with the whole text of each extent.")
+      .def_property_readonly(
+          "extents", [](const Port& port) { return py::tuple(py::cast(port.extents)); },
+          "A tuple of the constant extents, -1 for others. Their texts are in shape.")
       .def_property_readonly(
           "kind",
           [](const Port& port) {
@@ -143,7 +201,8 @@ ModelObject loaded(const py::kwargs& keywords, F&& load) {
     const Unlocked unlocked;
     return load(options.load);
   }();
-  return {std::move(model), options.run};
+  flush_log();  // the caller sees the warnings of the load before its result
+  return {model, PoolOptions{.session = options.run}};
 }
 
 /// The contiguous bytes of an object.
@@ -193,12 +252,28 @@ py::dict weights_of(const ModelObject& m) {
 
 void bind_models(py::module_& m) {
   bind_ports(m);
+  bind_metadata(m);
+  py::class_<SessionPool::Counts>(m, "PoolCounts", "The state of a model's pool of sessions: Model.pool.")
+      .def_readonly("sessions", &SessionPool::Counts::sessions, "idle or in use")
+      .def_readonly("idle", &SessionPool::Counts::idle)
+      .def_readonly("waiting", &SessionPool::Counts::waiting, "calls that wait for a session")
+      .def_readonly("held_bytes", &SessionPool::Counts::held_bytes)
+      .def_readonly("opened", &SessionPool::Counts::opened, "sessions opened so far");
   py::class_<RunToken>(m, "RunToken").def(py::init()).def("cancel", &RunToken::cancel);
   py::class_<ModelObject>(m, "Model")
-      .def(py::init([](const ModelObject& other) { return ModelObject(other.model(), other.options()); }))
+      .def(py::init([](const ModelObject& other) { return ModelObject(other.model(), other.pool_options()); }))
+      .def(py::init([](const ModelObject& other, const Options& options) {
+        PoolOptions pool = other.pool_options();
+        pool.session = options;
+        return ModelObject(other.model(), pool);
+      }))
+      .def(py::init([](const Model& model, const Options& options) {
+        return ModelObject(model, PoolOptions{.session = options});
+      }))
       .def(py::init(
-          [](const ModelObject& other, const Options& options) { return ModelObject(other.model(), options); }))
-      .def(py::init<Model, const Options&>())
+          [](const ModelObject& other, std::optional<std::size_t> sessions, std::optional<std::uint64_t> bytes) {
+            return ModelObject(other.model(), {other.options(), sessions, bytes});
+          }))
       .def("run", &ModelObject::run, py::arg("inputs") = py::dict(), py::arg("feeds") = py::none(), py::kw_only(),
            py::arg("out") = py::none(), docs::kModelRun)
       .def("_run_until", &ModelObject::run_until)
@@ -219,7 +294,11 @@ void bind_models(py::module_& m) {
       .def_property_readonly(
           "operators", [](const ModelObject& of) { return of.model().operators(); }, "The operators used, sorted.")
       .def_property_readonly("_handle", [](const ModelObject& of) { return Model(of.model()); })
-      .def_property_readonly("_idle_sessions", &ModelObject::idle)
+      .def_property_readonly("_idle_sessions", [](const ModelObject& of) { return of.counts().idle; })
+      .def_property_readonly(
+          "pool", [](const ModelObject& of) { return of.counts(); }, "The counts of the pool of sessions.")
+      .def_property_readonly(
+          "metadata", [](const ModelObject& of) { return of.model().metadata(); }, "What the file says: a Metadata.")
       .def("_save", [](const ModelObject& of, const std::string& path, std::optional<std::int64_t> opset,
                        std::uint64_t bytes) { unlocked([&] { of.model().save(path, {opset, bytes}); }); })
       .def(

@@ -9,6 +9,7 @@ PYBIND11_MODULE(_frazil, m) {
   m.attr("__version__") = FRAZIL_VERSION;
   remember_main_thread();
   bind_errors(m);
+  bind_log(m);
   bind_dtypes(m);
   bind_arrays(m);
   bind_options(m);

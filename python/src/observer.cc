@@ -1,8 +1,6 @@
 #include "python/src/observer.h"
 
 #include <algorithm>
-#include <chrono>
-#include <map>
 
 #include "python/src/arrays.h"
 #include "python/src/session.h"
@@ -134,62 +132,36 @@ class Fetcher : public Observer {
   std::vector<Kept> kept_;
 };
 
-/// Measures the time per node.
-class Timer : public Observer {
- public:
-  void node_begin(const NodeEvent&) override { begin_ = Clock::now(); }
-  void node_end(const NodeEvent& event) override {
-    const auto spent = Clock::now() - begin_;
-    const auto [at, fresh] = index_.try_emplace({event.id, std::string(event.op)}, rows_.size());
-    const bool unnamed = event.name.empty() && event.id != ~0u;
-    if (fresh)
-      rows_.push_back(
-          {unnamed ? "#" + std::to_string(event.id) : std::string(event.name), std::string(event.op), 0, {}});
-    Row& row = rows_[at->second];
-    ++row.calls;
-    row.spent += spent;
-  }
-  void run_begin() override { run_ = Clock::now(); }
-  void run_end() override { runs_ += Clock::now() - run_; }
-  /// Returns (seconds of all runs, a list of (name, op, calls, seconds)).
-  py::tuple totals() const {
-    py::list rows;
-    for (const Row& row : rows_) rows.append(py::make_tuple(row.name, row.op, row.calls, seconds(row.spent)));
-    return py::make_tuple(seconds(runs_), rows);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  struct Row {
-    std::string name, op;
-    std::uint64_t calls = 0;
-    Clock::duration spent{};
-  };
-  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
-  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
-  std::vector<Row> rows_;
-  Clock::time_point begin_, run_;
-  Clock::duration runs_{};
-};
-
 }  // namespace
+
+py::object profile_object(const std::string& model, const Profiler& profiler, bool traced) {
+  const Profile profile = unlocked([&] { return profiler.profile(); });
+  py::list rows;
+  for (const Profile::Row& row : profile.rows) rows.append(py::make_tuple(row.node, row.op, row.calls, row.seconds));
+  const std::string trace = traced ? unlocked([&] { return profiler.trace(model); }) : std::string();
+  return py::module_::import("frazil.observe").attr("Profile")(model, profile.runs, profile.seconds, rows, trace);
+}
 
 void bind_observers(py::module_& m) {
   m.def("fetch",
         [](const Model& model, const Options& options, const py::object& inputs, std::vector<std::string> values) {
           Fetcher fetcher(std::move(values));
-          Worker worker(model, options, std::make_shared<Signature>(model));
+          Session session = open_unlocked(model, options);
+          Worker worker(session, std::make_shared<Signature>(model));
           worker.set_observer(&fetcher);
           worker.results(inputs);
           return fetcher.list();
         });
-  m.def("profile", [](const Model& model, const Options& options, const py::object& inputs, int warmup, int runs) {
-    Timer timer;
-    Worker worker(model, options, std::make_shared<Signature>(model));
+  m.def("profile", [](const Model& model, const Options& options, const py::object& inputs, int warmup, int runs,
+                      std::size_t trace_events) {
+    const Profiler profiler({.trace_events = trace_events});
+    Session session = open_unlocked(model, options);
+    Worker worker(session, std::make_shared<Signature>(model));
     for (int i = 0; i < warmup; ++i) worker.results(inputs);
-    worker.set_observer(&timer);
+    session.start_profile(profiler);
     for (int i = 0; i < runs; ++i) worker.results(inputs);
-    return timer.totals();
+    session.stop_profile();
+    return profile_object(model.name(), profiler, trace_events > 0);
   });
 }
 

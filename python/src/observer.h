@@ -50,4 +50,7 @@ class PythonObserver : public Observer {
   std::unique_ptr<py::error_already_set> raised_;
 };
 
+/// Returns a frazil.observe.Profile of a recording. `traced`: with its trace.
+py::object profile_object(const std::string& model, const Profiler& profiler, bool traced);
+
 }  // namespace frazil::python

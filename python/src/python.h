@@ -48,6 +48,7 @@ class Locked {
 
 /// Each function defines a part of the module, in the order of the calls in module.cc.
 void bind_errors(py::module_& m);
+void bind_log(py::module_& m);
 void bind_dtypes(py::module_& m);
 void bind_arrays(py::module_& m);
 void bind_options(py::module_& m);

@@ -4,6 +4,7 @@
 
 #include "python/src/docs.h"
 #include "python/src/interrupt.h"
+#include "python/src/log.h"
 #include "python/src/observer.h"
 #include "python/src/raised.h"
 
@@ -37,13 +38,13 @@ std::size_t position(const std::string& model, const char* kind, const py::dict&
 std::size_t Signature::input(py::handle name) const { return position(model, "input", positions, name); }
 std::size_t Signature::output(py::handle name) const { return position(model, "output", output_positions, name); }
 
-Worker::Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature)
-    : session_([&] {
-        const Unlocked unlocked;
-        return model.open(options);
-      }()),
-      signature_(std::move(signature)),
-      inputs_(signature_->inputs.size()) {}
+Session open_unlocked(const Model& model, const Options& options) {
+  const Unlocked unlocked;
+  return model.open(options);
+}
+
+Worker::Worker(Session& session, std::shared_ptr<const Signature> signature)
+    : session_(session), signature_(std::move(signature)), inputs_(signature_->inputs.size()) {}
 
 void bind_named(const Signature& signature, py::handle inputs, const SetInput& set) {
   py::dict copy;
@@ -244,9 +245,17 @@ namespace {
 
 /// An explicit session with its observer.
 struct SessionObject {
+  Session session;
   std::unique_ptr<Worker> worker;
   std::unique_ptr<PythonObserver> observer;
+  std::optional<Profiler> profiler;
+  bool traced = false;
 
+  SessionObject(const Model& model, const Options& options)
+      : session(open_unlocked(model, options)),
+        worker(std::make_unique<Worker>(session, std::make_shared<Signature>(model))) {}
+  SessionObject(const SessionObject&) = delete;
+  SessionObject& operator=(const SessionObject&) = delete;
   ~SessionObject() { worker->set_observer(nullptr); }
   template <class F>
   auto observed(F&& run) {
@@ -267,6 +276,21 @@ struct SessionObject {
     auto made = std::make_unique<PythonObserver>(object, worker->session());
     worker->set_observer(made.get());
     observer = std::move(made);
+  }
+  void start_profile(std::size_t trace_events) {
+    if (worker->busy()) refuse("the session is running");
+    Profiler made({.trace_events = trace_events});
+    session.start_profile(made);
+    profiler = std::move(made);
+    traced = trace_events > 0;
+  }
+  py::object stop_profile() {
+    if (worker->busy()) refuse("the session is running");
+    if (!profiler) refuse("the session is not profiled");
+    session.stop_profile();
+    py::object made = profile_object(worker->model(), *profiler, traced);
+    profiler.reset();
+    return made;
   }
 };
 
@@ -313,6 +337,9 @@ A session that runs on one thread refuses to run on another; cancel() works from
           },
           docs::kSessionTrim)
       .def("observe", &SessionObject::observe, py::arg("observer"), docs::kObserve)
+      .def("start_profile", &SessionObject::start_profile, py::kw_only(), py::arg("trace_events") = 0,
+           docs::kStartProfile)
+      .def("stop_profile", &SessionObject::stop_profile, docs::kStopProfile)
       .def_property_readonly(
           "counters",
           [](SessionObject& s) {
@@ -326,11 +353,12 @@ A session that runs on one thread refuses to run on another; cancel() works from
         return "<frazil.Session of '" + s.worker->model() + "', " + runs + ">";
       });
   m.def("time_runs", [](const Model& model, const Options& options, const py::object& inputs, int runs) {
-    return Worker(model, options, std::make_shared<Signature>(model)).time_runs(inputs, runs);
+    Session session = open_unlocked(model, options);
+    return Worker(session, std::make_shared<Signature>(model)).time_runs(inputs, runs);
   });
   m.def("open_session", [](const Model& model, const Options& options) {
-    return std::unique_ptr<SessionObject>(
-        new SessionObject{std::make_unique<Worker>(model, options, std::make_shared<Signature>(model)), nullptr});
+    refresh_log();
+    return std::make_unique<SessionObject>(model, options);
   });
 }
 

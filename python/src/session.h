@@ -68,6 +68,7 @@ class RunToken {
     stop_ = true;
     if (session_ != nullptr) session_->cancel();
   }
+  bool cancelled() const { return stop_; }
   /// Sets the session whose run is cancelled; null: none.
   void follow(Session* session) {
     if (session_ != nullptr) session_->set_stop(nullptr);
@@ -101,10 +102,13 @@ class Busy {
   std::vector<Array>& inputs_;
 };
 
-/// A session with its Python inputs and outputs. One run at a time.
+/// Opens a session without the interpreter's lock.
+Session open_unlocked(const Model& model, const Options& options);
+
+/// Converts the Python inputs and outputs of a session, which must outlive it. One run at a time.
 class Worker {
  public:
-  Worker(const Model& model, const Options& options, std::shared_ptr<const Signature> signature);
+  Worker(Session& session, std::shared_ptr<const Signature> signature);
 
   /// `out` as in BoundOutputs; `token` may be null.
   py::object run(const RunCall& call, const py::object& out, RunToken* token = nullptr);
@@ -125,7 +129,7 @@ class Worker {
   }
   Results execute();
 
-  Session session_;
+  Session& session_;
   std::shared_ptr<const Signature> signature_;
   std::vector<Array> inputs_;
   bool busy_ = false;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,8 @@ struct Array::Impl {
 /// Return the bounds from the environment, and the same with the bounds that the options set.
 LoadBounds usual_bounds();
 LoadBounds bounds_of(const LoadOptions& options);
+/// Returns null for an empty function.
+logging::SinkPtr sink_of(Log log);
 /// Converts milliseconds. Throws, naming the option, for a negative number or NaN.
 std::chrono::steady_clock::duration duration_of(double milliseconds, std::string_view option);
 
@@ -95,8 +99,6 @@ struct Access {
   static Model allowed(Model model);
   /// Returns `model`, with the policy of `from` if it has none. Checks that policy.
   static Model governed(Model model, const Model& from);
-  /// Checks the policy of `from`.
-  static void check_edit(const Model& from, const Model& to);
   /// Returns the value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
@@ -120,7 +122,17 @@ struct Access {
   using ReplyState = HostReply::State;
   static HostReply reply(std::shared_ptr<ReplyState> state);
   static const Registry::Impl& registry();
+  /// Returns a handle to the model that does not own a pool. Sessions hold it, because a pool owns them.
+  static Model without_pool(const Model& model) { return {model.impl_, nullptr}; }
+  /// Removes all that users have set on an open session. Returns false if it is in use or was moved from.
+  static bool reset(Session& session) noexcept;
+  /// Runs a session. The deadline counts from `since`.
+  static Results run_since(Session& session, std::span<const Array> inputs,
+                           std::chrono::steady_clock::time_point since);
 };
+
+/// Checks the policy of `from`, whose edit makes `to`.
+void check_edit(const Model& from, const Model& to);
 
 Error error_of(const Fault& fault);
 /// Throws api::Error.

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -13,6 +16,7 @@
 #include <frazil/build.h>
 #include <frazil/c.h>
 #include <frazil/model.h>
+#include <frazil/profile.h>
 #include <frazil/session.h>
 
 // The objects of the handles of <frazil/c.h>. Only the public C++ API is used here.
@@ -27,6 +31,15 @@ struct frazil_array {
 };
 
 struct frazil_model {
+  /// The metadata with its texts as C strings.
+  struct Info {
+    explicit Info(const frazil::api::Model& of);
+    Info(const Info&) = delete;
+    Info& operator=(const Info&) = delete;
+    frazil::api::Metadata data;
+    std::vector<const char*> domains, keys, values;
+    std::vector<int64_t> versions;
+  };
   /// A port with its extents as C strings.
   struct Port {
     explicit Port(const frazil::api::Port& of);
@@ -36,12 +49,19 @@ struct frazil_model {
   explicit frazil_model(frazil::api::Model of);
   frazil::api::Model model;
   std::vector<Port> inputs, outputs;
+  const Info info;
 };
 
 struct frazil_session {
   frazil::api::Model model;
   frazil::api::Session session;
   std::future<frazil::api::Results> started{};
+  std::optional<frazil::api::Profiler> profiler{};
+};
+
+struct frazil_profile {
+  frazil::api::Profiler profiler;
+  frazil::api::Profile profile;
 };
 
 namespace frazil::api::c {
@@ -117,5 +137,17 @@ void check_size(const T& given, std::size_t first, const char* what) {
     throw Error(Code::unsupported, std::string(what) + " is of a newer version than the library");
   }
 }
+
+/// Copies as much of `from` as the caller's structure holds, and stores its size there. `first` as for check_size().
+template <class T>
+void fill(T& to, const T& from, std::size_t first, const char* what) {
+  if (to.size < first) refuse(std::string(what) + ": `size` is not set to its size");
+  const std::size_t size = std::min(to.size, sizeof(T));
+  std::memcpy(&to, &from, size);
+  to.size = size;
+}
+
+/// Returns the log of a callback. `release` is called when nothing uses it any more, or immediately without a callback.
+Log log_of(frazil_log log, frazil_severity least, frazil_release release, void* context);
 
 }  // namespace frazil::api::c

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstring>
+
+#include <frazil/session_pool.h>
 
 #include "api/c_handles.h"
 
@@ -9,9 +12,20 @@ frazil_model::Port::Port(const frazil::api::Port& of) : port(of) {
   for (const std::string& dim : of.dims) dims.push_back(dim.c_str());
 }
 
-frazil_model::frazil_model(frazil::api::Model of) : model(std::move(of)) {
+frazil_model::frazil_model(frazil::api::Model of) : model(std::move(of)), info(model) {
   for (const frazil::api::Port& port : model.inputs()) inputs.emplace_back(port);
   for (const frazil::api::Port& port : model.outputs()) outputs.emplace_back(port);
+}
+
+frazil_model::Info::Info(const frazil::api::Model& of) : data(of.metadata()) {
+  for (const auto& [domain, version] : data.opsets) {
+    domains.push_back(domain.c_str());
+    versions.push_back(version);
+  }
+  for (const auto& [key, value] : data.properties) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
 }
 
 namespace frazil::api::c {
@@ -31,8 +45,10 @@ LoadOptions load_options(const frazil_load_options* given) {
   set_limit(options.max_nodes, given->max_nodes);
   set_limit(options.max_nesting, given->max_nesting);
   set_limit(options.max_name_bytes, given->max_name_bytes);
-  if (given->size < sizeof(frazil_load_options)) return options;
+  if (given->size < offsetof(frazil_load_options, log)) return options;
   if (!(given->deadline_ms < 0)) options.deadline_ms = given->deadline_ms;
+  if (given->size < sizeof(frazil_load_options)) return options;
+  options.log = log_of(given->log, given->log_least, given->log_release, given->log_context);
   return options;
 }
 
@@ -60,8 +76,8 @@ const std::vector<frazil_model::Port>& ports_of(const frazil_model* model, frazi
   return side == FRAZIL_INPUTS ? of.inputs : of.outputs;
 }
 
-frazil_port port_of(const frazil_model::Port& of, std::size_t size) {
-  return {size,
+frazil_port port_of(const frazil_model::Port& of) {
+  return {sizeof(frazil_port),
           of.port.name.c_str(),
           of.port.type.c_str(),
           static_cast<frazil_kind>(of.port.kind),
@@ -69,7 +85,9 @@ frazil_port port_of(const frazil_model::Port& of, std::size_t size) {
           of.port.optional ? 1 : 0,
           of.port.ranked ? 1 : 0,
           of.dims.size(),
-          of.dims.data()};
+          of.dims.data(),
+          of.port.extents.data(),
+          of.port.full_type.c_str()};
 }
 
 /// Stores handles for all outputs, or for none.
@@ -101,6 +119,28 @@ std::vector<std::string> inner_of(const Model& model, const std::vector<std::str
     if (std::ranges::find(model.outputs(), name, &Port::name) == model.outputs().end()) inner.push_back(name);
   }
   return inner;
+}
+
+std::vector<Named> named_of(const char* const* names, const frazil_array* const* inputs, std::size_t count) {
+  const auto keys = need(names, count, "the inputs' names");
+  const auto arrays = need(inputs, count, "the inputs");
+  std::vector<Named> named;
+  for (std::size_t i = 0; i < count; ++i) {
+    named.push_back({&need(keys[i], "an input's name"), array_of(arrays[i], "an input")});
+  }
+  return named;
+}
+
+std::vector<std::string> names_of(const char* const* names, std::size_t count) {
+  std::vector<std::string> texts;
+  for (const char* name : need(names, count, "the outputs' names")) texts.push_back(text_of(name, "an output's name"));
+  return texts;
+}
+
+void store_named(const Results& results, const std::vector<std::string>& names, std::span<frazil_array*> outputs) {
+  std::vector<Array> values;
+  for (const std::string& name : names) values.push_back(results[name]);
+  store(values, outputs);
 }
 
 std::span<frazil_array*> cleared(frazil_array** outputs, std::size_t count) {
@@ -162,10 +202,32 @@ frazil_code frazil_model_port(const frazil_model* model, frazil_side side, size_
                               frazil_error** error) {
   return guarded(error, [&] {
     frazil_port& to = need(port, "the port");
-    if (to.size < sizeof(frazil_port)) refuse("frazil_port: `size` is not set to its size");
     const auto& ports = ports_of(model, side);
     if (index >= ports.size()) refuse("port " + std::to_string(index) + " of " + std::to_string(ports.size()));
-    to = port_of(ports[index], sizeof(frazil_port));
+    fill(to, port_of(ports[index]), offsetof(frazil_port, extents), "frazil_port");
+  });
+}
+
+frazil_code frazil_model_metadata(const frazil_model* model, frazil_metadata* metadata, frazil_error** error) {
+  return guarded(error, [&] {
+    const frazil_model::Info& of = need(model, "the model").info;
+    const Metadata& data = of.data;
+    const frazil_metadata made{sizeof(frazil_metadata),
+                               data.producer.c_str(),
+                               data.producer_version.c_str(),
+                               data.domain.c_str(),
+                               data.description.c_str(),
+                               data.graph_name.c_str(),
+                               data.graph_description.c_str(),
+                               data.model_version,
+                               data.ir_version,
+                               of.domains.size(),
+                               of.domains.data(),
+                               of.versions.data(),
+                               of.keys.size(),
+                               of.keys.data(),
+                               of.values.data()};
+    fill(need(metadata, "the metadata"), made, sizeof(frazil_metadata), "frazil_metadata");
   });
 }
 
@@ -220,22 +282,72 @@ frazil_code frazil_session_run_named(frazil_session* session, const char* const*
   return guarded(error, [&] {
     const auto to = cleared(outputs, output_count);
     frazil_session& in = need(session, "the session");
-    const auto names = need(input_names, input_count, "the inputs' names");
-    const auto arrays = need(inputs, input_count, "the inputs");
-    std::vector<Named> named;
-    for (std::size_t i = 0; i < input_count; ++i) {
-      named.push_back({&need(names[i], "an input's name"), array_of(arrays[i], "an input")});
-    }
-    std::vector<std::string> wanted;
-    for (const char* name : need(output_names, output_count, "the outputs' names")) {
-      wanted.push_back(text_of(name, "an output's name"));
-    }
+    const auto named = named_of(input_names, inputs, input_count);
+    const auto wanted = names_of(output_names, output_count);
     const auto inner = inner_of(in.model, wanted);
-    const Results results = inner.empty() ? in.session.run(std::span<const Named>(named))
-                                          : in.session.fetch(std::span<const Named>(named), inner);
-    std::vector<Array> values;
-    for (const std::string& name : wanted) values.push_back(results[name]);
-    store(values, to);
+    store_named(inner.empty() ? in.session.run(std::span<const Named>(named))
+                              : in.session.fetch(std::span<const Named>(named), inner),
+                wanted, to);
+  });
+}
+
+frazil_code frazil_model_run(const frazil_model* model, const frazil_array* const* inputs, size_t input_count,
+                             frazil_array** outputs, size_t output_count, frazil_error** error) {
+  return guarded(error, [&] {
+    const auto to = cleared(outputs, output_count);
+    const Model& of = need(model, "the model").model;
+    check_room(of, output_count);
+    const std::vector<Array> arrays = arrays_of(inputs, input_count);
+    const Results results = of.run(std::span<const Array>(arrays));
+    store({results.begin(), results.end()}, to);
+  });
+}
+
+frazil_code frazil_model_run_named(const frazil_model* model, const char* const* input_names,
+                                   const frazil_array* const* inputs, size_t input_count,
+                                   const char* const* output_names, frazil_array** outputs, size_t output_count,
+                                   frazil_error** error) {
+  return guarded(error, [&] {
+    const auto to = cleared(outputs, output_count);
+    const Model& of = need(model, "the model").model;
+    const auto named = named_of(input_names, inputs, input_count);
+    const auto wanted = names_of(output_names, output_count);
+    for (const std::string& name : inner_of(of, wanted)) refuse("the model has no output '" + name + "'");
+    store_named(of.run(std::span<const Named>(named)), wanted, to);
+  });
+}
+
+frazil_code frazil_model_with_pool(const frazil_model* model, const frazil_session_options* options,
+                                   uint64_t max_sessions, uint64_t memory_limit, frazil_model** other,
+                                   frazil_error** error) {
+  return guarded(error, [&] {
+    frazil_model*& to = result(other);
+    PoolOptions pool{.session = session_options(options), .max_sessions = {}, .memory_limit = {}};
+    if (max_sessions != FRAZIL_UNSET) pool.max_sessions = max_sessions;
+    if (memory_limit != FRAZIL_UNSET) pool.memory_limit = memory_limit;
+    to = new frazil_model(need(model, "the model").model.with_pool(pool));
+  });
+}
+
+frazil_code frazil_model_pool_counts(const frazil_model* model, frazil_pool_counts* counts, frazil_error** error) {
+  return guarded(error, [&] {
+    const auto now = need(model, "the model").model.pool().counts();
+    fill(need(counts, "the counts"),
+         {sizeof(frazil_pool_counts), now.sessions, now.idle, now.waiting, now.held_bytes, now.opened},
+         sizeof(frazil_pool_counts), "frazil_pool_counts");
+  });
+}
+
+frazil_code frazil_model_drop_idle(const frazil_model* model, double milliseconds, size_t* closed,
+                                   frazil_error** error) {
+  return guarded(error, [&] {
+    if (closed != nullptr) *closed = 0;
+    if (!(milliseconds >= 0)) refuse("milliseconds: expected at least 0");
+    constexpr double kMost = 1e12;
+    const std::chrono::duration<double, std::milli> time(std::min(milliseconds, kMost));
+    const auto dropped =
+        need(model, "the model").model.pool().drop_idle(std::chrono::duration_cast<std::chrono::nanoseconds>(time));
+    if (closed != nullptr) *closed = dropped;
   });
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <optional>
 
@@ -171,7 +172,9 @@ frazil_port port_of(const TensorType& type, const std::vector<const char*>& dims
           0,
           type.ranked ? 1 : 0,
           dims.size(),
-          dims.data()};
+          dims.data(),
+          nullptr,
+          ""};
 }
 
 /// Returns the attribute with pointers to the data in `to`.
@@ -213,9 +216,8 @@ frazil_code frazil_op_input_type(const frazil_op_call* call, size_t index, frazi
   return guarded(error, [&] {
     const frazil_op_call& of = need(call, "the call");
     frazil_port& to = need(type, "the type");
-    if (to.size < sizeof(frazil_port)) refuse("frazil_port: `size` is not set to its size");
     check_index(index, of.operand_types.size(), "operand");
-    to = port_of(of.operand_types[index], of.operand_dims[index]);
+    fill(to, port_of(of.operand_types[index], of.operand_dims[index]), offsetof(frazil_port, extents), "frazil_port");
   });
 }
 

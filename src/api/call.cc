@@ -14,20 +14,8 @@
 namespace frazil::api {
 
 struct Registry::Impl {
-  struct Entry {
-    LiveModel model;
-    std::uint64_t number = 0;  ///< number of the put() call
-  };
   mutable Mutex mutex;
-  std::map<std::string, Entry, std::less<>> models;
-  std::uint64_t puts = 0;
-
-  Entry find(std::string_view name) const {
-    const std::scoped_lock lock(mutex);
-    const auto at = models.find(name);
-    if (at == models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
-    return at->second;
-  }
+  std::map<std::string, LiveModel, std::less<>> models;
 };
 
 Registry::Registry() : impl_(std::make_unique<Impl>()) {}
@@ -39,10 +27,15 @@ Registry& Registry::instance() {
 
 void Registry::put(std::string_view name, LiveModel model) {
   const std::scoped_lock lock(impl_->mutex);
-  impl_->models.insert_or_assign(std::string(name), Impl::Entry{std::move(model), ++impl_->puts});
+  impl_->models.insert_or_assign(std::string(name), std::move(model));
 }
 
-LiveModel Registry::get(std::string_view name) const { return impl_->find(name).model; }
+LiveModel Registry::get(std::string_view name) const {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto at = impl_->models.find(name);
+  if (at == impl_->models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
+  return at->second;
+}
 
 void Registry::remove(std::string_view name) {
   const std::scoped_lock lock(impl_->mutex);
@@ -54,7 +47,7 @@ void Registry::remove(std::string_view name) {
 std::vector<std::string> Registry::names() const {
   const std::scoped_lock lock(impl_->mutex);
   std::vector<std::string> names;
-  for (const auto& [name, entry] : impl_->models) names.push_back(name);
+  for (const auto& [name, model] : impl_->models) names.push_back(name);
   return names;
 }
 
@@ -88,39 +81,10 @@ Result<TypeText> parse_type(std::string_view text) {
   return parsed;
 }
 
-/// The sessions of the called model that no call is using.
-class Sessions {
- public:
-  Sessions() = default;
-  Sessions(const Sessions&) {}
-  Sessions& operator=(const Sessions&) = delete;
-
-  /// Returns a free session. Drops the sessions of another put().
-  std::optional<LiveSession> take(std::uint64_t number) {
-    const std::scoped_lock lock(mutex_);
-    if (number != number_) free_.clear();
-    number_ = number;
-    if (free_.empty()) return std::nullopt;
-    LiveSession session = std::move(free_.back());
-    free_.pop_back();
-    return session;
-  }
-  void give_back(std::uint64_t number, LiveSession session) {
-    const std::scoped_lock lock(mutex_);
-    if (number == number_) free_.push_back(std::move(session));
-  }
-
- private:
-  Mutex mutex_;
-  std::uint64_t number_ = 0;
-  std::vector<LiveSession> free_;
-};
-
 struct CallAttrs {
   std::string model;
   std::int64_t version = 0;
   Strings takes, gives;
-  mutable Sessions sessions{};
   static constexpr std::array fields{required<&CallAttrs::model>("model", "name of the model in the registry"),
                                      attr<&CallAttrs::version>("version", "its version; 0: the current one"),
                                      required<&CallAttrs::takes>("takes", "the type of each input: 'f32[N,64]'"),
@@ -224,16 +188,9 @@ std::vector<Named> by_name(const Model& model, std::span<const Array> operands, 
 }
 
 Results call_model(const CallAttrs& attrs, std::span<const Array> operands) {
-  const auto entry = Access::registry().find(attrs.model);
-  if (attrs.version != 0) {
-    const Model model = entry.model.version(static_cast<std::uint64_t>(attrs.version)).model;
-    return model.open().run(std::span<const Named>(by_name(model, operands, attrs)));
-  }
-  std::optional<LiveSession> session = attrs.sessions.take(entry.number);
-  if (!session) session.emplace(entry.model.open());
-  Results results = session->run_with([&](const Version& version) { return by_name(version.model, operands, attrs); });
-  attrs.sessions.give_back(entry.number, std::move(*session));
-  return results;
+  const LiveModel live = Registry::instance().get(attrs.model);
+  const Version version = attrs.version == 0 ? live.current() : live.version(static_cast<std::uint64_t>(attrs.version));
+  return version.model.run(std::span<const Named>(by_name(version.model, operands, attrs)));
 }
 
 Status run_call(OpaqueCall& call) {
@@ -313,8 +270,6 @@ void check_call(const Graph& graph, NodeId id) {
 }
 
 }  // namespace
-
-const Registry::Impl& Access::registry() { return *Registry::instance().impl_; }
 
 void register_call() { OpRegistry::global().add(definition()); }
 

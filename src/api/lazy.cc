@@ -51,8 +51,8 @@ std::optional<Tensor> scalar_of(Elem elem, const Number& number) {
     case Elem::u16: return number.scalar<std::uint16_t>();
     case Elem::u32: return number.scalar<std::uint32_t>();
     case Elem::u64: return number.scalar<std::uint64_t>();
-    case Elem::f16: return number.scalar<Half>();
-    case Elem::bf16: return number.scalar<BFloat16>();
+    case Elem::f16: return number.scalar<frazil::Half>();
+    case Elem::bf16: return number.scalar<frazil::BFloat16>();
     case Elem::boolean: return Tensor::scalar(number.real != 0);
     default: return std::nullopt;
   }

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <frazil/live.h>
+#include <frazil/session_pool.h>
 
 #include "api/access.h"
 #include "api/open.h"
@@ -40,20 +41,26 @@ struct LiveModel::Impl {
                  std::move(change),
                  std::move(model)};
     const std::scoped_lock lock(mutex);
+    if (!versions.empty() && !same_model(versions.back(), made)) versions.back().model.pool().drop_idle();
     versions.push_back(made);
     if (versions.size() > most) versions.erase(versions.begin());
     forget_old_plan();
     newest.store(made.number, std::memory_order_release);
     return made;
   }
-  /// Drops the plan of the version before the last kPlanned ones. Precondition: the caller holds `mutex`.
+  static bool same_model(const Version& a, const Version& b) {
+    return &Access::impl(a.model) == &Access::impl(b.model);
+  }
+  /// Drops the plan of the version before the last kPlanned ones, with idle sessions. Precondition: the caller holds
+  /// `mutex`.
   void forget_old_plan() {
     constexpr std::size_t kPlanned = 8;
     if (versions.size() <= kPlanned) return;
     const auto old = versions.end() - kPlanned - 1;
-    auto& model = Access::impl(old->model);
-    const auto same = [&](const Version& version) { return &Access::impl(version.model) == &model; };
-    if (std::none_of(old + 1, versions.end(), same)) model.forget_plans();
+    const auto same = [&](const Version& version) { return same_model(version, *old); };
+    if (std::any_of(old + 1, versions.end(), same)) return;
+    old->model.pool().drop_idle();
+    Access::impl(old->model).forget_plans();
   }
   /// Precondition: the caller holds `edits`, and the patch is of the current version.
   Version commit(Patch& patch, VersionNote note) {
@@ -102,14 +109,14 @@ Version LiveModel::publish(Model model, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
   const Model now = current().model;
   model = Access::governed(std::move(model), now);
-  Access::check_edit(now, model);
+  check_edit(now, model);
   return impl_->publish(std::move(model), std::move(note), "published");
 }
 
 Version LiveModel::roll_back(std::uint64_t number, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
   Model model = version(number).model;
-  Access::check_edit(current().model, model);
+  check_edit(current().model, model);
   return impl_->publish(std::move(model), std::move(note), fmt::format("rolled back to {}", number));
 }
 

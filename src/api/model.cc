@@ -7,8 +7,10 @@
 #include "api/host_call.h"
 #include "api/load.h"
 #include "api/open.h"
+#include "api/type_text.h"
 #include "base/os/knobs.h"
 #include "exec/package/package.h"
+#include "ir/graph/model_info.h"
 #include "ir/graph/source_bytes.h"
 #include "ir/graph/verify.h"
 #include "ir/op/op.h"
@@ -31,19 +33,26 @@ Array::Kind kind_of(const Type& type) {
 
 Port port_of(const Graph& graph, Value value, const std::string& name) {
   const Type& type = graph.type(value);
-  Port port{.name = name, .type = str(type, graph.scope()), .kind = kind_of(type), .dims = {}};
+  Port port{.name = name,
+            .type = type_text(type, graph.scope()),
+            .kind = kind_of(type),
+            .dims = {},
+            .full_type = str(type, graph.scope())};
   const Type& tensor = type.kind == Type::Kind::optional ? *type.item : type;
   port.optional = type.kind == Type::Kind::optional;
   port.dtype = static_cast<Dtype>(tensor.elem);
   port.ranked = tensor.is_tensor() && tensor.ranked;
-  for (const Dim d : tensor.shape) port.dims.push_back(graph.scope().str(d));
+  for (const Dim d : tensor.shape) {
+    port.dims.push_back(graph.scope().str(d));
+    port.extents.push_back(d.is_const() ? d.value() : -1);
+  }
   return port;
 }
 
 /// Counts the text of a port's types. Extents as text repeat subexpressions that their expressions share.
 void count_port(const Port& port, std::size_t& bytes) {
   constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-  bytes += 2 * port.type.size();
+  bytes += 2 * port.full_type.size();
   if (bytes <= kMaxBytes) return;
   refuse(frazil::Code::limit, "'{}': the types of inputs and outputs take more than {} bytes as text", port.name,
          kMaxBytes);
@@ -83,6 +92,7 @@ LoadBounds bounds_of(const LoadOptions& options) {
     bounds.time = time.count() > 0 ? std::optional(time) : std::nullopt;
   }
   bounds.stop = options.stop;
+  bounds.log = sink_of(options.log);
   return bounds;
 }
 
@@ -148,26 +158,30 @@ Model Access::governed(Model model, const Model& from) {
   return allowed(Model(impl));
 }
 
-void Access::check_edit(const Model& from, const Model& to) {
-  if (!from.impl_->policy) return;
-  if (const auto reason = from.impl_->policy->check_edit(from, to)) {
+void check_edit(const Model& from, const Model& to) {
+  const auto& policy = Access::impl(from).policy;
+  if (policy == nullptr) return;
+  if (const auto reason = policy->check_edit(from, to)) {
     refuse(frazil::Code::bad_input, "the policy refuses to edit '{}': {}", from.name(), *reason);
   }
 }
 
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
+  const LoadBounds bounds = bounds_of(options);
+  const logging::SinkScope log(bounds.log);
   auto graph = load_file(path, import_options(options));
   const bool packaged = graph && exec::packaged_choices(*graph);
-  Model model = Access::model(take(std::move(graph)), options.policy, bounds_of(options));
+  Model model = Access::model(take(std::move(graph)), options.policy, bounds);
   if (packaged) Access::impl(model).executable(mode_of({}));
   return model;
 }
 
 Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& options) {
   start();
-  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy,
-                       bounds_of(options));
+  const LoadBounds bounds = bounds_of(options);
+  const logging::SinkScope log(bounds.log);
+  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy, bounds);
 }
 
 Model Model::from_text(std::string_view text, const std::map<std::string, Array>& weights, const LoadOptions& options) {
@@ -193,6 +207,23 @@ std::vector<std::string> Model::operators() const {
     names.insert(op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name));
   }
   return {names.begin(), names.end()};
+}
+
+Metadata Model::metadata() const {
+  Metadata data;
+  data.graph_name = name();
+  if (impl_->graph->info == nullptr) return data;
+  const ModelInfo& info = *impl_->graph->info;
+  data.producer = info.producer;
+  data.producer_version = info.producer_version;
+  data.domain = info.domain;
+  data.description = info.model.doc;
+  data.graph_description = info.graph.doc;
+  data.model_version = info.model_version;
+  data.ir_version = info.ir_version;
+  data.opsets = {info.opsets.begin(), info.opsets.end()};
+  for (const auto& [key, text] : info.model.metadata) data.properties[key] = text;
+  return data;
 }
 
 void Model::save(const std::string& path, const SaveOptions& options) const {

@@ -107,7 +107,7 @@ Model Patch::commit() {
   impl_->builder = nullptr;
   const auto& from = Access::impl(*impl_->model);
   Model edited = Access::model(take(std::move(*patch).commit()), from.policy, from.bounds);
-  Access::check_edit(*impl_->model, edited);
+  check_edit(*impl_->model, edited);
   return edited;
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/access.h"
 #include "api/open.h"
+#include "api/profiler.h"
 #include "api/request_queue.h"
 #include "api/started_run.h"
 #include "base/os/knobs.h"
@@ -100,6 +101,17 @@ Limits limits_of(const Options& options) {
   return limits;
 }
 
+/// The number of runs that this thread is inside of.
+thread_local int runs_here = 0;
+
+class RunHere {
+ public:
+  RunHere() { ++runs_here; }
+  ~RunHere() { --runs_here; }
+  RunHere(const RunHere&) = delete;
+  RunHere& operator=(const RunHere&) = delete;
+};
+
 /// Returns the scheduler of the options, or null if the session's thread does all the work.
 std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
   const unsigned threads = options.threads.value_or(knobs()->threads);
@@ -110,6 +122,8 @@ std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
 }
 
 }  // namespace
+
+bool inside_run() noexcept { return runs_here > 0; }
 
 ExecutionMode mode_of(const Options& options) {
   using enum ExecutionMode;
@@ -127,6 +141,10 @@ std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const 
   session->set_seed(options.seed);
   session->set_strict(options.strict_numerics);
   return session;
+}
+
+std::optional<std::chrono::steady_clock::duration> run_time_of(const Options& options) {
+  return limits_of(options).time;
 }
 
 void check_run(const Model& model) {
@@ -163,7 +181,7 @@ struct Bound {
 using Clock = std::chrono::steady_clock;
 
 struct Session::Impl {
-  explicit Impl(const Model& of) : model(of), bound(of.outputs().size()) {}
+  explicit Impl(const Model& of) : model(Access::without_pool(of)), bound(of.outputs().size()) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -171,8 +189,11 @@ struct Session::Impl {
   Model model;
   std::unique_ptr<exec::Session> session;
   Limits limits;
+  Limits opened_limits{};  ///< limits of the options
   api::Observer* observer = nullptr;
   std::unique_ptr<Adapter> adapter, fetcher;
+  std::shared_ptr<ProfilerImpl> profiler;  ///< null: the session is not profiled
+  std::optional<BothObservers> both;       ///< of an adapter and the profiler
   std::vector<Datum> inputs, outputs;
   std::vector<Bound> bound;  ///< by output
 
@@ -217,6 +238,20 @@ struct Session::Impl {
     ended.notify_all();
   }
 
+  /// Makes runs report to `chosen`, which may be null, and to the profiler.
+  void observe(exec::Observer* chosen) {
+    both.reset();
+    if (profiler != nullptr && chosen != nullptr) both.emplace(*chosen, profiler->recorder);
+    exec::Observer* const timing = profiler == nullptr ? nullptr : &profiler->recorder;
+    session->set_observer(both ? &*both : chosen != nullptr ? chosen : timing);
+  }
+  void stop_profile() {
+    if (profiler == nullptr) return;
+    profiler->used = false;
+    profiler = nullptr;
+    observe(adapter.get());
+  }
+
   /// Precondition: the session is occupied.
   void run(std::span<const Array> given, std::vector<Array>& values);
   /// Passes the inputs and the memory of results to the executor.
@@ -246,6 +281,7 @@ class Occupied {
 }  // namespace
 
 Session::Impl::~Impl() {
+  if (profiler != nullptr) profiler->used = false;
   if (session == nullptr) return;
   if (started != nullptr) {
     cancel();
@@ -265,7 +301,7 @@ Session Model::open(const Options& options) const {
   const auto mode = mode_of(options);
   auto impl = std::make_unique<Session::Impl>(*this);
   impl->session = open_session(*impl_->executable(mode), options);
-  impl->limits = limits_of(options);
+  impl->limits = impl->opened_limits = limits_of(options);
   impl->session->set_stop(&impl->stop);
   impl->session->allow_padding(true);
   return Session(std::move(impl));
@@ -344,7 +380,9 @@ void Session::Impl::fill_bound(std::size_t k) {
 }
 
 void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values) {
+  const RunHere here;
   check_run(model);
+  const logging::SinkScope log(Access::impl(model).bounds.log);
   pass(given, values);
   const Status status = session->run(inputs, outputs);
   inputs.clear();
@@ -385,9 +423,9 @@ Results Session::fetch(std::span<const Named> inputs, const std::vector<std::str
   }
   struct Observed {
     Impl& s;
-    ~Observed() { s.session->set_observer(s.adapter.get()); }
+    ~Observed() { s.observe(s.adapter.get()); }
   } const observed{s};
-  s.session->set_observer(s.fetcher.get());
+  s.observe(s.fetcher.get());
   (void)s.fetcher->take_values();
   Results results;
   s.run(by_position, results.values_);
@@ -461,6 +499,8 @@ void Session::start(std::vector<Array> inputs, Post post, Done done) {
     throw;
   }
   const auto part = [&s, begun = false]() mutable -> std::shared_ptr<Event> {
+    const RunHere here;
+    const logging::SinkScope log(Access::impl(s.model).bounds.log);
     return take(std::exchange(begun, true) ? s.session->go_on() : s.session->start(s.inputs, s.outputs));
   };
   s.started_done = std::move(done);
@@ -494,6 +534,37 @@ void Session::set_context(std::shared_ptr<void> context) {
   impl().occupy();
   const Occupied occupied(impl().busy);
   impl().session->set_context(std::move(context));
+}
+
+Results Access::run_since(Session& session, std::span<const Array> inputs, Clock::time_point since) {
+  Session::Impl& s = session.impl();
+  s.occupy();
+  const Occupied occupied(s.busy);
+  struct Limited {
+    Session::Impl& s;
+    ~Limited() { s.session->set_limits(s.limits); }
+  } const limited{s};
+  Results results;
+  s.run_request(inputs, results.values_, since);
+  results.names_ = Access::impl(s.model).output_names;
+  return results;
+}
+
+bool Access::reset(Session& session) noexcept {
+  if (session.impl_ == nullptr) return false;
+  Session::Impl& s = *session.impl_;
+  if (s.busy.exchange(true)) return false;
+  const Occupied occupied(s.busy);
+  s.given_stop = nullptr;
+  s.adapter.reset();
+  s.fetcher.reset();
+  s.observer = nullptr;
+  s.stop_profile();
+  s.observe(nullptr);
+  std::ranges::fill(s.bound, Bound{});
+  s.limits = s.opened_limits;
+  s.session->set_limits(s.limits);
+  return true;
 }
 
 void Session::bind_output(std::string_view name, Dtype dtype, std::span<std::byte> memory) {
@@ -552,13 +623,35 @@ void Session::set_observer(Observer* observer) {
   Impl& s = impl();
   s.occupy();
   const Occupied occupied(s.busy);
-  s.session->set_observer(nullptr);
+  s.observe(nullptr);
   s.observer = nullptr;
   s.adapter.reset();
   s.fetcher.reset();
   if (observer != nullptr) s.adapter = std::make_unique<Adapter>(observer, s.session->executable().graph());
   s.observer = observer;
-  s.session->set_observer(s.adapter.get());
+  s.observe(s.adapter.get());
+}
+
+void Session::start_profile(const Profiler& profiler) {
+  Impl& s = impl();
+  s.occupy();
+  const Occupied occupied(s.busy);
+  const auto& recording = profiler.impl_;
+  const exec::Executable& executable = s.session->executable();
+  if (s.profiler != nullptr) refuse(frazil::Code::bad_input, "the session is profiled already");
+  if (executable.options().reference) {
+    refuse(frazil::Code::unsupported, "the reference executor reports no steps: profile on tier auto or 0");
+  }
+  if (recording->used.exchange(true)) refuse(frazil::Code::bad_input, "the profiler records another session");
+  recording->keep_alive(executable.shared_from_this());
+  s.profiler = recording;
+  s.observe(s.adapter.get());
+}
+
+void Session::stop_profile() {
+  impl().occupy();
+  const Occupied occupied(impl().busy);
+  impl().stop_profile();
 }
 
 Counters Session::counters() const {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <fstream>
 
 #include <frazil/frazil.h>
@@ -20,6 +21,42 @@ TEST(Array, HoldsValuesOfEveryCppType) {
   EXPECT_EQ(Array::scalar<std::uint8_t>(7).dtype(), Dtype::u8);
   EXPECT_EQ(Array::scalar(std::complex<float>(1, 2)).item<std::complex<float>>(), std::complex<float>(1, 2));
   EXPECT_EQ(Array::scalar<long long>(5).dtype(), Dtype::i64);
+}
+
+TEST(Array, HoldsHalves) {
+  using frazil::BFloat16;
+  using frazil::Half;
+  const Array a = Array::of<Half>({3}, {Half(1.5f), Half(-2), Half(65504)});
+  EXPECT_EQ(a.dtype(), Dtype::f16);
+  EXPECT_EQ(a.bytes(), 6);
+  EXPECT_EQ(a.str(), "f16[3] [1.5, -2, 65504]");
+  EXPECT_THAT(a.values<Half>(), ElementsAre(1.5f, -2.0f, 65504.0f));
+  EXPECT_THROW(a.values<BFloat16>(), Error);
+  EXPECT_THROW(a.values<std::uint16_t>(), Error);
+  Array b = Array::of<BFloat16>({2}, {BFloat16(3), BFloat16::from_bits(0x3f80)});
+  EXPECT_EQ(b.dtype(), Dtype::bf16);
+  b.mutable_values<BFloat16>()[0] = BFloat16(0.5f);
+  EXPECT_THAT(b.values<BFloat16>(), ElementsAre(0.5f, 1.0f));
+}
+
+TEST(Array, HalvesRoundToNearestEven) {
+  using frazil::Half;
+  struct Case {
+    float value;
+    std::uint16_t half, bfloat;
+  };
+  constexpr Case cases[] = {
+      {0.0f, 0x0000, 0x0000},     {-0.0f, 0x8000, 0x8000},
+      {1.0f, 0x3c00, 0x3f80},     {1 + 0x1p-11f, 0x3c00, 0x3f80},
+      {1e9f, 0x7c00, 0x4e6e},     {0x1p-24f, 0x0001, 0x3380},
+      {0x1p-26f, 0x0000, 0x3280}, {1 + 3 * 0x1p-11f, 0x3c02, 0x3f80},
+      {-2.5f, 0xc100, 0xc020},
+  };
+  for (const auto& [value, half, bfloat] : cases) {
+    EXPECT_EQ(Half(value).bits, half) << value;
+    EXPECT_EQ(frazil::BFloat16(value).bits, bfloat) << value;
+  }
+  EXPECT_TRUE(std::isnan(Half(std::nanf(""))));
 }
 
 TEST(Array, StartsAtZero) {

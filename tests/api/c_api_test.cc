@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -8,6 +9,8 @@
 #include <frazil/c.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "api/tiny_onnx.h"
 
 namespace {
 
@@ -107,6 +110,163 @@ TEST(CApi, TellsPorts) {
   const char* name = nullptr;
   good(frazil_model_name, model, &name);
   EXPECT_STREQ(name, "squares");
+}
+
+TEST(CApi, ExtentsAndMetadata) {
+  HeldModel model;
+  const std::string bytes =
+      negating_onnx(2, proto::bytes(2, "maker") + proto::bytes(14, proto::bytes(1, "k") + proto::bytes(2, "v")));
+  good(frazil_model_from_bytes, bytes.data(), bytes.size(), nullptr, &model);
+  frazil_port port = FRAZIL_PORT;
+  good(frazil_model_port, model, FRAZIL_INPUTS, 0u, &port);
+  ASSERT_EQ(port.rank, 1u);
+  EXPECT_EQ(port.extents[0], 2);
+  EXPECT_STREQ(port.full_type, "f32[2]");
+  frazil_metadata data = FRAZIL_METADATA;
+  good(frazil_model_metadata, model, &data);
+  EXPECT_STREQ(data.producer, "maker");
+  EXPECT_STREQ(data.graph_name, "g");
+  EXPECT_EQ(data.ir_version, 9);
+  ASSERT_EQ(data.opset_count, 1u);
+  EXPECT_STREQ(data.opset_domains[0], "");
+  EXPECT_EQ(data.opset_versions[0], 13);
+  ASSERT_EQ(data.property_count, 1u);
+  EXPECT_STREQ(data.property_keys[0], "k");
+  EXPECT_STREQ(data.property_values[0], "v");
+}
+
+/// A program compiled for the first version of the header passes smaller structures.
+TEST(CApi, OlderStructuresAreFilledUpToTheirSize) {
+  HeldModel model;
+  squares(model);
+  frazil_port port = FRAZIL_PORT;
+  port.size = offsetof(frazil_port, extents);
+  const std::int64_t untouched = 7;
+  port.extents = &untouched;
+  good(frazil_model_port, model, FRAZIL_INPUTS, 0u, &port);
+  EXPECT_STREQ(port.name, "x");
+  EXPECT_EQ(port.size, offsetof(frazil_port, extents));
+  EXPECT_EQ(port.extents, &untouched);
+  frazil_load_options options = FRAZIL_LOAD_OPTIONS;
+  options.size = offsetof(frazil_load_options, log);
+  options.log = reinterpret_cast<frazil_log>(1);  // beyond the size: not read
+  HeldModel again;
+  HeldText text;
+  good(frazil_model_text, model, &text);
+  good(frazil_model_from_text, text.p, nullptr, nullptr, 0u, &options, &again);
+}
+
+TEST(CApi, ModelsRunOnAnyThread) {
+  HeldModel model, bounded;
+  squares(model);
+  frazil_session_options options = FRAZIL_SESSION_OPTIONS;
+  options.tier = "0";
+  good(frazil_model_with_pool, model, &options, std::uint64_t{2}, FRAZIL_UNSET, &bounded);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        HeldArray x;
+        const auto value = static_cast<float>(t + i);
+        make<float>(x, FRAZIL_F32, {1}, {value});
+        const frazil_array* inputs[] = {x};
+        frazil_array* out[2];
+        good(frazil_model_run, bounded, inputs, 1u, out, 2u);
+        right += values_in<float>(out[0]) == std::vector{value * value};
+        for (frazil_array* array : out) frazil_array_free(array);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 300);
+  frazil_pool_counts counts = FRAZIL_POOL_COUNTS;
+  good(frazil_model_pool_counts, bounded, &counts);
+  EXPECT_LE(counts.opened, 2u);
+  EXPECT_EQ(counts.idle, counts.sessions);
+  std::size_t closed = 0;
+  good(frazil_model_drop_idle, bounded, 0.0, &closed);
+  EXPECT_EQ(closed, counts.idle);
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {1}, {3});
+  const frazil_array* inputs[] = {x};
+  const char *in_names[] = {"x"}, *out_names[] = {"z"}, *inner[] = {"product"};
+  frazil_array* out[1];
+  good(frazil_model_run_named, model, in_names, inputs, 1u, out_names, out, 1u);
+  EXPECT_THAT(values_in<float>(out[0]), ElementsAre(-9));
+  frazil_array_free(out[0]);
+  EXPECT_EQ(frazil_model_run_named(model, in_names, inputs, 1, inner, out, 1, nullptr), FRAZIL_BAD_INPUT);
+  EXPECT_EQ(frazil_model_with_pool(model, nullptr, 0, FRAZIL_UNSET, &bounded, nullptr), FRAZIL_BAD_INPUT);
+}
+
+struct Heard {
+  std::vector<std::string> lines;
+  int released = 0;
+};
+
+TEST(CApi, LogsGoToAFunction) {
+  const frazil_log log = [](void* context, frazil_severity severity, const char* category, const char*) {
+    static_cast<Heard*>(context)->lines.push_back(std::to_string(severity) + " " + category);
+  };
+  const frazil_release release = [](void* context) { ++static_cast<Heard*>(context)->released; };
+  const std::string odd = negating_onnx(3);
+  Heard process, own;
+  good(frazil_set_log, log, FRAZIL_LOG_INFO, release, static_cast<void*>(&process));
+  {
+    HeldModel plain, logged;
+    good(frazil_model_from_bytes, odd.data(), odd.size(), nullptr, &plain);
+    EXPECT_THAT(process.lines, ElementsAre("2 load"));
+    frazil_load_options options = FRAZIL_LOAD_OPTIONS;
+    options.log = log;
+    options.log_release = release;
+    options.log_context = &own;
+    good(frazil_model_from_bytes, odd.data(), odd.size(), &options, &logged);
+    EXPECT_EQ(own.released, 0);
+  }
+  EXPECT_THAT(own.lines, ElementsAre("2 load"));
+  EXPECT_THAT(process.lines, testing::SizeIs(1));
+  EXPECT_EQ(own.released, 1);
+  EXPECT_EQ(process.released, 0);
+  EXPECT_EQ(frazil_set_log(log, 7, release, &own, nullptr), FRAZIL_BAD_INPUT);
+  EXPECT_EQ(own.released, 2) << "also after a failed call";
+  good(frazil_set_log, nullptr, FRAZIL_LOG_INFO, nullptr, nullptr);
+  EXPECT_EQ(process.released, 1);
+}
+
+TEST(CApi, Profiles) {
+  HeldModel model;
+  squares(model);
+  HeldSession session;
+  good(frazil_session_open, model, nullptr, &session);
+  Handle<frazil_profile, frazil_profile_free> profile;
+  EXPECT_EQ(frazil_session_stop_profile(session, &profile, nullptr), FRAZIL_BAD_INPUT);
+  good(frazil_session_start_profile, session, std::uint64_t{100});
+  HeldArray x;
+  make<float>(x, FRAZIL_F32, {2}, {1, 2});
+  const frazil_array* inputs[] = {x};
+  for (int i = 0; i < 3; ++i) {
+    frazil_array* out[2];
+    good(frazil_session_run, session, inputs, 1u, out, 2u);
+    for (frazil_array* array : out) frazil_array_free(array);
+  }
+  good(frazil_session_stop_profile, session, &profile);
+  std::size_t rows = 0;
+  std::uint64_t runs = 0;
+  double seconds = 0;
+  good(frazil_profile_totals, profile, &rows, &runs, &seconds);
+  EXPECT_EQ(runs, 3u);
+  EXPECT_GT(seconds, 0);
+  ASSERT_GT(rows, 0u);
+  frazil_profile_row row = FRAZIL_PROFILE_ROW;
+  good(frazil_profile_get_row, profile, 0u, &row);
+  EXPECT_EQ(row.calls, 3u);
+  EXPECT_STREQ(row.node, "product");
+  EXPECT_EQ(frazil_profile_get_row(profile, rows, &row, nullptr), FRAZIL_BAD_INPUT);
+  HeldText table, trace;
+  good(frazil_profile_table, profile, 10u, &table);
+  EXPECT_THAT(table.p, HasSubstr("product"));
+  good(frazil_profile_trace, profile, "squares", &trace);
+  EXPECT_THAT(trace.p, HasSubstr("traceEvents"));
 }
 
 TEST(CApi, TextAndPlanCanBeRead) {

@@ -182,10 +182,10 @@ TEST_F(Fork, FreesWhatItsParentHadNotFreed) {
 TEST_F(Fork, WritesToTheLog) {
   ::testing::internal::CaptureStderr();
   {
-    const Busy busy(2, [] { logging::warn("a line"); });
+    const Busy busy(2, [] { logging::warn("threads", "a line"); });
     for (int i = 0; i < kForks; ++i) {
       EXPECT_EQ(end_of_child([] {
-                  logging::warn("a line");
+                  logging::warn("threads", "a line");
                   return true;
                 }),
                 "0");

@@ -26,6 +26,7 @@ std::size_t max_bytes(std::size_t source_bytes) {
 LoadScope::LoadScope(const LoadBounds& bounds, std::string_view what, std::size_t source_bytes)
     : what_(what),
       bounds_(bounds),
+      log_(bounds.log),
       source_bytes_(source_bytes),
       most_(max_bytes(source_bytes)),
       deadline_(bounds.time ? std::optional(Clock::now() + *bounds.time) : std::nullopt),

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/limits/execution_limits.h"
+#include "base/os/log.h"
 
 namespace frazil {
 
@@ -16,6 +17,7 @@ struct LoadBounds {
   LoadLimits limits;
   std::optional<std::chrono::steady_clock::duration> time;  ///< for the load, and again for planning
   std::stop_token stop;                                     ///< a stop request ends both with Code::cancelled
+  logging::SinkPtr log = nullptr;                           ///< the sink of the model's messages; null: of the process
 };
 
 /// A scope in which `bounds` apply to one load, or to the planning of one model, on its thread. Inside a run it also
@@ -57,6 +59,7 @@ class LoadScope {
 
   const std::string_view what_;
   const LoadBounds bounds_;
+  const logging::SinkScope log_;
   const std::size_t source_bytes_, most_;
   std::optional<Clock::time_point> deadline_;
   LoadScope* const outer_;

@@ -133,8 +133,9 @@ struct Row {
 };
 constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_DEBUG", "integer", "0", "0..6",
-      "What is logged to stderr: 1 calls, 2 plans, 3 passes, 4 scalar programs, 5 LLVM IR, 6 assembly; each adds to "
-      "the ones before."},
+      "What is logged to stderr besides warnings: 1 loads, new plans and code of whole plans, 2 plans, missed guards "
+      "and "
+      "each compilation, 3 passes; each adds to the ones before."},
      &set_integer<&Knobs::debug, 0, 6>},
     {{"FRAZIL_VERIFY", "integer", "0", "0..3",
       "Verification level of graphs: 0 checks them when they are loaded, 3 after every patch and pass, with a round "

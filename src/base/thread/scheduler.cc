@@ -43,7 +43,7 @@ std::unique_ptr<Scheduler> make(unsigned threads) {
   auto made = make_pool_scheduler(threads);
 #endif
   if (made->workers() < threads) {
-    logging::warn(fmt::format("{} threads were asked for, and there are {}", threads, made->workers()));
+    logging::warn("threads", fmt::format("{} threads were asked for, and there are {}", threads, made->workers()));
   }
   return made;
 }

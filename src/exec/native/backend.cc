@@ -102,7 +102,7 @@ Result<const code::NativeModule*> native_module() {
   const std::scoped_lock lock(mutex);
   if (!module) {
     module = find_module();
-    if (!*module) logging::warn("fused kernels run without machine code: " + module->error().text());
+    if (!*module) logging::warn("code", "fused kernels run without machine code: " + module->error().text());
   }
   return *module;
 }

@@ -62,7 +62,7 @@ CodeCache::CodeCache(fs::path folder, std::string_view version) : folder_(std::m
   if (!is_on()) return;
   std::error_code none;
   if (fs::exists(folder_, none) && !is_private()) {
-    logging::debug(1, "generated code is not kept: others may write to {}", folder_.string());
+    logging::debug(1, "cache", "generated code is not kept: others may write to {}", folder_.string());
     folder_.clear();
   }
 }
@@ -87,7 +87,7 @@ std::optional<std::string> CodeCache::load(std::string_view key) {
   const auto bytes = read_file(file.string(), kMaxFile);
   auto object = bytes ? unpacked(*bytes, version_ + std::string(key)) : std::nullopt;
   if (!object) {
-    logging::debug(1, "generated code in {} is damaged and made again", file.string());
+    logging::debug(1, "cache", "generated code in {} is damaged and made again", file.string());
     fs::remove(file, none);
     return std::nullopt;
   }
@@ -95,15 +95,21 @@ std::optional<std::string> CodeCache::load(std::string_view key) {
   return object;
 }
 
+void CodeCache::report_unwritable(std::string_view why) {
+  const int level = told_.exchange(true, std::memory_order_relaxed) ? 2 : 1;
+  logging::debug(level, "cache", "generated code is not kept: {}", why);
+}
+
 void CodeCache::store(std::string_view key, std::string_view object) {
   if (!is_on()) return;
   std::error_code fault;
   fs::create_directories(folder_.parent_path(), fault);
-  if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && !is_private()) return;
+  if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && !is_private()) {
+    return report_unwritable(fmt::format("{} cannot be created, or others may write to it", folder_.string()));
+  }
   const std::string file = packed(version_ + std::string(key), object);
   if (const Status s = write_file(file_of(key).string(), file); !s) {
-    logging::debug(1, "generated code is not kept: {}", s.error().text());
-    return;
+    return report_unwritable(s.error().text());
   }
   const std::scoped_lock lock(mutex_);
   stored_ += file.size();

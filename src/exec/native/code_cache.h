@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -42,11 +43,13 @@ class CodeCache {
   std::filesystem::path file_of(std::string_view key) const;
   bool is_private() const;
   void evict();
+  void report_unwritable(std::string_view why);
 
   std::filesystem::path folder_;
   std::string version_;
   Mutex mutex_;
-  std::uintmax_t stored_ = 0;  // bytes since the last evict()
+  std::uintmax_t stored_ = 0;       // bytes since the last evict()
+  std::atomic<bool> told_ = false;  // whether a failed store has been logged as information
 };
 
 }  // namespace frazil::exec

@@ -54,6 +54,12 @@ void CompileThread::stop() {
 }
 
 bool CompileThread::post(std::function<void()> job) {
+  if (logging::SinkPtr sink = logging::SinkScope::current()) {
+    job = [sink = std::move(sink), job = std::move(job)] {
+      const logging::SinkScope scope(sink);
+      job();
+    };
+  }
   const std::scoped_lock lock(mutex_);
   if (stopping_ || jobs_.size() >= kMaxJobs) return false;
   jobs_.push_back(std::move(job));
@@ -78,7 +84,7 @@ void CompileThread::work() {
   // get nothing there.
   constexpr int kNice = 5;
   if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice) != 0) {
-    logging::debug(2, "the thread that compiles keeps its priority");
+    logging::debug(2, "threads", "the thread that compiles keeps its priority");
   }
   std::unique_lock lock(mutex_);
   for (;;) {

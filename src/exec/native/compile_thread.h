@@ -17,8 +17,8 @@ class CompileThread {
  public:
   static CompileThread& instance();
 
-  /// Enqueues `job`. Returns false without any effect while kMaxJobs jobs wait, and after stop(). A job must not
-  /// throw.
+  /// Enqueues `job`, which logs to the sink of the calling thread. Returns false without any effect while kMaxJobs jobs
+  /// wait, and after stop(). A job must not throw.
   bool post(std::function<void()> job);
   /// Drops the waiting jobs and accepts no more. Returns when the current job has ended. Runs automatically at exit.
   void stop();

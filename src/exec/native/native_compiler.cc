@@ -66,7 +66,7 @@ std::shared_ptr<const NativeCompiler::Made> NativeCompiler::make(const code::Til
   const std::string key = key_for(code, form);
   if (auto known = shared().find(key)) return known;
   auto made = std::make_shared<const Made>(compile(code, form, key));
-  logging::debug(4, "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
+  logging::debug(2, "code", "tier 1: {} instructions in {:.1f} ms{}", code.body.size(), made->milliseconds,
                  made->why_not.empty() ? "" : ": none, as " + made->why_not);
   shared().insert(key, made);
   return made;

@@ -145,8 +145,13 @@ void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::opt
                         CodeRequest code_request) {
   Version version = made(native_plan(regs, std::move(bodies)), code_request);
   if (version.code == nullptr && version.why_not.empty()) return;
-  logging::debug(4, "tier 2: {} steps{}", plan_.steps.size(),
-                 version.why_not.empty() ? "" : ": no code, as " + version.why_not);
+  if (version.code == nullptr) {
+    logging::debug(2, "code", "the plan stays on tier 1: {}", version.why_not);
+  } else {
+    logging::debug(1, "code", "{} of {} steps of the plan run on tier 2 from now on: {} bytes in {:.1f} ms",
+                   std::ranges::count(version.code->runs, 1), plan_.steps.size(), version.code->code->bytes(),
+                   version.code->milliseconds);
+  }
   const std::scoped_lock lock(mutex_);
   const auto at = versions_.find(extents(regs));
   if (at == versions_.end() || at->second.code != nullptr) return;

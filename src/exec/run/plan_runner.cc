@@ -115,7 +115,8 @@ Result<std::optional<Runner::Resumed>> PlanRunner::resume(Runner& before, const 
   auto it = resumes_.find(key);
   if (it == resumes_.end()) {
     it = resumes_.emplace(key, plan_resume(other->values_.plan, miss.guard, values_.plan)).first;
-    if (!it->second) logging::debug(2, "a guard that missed lets the request begin anew: {}", it->second.error());
+    if (!it->second)
+      logging::debug(2, "guard", "after this missed guard, requests begin again: {}", it->second.error());
   }
   if (!it->second) return std::nullopt;
   RequestScope scope(*this);

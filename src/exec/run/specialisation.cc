@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "base/os/log.h"
 #include "ir/edit/rebuild.h"
 
 namespace frazil::exec {
@@ -62,6 +63,17 @@ std::map<AssumptionKey, std::int64_t> told_by_inputs(const Graph& graph, std::sp
   return told;
 }
 
+/// Returns a description of the missed guard.
+std::string str(const Graph& graph, const GuardMiss& miss) {
+  for (const Assumption& a : graph.assumptions()) {
+    if (a.key == miss.key) {
+      return fmt::format("{}: the guard of {} missed: the plan assumes {} = {}, got {}", graph.name,
+                         graph.describe(a.node), graph.scope().str(a.predicate), a.value, miss.value);
+    }
+  }
+  return fmt::format("{}: a guard missed: got {}", graph.name, miss.value);
+}
+
 }  // namespace
 
 Specialisations::Specialisations(std::shared_ptr<Executable> first, RunContext& context)
@@ -100,7 +112,11 @@ Result<bool> Specialisations::follow(Result<Pause> pause, std::span<const Datum>
     const GuardMiss* const miss = std::get_if<GuardMiss>(&**pause);
     if (miss == nullptr) return false;
     Runner* const before = current_;
+    const std::size_t plans = others_.size();
     FRAZIL_TRY(current_, after(*before, *miss, inputs));
+    if (const int level = others_.size() > plans ? 1 : 2; logging::enabled(level)) {
+      logging::write(level, "guard", str(before->executable().graph(), *miss));
+    }
     FRAZIL_TRY(const auto resumed, current_->resume(*before, *miss, inputs, outputs));
     if (context_.limits.arena_bytes != Limits{}.arena_bytes) before->drop_memory();
     if (resumed) {

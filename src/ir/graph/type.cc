@@ -1,6 +1,7 @@
 #include "ir/graph/type.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -30,17 +31,25 @@ bool Type::operator==(const Type& other) const {
   }
 }
 
-std::string str(const Type& type, const Scope& scope) {
+std::string short_str(const Type& type, const Scope& scope, std::size_t most) {
+  const auto item = [&] { return short_str(*type.item, scope, most); };
   switch (type.kind) {
-    case Type::Kind::sequence: return fmt::format("seq<{}>", str(*type.item, scope));
-    case Type::Kind::optional: return fmt::format("opt<{}>", str(*type.item, scope));
-    case Type::Kind::map: return fmt::format("map<{}, {}>", name_of(type.elem), str(*type.item, scope));
+    case Type::Kind::sequence: return fmt::format("seq<{}>", item());
+    case Type::Kind::optional: return fmt::format("opt<{}>", item());
+    case Type::Kind::map: return fmt::format("map<{}, {}>", name_of(type.elem), item());
     case Type::Kind::tensor: break;
   }
   if (!type.ranked) return fmt::format("{}[...]", name_of(type.elem));
   std::string dims;
-  for (Dim d : type.shape) dims += (dims.empty() ? "" : ",") + scope.str(d);
+  for (const Dim d : type.shape) {
+    const std::string dim = scope.str(d);
+    dims += (dims.empty() ? "" : ",") + (dim.size() > most ? "?" : dim);
+  }
   return fmt::format("{}[{}]", name_of(type.elem), dims);
+}
+
+std::string str(const Type& type, const Scope& scope) {
+  return short_str(type, scope, std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace frazil

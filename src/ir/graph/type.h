@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,5 +40,7 @@ struct Type {
 
 /// Returns a text: "f32[N,3]", "f32[...]" (unranked), "seq<f32[N]>", "opt<...>", "map<i64, ...>".
 std::string str(const Type& type, const Scope& scope);
+/// Same, with "?" for each extent whose text has more than `most` characters.
+std::string short_str(const Type& type, const Scope& scope, std::size_t most);
 
 }  // namespace frazil

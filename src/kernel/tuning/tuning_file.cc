@@ -154,7 +154,7 @@ Status use_tuning(std::string_view knob) {
   if (read) {
     install_tuning(key.isa, *read);
   } else if (knob.empty()) {
-    logging::warn(fmt::format("{}; the table is not used: frazil tune makes a new one", read.error().text()));
+    logging::warn("tuning", fmt::format("{}; the table is not used: frazil tune makes a new one", read.error().text()));
   } else {
     return within("FRAZIL_TUNING: ", std::move(read).error());
   }

@@ -39,7 +39,9 @@ Result<Graph> import_once(std::span<const std::byte> bytes, onnx::Source source,
     onnx::Importer importer(std::move(source), options, bytes.size());
     Result<Graph> graph = importer.run(bytes);
     assumed = importer.assumed();
-    if (graph) std::ranges::for_each(importer.warnings(), logging::warn);
+    if (graph) {
+      for (const std::string& warning : importer.warnings()) logging::warn("load", warning);
+    }
     return one_line(std::move(graph));
   });
 }

@@ -87,7 +87,7 @@ Result<std::optional<Graph>> run_row(const PassRow& row, const Graph& graph, con
 }
 
 void log(const PassRun& run, const Graph& graph) {
-  if (run.changed) logging::debug(3, "pass '{}': {}\n{}", run.name, run.note, print(graph));
+  if (run.changed) logging::debug(3, "plan", "pass '{}': {}\n{}", run.name, run.note, print(graph));
 }
 
 }  // namespace

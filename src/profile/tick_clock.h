@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 /// Returns ticks of a steady clock: the processor's counter if it has one, else nanoseconds.
 std::uint64_t ticks();
@@ -28,4 +28,4 @@ class TickClock {
   std::chrono::steady_clock::time_point start_time_;
 };
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

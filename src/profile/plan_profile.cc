@@ -1,8 +1,8 @@
-#include "tool/plan_profile.h"
+#include "profile/plan_profile.h"
 
 #include <algorithm>
 
-namespace frazil::tool {
+namespace frazil::profile {
 namespace {
 
 /// Returns true if a branch leaves a loop: it belongs to the loop's node and targets the step after its end.
@@ -84,4 +84,4 @@ void TraceLog::clear() {
   dropped_ = 0;
 }
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

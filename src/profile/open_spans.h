@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "tool/plan_profile.h"
+#include "profile/plan_profile.h"
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 /// The Ifs and Loops that the current step of a run is inside of, outermost first. Adds their times and counts to the
 /// plan's profile, and their events to the log. Times are ticks().
@@ -50,4 +50,4 @@ class OpenSpans {
   std::uint64_t last_ = 0;
 };
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

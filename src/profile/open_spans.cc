@@ -1,6 +1,6 @@
-#include "tool/open_spans.h"
+#include "profile/open_spans.h"
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 void OpenSpans::begin_run(PlanProfile& profile, std::uint32_t plan, std::uint64_t now) {
   open_.clear();
@@ -90,4 +90,4 @@ std::size_t OpenSpans::add_event(TraceEvent event) {
   return log_.add(event);
 }
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

@@ -1,17 +1,15 @@
-#include "tool/profile_recorder.h"
+#include "profile/recorder.h"
 
 #include <algorithm>
 
 #include <unistd.h>
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 void Recorder::end_pass() {
   constexpr auto faster = [](const PassTotals& a, const PassTotals& b) { return a.ticks < b.ticks; };
-  PassTotals pass{.ticks = run_ticks_, .events = event_count_, .steps = {}, .flows = {}};
+  PassTotals pass = current();
   for (const auto& plan : plans_) {
-    pass.steps.push_back(plan->steps);
-    pass.flows.push_back(plan->flows);
     std::ranges::fill(plan->steps, StepTotals{});
     std::ranges::fill(plan->flows, FlowTotals{});
   }
@@ -22,6 +20,15 @@ void Recorder::end_pass() {
   if (kept_.size() <= kMaxKept) return;
   std::ranges::pop_heap(kept_, faster);
   kept_.pop_back();
+}
+
+PassTotals Recorder::current() const {
+  PassTotals pass{.ticks = run_ticks_, .events = event_count_, .steps = {}, .flows = {}};
+  for (const auto& plan : plans_) {
+    pass.steps.push_back(plan->steps);
+    pass.flows.push_back(plan->flows);
+  }
+  return pass;
 }
 
 std::vector<const PassTotals*> Recorder::fastest() const {
@@ -128,4 +135,4 @@ void Recorder::shapes_changed(std::uint32_t group) {
   for (const std::uint32_t pc : now_->plan.groups[group].dependents) now_->cost_known[pc] = 0;
 }
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

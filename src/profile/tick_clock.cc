@@ -1,4 +1,4 @@
-#include "tool/tick_clock.h"
+#include "profile/tick_clock.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +7,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 std::uint64_t ticks() {
 #ifdef __x86_64__
@@ -46,4 +46,4 @@ double TickClock::ns_of(std::uint64_t total, std::uint64_t intervals, double ns_
   return static_cast<double>(total - std::min(total, reads)) * ns_per_tick;
 }
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

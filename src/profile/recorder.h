@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "exec/observe/observer.h"
-#include "tool/open_spans.h"
-#include "tool/plan_profile.h"
-#include "tool/tick_clock.h"
+#include "profile/open_spans.h"
+#include "profile/plan_profile.h"
+#include "profile/tick_clock.h"
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 /// The totals of one pass over all requests, by plan.
 struct PassTotals {
@@ -32,6 +32,8 @@ class Recorder : public exec::Observer {
   void reset();
   /// Returns the fastest half of the passes, at most kMaxKept, as these were disturbed least.
   std::vector<const PassTotals*> fastest() const;
+  /// Returns the totals of the pass that has not ended.
+  PassTotals current() const;
 
   void run_begin(const Plan& plan, std::span<const std::int64_t> registers) override;
   void run_end() override;
@@ -74,4 +76,4 @@ class Recorder : public exec::Observer {
   long thread_ = 0;
 };
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

@@ -5,7 +5,7 @@
 
 #include "plan/analyse/cost.h"
 
-namespace frazil::tool {
+namespace frazil::profile {
 
 /// Totals over all calls of one step.
 struct StepTotals {
@@ -73,4 +73,4 @@ class TraceLog {
   std::uint64_t dropped_ = 0;
 };
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile

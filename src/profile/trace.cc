@@ -1,20 +1,22 @@
-#include "tool/profile_trace.h"
+#include "profile/trace.h"
 
 #include <chrono>
 #include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "exec/native/code_maker.h"
 #include "ir/op/op.h"
-#include "tool/profile_report.h"
+#include "profile/labels.h"
 
-namespace frazil::tool {
+namespace frazil::profile {
 namespace {
 
 std::string json_text(std::string_view text) {
+  using Json = nlohmann::json;
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -135,4 +137,4 @@ void write_trace(std::ostream& out, const Recorder& recorder, const std::string&
   TraceWriter(out, recorder).write(model);
 }
 
-}  // namespace frazil::tool
+}  // namespace frazil::profile
