@@ -9,16 +9,15 @@
 
 #include "exec/native/code_maker.h"
 #include "ir/op/op.h"
+#include "server/core/json_text.h"
 #include "tool/profile_report.h"
 
 namespace frazil::tool {
 namespace {
 
-std::string json_text(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+using server::JsonText;
 
-/// Texts common to all events of one step or span.
+/// Texts common to all events of one step or span, as JSON.
 struct Texts {
   std::string name, op, kernel;
 };
@@ -32,15 +31,19 @@ class TraceWriter {
 
   void write(const std::string& model) {
     out_ << R"({"displayTimeUnit":"ns","traceEvents":[)";
-    meta("process_name", "frazil " + model);
-    out_ << ",\n";
-    meta("thread_name", "session");
+    name_lane("process_name", lane_, "frazil " + model);
+    name_lane("thread_name", lane_, "session");
     for (const TraceEvent& event : recorder_.log().events()) {
       if (event.kind != TraceEvent::Kind::dropped && event.end >= event.begin) write(event);
     }
     write_compiling();
-    out_ << "],\n\"otherData\":{\"model\":" << json_text(model) << ",\"dropped\":" << recorder_.log().dropped()
-         << "}}\n";
+    JsonText other;
+    other.begin_object();
+    other.key("model");
+    other.json(json_text(model));
+    other.member("dropped", recorder_.log().dropped());
+    other.end_object();
+    out_ << "],\n\"otherData\":" << other.take() << "}\n";
   }
 
  private:
@@ -61,29 +64,76 @@ class TraceWriter {
     }
   }
 
-  void meta(const char* what, const std::string& name) {
-    out_ << fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", what, getpid(), lane_,
-                        json_text(name));
+  /// Writes an event; `fill` adds its members.
+  template <class F>
+  void event(const char* phase, F fill) {
+    if (std::exchange(any_, true)) out_ << ",\n";
+    JsonText json;
+    json.begin_object();
+    json.member("ph", phase);
+    fill(json);
+    json.end_object();
+    out_ << json.take();
+  }
+  static void add_text(JsonText& json, const char* name, const std::string& as_json) {
+    json.key(name);
+    json.json(as_json);
+  }
+  static void add_time(JsonText& json, const char* name, double us) {
+    json.key(name);
+    json.json(fmt::format("{:.4f}", us));
+  }
+  static void add_place(JsonText& json, long lane) {
+    json.member("pid", getpid());
+    json.member("tid", lane);
+  }
+  template <class F>
+  static void add_arguments(JsonText& json, F fill) {
+    json.key("args");
+    json.begin_object();
+    fill(json);
+    json.end_object();
   }
 
-  void write(const TraceEvent& event) {
+  void name_lane(const char* what, long lane, const std::string& name) {
+    event("M", [&](JsonText& json) {
+      json.member("name", what);
+      add_place(json, lane);
+      add_arguments(json, [&](JsonText& a) { add_text(a, "name", json_text(name)); });
+    });
+  }
+
+  void write(const TraceEvent& e) {
     using Kind = TraceEvent::Kind;
-    switch (event.kind) {
-      case Kind::run: return span(event, R"("request")", R"("request")", fmt::format(R"("number":{})", event.number));
+    const auto number = [&](JsonText& json) { json.member("number", e.number); };
+    switch (e.kind) {
+      case Kind::run: return span(e, R"("request")", R"("request")", number);
       case Kind::step: {
-        const Texts& texts = steps_[event.plan][event.where];
-        return span(event, texts.name, texts.op, fmt::format(R"("op":{},"kernel":{})", texts.op, texts.kernel));
+        const Texts& texts = steps_[e.plan][e.where];
+        return span(e, texts.name, texts.op, [&](JsonText& json) {
+          add_text(json, "op", texts.op);
+          add_text(json, "kernel", texts.kernel);
+        });
       }
-      case Kind::loop: return flow(event, fmt::format(R"("iterations":{})", event.number));
-      case Kind::branch: return flow(event, fmt::format(R"("predicate":{})", event.side));
-      case Kind::iteration:
-        return span(event, R"("iteration")", R"("iteration")", fmt::format(R"("number":{})", event.number));
-      default:
-        out_ << fmt::format(R"(,{}{{"ph":"i","s":"t","name":"condition","cat":{},"pid":{},"tid":{},"ts":{:.4f},)", '\n',
-                            spans_[event.plan][event.where].op, getpid(), lane_, us(event.begin))
-             << fmt::format(R"("args":{{"node":{},"predicate":{}}}}})", spans_[event.plan][event.where].name,
-                            event.side);
+      case Kind::loop: return flow(e, [&](JsonText& json) { json.member("iterations", e.number); });
+      case Kind::branch: return flow(e, [&](JsonText& json) { json.member("predicate", e.side); });
+      case Kind::iteration: return span(e, R"("iteration")", R"("iteration")", number);
+      default: return condition(e);
     }
+  }
+
+  void condition(const TraceEvent& e) {
+    event("i", [&](JsonText& json) {
+      json.member("s", "t");
+      json.member("name", "condition");
+      add_text(json, "cat", spans_[e.plan][e.where].op);
+      add_place(json, lane_);
+      add_time(json, "ts", us(e.begin));
+      add_arguments(json, [&](JsonText& a) {
+        add_text(a, "node", spans_[e.plan][e.where].name);
+        a.member("predicate", e.side);
+      });
+    });
   }
 
   /// Writes the compilations since recording began, in a separate lane.
@@ -97,27 +147,40 @@ class TraceWriter {
     bool named = false;
     for (const exec::CodeEvent& e : exec::code_events()) {
       if (at(e.end) < 0) continue;
-      if (!std::exchange(named, true)) {
-        out_ << ",\n"
-             << fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"compiling"}}}})",
-                            getpid(), lane);
-      }
-      out_ << fmt::format(
-          R"(,{}{{"ph":"X","name":"{}","cat":"code","pid":{},"tid":{},"ts":{:.4f},"dur":{:.4f},"args":{{"bytes":{},"what":{}}}}})",
-          '\n', e.cached ? "load code" : "compile", getpid(), lane, at(e.begin), at(e.end) - at(e.begin), e.bytes,
-          json_text(e.what));
+      if (!std::exchange(named, true)) name_lane("thread_name", lane, "compiling");
+      event("X", [&](JsonText& json) {
+        json.member("name", e.cached ? "load code" : "compile");
+        json.member("cat", "code");
+        add_place(json, lane);
+        add_time(json, "ts", at(e.begin));
+        add_time(json, "dur", at(e.end) - at(e.begin));
+        add_arguments(json, [&](JsonText& a) {
+          a.member("bytes", e.bytes);
+          add_text(a, "what", json_text(e.what));
+        });
+      });
     }
   }
 
-  void flow(const TraceEvent& event, const std::string& args) {
-    const Texts& texts = spans_[event.plan][event.where];
-    span(event, texts.name, texts.op, fmt::format(R"("op":{},{})", texts.op, args));
+  template <class F>
+  void flow(const TraceEvent& e, F fill) {
+    const Texts& texts = spans_[e.plan][e.where];
+    span(e, texts.name, texts.op, [&](JsonText& json) {
+      add_text(json, "op", texts.op);
+      fill(json);
+    });
   }
 
-  void span(const TraceEvent& event, std::string_view name, std::string_view category, const std::string& args) {
-    out_ << fmt::format(
-        R"(,{}{{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{:.4f},"dur":{:.4f},"args":{{{}}}}})", '\n', name,
-        category, getpid(), lane_, us(event.begin), static_cast<double>(event.end - event.begin) * us_per_tick_, args);
+  template <class F>
+  void span(const TraceEvent& e, const std::string& name, const std::string& category, F fill) {
+    event("X", [&](JsonText& json) {
+      add_text(json, "name", name);
+      add_text(json, "cat", category);
+      add_place(json, lane_);
+      add_time(json, "ts", us(e.begin));
+      add_time(json, "dur", static_cast<double>(e.end - e.begin) * us_per_tick_);
+      add_arguments(json, fill);
+    });
   }
 
   double us(std::uint64_t at) const { return static_cast<double>(at - recorder_.clock().start()) * us_per_tick_; }
@@ -126,6 +189,7 @@ class TraceWriter {
   const Recorder& recorder_;
   double us_per_tick_;
   long lane_;
+  bool any_ = false;                               ///< an event has been written
   std::vector<std::vector<Texts>> steps_, spans_;  ///< per plan
 };
 
