@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "server/certificates.h"
+#include "server/config/config_yaml.h"
 #include "server/redis_process.h"
 #include "server/state_steps.h"
 
@@ -206,7 +207,7 @@ TEST(RedisAccess, ByTls) {
              elsewhere = ours.issue("elsewhere", "DNS:elsewhere");
   const auto access = [&](const Authority& authority, const Authority::Files& files) {
     return server::RedisAccess{
-        .tls = server::RedisTls{.ca = authority.certificate(), .certificate = files.certificate, .key = files.key}};
+        .tls = server::TlsFiles{.ca = authority.certificate(), .certificate = files.certificate, .key = files.key}};
   };
   const auto options = [&](const Authority::Files& files) {
     return std::vector<std::string>{"--tls-cert-file", files.certificate,    "--tls-key-file",
@@ -224,6 +225,39 @@ TEST(RedisAccess, ByTls) {
   server::RedisAccess none = access(ours, client);
   none.tls->ca = "/no/such/file";
   EXPECT_THAT(why(redis, none), HasSubstr("state.redis_tls.ca /no/such/file: "));
+}
+
+TEST(RedisAccess, AsTheConfigurationSays) {
+  if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
+  Workers workers{1};
+  const Authority ours("ours");
+  const auto server = ours.issue("redis", "IP:127.0.0.1");
+  const TempFolder folder;
+  const std::string password = folder / "password";
+  RedisProcess redis(
+      {"--tls-cert-file", server.certificate, "--tls-key-file", server.key, "--tls-ca-cert-file", ours.certificate(),
+       "--tls-auth-clients", "no", "--requirepass", "main", "--user", "frazil", "on", ">open sesame", "~*", "+@all"},
+      {.password = "main", .tls = server::TlsFiles{.ca = ours.certificate()}});
+  const auto store = [&](const std::string& url) {
+    const std::string text = "state: {redis: '" + url + redis.address() + "/2', redis_password: {file: '" + password +
+                             "'}, redis_tls: {ca: '" + ours.certificate() + "'}}";
+    return std::make_unique<StateStore>(server::read_server_config_text(text, "f").state, workers);
+  };
+  std::ofstream(password) << "open sesame\n";
+  const auto by_user = store("rediss://frazil@");
+  EXPECT_EQ(step(*by_user, "a"), kNew);
+  EXPECT_EQ(step(*by_user, "a"), 0);
+  const auto keys = [&](std::uint64_t database) {
+    const server::RedisAccess access{
+        .password = "main", .database = database, .tls = server::TlsFiles{.ca = ours.certificate()}};
+    return Redis(redis.address(), {.access = access}).run({"DBSIZE"}).integer;
+  };
+  EXPECT_EQ(keys(0), 0);
+  EXPECT_EQ(keys(2), 2) << "the state and the era";
+  EXPECT_THAT(message_of([&] { store("rediss://"); }),
+              testing::AllOf(HasSubstr("cannot keep states in Redis at " + redis.address()),
+                             HasSubstr("Redis refuses the password: WRONGPASS"), testing::Not(HasSubstr("sesame"))));
+  EXPECT_THAT(message_of([&] { keys(99); }), "Redis refuses database 99: ERR DB index is out of range");
 }
 
 TEST_F(RedisTest, WhatIsNoStateIsRefused) {
