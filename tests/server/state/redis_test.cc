@@ -203,8 +203,7 @@ TEST(RedisAccess, ByTls) {
   if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
   Workers workers{1};
   const Authority ours("ours"), theirs("theirs");
-  const auto server = ours.issue("redis", "IP:127.0.0.1"), client = ours.issue("client"), stranger = theirs.issue("x"),
-             elsewhere = ours.issue("elsewhere", "DNS:elsewhere");
+  const auto server = ours.issue("redis", "IP:127.0.0.1"), client = ours.issue("client");
   const auto access = [&](const Authority& authority, const Authority::Files& files) {
     return server::RedisAccess{
         .tls = server::TlsFiles{.ca = authority.certificate(), .certificate = files.certificate, .key = files.key}};
@@ -218,13 +217,16 @@ TEST(RedisAccess, ByTls) {
   EXPECT_EQ(step(store, "a", 1h, 300'000), kNew);
   EXPECT_EQ(step(store, "a"), 0);
   EXPECT_EQ(step(store, "a"), 1);
-  const auto why = [&](const RedisProcess& at, const server::RedisAccess& how) {
-    return message_of([&] { StateStore({.redis = at.address(), .redis_access = how}, workers); });
+  const auto why = [&](const std::string& at, const server::RedisAccess& how) {
+    return message_of([&] { StateStore({.redis = at, .redis_access = how}, workers); });
   };
-  EXPECT_THAT(why(redis, access(theirs, client)), HasSubstr("TLS with Redis cannot be set up: its certificate: "));
+  EXPECT_THAT(why(redis.address(), access(theirs, client)),
+              HasSubstr("TLS with Redis cannot be set up: its certificate: "));
+  const std::string by_name = "localhost" + redis.address().substr(redis.address().find(':'));
+  EXPECT_THAT(why(by_name, access(ours, client)), HasSubstr("its certificate: hostname mismatch"));
   server::RedisAccess none = access(ours, client);
   none.tls->ca = "/no/such/file";
-  EXPECT_THAT(why(redis, none), HasSubstr("state.redis_tls.ca /no/such/file: "));
+  EXPECT_THAT(why(redis.address(), none), HasSubstr("state.redis_tls.ca /no/such/file: "));
 }
 
 TEST(RedisAccess, AsTheConfigurationSays) {
