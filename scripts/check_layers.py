@@ -24,7 +24,8 @@ ORDER = [
 ]
 # The same for the folders of the server. Sources beside them include all of them.
 SERVER_ORDER = [
-    ["core", "config"],
+    ["core"],
+    ["config"],
     ["net", "access"],
     ["request"],
     ["batch", "state"],

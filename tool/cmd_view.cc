@@ -50,7 +50,7 @@ Result<std::string> page_of(const ViewOptions& options) {
     FRAZIL_TRY(page["run"], run_json(*session, requests, sites, origins, recorder));
   }
   if (options.common.tier != "ref") add_plans(page, *executable, recorder, origins);
-  return page.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(page);
 }
 
 Result<int> view(const ViewOptions& options) {

@@ -100,8 +100,7 @@ Result<Json> in_child(const std::function<Result<Json>()>& work) {
     ::close(ends[0]);
     const Result<Json> made = work();
     const std::string text =
-        made ? made->dump()
-             : Json{{"fault", made.error().text()}, {"code", static_cast<int>(made.error().code)}}.dump();
+        json_text(made ? *made : Json{{"fault", made.error().text()}, {"code", static_cast<int>(made.error().code)}});
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t wrote = ::write(ends[1], text.data() + at, text.size() - at);
       if (wrote <= 0) break;

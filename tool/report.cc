@@ -96,7 +96,9 @@ std::string one_line(std::string_view text) {
   return printable(line);
 }
 
-void print_json(const Json& json) { print_line(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void print_json(const Json& json) { print_line(json_text(json)); }
 
 void print_line(std::string_view line) {
   write_out(line);

@@ -23,7 +23,9 @@ int report(const Fault& fault);
 /// Replaces control characters, including line breaks, by spaces, and escapes bytes that are not UTF-8 as \xHH.
 std::string one_line(std::string_view text);
 
-/// Writes `json` as one line to stdout. Bytes that are not UTF-8 are replaced.
+/// Returns `json` as one line. Bytes that are not UTF-8 are replaced.
+std::string json_text(const Json& json);
+/// Writes `json` as one line to stdout.
 void print_json(const Json& json);
 /// Writes one line of text to stdout.
 void print_line(std::string_view line);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <map>
 
+#include <frazil/error.h>
+
 #include "server/core/clock.h"
 #include "server/core/digest.h"
 
@@ -28,6 +30,12 @@ struct Usage {
     return true;
   }
 };
+
+std::string expect_digest(const Tenant& tenant, const std::string& key) {
+  if (auto sum = digest_of_key(key)) return std::move(*sum);
+  throw api::Error(api::Code::bad_input,
+                   "tenant '" + tenant.name + "': a key has no 64 hexadecimal digits after sha256:");
+}
 
 }  // namespace
 
@@ -125,7 +133,7 @@ void Tenants::replace(const std::vector<Tenant>& tenants) {
     const auto old = std::ranges::find(before->accounts, tenant.name, [](const auto& a) { return a->tenant.name; });
     auto account = std::make_shared<const Account>(
         Account{.tenant = tenant, .usage = old != before->accounts.end() ? (*old)->usage : std::make_shared<Usage>()});
-    for (const std::string& key : tenant.keys) next->by_key.emplace(sha256(key), account);
+    for (const std::string& key : tenant.keys) next->by_key.emplace(expect_digest(tenant, key), account);
     for (const std::string& name : tenant.certificates) next->by_certificate.emplace(name, account);
     next->accounts.push_back(std::move(account));
   }

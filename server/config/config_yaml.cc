@@ -4,7 +4,10 @@
 #include <limits>
 #include <set>
 
+#include "server/config/peer_yaml.h"
 #include "server/config/yaml.h"
+#include "server/core/digest.h"
+#include "server/core/url_parts.h"
 
 namespace frazil::server {
 namespace {
@@ -16,19 +19,6 @@ constexpr std::size_t kMaxKeyBytes = 1000;
 
 microseconds read_time(const YamlNode& node, std::uint64_t least) {
   return microseconds(node.whole(least, kMaxMicroseconds));
-}
-
-/// Reads HOST:PORT, such as "127.0.0.1:6379" or "[::1]:6379".
-std::string read_address(const YamlNode& node) {
-  const std::string text = node.text();
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) node.expected("HOST:PORT");
-  const std::string_view host = std::string_view(text).substr(0, colon);
-  const std::uint64_t port = whole_from(std::string_view(text).substr(colon + 1)).value_or(0);
-  const bool bracketed = host.starts_with('[') && host.ends_with(']') && host.size() > 2;
-  const bool good_host = !host.empty() && (bracketed || host.find_first_of(":[]/ ") == std::string_view::npos);
-  if (!good_host || port == 0 || port > 65535) node.expected("HOST:PORT");
-  return text;
 }
 
 std::vector<std::string> read_names(const YamlNode& node) {
@@ -202,13 +192,15 @@ ModelConfig read_model(const YamlNode& node) {
   return model;
 }
 
-/// Reads a key. Keys are secrets, so no message contains one.
+/// Reads a key, as it is or as sha256:HEX, and returns sha256:HEX. Keys are secrets, so no message contains one.
 std::string read_key(const YamlNode& node) {
-  if (!node.is_scalar()) node.expected("a key");
-  std::string key = node.text();
+  if (!node.is_scalar()) node.fail("expected a key");
+  const std::string key = node.text();
   const bool visible = std::ranges::all_of(key, [](char c) { return c > 0x20 && c < 0x7f; });
   if (key.empty() || key.size() > kMaxKeyBytes || !visible) node.fail("expected 1 to 1000 visible ASCII characters");
-  return key;
+  const auto sum = digest_of_key(key);
+  if (!sum) node.fail("expected 64 hexadecimal digits after sha256:");
+  return std::string(kDigestMark) + *sum;
 }
 
 /// Reads the identifiers of a tenant, which must be unique among all tenants.
@@ -261,41 +253,35 @@ std::vector<Tenant> read_tenants(const YamlNode& node) {
   return tenants;
 }
 
-RedisTls read_redis_tls(const YamlNode& node) {
-  RedisTls tls;
-  node.fields({{"ca", [&](const YamlNode& x) { tls.ca = x.name(); }},
-               {"certificate", [&](const YamlNode& x) { tls.certificate = x.name(); }},
-               {"key", [&](const YamlNode& x) { tls.key = x.name(); }}});
-  if (tls.certificate.empty() != tls.key.empty()) node.fail("expected both of the keys 'certificate' and 'key'");
-  return tls;
-}
-
-/// Reads a password, which no message contains.
-std::string read_password(const YamlNode& node) {
-  if (!node.is_scalar() || node.text().empty()) node.fail("expected a text that is not empty");
-  return node.text();
-}
-
 StateConfig read_state(const YamlNode& node) {
   StateConfig state;
-  RedisAccess& access = state.redis_access;
   node.fields({{"memory", [&](const YamlNode& x) { state.memory_bytes = x.bytes(); }},
                {"max_sequences", [&](const YamlNode& x) { state.max_sequences = x.whole(1, kMaxCount); }},
                {"folder", [&](const YamlNode& x) { state.folder = x.name(); }},
-               {"redis", [&](const YamlNode& x) { state.redis = read_address(x); }},
                {"redis_prefix", [&](const YamlNode& x) { state.redis_prefix = x.text(); }},
-               {"redis_user", [&](const YamlNode& x) { access.user = x.name(); }},
-               {"redis_password", [&](const YamlNode& x) { access.password = read_password(x); }},
-               {"redis_tls", [&](const YamlNode& x) { access.tls = read_redis_tls(x); }},
+               {"redis", kReadElsewhere},
+               {"redis_user", kReadElsewhere},
+               {"redis_password", kReadElsewhere},
+               {"redis_database", kReadElsewhere},
+               {"redis_tls", kReadElsewhere},
                {"pages", [&](const YamlNode& x) { state.page_bytes = x.boolean() ? state.page_bytes : 0; }}});
-  for (const char* key : {"redis_prefix", "redis_user", "redis_password", "redis_tls"}) {
-    const auto field = node.find(key);
-    if (field && state.redis.empty()) field->fail("requires the key 'redis'");
-  }
-  if (!access.user.empty() && access.password.empty()) {
-    node.at("redis_user").fail("requires the key 'redis_password'");
-  }
+  RedisPlace place = read_redis(node, "");
+  state.redis = std::move(place.address);
+  state.redis_access = std::move(place.access);
+  const auto prefix = node.find("redis_prefix");
+  if (prefix && state.redis.empty()) prefix->fail("requires the key 'redis'");
   return state;
+}
+
+/// Reads HOST:PORT or a URL.
+std::string read_collector(const YamlNode& node) {
+  std::string text = node.text();
+  if (!text.contains("://")) return read_address(node);
+  const auto url = UrlParts::parse(text);
+  if (!url || (url->scheme != "http" && url->scheme != "https")) {
+    node.fail("expected HOST:PORT, http://HOST:PORT or https://HOST:PORT");  // without the text: it may have a password
+  }
+  return text;
 }
 
 PathConfig read_paths(const YamlNode& node) {
@@ -304,8 +290,12 @@ PathConfig read_paths(const YamlNode& node) {
                {"sample", [&](const YamlNode& x) { paths.sample = x.number(0, 1); }},
                {"inputs", [&](const YamlNode& x) { paths.inputs = x.boolean(); }},
                {"redact", [&](const YamlNode& x) { paths.redact = read_names(x); }},
-               {"otlp", [&](const YamlNode& x) { paths.otlp = read_address(x); }},
+               {"otlp", [&](const YamlNode& x) { paths.otlp = read_collector(x); }},
+               {"otlp_tls", [&](const YamlNode& x) { paths.otlp_tls = read_tls_files(x, ""); }},
                {"check", [&](const YamlNode& x) { paths.check = x.number(0, 1); }}});
+  if (node.find("otlp_tls") && !paths.otlp.starts_with("https:")) {
+    node.at("otlp_tls").fail("requires an 'otlp' that begins with https://");
+  }
   return paths;
 }
 

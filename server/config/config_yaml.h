@@ -25,14 +25,16 @@ namespace frazil::server {
 ///       warm_up: 2
 ///       canary: {rtol: 0.001, atol: 1e-7}
 ///   tenants:
-///     - {name: NAME (*), keys: [KEY] (*), max_waiting: 32, requests_per_second: 100, models: [NAME], admin: false}
+///     - {name: NAME (*), keys: [KEY, sha256:HEX] (*), max_waiting: 32, requests_per_second: 100,
+///        models: [NAME], admin: false}
 ///   network: {model_control: false, replay: false, tensors: false, host_names: [NAME]}
 ///   state: {memory: 256MiB, max_sequences: 100000, folder: PATH, redis: "HOST:PORT", redis_prefix: "frazil:",
-///           redis_user: NAME, redis_password: TEXT, redis_tls: {ca: FILE, certificate: FILE, key: FILE}}
-///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", check: 0.01}
+///           redis_user: NAME, redis_password: TEXT, redis_database: 0,
+///           redis_tls: {ca: FILE, certificate: FILE, key: FILE}}      # see peer_yaml.h for other forms
+///   paths: {ring: 1000, sample: 1.0, inputs: false, otlp: "HOST:PORT", otlp_tls: {ca: FILE}, check: 0.01}
 ///
 /// Throws an error in the form of read_yaml() for an unknown key, a value of a wrong type or out of range, or settings
-/// that exclude each other. Messages never contain a tenant's keys.
+/// that exclude each other. Messages never contain keys or passwords.
 ServerConfig read_server_config(const std::string& path);
 ServerConfig read_server_config_text(std::string_view text, const std::string& name);
 

@@ -16,7 +16,7 @@ namespace frazil::server {
 /// caller is admitted.
 struct Tenant {
   std::string name;
-  std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY"
+  std::vector<std::string> keys;              ///< of the header "Authorization: Bearer KEY", or sha256:HEX of one
   std::vector<std::string> certificates;      ///< names in certificates: common names, DNS names and URIs
   std::uint64_t max_waiting = 0;              ///< limit for running and waiting requests; 0: the server's limit
   std::optional<double> requests_per_second;  ///< with a burst of one second
@@ -26,18 +26,19 @@ struct Tenant {
   bool operator==(const Tenant&) const = default;
 };
 
-/// TLS files for Redis in PEM format.
-struct RedisTls {
-  std::string ca;                ///< authorities for Redis' certificate; empty: the system's
-  std::string certificate, key;  ///< client certificate; empty: none required
+/// Files of a TLS client in PEM format.
+struct TlsFiles {
+  std::string ca;                ///< authorities for the server's certificate; empty: the system's
+  std::string certificate, key;  ///< client certificate, and its key without a password; empty: none
 
-  bool operator==(const RedisTls&) const = default;
+  bool operator==(const TlsFiles&) const = default;
 };
 
 /// Credentials for Redis.
 struct RedisAccess {
   std::string user, password;   ///< no password: none required; no user: the default user
-  std::optional<RedisTls> tls;  ///< nullopt: no TLS
+  std::uint64_t database = 0;   ///< number of the database
+  std::optional<TlsFiles> tls;  ///< nullopt: no TLS
 
   bool operator==(const RedisAccess&) const = default;
 };
@@ -61,7 +62,8 @@ struct PathConfig {
   double sample = 1;                ///< share of requests
   bool inputs = false;              ///< store inputs, so that requests can be replayed
   std::vector<std::string> redact;  ///< inputs and outputs whose values are never shown
-  std::string otlp;                 ///< HOST:PORT of an OTLP/JSON collector; empty: none
+  std::string otlp;                 ///< HOST:PORT or URL of an OTLP/JSON collector; empty: none
+  TlsFiles otlp_tls = {};           ///< for a collector with https
   double check = 0;                 ///< share of requests to repeat on the reference executor
 
   bool operator==(const PathConfig&) const = default;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <openssl/evp.h>
 
@@ -28,5 +29,13 @@ std::string hex_of(const Sha256& sum) {
 }
 
 std::string sha256(std::string_view bytes) { return hex_of(sha256_of(bytes)); }
+
+std::optional<std::string> digest_of_key(std::string_view key) {
+  if (!key.starts_with(kDigestMark)) return sha256(key);
+  std::string hex(key.substr(kDigestMark.size()));
+  for (char& digit : hex) digit = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit - 'A' + 'a') : digit;
+  const bool good = hex.size() == 2 * sizeof(Sha256) && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return good ? std::optional(std::move(hex)) : std::nullopt;
+}
 
 }  // namespace frazil::server

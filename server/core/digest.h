@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,11 @@ Sha256 sha256_of(std::string_view bytes);
 std::string hex_of(const Sha256& sum);
 /// Returns the SHA-256 of bytes as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
+
+/// Begins a key that is given by its SHA-256.
+inline constexpr std::string_view kDigestMark = "sha256:";
+/// Returns the SHA-256 of a key, given as it is or as sha256:HEX, as 64 lower-case digits. Returns nullopt if HEX is
+/// not 64 hexadecimal digits.
+std::optional<std::string> digest_of_key(std::string_view key);
 
 }  // namespace frazil::server

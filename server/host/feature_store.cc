@@ -14,6 +14,7 @@
 
 #include <frazil/error.h>
 
+#include "server/config/peer_yaml.h"
 #include "server/host/host_node.h"
 #include "server/net/redis.h"
 
@@ -71,7 +72,8 @@ using Flights = std::vector<std::shared_ptr<Flight>>;
 struct FeatureStore::Impl {
   explicit Impl(const FeatureView& view_)
       : view(view_),
-        redis(view_.redis, {.connect = std::chrono::seconds(10), .answer = std::chrono::seconds(10)}),
+        redis(view_.redis,
+              {.connect = std::chrono::seconds(10), .answer = std::chrono::seconds(10), .access = view_.access}),
         kept(view_.keep > Clock::duration::zero() ? view_.max_kept : 0) {
     for (const std::string& feature : view.features) fields.push_back(feast_field(view.view, feature));
     fields.push_back(feast_time_field(view.view));
@@ -152,6 +154,7 @@ struct FeatureStore::Impl {
         count(true, false);
       } catch (const RedisFault& fault) {
         count(false, shorter && fault.kind() == RedisFault::Kind::late);
+        if (fault.kind() == RedisFault::Kind::wrong) redis_error = fault.what();
         throw;
       }
     } catch (const std::exception& error) {
@@ -423,7 +426,9 @@ class FeaturesNode : public HostNode {
   }
 
   void note_of(const FeatureStore::Found& found, const Flow& flow, Clock::time_point began) const {
-    if (!found.redis_error.empty()) log(found.why + ": " + found.redis_error);
+    if (!found.redis_error.empty()) {
+      log(found.why == found.redis_error ? found.why : found.why + ": " + found.redis_error);
+    }
     PathRecord::Step step;
     if (flow.path != nullptr) {
       std::size_t failed = 0;
@@ -453,7 +458,13 @@ class FeaturesNode : public HostNode {
 /// Returns a text with everything that a store's records depend on.
 std::string declaration_of_view(const std::string& step, const FeatureView& view) {
   std::string text = step;
-  for (const std::string& part : {view.redis, view.project, view.view}) (text += '\n') += part;
+  const RedisAccess& access = view.access;
+  const TlsFiles tls = access.tls.value_or(TlsFiles());
+  for (const std::string& part :
+       {view.redis, view.project, view.view, access.user, access.password, std::to_string(access.database),
+        std::string(access.tls ? "tls" : ""), tls.ca, tls.certificate, tls.key}) {
+    (text += '\n') += part;
+  }
   for (const std::string& feature : view.features) (text += '\n') += feature;
   return text + '\n' + std::to_string(view.time_out.count()) + ' ' + std::to_string(view.keep.count()) + ' ' +
          std::to_string(view.max_kept);
@@ -524,10 +535,17 @@ void add_column(FeatureColumn column, const std::string& rows, const HostScope& 
 }  // namespace
 
 HostStep read_features_step(const YamlNode& node, const std::string& name, const HostScope& scope) {
-  FeaturesParts parts{
-      .view = {.redis = node.at("redis").name(), .project = node.at("project").name(), .view = node.at("view").name()}};
+  FeaturesParts parts{.view = {.project = node.at("project").name(), .view = node.at("view").name()}};
+  (void)node.at("redis");
+  RedisPlace place = read_redis(node, scope.folder);
+  parts.view.redis = std::move(place.address);
+  parts.view.access = std::move(place.access);
   constexpr double kMinMs = 0.001, kSecond = 1000;
   node.fields({{"redis", kReadElsewhere},
+               {"redis_user", kReadElsewhere},
+               {"redis_password", kReadElsewhere},
+               {"redis_database", kReadElsewhere},
+               {"redis_tls", kReadElsewhere},
                {"project", kReadElsewhere},
                {"view", kReadElsewhere},
                {"get", kReadElsewhere},

@@ -10,6 +10,7 @@
 
 #include <frazil/array.h>
 
+#include "server/config/server_config.h"
 #include "server/host/feast_key.h"
 #include "server/request/request.h"
 
@@ -36,6 +37,7 @@ struct FeatureRecord {
 
 struct FeatureView {
   std::string redis;  ///< HOST:PORT
+  RedisAccess access = {};
   std::string project, view;
   std::vector<std::string> features;
   std::chrono::microseconds time_out = std::chrono::milliseconds(5);  ///< for a look-up; overrun at most 1 ms

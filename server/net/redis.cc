@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/net/redis_stream.h"
+#include "server/net/tls_client.h"
 
 namespace frazil::server {
 namespace {
@@ -44,10 +45,11 @@ std::string encode_commands(std::span<const Redis::Command> commands) {
 /// A connection. It is discarded after a fault.
 class RedisConnection {
  public:
-  RedisConnection(std::unique_ptr<RedisStream> stream, const RedisOptions& options)
-      : options_(options), stream_(std::move(stream)) {}
+  RedisConnection(const RedisAddress& address, boost::asio::ssl::context* tls, Clock::time_point until,
+                  const RedisOptions& options)
+      : options_(options), stream_(address, tls, until) {}
 
-  bool quiet() const { return stream_->quiet(); }
+  bool quiet() { return stream_.quiet(); }
 
   std::vector<RedisReply> exchange(std::string_view request, std::size_t count, Clock::time_point limit) {
     started_ = Clock::now();
@@ -66,38 +68,22 @@ class RedisConnection {
  private:
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const RedisStream::Moved sent = stream_->send(bytes);
-      if (sent.bytes == 0) wait(sent.events);
-      bytes.remove_prefix(sent.bytes);
-      moved_ += sent.bytes;
+      const std::size_t sent = stream_.send(bytes, until());
+      bytes.remove_prefix(sent);
+      moved_ += sent;
     }
   }
-
   std::size_t receive(char* to, std::size_t most) {
-    for (;;) {
-      const RedisStream::Moved got = stream_->receive(to, most);
-      if (got.bytes == 0) {
-        wait(got.events);
-        continue;
-      }
-      moved_ += got.bytes;
-      if (Clock::now() > until()) late();  // bytes may arrive one by one
-      return got.bytes;
-    }
+    const std::size_t got = stream_.receive(to, most, until());
+    moved_ += got;
+    return got;
   }
-
   Clock::time_point until() const {
     return std::min(limit_, started_ + options_.answer + std::chrono::milliseconds(moved_ >> 14U));
   }
 
-  [[noreturn]] static void late() { throw RedisFault(RedisFault::Kind::late, "Redis does not answer in time"); }
-
-  void wait(short events) const {
-    if (!stream_->wait(events, until())) late();
-  }
-
   const RedisOptions& options_;
-  const std::unique_ptr<RedisStream> stream_;
+  RedisStream stream_;
   Clock::time_point started_, limit_;
   std::size_t moved_ = 0;
 };
@@ -197,7 +183,7 @@ struct Redis::Impl {
 
   Impl(const std::string& address_, const RedisOptions& options_)
       : address(redis_address(address_)), options(options_) {
-    if (options.access.tls) tls.emplace(*options.access.tls);
+    if (options.access.tls) tls.emplace(tls_client_context(*options.access.tls, options.tls_name + "."));
   }
 
   /// The commands of one run() and its time limit.
@@ -230,19 +216,25 @@ struct Redis::Impl {
     }
   }
 
-  /// Connects and authenticates.
-  Held connect(Clock::time_point limit) const {
+  /// Connects, authenticates and selects the database.
+  Held connect(Clock::time_point limit) {
     const auto until = std::min(limit, Clock::now() + options.connect);
-    auto connection =
-        std::make_unique<RedisConnection>(RedisStream::connect(address, tls ? &*tls : nullptr, until), options);
-    const auto& [user, password, files] = options.access;
-    if (password.empty()) return connection;
+    auto connection = std::make_unique<RedisConnection>(address, tls ? &*tls : nullptr, until, options);
+    const auto& [user, password, database, files] = options.access;
+    const std::string number = std::to_string(database);
     Command login{"AUTH"};
     if (!user.empty()) login.push_back(user);
     login.push_back(password);
-    const RedisReply reply = connection->exchange(encode_commands(std::span(&login, 1)), 1, limit).front();
-    if (reply.kind == RedisReply::Kind::text) return connection;
-    throw RedisFault(RedisFault::Kind::wrong, "Redis refuses the password: " + reply.text);
+    if (!password.empty()) expect_ok(*connection, login, limit, "Redis refuses the password: ");
+    if (database != 0) expect_ok(*connection, {"SELECT", number}, limit, "Redis refuses database " + number + ": ");
+    return connection;
+  }
+
+  static void expect_ok(RedisConnection& connection, const Command& command, Clock::time_point limit,
+                        const std::string& else_begin) {
+    const RedisReply reply = connection.exchange(encode_commands(std::span(&command, 1)), 1, limit).front();
+    if (reply.kind == RedisReply::Kind::text) return;
+    throw RedisFault(RedisFault::Kind::wrong, else_begin + reply.text);
   }
 
   Held take() {
@@ -277,7 +269,7 @@ struct Redis::Impl {
 
   const RedisAddress address;
   const RedisOptions options;
-  std::optional<RedisTlsContext> tls;
+  std::optional<boost::asio::ssl::context> tls;
   std::mutex mutex;
   std::vector<Held> idle;
   Clock::time_point quiet_until;

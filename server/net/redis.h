@@ -49,6 +49,7 @@ struct RedisOptions {
   std::size_t max_bytes = std::size_t{1} << 29;  ///< limit for the replies of one run
   unsigned max_depth = 8;                        ///< largest depth of nested lists
   RedisAccess access = {};                       ///< credentials for each new connection
+  std::string tls_name = "redis_tls";            ///< precedes the names of TLS files in errors
 };
 
 /// Parses replies from a byte source. Memory use is proportional to the bytes received, regardless of announced sizes.

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "server/config/server_config.h"
-#include "server/core/clock.h"
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/system/error_code.hpp>
 
-typedef struct ssl_ctx_st SSL_CTX;
+#include "server/core/clock.h"
+#include "server/net/wire.h"
 
 // A byte stream to Redis over TCP or TLS.
 namespace frazil::server {
@@ -20,41 +22,35 @@ struct RedisAddress {
 /// Throws api::Error (bad_input) unless the text is HOST:PORT or [HOST]:PORT.
 RedisAddress redis_address(const std::string& text);
 
-/// The shared TLS context of connections. Requires TLS 1.2 or newer and a certificate that names the host.
-class RedisTlsContext {
- public:
-  /// Throws api::Error (bad_input) that names the unusable file.
-  explicit RedisTlsContext(const RedisTls& files);
-  SSL_CTX* get() const { return context_.get(); }
-
- private:
-  std::shared_ptr<SSL_CTX> context_;
-};
-
-/// A non-blocking connection. All functions throw RedisFault (broken) if it has ended.
+/// A connection whose operations block, each until a deadline that is missed by at most 1 ms. It must be discarded
+/// after a fault. Not thread-safe.
 class RedisStream {
  public:
-  /// Connects until a deadline, with a TLS handshake if there is a context. Throws RedisFault: refused, late or wrong.
-  static std::unique_ptr<RedisStream> connect(const RedisAddress& address, const RedisTlsContext* tls,
-                                              Clock::time_point until);
-  RedisStream() = default;
-  virtual ~RedisStream() = default;
-  RedisStream(const RedisStream&) = delete;
-  RedisStream& operator=(const RedisStream&) = delete;
+  /// Connects, with a TLS handshake if there is a context. The name look-up of the host has no deadline. Throws
+  /// RedisFault: refused, late or wrong.
+  RedisStream(const RedisAddress& address, boost::asio::ssl::context* tls, Clock::time_point until);
 
-  struct Moved {
-    std::size_t bytes = 0;
-    short events = 0;  ///< for poll(): the events to wait for if no bytes were moved
-  };
-  virtual Moved send(std::string_view bytes) = 0;
-  virtual Moved receive(char* to, std::size_t most) = 0;
+  /// Sends or receives at least one byte and returns the number of bytes. Throws RedisFault: late, or broken if the
+  /// connection has ended.
+  std::size_t send(std::string_view bytes, Clock::time_point until);
+  std::size_t receive(char* to, std::size_t most, Clock::time_point until);
   /// Returns true if no unreceived bytes have arrived and the connection has not ended.
-  virtual bool quiet() = 0;
-  /// Waits for events. Returns false after the deadline.
-  bool wait(short events, Clock::time_point until) const;
+  bool quiet();
 
- protected:
-  virtual int file() const = 0;
+ private:
+  using Done = std::function<void(boost::system::error_code, std::size_t)>;
+
+  /// Runs an operation that `start` begins, and returns its error. Throws RedisFault (late) with `too_late` if it has
+  /// not ended in time; it is then cancelled with this object.
+  boost::system::error_code run(Clock::time_point until, const char* too_late, const std::function<void(Done)>& start);
+  std::size_t move(Clock::time_point until, const std::function<void(Done)>& start);
+  Socket connect(const RedisAddress& address, Clock::time_point until);
+  Wire shake_hands(Socket socket, boost::asio::ssl::context& tls, const std::string& host, Clock::time_point until);
+
+  boost::asio::io_context context_{1};
+  std::optional<boost::system::error_code> ended_;  // result of the last operation; nullopt: it is under way
+  std::size_t moved_ = 0;                           // bytes of the last operation
+  std::optional<Wire> wire_;
 };
 
 }  // namespace frazil::server

@@ -1,15 +1,12 @@
 #include "server/net/tls.h"
 
-#include <cerrno>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include <frazil/error.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <unistd.h>
 
+#include "server/net/tls_client.h"
 #include "server/net/transport.h"
 
 namespace frazil::server {
@@ -33,23 +30,11 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
   return agreed == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// Reads the file of an option. Throws api::Error that names option and file.
-template <class F>
-void read_file(const char* option, const std::string& file, const char* expected, F read) {
-  const auto refuse = [&](const std::string& why) {
-    throw api::Error(api::Code::bad_input, std::string(option) + " " + file + ": " + why);
-  };
-  if (::access(file.c_str(), R_OK) != 0) refuse(std::generic_category().message(errno));
-  error_code error;
-  read(file, error);
-  if (error) refuse(std::string("expected ") + expected + ": " + error.message());
-}
-
 // NOLINTBEGIN(bugprone-unused-return-value): it is in `error`, too
 
 void ask_for_certificates(ssl::context& context, const std::string& file, bool demand) {
-  read_file("--tls-client-ca", file, "certificates in PEM",
-            [&](const std::string& from, error_code& error) { context.load_verify_file(from, error); });
+  read_tls_file("--tls-client-ca", file, "certificates in PEM",
+                [&](error_code& error) { context.load_verify_file(file, error); });
   context.set_verify_mode(demand ? ssl::verify_peer | ssl::verify_fail_if_no_peer_cert : ssl::verify_peer);
   SSL_CTX_set_client_CA_list(context.native_handle(), SSL_load_client_CA_file(file.c_str()));
 }
@@ -63,13 +48,11 @@ ssl::context make_context(const TlsOptions& options, const std::string_view& pro
   SSL_CTX_set_alpn_select_cb(native, choose_protocol, const_cast<std::string_view*>(&protocol));
   SSL_CTX_set_session_id_context(native, reinterpret_cast<const unsigned char*>(protocol.data()),
                                  static_cast<unsigned>(protocol.size()));
-  SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });  // prevents a prompt on the terminal
-  read_file("--tls-certificate", options.certificate, "a certificate in PEM",
-            [&](const std::string& file, error_code& error) { context.use_certificate_chain_file(file, error); });
-  read_file("--tls-key", options.key, "the certificate's key in PEM, without a password",
-            [&](const std::string& file, error_code& error) {
-              context.use_private_key_file(file, ssl::context::pem, error);
-            });
+  refuse_passwords(context);
+  read_tls_file("--tls-certificate", options.certificate, "a certificate in PEM",
+                [&](error_code& error) { context.use_certificate_chain_file(options.certificate, error); });
+  read_tls_file("--tls-key", options.key, "the certificate's key in PEM, without a password",
+                [&](error_code& error) { context.use_private_key_file(options.key, ssl::context::pem, error); });
   if (!options.client_ca.empty()) ask_for_certificates(context, options.client_ca, demand_certificate);
   return context;
 }

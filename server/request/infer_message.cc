@@ -15,6 +15,9 @@ namespace dom = simdjson::dom;
 using api::Array;
 using api::Dtype;
 
+/// Returns the name of an item of a list: "inputs"[2].
+std::string item_of(const std::string& list, std::size_t index) { return list + '[' + std::to_string(index) + ']'; }
+
 std::string text_at(dom::object object, const char* key, const std::string& what) {
   dom::element element;
   if (object[key].get(element) != simdjson::SUCCESS) refuse(what + ": \"" + key + "\" is missing");
@@ -51,9 +54,10 @@ api::Sizes shape_of(dom::object input, const std::string& what) {
   const auto given = maybe(input, "shape");
   if (!given) refuse(what + ": \"shape\" is missing");
   api::Sizes sizes;
-  for (const dom::element extent : get<dom::array>(*given, what + ": \"shape\"", "an array of integers")) {
-    if (sizes.size() == kMaxAxes) refuse(what + ": \"shape\" has more than " + std::to_string(kMaxAxes) + " axes");
-    sizes.push_back(get<std::int64_t>(extent, what + ": \"shape\"", "an array of integers"));
+  const std::string name = what + ": \"shape\"";
+  for (const dom::element extent : get<dom::array>(*given, name, "an array of integers")) {
+    if (sizes.size() == kMaxAxes) refuse(name + " has more than " + std::to_string(kMaxAxes) + " axes");
+    sizes.push_back(get<std::int64_t>(extent, item_of(name, sizes.size()), "an integer"));
   }
   return sizes;
 }
@@ -120,8 +124,9 @@ void read_outputs(dom::object root, InferRequest& request) {
   const auto outputs = maybe(root, "outputs");
   if (!outputs) return;
   for (const dom::element element : get<dom::array>(*outputs, "\"outputs\"", "an array")) {
-    const auto output = get<dom::object>(element, "\"outputs\"", "objects");
-    WantedOutput wanted{.name = text_at(output, "name", "output"), .binary = std::nullopt};
+    const std::string item = item_of("\"outputs\"", request.outputs.size());
+    const auto output = get<dom::object>(element, item, "an object");
+    WantedOutput wanted{.name = text_at(output, "name", item), .binary = std::nullopt};
     const std::string what = "output '" + wanted.name + "'";
     if (const auto parameters = parameters_of(output, what)) {
       if (const auto classes = maybe(*parameters, "classification")) {
@@ -160,8 +165,9 @@ InferRequest read_infer(const Message& message) {
   if (!inputs) refuse("\"inputs\" is missing");
   Tail tail(message.body.substr(json_size), message.body_owner);
   for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
-    const auto input = get<dom::object>(element, "\"inputs\"", "objects");
-    std::string name = text_at(input, "name", "input");
+    const std::string item = item_of("\"inputs\"", request.inputs.size());
+    const auto input = get<dom::object>(element, item, "an object");
+    std::string name = text_at(input, "name", item);
     Array array = read_tensor(input, "input '" + name + "'", message.body.size(), tail);
     request.inputs.emplace_back(std::move(name), std::move(array));
   }

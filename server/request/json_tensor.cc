@@ -9,14 +9,13 @@
 #include <utility>
 
 #include "server/core/datatype.h"
+#include "server/request/json_place.h"
 
 namespace frazil::server {
 namespace {
 
 using api::Array;
 using api::Dtype;
-
-constexpr std::size_t kMaxNesting = 100;
 
 // JSON has no numbers for these values. Python's json module writes and reads them as unquoted words.
 constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
@@ -28,30 +27,30 @@ std::optional<double> number_of_word(std::string_view word) {
   return at == std::end(kWords) ? std::nullopt : std::optional(at->second);
 }
 
-/// Returns the string literal at the beginning of the text, including its quotes.
-std::string_view string_at(std::string_view text) {
-  std::size_t end = 1;
-  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-  return text.substr(0, end + 1);
-}
-
 /// Returns the text with quotes around the words, or nullopt if it contains none.
 std::optional<std::string> with_quoted_words(std::string_view text) {
-  constexpr std::string_view kBetween = " \t\r\n,:[]{}";
   std::string quoted;
   bool found = false;
-  while (!text.empty()) {
-    std::string_view part =
-        text.substr(0, std::max<std::size_t>(std::min(text.find_first_of(kBetween), text.size()), 1));
-    if (text.front() == '"') part = string_at(text);
-    const bool word = number_of_word(part).has_value();
-    if (word) quoted += '"';
-    quoted += part;
-    if (word) quoted += '"';
+  split_at_words(text, [&](std::string_view part, bool word) {
+    const char* const quote = word ? "\"" : "";
+    ((quoted += quote) += part) += quote;
     found |= word;
-    text.remove_prefix(part.size());
-  }
+  });
   return found ? std::optional(std::move(quoted)) : std::nullopt;
+}
+
+/// Finds item number `left` of nested lists, and adds its indices to the path: "[0][3]".
+bool find_item(dom::element data, std::size_t& left, std::string& path) {
+  dom::array array;
+  if (data.get(array) != simdjson::SUCCESS) return left-- == 0;
+  std::size_t index = 0;
+  const std::size_t before = path.size();
+  for (const dom::element inner : array) {
+    path += '[' + std::to_string(index++) + ']';
+    if (find_item(inner, left, path)) return true;
+    path.resize(before);
+  }
+  return false;
 }
 
 /// Fills a tensor from the same number of numbers, booleans or strings, nested or flat, in row-major order.
@@ -59,7 +58,10 @@ class Filler {
  public:
   Filler(Array& to, const std::string& what) : to_(to), what_(what) {}
 
-  void fill(dom::element data) { add(data); }
+  void fill(dom::element data) {
+    root_ = data;
+    add(data);
+  }
 
  private:
   void add(dom::element element) {
@@ -85,7 +87,7 @@ class Filler {
       case Dtype::u64: return put_integer<std::uint64_t>(element);
       case Dtype::f32: return store(static_cast<float>(real(element)));
       case Dtype::f64: return store(real(element));
-      case Dtype::string: return store(std::string(get<std::string_view>(element, what_, "strings")));
+      case Dtype::string: return store(std::string(value_of<std::string_view>(element, "strings")));
       default:
         refuse(what_ + ": " + std::string(datatype_of(to_.dtype())) + " has no JSON form; send it as binary data");
     }
@@ -102,7 +104,7 @@ class Filler {
     if (element.get(word) == simdjson::SUCCESS) {
       if (const auto value = number_of_word(word)) return *value;
     }
-    return get<double>(element, what_, "numbers");
+    return value_of<double>(element, "numbers");
   }
 
   void put_truth(dom::element element) {
@@ -110,22 +112,37 @@ class Filler {
     std::int64_t number = 0;
     if (element.get(truth) == simdjson::SUCCESS) return store(truth);
     if (element.get(number) == simdjson::SUCCESS && (number == 0 || number == 1)) return store(number == 1);
-    refuse(what_ + ": expected true, false, 0 or 1");
+    refuse(item() + ": expected true, false, 0 or 1, got " + std::string(kind_of(element)));
   }
 
   template <class T>
   void put_integer(dom::element element) {
     using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-    const auto value = get<Wide>(element, what_, std::is_signed_v<T> ? "integers" : "integers that are not negative");
+    const auto value = value_of<Wide>(element, std::is_signed_v<T> ? "integers" : "integers that are not negative");
     if (value < static_cast<Wide>(std::numeric_limits<T>::min()) ||
         value > static_cast<Wide>(std::numeric_limits<T>::max())) {
-      refuse(what_ + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(to_.dtype())));
+      refuse(item() + ": " + std::to_string(value) + " is outside of " + std::string(datatype_of(to_.dtype())));
     }
     store(static_cast<T>(value));
   }
 
+  /// Returns the name of the current item: "input 'x': element [0][3]".
+  std::string item() const {
+    std::string path;
+    std::size_t left = at_;
+    find_item(root_, left, path);
+    return what_ + (path.empty() ? "" : ": element " + path);
+  }
+  template <class T>
+  T value_of(dom::element element, const char* expected) const {
+    T value;
+    if (element.get(value) != simdjson::SUCCESS) (void)get<T>(element, item(), expected);
+    return value;
+  }
+
   Array& to_;
   const std::string& what_;
+  dom::element root_;
   std::size_t at_ = 0;
   void* memory_ = nullptr;
 };
@@ -143,8 +160,23 @@ JsonObject::JsonObject(std::string_view text) : text_(text) {
       error = parser_.parse(text_).get(document);
     }
   }
-  if (error != simdjson::SUCCESS) refuse(std::string("invalid JSON in the body: ") + simdjson::error_message(error));
+  if (error != simdjson::SUCCESS) {
+    constexpr std::size_t kMaxSearched = std::size_t{4} << 20U;  // the search is slow
+    const std::string fault = text.size() <= kMaxSearched ? json_fault(text) : "";
+    refuse("invalid JSON in the body: " + (fault.empty() ? simdjson::error_message(error) : fault));
+  }
   root_ = get<dom::object>(document, "the body", "a JSON object");
+}
+
+std::string_view kind_of(dom::element element) {
+  switch (element.type()) {
+    case dom::element_type::ARRAY: return "a list";
+    case dom::element_type::OBJECT: return "an object";
+    case dom::element_type::STRING: return "a string";
+    case dom::element_type::BOOL: return "true or false";
+    case dom::element_type::NULL_VALUE: return "null";
+    default: return "a number";
+  }
 }
 
 std::string text_or_nothing(dom::object object, const char* key) {

@@ -16,7 +16,8 @@ namespace frazil::server {
 
 namespace dom = simdjson::dom;
 
-/// A JSON object with at most 100 levels. Unquoted NaN, Infinity and -Infinity are read as strings.
+/// A JSON object with at most 100 levels. Errors of the text name line, column and field. Unquoted NaN, Infinity and
+/// -Infinity are read as strings.
 class JsonObject {
  public:
   explicit JsonObject(std::string_view text);
@@ -28,11 +29,16 @@ class JsonObject {
   dom::object root_;
 };
 
+/// Returns "a list", "an object", "a string", "a number", "true or false" or "null".
+std::string_view kind_of(dom::element element);
+
 /// `what` names the value, `expected` describes the expected type.
 template <class T>
 T get(dom::element element, const std::string& what, const char* expected) {
   T value;
-  if (element.get(value) != simdjson::SUCCESS) refuse(what + ": expected " + expected);
+  if (element.get(value) != simdjson::SUCCESS) {
+    refuse(what + ": expected " + expected + ", got " + std::string(kind_of(element)));
+  }
   return value;
 }
 

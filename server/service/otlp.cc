@@ -8,7 +8,9 @@
 
 #include <frazil/error.h>
 
-#include "server/host/http_client.h"
+#include "server/core/json_text.h"
+#include "server/core/url_parts.h"
+#include "server/net/http_client.h"
 
 namespace frazil::server {
 namespace {
@@ -156,7 +158,7 @@ std::string spans_body(std::span<const std::shared_ptr<const RequestRecord>> rec
 }
 
 struct Otlp::Impl {
-  explicit Impl(HttpUrl url) : client(std::move(url)) {}
+  Impl(HttpUrl url, const TlsFiles& tls) : client(std::move(url), {.tls = tls}) {}
 
   HttpClient client;
   std::mutex mutex;
@@ -189,13 +191,19 @@ struct Otlp::Impl {
   }
 };
 
-Otlp::Otlp(const std::string& collector) {
-  const std::size_t colon = collector.rfind(':');
+Otlp::Otlp(const std::string& collector, const TlsFiles& tls) {
+  std::string text = collector.contains("://") ? collector : "http://" + collector;
+  const auto parts = UrlParts::parse(text);
+  if (parts && parts->path == "/" && !text.contains('?')) text += text.ends_with('/') ? "v1/traces" : "/v1/traces";
   try {
-    if (colon == std::string::npos) throw std::invalid_argument("");
-    impl_ = std::make_unique<Impl>(HttpUrl::parse("http://" + collector + "/v1/traces"));
-  } catch (const std::invalid_argument&) {
-    throw api::Error(api::Code::bad_input, "paths.otlp: expected HOST:PORT, got '" + collector + "'");
+    if (!parts || parts->port.empty())
+      throw std::invalid_argument("expected HOST:PORT, http://HOST:PORT or https://...");
+    impl_ = std::make_unique<Impl>(HttpUrl::parse(text), tls);
+  } catch (const std::invalid_argument& error) {
+    throw api::Error(api::Code::bad_input, std::string("paths.otlp: ") + error.what());
+  } catch (const api::Error& error) {
+    const bool of_files = error.code() == api::Code::bad_input;
+    throw api::Error(error.code(), std::string(of_files ? "paths.otlp_tls." : "paths.otlp: ") + error.what());
   }
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }

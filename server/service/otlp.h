@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "server/config/server_config.h"
 #include "server/service/path_log.h"
 
 namespace frazil::server {
@@ -14,8 +15,9 @@ namespace frazil::server {
 /// are dropped and counted.
 class Otlp {
  public:
-  /// `collector`: HOST:PORT. Throws api::Error (bad_input) for another text.
-  explicit Otlp(const std::string& collector);
+  /// `collector`: HOST:PORT, or a URL, whose path is by default /v1/traces. Throws api::Error (bad_input) for another
+  /// text, and for unusable TLS files.
+  explicit Otlp(const std::string& collector, const TlsFiles& tls = {});
   ~Otlp();
   Otlp(const Otlp&) = delete;
   Otlp& operator=(const Otlp&) = delete;

@@ -10,7 +10,7 @@ namespace {
 
 /// Returns null if spans are not sent.
 std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
-  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp);
+  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp, config.otlp_tls);
 }
 
 /// Returns `places` with the limits of `limits`.
@@ -28,6 +28,7 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   if (a.redis_prefix != b.redis_prefix) keys.emplace_back("state.redis_prefix");
   if (a.redis_access.user != b.redis_access.user) keys.emplace_back("state.redis_user");
   if (a.redis_access.password != b.redis_access.password) keys.emplace_back("state.redis_password");
+  if (a.redis_access.database != b.redis_access.database) keys.emplace_back("state.redis_database");
   if (a.redis_access.tls != b.redis_access.tls) keys.emplace_back("state.redis_tls");
   if (a.page_bytes != b.page_bytes) keys.emplace_back("state.pages");
   return keys;
@@ -236,7 +237,7 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_memory = next.state.memory_bytes != config_.state.memory_bytes;
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
-  const bool other_collector = next.paths.otlp != config_.paths.otlp;
+  const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
   std::shared_ptr<Otlp> collector = other_collector ? collector_of(next.paths) : nullptr;
   const Loader::Reconfigured models = loader_->reconfigure(*repository(), next);
   for (const std::string& model : models.changed) reloaded.changed.push_back("models." + model);

@@ -44,7 +44,8 @@ std::unique_ptr<StateKeeper> keeper_of(const StateConfig& config, const NoticeSi
   }
   if (!config.folder.empty()) return std::make_unique<StateFolder>(config.folder);
   if (!config.redis.empty()) {
-    return std::make_unique<StateRedis>(config.redis, config.redis_prefix, RedisOptions{.access = config.redis_access},
+    return std::make_unique<StateRedis>(config.redis, config.redis_prefix,
+                                        RedisOptions{.access = config.redis_access, .tls_name = "state.redis_tls"},
                                         notify);
   }
   return nullptr;

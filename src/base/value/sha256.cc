@@ -46,7 +46,7 @@ std::string sha256(std::span<const std::byte> bytes) {
   return hex_of(sha.sum());
 }
 
-std::string hex_of(const Sha256::Sum& sum) {
+std::string hex_of(std::span<const unsigned char> sum) {
   std::string text;
   for (const unsigned char byte : sum) text += fmt::format("{:02x}", byte);
   return text;

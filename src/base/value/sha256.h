@@ -31,6 +31,7 @@ void prepare_sha256();
 
 /// Returns the digest in lower-case hex, 64 digits.
 std::string sha256(std::span<const std::byte> bytes);
-std::string hex_of(const Sha256::Sum& sum);
+/// Returns two lower-case hex digits for each byte.
+std::string hex_of(std::span<const unsigned char> sum);
 
 }  // namespace frazil

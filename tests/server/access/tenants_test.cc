@@ -43,6 +43,14 @@ TEST(Tenants, AKeyOpensTheModelsOfItsTenant) {
   EXPECT_EQ(status_for(tenants, "Bearer k3", "other"), Http::ok);
 }
 
+TEST(Tenants, KeysMayBeGivenByTheirDigests) {
+  const std::string digest = "sha256:" + server::sha256("k1");
+  const Tenants tenants({{.name = "shop", .keys = {digest}, .models = {"m"}}});
+  EXPECT_EQ(status_for(tenants, "Bearer k1"), Http::ok);
+  EXPECT_EQ(status_for(tenants, ("Bearer " + digest).c_str()), Http::unauthorized) << "a digest is not a key";
+  EXPECT_THROW(Tenants({{.name = "shop", .keys = {"sha256:k1"}}}), api::Error);
+}
+
 TEST(Tenants, AreKnownByCertificatesWhereNoKeyIsGiven) {
   const Tenants tenants({{.name = "both", .keys = {"k"}, .certificates = {"both.example"}},
                          {.name = "service", .certificates = {"spiffe://example/service", "service"}}});

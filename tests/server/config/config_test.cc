@@ -10,6 +10,7 @@
 #include "server/config/config_yaml.h"
 #include "server/config/text_proto.h"
 #include "server/config/yaml.h"
+#include "server/core/digest.h"
 
 namespace frazil::test {
 namespace {
@@ -386,7 +387,7 @@ models:
   vad: {state: {state: stateN, past: {output: present, axis: 2}}, idle_s: 0.5, versions: [3, 1]}
   "a.b": {versions: all}
 tenants:
-  - {name: shop, keys: [abc, 123], max_waiting: 32, requests_per_second: 100, models: [bert]}
+  - {name: shop, keys: [abc, sha256:A665A45920422F9D417E4867EFDC4FB8A04A1F3FFF1FA07E998E86F7F7A27AE3], max_waiting: 32, requests_per_second: 100, models: [bert]}
   - name: other
     keys: ["d:e"]
     admin: true
@@ -437,7 +438,8 @@ TEST(ConfigYamlTest, ReadsTheServer) {
   const ServerConfig config = yaml(kServer);
   ASSERT_EQ(config.tenants.size(), 2U);
   EXPECT_EQ(config.tenants[0].name, "shop");
-  EXPECT_THAT(config.tenants[0].keys, ElementsAre("abc", "123"));
+  EXPECT_THAT(config.tenants[0].keys,
+              ElementsAre("sha256:" + server::sha256("abc"), "sha256:" + server::sha256("123")));
   EXPECT_EQ(config.tenants[0].max_waiting, 32U);
   EXPECT_EQ(config.tenants[0].requests_per_second, 100);
   EXPECT_THAT(config.tenants[0].models, ElementsAre("bert"));
@@ -470,11 +472,42 @@ TEST(ConfigYamlTest, LeavesTheRestAsItIs) {
           .state.redis_access;
   EXPECT_EQ(access,
             (server::RedisAccess{
-                .user = "u", .password = "p", .tls = server::RedisTls{.ca = "c", .certificate = "d", .key = "k"}}));
-  EXPECT_EQ(yaml("state: {redis: 'a:1', redis_tls: {}}").state.redis_access.tls, server::RedisTls());
+                .user = "u", .password = "p", .tls = server::TlsFiles{.ca = "c", .certificate = "d", .key = "k"}}));
+  EXPECT_EQ(yaml("state: {redis: 'a:1', redis_tls: {}}").state.redis_access.tls, server::TlsFiles());
   EXPECT_EQ(yaml("models: {m: {defaults: fixed}}").models.at("m").defaults, server::Defaults::fixed);
   const ServerConfig shared = yaml("models: {a: {batching: &b {max_batch_size: 4}}, b: {batching: *b}}");
   EXPECT_EQ(shared.models.at("b").batching.most, 4U);
+}
+
+TEST(ConfigYamlTest, ReadsHowToReachRedis) {
+  const TempFolder folder;
+  const std::string file = folder / "password";
+  std::ofstream(file) << "by file\n";
+  ::setenv("FRAZIL_TEST_PASSWORD", "by environment", 1);
+  const struct {
+    std::string text, address;
+    server::RedisAccess access;
+  } cases[] = {{"redis: 'a:1'", "a:1", {}},
+               {"redis: 'redis://a'", "a:6379", {}},
+               {"redis: 'redis://[::1]:1/3'", "[::1]:1", {.database = 3}},
+               {"redis: 'rediss://u:p%40@a:1/'", "a:1", {.user = "u", .password = "p@", .tls = server::TlsFiles()}},
+               {"redis: 'redis://:p@a'", "a:6379", {.password = "p"}},
+               {"redis: 'redis://u@a/2', redis_password: {file: '" + file + "'}, redis_database: 4",
+                "a:6379",
+                {.user = "u", .password = "by file", .database = 4}},
+               {"redis: 'a:1', redis_password: {environment: FRAZIL_TEST_PASSWORD}, redis_tls: {ca: c}",
+                "a:1",
+                {.password = "by environment", .tls = server::TlsFiles{.ca = "c"}}}};
+  for (const auto& c : cases) {
+    const server::StateConfig state = yaml("state: {" + c.text + "}").state;
+    EXPECT_EQ(state.redis, c.address) << c.text;
+    EXPECT_EQ(state.redis_access, c.access) << c.text;
+  }
+}
+
+TEST(ConfigYamlTest, ReadsCollectors) {
+  EXPECT_EQ(yaml("paths: {otlp: 'https://u:p@h:4318', otlp_tls: {ca: c}}").paths.otlp_tls.ca, "c");
+  EXPECT_EQ(yaml("paths: {otlp: 'http://h:4318/x'}").paths.otlp, "http://h:4318/x");
 }
 
 TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
@@ -534,12 +567,37 @@ TEST(ConfigYamlTest, NamesThePlaceOfAnError) {
       {"state: {redis: 'a:1', redis_user: u}", "requires the key 'redis_password'"},
       {"state: {redis: 'a:1', redis_password: ''}", "expected a text that is not empty"},
       {"state: {redis: 'a:1', redis_tls: {key: k}}", "expected both of the keys 'certificate' and 'key'"},
+      {"state: {redis: 'redis://a:1/x'}", "field 'state.redis': expected redis://"},
+      {"state: {redis: 'http://a:1'}", "field 'state.redis': expected redis://"},
+      {"state: {redis: 'redis://u@a'}", "field 'state.redis': requires the key 'redis_password'"},
+      {"state: {redis: 'a:1', redis_database: -1}", "expected a whole number"},
+      {"state: {redis_database: 1}", "field 'state.redis_database': requires the key 'redis'"},
+      {"state: {redis: 'a:1', redis_password: {file: /no/such}}",
+       "field 'state.redis_password.file': /no/such: No such file or directory"},
+      {"state: {redis: 'a:1', redis_password: {file: /dev/null}}", "expected a secret, the file is empty"},
+      {"state: {redis: 'a:1', redis_password: {environment: FRAZIL_TEST_NONE}}",
+       "the environment variable FRAZIL_TEST_NONE is not set"},
+      {"state: {redis: 'a:1', redis_password: {text: a}}", "expected a text, {file: PATH} or {environment: NAME}"},
+      {"paths: {otlp: 'ftp://h:1'}", "field 'paths.otlp': expected HOST:PORT, http://HOST:PORT or https://HOST:PORT"},
+      {"paths: {otlp: 'h:1', otlp_tls: {}}", "field 'paths.otlp_tls': requires an 'otlp' that begins with https://"},
+      {"tenants: [{name: a, keys: ['sha256:12']}]", "expected 64 hexadecimal digits after sha256:"},
+      {"tenants: [{name: a, keys: [k]}, {name: b, keys: ['sha256:" + server::sha256("k") + "']}]",
+       "field 'tenants[1].keys[0]': duplicate value"},
       {"models: {m: {defaults: open}}", "field 'models.m.defaults': expected fixed or inputs, got 'open'"},
       {"paths: {sample: 2}", "expected a number from 0 to 1, got '2'"},
       {"paths: {inputs: yes}", "expected true or false, got 'yes'"},
       {"paths: {inputs: 'true'}", "expected true or false"},
   };
   expect_bad(cases, yaml);
+}
+
+TEST(ConfigYamlTest, ShowsNoPasswords) {
+  for (const char* text : {"state: {redis: 'redis://u:secret@a:x'}", "state: {redis: 'ftp://u:secret@a'}",
+                           "state: {redis: 'u:secret@a:0'}", "state: {redis: 'a:1', redis_password: [secret]}",
+                           "paths: {otlp: 'ftp://u:secret@h:1'}", "paths: {otlp: 'u:secret@h:x'}"}) {
+    EXPECT_THAT(error_of([&] { yaml(text); }), testing::AllOf(StartsWith("f:1: "), testing::Not(HasSubstr("secret"))))
+        << text;
+  }
 }
 
 TEST(ConfigYamlTest, ShowsNoKeys) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "server/asked.h"
+#include "server/certificates.h"
 #include "server/host/feast_key.h"
 #include "server/host/feature_store.h"
 #include "server/redis_process.h"
@@ -342,10 +343,36 @@ TEST_F(FeatureSteps, RefuseAValueOfAnotherType) {
   EXPECT_STREQ(outcome.error().what(), "node 'user': feature 'rate' has a value in Redis that is no f32");
 }
 
+TEST_F(FeatureSteps, ReadFromAStoreWithTlsAndAUser) {
+  const Authority authority("ours");
+  const auto files = authority.issue("redis", "IP:127.0.0.1");
+  const server::RedisAccess access{.password = "main", .tls = server::TlsFiles{.ca = authority.certificate()}};
+  server_.emplace(
+      std::vector<std::string>{"--tls-cert-file", files.certificate, "--tls-key-file", files.key, "--tls-ca-cert-file",
+                               authority.certificate(), "--tls-auth-clients", "no", "--requirepass", "main", "--user",
+                               "reader", "on", ">word", "~*", "+@read", "+@connection"},
+      access);
+  redis_.emplace(server_->address(), server::RedisOptions{.access = access});
+  put(1, {{"rate", float_value(0.5)}});
+  folder_.write("password", "word");
+  const std::string url = "rediss://reader@" + server_->address(),
+                    tls = "      redis_tls: {ca: " + authority.certificate() + "}\n      timeout_ms: 2000\n";
+  serve(tls + "      redis_password: {file: password}\n", url);
+  run({1});
+  EXPECT_EQ(text(0) + text(3), "f32[1] [0.5]i64[1] [1]");
+  serve(tls + "      redis_password: wrong\n", url);
+  run({1});
+  EXPECT_EQ(text(0) + text(3), "f32[1] [-1]i64[1] [4]");
+  EXPECT_THAT(path_->steps().at(0).why, HasSubstr("Redis refuses the password: WRONGPASS"));
+}
+
 TEST(FeatureFiles, AreRefusedWithThePlace) {
   const struct {
     const char *step, *why;
-  } cases[] = {{"{redis: here, project: a, view: b, entity: {i: x}, get: {f: {type: f32}}}", "p.yaml:3: field"},
+  } cases[] = {{"{redis: 'h:1', redis_tls: {ca: none}, project: a, view: b, entity: {i: x}, get: {f: {type: f32}}}",
+                "/none: No such file"},
+               {"{project: a, view: b, entity: {i: x}, get: {f: {type: f32}}}", "expected the key 'redis'"},
+               {"{redis: here, project: a, view: b, entity: {i: x}, get: {f: {type: f32}}}", "p.yaml:3: field"},
                {"{redis: 'h:1', project: a, view: b, entity: {i: z}, get: {f: {type: f32}}}", "no value 'z' here"},
                {"{redis: 'h:1', project: a, view: b, entity: {i: f}, get: {f: {type: f32}}}", "known by i32, i64"},
                {"{redis: 'h:1', project: a, view: b, entity: {i: x}, get: {f: {type: f16}}}", "expected one of bool"},

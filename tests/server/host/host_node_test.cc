@@ -4,16 +4,15 @@
 #include <csignal>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "server/asked.h"
-#include "server/host/http_client.h"
+#include "server/certificates.h"
+#include "server/other_server.h"
 #include "server/request/path_record.h"
-#include "server/server.h"
+#include "server/running.h"
 
 namespace frazil::test {
 namespace {
@@ -23,74 +22,10 @@ using std::literals::operator""s;
 using api::Array;
 using server::Clock;
 using server::Http;
-using server::HttpUrl;
 using server::PathRecord;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Answers each request as a function says: with a text, by closing the connection (empty), or not at all ("wait").
-class OtherServer {
- public:
-  using Answer = std::function<std::string(const std::string& request)>;
-
-  explicit OtherServer(Answer answer) : answer_(std::move(answer)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in here{};
-    here.sin_family = AF_INET;
-    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof here;
-    auto* const address = reinterpret_cast<sockaddr*>(&here);
-    if (::bind(listener_, address, size) != 0 || ::getsockname(listener_, address, &size) != 0) abort();
-    if (::listen(listener_, 16) != 0) abort();
-    port_ = ntohs(here.sin_port);
-    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
-  }
-  ~OtherServer() {
-    thread_.request_stop();
-    thread_.join();
-    ::close(listener_);
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v2/models/m/infer"; }
-  std::atomic<int> connections = 0, left = 0;
-
- private:
-  void serve(const std::stop_token& stop) {
-    std::vector<pollfd> all{{.fd = listener_, .events = POLLIN, .revents = 0}};
-    std::map<int, std::string> requests;
-    while (!stop.stop_requested()) {
-      ::poll(all.data(), all.size(), 5);
-      if (all[0].revents != 0) {
-        all.push_back({.fd = ::accept(listener_, nullptr, nullptr), .events = POLLIN, .revents = 0});
-        ++connections;
-      }
-      for (std::size_t i = 1; i < all.size(); ++i) {
-        if (all[i].fd < 0 || all[i].revents == 0 || talk(all[i].fd, requests[all[i].fd])) continue;
-        requests.erase(all[i].fd);
-        ::close(std::exchange(all[i].fd, -1));
-      }
-    }
-    for (std::size_t i = 1; i < all.size(); ++i) ::close(all[i].fd);
-  }
-
-  bool talk(int fd, std::string& request) {
-    char bytes[4096];
-    const ssize_t got = ::recv(fd, bytes, sizeof bytes, 0);
-    if (got <= 0) return ++left, false;
-    request.append(bytes, static_cast<std::size_t>(got));
-    const std::size_t head = request.find("\r\n\r\n"), length = request.find("Content-Length: ");
-    if (head == std::string::npos || request.size() < head + 4 + std::stoul(request.substr(length + 16))) return true;
-    const std::string text = answer_(std::exchange(request, ""));
-    return text == "wait" || (!text.empty() && ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) > 0);
-  }
-
-  Answer answer_;
-  int listener_;
-  unsigned short port_ = 0;
-  std::jthread thread_;
-};
-
-std::string answered(const std::string& body, const std::string& status = "200 OK") {
-  return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
 const std::string kGood =
     answered(R"({"model_name":"m","outputs":[{"name":"z","datatype":"INT64","shape":[1],"data":[1]},)"
              R"({"name":"y","datatype":"FP32","shape":[1,2],"data":[[7,8.5]]}]})");
@@ -181,6 +116,42 @@ TEST_F(HostSteps, AskARealServer) {
   thread.join();
 }
 
+TEST_F(HostSteps, AskARealServerOverTls) {
+  const Folder models;
+  models.add("double", kDouble);
+  const Authority ours("ours"), theirs("theirs");
+  const auto of_server = ours.issue("server", "IP:127.0.0.1"), own = ours.issue("client");
+  RunningServer other(
+      models, {.tls = {.certificate = of_server.certificate, .key = of_server.key, .client_ca = ours.certificate()}});
+  const std::string port = std::to_string(other.ports.http),
+                    with_own = ", certificate: " + own.certificate + ", key: " + own.key;
+  const auto serve_tls = [&](const std::string& host, const std::string& tls) {
+    serve("http: {url: 'https://" + host + ":" + port + "/v2/models/double/infer', " + tls +
+          "inputs: {x: x}, outputs: {y: 'f32[N,2]'}, timeout_ms: 5000}");
+  };
+  serve_tls("127.0.0.1", "tls: {ca: " + ours.certificate() + with_own + "}, ");
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(floats_of(run()), ElementsAre(2, 4));
+  const struct {
+    std::string host, tls, why, logged;
+  } cases[] = {
+      {"127.0.0.1", "", "503 node 'out': TLS with the other server cannot be set up: its certificate is not accepted",
+       "SSL certificate problem"},
+      {"127.0.0.1", "tls: {ca: " + theirs.certificate() + with_own + "}, ",
+       "503 node 'out': TLS with the other server cannot be set up: its certificate is not accepted",
+       "(https://127.0.0.1:" + port + "/v2/models/double/infer: SSL certificate problem"},
+      {"localhost", "tls: {ca: " + ours.certificate() + with_own + "}, ",
+       "503 node 'out': TLS with the other server cannot be set up: its certificate is not accepted",
+       "no alternative certificate subject name matches target host name 'localhost'"},
+      {"127.0.0.1", "tls: {ca: " + ours.certificate() + "}, ",
+       "503 node 'out': the connection to the other server has ended", "certificate required"}};
+  for (const auto& c : cases) {
+    serve_tls(c.host, c.tls);
+    EXPECT_THAT(refused(run()), testing::StartsWith(c.why));
+    EXPECT_THAT(logged(), HasSubstr(c.logged)) << c.host << " " << c.tls;
+  }
+  service_.reset();
+}
+
 TEST_F(HostSteps, PassTheTraceOn) {
   std::string request;
   const OtherServer other([&](const std::string& text) {
@@ -202,20 +173,22 @@ TEST_F(HostSteps, PassTheTraceOn) {
 TEST_F(HostSteps, TellWhatIsWrongWithTheOtherServer) {
   const struct {
     std::string answer, why;
-  } cases[] = {{"", "503 node 'out': the connection to the other server has ended"},
-               {"wait", "504 node 'out': the other server does not answer in time"},
-               {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "504 node 'out'"},
-               {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "500 node 'out': the other server's answer is no HTTP"},
-               {answered("overloaded", "503 No"), "503 node 'out': the other server answers 503"},
-               {answered(R"({"error":"bad"})", "400 No"), "400 node 'out': the other server answers 400"},
-               {answered("", "404 No"), "500 node 'out': the other server answers 404"},
-               {answered("{"), "500 node 'out': the other server's answer does not have the protocol's form"},
-               {answered("[]"), "500 node 'out': the other server's answer does not have the protocol's form"},
-               {answered(R"({"outputs":[]})"), "500 node 'out': the other server's answer has no output 'y'"},
-               {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[1,2],"data":[1]}]})"),
-                "500 node 'out': the other server's answer does not have the protocol's form"},
-               {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1,2,3,4]}]})"),
-                "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[2,2]"}};
+  } cases[] = {
+      {"", "503 node 'out': the connection to the other server has ended"},
+      {"wait", "504 node 'out': the other server does not answer in time"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "504 node 'out'"},
+      {"SSH-2.0-OpenSSH_9.2\r\n\r\n", "500 node 'out': the other server's answer is no HTTP"},
+      {answered("overloaded", "503 No"), "503 node 'out': the other server answers 503"},
+      {answered(R"({"error":"bad"})", "400 No"), "400 node 'out': the other server answers 400"},
+      {answered("", "404 No"), "500 node 'out': the other server answers 404"},
+      {answered("", "302 Found\r\nLocation: http://127.0.0.1:1/"), "500 node 'out': the other server answers 302"},
+      {answered("{"), "500 node 'out': the other server's answer does not have the protocol's form"},
+      {answered("[]"), "500 node 'out': the other server's answer does not have the protocol's form"},
+      {answered(R"({"outputs":[]})"), "500 node 'out': the other server's answer has no output 'y'"},
+      {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[1,2],"data":[1]}]})"),
+       "500 node 'out': the other server's answer does not have the protocol's form"},
+      {answered(R"({"outputs":[{"name":"y","datatype":"FP32","shape":[2,2],"data":[1,2,3,4]}]})"),
+       "500 node 'out': output 'y': expected f32[N,2], N = 1; got f32[2,2]"}};
   for (const auto& [answer, why] : cases) {
     const OtherServer other([&](const std::string&) { return answer; });
     serve_http(other);
@@ -300,22 +273,6 @@ TEST_F(HostSteps, AReloadLetsWhatIsUnderWayEnd) {
   }
 }
 
-TEST(HttpUrls, AreRead) {
-  const auto url = [](const std::string& text) {
-    const HttpUrl read = HttpUrl::parse(text);
-    return read.host + " " + read.port + " " + read.target;
-  };
-  EXPECT_EQ(url("http://host"), "host 80 /");
-  EXPECT_EQ(url("http://10.0.0.1:8000/v2/models/m/infer?a=b"), "10.0.0.1 8000 /v2/models/m/infer?a=b");
-  EXPECT_EQ(url("http://[::1]:8000/"), "::1 8000 /");
-  EXPECT_EQ(url("http://[::1]"), "::1 80 /");
-  for (const char* bad : {"", "host:80", "https://host/", "http://", "http://:80", "http://h:", "http://h:0",
-                          "http://h:x/", "http://h:99999999999999999999/", "http://h/a b", "http://h/\r\nX: y",
-                          "http://a]", "http://[::1", "http://[::1]]:1/"}) {
-    EXPECT_THROW(HttpUrl::parse(bad), std::invalid_argument) << bad;
-  }
-}
-
 // ---- functions in C++ ----
 
 void register_functions() {
@@ -366,6 +323,15 @@ TEST_F(HostSteps, RefuseFunctionsThatDoNotFit) {
 TEST_F(HostSteps, RefuseCallsThatDoNotFit) {
   const std::string url = "http: {url: 'http://h:1/', inputs: {x: x}, ";
   EXPECT_THAT(refused_file("http: {url: 'h:1', outputs: {y: 'f32[N]'}}"), HasSubstr("expected http://HOST:PORT/PATH"));
+  folder_.write("text", "-");
+  const std::string tls = "http: {url: 'https://h/', inputs: {x: x}, outputs: {y: 'f32[N,2]'}, tls: ";
+  EXPECT_THAT(refused_file(tls + "{ca: none.pem}}"),
+              testing::AllOf(HasSubstr("p.yaml:3: field 'steps[0].http.tls': ca "),
+                             HasSubstr("/none.pem: No such file or directory")));
+  EXPECT_THAT(refused_file(tls + "{ca: text}}"), HasSubstr("expected certificates in PEM"));
+  EXPECT_THAT(refused_file(tls + "{key: text}}"), HasSubstr("expected both of the keys 'certificate' and 'key'"));
+  EXPECT_THAT(refused_file(url + "outputs: {y: 'f32[N,2]'}, tls: {}}"),
+              HasSubstr("requires a URL that begins with https"));
   EXPECT_THAT(refused_file(url + "outputs: {y: 'f32(N)'}}"), HasSubstr("expected the type of a tensor"));
   EXPECT_THAT(refused_file(url + "outputs: {}}"), HasSubstr("at least one output"));
   EXPECT_THAT(refused_file(url + "outputs: {y: 'f32[N]'}, default: 1}"), HasSubstr("it needs on_error: defaults"));

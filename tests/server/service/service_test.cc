@@ -116,7 +116,8 @@ TEST_F(ServiceTest, GeneratesFromTheFieldsOfAnObject) {
             R"({"model_name":"double","model_version":"1","id":"a","y":[2,4,6,8]})");
   EXPECT_THAT(generate("count", R"({"n":3})").body, HasSubstr(R"("y":)"));
   EXPECT_THAT(generate("double", R"({"x":[1,2,3]})").body, HasSubstr("f32[N,2] does not take 3 elements"));
-  EXPECT_THAT(generate("double", R"({"x":["a","b"]})").body, HasSubstr("field 'x': expected numbers"));
+  EXPECT_THAT(generate("double", R"({"x":["a","b"]})").body,
+              HasSubstr("field 'x': element [0]: expected numbers, got a string"));
   EXPECT_THAT(generate("double", R"({})").body, HasSubstr("input 'x' is missing"));
 }
 
@@ -167,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadBody{"", "invalid JSON"}, BadBody{"[1]", "expected a JSON object"},
         BadBody{"{}", R"(\"inputs\" is missing)"}, BadBody{R"({"inputs":3})", "expected an array"},
-        BadBody{R"({"inputs":[3]})", "expected objects"}, BadBody{R"({"inputs":[{}]})", R"(\"name\" is missing)"},
+        BadBody{R"({"inputs":[3]})", R"(\"inputs\"[0]: expected an object, got a number)"},
+        BadBody{R"({"inputs":[{}]})", R"(\"name\" is missing)"},
         BadBody{R"({"id":1,"inputs":[]})", "expected a string"}, BadBody{R"({"inputs":[]})", "input 'x' is missing"},
         BadBody{INPUT(R"("shape":[1,2],"data":[1,2])"), R"(\"datatype\" is missing)"},
         BadBody{INPUT(R"("datatype":"FP33","shape":[1,2],"data":[1,2])"), "no datatype 'FP33'"},
@@ -177,9 +179,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "more elements than the request has bytes"},
         BadBody{INPUT(R"("datatype":"FP32","shape":[1,2])"), R"(give either \"data\" or)"},
         BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,2,3])"), R"(2 elements, \"data\" has 3)"},
-        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[1,"a"])"), "expected numbers"},
-        BadBody{INPUT(R"("datatype":"INT64","shape":[1,2],"data":[1,2.5])"), "expected integers"},
-        BadBody{INPUT(R"("datatype":"UINT8","shape":[1,2],"data":[1,256])"), "256 is outside of UINT8"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"data":[[1,"a"]])"),
+                "input 'x': element [0][1]: expected numbers, got a string"},
+        BadBody{INPUT(R"("datatype":"INT64","shape":[1,2],"data":[1,2.5])"),
+                "input 'x': element [1]: expected integers, got a number"},
+        BadBody{INPUT(R"("datatype":"UINT8","shape":[1,2],"data":[1,256])"),
+                "input 'x': element [1]: 256 is outside of UINT8"},
+        BadBody{INPUT(R"("datatype":"BOOL","shape":[1,2],"data":[[true,null]])"),
+                "input 'x': element [0][1]: expected true, false, 0 or 1, got null"},
+        BadBody{INPUT(R"("datatype":"FP32","shape":[1,"2"],"data":[1,2])"),
+                R"(input 'x': \"shape\"[1]: expected an integer, got a string)"},
+        BadBody{"{\n \"inputs\": [{\"name\": \"x\", \"data\": [NaN, nul]}]}",
+                "invalid JSON in the body: line 2, column 44, in inputs[0].data[1]: syntax error while parsing value - "
+                "invalid literal\"}"},
+        BadBody{R"({"inputs":[{"name":"x"})", "line 1, column 24, in inputs[1]: syntax error"},
+        BadBody{R"({"inputs":[{"name":"x","data":[18446744073709551616]}]})",
+                "in inputs[0].data[0]: the integer '18446744073709551616' has more than 64 bits"},
+        BadBody{R"({"outputs":[{"name":"y"},{"nome":"y"}],"inputs":[]})", R"(\"outputs\"[1]: \"name\" is missing)"},
         BadBody{INPUT(R"("datatype":"FP16","shape":[1,2],"data":[1,2])"), "has no JSON form"},
         BadBody{INPUT(R"("datatype":"FP32","shape":[2],"data":[1,2])"), "expected f32[N,2]"},
         BadBody{INPUT(R"("datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8})"),
@@ -193,6 +209,8 @@ TEST_F(ServiceTest, NestingAndSizesAreBounded) {
   const std::string deep =
       R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":)" + std::string(100'000, '[');
   EXPECT_EQ(infer("double", deep).status, Http::bad_request);
+  EXPECT_THAT(infer("double", deep).body, HasSubstr("in inputs[0].data[0][0]"));
+  EXPECT_THAT(infer("double", deep).body, HasSubstr("more than 100 levels"));
   const std::string strings =
       R"({"inputs":[{"name":"x","datatype":"BYTES","shape":[50],"parameters":{"binary_data_size":4}}]})";
   const Reply reply =

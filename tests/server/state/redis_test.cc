@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "server/certificates.h"
+#include "server/config/config_yaml.h"
 #include "server/redis_process.h"
 #include "server/state_steps.h"
 
@@ -202,11 +203,10 @@ TEST(RedisAccess, ByTls) {
   if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
   Workers workers{1};
   const Authority ours("ours"), theirs("theirs");
-  const auto server = ours.issue("redis", "IP:127.0.0.1"), client = ours.issue("client"), stranger = theirs.issue("x"),
-             elsewhere = ours.issue("elsewhere", "DNS:elsewhere");
+  const auto server = ours.issue("redis", "IP:127.0.0.1"), client = ours.issue("client");
   const auto access = [&](const Authority& authority, const Authority::Files& files) {
     return server::RedisAccess{
-        .tls = server::RedisTls{.ca = authority.certificate(), .certificate = files.certificate, .key = files.key}};
+        .tls = server::TlsFiles{.ca = authority.certificate(), .certificate = files.certificate, .key = files.key}};
   };
   const auto options = [&](const Authority::Files& files) {
     return std::vector<std::string>{"--tls-cert-file", files.certificate,    "--tls-key-file",
@@ -217,13 +217,49 @@ TEST(RedisAccess, ByTls) {
   EXPECT_EQ(step(store, "a", 1h, 300'000), kNew);
   EXPECT_EQ(step(store, "a"), 0);
   EXPECT_EQ(step(store, "a"), 1);
-  const auto why = [&](const RedisProcess& at, const server::RedisAccess& how) {
-    return message_of([&] { StateStore({.redis = at.address(), .redis_access = how}, workers); });
+  const auto why = [&](const std::string& at, const server::RedisAccess& how) {
+    return message_of([&] { StateStore({.redis = at, .redis_access = how}, workers); });
   };
-  EXPECT_THAT(why(redis, access(theirs, client)), HasSubstr("TLS with Redis cannot be set up: its certificate: "));
+  EXPECT_THAT(why(redis.address(), access(theirs, client)),
+              HasSubstr("TLS with Redis cannot be set up: its certificate: "));
+  const std::string by_name = "localhost" + redis.address().substr(redis.address().find(':'));
+  EXPECT_THAT(why(by_name, access(ours, client)), HasSubstr("its certificate: hostname mismatch"));
   server::RedisAccess none = access(ours, client);
   none.tls->ca = "/no/such/file";
-  EXPECT_THAT(why(redis, none), HasSubstr("state.redis_tls.ca /no/such/file: "));
+  EXPECT_THAT(why(redis.address(), none), HasSubstr("state.redis_tls.ca /no/such/file: "));
+}
+
+TEST(RedisAccess, AsTheConfigurationSays) {
+  if (!RedisProcess::installed()) GTEST_SKIP() << "redis-server is not installed";
+  Workers workers{1};
+  const Authority ours("ours");
+  const auto server = ours.issue("redis", "IP:127.0.0.1");
+  const TempFolder folder;
+  const std::string password = folder / "password";
+  RedisProcess redis(
+      {"--tls-cert-file", server.certificate, "--tls-key-file", server.key, "--tls-ca-cert-file", ours.certificate(),
+       "--tls-auth-clients", "no", "--requirepass", "main", "--user", "frazil", "on", ">open sesame", "~*", "+@all"},
+      {.password = "main", .tls = server::TlsFiles{.ca = ours.certificate()}});
+  const auto store = [&](const std::string& url) {
+    const std::string text = "state: {redis: '" + url + redis.address() + "/2', redis_password: {file: '" + password +
+                             "'}, redis_tls: {ca: '" + ours.certificate() + "'}}";
+    return std::make_unique<StateStore>(server::read_server_config_text(text, "f").state, workers);
+  };
+  std::ofstream(password) << "open sesame\n";
+  const auto by_user = store("rediss://frazil@");
+  EXPECT_EQ(step(*by_user, "a"), kNew);
+  EXPECT_EQ(step(*by_user, "a"), 0);
+  const auto keys = [&](std::uint64_t database) {
+    const server::RedisAccess access{
+        .password = "main", .database = database, .tls = server::TlsFiles{.ca = ours.certificate()}};
+    return Redis(redis.address(), {.access = access}).run({"DBSIZE"}).integer;
+  };
+  EXPECT_EQ(keys(0), 0);
+  EXPECT_EQ(keys(2), 2) << "the state and the era";
+  EXPECT_THAT(message_of([&] { store("rediss://"); }),
+              testing::AllOf(HasSubstr("cannot keep states in Redis at " + redis.address()),
+                             HasSubstr("Redis refuses the password: WRONGPASS"), testing::Not(HasSubstr("sesame"))));
+  EXPECT_THAT(message_of([&] { keys(99); }), "Redis refuses database 99: ERR DB index is out of range");
 }
 
 TEST_F(RedisTest, WhatIsNoStateIsRefused) {

@@ -5,21 +5,22 @@
 #include <expected>
 #include <functional>
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "server/request/request.h"
+#include "server/config/server_config.h"
+#include "server/core/clock.h"
 
-// A client of HTTP/1.1, and of the Open Inference Protocol over it.
+// A client of HTTP/1.1 with and without TLS, on libcurl.
 namespace frazil::server {
 
 struct HttpUrl {
-  std::string host, port, target;
-  /// Reads http://HOST[:PORT][/PATH]. Throws std::invalid_argument for another text, including https.
+  std::string text;
+  std::string shown;  ///< for logs: without user, password and query
+  /// Parses http://HOST[:PORT][/PATH] or https://..., which may contain USER:PASSWORD@ before the host. Throws
+  /// std::invalid_argument for another text; the message contains no password.
   static HttpUrl parse(const std::string& text);
 };
 
@@ -39,20 +40,30 @@ struct HttpAnswer {
 class HttpFault : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
-    refused,    ///< no connection
+    refused,    ///< no connection, or no TLS over it
     broken,     ///< the connection was closed
     late,       ///< no answer in time
     wrong,      ///< not an HTTP answer, or too large
     cancelled,  ///< by cancel()
   };
-  HttpFault(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  HttpFault(Kind kind, const std::string& message, std::string detail = "")
+      : std::runtime_error(message), kind_(kind), detail_(std::move(detail)) {}
   Kind kind() const noexcept { return kind_; }
+  /// Returns what the server's operator may see in addition: the URL as HttpUrl::shown, and libcurl's message.
+  const std::string& detail() const noexcept { return detail_; }
 
  private:
   Kind kind_;
+  std::string detail_;
 };
 
-/// Posts to one URL from its own thread and keeps connections open between requests. Thread-safe.
+struct HttpClientOptions {
+  TlsFiles tls = {};                               ///< for https
+  std::size_t max_bytes = std::size_t{64} << 20U;  ///< limit for the body of an answer
+};
+
+/// Posts to one URL from its own thread and keeps connections open between requests. It uses a proxy if the environment
+/// has one (http_proxy, https_proxy, no_proxy), and does not follow redirects. Thread-safe.
 class HttpClient {
  public:
   using Done = std::function<void(std::expected<HttpAnswer, HttpFault>)>;
@@ -66,8 +77,8 @@ class HttpClient {
     virtual void cancel() = 0;
   };
 
-  /// `max_bytes` limits the size of an answer.
-  explicit HttpClient(HttpUrl url, std::size_t max_bytes = std::size_t{64} << 20U);
+  /// Throws api::Error (bad_input) for an unusable TLS file.
+  explicit HttpClient(HttpUrl url, HttpClientOptions options = {});
   /// Drops pending requests without calling their `done`. Therefore no `done` may be the last owner of the client.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
@@ -75,7 +86,7 @@ class HttpClient {
 
   /// Prepares a request. After start(), `done` is called once on the client's thread, shortly after `until` at the
   /// latest. It must be short, must not throw and must not own the client. If a kept connection turns out to be closed,
-  /// the request is sent once more on a new one, so the request must be idempotent.
+  /// the request is sent again on another one, so the request must be idempotent.
   std::shared_ptr<Exchange> post(ClientRequest request, Clock::time_point until, Done done);
   /// Posts and waits for the answer. Throws HttpFault.
   HttpAnswer post_and_wait(ClientRequest request, Clock::time_point until);
@@ -84,10 +95,5 @@ class HttpClient {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Returns the body that requests outputs of another server's model. Throws Refusal for a value without a JSON form.
-std::string inference_body(const std::vector<NamedArray>& inputs, std::span<const std::string> outputs);
-/// Returns the outputs in the body of the answer. Throws Refusal for a malformed answer.
-std::vector<NamedArray> inference_results(const std::string& body);
 
 }  // namespace frazil::server

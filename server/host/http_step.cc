@@ -1,244 +1,25 @@
-#include "server/host/http_client.h"
-
+// The step `http` of pipelines: a client of the Open Inference Protocol.
 #include <cmath>
-#include <future>
 #include <limits>
 #include <optional>
-#include <thread>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <simdjson.h>
 
+#include "server/config/peer_yaml.h"
 #include "server/config/yaml.h"
 #include "server/core/datatype.h"
 #include "server/core/json_text.h"
 #include "server/host/host_node.h"
+#include "server/net/http_client.h"
 #include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
 
 namespace frazil::server {
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using asio::ip::tcp;
-using beast::error_code;
-
-constexpr std::size_t kMaxIdleHttp = 64;
-
-HttpFault left() { return {HttpFault::Kind::cancelled, "the caller has disconnected"}; }
-HttpFault late() { return {HttpFault::Kind::late, "the other server does not answer in time"}; }
-
-}  // namespace
-
-HttpUrl HttpUrl::parse(const std::string& text) {
-  constexpr std::string_view kScheme = "http://";
-  const bool http = text.starts_with(kScheme);
-  const std::string rest = http ? text.substr(kScheme.size()) : "";
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  HttpUrl url{.host = rest.substr(0, slash), .port = "80", .target = rest.substr(slash)};
-  const std::size_t colon = url.host.rfind(':');
-  if (colon != std::string::npos && url.host.back() != ']') {
-    url.port = url.host.substr(colon + 1);
-    url.host.resize(colon);
-  }
-  if (url.host.size() > 2 && url.host.front() == '[' && url.host.back() == ']') {
-    url.host = url.host.substr(1, url.host.size() - 2);
-  }
-  if (url.target.empty()) url.target = "/";
-  const auto is_odd = [](char c) { return c <= ' ' || c == '\x7f'; };
-  const bool brackets = url.host.find_first_of("[]") != std::string::npos;
-  const auto port = whole_from(url.port);
-  if (!http || url.host.empty() || brackets || !port || *port == 0 || *port > 65535 ||
-      std::ranges::any_of(text, is_odd)) {
-    throw std::invalid_argument("expected http://HOST:PORT/PATH, got '" + text + "'");
-  }
-  return url;
-}
-
-struct HttpClient::Impl {
-  using Socket = std::unique_ptr<tcp::socket>;
-
-  Impl(HttpUrl url_, std::size_t max_bytes_) : url(std::move(url_)), max_bytes(max_bytes_) {
-    thread = std::thread([this] { context.run(); });
-  }
-  ~Impl() {
-    context.stop();
-    thread.join();
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  // Called on the client's thread.
-  Socket take() {
-    if (idle.empty()) return nullptr;
-    Socket socket = std::move(idle.back());
-    idle.pop_back();
-    return socket;
-  }
-  void give(Socket socket) {
-    if (idle.size() < kMaxIdleHttp) idle.push_back(std::move(socket));
-  }
-
-  class Running;
-
-  const HttpUrl url;
-  const std::size_t max_bytes;
-  asio::io_context context{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
-  std::vector<Socket> idle;
-  std::thread thread;
-};
-
-/// Runs on the client's thread, except start() and cancel().
-class HttpClient::Impl::Running : public Exchange, public std::enable_shared_from_this<Running> {
- public:
-  Running(Impl& client, ClientRequest request, Clock::time_point until, Done done)
-      : client_(client),
-        request_(http::verb::post, client.url.target, 11, std::move(request.body)),
-        until_(until),
-        done_(std::move(done)),
-        timer_(client.context),
-        resolver_(client.context) {
-    const std::string& host = client.url.host;
-    const bool is_v6 = host.find(':') != std::string::npos;
-    request_.set(http::field::host, (is_v6 ? "[" + host + "]" : host) + ":" + client.url.port);
-    request_.set(http::field::content_type, request.type);
-    for (const auto& [name, value] : request.headers) request_.set(name, value);
-    request_.prepare_payload();
-  }
-
-  void start() override {
-    asio::post(client_.context, [self = shared_from_this()] { self->begin(); });
-  }
-  void cancel() override {
-    asio::post(client_.context, [self = shared_from_this()] {
-      self->cancelled_ = true;
-      if (self->begun_) self->end(std::unexpected(left()));
-    });
-  }
-
- private:
-  void begin() {
-    begun_ = true;
-    if (cancelled_) return end(std::unexpected(left()));
-    timer_.expires_at(until_);
-    timer_.async_wait([self = shared_from_this()](error_code error) {
-      if (!error) self->end(std::unexpected(late()));
-    });
-    socket_ = client_.take();
-    reused_ = socket_ != nullptr;
-    reused_ ? write() : connect();
-  }
-
-  /// Returns a handler that calls `next` after success and fail() after an error.
-  template <class F>
-  auto then(HttpFault::Kind kind, const F& next) {
-    return [self = shared_from_this(), kind, next](error_code error, auto&&... result) {
-      if (self->done_ == nullptr) return;
-      error ? self->fail(kind, error) : next(*self, result...);
-    };
-  }
-
-  void connect() {
-    reused_ = false;
-    socket_ = std::make_unique<tcp::socket>(client_.context);
-    const auto connected = then(HttpFault::Kind::refused, [](Running& self, auto&&...) {
-      error_code ignored;
-      self.socket_->set_option(tcp::no_delay(true), ignored);  // NOLINT(bugprone-unused-return-value): slower without
-      self.write();
-    });
-    error_code error;
-    const auto address = asio::ip::make_address(client_.url.host, error);
-    if (!error) {
-      const auto port = static_cast<std::uint16_t>(std::stoul(client_.url.port));
-      return socket_->async_connect(tcp::endpoint(address, port), connected);
-    }
-    resolver_.async_resolve(client_.url.host, client_.url.port,
-                            then(HttpFault::Kind::refused, [connected](Running& self, const auto& found) {
-                              asio::async_connect(*self.socket_, found, connected);
-                            }));
-  }
-
-  void write() {
-    http::async_write(*socket_, request_, then(HttpFault::Kind::broken, [](Running& self, auto&&...) { self.read(); }));
-  }
-
-  void read() {
-    parser_.emplace();
-    parser_->body_limit(client_.max_bytes);
-    buffer_.clear();
-    http::async_read(*socket_, buffer_, *parser_,
-                     then(HttpFault::Kind::broken, [](Running& self, auto&&...) { self.answer(); }));
-  }
-
-  void answer() {
-    const bool more = parser_->get().keep_alive() && buffer_.size() == 0;
-    HttpAnswer answer{.status = parser_->get().result_int(), .body = std::move(parser_->get().body())};
-    if (more) client_.give(std::move(socket_));
-    end(std::move(answer));
-  }
-
-  void fail(HttpFault::Kind kind, error_code error) {
-    const bool begun = parser_ && parser_->got_some();
-    if (reused_ && kind == HttpFault::Kind::broken && !begun) return connect();
-    if (error.category() == make_error_code(http::error::bad_method).category() &&
-        error != http::error::end_of_stream && error != http::error::partial_message) {
-      return end(std::unexpected(
-          HttpFault(HttpFault::Kind::wrong, "the other server's answer is no HTTP: " + error.message())));
-    }
-    const char* const what = kind == HttpFault::Kind::refused ? "the other server cannot be reached: "
-                                                              : "the connection to the other server has ended: ";
-    end(std::unexpected(HttpFault(kind, what + error.message())));
-  }
-
-  void end(std::expected<HttpAnswer, HttpFault> result) {
-    if (done_ == nullptr) return;
-    timer_.cancel();
-    resolver_.cancel();
-    error_code ignored;
-    if (socket_ != nullptr) socket_->close(ignored);  // NOLINT(bugprone-unused-return-value): it is given up anyway
-    std::exchange(done_, nullptr)(std::move(result));
-  }
-
-  Impl& client_;
-  http::request<http::string_body> request_;
-  Clock::time_point until_;
-  Done done_;  ///< null after the end
-  asio::steady_timer timer_;
-  tcp::resolver resolver_;
-  Socket socket_;
-  bool begun_ = false, cancelled_ = false, reused_ = false;
-  beast::flat_buffer buffer_;
-  std::optional<http::response_parser<http::string_body>> parser_;
-};
-
-HttpClient::HttpClient(HttpUrl url, std::size_t max_bytes) : impl_(std::make_unique<Impl>(std::move(url), max_bytes)) {}
-HttpClient::~HttpClient() = default;
-
-std::shared_ptr<HttpClient::Exchange> HttpClient::post(ClientRequest request, Clock::time_point until, Done done) {
-  return std::make_shared<Impl::Running>(*impl_, std::move(request), until, std::move(done));
-}
-
-HttpAnswer HttpClient::post_and_wait(ClientRequest request, Clock::time_point until) {
-  const auto promise = std::make_shared<std::promise<std::expected<HttpAnswer, HttpFault>>>();
-  auto result = promise->get_future();
-  post(std::move(request), until, [promise](auto answer) { promise->set_value(std::move(answer)); })->start();
-  auto answer = result.get();
-  if (!answer) throw HttpFault(answer.error());
-  return std::move(*answer);
-}
-
 // ---- inference ----
 
+/// Returns the body that requests outputs of another server's model. Throws Refusal for a value without a JSON form.
 std::string inference_body(const std::vector<NamedArray>& inputs, std::span<const std::string> outputs) {
   JsonText json;
   json.begin_object();
@@ -254,6 +35,7 @@ std::string inference_body(const std::vector<NamedArray>& inputs, std::span<cons
   return json.take();
 }
 
+/// Returns the outputs in the body of the answer. Throws Refusal for a malformed answer.
 std::vector<NamedArray> inference_results(const std::string& body) {
   try {
     const JsonObject answer(body);
@@ -273,13 +55,12 @@ std::vector<NamedArray> inference_results(const std::string& body) {
 
 // ---- the step ----
 
-namespace {
-
 using api::Array;
 using api::Dtype;
 
 struct HttpParts {
   HttpUrl url;
+  TlsFiles tls;
   Clock::duration time_out = std::chrono::seconds(1);
   std::vector<Argument> inputs;
   Results outputs;
@@ -325,7 +106,7 @@ class HttpNode : public HostNode {
   HttpNode(std::string name, HttpParts parts, const HostScope& scope)
       : HostNode(std::move(name), "http", scope),
         parts_(std::move(parts)),
-        client_(parts_.url),
+        client_(parts_.url, {.tls = parts_.tls}),
         workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {
     for (const auto& output : parts_.outputs) wanted_.push_back(output.first);
   }
@@ -380,7 +161,7 @@ class HttpNode : public HostNode {
   }
 
   void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
-    if (!result) throw Refusal(status_for_fault(result.error().kind()), result.error().what());
+    if (!result) refuse_for(result.error());
     if (result->status != 200) {
       constexpr std::size_t kMaxShown = 300;
       const std::string answers = "the other server answers " + std::to_string(result->status);
@@ -395,6 +176,13 @@ class HttpNode : public HostNode {
       values.push_back(std::move(at->second));
     }
     set_results(parts_.outputs, parts_.inputs, std::move(values), flow);
+  }
+
+  /// Logs faults of the other server and of the connection to it with the URL, which callers must not see.
+  [[noreturn]] static void refuse_for(const HttpFault& fault) {
+    const Http status = status_for_fault(fault.kind());
+    if (status == Http::timeout || status == Http::cancelled) throw Refusal(status, fault.what());
+    throw ExternalFailure(status, fault.what(), std::string(fault.what()) + " (" + fault.detail() + ")");
   }
 
   /// Returns the results. Errors are logged only, as their text may quote the answer.
@@ -446,12 +234,14 @@ HostStep read_http_step(const YamlNode& node, const std::string& name, const Hos
   HttpParts parts;
   bool defaults = false;
   double otherwise = 0;
+  const YamlNode url = node.at("url");
   try {
-    parts.url = HttpUrl::parse(node.at("url").name());
+    parts.url = HttpUrl::parse(url.name());
   } catch (const std::invalid_argument& error) {
-    node.at("url").fail(error.what());
+    url.fail(error.what());
   }
   node.fields({{"url", kReadElsewhere},
+               {"tls", [&](const YamlNode& n) { parts.tls = read_tls_files(n, scope.folder); }},
                {"inputs", [&](const YamlNode& n) { parts.inputs = arguments_of(n, scope); }},
                {"outputs", [&](const YamlNode& n) { parts.outputs = outputs_of(n, scope); }},
                {"timeout_ms", [&](const YamlNode& n) { parts.time_out = time_of(n, 0.001); }},
@@ -471,8 +261,14 @@ HostStep read_http_step(const YamlNode& node, const std::string& name, const Hos
     parts.otherwise = otherwise;
     check_defaults(node.at("on_error"), parts);
   }
+  const auto tls = node.find("tls");
+  if (tls && !parts.url.shown.starts_with("https:")) tls->fail("requires a URL that begins with https://");
   HostStep step{.results = parts.outputs};
-  step.node = std::make_unique<HttpNode>(name, std::move(parts), scope);
+  try {
+    step.node = std::make_unique<HttpNode>(name, std::move(parts), scope);
+  } catch (const api::Error& error) {
+    (tls ? *tls : node).fail(error.what());
+  }
   return step;
 }
 
