@@ -27,6 +27,13 @@ std::optional<std::size_t> position_of(const std::vector<api::Port>& ports, std:
   return static_cast<std::size_t>(at - ports.begin());
 }
 
+api::Array zeros_of(const api::Port& port, std::optional<std::size_t> growing) {
+  api::Sizes sizes;
+  for (const std::string& dim : port.dims) sizes.push_back(fixed_extent(dim).value_or(1));
+  if (growing) sizes[*growing] = 0;
+  return {port.dtype, std::move(sizes)};
+}
+
 api::Sizes protocol_shape(const api::Port& port) {
   api::Sizes sizes;
   for (const std::string& dim : port.dims) sizes.push_back(fixed_extent(dim).value_or(-1));

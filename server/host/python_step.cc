@@ -23,10 +23,14 @@
 #include <unistd.h>
 
 #include "server/core/digest.h"
+#include "server/core/embed.h"
 #include "server/core/file_descriptor.h"
 #include "server/core/raw_bytes.h"
 #include "server/host/host_node.h"
 #include "server/request/tensor_bytes.h"
+
+// The program that runs a function. FRAZIL_HOST_FILES is defined by the build.
+FRAZIL_EMBED(frazil_python_runner, FRAZIL_HOST_FILES "/python_runner.py");
 
 namespace frazil::server {
 namespace {
@@ -35,109 +39,6 @@ using api::Array;
 using api::Dtype;
 using api::Port;
 using std::chrono::milliseconds;
-
-/// The program that runs a function: arguments FILE FUNCTION OUTPUT=TYPE..., length-prefixed messages on descriptor 3.
-/// The function's standard output is redirected to standard error.
-constexpr const char* kRunner = R"py(
-import ctypes, importlib.machinery, importlib.util, os, socket, struct, sys, traceback
-
-ctypes.CDLL(None).prctl(1, 9)  # ends with the server
-link = socket.socket(fileno=3)
-file, name = sys.argv[1:3]
-outputs = [text.rsplit("=", 1) for text in sys.argv[3:]]
-
-def receive(size):
-    data, at = bytearray(size), 0
-    while at < size:
-        got = link.recv_into(memoryview(data)[at:])
-        if not got:
-            os._exit(0)
-        at += got
-    return data
-
-def send(good, body):
-    link.sendall(struct.pack("<QB", len(body) + 1, good))
-    link.sendall(body)
-
-def told(error):
-    traceback.print_exc()
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-    where = f" ({os.path.basename(file)}:{lines[-1]})" if lines else ""
-    send(0, f"{type(error).__name__}: {' '.join(str(error).split())}{where}".encode(errors="replace"))
-
-def arguments(data):
-    at, values = 0, {}
-    def take(form):
-        nonlocal at
-        values = struct.unpack_from(form, data, at)
-        at += struct.calcsize(form)
-        return values
-    def text(errors="strict"):
-        nonlocal at
-        (size,) = take("<I")
-        at += size
-        return data[at - size:at].decode(errors=errors)
-    for _ in range(take("<I")[0]):
-        key, kind = text(), text()
-        (rank,) = take("<I")
-        shape = take(f"<{rank}q")
-        (size,) = take("<Q")
-        at += -at % 16
-        end = at + size
-        if kind == "O":
-            items = []
-            while at < end:
-                items.append(text("surrogateescape"))
-            array = np.empty(len(items), object)
-            array[:] = items
-        elif size == 0:
-            array = np.empty(0, kind)
-        else:
-            array = np.frombuffer(data, kind, size // np.dtype(kind).itemsize, at)
-        values[key], at = array.reshape(shape), end
-    return values
-
-def string_bytes(item):
-    item = item if isinstance(item, bytes) else str(item).encode(errors="surrogateescape")
-    return struct.pack("<I", len(item)) + item
-
-def results(given):
-    if isinstance(given, dict):
-        given = [given[key] for key, _ in outputs]
-    elif len(outputs) == 1 and not isinstance(given, tuple):
-        given = [given]
-    if len(given) != len(outputs):
-        raise ValueError(f"{name} returned {len(given)} values, expected {len(outputs)}")
-    body = bytearray()
-    for value, (key, kind) in zip(given, outputs):
-        array = np.asarray(value)
-        if kind == "O":
-            content = b"".join(map(string_bytes, array.reshape(-1).tolist()))
-        else:
-            content = array.astype(kind, order="C", casting="same_kind", copy=False).tobytes()
-        body += struct.pack(f"<I{array.ndim}qQ", array.ndim, *array.shape, len(content))
-        body += bytes(-(len(body) + 1) % 16) + content
-    return body
-
-try:
-    import numpy as np
-    sys.path.insert(0, os.path.dirname(file))
-    loader = importlib.machinery.SourceFileLoader("frazil_user_code", file)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    sys.modules[loader.name] = module
-    loader.exec_module(module)
-    function = getattr(module, name)
-except BaseException as error:
-    told(error)
-    sys.exit(1)
-send(1, b"")
-while True:
-    data = receive(struct.unpack("<Q", receive(8))[0])
-    try:
-        send(1, results(function(**arguments(data))))
-    except Exception as error:
-        told(error)
-)py";
 
 constexpr std::pair<Dtype, const char*> kNumpyTypes[] = {
     {Dtype::boolean, "|b1"}, {Dtype::i8, "|i1"},  {Dtype::i16, "<i2"}, {Dtype::i32, "<i4"},   {Dtype::i64, "<i8"},
@@ -200,7 +101,7 @@ class PythonProcess {
       python_failed(text_of_errno(errno));
     link_ = ends[0];
     ::fcntl(ends[1], F_SETFL, 0);  // NOLINT: the process waits
-    std::vector<std::string> texts{command.interpreter, "-u", "-c", kRunner, command.file, command.function};
+    std::vector<std::string> texts{command.interpreter, "-u", "-c", frazil_python_runner, command.file, command.function};
     texts.insert(texts.end(), command.outputs.begin(), command.outputs.end());
     std::vector<std::string> variables = command.environment;
     const std::vector<char*> arguments = pointers_to(texts), environment = pointers_to(variables);

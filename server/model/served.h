@@ -29,6 +29,8 @@ class Served : public std::enable_shared_from_this<Served> {
   Statistics& statistics() const { return counted_->all; }
   /// Returns the statistics that a caller may see: its tenant's requests, or all requests for administrators.
   const Statistics& statistics_for(const Tenants::Identity& identity) const;
+  /// Returns the statistics of a tenant's requests. Precondition: the caller is a tenant.
+  Statistics& statistics_of(const Tenants::Identity& tenant) const { return counted_->of(tenant.name()); }
   /// Calls `count` with the statistics of all requests, and with those of the caller's tenant.
   template <class F>
   void count_for(const Tenants::Identity& identity, F count) const {
@@ -82,8 +84,6 @@ class Served : public std::enable_shared_from_this<Served> {
   void count_unread(const Tenants::Identity& identity, Clock::time_point arrived, const Refusal& why) const;
 
  protected:
-  /// Returns the statistics of a tenant's requests. Precondition: the caller is a tenant.
-  Statistics& statistics_of(const Tenants::Identity& tenant) const { return counted_->of(tenant.name()); }
   virtual void start(Call call) const = 0;
   /// Creates the answer to a request from the values of outputs(), limited to those the request wants. Throws Refusal.
   InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;

@@ -213,15 +213,27 @@ class SplitNode : public Node {
 
   /// Wraps `then` to report the end of an arm's request to the guards. `flow` keeps this node alive.
   Completion counted(const Arm& arm, const Flow& flow, Completion then) const {
-    return
-        [this, &arm, keep = flow.pipeline, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
-          if (!why || why->status() != Http::cancelled) count(arm, begun, why.has_value());
-          then(std::move(why));
-        };
+    return [this, &arm, flow, begun = Clock::now(), then = std::move(then)](std::optional<Refusal> why) {
+      const auto now = Clock::now();
+      if (!why || why->status() != Http::bad_request) {
+        if (!why || why->status() != Http::cancelled) count(arm, begun, now, why.has_value());
+      } else if (&arm != &parts_.arms[parts_.baseline]) {
+        count_unless_clients(arm, flow, begun, now);
+      }
+      then(std::move(why));
+    };
   }
 
-  void count(const Arm& arm, Clock::time_point begun, bool failed) const {
-    const auto now = Clock::now();
+  /// Counts a request that an arm refuses, unless the baseline refuses it, too.
+  void count_unless_clients(const Arm& arm, const Flow& flow, Clock::time_point begun, Clock::time_point now) const {
+    Flow own = flow.without_effects();
+    own.caller = std::make_shared<Caller>();
+    parts_.arms[parts_.baseline].block.run(own, [this, &arm, own, begun, now](const std::optional<Refusal>& why) {
+      if (!why || why->status() != Http::bad_request) count(arm, begun, now, true);
+    });
+  }
+
+  void count(const Arm& arm, Clock::time_point begun, Clock::time_point now, bool failed) const {
     if (&arm == &parts_.arms[parts_.baseline]) {
       for (Rollback* const guard : rollbacks_) guard->count(Rollback::Side::baseline, now, now - begun, failed);
     } else if (arm.rollback != nullptr) {
@@ -496,10 +508,8 @@ class ShadowNode : public Node {
  protected:
   void start(Flow flow, Completion then) const override {
     if (chance() < share_) {
-      Flow own = flow;
-      own.values = std::make_shared<std::vector<api::Array>>(*flow.values);
+      Flow own = flow.without_effects();
       own.caller = std::make_shared<Caller>();
-      own.path = nullptr;
       flow.note({.node = name(), .kind = "shadow", .taken = block_.name});
       workers_.post([this, own] { block_.run(own, [own](const std::optional<Refusal>&) {}); });
     }

@@ -42,6 +42,14 @@ struct Flow {
     return {.tensor = [v = values](std::size_t slot) -> const api::Array& { return (*v)[slot]; },
             .parameters = &request->parameters};
   }
+  /// Returns a flow with a copy of the values, whose path and parts are dropped.
+  Flow without_effects() const {
+    Flow own = *this;
+    own.values = std::make_shared<std::vector<api::Array>>(*values);
+    own.path = nullptr;
+    own.emitter = nullptr;
+    return own;
+  }
   Clock::duration left() const { return deadline ? *deadline - Clock::now() : Clock::duration::max(); }
   void note(PathRecord::Step step) const {
     if (path != nullptr) path->add(std::move(step));

@@ -74,7 +74,7 @@ class Rollback {
   /// `notify` receives a warning when the arm is rolled back: `subject`, `what` and the reason.
   Rollback(const RollbackRules& rules, std::string subject, std::string what, NoticeSink notify);
 
-  /// Counts a request that has ended. Do not call for a failure because the caller left.
+  /// Counts a request that has ended. Do not call for an error of the client.
   void count(Side side, Time now, Nanoseconds time, bool failed);
   /// Returns true if the arm's requests go to the baseline. Fast.
   bool rolled_back() const { return rolled_back_.load(std::memory_order_relaxed); }

@@ -4,25 +4,18 @@
 #include <array>
 #include <cstddef>
 
-// FRAZIL_LIVE_PAGE is defined by the build; the assembler includes the files.
-#define FRAZIL_EMBED(symbol, file)                      \
-  asm(".section .rodata\n"                              \
-      ".global frazil_live_" #symbol "\n"               \
-      "frazil_live_" #symbol ":\n"                      \
-      ".incbin \"" FRAZIL_LIVE_PAGE "/" file "\"\n"     \
-      ".global frazil_live_" #symbol "_end\n"           \
-      "frazil_live_" #symbol "_end:\n"                  \
-      ".byte 0\n"                                       \
-      ".previous\n");                                   \
-  extern "C" const char frazil_live_##symbol[], frazil_live_##symbol##_end[]
+#include "server/core/embed.h"
 
-FRAZIL_EMBED(index, "index.html");
-FRAZIL_EMBED(style, "live.css");
-FRAZIL_EMBED(script, "live.js");
-FRAZIL_EMBED(pipeline, "pipeline.js");
-FRAZIL_EMBED(path, "path.js");
-FRAZIL_EMBED(element, "element.js");
-FRAZIL_EMBED(server, "server.js");
+// FRAZIL_LIVE_FILES is defined by the build.
+#define FRAZIL_LIVE(name, file) FRAZIL_EMBED(frazil_live_##name, FRAZIL_LIVE_FILES "/" file)
+
+FRAZIL_LIVE(index, "index.html");
+FRAZIL_LIVE(style, "live.css");
+FRAZIL_LIVE(script, "live.js");
+FRAZIL_LIVE(pipeline, "pipeline.js");
+FRAZIL_LIVE(path, "path.js");
+FRAZIL_LIVE(element, "element.js");
+FRAZIL_LIVE(server, "server.js");
 
 namespace frazil::server {
 namespace {

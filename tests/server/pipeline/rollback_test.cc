@@ -306,6 +306,15 @@ TEST_F(GuardedSplits, LetReplaysTakeAnArmAndDoNotCountThem) {
   EXPECT_EQ(splits().at(0).at("recent").at("requests"), 0);
 }
 
+TEST_F(GuardedSplits, DoNotBlameArmsForRequestsThatTheBaselineRefuses) {
+  folder_.add("old", kFails);
+  serve();
+  for (int user = 0; user < 200; ++user) EXPECT_NE(run(user), "");
+  EXPECT_EQ(splits().at(0).at("recent").at("requests"), 0);
+  EXPECT_EQ(splits().at(0).at("baseline").at("requests"), 0);
+  EXPECT_FALSE(rolled_back());
+}
+
 TEST_F(GuardedSplits, DoNotBlameArmsForCallersThatLeave) {
   folder_.add("fresh",
               "graph g(%x: f32[N,2]) { %z = Loop(i64[] 200000000, _, f32[] 0) body(%i, %on, %v) {"

@@ -1,0 +1,296 @@
+#include "server/model/model_runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+
+#include <frazil/error.h>
+
+#include "server/model/acceptance.h"
+#include "server/request/path_record.h"
+
+namespace frazil::server {
+namespace {
+
+using api::Array;
+
+constexpr std::size_t kMaxSessions = 4096;  // more than there are workers
+constexpr double kInlineMs = 2;             // limit for runs on a thread that other work needs
+
+/// Returns the longest remaining time in milliseconds, or nullopt if a call has no deadline.
+std::optional<double> longest_left(const std::vector<const Call*>& calls) {
+  std::optional<double> longest = 0;
+  for (const Call* call : calls) {
+    const auto left = milliseconds_left(*call);
+    if (!left) return std::nullopt;
+    longest = std::max(*longest, *left);
+  }
+  return longest;
+}
+
+std::optional<double> limit_of(const std::vector<const Call*>& calls) {
+  const auto left = longest_left(calls);
+  return Workers::is_inline() ? std::min(left.value_or(kInlineMs), kInlineMs) : left;
+}
+
+/// Call in a catch block. Returns true if the run exceeded the limit of this thread and has time left to run on a
+/// worker.
+bool is_for_workers(const Call& call) try {
+  if (!Workers::is_inline() || (call.deadline && *call.deadline <= Clock::now())) return false;
+  throw;
+} catch (const api::Error& error) {
+  return error.code() == api::Code::limit;
+} catch (...) {
+  return false;
+}
+
+/// Throws if the caller has left or the time-out has passed.
+void check_wanted_still(const Call& call) {
+  if (call.caller != nullptr && call.caller->disconnected())
+    throw api::Error(api::Code::cancelled, "the caller has disconnected");
+  if (call.deadline && *call.deadline <= Clock::now()) throw api::Error(api::Code::limit, "the time-out has passed");
+}
+
+bool has_to_run_alone(const std::exception_ptr& error) {
+  if (error == nullptr) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const api::Error& what) {
+    return what.code() == api::Code::unsupported;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Cancels a run when all its callers have left, even before it has begun.
+class EndsWithCallers {
+ public:
+  EndsWithCallers(const std::vector<const Call*>& calls, api::Session& session)
+      : left_(calls.size()), session_(session) {
+    session_.set_stop(&stop_);
+    for (const Call* call : calls) {
+      if (call->caller == nullptr) continue;
+      hooks_.push_back(std::make_unique<Caller::Hook>(*call->caller, [this] {
+        if (--left_ > 0) return;
+        stop_ = true;
+        session_.cancel();
+      }));
+    }
+  }
+  ~EndsWithCallers() {
+    hooks_.clear();
+    session_.set_stop(nullptr);
+  }
+  EndsWithCallers(const EndsWithCallers&) = delete;
+  EndsWithCallers& operator=(const EndsWithCallers&) = delete;
+
+ private:
+  std::atomic<std::size_t> left_;
+  std::atomic<bool> stop_ = false;
+  api::Session& session_;
+  std::vector<std::unique_ptr<Caller::Hook>> hooks_;
+};
+
+}  // namespace
+
+ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
+    : served_(served),
+      workers_(*parts.workers),
+      sessions_(parts.model, {.session = parts.options, .max_sessions = kMaxSessions}),
+      check_(std::make_shared<ReferenceCheck>(parts.model, parts.check)) {
+  const Batching& batching = parts.config.batching;
+  if (batching.most > 0) {
+    if (batching.regroup != Regroup::off) {
+      regrouped_.emplace(parts.model);
+    } else {
+      plan_ = plan_batches(served.name(), parts, sessions_);
+    }
+    batcher_ = std::make_shared<Batcher>(batching, workers_, [this](std::vector<Batcher::Member> batch) {
+      regrouped_ ? run_regrouped(std::move(batch)) : run_batch(std::move(batch));
+    });
+  }
+  warm_up(parts, sessions_, {.plan = plan(), .regrouped = regrouped_ ? &*regrouped_ : nullptr});
+}
+
+std::optional<Refusal> ModelRunner::refusal() const { return batcher_ != nullptr ? batcher_->refusal() : std::nullopt; }
+
+Served::Checked ModelRunner::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
+
+void ModelRunner::enqueue(Job job) const {
+  if (regrouped_) return batcher_->push(std::move(job), {.key = "", .count = 1, .length = 1});
+  auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;
+  if (!shape) return run_single(std::move(job));
+  batcher_->push(std::move(job), std::move(*shape));
+}
+
+std::vector<Array> ModelRunner::run_session(std::span<const Array> inputs, const std::vector<const Call*>& calls,
+                                            Clock::time_point begun) const {
+  const auto session = sessions_.acquire();
+  session->set_deadline(limit_of(calls));
+  const auto joined = Clock::now();
+  api::Results results = [&] {
+    const EndsWithCallers ends(calls, *session);
+    return session->run(inputs);
+  }();
+  count_run(begun, joined, calls);
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
+  check_async(inputs, values);
+  return values;
+}
+
+void ModelRunner::count_run(Clock::time_point begun, Clock::time_point ran,
+                            const std::vector<const Call*>& calls) const {
+  const auto now = Clock::now();
+  const auto time = now - ran;
+  const auto count = [&](Statistics& s, std::uint64_t requests) {
+    s.runs.add(time);
+    s.batches.add(requests, ran - begun, time, Clock::duration::zero());
+    for (std::uint64_t i = 0; i < requests; ++i) {
+      s.compute_input.add(ran - begun);
+      s.compute_infer.add(time);
+    }
+  };
+  count(served_.statistics(), calls.size());
+  served_.statistics().run_time.add(time);
+  served_.statistics().cost.add((now - begun) / static_cast<std::int64_t>(calls.size()));
+  std::map<std::string_view, std::pair<const Tenants::Identity*, std::uint64_t>> tenants;
+  for (const Call* const call : calls) {
+    if (call->identity.name().empty()) continue;
+    auto& [identity, requests] = tenants[call->identity.name()];
+    identity = &call->identity;
+    ++requests;
+  }
+  for (const auto& [name, tenant] : tenants) count(served_.statistics_of(*tenant.first), tenant.second);
+}
+
+/// Schedules the comparison of a share of runs with the reference executor.
+void ModelRunner::check_async(std::span<const Array> inputs, const std::vector<Array>& values) const {
+  if (!check_->wanted()) return;
+  workers_.post_to_worker([keep = served_.shared_from_this(), check = check_, values,
+                           given = std::vector<Array>(inputs.begin(), inputs.end())] { check->check(given, values); });
+}
+
+void ModelRunner::run_single(Job job) const {
+  const auto begun = Clock::now();
+  Values values;
+  try {
+    values = run_session(job.inputs, {&job.call}, begun);
+  } catch (...) {
+    if (is_for_workers(job.call)) return run_on_worker(std::move(job));
+    values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
+  }
+  job.inputs.clear();
+  answer(std::move(job), std::move(values), {.begun = begun});
+}
+
+void ModelRunner::answer(Job job, Values values, const BatchRun& ran) const {
+  served_.count_for(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
+  note(job, ran, values ? "" : values.error().what());
+  job.finish(std::move(job.call), std::move(values));
+}
+
+void ModelRunner::run_on_worker(Job job) const {
+  workers_.post_to_worker([this, keep = served_.shared_from_this(), shared = std::make_shared<Job>(std::move(job))] {
+    run_single(std::move(*shared));
+  });
+}
+
+void ModelRunner::note(const Job& job, const BatchRun& ran, const std::string& why) const {
+  if (job.call.path == nullptr) return;
+  job.call.path->add({.node = job.call.node,
+                      .kind = "run",
+                      .model = served_.name(),
+                      .version = served_.version(),
+                      .why = why,
+                      .queue = ran.begun - job.queued,
+                      .time = Clock::now() - ran.begun,
+                      .requests = ran.requests,
+                      .padding = ran.padding});
+}
+
+void ModelRunner::run_member(Batcher::Member member) const {
+  member.job.inputs = plan_->join({member.job.inputs}, {&member.shape, 1});
+  run_single(std::move(member.job));
+}
+
+/// Runs a batch. If it fails, runs its requests one by one, so that a request only fails for its own fault.
+void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
+  if (members.size() == 1) return run_member(std::move(members.front()));
+  std::vector<std::span<const Array>> inputs;
+  std::vector<BatchPlan::Shape> shapes;
+  std::vector<const Call*> calls;
+  std::vector<std::vector<Array>> parts;
+  const auto begun = Clock::now();
+  std::int64_t longest = 0;
+  try {
+    for (const Batcher::Member& member : members) {
+      inputs.emplace_back(member.job.inputs);
+      shapes.push_back(member.shape);
+      calls.push_back(&member.job.call);
+    }
+    longest = count_padding(shapes);
+    const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, begun);
+    std::int64_t at = 0;
+    for (const BatchPlan::Shape& shape : shapes) {
+      parts.push_back(plan_->slice(results, at, shape, longest));
+      at += shape.count;
+    }
+  } catch (...) {
+    for (Batcher::Member& member : members) run_member(std::move(member));
+    return;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    answer(std::move(members[i].job), std::move(parts[i]),
+           {.begun = begun,
+            .requests = members.size(),
+            .padding = static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length))});
+  }
+}
+
+void ModelRunner::run_regrouped(std::vector<Batcher::Member> members) const {
+  if (members.size() == 1) return run_single(std::move(members.front().job));
+  const auto begun = Clock::now();
+  std::vector<std::vector<Array>> requests;
+  for (const Batcher::Member& member : members) requests.push_back(member.job.inputs);
+  std::vector<api::BatchedModel::Outcome> outcomes;
+  try {
+    outcomes = regrouped_->outcomes(
+        requests, {.check = [&](std::size_t i) { check_wanted_still(members[i].job.call); }, .always = true});
+  } catch (...) {
+    for (Batcher::Member& member : members) run_single(std::move(member.job));
+    return;
+  }
+  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) calls.push_back(&member.job.call);
+  count_run(begun, begun, calls);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Job& job = members[i].job;
+    if (has_to_run_alone(outcomes[i].error)) {
+      run_single(std::move(job));
+      continue;
+    }
+    Values values = std::move(outcomes[i].results);
+    try {
+      if (outcomes[i].error != nullptr) std::rethrow_exception(outcomes[i].error);
+      check_async(requests[i], *values);
+    } catch (...) {
+      values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
+    }
+    answer(std::move(job), std::move(values), {.begun = begun, .requests = members.size()});
+  }
+}
+
+std::int64_t ModelRunner::count_padding(std::span<const BatchPlan::Shape> shapes) const {
+  std::int64_t longest = 0, count = 0, used = 0;
+  for (const BatchPlan::Shape& shape : shapes) {
+    longest = std::max(longest, shape.length);
+    count += shape.count;
+    used += shape.count * shape.length;
+  }
+  served_.statistics().elements.fetch_add(static_cast<std::uint64_t>(longest * count), std::memory_order_relaxed);
+  served_.statistics().padded.fetch_add(static_cast<std::uint64_t>(longest * count - used), std::memory_order_relaxed);
+  return longest;
+}
+
+}  // namespace frazil::server
