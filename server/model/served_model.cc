@@ -113,6 +113,18 @@ void check_sequence(const SequencePart& sequence) {
   if (sequence.parent == sequence.id) refuse("sequence '" + sequence.id + "' cannot start from itself");
 }
 
+/// Refuses a request outside of a sequence that lacks a state without a default.
+void check_states_given(const Served& served, std::span<const Array> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const api::Port& port = served.inputs()[i];
+    if (!values[i].empty() || port.optional || !is_state(served, port.name)) continue;
+    throw Refusal(Http::bad_request,
+                  "input '" + port.name + "' of model '" + served.name() +
+                      "' is the state of a sequence, and the request belongs to none: send parameter sequence_id, with "
+                      "sequence_start for the first request, or header X-Session-Id");
+  }
+}
+
 /// Cancels a run when all its callers have left, even before it has begun.
 class EndsWithCallers {
  public:
@@ -294,10 +306,7 @@ std::optional<std::size_t> ServedModel::batch_axis_of_output(std::size_t i) cons
   return plan_ ? plan_->axis_of_output(i) : std::nullopt;
 }
 
-bool ServedModel::needs(const api::Port& input) const {
-  const auto& states = parts_.config.sequences.states;
-  return !input.optional && std::ranges::find(states, input.name, &StateLink::input) == states.end();
-}
+bool ServedModel::needs(const api::Port& input) const { return !input.optional && !is_state(*this, input.name); }
 
 Served::Checked ServedModel::checked() const { return {.runs = check_->checked(), .different = check_->different()}; }
 
@@ -338,6 +347,7 @@ void ServedModel::start(Call call) const {
   check_sequence(sequence);
   // A session from a header only applies to models with state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && parts_.config.sequences.states.empty());
+  if (!in_sequence) check_states_given(*this, job.inputs);
   job.call = std::move(call);
   in_sequence ? begin_turn(std::move(job)) : enqueue(std::move(job));
 }
