@@ -125,8 +125,8 @@ std::string log_settings_response(Service& service, const Tenants::Identity& ide
   }
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& [key, value] : service.options().log->list()) {
-    add_entry(to, key, [&](pbf_writer& inner) { add_log_value(inner, value); });
+  for (const auto& setting : service.options().log->list()) {
+    add_entry(to, setting.first, [&](pbf_writer& inner) { add_log_value(inner, setting.second); });
   }
   return bytes;
 }
@@ -141,9 +141,9 @@ std::string trace_setting_response(Service& service, const Tenants::Identity& id
   }
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& [key, values] : trace_settings(service.paths())) {
-    add_entry(to, key, [&](pbf_writer& inner) {
-      for (const std::string& value : values) inner.add_string(1, value);
+  for (const auto& setting : trace_settings(service.paths())) {
+    add_entry(to, setting.first, [&](pbf_writer& inner) {
+      for (const std::string& value : setting.second) inner.add_string(1, value);
     });
   }
   return bytes;

@@ -27,8 +27,8 @@ LogSettings::Value log_value(const std::string& key, dom::element value) {
 Reply log_settings_json(const LogSettings& settings) {
   JsonText json;
   json.begin_object();
-  for (const auto& [key, value] : settings.list()) {
-    std::visit([&](const auto& of_type) { json.member(key, of_type); }, value);
+  for (const auto& setting : settings.list()) {
+    std::visit([&](const auto& of_type) { json.member(setting.first, of_type); }, setting.second);
   }
   json.end_object();
   return {.body = json.take()};
