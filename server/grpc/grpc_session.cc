@@ -589,6 +589,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
 void GrpcSession::refuse(Stream& stream, const char* http_status) {
   stream.open = false;
   stream.end = GrpcReply();
+  stream.entry.end(static_cast<unsigned>(GrpcCode::unimplemented));
   Headers headers;
   headers.add(":status", http_status);
   if (stream.head.method != "POST") headers.add("allow", "POST");

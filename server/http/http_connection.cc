@@ -143,11 +143,15 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// Reads the header and decides whether the request is answered. Returns true if the body may be read.
   bool admit_request(Clock::time_point now) {
     arrived_ = now;
-    if (auto refusal = request_->take_head(buffer_)) return refuse(std::move(*refusal), false), false;
+    const auto peer = [this] { return peer_address(wire_.socket()); };
+    if (auto refusal = request_->take_head(buffer_)) {
+      entry_.begin("http", "", "", peer);
+      return refuse(std::move(*refusal), false), false;
+    }
     if (!request_->has_head()) return read(), false;
     message_ = message_of(request_->head());
     message_.certificate = wire_.client();
-    entry_.begin("http", message_.method, message_.path, [this] { return peer_address(wire_.socket()); });
+    entry_.begin("http", message_.method, message_.path, peer);
     auto admitted = rest_.admit(message_);
     if (!admitted) return refuse(std::move(admitted.error()), true), false;
     if (message_.method == "GET" && !request_->complete()) {

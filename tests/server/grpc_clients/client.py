@@ -11,7 +11,7 @@ import time
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from oip import Stub, message
+from oip import MESSAGES, Stub, message
 
 PORT = sys.argv[1]
 SMALL = {"name": "x", "datatype": "FP32", "shape": [1, 2]}
@@ -263,7 +263,7 @@ def describes_its_services(_):
     method = service.methods_by_name["ModelInfer"]
     factory = message_factory.MessageFactory(pool)
     request = factory.GetPrototype(method.input_type)(
-        model_name="double", raw_input_contents=[struct.pack("<2f", 1.5, 2)], **{"inputs": [SMALL]})
+        model_name="double", inputs=[{**SMALL, "contents": {"fp32_contents": [1.5, 2]}}])
     request.parameters["timeout"].int64_param = 1_000_000
     response = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
                                    request_serializer=lambda m: m.SerializeToString(),
@@ -271,6 +271,11 @@ def describes_its_services(_):
     expect((response.outputs[0].name, response.outputs[0].datatype, list(response.outputs[0].shape)),
            ("y", "FP32", [1, 2]))
     expect(response.raw_output_contents[0], struct.pack("<2f", 3, 4))
+    for kind in ("InferParameter", "InferTensorContents", "InferStatistics", "StatisticDuration"):
+        described = pool.FindMessageTypeByName("inference." + kind).fields
+        written = MESSAGES[kind].DESCRIPTOR.fields
+        expect([(f.name, f.number, f.type, f.label) for f in described],
+               [(f.name, f.number, f.type, f.label) for f in written])
     watch = pool.FindServiceByName("grpc.health.v1.Health").methods_by_name["Watch"]
     health = channel.unary_stream("/grpc.health.v1.Health/Watch",
                                   request_serializer=lambda m: m.SerializeToString(),

@@ -80,6 +80,9 @@ TEST_F(Access, EachRequestHasALine) {
     EXPECT_EQ(http.receive().status, 401U);
     http.get("/v2/none", "Authorization: Bearer k\r\n");
     EXPECT_EQ(http.receive().status, 404U);
+    HttpClient broken(server.port);
+    broken.send("nonsense\r\n\r\n");
+    EXPECT_EQ(broken.receive().status, 400U);
     http.post("/v2/models/double/generate_stream", R"({"x":[1,2]})", "Authorization: Bearer k\r\n");
     EXPECT_EQ(http.receive().status, 200U);
     GrpcClient grpc(server.ports.grpc);
@@ -100,6 +103,7 @@ TEST_F(Access, EachRequestHasALine) {
       time + " 127.0.0.1 shop http POST /v2/models/double/infer double 200 70 [0-9]+" + end,
       time + " 127.0.0.1 - http POST /v2/models/double/infer - 401 0 [0-9]+" + end,
       time + " 127.0.0.1 - http GET /v2/none - 404 0 [0-9]+" + end,
+      time + " 127.0.0.1 - http - - - 400 0 [0-9]+" + end,
       time + " 127.0.0.1 shop http POST /v2/models/double/generate_stream double 200 11 [0-9]+" + end,
       time + " 127.0.0.1 shop grpc POST /inference.GRPCInferenceService/ModelInfer double 0 [0-9]+ [0-9]+" + end,
       time + " 127.0.0.1 shop grpc POST /inference.GRPCInferenceService/ModelInfer none 5 6 0" + end,
