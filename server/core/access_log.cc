@@ -84,7 +84,7 @@ AccessLog::AccessLog(Options options) : options_(std::move(options)) {
   if (file_ < 0) {
     throw api::Error(api::Code::bad_input, "--access-log " + options_.file + ": " + text_of_errno(errno));
   }
-  log_ = std::make_unique<Log>(file_, kMaxLines);
+  log_ = std::make_unique<Log>(file_, kMaxLines, kGather);
 }
 
 AccessLog::~AccessLog() {

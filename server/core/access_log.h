@@ -62,6 +62,7 @@ class AccessLog {
 
  private:
   static constexpr std::size_t kMaxLines = 10'000;
+  static constexpr std::chrono::milliseconds kGather{20};
   Options options_;
   int file_ = -1;
   std::unique_ptr<Log> log_;  // null without a file

@@ -56,8 +56,8 @@ std::string line_of(const Notice& notice, std::chrono::system_clock::time_point 
   return line;
 }
 
-Log::Log(int file, std::size_t max_waiting)
-    : file_(file), max_waiting_(max_waiting), thread_(quiet_thread([this] { run(); })) {}
+Log::Log(int file, std::size_t max_waiting, std::chrono::milliseconds gather)
+    : file_(file), max_waiting_(max_waiting), gather_(gather), thread_(quiet_thread([this] { run(); })) {}
 
 Log::~Log() {
   {
@@ -73,32 +73,41 @@ void Log::write(const Notice& notice) { write_line(line_of(notice, std::chrono::
 
 void Log::write_line(std::string line) {
   line += '\n';
+  std::size_t waiting = 0;
   {
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() == max_waiting_) return void(++dropped_);
     waiting_.push_back(std::move(line));
+    waiting = waiting_.size();
   }
-  changed_.notify_one();
+  if (waiting == 1 || waiting == max_waiting_ / 2) changed_.notify_one();  // the thread waits for nothing else
 }
 
 void Log::run() {
-  std::uint64_t told = 0;
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    std::string lines;
-    const std::uint64_t count = take_lines(lines);
-    lock.unlock();
-    if (!put(lines)) {
-      dropped_ += count;
-    } else if (const std::uint64_t dropped = dropped_; dropped != told) {
-      const Notice notice{.level = Notice::Level::warning,
-                          .subject = "log",
-                          .text = std::to_string(dropped - told) + " lines could not be written and were dropped"};
-      if (put(line_of(notice, std::chrono::system_clock::now()) + '\n')) told = dropped;
+    changed_.wait_for(lock, gather_, [this] { return ending_ || waiting_.size() >= max_waiting_ / 2; });
+    while (!waiting_.empty()) {
+      std::string bytes;
+      const std::uint64_t count = take_lines(bytes);
+      lock.unlock();
+      write_lines(count, bytes);
+      lock.lock();
     }
   }
+}
+
+/// Writes lines, and after them the number of lines that were dropped since the last such report.
+void Log::write_lines(std::uint64_t count, std::string_view bytes) {
+  if (!put(bytes)) return void(dropped_ += count);
+  const std::uint64_t dropped = dropped_;
+  if (dropped == told_) return;
+  const Notice notice{.level = Notice::Level::warning,
+                      .subject = "log",
+                      .text = std::to_string(dropped - told_) + " lines could not be written and were dropped"};
+  if (put(line_of(notice, std::chrono::system_clock::now()) + '\n')) told_ = dropped;
 }
 
 /// Takes waiting lines for one write. Returns their number. Precondition: a line waits, and the caller holds the mutex.

@@ -22,8 +22,9 @@ class Log {
   static constexpr std::size_t kMaxWaiting = 1000;
 
   /// `file`: an open descriptor, whose mode is not changed and which is not closed. It may be invalid.
-  /// `max_waiting`: limit for waiting lines.
-  explicit Log(int file, std::size_t max_waiting = kMaxWaiting);
+  /// `max_waiting`: limit for waiting lines. `gather`: how long lines wait for others, so that the thread is woken and
+  /// writes less often.
+  explicit Log(int file, std::size_t max_waiting = kMaxWaiting, std::chrono::milliseconds gather = {});
   /// Writes waiting lines for at most one second.
   ~Log();
   Log(const Log&) = delete;
@@ -38,12 +39,15 @@ class Log {
  private:
   void run();
   std::uint64_t take_lines(std::string& bytes);
+  void write_lines(std::uint64_t count, std::string_view bytes);
   bool put(std::string_view bytes);
   bool may_wait() const;
 
   const int file_;
   const std::size_t max_waiting_;
+  const std::chrono::milliseconds gather_;
   std::atomic<std::uint64_t> dropped_ = 0;
+  std::uint64_t told_ = 0;  // dropped lines that a line has reported; used by the thread
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> waiting_;

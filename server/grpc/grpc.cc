@@ -180,10 +180,10 @@ void change(Service& service, const GrpcCall& call, const Done& done,
              [&](std::function<void()> started) { service.change(std::move(started)); });
 }
 
-void load(Service& service, const GrpcCall& call, Done done) {
+void load(Service& service, const GrpcCall& call, const Done& done) {
   change(service, call, done, [](Service& of, const proto::RepositoryRequest& asked) { of.load(asked.model); });
 }
-void unload(Service& service, const GrpcCall& call, Done done) {
+void unload(Service& service, const GrpcCall& call, const Done& done) {
   change(service, call, done,
          [](Service& of, const proto::RepositoryRequest& asked) { of.unload(asked.model, asked.unload_dependents); });
 }
@@ -296,13 +296,13 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
   service.infer(served, std::move(asked));
 }
 
-void infer(Service& service, const GrpcCall& call, Done done) {
+void infer(Service& service, const GrpcCall& call, const Done& done) {
   const auto target = target_of(service, call);
   on_worker(service, call, target.get(), done,
             [&service, call, target](const Done& answer) { run(service, call, target, kUnary, answer); });
 }
 
-void stream_infer(Service& service, const GrpcCall& call, Done done) {
+void stream_infer(Service& service, const GrpcCall& call, const Done& done) {
   const auto target = target_of(service, call);
   on_worker(service, call, target.get(), done,
             [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
@@ -323,9 +323,9 @@ std::string model_in_change(Bytes message) { return proto::read_repository_model
 std::string model_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
 
 struct Method : Grpc::Listed {
-  std::string (*at_once)(const Quick&);                ///< null: on a worker
-  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: answered immediately
-  std::string (*model_in)(Bytes) = nullptr;            ///< returns the model that a message is for
+  std::string (*at_once)(const Quick&);                       ///< null: on a worker
+  void (*on_worker)(Service&, const GrpcCall&, const Done&);  ///< null: answered immediately
+  std::string (*model_in)(Bytes) = nullptr;                   ///< returns the model that a message is for
   Grpc::Kind kind = Grpc::Kind::unary;
 };
 
