@@ -70,7 +70,7 @@ void allow_files(std::size_t connections, const server::NoticeSink& notify) {
 }
 
 /// Returns the version of the code generator, or "none". Warns if fused kernels run without machine code, which is
-/// slower, although nobody has asked for that.
+/// slower, and no option has disabled it.
 std::string code_generator_of(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
   if (tier == "0" || tier == "ref" || !knobs()->jit) return "none";

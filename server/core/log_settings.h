@@ -12,7 +12,7 @@
 
 namespace frazil::server {
 
-/// What the log contains. It may be changed while the server runs. Thread-safe.
+/// The settings that select the lines of the log. They may change while the server runs. Thread-safe.
 class LogSettings {
  public:
   using Value = std::variant<bool, std::uint64_t, std::string>;

@@ -25,7 +25,7 @@
 
 namespace frazil::server {
 
-/// When models are loaded and unloaded.
+/// The rule by which models are loaded and unloaded.
 enum class ModelControl : std::uint8_t {
   none,        ///< all at the start; later by requests, if the network may do that
   poll,        ///< all at the start; later as the folder changes

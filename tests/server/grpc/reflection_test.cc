@@ -1,4 +1,4 @@
-// What gRPC's own services tell: server reflection, and health that is watched.
+// gRPC's own services: server reflection, and health that is watched.
 #include <gmock/gmock.h>
 #include <protozero/pbf_reader.hpp>
 
@@ -63,7 +63,7 @@ TEST_F(OwnServices, DescriptorsNameOnlyWhatTheyDeclare) {
   }
 }
 
-/// The message of an answer that begins at a position, which is moved behind it.
+/// Returns the message of an answer that begins at a position, and sets the position to its end.
 std::string next_message(GrpcClient& client, std::int32_t stream, std::size_t& at) {
   const std::string prefix = client.wait(stream, at + 5).substr(at, 5);
   std::size_t size = 0;

@@ -1,4 +1,4 @@
-// What clients learn of a model's batches and states, and what a request outside of a sequence gets.
+// Batches and states of models in their configuration, and requests outside of a sequence.
 #include <gmock/gmock.h>
 
 #include "server/folder.h"

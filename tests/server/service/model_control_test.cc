@@ -1,4 +1,4 @@
-// When models are loaded and unloaded: all at the start, by requests, or as the folder changes.
+// Loads and unloads of models: at the start, by requests, and as the folder changes.
 #include <thread>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What operators see of a server: the access log, the settings of logs and traces, and metrics in Prometheus' form.
+// The access log, the settings of logs and traces, and metrics in Prometheus' form.
 #include <regex>
 
 #include <fcntl.h>
