@@ -200,7 +200,8 @@ void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_
       ->default_str("none");
   command
       .add_option("--load-model", to.load_models, "Loaded at the start with --model-control-mode explicit; '*': all")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);  // the next word may be DIR
   command
       .add_option_function<double>(
           "--repository-poll-secs",
@@ -227,7 +228,8 @@ void add_network(CLI::App& command, server::NetworkConfig& to) {
           "--host-name", to.host_names,
           "A name of this server in the header Host, beside addresses and localhost, of requests that change or "
           "show something; '*': every name")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);
 }
 
 }  // namespace

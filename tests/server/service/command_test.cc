@@ -42,6 +42,8 @@ TEST_F(Serve, RefusesWhatItCannotServe) {
       {{folder_.path(), "--load-model", "double"}, "--load-model needs --model-control-mode explicit"},
       {{folder_.path(), "--repository-poll-secs", "1"}, "--repository-poll-secs needs --model-control-mode poll"},
       {{folder_.path(), "--model-control-mode", "explicit", "--load-model", "none"}, "no model 'none'"},
+      {{"--model-control-mode", "explicit", "--load-model", "none", folder_.path()}, "no model 'none'"},
+      {{"--host-name", "a", "/no/such/folder"}, "/no/such/folder"},
       {{folder_.path(), "--log-level", "loud"}, "--log-level"},
       {{folder_.path(), "--access-log", "/no/such/folder/file"}, "--access-log /no/such/folder/file: No such"},
       {{folder_.path(), "--tier", "9"}, "expected auto, ref, 0, 1 or 2"}};
