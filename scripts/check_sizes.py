@@ -20,7 +20,6 @@ LARGE_CLASSES = {
     "Array": 29,  # public API
     "GrpcSession": 29,
     "HttpConnection": 27,
-    "Rest": 31,
     "Served": 32,
     "ServedModel": 45,
     "Service": 30,

@@ -57,6 +57,10 @@ class Watch {
   }
   void reload() {
     service_.begin_reload_config();
+    AccessLog* const access = transport_.options.access;
+    if (access != nullptr && !access->reopen()) {
+      warn(transport_.options.notify, "access log", "the file cannot be opened again; the old one is used on");
+    }
     if (!tls_) return;
     try {
       tls_->reload();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include <frazil/error.h>
@@ -10,6 +11,7 @@
 #include "base/thread/cores.h"
 #include "exec/native/backend.h"
 #include "server/config/config_yaml.h"
+#include "server/core/access_log.h"
 #include "server/core/log.h"
 #include "server/server.h"
 #include "tool/commands.h"
@@ -23,6 +25,9 @@ struct ServeOptions {
   server::ServiceOptions service;
   server::ServerOptions server;
   std::string config;
+  bool has_poll_interval = false;
+  std::string log_level = "info", access_log;
+  server::AccessFormat access_format = server::AccessFormat::text;
   std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of the machine's memory
 };
 
@@ -37,6 +42,16 @@ void check_certificates(const std::vector<server::Tenant>& tenants, const server
         api::Code::bad_input,
         "tenant '" + tenant.name + "' is known by a certificate: give --tls-client-ca, so that clients show theirs");
   }
+}
+
+/// Throws api::Error for options of another mode.
+void check_model_control(const server::ServiceOptions& options, bool has_interval) {
+  using server::ModelControl;
+  const auto needs = [](const char* option, const char* mode) {
+    throw api::Error(api::Code::bad_input, fmt::format("{} needs --model-control-mode {}", option, mode));
+  };
+  if (!options.load_models.empty() && options.control != ModelControl::on_request) needs("--load-model", "explicit");
+  if (has_interval && options.control != ModelControl::poll) needs("--repository-poll-secs", "poll");
 }
 
 /// Raises the limit of open files, as each connection is an open file.
@@ -54,13 +69,15 @@ void allow_files(std::size_t connections, const server::NoticeSink& notify) {
   }
 }
 
-/// Warns if fused kernels run without machine code, which is slower.
-void warn_of_tier(const server::ServiceOptions& service) {
+/// Returns the version of the code generator, or "none". Warns if fused kernels run without machine code, which is
+/// slower, and no option has disabled it.
+std::string code_generator_of(const server::ServiceOptions& service) {
   const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
-  if (tier == "0" || tier == "ref" || !knobs()->jit) return;
-  if (const Status there = exec::has_native_module(); !there) {
-    server::warn(service.notify, "server", "fused kernels run without machine code: " + there.error().text());
-  }
+  if (tier == "0" || tier == "ref" || !knobs()->jit) return "none";
+  const Result<std::string> version = exec::native_module_version();
+  if (version) return *version;
+  server::warn(service.notify, "server", "fused kernels run without machine code: " + version.error().text());
+  return "none";
 }
 
 Result<int> serve(const ServeOptions& options) try {
@@ -68,16 +85,28 @@ Result<int> serve(const ServeOptions& options) try {
   of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
   check_certificates(of_service.config.tenants, options.server.tls);
+  check_model_control(of_service, options.has_poll_interval);
+  if (of_service.control == server::ModelControl::on_request) of_service.network.model_control = true;
+  of_service.max_shared_bytes = options.server.max_buffered;
   of_service.run.memory_limit = std::max<std::uint64_t>(options.memory_limit / of_service.workers, 1);
   server::Log log(STDERR_FILENO);
-  of_service.notify = [&log](const server::Notice& notice) { log.write(notice); };
-  of_service.dropped_notices = [&log] { return log.dropped(); };
+  of_service.log->set_level(options.log_level);
+  of_service.notify = [&log, settings = of_service.log](const server::Notice& notice) {
+    if (settings->takes(notice.level)) log.write(notice);
+  };
+  server::AccessLog access({.file = options.access_log,
+                            .format = options.access_format,
+                            .to_log = [&log](const std::string& line) { log.write_line(line); },
+                            .settings = of_service.log});
+  of_service.dropped_notices = [&] { return log.dropped(); };
+  of_service.dropped_accesses = [&] { return access.dropped(); };
   const server::NoticeSink notify = of_service.notify;
   allow_files(options.server.max_connections, notify);
-  warn_of_tier(of_service);
+  of_service.code_generator = code_generator_of(of_service);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
   of_server.notify = notify;
+  of_server.access = &access;
   server::serve(service, of_server, [&](const server::Ports& ports) {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
@@ -139,18 +168,68 @@ void add_limits(CLI::App& command, server::ServerOptions& to) {
       ->capture_default_str();
 }
 
+void add_logs(CLI::App& command, ServeOptions& to) {
+  command
+      .add_option("--log-level", to.log_level,
+                  "Of the log on stderr; each level includes those before it. verbose: a line for each request")
+      ->type_name("error|warning|info|verbose")
+      ->check(CLI::IsMember({"error", "warning", "info", "verbose"}).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--access-log", to.access_log,
+                  "A line for each request is appended; '-': stdout. SIGHUP has the file opened again")
+      ->type_name("FILE");
+  const std::map<std::string, server::AccessFormat> kFormats{{"text", server::AccessFormat::text},
+                                                             {"json", server::AccessFormat::json}};
+  command.add_option("--access-log-format", to.access_format, "Of the lines of --access-log")
+      ->type_name("text|json")
+      ->transform(CLI::CheckedTransformer(kFormats).description(""))
+      ->default_str("text");
+}
+
+void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_poll_interval) {
+  using server::ModelControl;
+  const std::map<std::string, ModelControl> kModes{
+      {"none", ModelControl::none}, {"poll", ModelControl::poll}, {"explicit", ModelControl::on_request}};
+  command
+      .add_option("--model-control-mode", to.control,
+                  "none: all models are loaded at the start. poll: also as the folder changes. explicit: those of "
+                  "--load-model at the start, others by requests; implies --model-control")
+      ->type_name("none|poll|explicit")
+      ->transform(CLI::CheckedTransformer(kModes, CLI::ignore_case).description(""))
+      ->default_str("none");
+  command
+      .add_option("--load-model", to.load_models, "Loaded at the start with --model-control-mode explicit; '*': all")
+      ->type_name("NAME")
+      ->allow_extra_args(false);  // the next word may be DIR
+  command
+      .add_option_function<double>(
+          "--repository-poll-secs",
+          [&](double seconds) {
+            to.poll_every = std::chrono::duration<double>(seconds);
+            has_poll_interval = true;
+          },
+          "Between two looks at the folder with --model-control-mode poll")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 1e6))
+      ->default_str("15");
+}
+
 void add_network(CLI::App& command, server::NetworkConfig& to) {
   command.add_flag("--model-control", to.model_control,
                    "Loads, unloads and resets of models and of --config over the network; with tenants by those with "
                    "admin: true alone");
   command.add_flag("--replay", to.replay, "Kept requests may run again over the network");
   command.add_flag("--show-tensors", to.tensors, "Kept requests and the live view are shown with their tensors");
+  command.add_flag("--allow-client-shm", to.client_shm,
+                   "Clients may register regions of this machine's shared memory for inputs and outputs");
   command
       .add_option(
           "--host-name", to.host_names,
           "A name of this server in the header Host, beside addresses and localhost, of requests that change or "
           "show something; '*': every name")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);
 }
 
 }  // namespace
@@ -174,6 +253,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   add_limits(*command, options->server);
+  add_logs(*command, *options);
+  add_model_control(*command, service, options->has_poll_interval);
   add_network(*command, service.network);
   command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
       ->type_name("MS");

@@ -71,7 +71,9 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {Feature::model_control, &NetworkConfig::model_control,
      "model control over the network is off: give --model-control, or set network.model_control"},
-    {Feature::replay, &NetworkConfig::replay, "replays are off: give --replay, or set network.replay"}};
+    {Feature::replay, &NetworkConfig::replay, "replays are off: give --replay, or set network.replay"},
+    {Feature::client_shm, &NetworkConfig::client_shm,
+     "shared memory of clients is off: give --allow-client-shm, or set network.client_shm"}};
 
 const Switch* switch_of(Feature feature) {
   const auto* const at = std::ranges::find(kSwitches, feature, &Switch::feature);
@@ -108,6 +110,10 @@ Tenants::Identity Gate::admit(const Rule& rule, const Credentials& by) const {
 bool Gate::is_on(Feature feature) const {
   const Switch* const needed = switch_of(feature);
   return needed == nullptr || (*network()).*(needed->on);
+}
+
+void Gate::check_on(Feature feature) const {
+  if (!is_on(feature)) forbid(switch_of(feature)->text);
 }
 
 bool Gate::shows_tensors() const { return network()->tensors; }

@@ -23,7 +23,7 @@ enum class Access : std::uint8_t {
 };
 
 /// A setting that a route requires to be enabled.
-enum class Feature : std::uint8_t { none, model_control, replay };
+enum class Feature : std::uint8_t { none, model_control, replay, client_shm };
 
 /// The requests of web browsers that a rule admits. Each level adds a condition to those above it.
 enum class Browser : std::uint8_t {
@@ -45,6 +45,8 @@ inline constexpr Rule kOpenRule{.access = Access::everybody, .browser = Browser:
 inline constexpr Rule kTenantRule{.access = Access::tenant, .browser = Browser::any_page};
 inline constexpr Rule kModelRule{.access = Access::model, .browser = Browser::any_page};
 inline constexpr Rule kInferRule{.access = Access::model, .browser = Browser::own_page};
+inline constexpr Rule kSharedMemoryRule{
+    .access = Access::tenant, .feature = Feature::client_shm, .browser = Browser::own_write};
 inline constexpr Rule kControlRule{
     .access = Access::admin, .feature = Feature::model_control, .browser = Browser::own_write};
 
@@ -67,6 +69,8 @@ class Gate {
   /// Access::model, the caller must also call Identity::check() with the model's name.
   Tenants::Identity admit(const Rule& rule, const Credentials& by) const;
   bool is_on(Feature feature) const;
+  /// Throws Refusal (forbidden), which says how to turn it on, unless a feature is on.
+  void check_on(Feature feature) const;
   /// Returns true if answers may contain the values of stored tensors.
   bool shows_tensors() const;
   /// Replaces the enabled features for subsequent requests.

@@ -312,6 +312,7 @@ NetworkConfig read_network(const YamlNode& node) {
   node.fields({{"model_control", [&](const YamlNode& x) { network.model_control = x.boolean(); }},
                {"replay", [&](const YamlNode& x) { network.replay = x.boolean(); }},
                {"tensors", [&](const YamlNode& x) { network.tensors = x.boolean(); }},
+               {"client_shm", [&](const YamlNode& x) { network.client_shm = x.boolean(); }},
                {"host_names", [&](const YamlNode& x) { network.host_names = read_host_names(x); }}});
   return network;
 }

@@ -74,6 +74,7 @@ struct NetworkConfig {
   bool model_control = false;           ///< load, unload and reset models, and reload the configuration
   bool replay = false;                  ///< replay stored requests
   bool tensors = false;                 ///< show tensors of stored requests
+  bool client_shm = false;              ///< clients may register shared memory of this machine
   std::vector<std::string> host_names;  ///< names of this server besides addresses and localhost; "*": every name
 
   /// Returns the union of both permissions.
@@ -82,6 +83,7 @@ struct NetworkConfig {
     both.model_control |= other.model_control;
     both.replay |= other.replay;
     both.tensors |= other.tensors;
+    both.client_shm |= other.client_shm;
     both.host_names.insert(both.host_names.end(), other.host_names.begin(), other.host_names.end());
     return both;
   }

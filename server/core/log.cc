@@ -19,7 +19,9 @@ namespace {
 constexpr std::chrono::seconds kLastLinesWait{1};
 constexpr int kPollMs = 50;
 
-std::string text_of_time_point(std::chrono::system_clock::time_point time) {
+}  // namespace
+
+std::string text_of_time(std::chrono::system_clock::time_point time) {
   const auto since = time.time_since_epoch();
   const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
   const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
@@ -31,6 +33,8 @@ std::string text_of_time_point(std::chrono::system_clock::time_point time) {
   std::snprintf(milliseconds, sizeof milliseconds, ".%03dZ", static_cast<int>(rest));
   return std::string(text, size) + milliseconds;
 }
+
+namespace {
 
 /// Starts a thread that blocks all signals, so that a closed pipe is an error of write() instead of SIGPIPE.
 std::thread quiet_thread(auto run) {
@@ -45,13 +49,15 @@ std::thread quiet_thread(auto run) {
 }  // namespace
 
 std::string line_of(const Notice& notice, std::chrono::system_clock::time_point time) {
-  const char* const level = notice.level == Notice::Level::warning ? "warning" : "info";
-  std::string line = text_of_time_point(time) + " " + level + " " + notice.subject + ": " + notice.text;
+  constexpr const char* kNames[] = {"info", "warning", "error"};
+  std::string line = text_of_time(time) + " " + kNames[static_cast<std::size_t>(notice.level)] + " " + notice.subject +
+                     ": " + notice.text;
   std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return line;
 }
 
-Log::Log(int file) : file_(file), thread_(quiet_thread([this] { run(); })) {}
+Log::Log(int file, std::size_t max_waiting, std::chrono::milliseconds gather)
+    : file_(file), max_waiting_(max_waiting), gather_(gather), thread_(quiet_thread([this] { run(); })) {}
 
 Log::~Log() {
   {
@@ -67,32 +73,52 @@ void Log::write(const Notice& notice) { write_line(line_of(notice, std::chrono::
 
 void Log::write_line(std::string line) {
   line += '\n';
+  std::size_t waiting = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (waiting_.size() == kMaxWaiting) return void(++dropped_);
+    if (waiting_.size() == max_waiting_) return void(++dropped_);
     waiting_.push_back(std::move(line));
+    waiting = waiting_.size();
   }
-  changed_.notify_one();
+  if (waiting == 1 || waiting == max_waiting_ / 2) changed_.notify_one();  // the thread waits for nothing else
 }
 
 void Log::run() {
-  std::uint64_t told = 0;
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    const std::string line = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    if (!put(line)) {
-      ++dropped_;
-    } else if (const std::uint64_t dropped = dropped_; dropped != told) {
-      const Notice notice{.level = Notice::Level::warning,
-                          .subject = "log",
-                          .text = std::to_string(dropped - told) + " lines could not be written and were dropped"};
-      if (put(line_of(notice, std::chrono::system_clock::now()) + '\n')) told = dropped;
+    changed_.wait_for(lock, gather_, [this] { return ending_ || waiting_.size() >= max_waiting_ / 2; });
+    while (!waiting_.empty()) {
+      std::string bytes;
+      const std::uint64_t count = take_lines(bytes);
+      lock.unlock();
+      write_lines(count, bytes);
+      lock.lock();
     }
   }
+}
+
+/// Writes lines, and after them the number of lines that were dropped since the last such report.
+void Log::write_lines(std::uint64_t count, std::string_view bytes) {
+  if (!put(bytes)) return void(dropped_ += count);
+  const std::uint64_t dropped = dropped_;
+  if (dropped == told_) return;
+  const Notice notice{.level = Notice::Level::warning,
+                      .subject = "log",
+                      .text = std::to_string(dropped - told_) + " lines could not be written and were dropped"};
+  if (put(line_of(notice, std::chrono::system_clock::now()) + '\n')) told_ = dropped;
+}
+
+/// Takes waiting lines for one write. Returns their number. Precondition: a line waits, and the caller holds the mutex.
+std::uint64_t Log::take_lines(std::string& bytes) {
+  std::uint64_t count = 0;
+  do {
+    bytes += waiting_.front();
+    waiting_.pop_front();
+    ++count;
+  } while (!waiting_.empty() && bytes.size() + waiting_.front().size() <= PIPE_BUF);
+  return count;
 }
 
 bool Log::may_wait() const { return !ending_ || Clock::now() < until_; }

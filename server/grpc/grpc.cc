@@ -5,16 +5,28 @@
 #include <iterator>
 #include <utility>
 
+#include "server/grpc/grpc_management.h"
 #include "server/grpc/grpc_message.h"
+#include "server/grpc/grpc_reflection.h"
+#include "server/service/shared_outputs.h"
 
 namespace frazil::server {
 namespace {
 
 using Done = Grpc::Done;
 
-constexpr std::string_view kGrpcExtensions[] = {"classification",  "sequence",         "sequence(string_id)",
-                                                "schedule_policy", "model_repository", "model_configuration",
-                                                "parameters",      "statistics"};
+constexpr std::string_view kGrpcExtensions[] = {"classification",
+                                                "logging",
+                                                "model_configuration",
+                                                "model_repository",
+                                                "model_repository(unload_dependents)",
+                                                "parameters",
+                                                "schedule_policy",
+                                                "sequence",
+                                                "sequence(string_id)",
+                                                "statistics",
+                                                "system_shared_memory",
+                                                "trace"};
 constexpr std::string_view kInference = "inference.GRPCInferenceService";
 constexpr std::size_t kLargestMessage = 0x7fffffff;  // limit of protobuf
 
@@ -45,7 +57,11 @@ std::string model_ready(const Quick& call) {
 }
 
 std::string server_metadata(const Quick& call) {
-  return proto::write_server_metadata(call.service.version(), kGrpcExtensions);
+  const ServiceOptions& options = call.service.options();
+  const std::string code_generator = "code_generator(" + options.code_generator + ")";
+  std::vector<std::string_view> extensions(std::begin(kGrpcExtensions), std::end(kGrpcExtensions));
+  extensions.push_back(code_generator);
+  return proto::write_server_metadata(options.version, extensions);
 }
 
 std::string model_metadata(const Quick& call) {
@@ -79,11 +95,36 @@ std::string repository_index(const Quick& call) {
   return proto::write_repository_index(*call.service.repository(), request.ready, call.identity);
 }
 
+/// Never refuses: a service that is unknown now may be known later.
+std::string health_watch(const Quick& call) {
+  const std::string asked = proto::read_health_check(call.message);
+  if (!asked.empty() && asked != kInference) return proto::write_health_check(proto::Serving::unknown_service);
+  return proto::write_health_check(call.service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
+}
+
 std::string health_check(const Quick& call) {
   const std::string asked = proto::read_health_check(call.message);
   if (!asked.empty() && asked != kInference) throw Refusal(Http::not_found, "there is no service '" + asked + "'");
   return proto::write_health_check(call.service.why_not_ready() ? proto::Serving::no : proto::Serving::yes);
 }
+
+std::string log_settings(const Quick& call) {
+  return proto::log_settings_response(call.service, call.identity, call.message);
+}
+std::string trace_setting(const Quick& call) {
+  return proto::trace_setting_response(call.service, call.identity, call.message);
+}
+std::string shared_memory_status(const Quick& call) {
+  return proto::shared_memory_status(call.service.shared_memory(), call.identity, call.message);
+}
+std::string shared_memory_register(const Quick& call) {
+  return proto::register_shared_memory(call.service.shared_memory(), call.identity, call.message);
+}
+std::string shared_memory_unregister(const Quick& call) {
+  return proto::unregister_shared_memory(call.service.shared_memory(), call.identity, call.message);
+}
+
+std::string reflect(const Quick& call) { return proto::reflection_response(call.message); }
 
 // ---- methods that run on workers ----
 
@@ -99,7 +140,7 @@ Service::IncomingRequest arriving(const Tenants::Identity& identity, const std::
 template <class F>
 void with_place(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work,
                 const std::function<void(std::function<void()>)>& start) {
-  auto entered = service.enter(arriving(call.identity, call.deadline, target));
+  auto entered = service.admission().enter(arriving(call.identity, call.deadline, target));
   if (!entered) return done(reply_of(entered.error()));
   const auto place = std::make_shared<Service::Place>(std::move(*entered));
   Done answer = [place, done](GrpcReply reply) {
@@ -129,17 +170,23 @@ proto::RepositoryRequest read_change(Bytes message) {
   return request;
 }
 
-void change(Service& service, const GrpcCall& call, const Done& done, void (Service::*change)(std::string_view)) {
+void change(Service& service, const GrpcCall& call, const Done& done,
+            void (*change)(Service&, const proto::RepositoryRequest&)) {
   const auto work = [&service, call, change](const Done& answer) {
-    (service.*change)(read_change(*call.message).model);
+    change(service, read_change(*call.message));
     answer({});
   };
   with_place(service, call, nullptr, done, work,
              [&](std::function<void()> started) { service.change(std::move(started)); });
 }
 
-void load(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::load); }
-void unload(Service& service, const GrpcCall& call, Done done) { change(service, call, done, &Service::unload); }
+void load(Service& service, const GrpcCall& call, const Done& done) {
+  change(service, call, done, [](Service& of, const proto::RepositoryRequest& asked) { of.load(asked.model); });
+}
+void unload(Service& service, const GrpcCall& call, const Done& done) {
+  change(service, call, done,
+         [](Service& of, const proto::RepositoryRequest& asked) { of.unload(asked.model, asked.unload_dependents); });
+}
 
 /// The functions by which a method writes responses.
 struct Form {
@@ -153,8 +200,10 @@ constexpr Form kStreaming{.write = proto::write_stream_result, .write_part = pro
 /// Sends the results of a request as replies.
 class GrpcAnswer {
  public:
-  GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, Done done)
+  GrpcAnswer(const Form& form, std::shared_ptr<const Served> served, const GrpcCall& call, SharedOutputs shared,
+             Done done)
       : form_(&form),
+        shared_(std::move(shared)),
         served_(std::move(served)),
         caller_(call.caller),
         identity_(call.identity),
@@ -163,7 +212,8 @@ class GrpcAnswer {
   /// Sends the last response without outputs, after all others.
   void end_empty() { ends_empty_ = true; }
   void begin_parts() const { done_({.more = true}); }
-  void part(const InferResponse& response) const {
+  void part(InferResponse response) const {
+    shared_.place(response);
     GrpcReply reply = message_reply(form_->write_part(response));
     reply.more = true;
     caller_->send(reply.bytes.size());
@@ -173,9 +223,11 @@ class GrpcAnswer {
     if (!outcome) return done_(reply_of(outcome.error()));
     const auto computed = Clock::now();
     try {
+      shared_.place(*outcome);
       if (ends_empty_ && !outcome->outputs.empty()) {
         part(*outcome);
         outcome->outputs.clear();
+        outcome->shared.clear();
       }
       GrpcReply reply = message_reply(form_->write(*outcome));
       const auto wrote = Clock::now() - computed;
@@ -188,6 +240,7 @@ class GrpcAnswer {
 
  private:
   const Form* form_;
+  SharedOutputs shared_;
   std::shared_ptr<const Served> served_;
   std::shared_ptr<Caller> caller_;
   Tenants::Identity identity_;
@@ -220,6 +273,8 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
     message.request.sequence = in_session(call.session, std::move(message.request.sequence));
   }
   const bool empty_end = take_empty_end(message.request);
+  take_shared_inputs(service, call.identity, message.request);
+  SharedOutputs shared(service, call.identity, message.request);
   const auto read = Clock::now() - begun;
   served->count_for(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
   Call asked{.request = std::move(message.request),
@@ -228,26 +283,26 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
              .arrived = call.arrived,
              .deadline = call.deadline,
              .trace = call.trace};
-  GrpcAnswer answer(form, served, call, done);
+  GrpcAnswer answer(form, served, call, std::move(shared), done);
   if (form.write_part != nullptr && !served->emitted().empty()) {
     if (empty_end) answer.end_empty();
     answer.begin_parts();
-    const auto shared = std::make_shared<const GrpcAnswer>(std::move(answer));
-    asked.part = [shared](const InferResponse& response) { shared->part(response); };
-    asked.done = [shared](Outcome outcome) { shared->end(std::move(outcome)); };
+    const auto kept = std::make_shared<const GrpcAnswer>(std::move(answer));
+    asked.part = [kept](InferResponse response) { kept->part(std::move(response)); };
+    asked.done = [kept](Outcome outcome) { kept->end(std::move(outcome)); };
   } else {
     asked.done = [answer = std::move(answer)](Outcome outcome) { answer.end(std::move(outcome)); };
   }
   service.infer(served, std::move(asked));
 }
 
-void infer(Service& service, const GrpcCall& call, Done done) {
+void infer(Service& service, const GrpcCall& call, const Done& done) {
   const auto target = target_of(service, call);
   on_worker(service, call, target.get(), done,
             [&service, call, target](const Done& answer) { run(service, call, target, kUnary, answer); });
 }
 
-void stream_infer(Service& service, const GrpcCall& call, Done done) {
+void stream_infer(Service& service, const GrpcCall& call, const Done& done) {
   const auto target = target_of(service, call);
   on_worker(service, call, target.get(), done,
             [&service, call, target](const Done& answer) { run(service, call, target, kStreaming, answer); });
@@ -268,9 +323,9 @@ std::string model_in_change(Bytes message) { return proto::read_repository_model
 std::string model_in_infer(Bytes message) { return proto::model_of_infer(message).name; }
 
 struct Method : Grpc::Listed {
-  std::string (*at_once)(const Quick&);                ///< null: on a worker
-  void (*on_worker)(Service&, const GrpcCall&, Done);  ///< null: answered immediately
-  std::string (*model_in)(Bytes) = nullptr;            ///< returns the model that a message is for
+  std::string (*at_once)(const Quick&);                       ///< null: on a worker
+  void (*on_worker)(Service&, const GrpcCall&, const Done&);  ///< null: answered immediately
+  std::string (*model_in)(Bytes) = nullptr;                   ///< returns the model that a message is for
   Grpc::Kind kind = Grpc::Kind::unary;
 };
 
@@ -292,6 +347,26 @@ constexpr Method kMethods[] = {
     {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControlRule}, nullptr, load, model_in_change},
     {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControlRule}, nullptr, unload, model_in_change},
     {{"/grpc.health.v1.Health/Check", kOpenRule}, health_check, nullptr},
+    {{"/grpc.health.v1.Health/Watch", kOpenRule}, health_watch, nullptr, nullptr, Grpc::Kind::watching},
+    {{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", kTenantRule},
+     reflect,
+     nullptr,
+     nullptr,
+     Grpc::Kind::streaming},
+    {{"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kTenantRule},
+     reflect,
+     nullptr,
+     nullptr,
+     Grpc::Kind::streaming},
+    {{"/inference.GRPCInferenceService/LogSettings", kTenantRule}, log_settings, nullptr},
+    {{"/inference.GRPCInferenceService/TraceSetting", kTenantRule}, trace_setting, nullptr},
+    {{"/inference.GRPCInferenceService/SystemSharedMemoryStatus", kSharedMemoryRule}, shared_memory_status, nullptr},
+    {{"/inference.GRPCInferenceService/SystemSharedMemoryRegister", kSharedMemoryRule},
+     shared_memory_register,
+     nullptr},
+    {{"/inference.GRPCInferenceService/SystemSharedMemoryUnregister", kSharedMemoryRule},
+     shared_memory_unregister,
+     nullptr},
 };
 
 const Method& method_of(std::string_view name) {
@@ -329,11 +404,23 @@ std::vector<Grpc::Listed> Grpc::methods() { return {std::begin(kMethods), std::e
 
 Grpc::Kind Grpc::kind_of(std::string_view method) { return method_of(method).kind; }
 
-std::optional<Refusal> Grpc::refusal(const CallHeader& call) const {
+Grpc::Admitted Grpc::admit(const CallHeader& call) const {
   const Method& method = method_of(call.method);
-  const Tenants::Identity identity = service_.gate().admit(method.rule, call.by);
+  Admitted admitted{.identity = service_.gate().admit(method.rule, call.by), .refusal = {}};
   const bool waits = method.on_worker != nullptr && method.kind == Kind::unary;
-  return waits ? service_.refusal(arriving(identity, call.deadline)) : std::nullopt;
+  if (waits) admitted.refusal = service_.admission().refusal(arriving(admitted.identity, call.deadline));
+  return admitted;
+}
+
+std::string Grpc::model_in(std::string_view method, std::string_view message) try {
+  const Method& called = method_of(method);
+  return called.model_in == nullptr ? "" : called.model_in(message);
+} catch (const Refusal&) {
+  return {};
+}
+
+std::string Grpc::value_of(std::string_view method, std::string_view message) const {
+  return method_of(method).at_once({.service = service_, .message = message, .identity = {}});
 }
 
 /// Throws Refusal (forbidden) for a message about a model that the caller may not use. Only a request for statistics
@@ -351,7 +438,7 @@ void Grpc::answer(GrpcCall call, Done done) const {
   try {
     const Method& method = method_of(call.method);
     call.identity = service_.gate().admit(method.rule, call.by());
-    if (method.kind == Kind::streaming) done = with_errors_as_messages(call, std::move(done));
+    if (method.on_worker == stream_infer) done = with_errors_as_messages(call, std::move(done));
   } catch (...) {
     return done(reply_of(refusal_of_exception()));
   }

@@ -66,12 +66,15 @@ struct GrpcCall {
 class Grpc {
  public:
   using Done = std::function<void(GrpcReply)>;
-  enum class Kind : std::uint8_t { unary, streaming };
+  enum class Kind : std::uint8_t {
+    unary,      ///< one message each
+    streaming,  ///< a stream of messages each
+    watching,   ///< takes one message; returns its value now, and again whenever it changes
+  };
 
   explicit Grpc(Service& service) : service_(service) {}
 
-  /// Returns whether a method takes and returns one message each, or a stream of them. Throws Refusal (unsupported) for
-  /// an unknown method.
+  /// Throws Refusal (unsupported) for an unknown method.
   static Kind kind_of(std::string_view method);
 
   /// A row of the routing table.
@@ -87,9 +90,17 @@ class Grpc {
     Credentials by;
     std::optional<Clock::time_point> deadline;
   };
-  /// Returns the refusal that answer() would give regardless of the message, without occupying a place. Throws Refusal
-  /// for an unknown method and for a caller that the gate does not admit.
-  std::optional<Refusal> refusal(const CallHeader& call) const;
+  struct Admitted {
+    Tenants::Identity identity;
+    std::optional<Refusal> refusal;  ///< that answer() would give regardless of the message
+  };
+  /// Decides from the header of a call whether it is answered, without occupying a place. Throws Refusal for an unknown
+  /// method and for a caller that the gate does not admit.
+  Admitted admit(const CallHeader& call) const;
+  /// Returns the model that a message is for; "" for none, and if the message cannot be read. Never throws.
+  static std::string model_in(std::string_view method, std::string_view message);
+  /// Returns the current value of a message of a watching method. The caller was admitted. Throws Refusal.
+  std::string value_of(std::string_view method, std::string_view message) const;
 
   /// Calls `done` once, immediately or later on any thread. Long work runs on workers. Never throws. A message of a
   /// streaming method is always answered with a message, which may contain an error.

@@ -8,14 +8,12 @@
 #include <utility>
 #include <variant>
 
-#include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
-#include <simdjson.h>
 
 #include "server/core/datatype.h"
-#include "server/core/port.h"
-#include "server/model/config_port.h"
+#include "server/grpc/grpc_fields.h"
+#include "server/grpc/grpc_tensor.h"
 #include "server/request/tensor_bytes.h"
 
 namespace frazil::server::proto {
@@ -25,158 +23,12 @@ using api::Array;
 using api::Dtype;
 using protozero::pbf_wire_type;
 using protozero::pbf_writer;
-using Tag = protozero::pbf_tag_type;
 
 // Limits the memory of decoded items, which is larger than their bytes in the message.
 constexpr std::size_t kMaxTensors = 4096;
 constexpr std::size_t kMaxParameters = 1024;
 
-template <class List>
-void expect_room(const List& list, std::size_t most, const char* what) {
-  if (list.size() >= most) refuse(std::string(what) + ": more than " + std::to_string(most));
-}
-
-// ---- fields ----
-
-/// The fields of one message, in their order in the bytes. The name of a field is used in the error for a damaged one.
-class Fields {
- public:
-  Fields(std::string_view bytes, std::string_view message)
-      : reader_(protozero::data_view(bytes.data(), bytes.size())), message_(message) {}
-
-  bool next() {
-    return whole([&] { return reader_.next(); });
-  }
-  Tag tag() { return last_ = reader_.tag(); }
-  void skip() {
-    whole([&] { reader_.skip(); });
-  }
-
-  std::string_view bytes(const char* name) {
-    return read(name, pbf_wire_type::length_delimited, [&] { return view(); });
-  }
-  std::string_view text(const char* name) {
-    const std::string_view text = bytes(name);
-    if (!simdjson::validate_utf8(text.data(), text.size())) refuse(at(name) + " is not valid UTF-8");
-    return text;
-  }
-  std::uint64_t varint(const char* name) {
-    return read(name, pbf_wire_type::varint, [&] { return reader_.get_uint64(); });
-  }
-  bool truth(const char* name) { return varint(name) != 0; }
-  double real(const char* name) {
-    return read(name, pbf_wire_type::fixed64, [&] { return reader_.get_double(); });
-  }
-
-  /// Calls `item` for each varint of the current field: many if it is packed, otherwise one.
-  template <class F>
-  void each_varint(const char* name, F item) {
-    if (!packed()) return item(varint(name));
-    read(name, pbf_wire_type::length_delimited, [&] {
-      const std::string_view all = view();
-      const char *at = all.data(), *const end = at + all.size();
-      while (at != end) item(protozero::decode_varint(&at, end));
-    });
-  }
-  /// As each_varint(), for float and double.
-  template <class T, class F>
-  void each_fixed(const char* name, F item) {
-    constexpr bool is_wide = sizeof(T) == sizeof(double);
-    if (!packed()) {
-      return item(read(name, is_wide ? pbf_wire_type::fixed64 : pbf_wire_type::fixed32, [&] {
-        return is_wide ? static_cast<T>(reader_.get_double()) : static_cast<T>(reader_.get_float());
-      }));
-    }
-    std::string_view all = bytes(name);
-    if (all.size() % sizeof(T) != 0) refuse(at(name) + " is damaged");
-    for (; !all.empty(); all.remove_prefix(sizeof(T))) {
-      T value;
-      std::memcpy(&value, all.data(), sizeof value);  // NOLINT(bugprone-suspicious-stringview-data-usage): it has them
-      item(value);
-    }
-  }
-
- private:
-  bool packed() const { return reader_.has_wire_type(pbf_wire_type::length_delimited); }
-  std::string_view view() {
-    const auto view = reader_.get_view();
-    return {view.data(), view.size()};
-  }
-  std::string at(const char* name) const { return std::string(message_) + ": field '" + name + "'"; }
-
-  template <class F>
-  std::invoke_result_t<F> whole(F f) {
-    try {
-      return f();
-    } catch (const protozero::exception&) {
-      refuse(std::string(message_) + ": damaged at or after field " + std::to_string(last_));
-    }
-  }
-
-  template <class F>
-  std::invoke_result_t<F> read(const char* name, pbf_wire_type wanted, F get) {
-    if (!reader_.has_wire_type(wanted)) refuse(at(name) + " has another wire type");
-    try {
-      return get();
-    } catch (const protozero::exception&) {
-      refuse(at(name) + " is damaged");
-    }
-  }
-
-  protozero::pbf_reader reader_;
-  std::string_view message_;
-  Tag last_ = 0;
-};
-
 // ---- parameters ----
-
-using Given = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
-
-Given read_value(std::string_view bytes) {
-  Fields fields(bytes, "InferParameter");
-  Given given;
-  while (fields.next()) {
-    switch (fields.tag()) {
-      case 1: given = fields.truth("bool_param"); break;
-      case 2: given = static_cast<std::int64_t>(fields.varint("int64_param")); break;
-      case 3: given = std::string(fields.text("string_param")); break;
-      case 4: given = fields.real("double_param"); break;
-      case 5: given = fields.varint("uint64_param"); break;
-      default: fields.skip();
-    }
-  }
-  return given;
-}
-
-/// Reads an entry of a map of parameters.
-std::pair<std::string_view, std::string_view> read_entry(std::string_view bytes, std::string_view map) {
-  Fields fields(bytes, map);
-  std::pair<std::string_view, std::string_view> entry;
-  while (fields.next()) {
-    switch (fields.tag()) {
-      case 1: entry.first = fields.text("key"); break;
-      case 2: entry.second = fields.bytes("value"); break;
-      default: fields.skip();
-    }
-  }
-  return entry;
-}
-
-[[noreturn]] void refuse_parameter(std::string_view key, const char* expected) {
-  refuse("parameter " + std::string(key) + ": expected " + expected);
-}
-
-std::uint64_t unsigned_of(std::string_view key, const Given& given) {
-  if (const auto* value = std::get_if<std::uint64_t>(&given)) return *value;
-  const auto* value = std::get_if<std::int64_t>(&given);
-  if (value == nullptr || *value < 0) refuse_parameter(key, "an integer that is not negative");
-  return static_cast<std::uint64_t>(*value);
-}
-
-bool truth_of(std::string_view key, const Given& given) {
-  if (const auto* value = std::get_if<bool>(&given)) return *value;
-  refuse_parameter(key, "a bool");
-}
 
 /// Returns the sequence id of a parameter; "" for 0 and "", which mean no sequence.
 std::string sequence_of(std::string_view key, const Given& given) {
@@ -221,9 +73,24 @@ void set_parameter(InferRequest& request, std::string_view key, Given given) {
   }
 }
 
-void refuse_shared_memory(std::string_view key, std::string_view tensor) {
+/// Reads a parameter of a tensor if it is about shared memory.
+void read_place(std::string_view key, std::string_view value, std::optional<SharedPlace>& place) {
   if (!key.starts_with("shared_memory_")) return;
-  throw Refusal(Http::unsupported, std::string(tensor) + ": shared memory is not supported; send the tensor");
+  if (!place) place.emplace();
+  if (key == "shared_memory_offset") place->offset = unsigned_of(key, read_value(value));
+  if (key == "shared_memory_byte_size") place->bytes = unsigned_of(key, read_value(value));
+  if (key != "shared_memory_region") return;
+  const Given given = read_value(value);
+  const auto* const name = std::get_if<std::string>(&given);
+  if (name == nullptr || name->empty()) refuse_parameter(key, "the name of a region");
+  place->region = *name;
+}
+
+/// Refuses the parameters of a place without its region or its size.
+void check_place(const std::optional<SharedPlace>& place, const std::string& what) {
+  if (place && (place->region.empty() || place->bytes == 0)) {
+    refuse(what + ": shared memory needs parameters shared_memory_region and shared_memory_byte_size");
+  }
 }
 
 // ---- typed contents ----
@@ -345,6 +212,7 @@ struct InputDraft {
   std::string_view name, datatype;
   api::Sizes sizes;
   Contents::Parts contents;
+  std::optional<SharedPlace> place;  ///< in shared memory; nullopt: in the message
 };
 
 InputDraft read_input(std::string_view bytes) {
@@ -360,7 +228,11 @@ InputDraft read_input(std::string_view bytes) {
           input.sizes.push_back(static_cast<std::int64_t>(extent));
         });
         break;
-      case 4: refuse_shared_memory(read_entry(fields.bytes("parameters"), "parameters").first, "inputs"); break;
+      case 4: {
+        const auto [key, value] = read_entry(fields.bytes("parameters"), "parameters");
+        read_place(key, value, input.place);
+        break;
+      }
       case 5:
         expect_room(input.contents, kMaxTensors, "ModelInferRequest.inputs: parts of \"contents\"");
         input.contents.push_back(fields.bytes("contents"));
@@ -368,6 +240,7 @@ InputDraft read_input(std::string_view bytes) {
       default: fields.skip();
     }
   }
+  check_place(input.place, "input '" + std::string(input.name) + "'");
   return input;
 }
 
@@ -379,13 +252,14 @@ WantedOutput read_output(std::string_view bytes) {
       case 1: output.name = fields.text("name"); break;
       case 2: {
         const auto [key, value] = read_entry(fields.bytes("parameters"), "parameters");
-        refuse_shared_memory(key, "outputs");
+        read_place(key, value, output.shared);
         if (key == "classification") output.classes = unsigned_of(key, read_value(value));
         break;
       }
       default: fields.skip();
     }
   }
+  check_place(output.shared, "output '" + output.name + "'");
   return output;
 }
 
@@ -430,8 +304,10 @@ InferDraft read_draft(std::string_view bytes) {
 
 void check_raw(const InferDraft& draft) {
   if (draft.raw.empty()) return;
-  if (draft.raw.size() != draft.inputs.size()) {
-    refuse("raw_input_contents: expected one for each of the " + std::to_string(draft.inputs.size()) + " inputs, got " +
+  const auto count = static_cast<std::size_t>(
+      std::ranges::count(draft.inputs, false, [](const InputDraft& input) { return input.place.has_value(); }));
+  if (draft.raw.size() != count) {
+    refuse("raw_input_contents: expected one for each of the " + std::to_string(count) + " inputs, got " +
            std::to_string(draft.raw.size()));
   }
   for (const InputDraft& input : draft.inputs) {
@@ -448,15 +324,23 @@ InferMessage read_infer(std::string_view bytes, const std::shared_ptr<const void
   check_raw(draft);
   auto& inputs = draft.message.request.inputs;
   inputs.reserve(draft.inputs.size());
-  for (std::size_t i = 0; i < draft.inputs.size(); ++i) {
-    InputDraft& input = draft.inputs[i];
+  std::size_t raw = 0;
+  for (InputDraft& input : draft.inputs) {
     const std::string what = "input '" + std::string(input.name) + "'";
     const auto dtype = dtype_from(input.datatype);
     if (!dtype) refuse(what + ": there is no datatype '" + std::string(input.datatype) + "'");
+    if (input.place) {
+      if (!input.contents.empty()) refuse(what + ": give either \"contents\" or shared_memory_region");
+      draft.message.request.shared_inputs.push_back({.name = std::string(input.name),
+                                                     .dtype = *dtype,
+                                                     .sizes = std::move(input.sizes),
+                                                     .place = std::move(*input.place)});
+      continue;
+    }
     const std::uint64_t count = elements_of(input.sizes, bytes.size(), what);
     Array array = draft.raw.empty()
                       ? Contents(*dtype, input.contents, what).tensor(std::move(input.sizes), count)
-                      : tensor_from(*dtype, std::move(input.sizes), count, draft.raw[i], what, keep_alive);
+                      : tensor_from(*dtype, std::move(input.sizes), count, draft.raw[raw++], what, keep_alive);
     inputs.emplace_back(input.name, std::move(array));
   }
   return std::move(draft.message);
@@ -520,10 +404,13 @@ RepositoryRequest read_repository_model(std::string_view bytes) {
     switch (fields.tag()) {
       case 1: request.repository = fields.text("repository_name"); break;
       case 2: request.model = fields.text("model_name"); break;
-      case 3:
+      case 3: {
         expect_room(request.parameters, kMaxParameters, "parameters");
-        request.parameters.emplace_back(read_entry(fields.bytes("parameters"), "parameters").first);
+        const auto [key, value] = read_entry(fields.bytes("parameters"), "parameters");
+        if (key == "unload_dependents") request.unload_dependents = truth_of(key, read_value(value));
+        request.parameters.emplace_back(key);
         break;
+      }
       default: fields.skip();
     }
   }
@@ -554,17 +441,24 @@ void expect_datatype(const std::string& name, const Array& array) {
   }
 }
 
-void add_tensor(pbf_writer& to, Tag tag, std::string_view name, std::string_view datatype, const api::Sizes& sizes) {
-  pbf_writer tensor(to, tag);
-  tensor.add_string(1, name.data(), name.size());
-  tensor.add_string(2, datatype.data(), datatype.size());
-  tensor.add_packed_int64(3, sizes.begin(), sizes.end());
-}
-
 void add_truth(pbf_writer& to, std::string_view key, bool truth) {
   pbf_writer entry(to, 4);
   entry.add_string(1, key.data(), key.size());
   pbf_writer(entry, 2).add_bool(1, truth);
+}
+
+/// Writes the map of parameters of an output in shared memory.
+void add_place(pbf_writer& to, const SharedPlace& place) {
+  const auto add = [&](std::string_view key, auto write) {
+    pbf_writer entry(to, 4);
+    entry.add_string(1, key.data(), key.size());
+    write(pbf_writer(entry, 2));
+  };
+  add("shared_memory_region", [&](pbf_writer value) { value.add_string(3, place.region); });
+  if (place.offset != 0) {
+    add("shared_memory_offset", [&](pbf_writer value) { value.add_int64(2, static_cast<std::int64_t>(place.offset)); });
+  }
+  add("shared_memory_byte_size", [&](pbf_writer value) { value.add_int64(2, static_cast<std::int64_t>(place.bytes)); });
 }
 
 /// Returns a ModelInferResponse up to its raw_output_contents. `last`: the final-response flag in a stream.
@@ -577,7 +471,10 @@ std::string head_of(const InferResponse& response, std::optional<bool> last) {
   if (last) add_truth(to, "triton_final_response", *last);
   for (const auto& [name, array] : response.outputs) {
     expect_datatype(name, array);
-    add_tensor(to, 5, name, datatype_of(array.dtype()), array.sizes());
+    const auto place = response.shared.find(name);
+    add_tensor(to, 5, name, datatype_of(array.dtype()), array.sizes(), [&](pbf_writer& tensor) {
+      if (place != response.shared.end()) add_place(tensor, place->second);
+    });
   }
   return head;
 }
@@ -596,7 +493,7 @@ std::string response_of(const InferResponse& response, Tag inside, std::optional
   std::vector<std::uint64_t> sizes;
   std::size_t size = head.size();
   for (const auto& [name, array] : response.outputs) {
-    sizes.push_back(binary_size(array));
+    sizes.push_back(response.shared.contains(name) ? 0 : binary_size(array));  // each output has an entry
     size += 1 + static_cast<std::size_t>(protozero::length_of_varint(sizes.back())) + sizes.back();
   }
   std::string to;
@@ -605,57 +502,9 @@ std::string response_of(const InferResponse& response, Tag inside, std::optional
   to += head;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     append_key(to, 6, sizes[i]);
-    append_bytes(to, response.outputs[i].second);
+    if (sizes[i] > 0) append_bytes(to, response.outputs[i].second);
   }
   return to;
-}
-
-/// Writes a ModelInput or ModelOutput, which differ in the field of the extents.
-void add_config_port(pbf_writer& to, Tag tag, Tag dims, const ConfigPort& port) {
-  pbf_writer inner(to, tag);
-  inner.add_string(1, port.name);
-  inner.add_enum(2, port.number);
-  inner.add_packed_int64(dims, port.dims.begin(), port.dims.end());
-}
-
-void add_duration(pbf_writer& to, Tag tag, std::uint64_t count, std::uint64_t nanoseconds) {
-  pbf_writer duration(to, tag);
-  duration.add_uint64(1, count);
-  duration.add_uint64(2, nanoseconds);
-}
-
-void add_duration(pbf_writer& to, Tag tag, const Timed& timed) {
-  add_duration(to, tag, timed.count(), timed.nanoseconds());
-}
-
-void add_batches(pbf_writer& to, const Batches& batches) {
-  const auto nanoseconds = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
-  for (const auto& [size, runs] : batches.by_size()) {
-    pbf_writer inner(to, 7);
-    inner.add_uint64(1, size);
-    add_duration(inner, 2, runs.count, nanoseconds(runs.input));
-    add_duration(inner, 3, runs.count, nanoseconds(runs.infer));
-    add_duration(inner, 4, runs.count, nanoseconds(runs.output));
-  }
-}
-
-void add_statistics(pbf_writer& to, const Served& served, const Statistics& s) {
-  pbf_writer model(to, 1);
-  model.add_string(1, served.name());
-  model.add_string(2, served.version());
-  model.add_uint64(3, static_cast<std::uint64_t>(s.last_inference_ms.load()));
-  model.add_uint64(4, s.success.count());
-  model.add_uint64(5, s.runs.count());
-  {
-    pbf_writer inference(model, 6);
-    add_duration(inference, 1, s.success);
-    add_duration(inference, 2, s.fail);
-    add_duration(inference, 3, s.queue);
-    add_duration(inference, 4, s.compute_input);
-    add_duration(inference, 5, s.compute_infer);
-    add_duration(inference, 6, s.compute_output);
-  }
-  add_batches(model, s.batches);
 }
 
 }  // namespace
@@ -678,79 +527,6 @@ std::string write_stream_error(std::string_view text, std::string_view id) {
 std::string write_bool(bool truth) {
   std::string bytes;
   pbf_writer(bytes).add_bool(1, truth);
-  return bytes;
-}
-
-std::string write_server_metadata(std::string_view version, std::span<const std::string_view> extensions) {
-  std::string bytes;
-  pbf_writer to(bytes);
-  to.add_string(1, "frazil");
-  to.add_string(2, version.data(), version.size());
-  for (const std::string_view extension : extensions) to.add_string(3, extension.data(), extension.size());
-  return bytes;
-}
-
-std::string write_model_metadata(const Served& served, const ServedModels& versions) {
-  std::string bytes;
-  pbf_writer to(bytes);
-  to.add_string(1, served.name());
-  for (const auto& version : versions) to.add_string(2, version->version());
-  const std::string_view platform = served.platform();
-  to.add_string(3, platform.data(), platform.size());
-  for (const api::Port& port : served.inputs())
-    add_tensor(to, 4, port.name, protocol_datatype(port), protocol_shape(port));
-  for (const api::Port& port : served.all_outputs())
-    add_tensor(to, 5, port.name, protocol_datatype(port), protocol_shape(port));
-  return bytes;
-}
-
-std::string write_model_config(const Served& served) {
-  const std::uint64_t most = served.max_in_batch();
-  const std::string_view platform = served.platform();
-  std::string bytes;
-  pbf_writer to(bytes);
-  pbf_writer config(to, 1);
-  config.add_string(1, served.name());
-  config.add_string(2, platform.data(), platform.size());
-  config.add_int32(4, static_cast<std::int32_t>(std::min<std::uint64_t>(most, std::numeric_limits<int>::max())));
-  for (const ConfigPort& port : config_inputs(served)) add_config_port(config, 5, 4, port);
-  for (const ConfigPort& port : config_outputs(served)) add_config_port(config, 6, 3, port);
-  if (!served.emitted().empty()) pbf_writer(config, 19).add_bool(1, true);
-  config.commit();
-  return bytes;
-}
-
-std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity) {
-  std::string bytes;
-  pbf_writer to(bytes);
-  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(identity));
-  return bytes;
-}
-
-std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity) {
-  std::string bytes;
-  pbf_writer to(bytes);
-  for (const auto& served : models.all()) {
-    if (!identity.may_use(served->name())) continue;
-    pbf_writer model(to, 1);
-    model.add_string(1, served->name());
-    model.add_string(2, served->version());
-    model.add_string(3, "READY");
-  }
-  for (const auto& one : models.not_ready()) {
-    if (ready || !identity.may_use(one.name)) continue;
-    pbf_writer model(to, 1);
-    model.add_string(1, one.name);
-    model.add_string(2, std::to_string(one.version));
-    model.add_string(3, "UNAVAILABLE");
-    model.add_string(4, one.reason);
-  }
-  return bytes;
-}
-
-std::string write_health_check(Serving serving) {
-  std::string bytes;
-  pbf_writer(bytes).add_enum(1, static_cast<std::int32_t>(serving));
   return bytes;
 }
 

@@ -25,8 +25,8 @@ struct InferMessage {
   InferRequest request;
 };
 
-/// Reads a ModelInferRequest. Raw tensors are views of the bytes, which `keep_alive` owns. Throws Refusal: bad_request,
-/// or unsupported for shared memory.
+/// Reads a ModelInferRequest. Raw tensors are views of the bytes, which `keep_alive` owns. Throws Refusal
+/// (bad_request).
 InferMessage read_infer(std::string_view bytes, const std::shared_ptr<const void>& keep_alive);
 /// Returns the model of a ModelInferRequest without reading its tensors. Throws Refusal (bad_request).
 ModelName model_of_infer(std::string_view bytes);
@@ -39,6 +39,7 @@ ModelName read_model_name(std::string_view bytes);
 struct RepositoryRequest {
   std::string repository, model;
   std::vector<std::string> parameters;  ///< their names
+  bool unload_dependents = false;       ///< the parameter of this name
   bool ready = false;                   ///< RepositoryIndex: only models that are ready
 };
 RepositoryRequest read_repository_index(std::string_view bytes);
@@ -70,7 +71,7 @@ std::string write_model_statistics(const ServedModels& models, const Tenants::Id
 /// Writes the versions that a caller may use. `ready`: only those that are ready.
 std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity);
 
-enum class Serving : std::int32_t { yes = 1, no = 2 };
+enum class Serving : std::int32_t { yes = 1, no = 2, unknown_service = 3 };
 std::string write_health_check(Serving serving);
 
 }  // namespace frazil::server::proto

@@ -32,7 +32,9 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
       : Connection(transport, client_address(wire.socket())),
         wire_(std::move(wire)),
         transport_(transport),
-        session_(transport, service, wire_.client(),
+        connected_(service.traffic(), Protocol::grpc),
+        session_(transport, service,
+                 {.names = wire_.client(), .address = [this] { return peer_address(wire_.socket()); }},
                  [this](const GrpcSession::MessageId& to) { return done_for(to); }) {}
 
   void start() {
@@ -58,7 +60,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
     } else if (now - last_call_ > patience) {
       session_.end();
     }
-    session_.abort_slow(patience);
+    session_.check(patience);
     write();
   }
 
@@ -138,6 +140,7 @@ class GrpcConnection final : public Connection, public std::enable_shared_from_t
 
   Wire wire_;
   Transport& transport_;
+  const Traffic::Connected connected_;
   GrpcSession session_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::string_view received_;  // part of buffer_ that is not processed yet

@@ -6,6 +6,8 @@
 #include <deque>
 #include <utility>
 
+#include "server/grpc/grpc_framing.h"
+
 namespace frazil::server {
 namespace {
 
@@ -27,72 +29,7 @@ std::string_view text_from(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// ---- gRPC's message framing and headers ----
-
-constexpr std::size_t kPrefix = 5;  // a flag, and the big-endian size of the following message
-
-std::array<char, kPrefix> prefix_of(std::size_t size, bool compressed) {
-  return {static_cast<char>(compressed), static_cast<char>(size >> 24U), static_cast<char>(size >> 16U),
-          static_cast<char>(size >> 8U), static_cast<char>(size)};
-}
-
-/// Extracts messages from a stream's bytes, one after the other.
-class MessageReader {
- public:
-  /// Takes bytes up to the end of a message, which may be compressed with `coding`. Throws Refusal for a malformed or
-  /// too large message.
-  void take(std::string_view& bytes, Coding coding, std::uint64_t most) {
-    while (!bytes.empty() && prefix_size_ < kPrefix) {
-      prefix_[prefix_size_++] = static_cast<unsigned char>(bytes.front());
-      bytes.remove_prefix(1);
-      if (prefix_size_ == kPrefix) open(coding, most);
-    }
-    if (prefix_size_ < kPrefix) return;
-    const std::string_view piece = bytes.substr(0, left_);
-    bytes.remove_prefix(piece.size());
-    left_ -= piece.size();
-    if (!inflater_) {
-      if (message_->size() + piece.size() > message_->capacity())
-        message_->reserve(message_->size() + piece.size() + left_);
-      message_->append(piece);
-    } else {
-      inflater_->add(piece, *message_, most);
-      if (left_ == 0) inflater_->end();
-    }
-  }
-  bool complete() const { return prefix_size_ == kPrefix && left_ == 0; }
-  /// Returns the number of bytes held.
-  std::size_t bytes() const { return prefix_size_ + (message_ == nullptr ? 0 : message_->size()); }
-  bool empty() const { return prefix_size_ == 0; }
-  SharedBytes release() {
-    prefix_size_ = 0;
-    inflater_.reset();
-    return std::exchange(message_, nullptr);
-  }
-
- private:
-  /// Begins a message. Reserves little memory, since the size is only announced so far.
-  void open(Coding coding, std::uint64_t most) {
-    constexpr std::size_t kAtOnce = 1 << 20;
-    const bool compressed = prefix_[0] == 1;
-    if (prefix_[0] > 1) throw Refusal(Http::bad_request, "a message begins with a flag that is not 0 or 1");
-    if (compressed && coding == Coding::none) {
-      throw Refusal(Http::internal,
-                    "a message has the flag of a compressed one, and header grpc-encoding names no way");
-    }
-    left_ = 0;
-    for (std::size_t i = 1; i < kPrefix; ++i) left_ = left_ << 8U | prefix_[i];
-    if (left_ > most) throw Refusal(Http::too_large, "the message has more than " + std::to_string(most) + " bytes");
-    message_ = std::make_shared<std::string>();
-    if (compressed) inflater_.emplace(coding);
-    message_->reserve(std::min(left_, kAtOnce));
-  }
-
-  std::array<unsigned char, kPrefix> prefix_ = {};
-  std::size_t prefix_size_ = 0, left_ = 0;  // received bytes of the prefix; missing bytes of the message
-  std::optional<Inflater> inflater_;        // for a compressed message
-  std::shared_ptr<std::string> message_;
-};
+// ---- gRPC's headers ----
 
 /// Returns true for a content type of gRPC, with or without a message format, but not for gRPC-Web.
 bool is_grpc(std::string_view type) {
@@ -219,6 +156,11 @@ struct GrpcSession::Stream {
   ActiveMessage active;                 ///< the current message; later ones wait for it
   std::vector<ActiveMessage> in_parts;  ///< earlier messages, which no message waits for
 
+  SharedBytes watched;     ///< message of a method that streams its value; null: none
+  std::string last_value;  ///< the value sent last
+  AccessEntry entry;
+
+  explicit Stream(AccessLog* access) : entry(access) {}
   bool head_sent = false;
   struct Message {
     SharedBytes bytes;
@@ -230,6 +172,7 @@ struct GrpcSession::Stream {
   std::optional<GrpcReply> end;  ///< status that follows the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
 
+  void submit_trailers(nghttp2_session* session, bool alone) const;
   bool answering() const { return active.caller != nullptr || !in_parts.empty(); }
   bool idle() const { return !answering() && held.empty() && reader.empty() && replies.empty(); }
   /// Returns the message with this number, or null if it is not being answered.
@@ -269,7 +212,7 @@ struct GrpcSession::Callbacks {
   static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     return guarded([&] {
       if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return;
-      auto stream = std::make_unique<Stream>();
+      auto stream = std::make_unique<Stream>(of(user).transport_.options.access);
       stream->id = frame->hd.stream_id;
       of(user).streams_.insert_or_assign(frame->hd.stream_id, std::move(stream));
     });
@@ -344,11 +287,11 @@ struct GrpcSession::Callbacks {
   }
 };
 
-GrpcSession::GrpcSession(Transport& transport, Service& service, std::span<const std::string> client, DoneFor done_for)
+GrpcSession::GrpcSession(Transport& transport, Service& service, Client client, DoneFor done_for)
     : transport_(transport),
       service_(service),
       grpc_(service),
-      client_(client),
+      client_(std::move(client)),
       done_for_(std::move(done_for)),
       max_buffered_(kMessagesBuffered * transport.options.max_bytes) {
   nghttp2_session* made = nullptr;
@@ -424,6 +367,7 @@ void GrpcSession::frame_sent(const nghttp2_frame& frame) {
 void GrpcSession::accept(Stream& stream) try {
   const CallHead& head = stream.head;
   stream.open = true;
+  stream.entry.begin("grpc", head.method, head.path, client_.address);
   if (head.bytes > kMaxHeaderBytes) {
     throw Refusal(Http::too_large, "the headers have more than " + std::to_string(kMaxHeaderBytes) + " bytes");
   }
@@ -441,12 +385,15 @@ void GrpcSession::accept(Stream& stream) try {
     }
     stream.deadline = Clock::now() + *timeout;
   }
-  const auto why = grpc_.refusal(
-      {.method = head.path,
-       .by = {.authorization = head.authorization, .certificate = client_, .host = head.host, .origin = head.origin},
-       .deadline = stream.deadline});
-  if (why) return finish(stream, reply_of(*why));
-  if (stream.kind == Grpc::Kind::streaming) respond(stream);
+  const Grpc::Admitted admitted = grpc_.admit({.method = head.path,
+                                               .by = {.authorization = head.authorization,
+                                                      .certificate = client_.names,
+                                                      .host = head.host,
+                                                      .origin = head.origin},
+                                               .deadline = stream.deadline});
+  stream.entry.set_caller(admitted.identity.name(), "");
+  if (admitted.refusal) return finish(stream, reply_of(*admitted.refusal));
+  if (stream.kind != Grpc::Kind::unary) respond(stream);
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
 }
@@ -479,10 +426,12 @@ void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
   const std::size_t before = stream.reader.bytes() + bytes.size();
   stream.reader.take(bytes, stream.coding, transport_.options.max_bytes);
   const std::size_t now = stream.reader.bytes() + bytes.size();
-  if (now == before) return;  // not compressed
-  inflated_ += now - std::min(now, before);
-  account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
-  if (const auto refusal = over_memory_limit()) throw Refusal(*refusal);
+  if (now != before) {  // compressed
+    inflated_ += now - std::min(now, before);
+    account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
+    if (const auto refusal = over_memory_limit()) throw Refusal(*refusal);
+  }
+  if (const auto refusal = transport_.over_memory_limit(stream.reader.missing())) throw Refusal(*refusal);
 }
 
 /// Returns the refusal for requests that need more memory, if the connection or the server holds too much.
@@ -514,7 +463,9 @@ std::size_t GrpcSession::take(Stream& stream, std::string_view bytes) try {
 void GrpcSession::request_ended(Stream& stream) {
   if (!stream.open) return;
   if (stream.kind == Grpc::Kind::streaming) return next(stream);
-  if (stream.reader.complete()) return run(stream);
+  if (stream.reader.complete()) {
+    return stream.kind == Grpc::Kind::watching ? watch(stream, stream.reader.release()) : run(stream);
+  }
   const char* const text = stream.reader.empty() ? "the request has no message" : "the message is cut off";
   finish(stream, reply_of({Http::bad_request, text}));
 }
@@ -540,8 +491,25 @@ void GrpcSession::next(Stream& stream) {
   if (ending_ && stream.idle()) finish(stream, reply_of({Http::unavailable, "the server is ending"}));
 }
 
+/// Sends the value of a watched message if it has changed. `message`: begins to watch; null: of a stream that does.
+void GrpcSession::watch(Stream& stream, SharedBytes message) try {
+  if (message != nullptr) stream.watched = std::move(message);
+  if (stream.watched == nullptr || !stream.open) return;
+  std::string value = grpc_.value_of(stream.head.path, *stream.watched);
+  if (stream.last_value != value) {
+    stream.last_value = value;
+    add(stream, {.bytes = std::move(value), .more = true});
+    nghttp2_session_resume_data(session_.get(), stream.id);
+  }
+  if (ending_) finish(stream, reply_of({Http::unavailable, "the server is ending"}));
+} catch (const Refusal& refusal) {
+  finish(stream, reply_of(refusal));
+}
+
 void GrpcSession::run(Stream& stream) {
   auto message = stream.reader.release();
+  stream.entry.received(message->size());
+  if (stream.entry.is_on()) stream.entry.set_model(Grpc::model_in(stream.head.path, *message));
   const std::uint64_t number = stream.active.number + 1;
   stream.active = {.caller = std::make_shared<Caller>(), .number = number, .bytes = message->size() + kPrefix};
   grpc_.answer({.method = stream.head.path,
@@ -553,7 +521,7 @@ void GrpcSession::run(Stream& stream) {
                 .host = stream.head.host,
                 .trace = stream.head.trace,
                 .origin = stream.head.origin,
-                .certificate = client_,
+                .certificate = client_.names,
                 .session = stream.head.session,
                 .inline_slot = transport_.inline_slot_for(stream.active.bytes)},
                done_for_({.stream = stream.id, .number = number, .coding = stream.coding}));
@@ -589,6 +557,7 @@ void GrpcSession::add(Stream& stream, GrpcReply reply) {
                                                         std::to_string(most) + " bytes wait"}));
   }
   stream.unsent += reply.bytes.size();
+  stream.entry.sent(reply.bytes.size());
   account(stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
   stream.replies.push_back(
       {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
@@ -597,9 +566,10 @@ void GrpcSession::add(Stream& stream, GrpcReply reply) {
 /// Sets the status of a call, which is sent after its replies.
 void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.end) return;
-  if (status.code != GrpcCode::ok) {
-    service_.refusals().note("grpc", static_cast<unsigned>(status.code), status.text);
-  }
+  const bool failed = status.code != GrpcCode::ok;
+  service_.traffic().answered(Protocol::grpc, static_cast<unsigned>(status.code),
+                              failed ? std::string_view(status.text) : std::string_view());
+  stream.entry.end(static_cast<unsigned>(status.code));
   stream.open = false;
   stream.end = std::move(status);
   stream.leave();
@@ -609,7 +579,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
   if (stream.head_sent) {
     nghttp2_session_resume_data(session_.get(), stream.id);
   } else if (stream.replies.empty()) {
-    submit_trailers(stream, true);
+    stream.submit_trailers(session_.get(), true);
   } else {
     respond(stream);
   }
@@ -619,6 +589,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
 void GrpcSession::refuse(Stream& stream, const char* http_status) {
   stream.open = false;
   stream.end = GrpcReply();
+  stream.entry.end(static_cast<unsigned>(GrpcCode::unimplemented));
   Headers headers;
   headers.add(":status", http_status);
   if (stream.head.method != "POST") headers.add("allow", "POST");
@@ -637,9 +608,9 @@ void GrpcSession::respond(Stream& stream) {
 }
 
 /// Sends the status, after replies or as the whole answer.
-void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
-  const std::string code = std::to_string(static_cast<unsigned>(stream.end->code));
-  const std::string text = percent_encoded(stream.end->text);
+void GrpcSession::Stream::submit_trailers(nghttp2_session* session, bool alone) const {
+  const std::string code = std::to_string(static_cast<unsigned>(end->code));
+  const std::string text = percent_encoded(end->text);
   Headers headers;
   if (alone) {
     headers.add(":status", "200");
@@ -649,9 +620,9 @@ void GrpcSession::submit_trailers(const Stream& stream, bool alone) {
   headers.add("grpc-status", code);
   if (!text.empty()) headers.add("grpc-message", text);
   if (alone) {
-    nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), nullptr);
+    nghttp2_submit_response(session, id, headers.data(), headers.size(), nullptr);
   } else {
-    nghttp2_submit_trailer(session_.get(), stream.id, headers.data(), headers.size());
+    nghttp2_submit_trailer(session, id, headers.data(), headers.size());
   }
 }
 
@@ -667,7 +638,7 @@ ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t&
       is_last_reply && (size == 0 || kPrefix + stream.replies.front().bytes->size() == stream.sent + size);
   if (is_last && stream.end) {
     flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    submit_trailers(stream, false);
+    stream.submit_trailers(session_.get(), false);
   } else if (size == 0) {
     return NGHTTP2_ERR_DEFERRED;
   }
@@ -703,6 +674,7 @@ void GrpcSession::closed(std::int32_t id) {
   Stream* const stream = find(id);
   if (stream == nullptr) return;
   stream->leave();
+  stream->entry.end(static_cast<unsigned>(GrpcCode::cancelled));  // unless it has ended
   nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
   account(*stream, -static_cast<std::int64_t>(stream->buffered));
   if (stream->coding != Coding::none) --compressed_;
@@ -713,18 +685,22 @@ void GrpcSession::end() {
   if (std::exchange(ending_, true)) return;
   const std::int32_t last = nghttp2_session_get_last_proc_stream_id(session_.get());
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
-  for (const auto& [id, stream] : streams_) next(*stream);
+  for (const auto& [id, stream] : streams_) {
+    next(*stream);
+    watch(*stream, nullptr);
+  }
 }
 
 void GrpcSession::leave() {
   for (const auto& [id, stream] : streams_) stream->leave();
 }
 
-void GrpcSession::abort_slow(Clock::duration patience) {
+void GrpcSession::check(Clock::duration patience) {
   const auto now = Clock::now();
   for (const auto& [id, kept] : streams_) {
     Stream& stream = *kept;
-    const bool streaming = stream.open && stream.kind == Grpc::Kind::streaming;
+    const bool streaming = stream.open && (stream.kind == Grpc::Kind::streaming || stream.watched != nullptr);
+    watch(stream, nullptr);
     if (streaming && stream.deadline && now > *stream.deadline) {
       finish(stream, reply_of({Http::timeout, "the time-out has passed"}));
     } else if (!stream.answering() && now - stream.touched > patience && !(streaming && stream.idle())) {

@@ -14,12 +14,11 @@
 #include <nghttp2/nghttp2.h>
 
 #include "server/grpc/grpc.h"
+#include "server/grpc/grpc_framing.h"
 #include "server/net/coding.h"
 #include "server/net/transport.h"
 
 namespace frazil::server {
-
-using SharedBytes = std::shared_ptr<const std::string>;
 
 /// The buffers of one write. Short pieces are copied, long ones are referenced.
 class GrpcBatch {
@@ -89,8 +88,11 @@ class GrpcSession {
   };
   using DoneFor = std::function<Grpc::Done(const MessageId& to)>;  ///< creates the callback for an answer
 
-  /// `client`: the names in the client's certificate, which outlive this object.
-  GrpcSession(Transport& transport, Service& service, std::span<const std::string> client, DoneFor done_for);
+  struct Client {
+    std::span<const std::string> names;    ///< names in its certificate; they outlive the session
+    std::function<std::string()> address;  ///< returns its address for the access log
+  };
+  GrpcSession(Transport& transport, Service& service, Client client, DoneFor done_for);
   ~GrpcSession();
   GrpcSession(const GrpcSession&) = delete;
   GrpcSession& operator=(const GrpcSession&) = delete;
@@ -106,8 +108,8 @@ class GrpcSession {
   /// Makes all waiting callers leave.
   void leave();
   void ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
-  /// Ends calls without progress for `patience`.
-  void abort_slow(Clock::duration patience);
+  /// Ends calls without progress for `patience`, and sends changes of watched values.
+  void check(Clock::duration patience);
   bool empty() const { return streams_.empty(); }
   /// Returns true if nothing will be sent or received any more.
   bool over() const {
@@ -133,7 +135,7 @@ class GrpcSession {
   void finish(Stream& stream, GrpcReply status);
   void refuse(Stream& stream, const char* http_status);
   void respond(Stream& stream);
-  void submit_trailers(const Stream& stream, bool alone);
+  void watch(Stream& stream, SharedBytes message);
   void closed(std::int32_t id);
   void account(Stream& stream, std::int64_t bytes);
   ssize_t read_reply(Stream& stream, std::size_t most, std::uint32_t& flags);
@@ -142,7 +144,7 @@ class GrpcSession {
   Transport& transport_;
   Service& service_;
   const Grpc grpc_;
-  const std::span<const std::string> client_;
+  const Client client_;
   const DoneFor done_for_;
   const std::uint64_t max_buffered_;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;

@@ -44,7 +44,9 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
         wire_(std::move(wire)),
         transport_(transport),
         service_(service),
-        rest_(service, port_kind) {}
+        rest_(service, port_kind),
+        connected_(service.traffic(), Protocol::http),
+        entry_(transport.options.access) {}
 
   /// Waits for the next request.
   void begin() {
@@ -141,16 +143,26 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// Reads the header and decides whether the request is answered. Returns true if the body may be read.
   bool admit_request(Clock::time_point now) {
     arrived_ = now;
-    if (auto refusal = request_->take_head(buffer_)) return refuse(std::move(*refusal), false), false;
+    const auto peer = [this] { return peer_address(wire_.socket()); };
+    if (auto refusal = request_->take_head(buffer_)) {
+      entry_.begin("http", "", "", peer);
+      return refuse(std::move(*refusal), false), false;
+    }
     if (!request_->has_head()) return read(), false;
     message_ = message_of(request_->head());
     message_.certificate = wire_.client();
+    entry_.begin("http", message_.method, message_.path, peer);
     auto admitted = rest_.admit(message_);
     if (!admitted) return refuse(std::move(admitted.error()), true), false;
     if (message_.method == "GET" && !request_->complete()) {
       return refuse(error_reply(Http::bad_request, "a GET request has a body: expected none"), true), false;
     }
     admitted_ = std::move(*admitted);
+    entry_.set_caller(admitted_.tenant(), admitted_.model());
+    if (const auto refusal = transport_.over_memory_limit(request_->left().value_or(0));
+        refusal && message_.method == "POST") {
+      return refuse(error_reply(*refusal), !expects_continue(request_->head())), false;
+    }
     return true;
   }
 
@@ -196,6 +208,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     to_drop_ = 0;
     if (buffer_.size() == 0 && buffer_.capacity() > kMaxKept) buffer_.shrink_to_fit();
     const auto body = std::make_shared<std::string>(std::move(request_->body()));
+    entry_.received(body->size());
     message_.body = *body;
     message_.body_owner = body;
     message_.inline_slot = transport_.inline_slot_for(body->size());
@@ -208,6 +221,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     try {
       LiveTerms terms = live_terms(message_, admitted_.rule(), transport_);
       state_ = State::closed;
+      entry_.end(static_cast<unsigned>(Http::ok));
       serve_live(std::move(wire_), transport_, service_, std::move(terms));
     } catch (const Refusal& refusal) {
       write(error_reply(refusal), keep_alive);
@@ -244,6 +258,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
           [this](std::string_view bytes, AnswerStream::Ended ended) { write_bytes(bytes, std::move(ended)); },
           [this](bool good) { end_parts(good); });
     }
+    entry_.sent(reply.body.size());
     parts_->add(reply);
   }
 
@@ -261,16 +276,21 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void end_parts(bool good) {
     const auto keep = std::move(parts_);
+    const Http status = caller_->disconnected() ? Http::cancelled : Http::ok;
+    service_.traffic().answered(Protocol::http, static_cast<unsigned>(status));
+    entry_.end(static_cast<unsigned>(status));
     caller_ = nullptr;
     good&& state_ != State::closed ? written() : close();
   }
 
   void write(Reply reply, bool keep_alive) {
     if (reply.more || parts_ != nullptr) return write_part(reply, keep_alive);
+    const auto status = static_cast<unsigned>(reply.status);
+    entry_.sent(reply.body.size());
+    entry_.end(status);
     if (state_ == State::closed) return;
-    if (reply.status != Http::ok) {
-      service_.refusals().note("http", static_cast<unsigned>(reply.status), reply.body);
-    }
+    service_.traffic().answered(Protocol::http, status,
+                                reply.status == Http::ok ? std::string_view() : std::string_view(reply.body));
     caller_ = nullptr;
     turn_to(State::writing);
     keep_alive_ = keep_alive && !transport_.ending;
@@ -321,6 +341,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Transport& transport_;
   Service& service_;
   const Rest rest_;
+  const Traffic::Connected connected_;
+  AccessEntry entry_;
   State state_ = State::waiting;
   bool reading_ = false, at_end_ = false, keep_alive_ = false;
   bool in_step_ = true;      // the start of the next request is known

@@ -5,31 +5,36 @@
 #include <optional>
 
 #include "server/http/generate.h"
+#include "server/http/rest_at_once.h"
 #include "server/http/rest_json.h"
 #include "server/pipeline/splits.h"
 #include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
-#include "server/web/live_files.h"
+#include "server/service/shared_outputs.h"
 
 namespace frazil::server {
 namespace {
 
-/// Refuses a body that is too long to parse on the transport's thread.
-void check_short(std::string_view body) {
-  constexpr std::size_t kMax = std::size_t{64} << 10U;
-  if (body.size() > kMax) throw Refusal(Http::too_large, "the body has more than " + std::to_string(kMax) + " bytes");
-}
+/// The parameters of a change.
+struct ChangeParameters {
+  bool dependents = false;
+};
 
 /// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
-void check_json(std::string_view body) {
+ChangeParameters read_change(std::string_view body) {
   check_short(body);
-  if (body.empty()) return;
+  ChangeParameters parameters;
+  if (body.empty()) return parameters;
   const JsonObject json(body);
   const auto given = maybe(json.root(), "parameters");
-  if (!given) return;
+  if (!given) return parameters;
   for (const auto& [name, value] : get<dom::object>(*given, "field \"parameters\"", "an object")) {
     check_load_parameter(name);
+    if (name == "unload_dependents") {
+      parameters.dependents = get<bool>(value, "parameter unload_dependents", "true or false");
+    }
   }
+  return parameters;
 }
 
 /// Ends rollbacks of a pipeline. The body is {"split": NAME, "arm": NAME}, with both keys optional.
@@ -44,15 +49,6 @@ void reset_arms(const Served& served, std::string_view body) {
     arm = text_or_nothing(json.root(), "arm");
   }
   reset_splits(served, split, arm);
-}
-
-/// Returns true if an index request asks only for models that are ready.
-bool wants_ready(std::string_view body) {
-  check_short(body);
-  if (body.empty()) return false;
-  const JsonObject json(body);
-  const auto ready = maybe(json.root(), "ready");
-  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
 }
 
 /// Reads requests and writes responses of an action.
@@ -89,11 +85,11 @@ InferRequest read_counted(const Codec& codec, const Message& message, const Serv
 /// Returns the remaining time of a request, or nullopt if it is unknown before the request is read. The time-out is
 /// only searched for when requests wait, to refuse late requests early. A request with little JSON is then parsed
 /// twice.
-std::optional<Clock::duration> time_left(const Service& service, const Served& served, const Message& message,
+std::optional<Clock::duration> time_left(Service& service, const Served& served, const Message& message,
                                          Clock::time_point arrived) {
   constexpr auto kNoWait = std::chrono::microseconds(500);
   constexpr std::size_t kLittle = 4096;
-  if (service.expected_wait() < kNoWait) return std::nullopt;
+  if (service.admission().expected_wait() < kNoWait) return std::nullopt;
   std::optional<Clock::duration> limit = served.usual_limit();
   if (const auto timeout = timeout_in(message, kLittle)) limit = timeout;
   if (!limit) return std::nullopt;
@@ -109,24 +105,28 @@ Reply refused(const Refusal& refusal) {
 /// Sends the results of a request as replies.
 class RestAnswer {
  public:
-  RestAnswer(const Codec& codec, std::shared_ptr<const Served> served, const Call& call, Rest::Done done)
+  RestAnswer(Service& service, const Codec& codec, std::shared_ptr<const Served> served, const Call& call,
+             Rest::Done done)
       : codec_(codec),
+        shared_(service, call.identity, call.request),
         served_(std::move(served)),
         binary_(call.request),
         caller_(call.caller),
         identity_(call.identity),
         done_(std::move(done)) {}
 
-  void part(const InferResponse& response) {
+  void part(InferResponse response) {
+    shared_.place(response);
     Reply reply = codec_.write_part(response);
     caller_->send(reply.body.size());
     begun_ = true;
     done_(std::move(reply));
   }
-  void end(const Outcome& outcome) {
+  void end(Outcome outcome) {
     if (!outcome) return fail(outcome.error());
     const auto computed = Clock::now();
     try {
+      shared_.place(*outcome);
       Reply reply = codec_.write(*outcome, binary_);
       const auto wrote = Clock::now() - computed;
       served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
@@ -140,6 +140,7 @@ class RestAnswer {
   void fail(const Refusal& why) { done_(begun_ ? write_error_event(why) : refused(why)); }
 
   const Codec& codec_;
+  const SharedOutputs shared_;
   const std::shared_ptr<const Served> served_;
   const BinaryOutputs binary_;
   const std::shared_ptr<Caller> caller_;
@@ -189,8 +190,8 @@ void Rest::check_known(const Message& head) const {
 }
 
 std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const {
-  if (admitted.route_->answer != &Rest::infer) return std::nullopt;
-  const auto why = service_.refusal(arriving(admitted, begun, arrived));
+  if (admitted.route_->handler.later != &Rest::infer) return std::nullopt;
+  const auto why = service_.admission().refusal(arriving(admitted, begun, arrived));
   return why ? std::optional(refused(*why)) : std::nullopt;
 }
 
@@ -203,63 +204,19 @@ Service::IncomingRequest Rest::arriving(const Admitted& admitted, const Message&
 
 void Rest::answer(Admitted admitted, const Message& message, std::shared_ptr<Caller> caller, Clock::time_point arrived,
                   const Done& done) const {
-  const auto answer = admitted.route_->answer;
+  const Handler handler = admitted.route_->handler;
   try {
-    (this->*answer)({.names = std::move(admitted.names_),
-                     .identity = std::move(admitted.identity_),
-                     .served = std::move(admitted.served_),
-                     .message = message,
-                     .caller = std::move(caller),
-                     .arrived = arrived},
-                    done);
+    ActiveRequest asked{.names = std::move(admitted.names_),
+                        .identity = std::move(admitted.identity_),
+                        .served = std::move(admitted.served_),
+                        .message = message,
+                        .caller = std::move(caller),
+                        .arrived = arrived};
+    if (handler.at_once != nullptr) return done(handler.at_once(service_, asked));
+    (this->*handler.later)(std::move(asked), done);
   } catch (...) {
     done(refused(refusal_of_exception()));
   }
-}
-
-// ---- the server and its models ----
-
-void Rest::live(ActiveRequest, Done done) const { done({.body = R"({"live":true})"}); }
-
-/// The reason contains names of models and is only shown to callers that may see all of them.
-void Rest::ready(ActiveRequest asked, Done done) const {
-  const auto why = service_.why_not_ready();
-  if (!why) return done({.body = R"({"ready":true})"});
-  const auto known = service_.tenants().find_known(asked.message.authorization, asked.message.certificate);
-  throw Refusal(Http::unavailable, known && known->is_admin() ? *why : "the server is not ready");
-}
-
-void Rest::server_metadata(ActiveRequest, Done done) const { done(server_metadata_json(service_.version())); }
-
-void Rest::model_metadata(ActiveRequest asked, Done done) const {
-  done(model_metadata_json(*asked.served, service_.repository()->versions(asked.names.model)));
-}
-
-void Rest::model_ready(ActiveRequest asked, Done done) const { done(model_ready_json(*asked.served)); }
-
-void Rest::model_config(ActiveRequest asked, Done done) const { done(model_config_json(*asked.served)); }
-
-void Rest::model_statistics(ActiveRequest asked, Done done) const {
-  const bool all = asked.names.version.empty();
-  done(statistics_json(all ? service_.repository()->versions(asked.names.model) : std::vector{asked.served},
-                       asked.identity));
-}
-
-void Rest::model_splits(ActiveRequest asked, Done done) const { done({.body = splits_json(*asked.served)}); }
-
-void Rest::all_statistics(ActiveRequest asked, Done done) const {
-  done(statistics_json(service_.models_of(asked.identity), asked.identity));
-}
-
-void Rest::index(ActiveRequest asked, Done done) const {
-  done(index_json(*service_.repository(), wants_ready(asked.message.body), asked.identity));
-}
-
-void Rest::page(ActiveRequest asked, Done done) const { done(live_file(asked.message.path)); }
-
-/// Callers without a key get metrics without names of tenants and models.
-void Rest::metrics(ActiveRequest asked, Done done) const {
-  done(service_.metrics(service_.tenants().find_known(asked.message.authorization, asked.message.certificate)));
 }
 
 // ---- inference ----
@@ -281,15 +238,18 @@ void Rest::infer(ActiveRequest asked, Done done) const {
               .caller = asked.caller,
               .identity = asked.identity,
               .arrived = asked.arrived};
+    take_shared_inputs(service_, asked.identity, call.request);
     call.trace = message.trace;
     if (!message.session.empty() && call.request.sequence.id.empty()) {
       call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
     }
     const auto read = Clock::now() - begun;
     served->count_for(asked.identity, [&](Statistics& s) { s.compute_input.add(read); });
-    const auto answer = std::make_shared<RestAnswer>(codec, served, call, left);
-    if (codec.write_part != nullptr) call.part = [answer](const InferResponse& response) { answer->part(response); };
-    call.done = [answer](const Outcome& outcome) { answer->end(outcome); };
+    const auto answer = std::make_shared<RestAnswer>(service_, codec, served, call, left);
+    if (codec.write_part != nullptr) {
+      call.part = [answer](InferResponse response) { answer->part(std::move(response)); };
+    }
+    call.done = [answer](Outcome outcome) { answer->end(std::move(outcome)); };
     service_.infer(served, std::move(call));
   });
   service_.start(target, message.inline_slot, std::move(work));
@@ -305,7 +265,7 @@ void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> 
 }
 
 void Rest::load(ActiveRequest asked, Done done) const {
-  check_json(asked.message.body);
+  (void)read_change(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.load(model);
     return Reply{.body = "{}"};
@@ -313,9 +273,9 @@ void Rest::load(ActiveRequest asked, Done done) const {
 }
 
 void Rest::unload(ActiveRequest asked, Done done) const {
-  check_json(asked.message.body);
-  change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
-    this_.service_.unload(model);
+  const bool dependents = read_change(asked.message.body).dependents;
+  change(asked, std::move(done), [this_ = *this, model = asked.names.model, dependents] {
+    this_.service_.unload(model, dependents);
     return Reply{.body = "{}"};
   });
 }
@@ -328,14 +288,14 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 }
 
 void Rest::load_config(ActiveRequest asked, Done done) const {
-  check_json(asked.message.body);
+  (void)read_change(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
 }
 
 // ---- places ----
 
 Rest::Done Rest::with_place(const Service::IncomingRequest& arriving, Done done) const {
-  auto entered = service_.enter(arriving);
+  auto entered = service_.admission().enter(arriving);
   if (!entered) {
     done(refused(entered.error()));
     return nullptr;

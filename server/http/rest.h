@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -32,12 +33,24 @@ class Rest {
     std::string item;            ///< number of a path, or file of the live view
   };
   struct ActiveRequest;
+  /// The function that answers the requests of a route; one member is set. Neither: the transport sends live view
+  /// events.
+  struct Handler {
+    using AtOnce = Reply (*)(Service& service, const ActiveRequest& asked);
+    using Later = void (Rest::*)(ActiveRequest asked, Done done) const;
+    AtOnce at_once = nullptr;  ///< short; called on the transport's thread; may throw Refusal
+    Later later = nullptr;
+    constexpr Handler(AtOnce f) : at_once(f) {}
+    constexpr Handler(Later f) : later(f) {}
+    constexpr Handler(std::nullptr_t) {}
+    constexpr bool streams_events() const { return at_once == nullptr && later == nullptr; }
+  };
   /// A row of the routing table.
   struct Route {
     std::string_view method, path;  ///< "/v2/models/{model}/infer"
     Rule rule;
-    void (Rest::*answer)(ActiveRequest asked, Done done) const;  ///< null: the transport sends live view events
-    bool versions = false;                                       ///< "/versions/{version}" may follow the model
+    Handler handler;
+    bool versions = false;  ///< "/versions/{version}" may follow the model
     PortKind port_kind = PortKind::models;
   };
   static std::span<const Route> routes();
@@ -46,8 +59,10 @@ class Rest {
   class Admitted {
    public:
     Admitted() = default;
-    bool streams_events() const { return route_->answer == nullptr; }
+    bool streams_events() const { return route_->handler.streams_events(); }
     const Rule& rule() const { return route_->rule; }
+    const std::string& tenant() const { return identity_.name(); }
+    const std::string& model() const { return names_.model; }
 
    private:
     friend class Rest;
@@ -79,26 +94,12 @@ class Rest {
   void check_known(const Message& head) const;
   Service::IncomingRequest arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
 
-  void live(ActiveRequest asked, Done done) const;
-  void ready(ActiveRequest asked, Done done) const;
-  void server_metadata(ActiveRequest asked, Done done) const;
-  void model_metadata(ActiveRequest asked, Done done) const;
-  void model_ready(ActiveRequest asked, Done done) const;
-  void model_config(ActiveRequest asked, Done done) const;
-  void model_statistics(ActiveRequest asked, Done done) const;
-  void model_splits(ActiveRequest asked, Done done) const;
-  void all_statistics(ActiveRequest asked, Done done) const;
-  void index(ActiveRequest asked, Done done) const;
   void infer(ActiveRequest asked, Done done) const;
   void load(ActiveRequest asked, Done done) const;
   void unload(ActiveRequest asked, Done done) const;
   void reset(ActiveRequest asked, Done done) const;
   void load_config(ActiveRequest asked, Done done) const;
-  void list_paths(ActiveRequest asked, Done done) const;
-  void show_path(ActiveRequest asked, Done done) const;
   void replay(ActiveRequest asked, Done done) const;
-  void page(ActiveRequest asked, Done done) const;
-  void metrics(ActiveRequest asked, Done done) const;
 
   void change(const ActiveRequest& asked, Done done, std::function<Reply()> work) const;
   /// Wraps `done` to occupy a place until the request is fully answered. Returns null, after answering, if no place is

@@ -7,9 +7,20 @@
 namespace frazil::server {
 namespace {
 
-constexpr std::string_view kRestExtensions[] = {
-    "binary_tensor_data", "classification",  "generate", "model_configuration", "model_repository",
-    "parameters",         "schedule_policy", "sequence", "sequence(string_id)", "statistics"};
+constexpr std::string_view kRestExtensions[] = {"binary_tensor_data",
+                                                "classification",
+                                                "generate",
+                                                "logging",
+                                                "model_configuration",
+                                                "model_repository",
+                                                "model_repository(unload_dependents)",
+                                                "parameters",
+                                                "schedule_policy",
+                                                "sequence",
+                                                "sequence(string_id)",
+                                                "statistics",
+                                                "system_shared_memory",
+                                                "trace"};
 
 void write_ports(JsonText& json, std::string_view key, const std::vector<api::Port>& ports) {
   json.key(key);
@@ -33,6 +44,67 @@ void write_config(JsonText& json, std::string_view key, const std::vector<Config
     json.array(port.dims);
     json.end_object();
   });
+}
+
+std::uint64_t microseconds(std::chrono::microseconds time) { return static_cast<std::uint64_t>(time.count()); }
+
+void write_dynamic_batching(JsonText& json, const Batching& batching) {
+  json.key("dynamic_batching");
+  json.begin_object();
+  json.key("preferred_batch_size");
+  json.array(batching.preferred);
+  json.member("max_queue_delay_microseconds", microseconds(batching.delay));
+  json.member("preserve_ordering", false);
+  json.member("priority_levels", batching.levels);
+  json.member("default_priority_level", batching.default_level);
+  json.key("default_queue_policy");
+  json.begin_object();
+  json.member("timeout_action", "REJECT");
+  json.member("default_timeout_microseconds", microseconds(batching.time_out.value_or(std::chrono::microseconds(0))));
+  json.member("allow_timeout_override", true);
+  json.member("max_queue_size", batching.max_queued);
+  json.end_object();
+  json.end_object();
+}
+
+void write_state(JsonText& json, const ConfigState& state) {
+  json.begin_object();
+  json.member("input_name", state.input.name);
+  json.member("output_name", state.output);
+  json.member("data_type", state.input.type);
+  json.key("dims");
+  json.array(state.input.dims);
+  json.end_object();
+}
+
+/// Writes sequence_batching. Requests of different sequences are batched like those without a sequence, which is
+/// Triton's strategy "oldest".
+void write_sequence_batching(JsonText& json, const Served& served) {
+  const ModelConfig& config = served.config();
+  json.key("sequence_batching");
+  json.begin_object();
+  json.member("max_sequence_idle_microseconds", microseconds(config.sequences.idle));
+  json.key("control_input");
+  json.begin_array();
+  json.end_array();
+  json.key("oldest");
+  json.begin_object();
+  json.key("preferred_batch_size");
+  json.array(config.batching.preferred);
+  json.member("max_queue_delay_microseconds", microseconds(config.batching.delay));
+  json.member("preserve_ordering", false);
+  json.end_object();
+  json.key("state");
+  json.array(config_states(served), [&](const ConfigState& state) { write_state(json, state); });
+  json.end_object();
+}
+
+void write_scheduling(JsonText& json, const Served& served) {
+  switch (scheduling_of(served)) {
+    case Scheduling::none: return;
+    case Scheduling::dynamic_batching: return write_dynamic_batching(json, served.config().batching);
+    case Scheduling::sequence_batching: return write_sequence_batching(json, served);
+  }
 }
 
 void write_duration(JsonText& json, std::string_view key, std::uint64_t count, std::uint64_t nanoseconds) {
@@ -97,13 +169,14 @@ void write_version(JsonText& json, std::string_view name, std::string_view versi
 
 }  // namespace
 
-Reply server_metadata_json(std::string_view version) {
+Reply server_metadata_json(const ServiceOptions& options) {
   JsonText json;
   json.begin_object();
   json.member("name", "frazil");
-  json.member("version", version);
+  json.member("version", options.version);
   json.key("extensions");
   json.array(kRestExtensions);
+  json.member("code_generator", options.code_generator);
   json.end_object();
   return {.body = json.take()};
 }
@@ -115,7 +188,7 @@ Reply model_metadata_json(const Served& served, const List& versions) {
   json.key("versions");
   json.array(versions, [&](const auto& version) { json.value(version->version()); });
   json.member("platform", served.platform());
-  write_ports(json, "inputs", served.inputs());
+  write_ports(json, "inputs", client_inputs(served));
   write_ports(json, "outputs", served.all_outputs());
   json.end_object();
   return {.body = json.take()};
@@ -139,9 +212,10 @@ Reply model_config_json(const Served& served) {
   json.begin_object();
   json.member("decoupled", !served.emitted().empty());
   json.end_object();
-  json.member("max_batch_size", served.max_in_batch());
+  json.member("max_batch_size", served.config().batching.most);
   write_config(json, "input", config_inputs(served));
   write_config(json, "output", config_outputs(served));
+  write_scheduling(json, served);
   json.end_object();
   return {.body = json.take()};
 }

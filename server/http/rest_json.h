@@ -14,7 +14,7 @@ namespace frazil::server {
 
 using List = std::vector<std::shared_ptr<const Served>>;
 
-Reply server_metadata_json(std::string_view version);
+Reply server_metadata_json(const ServiceOptions& options);
 Reply model_metadata_json(const Served& served, const List& versions);
 Reply model_ready_json(const Served& served);
 Reply model_config_json(const Served& served);

@@ -5,6 +5,7 @@
 #include "server/config/yaml.h"
 #include "server/core/json_text.h"
 #include "server/http/rest.h"
+#include "server/http/rest_at_once.h"
 #include "server/net/url.h"
 #include "server/request/json_tensor.h"
 
@@ -119,23 +120,23 @@ Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord
 
 }  // namespace
 
-void Rest::list_paths(ActiveRequest asked, Done done) const {
+Reply at_once::list_paths(Service& service, const Rest::ActiveRequest& asked) {
   PathLog::Query query = query_from(asked.message.query);
   query.identity = asked.identity;
   JsonText json;
   json.begin_array();
-  for (const auto& record : service_.paths().find(query)) write_record(json, *record, service_.gate().shows_tensors());
+  for (const auto& record : service.paths().find(query)) write_record(json, *record, service.gate().shows_tensors());
   json.end_array();
-  done({.body = json.take()});
+  return {.body = json.take()};
 }
 
-void Rest::show_path(ActiveRequest asked, Done done) const {
+Reply at_once::show_path(Service& service, const Rest::ActiveRequest& asked) {
   const auto number = whole_from(asked.names.item);
-  const auto record = number ? service_.paths().find(*number, asked.identity) : nullptr;
+  const auto record = number ? service.paths().find(*number, asked.identity) : nullptr;
   if (record == nullptr) throw Refusal(Http::not_found, "path " + asked.names.item + " is not kept");
   JsonText json;
-  write_record(json, *record, service_.gate().shows_tensors());
-  done({.body = json.take()});
+  write_record(json, *record, service.gate().shows_tensors());
+  return {.body = json.take()};
 }
 
 void Rest::replay(ActiveRequest asked, Done done) const {

@@ -34,11 +34,34 @@ ConfigPort config_of(const api::Port& port, std::optional<std::size_t> batch) {
 
 }  // namespace
 
+std::vector<api::Port> client_inputs(const Served& served) {
+  std::vector<api::Port> list = served.inputs();
+  std::erase_if(list, [&](const api::Port& port) { return is_state(served, port.name); });
+  return list;
+}
+
 std::vector<ConfigPort> config_inputs(const Served& served) {
   std::vector<ConfigPort> list;
-  for (const api::Port& port : served.inputs())
-    list.push_back(config_of(port, served.batch_axis_of_input(list.size())));
+  const std::vector<api::Port>& inputs = served.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_state(served, inputs[i].name)) list.push_back(config_of(inputs[i], served.batch_axis_of_input(i)));
+  }
   return list;
+}
+
+std::vector<ConfigState> config_states(const Served& served) {
+  std::vector<ConfigState> list;
+  for (const StateLink& link : served.config().sequences.states) {
+    const auto at = position_of(served.inputs(), link.input);
+    if (!at) continue;
+    list.push_back({.input = config_of(served.inputs()[*at], served.batch_axis_of_input(*at)), .output = link.output});
+  }
+  return list;
+}
+
+Scheduling scheduling_of(const Served& served) {
+  if (!served.config().sequences.states.empty()) return Scheduling::sequence_batching;
+  return served.config().batching.most > 0 ? Scheduling::dynamic_batching : Scheduling::none;
 }
 
 std::vector<ConfigPort> config_outputs(const Served& served) {

@@ -79,10 +79,6 @@ SequenceTurns::SequenceTurns(const Served& served, Sequences sequences, std::str
       run_(std::move(run)),
       growing_(growth_of(served, sequences_)) {}
 
-bool SequenceTurns::is_state(const std::string& input) const {
-  return std::ranges::find(sequences_.states, input, &StateLink::input) != sequences_.states.end();
-}
-
 StateKey SequenceTurns::state_key(const Call& call, const std::string& sequence) const {
   return {call.identity.name(), std::to_string(served_.name().size()) + ':' + served_.name() + sequence};
 }

@@ -28,7 +28,6 @@ class SequenceTurns {
   SequenceTurns(const Served& served, Sequences sequences, std::string digest, StateStore& states, Run run);
 
   bool any() const { return !sequences_.states.empty(); }
-  bool is_state(const std::string& input) const;
   /// Runs the job as the next turn of its request's sequence. Throws Refusal (bad_request).
   void begin(Job job) const;
 

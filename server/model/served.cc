@@ -38,6 +38,16 @@ const std::vector<std::string>& Served::labels(std::string_view) const {
   return none;
 }
 
+const ModelConfig& Served::config() const {
+  static const ModelConfig usual;
+  return usual;
+}
+
+bool is_state(const Served& served, std::string_view input) {
+  const auto& states = served.config().sequences.states;
+  return std::ranges::find(states, input, &StateLink::input) != states.end();
+}
+
 const std::vector<api::Port>& Served::emitted() const {
   static const std::vector<api::Port> none;
   return none;

@@ -10,6 +10,7 @@
 #include <frazil/error.h>
 #include <frazil/model.h>
 
+#include "server/config/model_config.h"
 #include "server/core/statistics.h"
 #include "server/request/request.h"
 
@@ -63,8 +64,8 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual std::optional<Clock::duration> usual_limit() const { return std::nullopt; }
   /// Returns the class names of an output, by index; empty if it has none.
   virtual const std::vector<std::string>& labels(std::string_view output) const;
-  /// Returns the largest number of requests per run; 0 without batching.
-  virtual std::uint64_t max_in_batch() const { return 0; }
+  /// Returns how the model is configured to batch requests and to keep state.
+  virtual const ModelConfig& config() const;
   /// Returns the batch axis; nullopt if there is none or requests share the value.
   virtual std::optional<std::size_t> batch_axis_of_input(std::size_t) const { return std::nullopt; }
   virtual std::optional<std::size_t> batch_axis_of_output(std::size_t) const { return std::nullopt; }
@@ -109,6 +110,9 @@ class Served : public std::enable_shared_from_this<Served> {
   };
   std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
 };
+
+/// Returns true for an input that carries the state of a sequence from request to request.
+bool is_state(const Served& served, std::string_view input);
 
 /// Returns the status for an error of the library. `out_of_time`: the exceeded limit is the time-out.
 Http status_of(api::Code code, bool out_of_time);

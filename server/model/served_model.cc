@@ -6,6 +6,22 @@ namespace frazil::server {
 
 using api::Array;
 
+namespace {
+
+/// Refuses a request outside of a sequence that lacks a state without a default.
+void check_states_given(const Served& served, std::span<const Array> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const api::Port& port = served.inputs()[i];
+    if (!values[i].empty() || port.optional || !is_state(served, port.name)) continue;
+    throw Refusal(Http::bad_request,
+                  "input '" + port.name + "' of model '" + served.name() +
+                      "' is the state of a sequence, and the request belongs to none: send parameter sequence_id, with "
+                      "sequence_start for the first request, or header X-Session-Id");
+  }
+}
+
+}  // namespace
+
 ServedModel::ServedModel(const std::string& name, const std::string& version, Parts parts)
     : Served(name, version), parts_(std::move(parts)) {
   if (parts_.config.deadline_ms) parts_.options.deadline_ms = parts_.config.deadline_ms;
@@ -28,7 +44,7 @@ std::optional<std::size_t> ServedModel::batch_axis_of_output(std::size_t i) cons
   return plan != nullptr ? plan->axis_of_output(i) : std::nullopt;
 }
 
-bool ServedModel::needs(const api::Port& input) const { return !input.optional && !turns_->is_state(input.name); }
+bool ServedModel::needs(const api::Port& input) const { return !input.optional && !is_state(*this, input.name); }
 
 Served::Checked ServedModel::checked() const { return runner_->checked(); }
 
@@ -70,6 +86,7 @@ void ServedModel::start(Call call) const {
   check_sequence(sequence);
   // A session from a header only applies to models with state.
   const bool in_sequence = !sequence.id.empty() && !(sequence.start_if_new && !turns_->any());
+  if (!in_sequence) check_states_given(*this, job.inputs);
   job.call = std::move(call);
   in_sequence ? turns_->begin(std::move(job)) : runner_->enqueue(std::move(job));
 }

@@ -28,7 +28,7 @@ class ServedModel : public Served {
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }
   bool needs(const api::Port& input) const override;
   std::string digest() const override { return digest_; }
-  std::uint64_t max_in_batch() const override { return parts_.config.batching.most; }
+  const ModelConfig& config() const override { return parts_.config; }
   std::optional<std::size_t> batch_axis_of_input(std::size_t i) const override;
   std::optional<std::size_t> batch_axis_of_output(std::size_t i) const override;
   const std::vector<std::string>& labels(std::string_view output) const override;

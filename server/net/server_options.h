@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "server/core/access_log.h"
 #include "server/core/notice.h"
 
 namespace frazil::server {
@@ -31,6 +32,7 @@ struct ServerOptions {
   std::uint64_t compress_from = 16U << 10U;  ///< smallest answer to compress, in bytes
   double patience_s = 60;                    ///< seconds for a request to complete, and until the next one
   NoticeSink notify = [](const Notice&) {};  ///< receives notices about reloaded certificates and the end
+  AccessLog* access = nullptr;               ///< receives a record of each request; null: none
 };
 
 }  // namespace frazil::server

@@ -90,9 +90,9 @@ struct Transport {
     if (last != nullptr) last->abort();
     return last != nullptr;
   }
-  /// Returns the refusal of requests that need more memory if the limit is exceeded.
-  std::optional<Refusal> over_memory_limit() const {
-    if (buffered <= options.max_buffered) return std::nullopt;
+  /// Returns the refusal of requests that need more memory if the limit is exceeded, or would be by `more` bytes.
+  std::optional<Refusal> over_memory_limit(std::uint64_t more = 0) const {
+    if (buffered <= options.max_buffered && more <= options.max_buffered - buffered) return std::nullopt;
     return Refusal(Http::unavailable,
                    "requests and answers in memory have more than " + std::to_string(options.max_buffered) + " bytes");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -19,23 +20,38 @@ void send_at_once(Socket& socket) {
   socket.set_option(tcp::no_delay(true), ignored);
 }
 
-}  // namespace
-
-std::string client_address(const Socket& socket) {
+/// Returns the IP address of the other end; an IPv4 address if it is mapped to IPv6. nullopt for Unix sockets and for a
+/// client that is gone.
+std::optional<boost::asio::ip::address> remote_address(const Socket& socket) {
   error_code error;
   const auto end = socket.remote_endpoint(error);
   const auto* const address = static_cast<const sockaddr*>(end.data());
-  if (error || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) return {};
+  if (error || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) return std::nullopt;
   tcp::endpoint of_tcp;
   of_tcp.resize(end.size());
   std::memcpy(of_tcp.data(), end.data(), end.size());
   namespace ip = boost::asio::ip;
-  if (of_tcp.address().is_v4()) return of_tcp.address().to_string();
-  const ip::address_v6 address_v6 = of_tcp.address().to_v6();
-  if (address_v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address_v6).to_string();
-  auto network = address_v6.to_bytes();
+  if (of_tcp.address().is_v6() && of_tcp.address().to_v6().is_v4_mapped()) {
+    return ip::make_address_v4(ip::v4_mapped, of_tcp.address().to_v6());
+  }
+  return of_tcp.address();
+}
+
+}  // namespace
+
+std::string client_address(const Socket& socket) {
+  const auto address = remote_address(socket);
+  if (!address || address->is_v4()) return address ? address->to_string() : "";
+  auto network = address->to_v6().to_bytes();
   std::ranges::fill(std::span(network).last<8>(), 0);
-  return ip::address_v6(network).to_string();
+  return boost::asio::ip::address_v6(network).to_string();
+}
+
+std::string peer_address(const Socket& socket) {
+  if (const auto address = remote_address(socket)) return address->to_string();
+  error_code error;
+  const auto own = socket.local_endpoint(error);
+  return !error && own.protocol().family() == AF_UNIX ? "unix" : "";
 }
 
 Wire::Wire(Socket socket) : plain_(std::move(socket)) { send_at_once(*plain_); }

@@ -26,6 +26,9 @@ using TlsStream = boost::asio::ssl::stream<Socket>;
 /// sockets and for a client that is gone.
 std::string client_address(const Socket& socket);
 
+/// Returns the client's address without its port, "unix" for a Unix socket, and "" for a client that is gone.
+std::string peer_address(const Socket& socket);
+
 /// A byte stream of a connection, plain or TLS. It models Asio's stream concepts, with one read and one write at a
 /// time.
 class Wire {

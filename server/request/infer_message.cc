@@ -62,10 +62,41 @@ api::Sizes shape_of(dom::object input, const std::string& what) {
   return sizes;
 }
 
-Array read_tensor(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
+Dtype dtype_of(dom::object input, const std::string& what) {
   const std::string datatype = text_at(input, "datatype", what);
   const auto dtype = dtype_from(datatype);
   if (!dtype) refuse(what + ": there is no datatype '" + datatype + "'");
+  return *dtype;
+}
+
+/// Returns the place of a tensor in shared memory; nullopt if its parameters name none.
+std::optional<SharedPlace> shared_place_of(const std::optional<dom::object>& parameters, const std::string& what) {
+  const auto region = parameters ? maybe(*parameters, "shared_memory_region") : std::nullopt;
+  if (!region) return std::nullopt;
+  const auto number = [&](const char* key) {
+    const auto given = maybe(*parameters, key);
+    return given ? std::optional(get<std::uint64_t>(*given, what + ": " + key, "a number of bytes")) : std::nullopt;
+  };
+  const auto bytes = number("shared_memory_byte_size");
+  if (!bytes) refuse(what + ": parameter shared_memory_byte_size is missing");
+  return SharedPlace{.region = std::string(get<std::string_view>(*region, what + ": shared_memory_region", "a string")),
+                     .offset = number("shared_memory_offset").value_or(0),
+                     .bytes = *bytes};
+}
+
+/// Returns an input in shared memory; nullopt if it is in the body.
+std::optional<SharedInput> read_shared(dom::object input, const std::string& name, const std::string& what) {
+  auto place = shared_place_of(parameters_of(input, what), what);
+  if (!place) return std::nullopt;
+  if (maybe(input, "data") || maybe(*parameters_of(input, what), "binary_data_size")) {
+    refuse(what + ": give either shared_memory_region or the data");
+  }
+  return SharedInput{
+      .name = name, .dtype = dtype_of(input, what), .sizes = shape_of(input, what), .place = std::move(*place)};
+}
+
+Array read_tensor(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
+  const Dtype dtype = dtype_of(input, what);
   api::Sizes sizes = shape_of(input, what);
   const std::uint64_t count = elements_of(sizes, body_bytes, what);
   const auto parameters = parameters_of(input, what);
@@ -76,12 +107,12 @@ Array read_tensor(dom::object input, const std::string& what, std::uint64_t body
     if (const std::uint64_t given = count_of(*data); given != count) {
       refuse(what + ": its shape has " + std::to_string(count) + " elements, \"data\" has " + std::to_string(given));
     }
-    Array array(*dtype, std::move(sizes));
+    Array array(dtype, std::move(sizes));
     fill(array, *data, what);
     return array;
   }
   const std::string_view bytes = tail.take(get<std::uint64_t>(*size, what + ": binary_data_size", "a size"), what);
-  return tensor_from(*dtype, std::move(sizes), count, bytes, what, tail.owner());
+  return tensor_from(dtype, std::move(sizes), count, bytes, what, tail.owner());
 }
 
 // ---- request ----
@@ -129,6 +160,7 @@ void read_outputs(dom::object root, InferRequest& request) {
     WantedOutput wanted{.name = text_at(output, "name", item), .binary = std::nullopt};
     const std::string what = "output '" + wanted.name + "'";
     if (const auto parameters = parameters_of(output, what)) {
+      wanted.shared = shared_place_of(parameters, what);
       if (const auto classes = maybe(*parameters, "classification")) {
         wanted.classes = get<std::uint64_t>(*classes, what + ": classification", "a number of classes");
       }
@@ -165,10 +197,15 @@ InferRequest read_infer(const Message& message) {
   if (!inputs) refuse("\"inputs\" is missing");
   Tail tail(message.body.substr(json_size), message.body_owner);
   for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
-    const std::string item = item_of("\"inputs\"", request.inputs.size());
+    const std::string item = item_of("\"inputs\"", request.inputs.size() + request.shared_inputs.size());
     const auto input = get<dom::object>(element, item, "an object");
     std::string name = text_at(input, "name", item);
-    Array array = read_tensor(input, "input '" + name + "'", message.body.size(), tail);
+    const std::string what = "input '" + name + "'";
+    if (auto shared = read_shared(input, name, what)) {
+      request.shared_inputs.push_back(std::move(*shared));
+      continue;
+    }
+    Array array = read_tensor(input, what, message.body.size(), tail);
     request.inputs.emplace_back(std::move(name), std::move(array));
   }
   if (!tail.empty()) refuse("the body has bytes behind the last binary tensor");
@@ -194,7 +231,17 @@ std::optional<Clock::duration> timeout_in(const Message& message, std::size_t mo
 
 namespace {
 
-void write_output(JsonText& json, std::string* tail, const NamedArray& named) {
+void write_place(JsonText& json, const SharedPlace& place) {
+  json.key("parameters");
+  json.begin_object();
+  json.member("shared_memory_region", place.region);
+  if (place.offset != 0) json.member("shared_memory_offset", place.offset);
+  json.member("shared_memory_byte_size", place.bytes);
+  json.end_object();
+}
+
+/// `place`: of an output in shared memory; otherwise null. `tail`: receives binary data; null: the data is JSON.
+void write_output(JsonText& json, std::string* tail, const NamedArray& named, const SharedPlace* place = nullptr) {
   const auto& [name, array] = named;
   const std::string what = "output '" + name + "'";
   if (!array.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");
@@ -207,7 +254,9 @@ void write_output(JsonText& json, std::string* tail, const NamedArray& named) {
   json.member("datatype", datatype);
   json.key("shape");
   json.array(array.sizes());
-  if (tail != nullptr) {
+  if (place != nullptr) {
+    write_place(json, *place);
+  } else if (tail != nullptr) {
     const std::size_t before = tail->size();
     append_bytes(*tail, array);
     json.key("parameters");
@@ -244,8 +293,10 @@ Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
   json.begin_array();
   bool any_binary = false;
   for (std::size_t i = 0; i < response.outputs.size(); ++i) {
-    write_output(json, binary.at(i) ? &tail : nullptr, response.outputs[i]);
-    any_binary |= binary.at(i);
+    const auto place = response.shared.find(response.outputs[i].first);
+    const bool is_shared = place != response.shared.end();
+    write_output(json, binary.at(i) ? &tail : nullptr, response.outputs[i], is_shared ? &place->second : nullptr);
+    any_binary |= binary.at(i) && !is_shared;
   }
   json.end_array();
   json.end_object();

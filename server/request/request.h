@@ -24,10 +24,25 @@ namespace frazil::server {
 
 using NamedArray = std::pair<std::string, api::Array>;
 
+/// Bytes of a region of shared memory that the client has registered.
+struct SharedPlace {
+  std::string region;
+  std::uint64_t offset = 0, bytes = 0;  ///< within the region
+};
+
+/// An input in shared memory, which is read when the request runs.
+struct SharedInput {
+  std::string name;
+  api::Dtype dtype;
+  api::Sizes sizes;
+  SharedPlace place;
+};
+
 struct WantedOutput {
   std::string name;
-  std::optional<bool> binary;  ///< REST: as binary data; nullopt: the request's default
-  std::uint64_t classes = 0;   ///< return the largest N values with indices; 0: the tensor
+  std::optional<bool> binary;              ///< REST: as binary data; nullopt: the request's default
+  std::uint64_t classes = 0;               ///< return the largest N values with indices; 0: the tensor
+  std::optional<SharedPlace> shared = {};  ///< write it there instead of into the response
 };
 
 /// A request's position in a sequence of requests that share state (Triton's sequence extension).
@@ -48,7 +63,8 @@ using Parameter = std::variant<bool, std::int64_t, double, std::string>;
 struct InferRequest {
   std::string id;  ///< echoed in the response
   std::vector<NamedArray> inputs;
-  std::vector<WantedOutput> outputs;  ///< empty: all
+  std::vector<SharedInput> shared_inputs;  ///< inputs that are still to be read
+  std::vector<WantedOutput> outputs;       ///< empty: all
   bool binary_outputs = false;
   std::optional<std::uint64_t> timeout_us;  ///< from the request's arrival; 0: the server's default
   std::uint64_t priority = 0;               ///< 1 is the highest; 0: the model's default
@@ -59,7 +75,8 @@ struct InferRequest {
 
 struct InferResponse {
   std::string model, version, id;
-  std::vector<NamedArray> outputs;  ///< in the order of the request
+  std::vector<NamedArray> outputs;            ///< in the order of the request
+  std::map<std::string, SharedPlace> shared;  ///< outputs that were written to shared memory, with their sizes
 };
 
 using Outcome = std::expected<InferResponse, Refusal>;

@@ -369,7 +369,7 @@ void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
 
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
-  if (list.empty()) {
+  if (list.empty() && !source_.may_be_empty) {
     throw api::Error(api::Code::bad_input, source_.folder +
                                                ": there is no model: expected NAME.onnx, NAME.frzc or "
                                                "NAME/VERSION/model.onnx");
@@ -393,9 +393,25 @@ std::shared_ptr<const Repository> Loader::load_all() const {
 }
 
 /// Removes unloaded pipelines from the list, so that they are not loaded again with their models.
-void Loader::drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but) {
-  std::erase_if(list,
-                [&](const Entry& entry) { return entry.pipeline && entry.name != but && !from.has_model(entry.name); });
+void Loader::drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::set<std::string>& but) {
+  std::erase_if(list, [&](const Entry& entry) {
+    return entry.pipeline && !but.contains(entry.name) && !from.has_model(entry.name);
+  });
+}
+
+/// Returns a model or pipeline with everything that it needs.
+std::set<std::string> Loader::needed_by(const std::vector<Entry>& list, const std::string& name) {
+  std::set<std::string> needed{name};
+  std::vector<std::string> open{name};
+  while (!open.empty()) {
+    const auto at = std::ranges::find(list, open.back(), &Entry::name);
+    open.pop_back();
+    if (at == list.end() || !at->pipeline) continue;
+    for (const std::string& one : models_of_pipeline(at->pipeline->string())) {
+      if (needed.insert(one).second) open.push_back(one);
+    }
+  }
+  return needed;
 }
 
 Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
@@ -408,7 +424,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
     made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
     made.changed.push_back(entry.name);
   }
-  drop_unloaded(list, from, "");
+  drop_unloaded(list, from, {});
   made.repository = Updater(list, std::move(made.repository), "", workers_, notify_).run();
   config_ = config;
   *check_ = config.paths.check;
@@ -425,21 +441,60 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
                   "the folder has no model '" + name + "'" + (skipped ? ": " + reason_of(folder) : ""));
   }
   auto models = std::make_shared<const Repository>(from);
-  if (!at->pipeline) models = models->with(name, versions_of(*at, from, config_));
-  drop_unloaded(list, from, name);
+  const std::set<std::string> needed = needed_by(list, name);
+  for (const Entry& entry : list) {
+    if (entry.pipeline || !needed.contains(entry.name)) continue;
+    if (entry.name == name || !from.has_model(entry.name)) {
+      models = models->with(entry.name, versions_of(entry, from, config_));
+    }
+  }
+  drop_unloaded(list, from, needed);
   return Updater(list, std::move(models), name, workers_, notify_).run();
 }
 
-std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name) const {
-  if (!from.has_model(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
-  for (const auto& served : from.all()) {
-    const auto* const pipeline = dynamic_cast<const Pipeline*>(served.get());
-    if (pipeline == nullptr || pipeline->name() == name) continue;
-    if (std::ranges::find(pipeline->uses(), name, &Pipeline::Use::model) != pipeline->uses().end()) {
-      throw Refusal(Http::bad_request, "pipeline '" + pipeline->name() + "' needs model '" + name + "'");
+std::shared_ptr<const Repository> Loader::load_some(const std::vector<std::string>& names) const {
+  if (std::ranges::find(names, "*") != names.end()) return load_all();
+  check_models(config_, entries());
+  auto repository = std::make_shared<const Repository>();
+  for (const std::string& name : names) {
+    try {
+      if (!repository->has_model(name)) repository = load(*repository, name);
+    } catch (const Refusal& refusal) {
+      throw api::Error(api::Code::bad_input, refusal.what());
     }
   }
-  return from.with(name, {});
+  return repository;
+}
+
+namespace {
+
+/// Returns a pipeline that uses a model; null if there is none.
+std::shared_ptr<const Pipeline> user_of(const Repository& models, const std::string& name) {
+  for (const auto& served : models.all()) {
+    auto pipeline = std::dynamic_pointer_cast<const Pipeline>(served);
+    if (pipeline == nullptr || pipeline->name() == name) continue;
+    const auto& uses = pipeline->uses();
+    if (std::ranges::find(uses, name, &Pipeline::Use::model) != uses.end()) return pipeline;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name, bool dependents) {
+  if (!from.has_model(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
+  if (const auto user = user_of(from, name)) {
+    throw Refusal(Http::bad_request, "pipeline '" + user->name() + "' needs model '" + name + "'");
+  }
+  const auto pipeline = std::dynamic_pointer_cast<const Pipeline>(from.find(name, ""));
+  auto models = from.with(name, {});
+  if (!dependents || pipeline == nullptr) return models;
+  for (const Pipeline::Use& use : pipeline->uses()) {
+    if (models->has_model(use.model) && user_of(*models, use.model) == nullptr) {
+      models = unload(*models, use.model, true);
+    }
+  }
+  return models;
 }
 
 }  // namespace frazil::server

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,19 +32,26 @@ class Loader {
   struct Source {
     std::string folder;  ///< folder of the models
     std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
+    bool may_be_empty = false;
   };
   /// `notify` receives warnings about ignored settings and files, and later problems of loaded models.
   Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
          NoticeSink notify);
 
   /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
-  /// Throws api::Error if the folder cannot be read or has no model, and for a model or pipeline that cannot be loaded.
+  /// Throws api::Error if the folder cannot be read, or has no model but must not be empty, and for a model or pipeline
+  /// that cannot be loaded.
   std::shared_ptr<const Repository> load_all() const;
+  /// Loads some models and pipelines of the folder, as load(). The name "*" loads everything. Throws as load_all(), and
+  /// for a name that the folder does not contain.
+  std::shared_ptr<const Repository> load_some(const std::vector<std::string>& names) const;
   /// Returns `from` with one model or pipeline reloaded from the folder, and with the pipelines that use it recreated.
-  /// Throws as load_all(), also for a failed canary, and not_found if the folder does not contain it.
+  /// Loads the models and pipelines that it needs if `from` lacks them. Throws as load_all(), also for a failed canary,
+  /// and not_found if the folder does not contain it.
   std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
-  /// Returns `from` without a model or pipeline. Throws Refusal (bad_request) if a pipeline needs it.
-  std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name) const;
+  /// Returns `from` without a model or pipeline. `dependents`: also without the models and pipelines that it needs, if
+  /// no other pipeline needs them. Throws Refusal (bad_request) if a pipeline needs it.
+  static std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name, bool dependents);
 
   struct Reconfigured {
     std::shared_ptr<const Repository> repository;
@@ -65,7 +73,8 @@ class Loader {
   class Updater;
   std::vector<Entry> entries() const;
   static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
-  static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::string& but);
+  static std::set<std::string> needed_by(const std::vector<Entry>& list, const std::string& name);
+  static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::set<std::string>& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
   /// By version: the reason why it is not ready.
   using Faults = std::map<std::uint64_t, std::string>;

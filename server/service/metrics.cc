@@ -1,5 +1,6 @@
 #include "server/core/json_text.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/process_metrics.h"
 #include "server/service/service.h"
 
 // Prometheus's text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Names that begin with
@@ -216,6 +217,40 @@ void append_parts(std::string& to, Models models, const Tenants::Identity& ident
   }
 }
 
+void append_traffic(std::string& to, const Traffic& traffic) {
+  head(to, "frazil_open_connections", "gauge", "Open connections by protocol");
+  for (std::size_t i = 0; i < kProtocolNames.size(); ++i) {
+    line(to, "frazil_open_connections", "{protocol=\"" + std::string(kProtocolNames[i]) + "\"}",
+         traffic.open(static_cast<Protocol>(i)));
+  }
+  head(to, "frazil_responses_total", "counter", "Responses by protocol and its status");
+  traffic.for_each_status([&](std::string_view protocol, std::size_t status, std::uint64_t count) {
+    line(to, "frazil_responses_total",
+         "{protocol=\"" + std::string(protocol) + "\",status=\"" + std::to_string(status) + "\"}", count);
+  });
+}
+
+/// Appends the metrics that Prometheus' client libraries have for each process, and frazil_build_info.
+void append_process(std::string& to, const ServiceOptions& options) {
+  const auto metric = [&](std::string_view name, std::string_view type, std::string_view help, const auto& value) {
+    if (!value) return;
+    head(to, name, type, help);
+    line(to, name, "", *value);
+  };
+  const ProcessFigures process = process_figures();
+  metric("process_cpu_seconds_total", "counter", "User and system CPU time in seconds", process.cpu_seconds);
+  metric("process_start_time_seconds", "gauge", "Start of the process in seconds since 1970",
+         process.start_time_seconds);
+  metric("process_resident_memory_bytes", "gauge", "Resident memory in bytes", process.resident_bytes);
+  metric("process_virtual_memory_bytes", "gauge", "Virtual memory in bytes", process.virtual_bytes);
+  metric("process_open_fds", "gauge", "Open file descriptors", process.open_files);
+  metric("process_max_fds", "gauge", "Limit for open file descriptors", process.max_files);
+  metric("process_threads", "gauge", "Threads", process.threads);
+  head(to, "frazil_build_info", "gauge", "The server's version and the version of its code generator; always 1");
+  line(to, "frazil_build_info",
+       "{version=\"" + escaped(options.version) + "\",code_generator=\"" + escaped(options.code_generator) + "\"}", 1);
+}
+
 }  // namespace
 
 Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
@@ -227,19 +262,29 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   const Tenants::Identity caller = identity.value_or(Tenants::Identity());
   append_outcomes(to, models, caller);
   head(to, "frazil_refused_total", "counter", "Requests that were refused because too many waited");
-  line(to, "frazil_refused_total", "", refused_.load(std::memory_order_relaxed));
+  line(to, "frazil_refused_total", "", admission_.refused());
   head(to, "frazil_waiting_requests", "gauge", "Requests that run or wait");
-  line(to, "frazil_waiting_requests", "", waiting_.load(std::memory_order_relaxed));
+  line(to, "frazil_waiting_requests", "", admission_.waiting());
   head(to, "frazil_config_reloads_total", "counter", "Times that the configuration was read again by outcome");
   line(to, "frazil_config_reloads_total", R"({outcome="success"})", reloads_.load(std::memory_order_relaxed));
   line(to, "frazil_config_reloads_total", R"({outcome="failure"})", failed_reloads_.load(std::memory_order_relaxed));
+  if (poll_ != nullptr) {
+    constexpr std::string_view kChanges = "frazil_repository_changes_total";
+    head(to, kChanges, "counter", "Loads and unloads because the folder has changed, by outcome");
+    line(to, kChanges, R"({outcome="success"})", poll_->counts().applied);
+    line(to, kChanges, R"({outcome="failure"})", poll_->counts().failed);
+  }
   head(to, "frazil_refusals_total", "counter", "Answers with an error, by protocol and its status");
-  for (const auto& [kind, count] : refusals_.counts()) {
+  for (const auto& [kind, count] : traffic_.refusals().counts()) {
     const std::string labels = "{protocol=\"" + kind.first + "\",status=\"" + std::to_string(kind.second) + "\"}";
     line(to, "frazil_refusals_total", labels, count);
   }
+  append_traffic(to, traffic_);
+  append_process(to, options_);
   head(to, "frazil_log_lines_dropped_total", "counter", "Lines of the log that could not be written");
   line(to, "frazil_log_lines_dropped_total", "", options_.dropped_notices());
+  head(to, "frazil_access_log_lines_dropped_total", "counter", "Lines of the access log that could not be written");
+  line(to, "frazil_access_log_lines_dropped_total", "", options_.dropped_accesses());
   append_states(to, states_->counts());
   append_batches(to, models, caller);
   append_checks(to, models);

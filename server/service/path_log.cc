@@ -98,7 +98,9 @@ std::string shown_value(const RequestRecord& record, const NamedArray& named) {
 void PathLog::replace(const PathConfig& config) {
   const std::scoped_lock lock(mutex_);
   most_ = config.ring;
-  sample_ = config.sample;
+  configured_ = config.sample;
+  on_ = config.sample > 0 && config.ring > 0;
+  share_ = config.sample > 0 ? config.sample : 1;
   inputs_ = config.inputs;
   redact_ = config.redact;
   drop_oldest_locked();
@@ -109,9 +111,19 @@ void PathLog::replace(const PathConfig& config) {
   }
 }
 
+PathLog::Sampling PathLog::configured_sampling() const {
+  const std::scoped_lock lock(mutex_);
+  return {.on = configured_ > 0 && keeps_any(), .share = configured_ > 0 ? configured_ : 1};
+}
+
+void PathLog::set_sampling(const Sampling& sampling) {
+  on_ = sampling.on && keeps_any();
+  share_ = sampling.share;
+}
+
 std::shared_ptr<PathRecord> PathLog::begin(Clock::time_point arrived) const {
-  const double sample = sample_.load(std::memory_order_relaxed);
-  if (most_.load(std::memory_order_relaxed) == 0 || sample <= 0) return nullptr;
+  if (!on_.load(std::memory_order_relaxed)) return nullptr;
+  const double sample = share_.load(std::memory_order_relaxed);
   if (sample < 1) {
     thread_local std::minstd_rand random(std::random_device{}());
     if (std::uniform_real_distribution<double>()(random) >= sample) return nullptr;

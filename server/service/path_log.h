@@ -51,6 +51,18 @@ class PathLog {
   void replace(const PathConfig& config);
   /// Returns true if requests are stored with their inputs.
   bool keeps_inputs() const { return inputs_.load(std::memory_order_relaxed); }
+  /// The requests that are recorded.
+  struct Sampling {
+    bool on = true;
+    double share = 1;  ///< above 0
+  };
+  Sampling sampling() const { return {.on = on_.load(), .share = share_.load()}; }
+  /// Returns the sampling of the configuration.
+  Sampling configured_sampling() const;
+  /// Replaces the sampling until replace().
+  void set_sampling(const Sampling& sampling);
+  /// Returns false if the configured limit of stored records is 0.
+  bool keeps_any() const { return most_.load(std::memory_order_relaxed) > 0; }
   /// Returns a record for a request that begins now, or null if it is not sampled.
   std::shared_ptr<PathRecord> begin(Clock::time_point arrived) const;
   /// Stores a record and assigns its number. The oldest are dropped beyond the configured count or 64 MiB of tensors.
@@ -71,9 +83,11 @@ class PathLog {
   void drop_oldest_locked();
 
   std::atomic<std::uint64_t> most_ = 0;
-  std::atomic<double> sample_ = 0;
+  std::atomic<bool> on_ = false;
+  std::atomic<double> share_ = 1;
   std::atomic<bool> inputs_ = false;
   mutable std::mutex mutex_;  // guards the members below
+  double configured_ = 0;     // share of requests in the configuration
   std::vector<std::string> redact_;
   std::deque<std::shared_ptr<const RequestRecord>> ring_;
   std::uint64_t next_ = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "server/config/config_yaml.h"
 
@@ -41,7 +42,7 @@ Loader::Source source_of(const ServiceOptions& options) {
   if (error) {
     throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
   }
-  return {.folder = options.folder, .copies = copies};
+  return {.folder = options.folder, .copies = copies, .may_be_empty = options.control == ModelControl::poll};
 }
 
 std::string versions_text(const Repository& repository, const std::string& model) {
@@ -66,18 +67,35 @@ std::string listed(const std::vector<std::string>& keys) {
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
-      refusals_(options_.notify),
+      traffic_(options_.notify),
       config_(options_.config),
       paths_(options_.config.paths),
+      shared_memory_(options_.max_shared_bytes),
       tenants_(options_.config.tenants),
       gate_(tenants_, options_.config.network.with(options_.network)),
+      admission_(options_.workers, options_.max_waiting),
       workers_(options_.workers) {
   otlp_ = collector_of(options_.config.paths);
   sends_spans_ = otlp_ != nullptr;
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
   loader_ =
       std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.notify);
-  repository_ = options_.repository ? options_.repository : loader_->load_all();
+  const bool polls = options_.control == ModelControl::poll;
+  FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
+  if (options_.repository) {
+    repository_ = options_.repository;
+  } else {
+    const bool some = options_.control == ModelControl::on_request;
+    repository_ = some ? loader_->load_some(options_.load_models) : loader_->load_all();
+  }
+  if (!polls) return;
+  poll_ = std::make_unique<RepositoryPoll>(
+      RepositoryPoll::Options{.folder = options_.folder,
+                              .interval = options_.poll_every,
+                              .load = [this](const std::string& name) { follow(name); },
+                              .unload = [this](const std::string& name) { unload(name, false, Cause::poll); },
+                              .notify = options_.notify},
+      std::move(before));
 }
 
 std::shared_ptr<const Repository> Service::repository() const {
@@ -187,7 +205,28 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   infer(target, std::move(call));
 }
 
-void Service::load(std::string_view name) {
+namespace {
+
+void check_control(ModelControl control, Service::Cause cause) {
+  if (control != ModelControl::poll || cause == Service::Cause::poll) return;
+  throw Refusal(Http::bad_request,
+                "the models follow the folder (--model-control-mode poll): add, replace or remove their files");
+}
+
+}  // namespace
+
+/// Loads a model whose files have changed, or unloads it if the folder has no such model any more.
+void Service::follow(const std::string& name) {
+  try {
+    load(name, Cause::poll);
+  } catch (const Refusal& refusal) {
+    if (refusal.status() != Http::not_found || !repository()->has_model(name)) throw;
+    unload(name, false, Cause::poll);
+  }
+}
+
+void Service::load(std::string_view name, Cause cause) {
+  check_control(options_.control, cause);
   const std::scoped_lock lock(loading_);
   const std::string model(name);
   try {
@@ -201,11 +240,17 @@ void Service::load(std::string_view name) {
   }
 }
 
-void Service::unload(std::string_view name) {
+void Service::unload(std::string_view name, bool dependents, Cause cause) {
+  check_control(options_.control, cause);
   const std::scoped_lock lock(loading_);
-  const std::string model(name);
-  swap_in(loader_->unload(*repository(), model));
-  inform(options_.notify, model_subject(model), "unloaded");
+  const auto before = repository();
+  const auto after = Loader::unload(*before, std::string(name), dependents);
+  swap_in(after);
+  std::set<std::string> gone;
+  for (const auto& served : before->all()) {
+    if (!after->has_model(served->name())) gone.insert(served->name());
+  }
+  for (const std::string& model : gone) inform(options_.notify, model_subject(model), "unloaded");
 }
 
 std::shared_ptr<Otlp> Service::otlp() const {
@@ -282,70 +327,12 @@ void Service::swap_in(std::shared_ptr<const Repository> repository) {
   repository_.swap(repository);
 }
 
-Clock::duration Service::expected_wait() const {
-  const std::int64_t backlog = std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0);
-  const auto waiting = static_cast<std::int64_t>(waiting_.load(std::memory_order_relaxed));
-  return std::max(Nanoseconds(backlog / workers_.count()), gap_.value() * waiting);
-}
-
-void Service::leave(Nanoseconds cost) {
-  const std::size_t left = waiting_.fetch_sub(1, std::memory_order_relaxed) - 1;
-  backlog_ns_.fetch_sub(cost.count(), std::memory_order_relaxed);
-  const std::int64_t now = Nanoseconds(Clock::now().time_since_epoch()).count();
-  const std::int64_t before = last_left_ns_.exchange(now, std::memory_order_relaxed);
-  if (busy_.exchange(left >= workers_.count(), std::memory_order_relaxed)) gap_.add(Nanoseconds(now - before));
-}
-
-/// Returns the expected cost of a request, or the refusal if there is no room. Does not throw: under overload, an
-/// exception would cost half as much as a refusal.
-std::expected<Nanoseconds, Refusal> Service::admitted_cost(const IncomingRequest& arriving) {
-  const auto refuse = [&](const std::string& why) {
-    refused_.fetch_add(1, std::memory_order_relaxed);
-    return std::unexpected(Refusal(Http::too_many, why));
-  };
-  if (arriving.target != nullptr) {
-    if (auto why = arriving.target->refusal()) return std::unexpected(std::move(*why));
-  }
-  const auto cost =
-      std::chrono::nanoseconds(arriving.target != nullptr ? arriving.target->expected_cost() : cost_.value());
-  constexpr double kMargin = 0.8;  // safety margin, as a single request may exceed the mean
-  if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
-    return std::unexpected(Refusal(Http::timeout, "the time-out has passed before the request could run"));
-  }
-  if (const auto wait = expected_wait(); arriving.time_left && wait + cost > *arriving.time_left * kMargin) {
-    using Milliseconds = std::chrono::duration<double, std::milli>;
-    return refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) +
-                  " ms, its time-out is " + std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
-  }
-  const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
-  if (waiting >= options_.max_waiting) return refuse("too many requests wait: " + std::to_string(waiting));
-  return cost;
-}
-
-std::optional<Refusal> Service::refusal(const IncomingRequest& arriving) {
-  if (auto why = arriving.identity.refusal()) return why;
-  auto cost = admitted_cost(arriving);
-  return cost ? std::nullopt : std::optional(std::move(cost.error()));
-}
-
 void Service::start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work) {
   const bool quick = inline_slot != nullptr && target != nullptr && target->may_run_inline();
-  if (quick && waiting_.load(std::memory_order_relaxed) == 1 && inline_slot->take()) {
+  if (quick && admission_.waiting() == 1 && inline_slot->take()) {
     return workers_.run_inline(std::move(work));
   }
   workers_.post(std::move(work));
-}
-
-std::expected<Service::Place, Refusal> Service::enter(const IncomingRequest& arriving) {
-  auto tenant = arriving.identity.enter();
-  if (!tenant) return std::unexpected(std::move(tenant.error()));
-  const auto room = admitted_cost(arriving);
-  if (!room) return std::unexpected(room.error());
-  const Nanoseconds cost = *room;
-  waiting_.fetch_add(1, std::memory_order_relaxed);
-  backlog_ns_.fetch_add(cost.count(), std::memory_order_relaxed);
-  cost_.add(cost);
-  return Place(this, [this, cost, tenant = std::move(*tenant)](const void*) { leave(cost); });
 }
 
 }  // namespace frazil::server

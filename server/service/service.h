@@ -1,7 +1,7 @@
 #pragma once
 
 #include <atomic>
-#include <expected>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,28 +11,46 @@
 
 #include "server/access/gate.h"
 #include "server/access/tenants.h"
+#include "server/core/log_settings.h"
 #include "server/core/workers.h"
 #include "server/model/repository.h"
 #include "server/request/request.h"
+#include "server/request/shared_memory.h"
+#include "server/service/admission.h"
 #include "server/service/loader.h"
 #include "server/service/otlp.h"
 #include "server/service/path_log.h"
-#include "server/service/refusals.h"
+#include "server/service/repository_poll.h"
+#include "server/service/traffic.h"
 
 namespace frazil::server {
 
+/// The rule by which models are loaded and unloaded.
+enum class ModelControl : std::uint8_t {
+  none,        ///< all at the start; later by requests, if the network may do that
+  poll,        ///< all at the start; later as the folder changes
+  on_request,  ///< some at the start; later by requests
+};
+
 struct ServiceOptions {
   std::string folder;  ///< folder of the models; docs/reference/serving.md describes its layout
-  api::Options run;    ///< for every session
+  ModelControl control = ModelControl::none;
+  std::vector<std::string> load_models;          ///< ModelControl::on_request: those loaded at the start; "*": all
+  std::chrono::duration<double> poll_every{15};  ///< ModelControl::poll
+  api::Options run;                              ///< for every session
   unsigned workers = 1;
-  std::string version;            ///< the server's version, for clients
-  std::size_t max_waiting = 256;  ///< limit for running and waiting requests
+  std::string version;                  ///< the server's version, for clients
+  std::string code_generator = "none";  ///< version of the code generator for fused kernels, or "none"; for clients
+  std::size_t max_waiting = 256;        ///< limit for running and waiting requests
+  std::uint64_t max_shared_bytes = 1U << 30U;  ///< limit for inputs of requests that were read from shared memory
   ServerConfig config;
   NetworkConfig network;                     ///< enabled in addition to the configuration
   std::string config_file;                   ///< source of `config`; empty: it cannot be reloaded
   std::string copies;                        ///< folder for copies of model files; empty: the system's temporary folder
   NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
-  std::function<std::uint64_t()> dropped_notices = [] { return 0; };  ///< notices that `notify` took but were dropped
+  std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
+  std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
+  std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
 };
 
@@ -43,7 +61,7 @@ class Service {
   /// Loads and plans the models. Throws api::Error for a folder or a model that cannot be served.
   explicit Service(ServiceOptions options);
 
-  const std::string& version() const { return options_.version; }
+  const ServiceOptions& options() const { return options_; }
   Workers& workers() { return workers_; }
 
   /// Returns the current models. The result stays usable when they change.
@@ -56,11 +74,14 @@ class Service {
   /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
 
+  /// The cause of a load or an unload.
+  enum class Cause : std::uint8_t { request, poll };
   /// Reloads all versions of a model or pipeline from the folder. Running requests finish on their version. Throws
-  /// Refusal; the served versions then stay unchanged.
-  void load(std::string_view name);
-  /// Stops serving a model. Throws Refusal: not_found, or bad_request if a pipeline needs it.
-  void unload(std::string_view name);
+  /// Refusal; the served versions then stay unchanged. With ModelControl::poll, requests are refused (bad_request).
+  void load(std::string_view name, Cause cause = Cause::request);
+  /// Stops serving a model. `dependents`: also those that it alone needs. Throws Refusal: not_found, or bad_request if
+  /// a pipeline needs it, and as load().
+  void unload(std::string_view name, bool dependents = false, Cause cause = Cause::request);
 
   /// The result of a configuration reload, as paths of keys.
   struct Reloaded {
@@ -73,30 +94,19 @@ class Service {
   /// Reloads the configuration on the thread for changes and reports the result to `notify`. Never throws.
   void begin_reload_config();
 
-  /// A place among the running and waiting requests; released by its destructor.
-  using Place = std::shared_ptr<const void>;
-  /// The known properties of a request before it is read.
-  struct IncomingRequest {
-    Tenants::Identity identity = {};
-    const Served* target = nullptr;            ///< null: not known yet
-    std::optional<Clock::duration> time_left;  ///< until its deadline
-  };
-  /// Takes a place for a request. Refuses with too_many if there is no place or the expected wait exceeds the remaining
-  /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Identity::enter().
-  std::expected<Place, Refusal> enter(const IncomingRequest& arriving);
-  /// Returns the current refusal of enter() without taking a place.
-  std::optional<Refusal> refusal(const IncomingRequest& arriving);
+  using Place = Admission::Place;
+  using IncomingRequest = Admission::IncomingRequest;
+  /// Limits the running and waiting requests.
+  Admission& admission() { return admission_; }
   /// Runs the work of a request for `target` on a worker. Runs it on this thread instead if that is cheaper than the
   /// hand-over, no other request is running and the slot is free. `target` and `inline_slot` may be null.
   void start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work);
-  /// Returns the expected wait of a new request for a worker.
-  Clock::duration expected_wait() const;
   const Tenants& tenants() const { return tenants_; }
   const Gate& gate() const { return gate_; }
   /// Runs a function, which must not throw, on the thread for changes. Workers continue to serve requests meanwhile.
   void change(std::function<void()> work) { changes_.post_to_worker(std::move(work)); }
-  /// Transports record their error answers here.
-  Refusals& refusals() { return refusals_; }
+  /// Transports record their connections and answers here.
+  Traffic& traffic() { return traffic_; }
 
   /// The differences of a replay from the original request.
   struct Change {
@@ -110,7 +120,8 @@ class Service {
   /// stored, the caller may not see it, or may not use the model.
   void replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
               std::shared_ptr<Caller> caller, Replayed done);
-  const PathLog& paths() const { return paths_; }
+  PathLog& paths() { return paths_; }
+  SharedMemory& shared_memory() { return shared_memory_; }
 
   /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
   /// Requests are still answered.
@@ -130,23 +141,13 @@ class Service {
  private:
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
-  std::expected<Nanoseconds, Refusal> admitted_cost(const IncomingRequest& arriving);
-  void leave(Nanoseconds cost);
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
+  void follow(const std::string& name);
 
   const ServiceOptions options_;
-  Refusals refusals_;
+  Traffic traffic_;
   std::atomic<bool> ready_ = true;
-  std::atomic<std::size_t> waiting_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::int64_t> backlog_ns_ = 0;  // expected worker time of all admitted requests
-  Mean cost_;                                 // expected cost of a request for any model
-  // Mean time between completed requests while all workers are busy, including all other work of the server. Requests
-  // of a batch complete together, so the mean needs many samples.
-  Mean gap_{128};
-  std::atomic<std::int64_t> last_left_ns_ = 0;
-  std::atomic<bool> busy_ = false;
   std::mutex loading_;   // serialises changes
   ServerConfig config_;  // current configuration; guarded by loading_
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
@@ -154,13 +155,16 @@ class Service {
   mutable std::mutex mutex_;  // guards repository_ and otlp_
   std::shared_ptr<const Repository> repository_;
   PathLog paths_;
+  SharedMemory shared_memory_;
   Tenants tenants_;
   Gate gate_;
   std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
   std::unique_ptr<Loader> loader_;
-  Workers workers_;     // its destructor waits for requests, which use the other members
-  Workers changes_{1};  // last: its destructor waits for a change, which uses all other members
+  Admission admission_;
+  Workers workers_;                       // its destructor waits for requests, which use the other members
+  Workers changes_{1};                    // its destructor waits for a change, which uses all other members
+  std::unique_ptr<RepositoryPoll> poll_;  // as changes_; null: the folder is not polled
 };
 
 }  // namespace frazil::server

@@ -121,7 +121,7 @@ std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Identity& i
 
 void LiveView::write_server(JsonText& json) const {
   const Service::Load load = service_.current_load();
-  json.member("version", service_.version());
+  json.member("version", service_.options().version);
   json.member("resident_bytes", resident_bytes());
   json.member("waiting", load.waiting);
   json.member("refused", load.refused);
@@ -193,9 +193,7 @@ void LiveView::write_interval(JsonText& json, const Counters& before, const Mome
 }
 
 Service::Load Service::current_load() const {
-  return {.waiting = waiting_.load(std::memory_order_relaxed),
-          .refused = refused_.load(std::memory_order_relaxed),
-          .sequences = states_->counts()};
+  return {.waiting = admission_.waiting(), .refused = admission_.refused(), .sequences = states_->counts()};
 }
 
 }  // namespace frazil::server

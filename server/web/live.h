@@ -13,7 +13,7 @@ namespace frazil::server {
 /// The live view of one client: the current state, and the changes since the client's last snapshot.
 class LiveView {
  public:
-  explicit LiveView(const Service& service) : service_(service) {}
+  explicit LiveView(Service& service) : service_(service) {}
 
   /// Returns one JSON object with what `identity` may see; docs/reference/live-view.md describes its fields. `dropped`
   /// is the number of snapshots that the client was too slow for. Reads counters and holds no lock for long, so that
@@ -46,7 +46,7 @@ class LiveView {
   void write_model(JsonText& json, const Served& served, const Moment& moment) const;
   static void write_interval(JsonText& json, const Counters& before, const Moment& moment);
 
-  const Service& service_;
+  Service& service_;
   Clock::time_point last_snapshot_ = {};  // time of the last snapshot
   std::map<Key, Counters> before_;
 };

@@ -36,7 +36,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
         service_(service),
         terms_(std::move(terms)),
         view_(service),
-        timer_(transport.context) {
+        timer_(transport.context),
+        connected_(service.traffic(), Protocol::live) {
     ++transport_.live_clients;
   }
   ~LiveStream() override { --transport_.live_clients; }
@@ -124,6 +125,7 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
   const LiveTerms terms_;
   LiveView view_;
   asio::steady_timer timer_;
+  const Traffic::Connected connected_;
   Clock::time_point next_, began_;  // time of the next event; beginning of the last write
   std::uint64_t dropped_ = 0;
   bool writing_ = false, ending_ = false, said_end_ = false;

@@ -55,7 +55,7 @@ inline server::ServiceOptions options_of(const Folder& folder) {
           .run = {.tier = "0", .threads = 1},
           .workers = 1,
           .version = "1.2.3",
-          .network = {.model_control = true, .replay = true, .tensors = true}};
+          .network = {.model_control = true, .replay = true, .tensors = true, .client_shm = true}};
 }
 
 }  // namespace frazil::test

@@ -93,19 +93,22 @@ Status allowed() {
   return {};
 }
 
-}  // namespace
-
-Result<const code::NativeModule*> native_module() {
+/// Opens the module on the first call. `logs`: warn if there is none; otherwise the caller reports it.
+Result<const code::NativeModule*> opened(bool logs) {
   FRAZIL_CHECK(allowed());
   static Mutex mutex;
   static std::optional<Result<const code::NativeModule*>> module;  // guarded by the mutex
   const std::scoped_lock lock(mutex);
   if (!module) {
     module = find_module();
-    if (!*module) logging::warn("code", "fused kernels run without machine code: " + module->error().text());
+    if (!*module && logs) logging::warn("code", "fused kernels run without machine code: " + module->error().text());
   }
   return *module;
 }
+
+}  // namespace
+
+Result<const code::NativeModule*> native_module() { return opened(true); }
 
 Status has_native_module() {
   FRAZIL_CHECK(allowed());
@@ -113,12 +116,17 @@ Status has_native_module() {
   for (const std::string& file : places()) {
     if (std::filesystem::exists(file, none)) return {};
   }
-  FRAZIL_CHECK(native_module());
+  FRAZIL_CHECK(opened(false));
   return {};
 }
 
+Result<std::string> native_module_version() {
+  FRAZIL_TRY(const code::NativeModule* const module, opened(false));
+  return std::string(module->version);
+}
+
 std::string describe_native_module() {
-  const auto module = native_module();
+  const auto module = opened(false);
   if (!module) return "none: " + module.error().text();
   Dl_info about{};
   const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;

@@ -302,10 +302,10 @@ TEST_F(Batches, WhoWouldBeLateIsRefusedWhenHeComes) {
   const auto served = service_->find("m", "");
   for (int i = 0; i < 50; ++i) served->statistics().cost.add(std::chrono::milliseconds(10));
   std::vector<server::Service::Place> places;
-  for (int i = 0; i < 5; ++i) places.push_back(service_->enter({.target = served.get()}).value());
-  EXPECT_NEAR(std::chrono::duration<double>(service_->expected_wait()).count(), 0.05, 0.001);
+  for (int i = 0; i < 5; ++i) places.push_back(service_->admission().enter({.target = served.get()}).value());
+  EXPECT_NEAR(std::chrono::duration<double>(service_->admission().expected_wait()).count(), 0.05, 0.001);
   const auto enter = [&](int milliseconds) {
-    return service_->enter({.target = served.get(), .time_left = std::chrono::milliseconds(milliseconds)});
+    return service_->admission().enter({.target = served.get(), .time_left = std::chrono::milliseconds(milliseconds)});
   };
   EXPECT_FALSE(enter(50));
   EXPECT_TRUE(enter(100));
@@ -399,14 +399,21 @@ std::string ports_in_config(const server::Served& served) {
   return config.substr(config.find("\"max_batch_size\""));
 }
 
+const std::string kBatching =
+    R"(,"dynamic_batching":{"preferred_batch_size":[],"max_queue_delay_microseconds":0,"preserve_ordering":false,)"
+    R"("priority_levels":1,"default_priority_level":1,"default_queue_policy":{"timeout_action":"REJECT",)"
+    R"("default_timeout_microseconds":0,"allow_timeout_override":true,"max_queue_size":0}}})";
+
 TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
   const struct {
-    const char *graph, *config;
+    const char* graph;
+    std::string config;
     std::uint64_t most;
   } cases[] = {
       {"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
        R"("max_batch_size":8,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[2]}],)"
-       R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}]})",
+       R"("output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}])" +
+           kBatching,
        8},
       {"graph g(%x: f32[N,2]) { %y = Add(%x, %x) return y = %y }",
        R"("max_batch_size":0,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[-1,2]}],)"
@@ -415,7 +422,8 @@ TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
       {"graph g(%x: f32[2,N], %k: i64[2]) { %c = Cast(%k) {to = f32} %u = Unsqueeze(%c, i64[1] 1) %z = Add(%x, %u)"
        "%y = Transpose(%z) {perm = [1, 0]} return y = %y }",
        R"("max_batch_size":8,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[2,-1]},)"
-       R"({"name":"k","data_type":"TYPE_INT64","dims":[2]}],"output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}]})",
+       R"({"name":"k","data_type":"TYPE_INT64","dims":[2]}],"output":[{"name":"y","data_type":"TYPE_FP32","dims":[2]}])" +
+           kBatching,
        8}};
   for (const auto& c : cases) {
     folder_.add("m", c.graph);
@@ -426,7 +434,9 @@ TEST_F(Batches, ConfigurationsLeaveTheBatchAxisOutWhereItIsTheFirst) {
             field(1, field(1, "m") + field(2, "frazil_onnx") + integer(4, 8) +
                          field(5, field(1, "x") + integer(2, 11) + integers(4, {2, -1})) +
                          field(5, field(1, "k") + integer(2, 9) + integers(4, {2})) +
-                         field(6, field(1, "y") + integer(2, 11) + integers(3, {2}))));
+                         field(6, field(1, "y") + integer(2, 11) + integers(3, {2})) +
+                         field(11, integer(2, 0) + integer(4, 1) + integer(5, 1) +
+                                       field(6, integer(2, 0) + integer(3, 1) + integer(4, 0)))));
 }
 
 TEST_F(Batches, NobodyNoticesWhoElseIsThere) {

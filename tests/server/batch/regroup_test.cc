@@ -105,7 +105,7 @@ struct RegroupedWhereItPays : Regrouped {
 };
 
 TEST_F(RegroupedWhereItPays, RequestsOfSmallWeightsRunAlone) {
-  EXPECT_EQ(service_->find("m", "")->max_in_batch(), 1U);
+  EXPECT_EQ(service_->find("m", "")->config().batching.most, 1U);
   const auto answers = ask_all({asking(1, true), asking(3, false), asking(5, true)});
   for (const auto& answer : answers) EXPECT_TRUE(answer);
   EXPECT_EQ(runs_of(3), 0U);
@@ -113,7 +113,7 @@ TEST_F(RegroupedWhereItPays, RequestsOfSmallWeightsRunAlone) {
 
 TEST_F(Regrouped, NeedsNoAxis) {
   EXPECT_EQ(service_->find("m", "")->batch_axis_of_input(0), std::nullopt);
-  EXPECT_EQ(service_->find("m", "")->max_in_batch(), 16U);
+  EXPECT_EQ(service_->find("m", "")->config().batching.most, 16U);
 }
 
 }  // namespace

@@ -146,7 +146,9 @@ TEST(GrpcMessage, RefusalsNameWhatIsWrong) {
       {parameter(4, "timeout", integer(2, -1)), "parameter timeout: expected an integer that is not negative"},
       {parameter(4, "sequence_start", integer(2, 1)), "parameter sequence_start: expected a bool"},
       {parameter(4, "mine", ""), "parameter mine: expected a value"},
-      {input("x", "FP32", {1}, parameter(4, "shared_memory_region", field(3, "r"))), "shared memory is not supported"},
+      {input("x", "FP32", {1}, parameter(4, "shared_memory_region", field(3, "r"))), "shared memory needs parameters"},
+      {input("x", "FP32", {1}, parameter(4, "shared_memory_region", integer(2, 1))), "expected the name of a region"},
+      {input("x", "FP32", {1}, parameter(4, "shared_memory_byte_size", integer(2, -1))), "shared_memory_byte_size"},
   };
   for (const auto& c : cases) EXPECT_THAT(reason_of_refusal(c.bytes), HasSubstr(c.why));
 }

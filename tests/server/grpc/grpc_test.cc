@@ -268,6 +268,16 @@ TEST_F(GrpcServer, BoundsWhatItHoldsForAConnection) {
   EXPECT_THAT(client.wait(ids[4]).text(), HasSubstr("the connection's messages have more than 400000 bytes"));
 }
 
+TEST_F(GrpcServer, RefusesAMessageThatHasNoRoomBeforeItComes) {
+  const RunningServer server(folder_, {.max_buffered = 100'000});
+  GrpcClient client(server.ports.grpc);
+  const auto id = client.open(kModelInfer);
+  client.send(id, framed(std::string(100'001, 'x')).substr(0, 5));
+  EXPECT_EQ(client.wait(id).code(), "14");
+  EXPECT_THAT(client.wait(id).text(), HasSubstr("more than 100000 bytes"));
+  EXPECT_EQ(client.wait(client.call("ModelInfer", doubled("a"))).code(), "0");
+}
+
 // ---- the end ----
 
 TEST_F(GrpcServer, AnswersWhatHasArrivedBeforeItEnds) {

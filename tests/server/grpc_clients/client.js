@@ -71,7 +71,7 @@ const checks = {
   async namesWhatIsWrong() {
     const { error } = await call('ModelInfer', request('', [1, 2], 'näme %'));
     equal([error.code, error.details], [grpc.status.NOT_FOUND, "there is no model 'näme %'"]);
-    equal((await call('TraceSetting', {})).error.code, grpc.status.UNIMPLEMENTED);
+    equal((await call('CudaSharedMemoryStatus', {})).error.code, grpc.status.UNIMPLEMENTED);
   },
   async endsAtTheDeadline() {
     const { error } = await call('ModelInfer', count(2_000_000_000), { deadline: Date.now() + 200 });

@@ -9,8 +9,9 @@ import threading
 import time
 
 import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from oip import Stub, message
+from oip import MESSAGES, Stub, message
 
 PORT = sys.argv[1]
 SMALL = {"name": "x", "datatype": "FP32", "shape": [1, 2]}
@@ -113,7 +114,7 @@ def names_what_is_wrong(stub):
            (grpc.StatusCode.INVALID_ARGUMENT, "input 'x': its shape has 16 bytes, its data have 8"))
     expect(code_of(stub.ModelInfer, infer_request(model="näme %"))[0:2],
            (grpc.StatusCode.NOT_FOUND, "there is no model 'näme %'"))
-    expect(code_of(stub.TraceSetting, message("Empty"))[0], grpc.StatusCode.UNIMPLEMENTED)
+    expect(code_of(stub.CudaSharedMemoryStatus, message("Empty"))[0], grpc.StatusCode.UNIMPLEMENTED)
     expect(code_of(channel.unary_unary("/other.Service/Method"), b"")[0], grpc.StatusCode.UNIMPLEMENTED)
     expect(code_of(channel.unary_unary("/inference.GRPCInferenceService/ModelInfer"), b"\x0a\xff")[0],
            grpc.StatusCode.INVALID_ARGUMENT)
@@ -246,6 +247,84 @@ def ends_answers_of_callers_that_go(stub):
             return
         time.sleep(0.01)
     raise AssertionError("the runs did not end")
+
+
+@check
+def describes_its_services(_):
+    """What reflection tells is enough to call a model, without any .proto file."""
+    files = {name: reflected(name) for name in ("inference.GRPCInferenceService", "grpc.health.v1.Health")}
+    expect(sorted(one.name for one in ask_reflection(list_services="").list_services_response.service),
+           ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
+            "inference.GRPCInferenceService"])
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.values():
+        pool.Add(file)
+    service = pool.FindServiceByName("inference.GRPCInferenceService")
+    method = service.methods_by_name["ModelInfer"]
+    factory = message_factory.MessageFactory(pool)
+    request = factory.GetPrototype(method.input_type)(
+        model_name="double", inputs=[{**SMALL, "contents": {"fp32_contents": [1.5, 2]}}])
+    request.parameters["timeout"].int64_param = 1_000_000
+    response = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer",
+                                   request_serializer=lambda m: m.SerializeToString(),
+                                   response_deserializer=factory.GetPrototype(method.output_type).FromString)(request)
+    expect((response.outputs[0].name, response.outputs[0].datatype, list(response.outputs[0].shape)),
+           ("y", "FP32", [1, 2]))
+    expect(response.raw_output_contents[0], struct.pack("<2f", 3, 4))
+    for kind in ("InferParameter", "InferTensorContents", "InferStatistics", "StatisticDuration"):
+        described = pool.FindMessageTypeByName("inference." + kind).fields
+        written = MESSAGES[kind].DESCRIPTOR.fields
+        expect([(f.name, f.number, f.type, f.label) for f in described],
+               [(f.name, f.number, f.type, f.label) for f in written])
+    watch = pool.FindServiceByName("grpc.health.v1.Health").methods_by_name["Watch"]
+    health = channel.unary_stream("/grpc.health.v1.Health/Watch",
+                                  request_serializer=lambda m: m.SerializeToString(),
+                                  response_deserializer=factory.GetPrototype(watch.output_type).FromString)(
+        factory.GetPrototype(watch.input_type)())
+    expect(next(health).status, watch.output_type.fields_by_name["status"].enum_type.values_by_name["SERVING"].number)
+    health.cancel()
+
+
+def ask_reflection(**asked):
+    kinds = reflection_types()
+    call = channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                                 request_serializer=lambda m: m.SerializeToString(),
+                                 response_deserializer=kinds["ServerReflectionResponse"].FromString)
+    return next(iter(call(iter([kinds["ServerReflectionRequest"](**asked)]))))
+
+
+def reflected(symbol):
+    files = ask_reflection(file_containing_symbol=symbol).file_descriptor_response.file_descriptor_proto
+    expect(len(files), 1)
+    return descriptor_pb2.FileDescriptorProto.FromString(files[0])
+
+
+def reflection_types():
+    """The few messages of grpc.reflection.v1alpha that a client needs, by their numbers in gRPC's documentation."""
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="test_reflection.proto", package="test.reflection", syntax="proto3")
+    rows = {"ServerReflectionRequest": [("file_containing_symbol", 4, field.TYPE_STRING, 1, ""),
+                                        ("list_services", 7, field.TYPE_STRING, 1, "")],
+            "ServiceResponse": [("name", 1, field.TYPE_STRING, 1, "")],
+            "ListServiceResponse": [("service", 1, field.TYPE_MESSAGE, 3, "ServiceResponse")],
+            "FileDescriptorResponse": [("file_descriptor_proto", 1, field.TYPE_BYTES, 3, "")],
+            "ServerReflectionResponse": [
+                ("file_descriptor_response", 4, field.TYPE_MESSAGE, 1, "FileDescriptorResponse"),
+                ("list_services_response", 6, field.TYPE_MESSAGE, 1, "ListServiceResponse")]}
+    for name, fields in rows.items():
+        kind = file.message_type.add(name=name)
+        for index, (field_name, number, type_number, label, type_name) in enumerate(fields):
+            added = kind.field.add(name=field_name, number=number, type=type_number, label=label)
+            if type_name:
+                added.type_name = ".test.reflection." + type_name
+            if name == "ServerReflectionRequest":
+                if index == 0:
+                    kind.oneof_decl.add(name="message_request")
+                added.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    factory = message_factory.MessageFactory(pool)
+    return {name: factory.GetPrototype(pool.FindMessageTypeByName("test.reflection." + name)) for name in rows}
 
 
 @check

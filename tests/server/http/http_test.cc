@@ -197,6 +197,22 @@ TEST_F(HttpServer, BoundsWhatAllConnectionsHold) {
   EXPECT_EQ(next.receive().status, 200U);
 }
 
+TEST_F(HttpServer, RefusesABodyThatHasNoRoomBeforeItComes) {
+  const RunningServer server(folder_, {.max_buffered = 1'000'000});
+  HttpClient large(server.ports.http), waits(server.ports.http);
+  large.send(head_of_body(1'000'001));
+  const HttpClient::Answer answer = large.receive();
+  EXPECT_EQ(answer.status, 503U) << "nothing of it has come";
+  EXPECT_THAT(answer.body, HasSubstr("more than 1000000 bytes"));
+  waits.send(
+      "POST /v2/models/double/infer HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+      "Content-Length: 1000001\r\n\r\n");
+  EXPECT_EQ(waits.receive().status, 503U) << "instead of 100";
+  HttpClient fits(server.ports.http);
+  fits.send(head_of_body(999'999) + std::string(999'999, 'x'));
+  EXPECT_EQ(fits.receive().status, 400U) << "it has room, and is read";
+}
+
 TEST_F(HttpServer, RefusesBeforeABodyForWhateverReason) {
   const RunningServer server(folder_, {.max_bytes = 1'000'000});
   const struct {

@@ -91,7 +91,7 @@ TEST_F(InlineRunTest, OneOfThoseThatCameTogetherRunsThere) {
 
 TEST_F(InlineRunTest, BesideOthersItIsForWorkers) {
   learn();
-  const auto place = service_->enter({}).value();
+  const auto place = service_->admission().enter({}).value();
   EXPECT_FALSE(is_inline(ask("2")));
 }
 

@@ -30,14 +30,23 @@ TEST_F(Serve, RefusesWhatItCannotServe) {
   const struct {
     std::vector<std::string> arguments;
     const char* why;
-  } cases[] = {{{"/no/such/folder"}, "/no/such/folder"},
-               {{empty.path()}, "there is no model"},
-               {{folder_.path(), "--host", "nowhere"}, "--host nowhere"},
-               {{folder_.path(), "--http-port", "65536"}, "--http-port"},
-               {{folder_.path(), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--http-socket", "/"},
-                "/: the file exists and is not a socket"},
-               {{folder_.path(), "--workers", "0"}, "--workers"},
-               {{folder_.path(), "--tier", "9"}, "expected auto, ref, 0, 1 or 2"}};
+  } cases[] = {
+      {{"/no/such/folder"}, "/no/such/folder"},
+      {{empty.path()}, "there is no model"},
+      {{folder_.path(), "--host", "nowhere"}, "--host nowhere"},
+      {{folder_.path(), "--http-port", "65536"}, "--http-port"},
+      {{folder_.path(), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--http-socket", "/"},
+       "/: the file exists and is not a socket"},
+      {{folder_.path(), "--workers", "0"}, "--workers"},
+      {{folder_.path(), "--model-control-mode", "some"}, "--model-control-mode"},
+      {{folder_.path(), "--load-model", "double"}, "--load-model needs --model-control-mode explicit"},
+      {{folder_.path(), "--repository-poll-secs", "1"}, "--repository-poll-secs needs --model-control-mode poll"},
+      {{folder_.path(), "--model-control-mode", "explicit", "--load-model", "none"}, "no model 'none'"},
+      {{"--model-control-mode", "explicit", "--load-model", "none", folder_.path()}, "no model 'none'"},
+      {{"--host-name", "a", "/no/such/folder"}, "/no/such/folder"},
+      {{folder_.path(), "--log-level", "loud"}, "--log-level"},
+      {{folder_.path(), "--access-log", "/no/such/folder/file"}, "--access-log /no/such/folder/file: No such"},
+      {{folder_.path(), "--tier", "9"}, "expected auto, ref, 0, 1 or 2"}};
   for (const auto& c : cases) {
     std::vector<std::string> arguments{"serve"};
     arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
@@ -52,15 +61,18 @@ TEST_F(Serve, RefusesWhatItCannotServe) {
 class Serving {
  public:
   /// `err`: -1: none.
-  Serving(const Folder& folder, int err) {
+  Serving(const Folder& folder, int err, const std::vector<std::string>& more = {}) {
     const std::string tool = tool_path(), models = folder.path(), socket = this->socket();
     child_ = fork();
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       err < 0 ? ::close(STDERR_FILENO) : ::dup2(err, STDERR_FILENO);
       for (int file = STDERR_FILENO + 1; file < 100; ++file) ::close(file);
-      execl(tool.c_str(), tool.c_str(), "serve", models.c_str(), "--http-port", "0", "--grpc-port", "0",
-            "--metrics-port", "0", "--http-socket", socket.c_str(), nullptr);
+      std::vector<const char*> words{tool.c_str(),     "serve", models.c_str(),  "--http-port", "0", "--grpc-port", "0",
+                                     "--metrics-port", "0",     "--http-socket", socket.c_str()};
+      for (const std::string& word : more) words.push_back(word.c_str());
+      words.push_back(nullptr);
+      execv(tool.c_str(), const_cast<char* const*>(words.data()));
       _exit(99);
     }
     while (!listens() && is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -82,6 +94,12 @@ class Serving {
     HttpClient client(socket());
     client.post("/v2/models/double/infer", kOne);
     return client.receive().status;
+  }
+  /// The body of an answer to a GET.
+  std::string get(const char* path) const {
+    HttpClient client(socket());
+    client.get(path);
+    return client.receive().body;
   }
   /// The exit status on SIGTERM; -1: a signal has ended it.
   int end() const {
@@ -129,6 +147,47 @@ TEST_F(Serve, LogsThatNobodyTakesDoNotMatter) {
     }
     EXPECT_EQ(server.end(), 0);
   }
+}
+
+TEST_F(Serve, SaysThatThereIsNoCodeGenerator) {
+  const TempFolder logs;
+  const std::string log = logs / "err";
+  const int err = ::open(log.c_str(), O_CREAT | O_RDWR | O_APPEND, 0600);
+  ::setenv("FRAZIL_CODE_GENERATOR", "/no/such/file", 1);
+  const Serving server(folder_, err, {"--tier", "auto"});
+  ::unsetenv("FRAZIL_CODE_GENERATOR");
+  EXPECT_EQ(server.answer(), 200U);
+  EXPECT_THAT(server.get("/v2"), HasSubstr(R"("code_generator":"none")"));
+  EXPECT_EQ(server.end(), 0);
+  ::close(err);
+  const std::string text = content_of(log);
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "Z warning server: fused kernels run without machine code: FRAZIL_CODE_GENERATOR: there is no "
+                        "file /no/such/file\n"));
+  EXPECT_EQ(text.find("machine code"), text.rfind("machine code")) << "once: " << text;
+}
+
+TEST_F(Serve, LogsItsRequestsAndOpensTheFileAgain) {
+  const TempFolder logs;
+  const std::string file = logs / "access", log = logs / "err";
+  const int err = ::open(log.c_str(), O_CREAT | O_RDWR | O_APPEND, 0600);
+  {
+    const Serving server(folder_, err, {"--access-log", file, "--access-log-format", "json", "--log-level", "verbose"});
+    EXPECT_EQ(server.answer(), 200U);
+    while (content_of(file).find('\n') == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::filesystem::rename(file, file + ".1");
+    server.signal(SIGHUP);
+    while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_THAT(server.get("/v2/models/double"), HasSubstr("double"));
+    EXPECT_EQ(server.end(), 0);
+  }
+  ::close(err);
+  EXPECT_THAT(content_of(file + ".1"),
+              HasSubstr(R"("peer":"unix","protocol":"http","method":"POST","path":"/v2/models/double/infer")"));
+  EXPECT_THAT(content_of(file),
+              HasSubstr(R"("method":"GET","path":"/v2/models/double","model":"double","status":200)"));
+  EXPECT_THAT(content_of(log),
+              testing::ContainsRegex("Z verbose request: unix - http POST /v2/models/double/infer double 200"));
 }
 
 /// A control group below this process' own that goes with the object.

@@ -47,7 +47,7 @@ class Reloads : public testing::Test {
     return reply_to(*service_,
                     {.method = method, .path = path, .query = query, .body = body, .authorization = authorization});
   }
-  std::uint64_t most(const char* model) { return service_->find(model, "")->max_in_batch(); }
+  std::uint64_t most(const char* model) { return service_->find(model, "")->config().batching.most; }
   void log(const std::string& line) {
     const std::scoped_lock lock(mutex_);
     lines_.push_back(line);
@@ -227,11 +227,11 @@ TEST_F(Reloads, HappenOnAHangup) {
   write("models: {double: {batching: {max_batch_size: 4}}}\n");
   std::raise(SIGHUP);
   EXPECT_THAT(wait_for_line(1), HasSubstr("was read again: changed models.double"));
-  EXPECT_EQ(server.service.find("double", "")->max_in_batch(), 4U);
+  EXPECT_EQ(server.service.find("double", "")->config().batching.most, 4U);
   write("models: {");
   std::raise(SIGHUP);
   EXPECT_THAT(wait_for_line(2), HasSubstr("not changed: "));
-  EXPECT_EQ(server.service.find("double", "")->max_in_batch(), 4U);
+  EXPECT_EQ(server.service.find("double", "")->config().batching.most, 4U);
 }
 
 /// Each client has a key and a model of his own, and configurations in which all of it is there, in other words.

@@ -43,7 +43,7 @@ class ServiceTest : public testing::Test {
 TEST_F(ServiceTest, TellsOfItselfAndItsModels) {
   EXPECT_EQ(
       get("/v2").body,
-      R"x({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","classification","generate","model_configuration","model_repository","parameters","schedule_policy","sequence","sequence(string_id)","statistics"]})x");
+      R"x({"name":"frazil","version":"1.2.3","extensions":["binary_tensor_data","classification","generate","logging","model_configuration","model_repository","model_repository(unload_dependents)","parameters","schedule_policy","sequence","sequence(string_id)","statistics","system_shared_memory","trace"],"code_generator":"none"})x");
   EXPECT_EQ(get("/v2/models/double").body, R"({"name":"double","versions":["1"],"platform":"frazil_onnx",)"
                                            R"("inputs":[{"name":"x","datatype":"FP32","shape":[-1,2]}],)"
                                            R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,2]}]})");
