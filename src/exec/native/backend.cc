@@ -1,6 +1,7 @@
 #include "exec/native/backend.h"
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -100,11 +101,13 @@ Result<const code::NativeModule*> native_module() {
   static Mutex mutex;
   static std::optional<Result<const code::NativeModule*>> module;  // guarded by the mutex
   const std::scoped_lock lock(mutex);
-  if (!module) {
-    module = find_module();
-    if (!*module) logging::warn("fused kernels run without machine code: " + module->error().text());
-  }
+  if (!module) module = find_module();
   return *module;
+}
+
+void warn_of_missing_module(const Fault& reason) {
+  static std::atomic_flag logged;
+  if (!logged.test_and_set()) logging::warn("tier auto generates no code: " + reason.text());
 }
 
 Status has_native_module() {
