@@ -184,7 +184,6 @@ std::vector<std::string> completed(const std::vector<std::string>& words) {
 TEST_F(Help, BashCompletes) {
   using testing::ElementsAre;
   using testing::IsEmpty;
-  using testing::IsSupersetOf;
   using testing::UnorderedElementsAre;
   EXPECT_EQ(completed({""}), commands());
   EXPECT_THAT(completed({"pr"}), ElementsAre("profile"));
@@ -196,6 +195,7 @@ TEST_F(Help, BashCompletes) {
   EXPECT_THAT(completed({"run", "da"}), UnorderedElementsAre("data", "data.onnx"));
   EXPECT_THAT(completed({"run", "--output-dir", "da"}), ElementsAre("data"));
   EXPECT_THAT(completed({"run", "--threads", ""}), IsEmpty());
+  EXPECT_THAT(completed({"run", "--tier", "--"}), IsEmpty());
   EXPECT_THAT(completed({"completion", ""}), ElementsAre("bash", "zsh"));
   for (const std::string& command : commands()) {
     EXPECT_THAT(completed({command, "--"}), testing::UnorderedElementsAreArray(options_of(help_of(command))))
