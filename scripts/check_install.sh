@@ -11,6 +11,9 @@ cmake --build "$work/consumer"
 ctest --test-dir "$work/consumer" --output-on-failure
 version=$("$work/prefix/bin/frazil" --version)
 echo "$version"
+for file in man/man1/frazil.1 bash-completion/completions/frazil zsh/site-functions/_frazil; do
+    [ -s "$work/prefix/share/$file" ] || { echo "$file is not installed" >&2; exit 1; }
+done
 # Programs inside and outside the prefix must find the code generator. The code cache is empty: a full one would hide a
 # failure.
 if [ -n "$(find "$work/prefix" -name libfrazil_jit.so)" ]; then

@@ -5,6 +5,7 @@
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/measure.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 
@@ -59,6 +60,31 @@ Json json_of_times(const Times& times, const Common& common) {
           {"tier", common.tier}};
 }
 
+/// Prints the fields of the JSON with their units, and the rate of requests.
+void print_times(const Times& times, const BenchOptions& options) {
+  const Json json = json_of_times(times, options.common);
+  const auto number = [&](const char* name, int digits) {
+    return fmt::format("{:.{}f}", json[name].get<double>(), digits);
+  };
+  double seconds = 0;
+  for (const double pass : times.passes) seconds += pass;
+  const double rate = static_cast<double>(times.requests.size()) / std::max(seconds, 1e-9);
+  const bool streaming = times.requests.size() > times.passes.size();
+  const auto row = [](std::string_view what, std::string_view value, std::string_view unit) {
+    print_line(fmt::format("{:<14} {:>12} {}", what, value, unit));
+  };
+  row("load", number("load_ms", 3), "ms");
+  row("first request", number("first_ms", 3), "ms, with planning");
+  row("median", number("median_ms", 3), "ms");
+  row("min", number("min_ms", 3), "ms");
+  row("p99", number("p99_ms", 3), "ms");
+  if (streaming) row("pass", number("total_ms", 3), "ms, the median of the whole stream");
+  row("requests/s", fmt::format("{:.1f}", rate), "");
+  row("runs", fmt::format("{}", times.passes.size()), streaming ? "passes" : "");
+  row("peak memory", number("peak_mb", 1), "MB");
+  row("tier", options.common.tier, "");
+}
+
 Status check_bench(const BenchOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
   if (options.runs && options.seconds) return fail(Code::bad_input, "--runs and --seconds exclude each other");
@@ -89,7 +115,11 @@ Result<int> bench(const BenchOptions& options) {
   requests.restart();
 
   FRAZIL_CHECK(measure_requests(*session, requests, options, times));
-  print_json(json_of_times(times, options.common));
+  if (prints_to_terminal() && !options.common.json) {
+    print_times(times, options);
+  } else {
+    print_json(json_of_times(times, options.common));
+  }
   return kDone;
 }
 
@@ -98,8 +128,9 @@ Result<int> bench(const BenchOptions& options) {
 void add_bench(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure a model's load, first and repeated requests");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   add_requests(*command, options->requests);
+  command->option_defaults()->group(group::kExecution);
   command->add_option("--warmup", options->warmup, "Runs before the measured ones")
       ->type_name("N")
       ->check(whole_number())
@@ -107,14 +138,16 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--runs", options->runs, "Measured runs; with --stream a run is one pass over it")
       ->type_name("N")
       ->check(whole_number());
-  command->add_option("--seconds", options->seconds, "Measure for this long, at least 3 runs; the default is 2")
-      ->type_name("S");
+  command->add_option("--seconds", options->seconds, "Seconds to measure, and at least 3 runs")
+      ->type_name("S")
+      ->default_str(fmt::format("{}", kDefaultBenchSeconds));
   add_common(*command, options->common);
   command->footer(
-      "Writes one JSON object: load_ms reads the file, first_ms is the first request with planning; median_ms, min_ms\n"
-      "and p99_ms are per request, total_ms is the median run. A request is one Session::run that allocates its "
-      "outputs.\n"
+      "Prints a table on a terminal, and one JSON object elsewhere or with --json. load_ms is the time of reading the "
+      "file, and first_ms that of the first request, with planning. median_ms, min_ms and p99_ms are times of one "
+      "request, and total_ms is that of the median run. A request is one Session::run that allocates its outputs. "
       "peak_mb is the peak resident set in 10^6 bytes.\n"
+      "\n"
       "Examples:\n"
       "  frazil bench mnist.onnx --input Input3=1x1x28x28 --runs 100\n"
       "  frazil bench vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --seconds 5");

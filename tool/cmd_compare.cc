@@ -9,6 +9,7 @@
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/compare_ways.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 #include "tool/save.h"
@@ -162,28 +163,46 @@ Result<int> reduce_model(const CompareOptions& options) {
   const std::string folder = options.output + ".inputs";
   FRAZIL_TRY(const OutputFolder to, OutputFolder::make(folder, reduced.graph.input_names()));
   FRAZIL_CHECK(to.save(reduced.inputs, std::nullopt));
+  std::string command = "frazil compare " + options.output;
+  Json files = Json::object();
+  for (const std::string& name : reduced.graph.input_names()) {
+    const std::string file = (fs::path(folder) / (file_name_of(name) + ".npy")).string();
+    command += fmt::format(" --input '{}={}'", name, file);
+    files[name] = file;
+  }
+  if (options.common.json) {
+    print_json({{"output", options.output},
+                {"inputs", files},
+                {"nodes", reduced.graph.node_count()},
+                {"of", graph->node_count()},
+                {"why", one_line(reduced.why)},
+                {"command", command}});
+    return kDone;
+  }
   print_line(
       fmt::format("{} of {} nodes fail: {}", reduced.graph.node_count(), graph->node_count(), one_line(reduced.why)));
-  std::string command = "frazil compare " + options.output;
-  for (const std::string& name : reduced.graph.input_names()) {
-    command += fmt::format(" --input '{}={}'", name, (fs::path(folder) / (file_name_of(name) + ".npy")).string());
-  }
   print_line(command);
   return kDone;
 }
 
 void add_sides(CLI::App& app, CompareOptions& options) {
   add_requests(app, options.requests);
-  app.add_option("--tier-a", options.tier_a, "The tier of A: --tier unless given")->type_name("TIER");
-  app.add_option("--tier-b", options.tier_b, "The tier of B: ref for the same model, otherwise --tier")
-      ->type_name("TIER");
-  app.add_option("--numerics-a", options.numerics_a, "The numerics of A: --numerics unless given")->type_name("MODE");
-  app.add_option("--numerics-b", options.numerics_b, "The numerics of B")->type_name("MODE");
-  app.add_option("--rtol", options.closeness.rtol, "Relative tolerance")->check(CLI::NonNegativeNumber);
-  app.add_option("--atol", options.closeness.atol, "Absolute tolerance")->check(CLI::NonNegativeNumber);
-  app.add_option("--of-largest", options.closeness.of_largest,
-                 "Added to the absolute tolerance: this part of a tensor's largest magnitude")
-      ->check(CLI::NonNegativeNumber);
+  app.option_defaults()->group(group::kExecution);
+  const auto side = [&](const char* name, std::string& to, const char* text, const char* type, const char* usual) {
+    app.add_option(name, to, text)->type_name(type)->default_str(usual);
+  };
+  side("--tier-a", options.tier_a, "The tier of A", "auto|ref|0|1|2", "that of --tier");
+  side("--tier-b", options.tier_b, "The tier of B", "auto|ref|0|1|2",
+       "ref for the same model, otherwise that of --tier");
+  side("--numerics-a", options.numerics_a, "The numerics of A", "default|strict", "those of --numerics");
+  side("--numerics-b", options.numerics_b, "The numerics of B", "default|strict", "those of --numerics");
+  const auto tolerance = [&](const char* name, double& to, const char* text) {
+    app.add_option(name, to, text)->type_name("X")->capture_default_str()->check(CLI::NonNegativeNumber);
+  };
+  tolerance("--rtol", options.closeness.rtol, "Relative tolerance");
+  tolerance("--atol", options.closeness.atol, "Absolute tolerance");
+  tolerance("--of-largest", options.closeness.of_largest,
+            "Part of a tensor's largest magnitude that is added to the absolute tolerance");
   add_common(app, options.common);
 }
 
@@ -193,14 +212,19 @@ void add_compare(CLI::App& app, Action& action) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand(
       "compare", "Compare every value of two models, or of two ways to run one: the first to differ");
-  command->add_option("A", options->a, "An ONNX file")->required();
-  command->add_option("B", options->b, "Another one, or a folder with NAME.npy; by default A on tier ref");
+  add_model(*command, options->a, "A");
+  command->add_option("B", options->b, "Another model, or a folder with NAME.npy")->default_str("A on tier ref");
   add_sides(*command, *options);
-  command->add_flag("--ways", options->ways,
-                    "Measure A dynamic (tier 0), hybrid (auto) and static (compiled beforehand) instead");
-  command->add_option("--plot", options->plot, "With --ways: an SVG file of each request's time")->type_name("FILE");
+  command
+      ->add_flag("--ways", options->ways,
+                 "Measure A dynamic (tier 0), hybrid (auto) and static (compiled beforehand) instead")
+      ->group(group::kExecution);
+  command->add_option("--plot", options->plot, "With --ways: the SVG file of each request's time")
+      ->group(group::kOutput)
+      ->type_name("FILE");
   command->footer(
       "Ends with 1 when a value differs, and when most values of both sides have no counterpart.\n"
+      "\n"
       "Examples:\n"
       "  frazil compare model.onnx --input x=1x64\n"
       "  frazil compare model.onnx --numerics-a default --numerics-b strict --tier-b 0 --input x=1x64\n"
@@ -216,10 +240,13 @@ void add_reduce(CLI::App& app, Action& action) {
   command->add_option("MODEL", options->a, "An ONNX file that fails, or whose values differ between two tiers")
       ->required();
   command->add_option("--output,-o", options->output, "The ONNX file to write; inputs go to FILE.inputs/NAME.npy")
+      ->group(group::kOutput)
       ->type_name("FILE")
       ->required();
   add_sides(*command, *options);
-  command->footer("Example:\n  frazil reduce model.onnx --input x=x.npy -o small.onnx");
+  command->footer(
+      "Example:\n"
+      "  frazil reduce model.onnx --input x=x.npy -o small.onnx");
   command->callback([options, &action] { action = [options] { return reduce_model(*options); }; });
 }
 

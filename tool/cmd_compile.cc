@@ -4,6 +4,7 @@
 #include "exec/native/code_maker.h"
 #include "tool/commands.h"
 #include "tool/compile_model.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -36,18 +37,22 @@ void add_compile(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("compile", "Pack a model, its weights and its code into one file for this machine");
   command->add_option("MODEL", options->model, "An ONNX file")->required();
-  command->add_option("-o,--output", options->output, "The package, MODEL.frzc")->required();
+  command->add_option("-o,--output", options->output, "The package to write, MODEL.frzc")
+      ->group(group::kOutput)
+      ->type_name("FILE")
+      ->required();
   command
       ->add_option("--shapes", options->shapes,
-                   "NAME=SHAPE;SHAPE...: shapes of an input to compile for, with random values; the first ones of "
-                   "all inputs make one request, and so on; repeat for each input")
+                   "Shapes of an input to compile for, as x=1x37;1x64, with random values. The first shapes of all "
+                   "inputs make one request, and so on")
+      ->group(group::kInputs)
       ->type_name("NAME=SHAPES");
   add_requests(*command, options->requests);
   add_common(*command, options->common);
   command->footer(
-      "run, bench, profile and inspect take the package like a model. It holds what runs on the given inputs needed: "
-      "give\n"
-      "--shapes, or --input and --stream where values matter. Without any it holds no code.\n"
+      "'run', 'bench', 'profile' and 'inspect' take the package like a model. It holds the code that runs on the given "
+      "inputs needed: give --shapes, or --input and --stream where values matter. Without inputs it holds no code.\n"
+      "\n"
       "Examples:\n"
       "  frazil compile model.onnx -o model.frzc --shapes 'x=1x37;1x64'\n"
       "  frazil compile model.onnx -o model.frzc --input ids=1x128:0..1000");

@@ -2,6 +2,7 @@
 
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -29,14 +30,18 @@ Result<int> convert(const ConvertOptions& options) {
 void add_convert(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "Write a model as ONNX, in another opset or layout");
-  command->add_option("IN", options->from, "An ONNX file")->required();
+  command->add_option("IN", options->from, "An ONNX file, or '-' for standard input")->required();
   command->add_option("OUT", options->to, "The ONNX file to write")->required();
-  command->add_option("--opset", options->opset, "The opset of ai.onnx; by default the oldest that the model fits into")
+  command->option_defaults()->group(group::kOutput);
+  command->add_option("--opset", options->opset, "The opset of ai.onnx")
+      ->type_name("N")
+      ->default_str("the oldest that has the model's operators")
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--external-data", options->external_bytes,
                    "Write tensors of at least BYTES bytes to OUT.data; 0: none")
-      ->option_text("BYTES")
+      ->type_name("BYTES")
+      ->capture_default_str()
       ->check(whole_number());
   add_load_limits(*command, options->loading);
   command->footer(

@@ -9,6 +9,8 @@
 #include "debug/debugger.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/help.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 #include "tool/save.h"
@@ -29,21 +31,21 @@ struct DebugOptions {
 };
 
 constexpr const char* kHelp =
-    "run                run from the beginning to the next breakpoint, or to the end\n"
-    "continue           go on to the next breakpoint, or to the end\n"
-    "step               go on to the next node\n"
-    "next               the same, over If, Loop and functions\n"
-    "into, out          into the next If, Loop or function; out of the one around\n"
-    "break WHAT         stop at a value, a node or an operator: NAME; NAME nan, NAME inf, NAME > 3, NAME < 3,\n"
-    "                   NAME shape 1x64; at any value: nan, inf; where a plan's guard misses: guard\n"
-    "breaks, delete N   list the breakpoints; delete one\n"
-    "where              what was made last, and what is around it\n"
-    "print NAME         a value or, NAME[0,1:3], a part of it; also inside of fused kernels\n"
-    "plot NAME          a histogram of its elements\n"
-    "save NAME F.npy    write it to a file\n"
-    "set NAME F.npy     put another value in its place, and go back to where it is made\n"
-    "values [TEXT]      list the values whose names contain the text\n"
-    "quit";
+    "  run               run from the beginning to the next breakpoint, or to the end\n"
+    "  continue          go on to the next breakpoint, or to the end\n"
+    "  step              go on to the next node\n"
+    "  next              the same, over If, Loop and functions\n"
+    "  into, out         into the next If, Loop or function; out of the one around\n"
+    "  break WHAT        stop at a value, a node or an operator: NAME; NAME nan, NAME inf, NAME > 3, NAME < 3, "
+    "NAME shape 1x64; at any value: nan, inf; where a plan's guard misses: guard\n"
+    "  breaks, delete N  list the breakpoints; delete one\n"
+    "  where             the last value, and the nodes around it\n"
+    "  print NAME        a value or, NAME[0,1:3], a part of it; also inside of fused kernels\n"
+    "  plot NAME         a histogram of the elements of a value\n"
+    "  save NAME F.npy   write a value to a file\n"
+    "  set NAME F.npy    replace a value, and go back to the node that makes it\n"
+    "  values [TEXT]     list the values whose names contain the text\n"
+    "  quit              end the session\n";
 
 /// One debugging session on a terminal or from a script.
 class Console {
@@ -123,7 +125,7 @@ Result<bool> Console::line(std::string_view text) {
   if (command == "breaks") return list_breakpoints(), true;
   if (command == "where") return where(), true;
   if (command == "values") return list_values(rest), true;
-  if (command == "help") return print_line(kHelp), true;
+  if (command == "help") return print_text(notes_of(kHelp, help_width())), true;
   return fail(Code::bad_input, "there is no command '{}'; see help", command);
 }
 
@@ -273,6 +275,7 @@ Result<int> converse(Console& console, std::istream& from, bool interactive) {
 
 Result<int> debug_model(const DebugOptions& options) {
   FRAZIL_CHECK(prepare(options.common));
+  FRAZIL_CHECK(take_standard_input(options.script.empty() ? "-" : options.script, "--script"));
   FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
   const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
   FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
@@ -296,13 +299,21 @@ Result<int> debug_model(const DebugOptions& options) {
 void add_debug(CLI::App& app, Action& action) {
   auto options = std::make_shared<DebugOptions>();
   CLI::App* command = app.add_subcommand("debug", "Run a model step by step: breakpoints, any value, other values");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   add_requests(*command, options->requests);
-  command->add_option("--break", options->breakpoints, "Stop there: see 'help' in the debugger")->type_name("WHAT");
-  command->add_option("--script", options->script, "Take commands from a file, '-': standard input; an error ends it")
+  command->option_defaults()->group(group::kExecution);
+  command->add_option("--break", options->breakpoints, "Stop at a value, a node or an operator, as the command break")
+      ->type_name("WHAT");
+  command
+      ->add_option("--script", options->script,
+                   "Read commands from FILE, or from standard input (-); an error ends the script")
       ->type_name("FILE");
-  add_common(*command, options->common);
-  command->footer(std::string("Commands:\n") + kHelp);
+  add_common(*command, options->common, Printing::text);
+  command->footer(std::string("Commands:\n") + kHelp +
+                  "\n"
+                  "Examples:\n"
+                  "  frazil debug model.onnx --input x=1x64 --break nan\n"
+                  "  frazil debug model.onnx --input x=1x64 --script commands.txt");
   command->callback([options, &action] { action = [options] { return debug_model(*options); }; });
 }
 

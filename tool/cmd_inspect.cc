@@ -15,6 +15,7 @@
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/measure.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 
@@ -160,7 +161,8 @@ void print_tiers() {
     print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
     print_line("auto 0 at first; what takes time gets the code of 1 and 2 in the background");
   } else {
-    print_line(fmt::format("1    not here: {}", module.error().text()));
+    print_line(fmt::format("1, 2 not available: {}", module.error().text()));
+    print_line("auto 0, as no code is generated; code that is stored in the cache or a package runs");
   }
 }
 
@@ -219,20 +221,24 @@ Result<int> inspect(const InspectOptions& options) {
 void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand("inspect", "Show a model's inputs, outputs and contents");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   auto* views = command->add_option_group("views", "One at most");
+  views->option_defaults()->group(group::kOutput);
   views->add_flag("--text", options->text, "The graph in Frazil's text form");
   views->add_flag("--plan", options->plan, "The plan: passes, steps, slots, memory");
   views->add_flag("--dot", options->dot, "The graph for Graphviz");
   views->add_flag("--tiers", options->tiers,
-                  "The tiers of this build and, with inputs, what runs of the model got compiled");
-  views->add_flag("--json", options->json, "One JSON object on one line");
+                  "The tiers of this build and, with inputs, the tier of each step after some runs");
+  views->add_flag("--json", options->json, "Write one JSON object, alone on the last line of stdout");
   views->require_option(0, 1);
   add_requests(*command, options->requests);
   add_load_limits(*command, options->loading);
   command->footer(
+      "At most one of --text, --plan, --dot, --tiers and --json may be given.\n"
+      "\n"
       "Examples:\n"
       "  frazil inspect model.onnx\n"
+      "  frazil inspect model.onnx --tiers --input x=1x64\n"
       "  frazil inspect model.onnx --dot | dot -Tsvg > model.svg");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }

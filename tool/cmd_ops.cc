@@ -7,6 +7,7 @@
 #include "pass/engine/rules.h"
 #include "tool/commands.h"
 #include "tool/op_facts.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -214,7 +215,8 @@ void add_list(CLI::App& app, Action& action, const char* name, const char* doc,
               Result<int> (*list)(const ListOptions&)) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand(name, doc);
-  auto* json = command->add_flag("--json", options->json, "One JSON object on one line");
+  command->option_defaults()->group(group::kOutput);
+  auto* json = command->add_flag("--json", options->json, "Write one JSON object, alone on the last line of stdout");
   command->add_flag("--markdown", options->markdown, "A Markdown table, for the documentation")->excludes(json);
   command->callback([options, list, &action] { action = [options, list] { return list(*options); }; });
 }

@@ -8,6 +8,7 @@
 #include "server/service/forecast.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -74,28 +75,42 @@ void add_plan_capacity(CLI::App& app, Action& action) {
   service.run.threads = 1;
   CLI::App* command =
       app.add_subcommand("plan-capacity", "Forecast times and memory of a mix of requests for a server");
-  command->add_option("DIR", service.folder, "The folder of models, as of serve")->required();
-  command->add_option("--mix", options->mix, "YAML: requests, their shares and shapes")->type_name("FILE")->required();
-  command->add_option("--rate", options->rate, "Requests per second; unset: half of what is possible")
+  command->add_option("DIR", service.folder, "The folder of models, as in 'frazil serve'")->required();
+  command->option_defaults()->group(group::kInputs);
+  command->add_option("--mix", options->mix, "A YAML file: requests, their shares and shapes")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--rate", options->rate, "Requests per second")
       ->type_name("N")
+      ->default_str("half of the highest rate")
       ->check(CLI::Range(1e-3, 1e9));
-  command->add_option("--config", options->config, "As of serve")->type_name("FILE");
-  command->add_option("--workers", service.workers, "As of serve")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--profile-seconds", options->profile_s, "For measuring the models")
+  command->add_option("--config", options->config, "As in 'frazil serve'")->type_name("FILE");
+  command->option_defaults()->group(group::kExecution);
+  command->add_option("--workers", service.workers, "As in 'frazil serve'")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
+      ->default_str("one per core");
+  command->add_option("--profile-seconds", options->profile_s, "Seconds of measuring the models")
+      ->type_name("S")
       ->check(CLI::Range(0.01, 1e6))
       ->capture_default_str();
-  command->add_option("--check", options->check_s, "Then send such requests for SECONDS and print what they took")
-      ->type_name("SECONDS")
+  command->add_option("--check", options->check_s, "Then send such requests for S seconds and print their times")
+      ->type_name("S")
       ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
-  command->add_flag("--json", options->json, "One JSON object");
+  command->add_option("--tier", service.run.tier, "As in 'frazil run'")
+      ->type_name("auto|ref|0|1|2")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Write one JSON object, alone on the last line of stdout")
+      ->group(group::kOutput);
   command->footer(
-      "Measures every request of the mix at six lengths, alone and with all workers busy, and simulates requests that\n"
-      "come at random. Requests are not joined in the forecast: a server that batches does better. --check tells the "
-      "rate\n"
-      "that it has reached.\n"
-      "A mix: requests: [{model: bert, share: 0.7, inputs: {input_ids: 1x5..128}}, {model: vad, share: 0.3, inputs: "
-      "...}]");
+      "Measures every request of the mix at six lengths, alone and with all workers busy, and simulates requests that "
+      "arrive at random. The forecast does not join requests: a server that batches does better. --check prints the "
+      "rate that was reached.\n\n"
+      "A mix:\n"
+      "  requests: [{model: bert, share: 0.7, inputs: {input_ids: 1x5..128}},\n"
+      "             {model: vad, share: 0.3, inputs: ...}]\n\n"
+      "Example:\n"
+      "  frazil plan-capacity models --mix mix.yaml --rate 100 --check 10");
   command->callback([options, &action] { action = [options] { return plan_capacity(*options); }; });
 }
 

@@ -12,6 +12,7 @@
 #include "tool/common.h"
 #include "tool/machine.h"
 #include "tool/measure.h"
+#include "tool/option_table.h"
 #include "tool/profile_report.h"
 #include "tool/requests.h"
 
@@ -173,8 +174,9 @@ Result<int> profile(const ProfileOptions& options) {
 void add_profile(CLI::App& app, Action& action) {
   auto options = std::make_shared<ProfileOptions>();
   CLI::App* command = app.add_subcommand("profile", "Show where a model's time goes, by node, group and branch");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   add_requests(*command, options->requests);
+  command->option_defaults()->group(group::kExecution);
   command->add_option("--warmup", options->warmup, "Runs before the recorded ones")
       ->type_name("N")
       ->check(whole_number())
@@ -182,6 +184,7 @@ void add_profile(CLI::App& app, Action& action) {
   command->add_option("--runs", options->runs, "Recorded runs; with --stream a run is one pass over it")
       ->type_name("N")
       ->check(whole_number());
+  command->option_defaults()->group(group::kOutput);
   command->add_option("--top", options->top, "Rows of the table by node")
       ->type_name("N")
       ->check(whole_number())
@@ -194,9 +197,10 @@ void add_profile(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_common(*command, options->common);
   command->footer(
-      "Profiled runs execute step by step on one thread, without the code that is compiled for whole plans. Runs with\n"
-      "and without profiling, and as requests run, alternate for a second unless --runs is given. FLOPs and bytes come "
-      "from the operators' definitions; see docs/reference/profiling.md.\n"
+      "Profiled runs execute step by step on one thread, without the code that is compiled for whole plans. Runs with "
+      "profiling, runs without it and runs as in 'frazil run' alternate for a second unless --runs is given. FLOPs and "
+      "bytes come from the operators' definitions; see docs/reference/profiling.md.\n"
+      "\n"
       "Examples:\n"
       "  frazil profile mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil profile vad.onnx --input sr==16000 --carry stateN=state --stream chunks.jsonl --trace vad.json");

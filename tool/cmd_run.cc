@@ -3,6 +3,7 @@
 
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 #include "tool/save.h"
@@ -117,14 +118,17 @@ Result<int> run(const RunOptions& options) {
 void add_run(CLI::App& app, Action& action) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a model on given or random inputs and show its outputs");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   add_requests(*command, options->requests);
-  command->add_option("--output-dir,-o", options->output_dir, "Write each output to DIR/NAME.npy")->type_name("DIR");
+  command->add_option("--output-dir,-o", options->output_dir, "Write each output to DIR/NAME.npy")
+      ->group(group::kOutput)
+      ->type_name("DIR");
   add_common(*command, options->common);
   command->footer(
       "Examples:\n"
       "  frazil run mnist.onnx --input Input3=1x1x28x28\n"
       "  frazil run mnist.onnx --input Input3=digit.npy --output-dir out\n"
+      "  frazil run - --input x=1x64 < model.onnx\n"
       "  frazil run vad.onnx --input sr==16000 --input state=2x1x128 --carry stateN=state --stream chunks.jsonl");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -16,6 +16,7 @@
 #include "server/server.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -122,47 +123,52 @@ Result<int> serve(const ServeOptions& options) try {
 }
 
 void add_addresses(CLI::App& command, server::ServerOptions& to) {
+  command.option_defaults()->group("Addresses");
   const auto port = [&](const char* name, std::uint16_t& value, const char* help) {
     command.add_option(name, value, help)->type_name("P")->check(CLI::Range(0, 65535))->capture_default_str();
   };
   const auto file = [&](const char* name, std::string& value, const char* help, const char* type = "FILE") {
     return command.add_option(name, value, help)->type_name(type);
   };
-  command.add_option("--host", to.host, "The address to listen at; :: or 0.0.0.0: all")
+  command.add_option("--host", to.host, "The address to listen at; :: or 0.0.0.0: all addresses")
       ->type_name("H")
       ->capture_default_str();
-  port("--http-port", to.http_port, "Of requests; 0: a free one");
-  port("--grpc-port", to.grpc_port, "Of requests over gRPC; 0: a free one");
-  port("--metrics-port", to.metrics_port, "Of metrics and health; 0: a free one");
-  file("--http-socket", to.http_socket, "A Unix socket for requests, beside the port", "PATH");
-  file("--grpc-socket", to.grpc_socket, "A Unix socket for requests over gRPC", "PATH");
+  port("--http-port", to.http_port, "The port of requests over HTTP; 0: a free one");
+  port("--grpc-port", to.grpc_port, "The port of requests over gRPC; 0: a free one");
+  port("--metrics-port", to.metrics_port, "The port of metrics and health; 0: a free one");
+  file("--http-socket", to.http_socket, "A Unix socket for requests over HTTP, beside the port", "PATH");
+  file("--grpc-socket", to.grpc_socket, "A Unix socket for requests over gRPC, beside the port", "PATH");
   const auto certificate =
-      file("--tls-certificate", to.tls.certificate, "PEM: TLS at all ports; SIGHUP has it read again");
-  const auto key = file("--tls-key", to.tls.key, "PEM, the certificate's");
+      file("--tls-certificate", to.tls.certificate, "A PEM file: TLS at all ports; SIGHUP reads it again");
+  const auto key = file("--tls-key", to.tls.key, "A PEM file: the key of the certificate");
   certificate->needs(key);
   key->needs(certificate);
   file("--tls-client-ca", to.tls.client_ca,
-       "PEM: clients need a certificate of one of these, but for metrics and health at --metrics-port")
+       "A PEM file: clients need a certificate of one of these, except for metrics and health at --metrics-port")
       ->needs(certificate);
 }
 
 void add_limits(CLI::App& command, server::ServerOptions& to) {
+  command.option_defaults()->group(group::kLimits);
   const auto bytes = [&](const char* name, std::uint64_t& value, const char* help) {
-    command.add_option(name, value, help)
+    return command.add_option(name, value, help)
         ->type_name("BYTES")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
         ->capture_default_str();
   };
-  bytes("--max-request-bytes", to.max_bytes, "Of a request's body");
-  bytes("--max-buffered-bytes", to.max_buffered, "Of requests and answers in memory; more requests are refused");
-  bytes("--compress-from", to.compress_from, "Of an answer, where its client takes it compressed");
-  command.add_option("--max-connections", to.max_connections, "More are closed")
+  bytes("--max-request-bytes", to.max_bytes, "Maximum bytes of a request's body");
+  bytes("--max-buffered-bytes", to.max_buffered,
+        "Maximum bytes of requests and answers in memory; more requests are refused")
+      ->default_str("a quarter of the memory, at most 1 GiB");
+  bytes("--compress-from", to.compress_from,
+        "Minimum bytes of an answer that is compressed for clients that accept it");
+  command.add_option("--max-connections", to.max_connections, "Maximum connections; more are closed")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command
       .add_option("--patience", to.patience_s,
-                  "For a request to be complete, for its answer to be taken, and for the next one")
+                  "Maximum seconds until a request is complete, until its answer is taken, and until the next request")
       ->type_name("S")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
@@ -216,20 +222,19 @@ void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_
 }
 
 void add_network(CLI::App& command, server::NetworkConfig& to) {
+  command.option_defaults()->group("Access");
   command.add_flag("--model-control", to.model_control,
-                   "Loads, unloads and resets of models and of --config over the network; with tenants by those with "
-                   "admin: true alone");
-  command.add_flag("--replay", to.replay, "Kept requests may run again over the network");
-  command.add_flag("--show-tensors", to.tensors, "Kept requests and the live view are shown with their tensors");
+                   "Allow loads, unloads and resets of models and of --config over the network; with tenants, only to "
+                   "those with admin: true");
+  command.add_flag("--replay", to.replay, "Allow kept requests to run again over the network");
+  command.add_flag("--show-tensors", to.tensors, "Show kept requests and the live view with their tensors");
   command.add_flag("--allow-client-shm", to.client_shm,
-                   "Clients may register regions of this machine's shared memory for inputs and outputs");
+                   "Allow clients to register regions of this machine's shared memory for inputs and outputs");
   command
-      .add_option(
-          "--host-name", to.host_names,
-          "A name of this server in the header Host, beside addresses and localhost, of requests that change or "
-          "show something; '*': every name")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .add_option("--host-name", to.host_names,
+                  "A name of this server, beside addresses and localhost, in the header Host of requests that change "
+                  "or show something; '*': every name")
+      ->type_name("NAME");
 }
 
 }  // namespace
@@ -244,11 +249,13 @@ void add_serve(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("serve", "Serve the models of a folder over HTTP and gRPC");
   command->add_option("DIR", service.folder, "NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx")->required();
   add_addresses(*command, options->server);
-  command->add_option("--workers", service.workers, "Requests that run at the same time, on a thread each")
+  command->option_defaults()->group(group::kExecution);
+  command->add_option("--workers", service.workers, "Requests that run at the same time, each on a thread of its own")
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("--max-waiting", service.max_waiting, "Requests that run or wait; more are refused")
+      ->default_str("one per core");
+  command->option_defaults()->group(group::kLimits);
+  command->add_option("--max-waiting", service.max_waiting, "Maximum requests that run or wait; more are refused")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
@@ -256,30 +263,37 @@ void add_serve(CLI::App& app, Action& action) {
   add_logs(*command, *options);
   add_model_control(*command, service, options->has_poll_interval);
   add_network(*command, service.network);
-  command->add_option("--deadline-ms", service.run.deadline_ms, "Of a run, where a request has no time-out")
+  command->option_defaults()->group(group::kLimits);
+  command
+      ->add_option("--deadline-ms", service.run.deadline_ms,
+                   "Maximum milliseconds of a run, if its request has no timeout")
       ->type_name("MS");
   command
-      ->add_option(
-          "--memory-limit", options->memory_limit,
-          "Of the intermediate values of all runs together; a request that would need more than its share is refused")
+      ->add_option("--memory-limit", options->memory_limit,
+                   "Maximum bytes of the intermediate values of all runs together; a request that needs more than its "
+                   "share is refused")
       ->type_name("BYTES")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U))
-      ->capture_default_str();
+      ->default_str("half of the machine's memory");
+  command->option_defaults()->group(group::kInputs);
   command
       ->add_option("--copies", service.copies,
-                   "A folder for private copies of the models' files, which have no names there; unset: TMPDIR or /tmp")
-      ->type_name("DIR");
+                   "A folder for private copies of the models' files, which have no names there")
+      ->type_name("DIR")
+      ->default_str("TMPDIR or /tmp");
   command
       ->add_option("--config", options->config,
-                   "YAML: models, tenants, network, state, paths; docs/reference/serving.md has the keys")
+                   "A YAML file: models, tenants, network, state, paths; docs/reference/serving.md has the keys")
       ->type_name("FILE");
-  command->add_option("--tier", service.run.tier, "As of run")->capture_default_str();
+  command->add_option("--tier", service.run.tier, "As in 'frazil run'")
+      ->group(group::kExecution)
+      ->type_name("auto|ref|0|1|2")
+      ->capture_default_str();
   command->footer(
-      "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/reference/protocol.md has the paths. GET "
-      "/v2/health/ready answers 200\n"
-      "once requests are served. SIGTERM answers what has arrived and ends with 0; a second one ends at once. SIGHUP "
-      "reads\n"
-      "--config and certificates again.\n"
+      "Speaks the Open Inference Protocol v2 over REST and gRPC; docs/reference/protocol.md lists the paths. GET "
+      "/v2/health/ready "
+      "answers 200 once requests are served. SIGTERM answers the requests that have arrived and ends with 0; a second "
+      "SIGTERM ends the server immediately. SIGHUP reads --config and certificates again.\n\n"
       "Examples:\n"
       "  frazil serve models --http-port 8000\n"
       "  curl -s localhost:8000/v2/models/mnist");

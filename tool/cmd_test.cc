@@ -11,6 +11,7 @@
 #include "tensor/onnx_proto.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -227,11 +228,13 @@ void add_test(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("test", "Run ONNX test cases and compare with their stored outputs");
   command->add_option("DIR", options->folders, "Folders to search for cases: model.onnx beside test_data_set_*")
       ->required();
+  command->option_defaults()->group(group::kInputs);
   command->add_option("--filter", options->filter, "Only cases whose path matches")->type_name("REGEX");
-  command->add_flag("--list", options->list, "Only list the cases");
+  command->add_flag("--list", options->list, "List the cases without running them")->group(group::kOutput);
   add_common(*command, options->common);
   command->footer(
       "Outputs must agree to rtol 1e-3 and atol 1e-7, in type and in shape. A data set without outputs is skipped.\n"
+      "\n"
       "Examples:\n"
       "  frazil test onnx-tests/node\n"
       "  frazil test onnx-tests --filter 'test_(if|loop)' --tier ref");

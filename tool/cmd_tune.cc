@@ -7,6 +7,7 @@
 #include "kernel/tuning/tuning_file.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 #include "tool/requests.h"
 
@@ -134,16 +135,16 @@ void add_tune(CLI::App& app, Action& action) {
   auto options = std::make_shared<TuneOptions>();
   CLI::App* command = app.add_subcommand("tune", "Measure what kernels take on this machine, and remember it");
   command->add_option("MODEL", options->models, "ONNX files; the table is saved unless they take longer with it");
-  command
-      ->add_option("--output", options->output,
-                   "Where the table is saved; FRAZIL_TUNING names it later. Unless given: the user's own, which is "
-                   "used from then on")
-      ->type_name("FILE");
+  command->add_option("--output", options->output, "The file of the table, which FRAZIL_TUNING names later")
+      ->group(group::kOutput)
+      ->type_name("FILE")
+      ->default_str("the user's own table, which later commands use");
   add_common(*command, options->common);
   command->footer(
       "Takes about two seconds, and one more for each model, whose inputs are filled with ones. The machine should "
-      "have\n"
-      "no other work. Examples:\n"
+      "have no other work.\n"
+      "\n"
+      "Examples:\n"
       "  frazil tune\n"
       "  frazil tune resnet50.onnx --output tuned.txt && FRAZIL_TUNING=tuned.txt frazil bench ...");
   command->callback([options, &action] { action = [options] { return tune(*options); }; });

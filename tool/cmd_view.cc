@@ -3,6 +3,7 @@
 
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/option_table.h"
 #include "tool/page_server.h"
 #include "tool/requests.h"
 #include "tool/view_files.h"
@@ -70,16 +71,18 @@ Result<int> view(const ViewOptions& options) {
 void add_view(CLI::App& app, Action& action) {
   auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("view", "Show a model in a browser, and what a run of it did");
-  command->add_option("MODEL", options->model, "An ONNX file")->required();
+  add_model(*command, options->model);
   add_requests(*command, options->requests);
   command->add_option("--port", options->port, "The port on 127.0.0.1; 0: a free one")
+      ->group(group::kOutput)
       ->type_name("P")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  add_common(*command, options->common);
+  add_common(*command, options->common, Printing::text);
   command->footer(
-      "The page is served on this machine only and needs no network. With --input or --stream the model is run, and\n"
-      "the page also shows times, branches taken, iterations, and every value as it was made last.\n"
+      "The page is served on this machine only and needs no network. With --input or --stream the model is run, and "
+      "the page also shows times, branches taken, iterations, and the last value of each name.\n"
+      "\n"
       "Examples:\n"
       "  frazil view model.onnx\n"
       "  frazil view vad.onnx --input input=1x512 --input state=2x1x128 --input sr==16000");

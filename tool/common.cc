@@ -1,5 +1,7 @@
 #include "tool/common.h"
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <limits>
@@ -8,11 +10,13 @@
 #include "base/os/knobs.h"
 #include "base/os/log.h"
 #include "base/thread/scheduler.h"
+#include "exec/native/backend.h"
 #include "ir/graph/source_bytes.h"
 #include "ir/graph/verify.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tuning/tuning_file.h"
 #include "ops/core/registry.h"
+#include "tool/option_table.h"
 
 namespace frazil::tool {
 
@@ -32,6 +36,8 @@ std::optional<std::chrono::steady_clock::duration> time_of(double milliseconds) 
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(Milliseconds(std::min(milliseconds, kMax)));
 }
 
+std::atomic<bool> g_adaptive = false;  // whether a model was planned on tier auto
+
 Limits limits_of(const Common& common) {
   Limits limits = common.limits;
   limits.time = time_of(common.deadline_ms);
@@ -50,22 +56,33 @@ CLI::Validator whole_number() {
   return {check, ""};
 }
 
+namespace {
+
+/// Returns the default of an option that an environment variable sets: "FRAZIL_MAX_STEPS, or 1000000000".
+std::string knob_default(std::string_view name) {
+  const auto knob = std::ranges::find(knob_table(), name, &Knob::name);
+  return fmt::format("{}, or {}", name, knob->initial);
+}
+
+CLI::Option* add_limit(CLI::App& app, const char* name, std::uint64_t& to, const char* unit, const char* what,
+                       std::string_view knob) {
+  return app.add_option(name, to, what)->type_name(unit)->default_str(knob_default(knob))->check(whole_number());
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, std::string& model, const char* name) {
+  app.add_option(name, model, "An ONNX file, a package of 'frazil compile', or '-' for standard input")->required();
+}
+
 void add_load_limits(CLI::App& app, Loading& loading) {
   LoadLimits& limits = loading.limits;
   limits = knob_values().load;
-  app.add_option("--max-nodes", limits.nodes,
-                 "Maximum number of nodes of a model, including those of inlined functions")
-      ->type_name("N")
-      ->check(whole_number());
-  app.add_option("--max-nesting", limits.nesting, "Maximum nesting depth of subgraphs and function calls")
-      ->type_name("N")
-      ->check(whole_number());
-  app.add_option("--max-name-bytes", limits.name_bytes, "Maximum length of a name in a model, in bytes")
-      ->type_name("BYTES")
-      ->check(whole_number());
+  app.option_defaults()->group(group::kLimits);
   app.add_option("--load-deadline", loading.deadline_ms,
-                 "Maximum duration of loading a model, and again of planning it, in milliseconds, 0: none")
+                 "Maximum milliseconds of loading a model, and again of planning it; 0: none")
       ->type_name("MS")
+      ->default_str(knob_default("FRAZIL_LOAD_DEADLINE_MS"))
       ->check(CLI::Validator(
           [](const std::string& text) -> std::string {
             double value = 0;
@@ -74,47 +91,80 @@ void add_load_limits(CLI::App& app, Loading& loading) {
             return fmt::format("expected milliseconds, at least 0, got '{}'", text);
           },
           ""));
+  add_limit(app, "--max-nodes", limits.nodes, "N", "Maximum nodes of a model, including those of inlined functions",
+            "FRAZIL_MAX_NODES");
+  add_limit(app, "--max-nesting", limits.nesting, "N", "Maximum depth of subgraphs and function calls",
+            "FRAZIL_MAX_NESTING");
+  add_limit(app, "--max-name-bytes", limits.name_bytes, "BYTES", "Maximum bytes of a name in a model",
+            "FRAZIL_MAX_NAME_BYTES");
 }
 
-void add_common(CLI::App& app, Common& common) {
+namespace {
+
+void add_execution(CLI::App& app, Common& common) {
+  app.option_defaults()->group(group::kExecution);
+  app.add_option("--tier", common.tier,
+                 "Which code runs: auto (0, then compiled code), ref (the slow reference executor), 0 (the plan), 1 "
+                 "(also compiled kernels), 2 (also a compiled plan)")
+      ->type_name("auto|ref|0|1|2")
+      ->default_str(knob_default("FRAZIL_TIER"));
+  app.add_option("--threads", common.threads, "Threads of one run; 0: one per core. Results do not depend on it")
+      ->type_name("N")
+      ->default_str(knob_default("FRAZIL_THREADS"))
+      ->check(whole_number());
+  app.add_option("--numerics", common.numerics, "strict: without fast approximations")
+      ->type_name("default|strict")
+      ->capture_default_str();
+}
+
+void add_run_limits(CLI::App& app, Common& common) {
+  Limits& limits = common.limits;
+  app.option_defaults()->group(group::kLimits);
+  add_limit(app, "--memory-limit", limits.memory_bytes, "BYTES",
+            "Maximum bytes of a run's values, or of a load's graph and the tensor data that it copies out of the file",
+            "FRAZIL_MEMORY_LIMIT")
+      ->default_str("FRAZIL_MEMORY_LIMIT, or four fifths of the machine's memory");
+  add_limit(app, "--arena-limit", limits.arena_bytes, "BYTES",
+            "Maximum bytes kept from one request to the next: arena, growing values, scratch", "FRAZIL_ARENA_LIMIT")
+      ->default_str("FRAZIL_ARENA_LIMIT, or none");
+  add_limit(app, "--max-elements", limits.tensor_elements, "N", "Maximum elements of a tensor", "FRAZIL_MAX_ELEMENTS");
+  add_limit(app, "--max-steps", limits.steps, "N", "Maximum steps of a request", "FRAZIL_MAX_STEPS");
+  app.add_option("--deadline", common.deadline_ms,
+                 "Maximum milliseconds of a request, and of a load without --load-deadline; 0: none")
+      ->each([&common](const std::string&) { common.deadline_given = true; })
+      ->type_name("MS")
+      ->default_str(knob_default("FRAZIL_DEADLINE_MS"));
+  add_load_limits(app, common.load);
+}
+
+}  // namespace
+
+void add_seed(CLI::App& app, std::uint64_t& seed) {
+  app.add_option("--seed", seed, "Seed of random inputs, and of random operators without a seed of their own")
+      ->group(group::kInputs)
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(whole_number());
+}
+
+void add_common(CLI::App& app, Common& common, Printing printing) {
   const Knobs& values = knob_values();
   common.tier = values.tier;
   common.threads = values.threads;
   common.limits = values.limits;
   if (values.limits.time) common.deadline_ms = Milliseconds(*values.limits.time).count();
   common.debug = values.debug;
-  app.add_option("--tier", common.tier,
-                 "Which code runs: auto, ref (the slow reference executor), 0 (the plan), 1 or 2 (compiled)")
-      ->type_name("TIER");
-  app.add_option("--threads", common.threads, "Threads of one run, 0: one per core. Results do not depend on it")
+  add_seed(app, common.seed);
+  add_execution(app, common);
+  add_run_limits(app, common);
+  app.option_defaults()->group(group::kOutput);
+  if (printing == Printing::json) {
+    app.add_flag("--json", common.json, "Write one JSON object, alone on the last line of stdout");
+  }
+  app.add_option("--debug", common.debug, "What is logged to stderr, from 0 (warnings) to 6 (assembly)")
       ->type_name("N")
+      ->default_str(knob_default("FRAZIL_DEBUG"))
       ->check(whole_number());
-  app.add_option(
-         "--memory-limit", common.limits.memory_bytes,
-         "Maximum bytes of a run's values, or of a load's graph and the tensor data that it copies out of the file")
-      ->type_name("BYTES")
-      ->check(whole_number());
-  app.add_option("--arena-limit", common.limits.arena_bytes,
-                 "Maximum bytes kept from one request to the next: arena, growing values, scratch")
-      ->type_name("BYTES")
-      ->check(whole_number());
-  app.add_option("--max-elements", common.limits.tensor_elements, "Maximum number of elements of a tensor")
-      ->type_name("N")
-      ->check(whole_number());
-  app.add_option("--max-steps", common.limits.steps, "Maximum number of steps of a request")
-      ->type_name("N")
-      ->check(whole_number());
-  app.add_option("--deadline", common.deadline_ms,
-                 "Maximum duration of a request in milliseconds, 0: none; of a load too, without --load-deadline")
-      ->each([&common](const std::string&) { common.deadline_given = true; })
-      ->type_name("MS");
-  add_load_limits(app, common.load);
-  app.add_option("--seed", common.seed, "Seed of random inputs, and of random operators without a seed of their own")
-      ->type_name("N")
-      ->check(whole_number());
-  app.add_option("--numerics", common.numerics, "default, or strict: no fast approximations")->type_name("MODE");
-  app.add_flag("--json", common.json, "Write one JSON object, alone on the last line of stdout");
-  app.add_option("--debug", common.debug, "What is logged to stderr, 0 to 6")->type_name("N")->check(whole_number());
 }
 
 Status prepare(const Common& common) {
@@ -162,8 +212,14 @@ Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph>
                               .verify = knob_values().verify,
                               .tier = exec::tier_named(common.tier).value_or(exec::Tier::interpreted)};
   FRAZIL_TRY(auto executable, plan_within(load_bounds_of(common), std::move(graph), options));
+  if (options.tier == exec::Tier::adaptive) g_adaptive = true;
   if (!options.reference) logging::debug(2, "plan", "plan:\n{}", executable->explain());
   return executable;
+}
+
+void warn_of_tier() {
+  if (!g_adaptive || !knob_values().jit) return;
+  if (const Status there = exec::has_native_module(); !there) exec::warn_of_missing_module(there.error());
 }
 
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common) {
@@ -183,7 +239,17 @@ Status start() {
   return {};
 }
 
+Status take_standard_input(const std::string& path, std::string_view purpose) {
+  static std::string taken;
+  if (path != "-" && path != "/dev/stdin") return {};
+  if (!taken.empty())
+    return fail(Code::bad_input, "{} {}: standard input is read already, as {}", purpose, path, taken);
+  taken = purpose;
+  return {};
+}
+
 Result<api::Model> load_model(const std::string& path, const Loading& loading) {
+  FRAZIL_CHECK(take_standard_input(path, "the model"));
   const LoadLimits& limits = loading.limits;
   return from_api([&] {
     return api::Model::load(path == "-" ? "/dev/stdin" : path, {.memory_limit = limits.memory_bytes,
@@ -196,6 +262,7 @@ Result<api::Model> load_model(const std::string& path, const Loading& loading) {
 }
 
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds) {
+  FRAZIL_CHECK(take_standard_input(path, "the model"));
   const std::string file = path == "-" ? "/dev/stdin" : path;
   FRAZIL_TRY(Graph graph, api::load_file(file, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
   logging::debug(1, "load", "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),

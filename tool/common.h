@@ -40,8 +40,12 @@ struct Common {
 
 /// Validates counts, as CLI11 accepts -1 and out-of-range numbers for unsigned options.
 CLI::Validator whole_number();
-/// Declares the options. Their defaults are the knobs.
-void add_common(CLI::App& app, Common& common);
+/// The forms in which a command prints its result.
+enum class Printing : std::uint8_t { text, json };  ///< json: also as JSON, with --json
+/// Declares the options, each in its group. Their defaults are the knobs.
+void add_common(CLI::App& app, Common& common, Printing printing = Printing::json);
+/// Declares the argument that names a model.
+void add_model(CLI::App& app, std::string& model, const char* name = "MODEL");
 /// Declares the limits of loading a model. add_common() includes them; call it for commands that run nothing.
 void add_load_limits(CLI::App& app, Loading& loading);
 /// Checks option values beyond the parser's checks, and sets the log level.
@@ -55,6 +59,9 @@ Result<std::shared_ptr<Executable>> plan_within(const LoadBounds& bounds, std::s
                                                 const exec::Options& options);
 /// Plans the graph for the chosen tier; FRAZIL_DEBUG prints the plan.
 Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common);
+/// Logs a warning if a model was planned on tier auto and there is no code generator, unless the warning was logged
+/// before. Call it after the command: the line of an error is then alone on stderr.
+void warn_of_tier();
 /// Opens a session with the chosen limits.
 std::unique_ptr<Session> open_session(Executable& executable, const Common& common);
 
@@ -73,6 +80,9 @@ auto from_api(F&& function) -> Result<decltype(function())> {
 }
 /// Reads a model by the public API; "-" is standard input.
 Result<api::Model> load_model(const std::string& path, const Loading& loading);
+/// Checks that standard input, if `path` is "-" or "/dev/stdin", is read for one purpose only. `purpose` names it in
+/// the error: "--stream".
+Status take_standard_input(const std::string& path, std::string_view purpose);
 /// Reads a model; "-" is standard input. Errors are those of api::load_file().
 Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds);
 

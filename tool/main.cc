@@ -17,26 +17,36 @@
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/guard.h"
+#include "tool/help.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
 namespace {
 
 constexpr const char* kFooter =
-    "Start here:\n"
-    "  frazil inspect model.onnx                    inputs, outputs and contents\n"
-    "  frazil run model.onnx --input x=1x3x224x224  run on random values\n"
-    "  frazil bench model.onnx --input x=1x3x224x224\n"
-    "\n"
-    "frazil COMMAND --help explains a command. Environment variables: frazil knobs.\n"
-    "Exit codes: 0 done, 1 a comparison or case failed, 2 bad input or usage, 3 a limit or an internal error.";
+    "'frazil COMMAND --help' describes a command, and 'frazil knobs' lists environment variables. A model is an ONNX "
+    "file, a package of 'frazil compile', or '-' for standard input.\n\n"
+    "Exit codes:\n"
+    "  0  the command is done\n"
+    "  1  a comparison or a case failed\n"
+    "  2  an input or the usage is wrong\n"
+    "  3  a limit was reached, or an internal error\n\n"
+    "Examples:\n"
+    "  frazil inspect model.onnx\n"
+    "  frazil run model.onnx --input x=1x3x224x224\n"
+    "  frazil bench model.onnx --input x=1x3x224x224";
 
 void declare(CLI::App& app, Action& action) {
   app.require_subcommand(1);
   app.footer(kFooter);
-  app.set_version_flag("--version", [] {
-    return fmt::format("frazil {}\ncode generator: {}", FRAZIL_VERSION, exec::describe_native_module());
+  app.formatter_fn([](const CLI::App* command, const std::string& path, CLI::AppFormatMode) {
+    return help_of(table_of(*command), path, help_width());
   });
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag(
+      "--version",
+      [] { return fmt::format("frazil {}\ncode generator: {}", FRAZIL_VERSION, exec::describe_native_module()); },
+      "Print the version and the code generator");
   add_run(app, action);
   add_bench(app, action);
   add_profile(app, action);
@@ -64,35 +74,44 @@ void declare(CLI::App& app, Action& action) {
   add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
               "FRAZIL_SERVE");
 #endif
+  add_completion(app, action);
+  add_man(app, action);
 }
 
-/// Describes a word that is not one of `known`, and suggests a similar one.
+/// Describes a word that is not one of `known`, and suggests the most similar one.
 std::string unknown(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kFar = ~std::size_t{0};
+  const auto distance = [&](const std::string& k) { return similarity(k, word).value_or(kFar); };
+  const auto near = std::ranges::min_element(known, {}, distance);
   std::string text = fmt::format("there is no {} '{}'", kind, word);
-  const auto near = std::ranges::find_if(known, [&](const std::string& k) { return is_similar(k, word); });
-  return near == known.end() ? text : fmt::format("{}; did you mean '{}'?", text, *near);
+  if (near == known.end() || distance(*near) == kFar) return text;
+  return fmt::format("{}; did you mean '{}'?", text, *near);
 }
 
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const CommandTable& command : table_of(app).commands) names.push_back(command.name);
   return names;
 }
 
 std::vector<std::string> options_of(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const OptionGroup& g : table_of(command).groups) {
+    for (const OptionRow& row : g.rows) names.push_back(row.names.back());
   }
   return names;
 }
 
 /// Describes an error of the arguments of `command`. CLI11 lists arguments that it does not know; the first option
-/// among them is the mistake, as a value may follow it.
+/// among them is the mistake, as a value may follow it. It may also be why a required option is missing.
 std::string argument_error(const CLI::ParseError& error, const CLI::App& command) {
   const std::vector<std::string> rest = command.remaining();
-  const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("--"); });
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || option == rest.end()) return error.what();
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!extra && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
+  const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
+  if (option == rest.end()) {
+    return extra && !rest.empty() ? fmt::format("there is an argument too many: '{}'", rest.front()) : error.what();
+  }
   return unknown("option", std::string_view(*option).substr(0, option->find('=')), options_of(command));
 }
 
@@ -110,7 +129,7 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
 
 int run_command(int argc, char** argv) {
   if (const Status started = start(); !started) return report(started.error());
-  CLI::App app("Runs, measures and inspects ONNX models, including those with loops, branches and symbolic shapes.",
+  CLI::App app("Run, measure, inspect and serve ONNX models, including those with loops, branches and symbolic shapes.",
                "frazil");
   Action action;
   declare(app, action);
@@ -124,6 +143,7 @@ int run_command(int argc, char** argv) {
     [[maybe_unused]] const Status written = finish_output();  // the earlier error is reported
     return report(code.error());
   }
+  warn_of_tier();
   if (const Status written = finish_output(); !written) return report(written.error());
   return *code;
 }

@@ -55,13 +55,6 @@ std::string tensor_summary(const Tensor& tensor) {
   return text + summary(tensor);
 }
 
-void write_out(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    g_output_failed = true;
-    g_output_errno = errno;
-  }
-}
-
 }  // namespace
 
 void print_error(const std::string& text) {
@@ -100,10 +93,19 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 
 void print_json(const Json& json) { print_line(json_text(json)); }
 
-void print_line(std::string_view line) {
-  write_out(line);
-  write_out("\n");
+void print_text(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    g_output_failed = true;
+    g_output_errno = errno;
+  }
 }
+
+void print_line(std::string_view line) {
+  print_text(line);
+  print_text("\n");
+}
+
+bool prints_to_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
 Status finish_output() {
   if (std::fflush(stdout) != 0) {

@@ -27,8 +27,12 @@ std::string one_line(std::string_view text);
 std::string json_text(const Json& json);
 /// Writes `json` as one line to stdout.
 void print_json(const Json& json);
+/// Writes text, which ends with a line break, to stdout.
+void print_text(std::string_view text);
 /// Writes one line of text to stdout.
 void print_line(std::string_view line);
+/// Returns true if stdout is a terminal.
+bool prints_to_terminal();
 /// Flushes stdout. Returns a fault if output was lost, except to a closed pipe.
 Status finish_output();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/value/text.h"
+#include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -52,16 +53,18 @@ Status check_given(const Graph& graph, std::span<const Datum> inputs) {
 }  // namespace
 
 void add_requests(CLI::App& app, RequestOptions& options) {
+  app.option_defaults()->group(group::kInputs);
   app.add_option("--input,-i", options.inputs,
-                 "An input's value; repeat for each. SPEC: @FILE or a .npy or .pb path; dims for random values, as "
-                 "1x3x224x224, scalar, or 1x128:0..100 for values in [0, 100); =V for the declared shape filled with V")
+                 "The value of an input. SPEC is a file (@FILE, or a path that ends in .npy or .pb); dims for random "
+                 "values (1x3x224x224, scalar, or 1x128:0..100 for values in [0, 100)); or =V for the declared shape "
+                 "filled with V")
       ->type_name("NAME=SPEC")
       ->allow_extra_args(false);
   app.add_option("--stream", options.stream,
-                 "Several requests: each line of FILE (- is stdin) is a JSON object {\"NAME\": \"SPEC\", ...}; "
-                 "inputs that it omits come from --input")
+                 "Several requests: each line of FILE (- for standard input) is a JSON object {\"NAME\": \"SPEC\", "
+                 "...}. Inputs that it omits come from --input")
       ->type_name("FILE");
-  app.add_option("--carry", options.carry, "The next request's INPUT is this request's OUTPUT; repeatable")
+  app.add_option("--carry", options.carry, "The next request's INPUT is this request's OUTPUT")
       ->type_name("OUTPUT=INPUT")
       ->allow_extra_args(false);
 }

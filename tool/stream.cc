@@ -7,11 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tool/common.h"
+
 namespace frazil::tool {
 
 Result<Stream> Stream::open(const ValueSource& source, const std::string& path) {
   Stream stream;
   stream.source_ = &source;
+  FRAZIL_CHECK(take_standard_input(path, "--stream"));
   if (path == "-") {
     stream.name_ = "stdin";
     stream.in_ = std::shared_ptr<std::istream>(&std::cin, [](std::istream*) {});

@@ -96,6 +96,12 @@ def test_metadata_and_extents(tmp_path, affine):
 # ---- the log ----
 
 
+@pytest.fixture(autouse=True)
+def enabled_logging(monkeypatch):
+    """Other tests disable logging for the whole process."""
+    monkeypatch.setattr(logging.root.manager, "disable", logging.NOTSET)
+
+
 def odd_model():
     """A file that declares f32[3] for an output of f32[2]."""
 

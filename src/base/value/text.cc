@@ -93,9 +93,9 @@ std::string printable(std::string_view text, std::size_t most) {
   return printable(text.substr(0, end)) + "...";
 }
 
-bool is_similar(std::string_view a, std::string_view b) {
+std::optional<std::size_t> similarity(std::string_view a, std::string_view b) {
   constexpr std::size_t kMaxSize = 64, kMaxDistance = 2;
-  if (a.size() > kMaxSize || b.size() > kMaxSize) return false;
+  if (a.size() > kMaxSize || b.size() > kMaxSize) return std::nullopt;
   std::array<std::size_t, kMaxSize + 1> row{};
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -106,7 +106,10 @@ bool is_similar(std::string_view a, std::string_view b) {
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
     }
   }
-  return row[b.size()] <= kMaxDistance;
+  if (row[b.size()] > kMaxDistance) return std::nullopt;
+  return row[b.size()];
 }
+
+bool is_similar(std::string_view a, std::string_view b) { return similarity(a, b).has_value(); }
 
 }  // namespace frazil

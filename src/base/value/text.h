@@ -26,8 +26,10 @@ std::string printable(std::string_view text);
 /// Same, for the whole code points among the first `most` bytes. Appends "..." if some were cut off.
 std::string printable(std::string_view text, std::size_t most);
 
-/// Returns true if the edit distance (Levenshtein) of two words of at most 64 bytes is at most 2, for suggestions in
-/// errors.
+/// Returns the edit distance (Levenshtein) of two words of at most 64 bytes if it is at most 2, for suggestions in
+/// errors. Returns nullopt for all other words.
+std::optional<std::size_t> similarity(std::string_view a, std::string_view b);
+/// Returns true if the words have a similarity().
 bool is_similar(std::string_view a, std::string_view b);
 
 }  // namespace frazil

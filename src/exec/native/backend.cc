@@ -1,6 +1,7 @@
 #include "exec/native/backend.h"
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -93,22 +94,21 @@ Status allowed() {
   return {};
 }
 
-/// Opens the module on the first call. `logs`: warn if there is none; otherwise the caller reports it.
-Result<const code::NativeModule*> opened(bool logs) {
+}  // namespace
+
+Result<const code::NativeModule*> native_module() {
   FRAZIL_CHECK(allowed());
   static Mutex mutex;
   static std::optional<Result<const code::NativeModule*>> module;  // guarded by the mutex
   const std::scoped_lock lock(mutex);
-  if (!module) {
-    module = find_module();
-    if (!*module && logs) logging::warn("code", "fused kernels run without machine code: " + module->error().text());
-  }
+  if (!module) module = find_module();
   return *module;
 }
 
-}  // namespace
-
-Result<const code::NativeModule*> native_module() { return opened(true); }
+void warn_of_missing_module(const Fault& reason) {
+  static std::atomic_flag logged;
+  if (!logged.test_and_set()) logging::warn("code", "tier auto generates no code: " + reason.text());
+}
 
 Status has_native_module() {
   FRAZIL_CHECK(allowed());
@@ -116,17 +116,17 @@ Status has_native_module() {
   for (const std::string& file : places()) {
     if (std::filesystem::exists(file, none)) return {};
   }
-  FRAZIL_CHECK(opened(false));
+  FRAZIL_CHECK(native_module());
   return {};
 }
 
 Result<std::string> native_module_version() {
-  FRAZIL_TRY(const code::NativeModule* const module, opened(false));
+  FRAZIL_TRY(const code::NativeModule* const module, native_module());
   return std::string(module->version);
 }
 
 std::string describe_native_module() {
-  const auto module = opened(false);
+  const auto module = native_module();
   if (!module) return "none: " + module.error().text();
   Dl_info about{};
   const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;

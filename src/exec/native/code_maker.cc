@@ -99,8 +99,12 @@ Result<MadeCode> make_code(const std::string& key, std::string_view name,
   MadeCode made{.code = cached_code(key, name)};
   made.cached = event.cached = made.code != nullptr;
   if (!made.cached) {
-    FRAZIL_TRY(const code::NativeModule* const module, native_module());
-    FRAZIL_TRY(const std::string object, generate(*module));
+    const auto module = native_module();
+    if (!module) {
+      warn_of_missing_module(module.error());
+      return std::unexpected(module.error());
+    }
+    FRAZIL_TRY(const std::string object, generate(**module));
     FRAZIL_TRY(made.code, loaded(object, name));
     CodeCache::instance().store(key, object);
     Known::all().insert(key, object);

@@ -148,7 +148,7 @@ void PlanCodes::compile(std::span<const std::int64_t> regs, std::vector<std::opt
   if (version.code == nullptr) {
     logging::debug(2, "code", "the plan stays on tier 1: {}", version.why_not);
   } else {
-    logging::debug(1, "code", "{} of {} steps of the plan run on tier 2 from now on: {} bytes in {:.1f} ms",
+    logging::debug(1, "code", "the plan runs on tier 2 from now on: {} of its {} steps, {} bytes in {:.1f} ms",
                    std::ranges::count(version.code->runs, 1), plan_.steps.size(), version.code->code->bytes(),
                    version.code->milliseconds);
   }
