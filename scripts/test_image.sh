@@ -26,8 +26,10 @@ make_root() {
     debootstrap --variant=minbase --include="$packages" bookworm "$root" >"$build/image.log"
     echo "$packages" >"$root.packages"
   fi
-  DESTDIR=$root cmake --install "$build" --prefix /usr --strip >/dev/null
-  rm -rf "$root"/usr/include "$root"/usr/lib/*/*.a "$root"/usr/lib/*/cmake
+  local component
+  for component in command jit; do
+    DESTDIR=$root cmake --install "$build" --prefix /usr --strip --component $component >/dev/null
+  done
   grep -q ^frazil: "$root/etc/passwd" || chroot "$root" useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin frazil
 }
 
