@@ -37,7 +37,8 @@ class Loader {
          NoticeSink notify);
 
   /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
-  /// Throws api::Error if the folder cannot be read or has no model, and for a model or pipeline that cannot be loaded.
+  /// A folder without models is a warning. Throws api::Error if the folder cannot be read, and for a model or pipeline
+  /// that cannot be loaded.
   std::shared_ptr<const Repository> load_all() const;
   /// Returns `from` with one model or pipeline reloaded from the folder, and with the pipelines that use it recreated.
   /// Throws as load_all(), also for a failed canary, and not_found if the folder does not contain it.

@@ -33,8 +33,8 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
       : Connection(transport, client_address(wire.socket())),
         wire_(std::move(wire)),
         transport_(transport),
-        terms_(std::move(terms)),
         service_(service),
+        terms_(std::move(terms)),
         view_(service),
         timer_(transport.context) {
     ++transport_.live_clients;

@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/os/control_group.h"
+#include "server/core/file_descriptor.h"
 #include "server/folder.h"
 #include "server/http_test_client.h"
 
@@ -26,12 +29,10 @@ class Serve : public testing::Test {
 };
 
 TEST_F(Serve, RefusesWhatItCannotServe) {
-  const Folder empty;
   const struct {
     std::vector<std::string> arguments;
     const char* why;
   } cases[] = {{{"/no/such/folder"}, "/no/such/folder"},
-               {{empty.path()}, "there is no model"},
                {{folder_.path(), "--host", "nowhere"}, "--host nowhere"},
                {{folder_.path(), "--http-port", "65536"}, "--http-port"},
                {{folder_.path(), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--http-socket", "/"},
@@ -60,7 +61,7 @@ class Serving {
       err < 0 ? ::close(STDERR_FILENO) : ::dup2(err, STDERR_FILENO);
       for (int file = STDERR_FILENO + 1; file < 100; ++file) ::close(file);
       execl(tool.c_str(), tool.c_str(), "serve", models.c_str(), "--http-port", "0", "--grpc-port", "0",
-            "--metrics-port", "0", "--http-socket", socket.c_str(), nullptr);
+            "--metrics-port", "0", "--http-socket", socket.c_str(), "--model-control", nullptr);
       _exit(99);
     }
     while (!listens() && is_alive()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -78,9 +79,15 @@ class Serving {
   }
   void signal(int number) const { ::kill(child_, number); }
   /// The status of an answer; 0: there is none.
-  unsigned answer() const {
+  unsigned answer() const { return post("/v2/models/double/infer", kOne); }
+  unsigned post(std::string_view path, std::string_view body) const {
     HttpClient client(socket());
-    client.post("/v2/models/double/infer", kOne);
+    client.post(path, body);
+    return client.receive().status;
+  }
+  unsigned get(std::string_view path) const {
+    HttpClient client(socket());
+    client.get(path);
     return client.receive().status;
   }
   /// The exit status on SIGTERM; -1: a signal has ended it.
@@ -129,6 +136,77 @@ TEST_F(Serve, LogsThatNobodyTakesDoNotMatter) {
     }
     EXPECT_EQ(server.end(), 0);
   }
+}
+
+TEST_F(Serve, StartsWithoutAModelAndTakesOneLater) {
+  const TempFolder logs;
+  Folder empty;
+  const int log = ::open((logs / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const Serving server(empty, log);
+  EXPECT_EQ(server.get("/v2/health/ready"), 200U);
+  EXPECT_EQ(server.answer(), 404U);
+  empty.add("double", kDouble);
+  EXPECT_EQ(server.post("/v2/repository/models/double/load", "{}"), 200U);
+  EXPECT_EQ(server.answer(), 200U);
+  EXPECT_EQ(server.end(), 0);
+  EXPECT_THAT(content_of(logs / "err"), HasSubstr(" warning server: " + empty.path() + ": there is no model: add "));
+  ::close(log);
+}
+
+/// The datagram socket of a service manager, which NOTIFY_SOCKET names while the object exists.
+class ServiceManager {
+ public:
+  explicit ServiceManager(const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (name[0] == '@') address.sun_path[0] = 0;
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0) << name;
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
+  }
+  ~ServiceManager() { ::unsetenv("NOTIFY_SOCKET"); }
+  ServiceManager(const ServiceManager&) = delete;
+  ServiceManager& operator=(const ServiceManager&) = delete;
+  std::string receive() const {
+    char text[100];
+    const ssize_t size = ::recv(socket_.get(), text, sizeof text, 0);
+    return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  }
+
+ private:
+  server::FileDescriptor socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+};
+
+TEST_F(Serve, ReportsItsStateToTheServiceManager) {
+  const TempFolder folder;
+  const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  for (const std::string& name :
+       std::vector<std::string>{folder / "notify", "@frazil_test_" + std::to_string(getpid())}) {
+    SCOPED_TRACE(name);
+    const ServiceManager manager(name);
+    const Serving server(folder_, log);
+    EXPECT_EQ(manager.receive(), "READY=1");
+    EXPECT_EQ(server.get("/v2/health/ready"), 200U);
+    EXPECT_EQ(server.end(), 0);
+    EXPECT_EQ(manager.receive(), "STOPPING=1");
+  }
+  EXPECT_THAT(content_of(folder / "err"), testing::Not(HasSubstr("NOTIFY_SOCKET")));
+  ::close(log);
+}
+
+TEST_F(Serve, ServesAlthoughItsServiceManagerIsGone) {
+  const TempFolder folder;
+  const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::setenv("NOTIFY_SOCKET", (folder / "none").c_str(), 1);
+  const Serving server(folder_, log);
+  ::unsetenv("NOTIFY_SOCKET");
+  EXPECT_EQ(server.answer(), 200U);
+  EXPECT_EQ(server.end(), 0);
+  EXPECT_THAT(content_of(folder / "err"), HasSubstr("/none: cannot send READY=1: No such file or directory"));
+  ::close(log);
 }
 
 /// A control group below this process' own that goes with the object.
