@@ -4,6 +4,7 @@
 #   --demo   the programs that `make demo-serve` starts
 #   --bench  comparisons with other runtimes
 #   --dev    linting and profiling
+#   --package  Debian packages and wheels
 #   --arm64  compiling and testing for 64-bit ARM
 set -euo pipefail
 
@@ -22,6 +23,9 @@ dev_packages=(
   libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 valgrind
   python3-sklearn mypy
 )
+package_packages=(
+  debhelper dh-python help2man dpkg-dev patchelf debootstrap lintian strace curl python3-jsonschema
+)
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
 command -v npm >/dev/null || packages+=(nodejs npm)
@@ -32,8 +36,9 @@ case "${1:-}" in
   --test) packages+=("${test_packages[@]}") ;;
   --demo) packages+=("${test_packages[@]}" "${demo_packages[@]}") ;;
   --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}" "${test_packages[@]}") ;;
+  --package) packages+=("${package_packages[@]}") ;;
   --arm64) packages+=("${arm64_packages[@]}") ;;
-  *) echo "usage: $0 [--test | --demo | --bench | --dev | --arm64]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--test | --demo | --bench | --dev | --package | --arm64]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
