@@ -14,9 +14,9 @@ packages=(
   libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
-  python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev
+  python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev patchelf
 )
-test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
+test_packages=(python3-yaml chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
 demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(
@@ -24,7 +24,7 @@ dev_packages=(
   python3-sklearn mypy
 )
 package_packages=(
-  debhelper dh-python help2man dpkg-dev patchelf debootstrap lintian strace curl python3-jsonschema
+  debhelper dh-python help2man dpkg-dev debootstrap lintian strace curl python3-jsonschema
 )
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.

@@ -34,6 +34,17 @@ frazil ($version) bookworm; urgency=medium
 
  -- $(sed -n 's/^Maintainer: //p' "$tree/debian/control")  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
+while read -r package parts; do
+  # shellcheck disable=SC2046
+  python3 "$source/scripts/make_sbom.py" "$build" --name "$package" --version "$version" -o "$tree/debian/$package.cdx.json" \
+    $(printf -- '--part %s ' $parts)
+done <<END
+frazil command
+libfrazil0 library jit
+libfrazil-dev archive
+python3-frazil python
+END
+python3 "$source/scripts/check_sbom.py" "$tree"/debian/*.cdx.json >"$work/sbom.log" || { cat "$work/sbom.log" >&2; exit 1; }
 (cd "$tree" && dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo --no-check-builddeps >"$work/log" 2>&1) ||
   { tail -40 "$work/log" >&2; exit 1; }
 mkdir -p "$out"

@@ -3,7 +3,7 @@
 #
 # DEBS has the packages that scripts/make_deb.sh made of BUILD. They are installed, started, upgraded, removed and purged
 # in a file system of debootstrap. systemd cannot run there: the ExecStart of the unit runs as its user, with the
-# file system read-only except for the unit's folders. Needs root, and Debian's packages from a mirror.
+# file system read-only except for the unit's folders. SBOM_SCHEMA names a folder of CycloneDX's schemas. Needs root, and Debian's packages from a mirror.
 set -euo pipefail
 build=$(realpath "${1:?usage: $0 BUILD DEBS}")
 debs=$(realpath "${2:?usage: $0 BUILD DEBS}")
@@ -93,6 +93,8 @@ check_files() {
   local package
   for package in frazil libfrazil0 python3-frazil libfrazil-dev; do
     [ -f "$root/usr/share/doc/$package/copyright" ] || die "$package has no copyright file"
+    python3 "$source/scripts/check_sbom.py" ${SBOM_SCHEMA:+--schema "$SBOM_SCHEMA"} "$root/usr/share/doc/$package/sbom.cdx.json" >/dev/null ||
+      die "$package: its sbom.cdx.json is not valid"
     [ "$(installed $package)" = "installed $1" ] || die "$package is $(installed $package), expected version $1"
   done
   [ -L "$root/etc/systemd/system/multi-user.target.wants/frazil.service" ] || die "the unit is not enabled"

@@ -28,6 +28,10 @@ make_root() {
   for component in command jit; do
     DESTDIR=$root cmake --install "$build" --prefix /usr --strip --component $component >/dev/null
   done
+  mkdir -p "$root/usr/share/doc/frazil"
+  python3 "$source/scripts/make_sbom.py" "$build" --name frazil --version 0 --part command --part jit \
+    -o "$root/usr/share/doc/frazil/sbom.cdx.json"
+  python3 "$source/scripts/check_sbom.py" "$root/usr/share/doc/frazil/sbom.cdx.json"
   grep -q ^frazil: "$root/etc/passwd" || chroot "$root" useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin frazil
 }
 
