@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image package-build deb test-deb wheel test-wheel check-sbom demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -31,6 +31,26 @@ test-isas: build  ## run the suite on each instruction set, with one thread and 
 test-image: configure  ## test the container's command and the service unit in the container's file system
 	@cmake --build $(BUILD) --target frazil_tool
 	@scripts/test_image.sh $(BUILD)
+
+package-build:
+	@scripts/install-deps.sh --package
+	@$(MAKE) --no-print-directory configure PRESET=package
+	@cmake --build build-package
+
+deb: package-build  ## make the Debian packages, in DEB_DIR (build-package/deb)
+	@scripts/make_deb.sh build-package $(or $(DEB_DIR),build-package/deb)
+
+test-deb: deb  ## install, start, upgrade and remove the Debian packages in a clean Debian 12; needs root
+	@scripts/test_deb.sh build-package $(or $(DEB_DIR),build-package/deb)
+
+wheel: package-build  ## make a self-contained wheel and an sdist, in WHEEL_DIR (build-package/wheel)
+	@scripts/make_wheel.sh build-package $(or $(WHEEL_DIR),build-package/wheel)
+
+test-wheel: wheel  ## use the wheel in a virtual environment and in a Debian 12 without development packages; needs root
+	@scripts/test_wheel.sh build-package $(or $(WHEEL_DIR),build-package/wheel)
+
+check-sbom: deb wheel  ## validate the bills of materials by CycloneDX's schema, which npm downloads
+	@scripts/check_sbom.sh build-package $(or $(DEB_DIR),build-package/deb) $(or $(WHEEL_DIR),build-package/wheel)
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+from debian_packages import package_of, paths_of
+
 CONTAINERFILE = pathlib.Path(__file__).resolve().parent.parent / "packaging/Containerfile"
 # Packages in every image, or dependencies of the listed packages.
 EVERYWHERE = {"libc6", "libgcc-s1"}
@@ -22,21 +24,6 @@ def output(*command):
 
 def needed(program):
     return re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "-d", program))
-
-
-def paths_of(program):
-    """Returns the path at which the loader finds each library."""
-    return dict(re.findall(r"(\S+) => (/\S+)", output("ldd", program)))
-
-
-def package_of(path):
-    """Returns the package of a file. dpkg may list the file under its path without /usr."""
-    real = pathlib.Path(path).resolve()
-    for candidate in {str(real), str(real).removeprefix("/usr"), path, path.removeprefix("/usr")}:
-        found = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.split(":")[0]
-    sys.exit(f"{path}: no package has it")
 
 
 def installed():

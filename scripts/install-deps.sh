@@ -5,6 +5,7 @@
 #   --bench  comparisons with other runtimes
 #   --dev    linting and profiling
 #   --docs   the documentation as a site
+#   --package  Debian packages and wheels
 #   --arm64  compiling and testing for 64-bit ARM
 set -euo pipefail
 
@@ -14,9 +15,9 @@ packages=(
   libboost-dev libboost-context-dev libsimdjson-dev libnghttp2-dev libcurl4-openssl-dev zlib1g-dev libyaml-cpp-dev llvm-19-dev clang-19
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
-  python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev
+  python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev patchelf
 )
-test_packages=(chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
+test_packages=(python3-yaml chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
 demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(
@@ -24,6 +25,9 @@ dev_packages=(
   python3-sklearn mypy
 )
 docs_packages=(mkdocs)
+package_packages=(
+  debhelper dh-python dpkg-dev debootstrap lintian strace curl python3-jsonschema
+)
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # A Node.js from another source includes npm, and Debian's npm conflicts with it.
 command -v npm >/dev/null || packages+=(nodejs npm)
@@ -35,8 +39,9 @@ case "${1:-}" in
   --demo) packages+=("${test_packages[@]}" "${demo_packages[@]}") ;;
   --dev) packages+=("${bench_packages[@]}" "${dev_packages[@]}" "${test_packages[@]}") ;;
   --docs) packages=("${docs_packages[@]}") ;;
+  --package) packages+=("${package_packages[@]}") ;;
   --arm64) packages+=("${arm64_packages[@]}") ;;
-  *) echo "usage: $0 [--test | --demo | --bench | --dev | --docs | --arm64]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--test | --demo | --bench | --dev | --docs | --package | --arm64]" >&2; exit 2 ;;
 esac
 
 installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)

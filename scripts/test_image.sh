@@ -1,21 +1,19 @@
 #!/usr/bin/env bash
-# Tests the container and the service unit of packaging/: test_image.sh BUILD
+# Tests the container of packaging/: test_image.sh BUILD
 #
 # Creates the file system of packaging/Containerfile by debootstrap, with the command of BUILD. Then runs the ENTRYPOINT
-# with CMD, and the ExecStart of packaging/frazil.service, as their users. Each must become ready, answer a request and
-# exit with 0 on SIGTERM. Needs root, and Debian's packages from a mirror.
+# with CMD as its user. It must become ready, answer a request and exit with 0 on SIGTERM. test_deb.sh tests the unit.
+# Needs root, and Debian's packages from a mirror.
 set -euo pipefail
 
 build=$(realpath "${1:?usage: $0 BUILD}")
 source=$(realpath "$(dirname "$0")/..")
 containerfile=$source/packaging/Containerfile
-unit=$source/packaging/frazil.service
 root=$build/image
 command -v debootstrap >/dev/null || { echo "$0: needs debootstrap: apt-get install debootstrap" >&2; exit 2; }
 
 last_stage() { tac "$containerfile" | sed '/^FROM /q' | tac; }
 json_words() { last_stage | sed -n "s/^$1 \[\(.*\)\]/\1/p" | tr -d '",'; }
-unit_field() { sed -n "s/^$1=//p" "$unit"; }
 
 make_root() {
   local packages
@@ -26,8 +24,14 @@ make_root() {
     debootstrap --variant=minbase --include="$packages" bookworm "$root" >"$build/image.log"
     echo "$packages" >"$root.packages"
   fi
-  DESTDIR=$root cmake --install "$build" --prefix /usr --strip >/dev/null
-  rm -rf "$root"/usr/include "$root"/usr/lib/*/*.a "$root"/usr/lib/*/cmake
+  local component
+  for component in command jit; do
+    DESTDIR=$root cmake --install "$build" --prefix /usr --strip --component $component >/dev/null
+  done
+  mkdir -p "$root/usr/share/doc/frazil"
+  python3 "$source/scripts/make_sbom.py" "$build" --name frazil --version 0 --part command --part jit \
+    -o "$root/usr/share/doc/frazil/sbom.cdx.json"
+  python3 "$source/scripts/check_sbom.py" "$root/usr/share/doc/frazil/sbom.cdx.json"
   grep -q ^frazil: "$root/etc/passwd" || chroot "$root" useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin frazil
 }
 
@@ -59,30 +63,9 @@ start() {
 }
 
 model=$build/image.onnx
-python3 - "$model" <<'PY'  # y = x + x on f32[N,2]
-import sys
-
-def field(number, content):
-    if isinstance(content, int):
-        return bytes([number << 3, content])
-    return bytes([number << 3 | 2, len(content)]) + content
-
-shape = field(1, field(2, b"N")) + field(1, field(1, 2))
-type_of = field(1, field(1, 1) + field(2, shape))
-node = field(1, b"x") + field(1, b"x") + field(2, b"y") + field(4, b"Add")
-port = lambda name: field(1, name) + field(2, type_of)
-graph = field(1, node) + field(2, b"g") + field(11, port(b"x")) + field(12, port(b"y"))
-open(sys.argv[1], "wb").write(field(1, 8) + field(7, graph) + field(8, field(2, 17)))
-PY
+python3 "$source/scripts/double_model.py" "$model"
 make_root
 
 eval "$(last_stage | sed -n 's/^ENV \(.*\)/export \1/p')"
 # shellcheck disable=SC2046
 start container 8080 /mnt/models "$(last_stage | sed -n 's/^USER //p')" $(json_words ENTRYPOINT) $(json_words CMD)
-
-for folder in $(unit_field StateDirectory); do install -d -o 10001 "$root/var/lib/$folder"; done
-for folder in $(unit_field CacheDirectory); do install -d -o 10001 "$root/var/cache/$folder"; done
-eval "export $(unit_field Environment)"
-FRAZIL_OPTIONS=
-# shellcheck disable=SC2046
-start unit 8010 /var/lib/frazil/models 10001 $(unit_field ExecStart | sed "s/\$FRAZIL_OPTIONS/$FRAZIL_OPTIONS/")

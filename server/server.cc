@@ -13,6 +13,7 @@
 #include "server/grpc/grpc_server.h"
 #include "server/http/http_connection.h"
 #include "server/net/listener.h"
+#include "server/net/service_manager.h"
 #include "server/net/tls.h"
 #include "server/net/transport.h"
 
@@ -89,6 +90,7 @@ class Watch {
            "a signal ends it: " + std::to_string(transport_.connections.size()) +
                " connections end once they are answered");
     service_.drain();
+    notify_service_manager("STOPPING=1", transport_.options.notify);
     transport_.ending = true;
     hangups_.cancel();
     for (const auto& listener : listeners_) listener->close();
@@ -143,6 +145,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   watch.begin();
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});
+  notify_service_manager("READY=1", options.notify);
   transport.context.run();
   inform(options.notify, "server", "has ended");
 }

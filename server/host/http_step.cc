@@ -163,10 +163,10 @@ class HttpNode : public HostNode {
   void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
     if (!result) refuse_for(result.error());
     if (result->status != 200) {
-      constexpr std::size_t kMaxShown = 300;
-      const std::string answers = "the other server answers " + std::to_string(result->status);
-      throw ExternalFailure(status_for_response(result->status), answers,
-                            answers + ": " + shown(std::string_view(result->body).substr(0, kMaxShown)));
+      constexpr std::size_t kShownBytes = 300;
+      const std::string what = "the other server answers " + std::to_string(result->status);
+      throw ExternalFailure(status_for_response(result->status), what,
+                            what + ": " + shown(std::string_view(result->body).substr(0, kShownBytes)));
     }
     std::vector<Array> values;
     std::vector<NamedArray> given = results_in(result->body);

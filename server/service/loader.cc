@@ -369,13 +369,12 @@ void Loader::warn_of_skipped(const std::vector<Entry>& list) const {
 
 std::shared_ptr<const Repository> Loader::load_all() const {
   const std::vector<Entry> list = entries();
-  if (list.empty() && !source_.may_be_empty) {
-    throw api::Error(api::Code::bad_input, source_.folder +
-                                               ": there is no model: expected NAME.onnx, NAME.frzc or "
-                                               "NAME/VERSION/model.onnx");
-  }
   check_models(config_, list);
   warn_of_skipped(list);
+  if (list.empty()) {
+    warn(notify_, "server",
+         source_.folder + ": there is no model: add NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx");
+  }
   auto repository = std::make_shared<const Repository>();
   for (const Entry& entry : list) {
     if (entry.pipeline) continue;

@@ -32,14 +32,13 @@ class Loader {
   struct Source {
     std::string folder;  ///< folder of the models
     std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
-    bool may_be_empty = false;
   };
   /// `notify` receives warnings about ignored settings and files, and later problems of loaded models.
   Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
          NoticeSink notify);
 
   /// Loads everything in the folder. Versions that fail their canaries, and pipelines that use them, are not ready.
-  /// Throws api::Error if the folder cannot be read, or has no model but must not be empty, and for a model or pipeline
+  /// A folder without models is a warning. Throws api::Error if the folder cannot be read, and for a model or pipeline
   /// that cannot be loaded.
   std::shared_ptr<const Repository> load_all() const;
   /// Loads some models and pipelines of the folder, as load(). The name "*" loads everything. Throws as load_all(), and

@@ -42,7 +42,7 @@ Loader::Source source_of(const ServiceOptions& options) {
   if (error) {
     throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
   }
-  return {.folder = options.folder, .copies = copies, .may_be_empty = options.control == ModelControl::poll};
+  return {.folder = options.folder, .copies = copies};
 }
 
 std::string versions_text(const Repository& repository, const std::string& model) {

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Checks that a wheel is self-contained: check_wheel_files.py WHEEL
+
+Each compiled file needs only libraries of the wheel, which it finds relative to itself, and glibc. No symbol needs a
+newer glibc than the tag manylinux_MAJOR_MINOR of the wheel's name.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+GLIBC = re.compile(r"(ld-linux[\w-]*|lib(c|m|dl|pthread|rt|resolv|util))\.so\.\d+$")
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def problems(file, root, floor):
+    dynamic = output("readelf", "-W", "-d", file)
+    path = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", dynamic)
+    folders = [os.path.normpath(p.replace("$ORIGIN", str(file.parent))) for p in "".join(path).split(":") if p]
+    name = file.relative_to(root)
+    yield from (f"{name}: searches {folder}" for folder in folders if not folder.startswith(f"{root}/"))
+    for needed in re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic):
+        if not GLIBC.match(needed) and not any((pathlib.Path(folder) / needed).is_file() for folder in folders):
+            yield f"{name}: needs {needed}, which is not in the wheel"
+    for version in set(re.findall(r"\(GLIBC_([\w.]+)\)", output("objdump", "-T", file))):
+        if version == "PRIVATE" or tuple(map(int, version.split("."))) > floor:
+            yield f"{name}: needs GLIBC_{version}, but the tag promises {floor[0]}.{floor[1]}"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    wheel = pathlib.Path(sys.argv[1])
+    tag = re.search(r"-manylinux_(\d+)_(\d+)_\w+\.whl$", wheel.name)
+    if not tag:
+        sys.exit(f"{wheel.name}: its tag is not manylinux_MAJOR_MINOR")
+    found, count = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder).resolve()
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(root)
+        files = [p for p in sorted(root.rglob("*")) if p.is_file() and p.open("rb").read(4) == b"\x7fELF"]
+        for file in files:
+            found += problems(file, root, (int(tag[1]), int(tag[2])))
+            count += 1
+        size = sum(p.stat().st_size for p in root.rglob("*") if p.is_file())
+        largest = sorted(files, key=lambda p: -p.stat().st_size)[:4]
+        for file in largest:
+            print(f"{file.stat().st_size / 1e6:8.1f} MB  {file.relative_to(root)}")
+    print("\n".join(found), end="\n" if found else "")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {size / 1e6:.1f} MB unpacked; {count} compiled files, glibc {tag[1]}.{tag[2]}")
+    sys.exit(1 if found or count == 0 else 0)
+
+
+main()
