@@ -13,7 +13,7 @@ struct LogSettings::Switch {
 
 namespace {
 
-constexpr std::string_view kVerbose = "log_verbose_level", kFile = "log_file", kFormat = "log_format";
+constexpr std::string_view kVerbose = "log_verbose_level", kLogFile = "log_file", kFormat = "log_format";
 constexpr std::string_view kIso = "ISO8601";
 
 }  // namespace
@@ -44,7 +44,7 @@ bool LogSettings::set_level(std::string_view name) {
 }
 
 LogSettings::List LogSettings::list() const {
-  List list{{std::string(kFile), std::string()}};
+  List list{{std::string(kLogFile), std::string()}};
   for (const Switch& one : switches()) list.emplace_back(one.name, (this->*one.on).load());
   list.emplace_back(kVerbose, verbose_.load());
   list.emplace_back(kFormat, std::string(kIso));
@@ -59,7 +59,7 @@ void LogSettings::check(const std::string& name, const Value& value) const {
     if (!std::holds_alternative<std::uint64_t>(value)) refuse(what + "expected a number that is not negative");
   } else if (name == kFormat) {
     if (value != Value(std::string(kIso))) refuse(what + "expected ISO8601, the only format of the log");
-  } else if (name == kFile) {
+  } else if (name == kLogFile) {
     refuse(what + "the log goes to stderr; it can only be redirected where the server is started");
   } else {
     refuse(what + "expected one of log_info, log_warning, log_error, log_verbose_level, log_format");

@@ -195,143 +195,144 @@ TEST_F(Serve, LogsItsRequestsAndOpensTheFileAgain) {
               HasSubstr(R"("method":"GET","path":"/v2/models/double","model":"double","status":200)"));
   EXPECT_THAT(content_of(log),
               testing::ContainsRegex("Z verbose request: unix - http POST /v2/models/double/infer double 200"));
-  TEST_F(Serve, StartsWithoutAModelAndTakesOneLater) {
-    const TempFolder logs;
-    Folder empty;
-    const int log = ::open((logs / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const Serving server(empty, log, {"--model-control"});
-    EXPECT_EQ(server.status("/v2/health/ready"), 200U);
-    EXPECT_EQ(server.answer(), 404U);
-    empty.add("double", kDouble);
-    EXPECT_EQ(server.post("/v2/repository/models/double/load", "{}"), 200U);
-    EXPECT_EQ(server.answer(), 200U);
-    EXPECT_EQ(server.end(), 0);
-    EXPECT_THAT(content_of(logs / "err"), HasSubstr(" warning server: " + empty.path() + ": there is no model: add "));
-    ::close(log);
+}
+
+TEST_F(Serve, StartsWithoutAModelAndTakesOneLater) {
+  const TempFolder logs;
+  Folder empty;
+  const int log = ::open((logs / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const Serving server(empty, log, {"--model-control"});
+  EXPECT_EQ(server.status("/v2/health/ready"), 200U);
+  EXPECT_EQ(server.answer(), 404U);
+  empty.add("double", kDouble);
+  EXPECT_EQ(server.post("/v2/repository/models/double/load", "{}"), 200U);
+  EXPECT_EQ(server.answer(), 200U);
+  EXPECT_EQ(server.end(), 0);
+  EXPECT_THAT(content_of(logs / "err"), HasSubstr(" warning server: " + empty.path() + ": there is no model: add "));
+  ::close(log);
+}
+
+/// The datagram socket of a service manager, which NOTIFY_SOCKET names while the object exists.
+class ServiceManager {
+ public:
+  explicit ServiceManager(const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (name[0] == '@') address.sun_path[0] = 0;
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0) << name;
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
+  }
+  ~ServiceManager() { ::unsetenv("NOTIFY_SOCKET"); }
+  ServiceManager(const ServiceManager&) = delete;
+  ServiceManager& operator=(const ServiceManager&) = delete;
+  std::string receive() const {
+    char text[100];
+    const ssize_t size = ::recv(socket_.get(), text, sizeof text, 0);
+    return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
   }
 
-  /// The datagram socket of a service manager, which NOTIFY_SOCKET names while the object exists.
-  class ServiceManager {
-   public:
-    explicit ServiceManager(const std::string& name) {
-      sockaddr_un address{};
-      address.sun_family = AF_UNIX;
-      name.copy(address.sun_path, sizeof address.sun_path - 1);
-      if (name[0] == '@') address.sun_path[0] = 0;
-      const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-      EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), size), 0) << name;
-      const timeval patience{.tv_sec = 20, .tv_usec = 0};
-      ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-      ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
-    }
-    ~ServiceManager() { ::unsetenv("NOTIFY_SOCKET"); }
-    ServiceManager(const ServiceManager&) = delete;
-    ServiceManager& operator=(const ServiceManager&) = delete;
-    std::string receive() const {
-      char text[100];
-      const ssize_t size = ::recv(socket_.get(), text, sizeof text, 0);
-      return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
-    }
+ private:
+  server::FileDescriptor socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+};
 
-   private:
-    server::FileDescriptor socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-  };
-
-  TEST_F(Serve, ReportsItsStateToTheServiceManager) {
-    const TempFolder folder;
-    const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-    for (const std::string& name :
-         std::vector<std::string>{folder / "notify", "@frazil_test_" + std::to_string(getpid())}) {
-      SCOPED_TRACE(name);
-      const ServiceManager manager(name);
-      const Serving server(folder_, log);
-      EXPECT_EQ(manager.receive(), "READY=1");
-      EXPECT_EQ(server.status("/v2/health/ready"), 200U);
-      EXPECT_EQ(server.end(), 0);
-      EXPECT_EQ(manager.receive(), "STOPPING=1");
-    }
-    EXPECT_THAT(content_of(folder / "err"), testing::Not(HasSubstr("NOTIFY_SOCKET")));
-    ::close(log);
-  }
-
-  TEST_F(Serve, ServesAlthoughItsServiceManagerIsGone) {
-    const TempFolder folder;
-    const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-    ::setenv("NOTIFY_SOCKET", (folder / "none").c_str(), 1);
+TEST_F(Serve, ReportsItsStateToTheServiceManager) {
+  const TempFolder folder;
+  const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  for (const std::string& name :
+       std::vector<std::string>{folder / "notify", "@frazil_test_" + std::to_string(getpid())}) {
+    SCOPED_TRACE(name);
+    const ServiceManager manager(name);
     const Serving server(folder_, log);
-    ::unsetenv("NOTIFY_SOCKET");
-    EXPECT_EQ(server.answer(), 200U);
+    EXPECT_EQ(manager.receive(), "READY=1");
+    EXPECT_EQ(server.status("/v2/health/ready"), 200U);
     EXPECT_EQ(server.end(), 0);
-    EXPECT_THAT(content_of(folder / "err"), HasSubstr("/none: cannot send READY=1: No such file or directory"));
-    ::close(log);
+    EXPECT_EQ(manager.receive(), "STOPPING=1");
   }
+  EXPECT_THAT(content_of(folder / "err"), testing::Not(HasSubstr("NOTIFY_SOCKET")));
+  ::close(log);
+}
 
-  /// A control group below this process' own that goes with the object.
-  class ControlGroup {
-   public:
-    ControlGroup(const std::string& root, const std::string& parent)
-        : folder_(root + parent + "/frazil_test_" + std::to_string(getpid())) {
-      std::error_code ignored;
-      std::filesystem::create_directory(folder_, ignored);
-    }
-    ~ControlGroup() { ::rmdir(folder_.c_str()); }
-    ControlGroup(const ControlGroup&) = delete;
-    ControlGroup& operator=(const ControlGroup&) = delete;
-    /// Whether the file took the text.
-    bool set(const std::string& file, const std::string& text) const {
-      std::ofstream out(folder_ + "/" + file);
-      return static_cast<bool>(out << text << std::flush);
-    }
-    /// Shell commands that bring the shell into it.
-    std::string enter() const { return "echo $$ >" + folder_ + "/cgroup.procs && "; }
+TEST_F(Serve, ServesAlthoughItsServiceManagerIsGone) {
+  const TempFolder folder;
+  const int log = ::open((folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::setenv("NOTIFY_SOCKET", (folder / "none").c_str(), 1);
+  const Serving server(folder_, log);
+  ::unsetenv("NOTIFY_SOCKET");
+  EXPECT_EQ(server.answer(), 200U);
+  EXPECT_EQ(server.end(), 0);
+  EXPECT_THAT(content_of(folder / "err"), HasSubstr("/none: cannot send READY=1: No such file or directory"));
+  ::close(log);
+}
 
-   private:
-    const std::string folder_;
-  };
-
-  TEST_F(Serve, DefaultsAreTheLimitsOfItsControlGroup) {
-    std::string memory_group, cpu_group, one_group;
-    for_each_control_group([&](const std::string& controllers, const std::string& group) {
-      (controllers == "memory" ? memory_group : controllers == "cpu" ? cpu_group : one_group) = group;
-    });
-    const std::string root = "/sys/fs/cgroup";
-    const bool old = !memory_group.empty();
-    const ControlGroup memory(old ? root + "/memory" : root, old ? memory_group : one_group),
-        cpu(old ? root + "/cpu" : root, old ? cpu_group : one_group);
-    const bool set = old ? memory.set("memory.limit_in_bytes", "1073741824") && cpu.set("cpu.cfs_quota_us", "50000")
-                         : memory.set("memory.max", "1073741824") && cpu.set("cpu.max", "50000 100000");
-    if (!set) GTEST_SKIP() << "no control groups can be made here";
-    const TempFolder files;
-    const std::string help = files / "help";
-    const std::string command = memory.enter() + cpu.enter() + tool_path().string() + " serve --help >" + help;
-    ASSERT_EQ(std::system(("sh -c '" + command + "'").c_str()), 0);
-    const std::string text = content_of(help);
-    EXPECT_THAT(text, testing::ContainsRegex("--workers N[^=\n]*=1\n"));
-    EXPECT_THAT(text, testing::ContainsRegex("--memory-limit BYTES[^=\n]*=53687091[0-9]\n")) << "half of it";
-    EXPECT_THAT(text, testing::ContainsRegex("--max-buffered-bytes BYTES[^=\n]*=21474836[0-9]\n")) << "a fifth of it";
+/// A control group below this process' own that goes with the object.
+class ControlGroup {
+ public:
+  ControlGroup(const std::string& root, const std::string& parent)
+      : folder_(root + parent + "/frazil_test_" + std::to_string(getpid())) {
+    std::error_code ignored;
+    std::filesystem::create_directory(folder_, ignored);
   }
-
-  TEST_F(Serve, EndsOnASignal) {
-    const TempFolder logs;
-    const std::string err = logs / "err", tool = tool_path(), folder = folder_.path();
-    const pid_t child = fork();
-    if (child == 0) {
-      if (!freopen(err.c_str(), "w", stderr)) _exit(99);
-      execl(tool.c_str(), tool.c_str(), "serve", folder.c_str(), "--http-port", "0", "--grpc-port", "0",
-            "--metrics-port", "0", nullptr);
-      _exit(99);
-    }
-    while (content_of(err).find('\n') == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_THAT(
-        content_of(err),
-        testing::MatchesRegex("listening http=127.0.0.1:[0-9]+ grpc=127.0.0.1:[0-9]+ metrics=127.0.0.1:[0-9]+\n"));
-    ::kill(child, SIGTERM);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-    EXPECT_THAT(content_of(err), testing::ContainsRegex("Z info server: has ended\n$")) << "the log has its last line";
+  ~ControlGroup() { ::rmdir(folder_.c_str()); }
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+  /// Whether the file took the text.
+  bool set(const std::string& file, const std::string& text) const {
+    std::ofstream out(folder_ + "/" + file);
+    return static_cast<bool>(out << text << std::flush);
   }
+  /// Shell commands that bring the shell into it.
+  std::string enter() const { return "echo $$ >" + folder_ + "/cgroup.procs && "; }
+
+ private:
+  const std::string folder_;
+};
+
+TEST_F(Serve, DefaultsAreTheLimitsOfItsControlGroup) {
+  std::string memory_group, cpu_group, one_group;
+  for_each_control_group([&](const std::string& controllers, const std::string& group) {
+    (controllers == "memory" ? memory_group : controllers == "cpu" ? cpu_group : one_group) = group;
+  });
+  const std::string root = "/sys/fs/cgroup";
+  const bool old = !memory_group.empty();
+  const ControlGroup memory(old ? root + "/memory" : root, old ? memory_group : one_group),
+      cpu(old ? root + "/cpu" : root, old ? cpu_group : one_group);
+  const bool set = old ? memory.set("memory.limit_in_bytes", "1073741824") && cpu.set("cpu.cfs_quota_us", "50000")
+                       : memory.set("memory.max", "1073741824") && cpu.set("cpu.max", "50000 100000");
+  if (!set) GTEST_SKIP() << "no control groups can be made here";
+  const TempFolder files;
+  const std::string help = files / "help";
+  const std::string command = memory.enter() + cpu.enter() + tool_path().string() + " serve --help >" + help;
+  ASSERT_EQ(std::system(("sh -c '" + command + "'").c_str()), 0);
+  const std::string text = content_of(help);
+  EXPECT_THAT(text, testing::ContainsRegex("--workers N[^=\n]*=1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("--memory-limit BYTES[^=\n]*=53687091[0-9]\n")) << "half of it";
+  EXPECT_THAT(text, testing::ContainsRegex("--max-buffered-bytes BYTES[^=\n]*=21474836[0-9]\n")) << "a fifth of it";
+}
+
+TEST_F(Serve, EndsOnASignal) {
+  const TempFolder logs;
+  const std::string err = logs / "err", tool = tool_path(), folder = folder_.path();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!freopen(err.c_str(), "w", stderr)) _exit(99);
+    execl(tool.c_str(), tool.c_str(), "serve", folder.c_str(), "--http-port", "0", "--grpc-port", "0", "--metrics-port",
+          "0", nullptr);
+    _exit(99);
+  }
+  while (content_of(err).find('\n') == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_THAT(content_of(err), testing::MatchesRegex(
+                                   "listening http=127.0.0.1:[0-9]+ grpc=127.0.0.1:[0-9]+ metrics=127.0.0.1:[0-9]+\n"));
+  ::kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_THAT(content_of(err), testing::ContainsRegex("Z info server: has ended\n$")) << "the log has its last line";
+}
 
 }  // namespace
 }  // namespace frazil::test
