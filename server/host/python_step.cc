@@ -101,7 +101,8 @@ class PythonProcess {
       python_failed(text_of_errno(errno));
     link_ = ends[0];
     ::fcntl(ends[1], F_SETFL, 0);  // NOLINT: the process waits
-    std::vector<std::string> texts{command.interpreter, "-u", "-c", frazil_python_runner, command.file, command.function};
+    std::vector<std::string> texts{command.interpreter,  "-u",         "-c",
+                                   frazil_python_runner, command.file, command.function};
     texts.insert(texts.end(), command.outputs.begin(), command.outputs.end());
     std::vector<std::string> variables = command.environment;
     const std::vector<char*> arguments = pointers_to(texts), environment = pointers_to(variables);
