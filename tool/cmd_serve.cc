@@ -112,13 +112,13 @@ Result<int> serve(const ServeOptions& options) try {
     const auto also = [](const char* name, const std::string& path) {
       return path.empty() ? "" : fmt::format(" {}={}", name, path);
     };
-    server::inform(notify, "server",
-                   fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
-                               options.memory_limit, options.server.max_buffered));
     // Programs parse this line, so it has neither time nor level.
     log.write_line(fmt::format("listening http={0}:{1} grpc={0}:{2} metrics={0}:{3}{4}{5}", options.server.host,
                                ports.http, ports.grpc, ports.metrics, also("http-socket", options.server.http_socket),
                                also("grpc-socket", options.server.grpc_socket)));
+    server::inform(notify, "server",
+                   fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
+                               options.memory_limit, options.server.max_buffered));
   });
   return kDone;
 } catch (const api::Error& error) {

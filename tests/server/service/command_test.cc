@@ -325,8 +325,9 @@ TEST_F(Serve, EndsOnASignal) {
     _exit(99);
   }
   while (content_of(err).find('\n') == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_THAT(content_of(err), testing::MatchesRegex(
-                                   "listening http=127.0.0.1:[0-9]+ grpc=127.0.0.1:[0-9]+ metrics=127.0.0.1:[0-9]+\n"));
+  EXPECT_THAT(
+      content_of(err),
+      testing::ContainsRegex("^listening http=127.0.0.1:[0-9]+ grpc=127.0.0.1:[0-9]+ metrics=127.0.0.1:[0-9]+\n"));
   ::kill(child, SIGTERM);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
