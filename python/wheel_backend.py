@@ -29,18 +29,27 @@ def _version():
     return re.search(r"project\(frazil VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
+def _run(*command, **options):
+    """Runs a command without the environment by which pip hides the packages of this Python, such as NumPy."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, env=environment, **options)
+
+
 def _built():
     """Builds the wheel's targets and returns the build folder."""
+    if _run(sys.executable, "-c", "import numpy", capture_output=True).returncode != 0:
+        raise SystemExit(f"{sys.executable} has no NumPy, which the build needs: use a Python that has it")
     build = pathlib.Path(os.environ.get("FRAZIL_BUILD", ROOT / "build-wheel")).resolve()
     if not (build / "CMakeCache.txt").is_file():
         options = ["TESTS=OFF", "BENCH=OFF", "EXAMPLES=OFF", "PYTHON=ON", "VIEW=OFF"]
         configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON"]
         configure += [f"-DPython_EXECUTABLE={sys.executable}", *(f"-DFRAZIL_{option}" for option in options)]
-        subprocess.run(configure, check=True)
+        _run(*configure, check=True)
     targets = ["frazil_python", "frazil_tool"]
-    if "frazil_jit:" in subprocess.run(["cmake", "--build", build, "--target", "help"], capture_output=True, text=True, check=True).stdout:
+    known = _run("cmake", "--build", build, "--target", "help", capture_output=True, text=True, check=True).stdout
+    if "frazil_jit:" in known:
         targets.append("frazil_jit")
-    subprocess.run(["cmake", "--build", build, "--target", *targets], check=True)
+    _run("cmake", "--build", build, "--target", *targets, check=True)
     return build
 
 
@@ -108,6 +117,15 @@ def _write(wheel, files, info):
         record.append(f"{name},sha256={digest},{len(data)}")
         wheel.writestr(_entry(name, name == "frazil/bin/frazil"), data)
     wheel.writestr(_entry(f"{info}/RECORD", False), "\n".join([*record, f"{info}/RECORD,,"]) + "\n")
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Writes the metadata without a build; without this function pip builds twice."""
+    info = f"frazil-{_version()}.dist-info"
+    folder = pathlib.Path(metadata_directory) / info
+    folder.mkdir()
+    (folder / "METADATA").write_text(_metadata())
+    return info
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

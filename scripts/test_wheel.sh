@@ -28,6 +28,6 @@ if [ "${3:-}" = sdist ]; then
   work=$(mktemp -d)
   trap 'umount_root; rm -rf "$work"' EXIT
   tar -C "$work" -xf "$wheels"/frazil-*.tar.gz
-  (cd "$work"/frazil-* && python3 -m pip wheel -q --no-deps --no-index --disable-pip-version-check -w "$work" .)
+  (cd "$work"/frazil-* && "$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")" -m pip wheel -q --no-deps --no-index --disable-pip-version-check -w "$work" .)
   python3 "$source/scripts/check_wheel_files.py" "$work"/frazil-*.whl
 fi

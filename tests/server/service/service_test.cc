@@ -281,8 +281,9 @@ TEST_F(ServiceTest, CountsWhatItDid) {
   }
 }
 
-TEST(Service, FoldersThatCannotBeReadAreRefused) {
+TEST(Service, FoldersMayBeEmptyButMustExist) {
   const Folder folder;
+  EXPECT_EQ(server::Service(options_of(folder)).why_not_ready(), std::nullopt);
   server::ServiceOptions none = options_of(folder);
   none.folder += "/none";
   EXPECT_THROW(server::Service{none}, api::Error);
