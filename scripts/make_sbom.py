@@ -21,7 +21,7 @@ import uuid
 from debian_packages import facts_of, licences_of, packages_of, paths_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Of each part: its file in the build, and the folders of its objects.
+# Each part has a file in the build, and folders of objects.
 PARTS = {
     "command": ("frazil", ("src/", "server/", "tool/")),
     "library": ("src/libfrazil.so.*.*.*", ("src/",)),

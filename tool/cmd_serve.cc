@@ -77,6 +77,7 @@ std::string code_generator_of(const server::ServiceOptions& service) {
   if (tier == "0" || tier == "ref" || !knobs()->jit) return "none";
   const Result<std::string> version = exec::native_module_version();
   if (version) return *version;
+  exec::skip_warning_of_missing_module();
   server::warn(service.notify, "server", "fused kernels run without machine code: " + version.error().text());
   return "none";
 }

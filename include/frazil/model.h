@@ -37,7 +37,7 @@ struct Port {
   std::string full_type = {};              ///< the type with the whole text of each extent
 };
 
-/// What a model file says about the model. It does not affect results. Texts are as in the file and may hold any bytes;
+/// The description in a model file. It does not affect results. Texts are as in the file and may hold any bytes;
 /// they are empty, and numbers 0, if the file has none or the model is not from a file.
 struct Metadata {
   std::string producer, producer_version;

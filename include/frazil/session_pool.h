@@ -36,8 +36,8 @@ class SessionPool {
   explicit SessionPool(const Model& model, const PoolOptions& options = {});
 
   /// A session that is reserved until the lease is destroyed. It then returns to the pool, also after a failed run:
-  /// its observer, bound outputs, stop flag, profile and deadline are removed. The destructor cancels a request in
-  /// flight (Session::run_async) and waits for its end. A lease may be moved to another thread.
+  /// its observer, bound outputs, stop flag, profile, context and deadline are removed. The destructor cancels a
+  /// request in flight (Session::run_async) and waits for its end. A lease may be moved to another thread.
   class Lease {
    public:
     Lease(Lease&& other) noexcept = default;

@@ -8,6 +8,7 @@
 #include "server/grpc/grpc_management.h"
 #include "server/grpc/grpc_message.h"
 #include "server/grpc/grpc_reflection.h"
+#include "server/service/extensions.h"
 #include "server/service/shared_outputs.h"
 
 namespace frazil::server {
@@ -15,18 +16,6 @@ namespace {
 
 using Done = Grpc::Done;
 
-constexpr std::string_view kGrpcExtensions[] = {"classification",
-                                                "logging",
-                                                "model_configuration",
-                                                "model_repository",
-                                                "model_repository(unload_dependents)",
-                                                "parameters",
-                                                "schedule_policy",
-                                                "sequence",
-                                                "sequence(string_id)",
-                                                "statistics",
-                                                "system_shared_memory",
-                                                "trace"};
 constexpr std::string_view kInference = "inference.GRPCInferenceService";
 constexpr std::size_t kLargestMessage = 0x7fffffff;  // limit of protobuf
 
@@ -59,7 +48,7 @@ std::string model_ready(const Quick& call) {
 std::string server_metadata(const Quick& call) {
   const ServiceOptions& options = call.service.options();
   const std::string code_generator = "code_generator(" + options.code_generator + ")";
-  std::vector<std::string_view> extensions(std::begin(kGrpcExtensions), std::end(kGrpcExtensions));
+  std::vector<std::string_view> extensions(std::begin(kExtensions), std::end(kExtensions));
   extensions.push_back(code_generator);
   return proto::write_server_metadata(options.version, extensions);
 }

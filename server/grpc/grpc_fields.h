@@ -65,7 +65,7 @@ class Fields {
       while (at != end) item(protozero::decode_varint(&at, end));
     });
   }
-  /// As each_varint(), for float and double.
+  /// Does the same as each_varint() for float and double.
   template <class T, class F>
   void each_fixed(const char* name, F item) {
     constexpr bool is_wide = sizeof(T) == sizeof(double);

@@ -1,26 +1,16 @@
 #include "server/http/rest_json.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "server/core/json_text.h"
 #include "server/core/port.h"
 #include "server/model/config_port.h"
+#include "server/service/extensions.h"
 
 namespace frazil::server {
 namespace {
-
-constexpr std::string_view kRestExtensions[] = {"binary_tensor_data",
-                                                "classification",
-                                                "generate",
-                                                "logging",
-                                                "model_configuration",
-                                                "model_repository",
-                                                "model_repository(unload_dependents)",
-                                                "parameters",
-                                                "schedule_policy",
-                                                "sequence",
-                                                "sequence(string_id)",
-                                                "statistics",
-                                                "system_shared_memory",
-                                                "trace"};
 
 void write_ports(JsonText& json, std::string_view key, const std::vector<api::Port>& ports) {
   json.key(key);
@@ -175,7 +165,10 @@ Reply server_metadata_json(const ServiceOptions& options) {
   json.member("name", "frazil");
   json.member("version", options.version);
   json.key("extensions");
-  json.array(kRestExtensions);
+  std::vector<std::string_view> extensions{"binary_tensor_data", "generate"};
+  extensions.insert(extensions.end(), std::begin(kExtensions), std::end(kExtensions));
+  std::ranges::sort(extensions);
+  json.array(extensions);
   json.member("code_generator", options.code_generator);
   json.end_object();
   return {.body = json.take()};

@@ -8,21 +8,22 @@
 #include "server/batch/batch_plan.h"
 #include "server/model/model_parts.h"
 
-// What a version of a model must pass before it is served.
+// The tests that a version of a model must pass before it is served.
 namespace frazil::server {
 
 /// Tries the candidate symbols for the batch. Batched requests must have the same results as alone. Throws api::Error
 /// (bad_input) if no candidate has.
 BatchPlan plan_batches(const std::string& name, const ModelParts& parts, const api::SessionPool& sessions);
 
-/// How a model is run: `plan` joins whole requests, `regrouped` batches equal work of separate requests; null: neither.
+/// The ways to batch a model: `plan` joins whole requests, `regrouped` batches equal work of separate requests; null:
+/// neither.
 struct ModelRuns {
   const BatchPlan* plan = nullptr;
   const api::BatchedModel* regrouped = nullptr;
 };
 
-/// Runs the canaries, alone and batched, as often as the configuration's warm-up wants. Without canaries runs zeros.
-/// Throws CanaryFault.
+/// Runs the canaries, alone and batched, as often as the configuration's warm-up wants. If there are no canaries, it
+/// runs zeros. Throws CanaryFault.
 void warm_up(const ModelParts& parts, const api::SessionPool& sessions, const ModelRuns& runs);
 
 }  // namespace frazil::server

@@ -14,7 +14,7 @@
 
 namespace frazil::server {
 
-/// What a version of an ONNX model is served with. Plain data.
+/// The model, settings and services for one version of an ONNX model. Plain data.
 struct ModelParts {
   api::Model model;
   ModelConfig config;

@@ -289,7 +289,7 @@ Session::Impl::~Impl() {
       end_started(std::make_exception_ptr(Error(api::Code::cancelled, "the session was destroyed")));
   }
   if (requested && generation != fork_generation()) {  // the thread that serves the request is the parent's
-    static_cast<void>(session.release());
+    [[maybe_unused]] auto* const leaked = session.release();
     return;
   }
   std::unique_lock lock(mutex);
@@ -490,22 +490,23 @@ std::future<Results> Session::run_async(std::vector<Array> inputs) {
 void Session::start(std::vector<Array> inputs, Post post, Done done) {
   Impl& s = impl();
   s.occupy();
-  try {
-    check_run(s.model);
-    std::vector<Array> none;
-    s.pass(inputs, none);
-  } catch (...) {
-    s.busy = false;
-    throw;
-  }
   const auto part = [&s, begun = false]() mutable -> std::shared_ptr<Event> {
     const RunHere here;
     const logging::SinkScope log(Access::impl(s.model).bounds.log);
     return take(std::exchange(begun, true) ? s.session->go_on() : s.session->start(s.inputs, s.outputs));
   };
+  std::shared_ptr<StartedRun> run;
+  try {
+    check_run(s.model);
+    std::vector<Array> none;
+    s.pass(inputs, none);
+    run = std::make_shared<StartedRun>(part, std::move(post),
+                                       [&s](std::exception_ptr error) { s.end_started(std::move(error)); });
+  } catch (...) {
+    s.busy = false;
+    throw;
+  }
   s.started_done = std::move(done);
-  const auto run = std::make_shared<StartedRun>(part, std::move(post),
-                                                [&s](std::exception_ptr error) { s.end_started(std::move(error)); });
   {
     const std::scoped_lock lock(s.mutex);
     s.started = run;
@@ -564,6 +565,7 @@ bool Access::reset(Session& session) noexcept {
   std::ranges::fill(s.bound, Bound{});
   s.limits = s.opened_limits;
   s.session->set_limits(s.limits);
+  s.session->set_context(nullptr);
   return true;
 }
 

@@ -23,7 +23,7 @@ struct PoolImpl : std::enable_shared_from_this<PoolImpl> {
   PoolImpl& operator=(const PoolImpl&) = delete;
 
   enum class Waiting : std::uint8_t { none, until, forever };
-  /// Returns nullopt if no session is free, at once or by `time`.
+  /// Returns nullopt if no session is free, for Waiting::none now, for Waiting::until by `time`.
   std::optional<Lease> acquire(Waiting waiting, Clock::time_point time = {});
   std::optional<Lease> acquire_idle();
   void give_back(std::unique_ptr<Session> session, std::uint64_t held, std::uint64_t fork) noexcept;

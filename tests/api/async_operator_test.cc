@@ -69,7 +69,7 @@ class Queue {
   std::vector<std::thread> threads_;
 };
 
-/// Where the operators of this file reply: later, on a thread of this queue.
+/// The operators of this file reply later, on a thread of this queue.
 Queue& repliers() {
   static auto& queue = *new Queue(2);
   return queue;
@@ -183,14 +183,14 @@ Array random_rows(std::mt19937& random, std::int64_t rows) {
 }
 
 const char* const kPrograms[] = {
-    // In a row, beside fused steps.
+    // Operators in a row, beside fused steps.
     R"(%a = async.test::Scale(%x) {by = 1.5}
        %b = Tanh(%a)
        %c = async.test::AtOnce(%b) {by = -2.0}
        %d = async.test::Scale(%c) {by = 0.5}
        %e = Add(%d, %a)
        return y = %e)",
-    // In a branch and in a loop whose extents change.
+    // Operators in a branch, and in a loop whose extents change.
     R"(%sum = ReduceSum(%x) {keepdims = 0}
        %more = Greater(%sum, f32[] 0)
        %r = If(%more) then_branch() {
@@ -211,7 +211,7 @@ const char* const kPrograms[] = {
 
 class AsyncOperators : public testing::TestWithParam<std::tuple<std::size_t, std::string>> {};
 
-/// Runs that leave their threads have the bits of runs that wait, whoever replies when.
+/// A run in parts has the same bits as a run that waits on its thread, for replies in random order.
 TEST_P(AsyncOperators, GiveWhatAWaitingRunGives) {
   const auto& [program, tier] = GetParam();
   const Model model = model_of(kPrograms[program]);
@@ -409,7 +409,7 @@ TEST(AsyncOperator, SurvivesRandomEnds) {
     complete += outcome.code ? 0 : 1;
   }
   EXPECT_GT(complete, 10U);
-  EXPECT_LT(complete, 297U);
+  EXPECT_LT(complete, 300U);
 }
 
 }  // namespace

@@ -171,6 +171,8 @@ TEST(Pool, WhatAUserSetsOnASessionEndsWithTheLease) {
   std::vector<float> memory(2, -1);
   const std::atomic<bool> stop = true;
   Counting counting;
+  auto context = std::make_shared<int>(1);
+  const std::weak_ptr<int> kept = context;
   frazil::Profiler profiler;
   {
     const auto session = pool.acquire();
@@ -178,9 +180,11 @@ TEST(Pool, WhatAUserSetsOnASessionEndsWithTheLease) {
     session->set_observer(&counting);
     session->start_profile(profiler);
     session->set_deadline(1e-6);
+    session->set_context(std::exchange(context, nullptr));
     session->set_stop(&stop);
     EXPECT_THROW(session->run({{"x", numbers(1, 2)}}), frazil::Error);
   }
+  EXPECT_TRUE(kept.expired());
   const int before = counting.runs;
   EXPECT_THAT(squares(pool.run({{"x", numbers(1, 2)}})), ElementsAre(1, 4));
   EXPECT_EQ(counting.runs, before);

@@ -31,8 +31,8 @@ class Event {
     const std::scoped_lock lock(mutex_);
     return fired_;
   }
-  /// Calls `next` once: on the thread that fires the event, or at once if it has fired. Replaces the function of an
-  /// earlier call.
+  /// Calls `next` once: on the thread that fires the event, or on this thread if it has fired. Replaces the function of
+  /// an earlier call.
   void then(std::function<void()> next) {
     {
       const std::scoped_lock lock(mutex_);

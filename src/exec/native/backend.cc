@@ -94,6 +94,8 @@ Status allowed() {
   return {};
 }
 
+std::atomic_flag missing_module_is_told;
+
 }  // namespace
 
 Result<const code::NativeModule*> native_module() {
@@ -106,9 +108,10 @@ Result<const code::NativeModule*> native_module() {
 }
 
 void warn_of_missing_module(const Fault& reason) {
-  static std::atomic_flag logged;
-  if (!logged.test_and_set()) logging::warn("code", "tier auto generates no code: " + reason.text());
+  if (!missing_module_is_told.test_and_set()) logging::warn("code", "tier auto generates no code: " + reason.text());
 }
+
+void skip_warning_of_missing_module() { missing_module_is_told.test_and_set(); }
 
 Status has_native_module() {
   FRAZIL_CHECK(allowed());

@@ -18,6 +18,9 @@ Status has_native_module();
 /// Logs a warning that tier auto generates no code, with the reason. Later calls of the process do nothing.
 /// Thread-safe.
 void warn_of_missing_module(const Fault& reason);
+/// Says that the caller reports the missing code generator itself: warn_of_missing_module() does nothing from now on.
+/// Thread-safe.
+void skip_warning_of_missing_module();
 
 /// Returns "LLVM 19.1.7, /usr/lib/frazil/libfrazil_jit.so", or "none: " and the reason.
 std::string describe_native_module();

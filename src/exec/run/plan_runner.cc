@@ -31,9 +31,7 @@ class PlanRunner::RequestScope {
  public:
   explicit RequestScope(PlanRunner& runner) : runner_(runner) {}
   ~RequestScope() {
-    if (waits_) return;
-    if (runner_.memory_.devices().any()) runner_.memory_.devices().abandon();
-    runner_.request_.finish(failed_);
+    if (!waits_) runner_.finish(failed_);
   }
   RequestScope(const RequestScope&) = delete;
   RequestScope& operator=(const RequestScope&) = delete;
@@ -47,6 +45,11 @@ class PlanRunner::RequestScope {
   PlanRunner& runner_;
   bool failed_ = true, waits_ = false;
 };
+
+void PlanRunner::finish(bool failed) {
+  if (memory_.devices().any()) memory_.devices().abandon();
+  request_.finish(failed);
+}
 
 PlanRunner::Outcome PlanRunner::run(std::span<const Datum> inputs, std::vector<Datum>& outputs) {
   return timed([&] { return run_plan(inputs, outputs); });

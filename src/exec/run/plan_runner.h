@@ -20,7 +20,7 @@ class PlanRunner : public Runner {
   const Executable& executable() const override { return *executable_; }
   Result<Pause> run(std::span<const Datum> inputs, std::vector<Datum>& outputs) override;
   Result<Pause> go_on(std::vector<Datum>& outputs) override;
-  void abandon() override { request_.finish(true); }
+  void abandon() override { finish(true); }
   Result<std::optional<Resumed>> resume(Runner& before, const GuardMiss& miss, std::span<const Datum> inputs,
                                         std::vector<Datum>& outputs) override;
   void drop_memory() override;
@@ -37,6 +37,9 @@ class PlanRunner : public Runner {
   Status begin(std::span<const Datum> inputs, std::vector<Datum>& outputs);
   /// Runs the steps from `from` on and takes the results if it reaches the end.
   Outcome run_from(StepIndex from, std::vector<Datum>& outputs);
+
+  /// Ends the request. The results that it carries stay as they were if it has failed.
+  void finish(bool failed);
 
   /// Marks steps that wait for machine code as unprepared if code was made since the last run.
   void find_code();
