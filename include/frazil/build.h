@@ -146,6 +146,8 @@ class GraphBuilder : public Body {
   explicit GraphBuilder(std::string_view name = "graph");
   /// Throws Code::bad_model if the name is in use.
   Term input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims);
+  /// Adds an input of any rank.
+  Term input(std::string_view name, Dtype dtype);
   /// Throws Code::bad_model if the name is in use.
   void output(std::string_view name, Term value);
   /// Makes a model of the current graph. Nodes that are added afterwards do not change the model.

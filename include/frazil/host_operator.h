@@ -100,9 +100,9 @@ struct HostStart {
 /// An exception of a function ends the call with an error that names the node: an Error keeps its code, std::bad_alloc
 /// becomes Code::out_of_memory, and any other exception becomes Code::bad_input with its text.
 struct HostOperator {
-  /// Returns one type per output. Operands are tensors and always include the optional ones.
+  /// Returns one type per output of the node, or for all `outputs`. Operands are tensors and always include the optional ones.
   using Types = std::function<std::vector<TensorType>(const NodeAttributes&, std::span<const TensorType>)>;
-  /// Returns one tensor per output, of the types that `types` returned. An absent operand is an empty Array.
+  /// Returns one tensor per type that `types` returned. An absent operand is an empty Array.
   using Run = std::function<std::vector<Array>(const NodeAttributes&, std::span<const Array>)>;
 
   /// Begins an asynchronous call. An exception ends it as HostReply::fail() does.
@@ -119,6 +119,9 @@ struct HostOperator {
   /// The results depend only on operands and attributes. Equal nodes may then be computed once, or when a model is
   /// opened.
   bool pure = true;
+  /// A call has effects outside of the graph, such as a line in a log. Nodes then run even if nothing uses their
+  /// results, and in the order of the graph. Requires `pure = false`.
+  bool effects = false;
   /// Pass operands as views of the run's memory, without a copy. An Array and its copies must then not outlive the
   /// call.
   bool views = false;

@@ -154,15 +154,17 @@ GraphBuilder::GraphBuilder(std::string_view name) : Body(std::make_unique<Impl>(
   impl_->builder = impl_->own.get();
 }
 
-Term Access::input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
+Term Access::input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>* dims) {
   Builder& to = body.to();
   if (name.empty()) refuse(frazil::Code::bad_model, "an input needs a name");
   if (std::ranges::find(to.graph().input_names(), name) != to.graph().input_names().end()) {
     refuse(frazil::Code::bad_model, "input '{}' is defined already", name);
   }
   if (dtype > Dtype::u2) refuse(frazil::Code::bad_model, "input '{}' has no element type", name);
+  const Elem elem = static_cast<Elem>(dtype);
+  if (dims == nullptr) return term(to, to.input(name, Type::unranked(elem)).value);
   Shape shape;
-  for (const Extent& extent : dims) {
+  for (const Extent& extent : *dims) {
     if (const auto* number = std::get_if<std::int64_t>(&content(extent))) {
       if (*number < 0) refuse(frazil::Code::bad_model, "input '{}': extent {} is negative", name, *number);
       shape.push_back(*number);
@@ -170,12 +172,14 @@ Term Access::input(Body::Impl& body, std::string_view name, Dtype dtype, const s
       shape.push_back(to.dim(std::get<std::string>(content(extent))));
     }
   }
-  return term(to, to.input(name, Type::tensor(static_cast<Elem>(dtype), std::move(shape))).value);
+  return term(to, to.input(name, Type::tensor(elem, std::move(shape))).value);
 }
 
 Term GraphBuilder::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
-  return Access::input(*impl_, name, dtype, dims);
+  return Access::input(*impl_, name, dtype, &dims);
 }
+
+Term GraphBuilder::input(std::string_view name, Dtype dtype) { return Access::input(*impl_, name, dtype, nullptr); }
 
 Expr Access::output(Body::Impl& body, std::string_view name, const Term& value) {
   Builder& to = body.to();

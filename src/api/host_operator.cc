@@ -17,12 +17,14 @@ namespace frazil::api {
 
 Array operand_of(const OpaqueCall& call, std::size_t i, bool views) {
   if (!call.has(i)) return {};
+  if (!views) {
+    const Datum value = call.datum(i);  // empty after a failure that the executor reports
+    return value.is_tensor() ? Access::array(take(value.tensor().packed())) : Array();
+  }
   const TensorView view = call.in(i);
   const auto bytes = static_cast<std::size_t>(view.count()) * frazil::byte_size(view.elem);
-  const Tensor seen = take(
-      Tensor::over(view.elem, {view.sizes.begin(), view.sizes.end()}, Buffer::borrow({view.data, bytes}, nullptr)));
-  const Array array = Access::array(seen);
-  return views ? array : Access::copy(array);
+  return Access::array(take(
+      Tensor::over(view.elem, {view.sizes.begin(), view.sizes.end()}, Buffer::borrow({view.data, bytes}, nullptr))));
 }
 
 Status put_result(OpaqueCall& call, std::size_t k, const Array& made) {
@@ -32,6 +34,7 @@ Status put_result(OpaqueCall& call, std::size_t k, const Array& made) {
     return fail(frazil::Code::bad_input, "its function gives {} as output {}, promised {}", from.type_str(), k,
                 frazil::name_of(call.out_elem(k)));
   }
+  if (call.shares(k)) return call.put(k, Datum(from));
   auto to = call.out(k, from.sizes());
   if (!to && to.error().code == frazil::Code::internal) to.error().code = frazil::Code::bad_input;
   FRAZIL_TRY(std::byte* const bytes, std::move(to));
@@ -180,10 +183,11 @@ class TypeCall {
     const NodeAttributes attributes = Access::attributes(cx_.node().attrs.get());
     auto types = called([&] { return def_.host.types(attributes, operands); });
     if (!types) return at_node(cx_.graph().describe(cx_.id()), std::move(types).error());
-    if (types->size() != def_.host.outputs) {
-      return cx_.error("its type function gives {} types for {} outputs", types->size(), def_.host.outputs);
+    const std::size_t outputs = cx_.node().out.size();
+    if (types->size() < outputs || types->size() > def_.host.outputs) {
+      return cx_.error("its type function gives {} types for {} outputs", types->size(), outputs);
     }
-    for (std::size_t k = 0; k < types->size(); ++k) {
+    for (std::size_t k = 0; k < outputs; ++k) {
       if (cx_.wants(k)) FRAZIL_CHECK(result(k, (*types)[k]));
     }
     return {};
@@ -250,11 +254,11 @@ std::vector<Array> operands_of(const OpaqueCall& call, const HostDef& def, bool 
 }
 
 Status put_results(OpaqueCall& call, const HostDef& def, const std::vector<Array>& results) {
-  if (results.size() != def.host.outputs) {
+  if (results.size() < call.output_count() || results.size() > def.host.outputs) {
     return fail(frazil::Code::bad_input, "its function gives {} results for {} outputs", results.size(),
-                def.host.outputs);
+                call.output_count());
   }
-  for (std::size_t k = 0; k < results.size(); ++k) {
+  for (std::size_t k = 0; k < call.output_count(); ++k) {
     if (call.wants(k)) FRAZIL_CHECK(put_result(call, k, results[k]));
   }
   return {};
@@ -305,6 +309,7 @@ void check_host(const HostOperator& op) {
   if (!is_name(op.domain, true)) refuse_it("its domain must consist of names with dots between them");
   if (!op.types || (!op.run && !op.start)) refuse_it("it needs the functions types and run, or types and start");
   if (op.run && op.start) refuse_it("it has run and start: expected one of them");
+  if (op.effects && op.pure) refuse_it("an operator with effects is not pure");
   if (op.outputs == 0) refuse_it("it needs at least one output");
   if (op.variadic && op.optional_inputs != 0) refuse_it("its further inputs are either optional or variadic");
   if (op.attributes.size() > kMaxAttributes) refuse_it("it has more than 16 attributes");
@@ -344,6 +349,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
   outputs = std::span(ports).subspan(in);
   form = Opaque{infer_host, host.start ? start_host : run_host, "a program defines it"};
   stateful = !host.pure;
+  effects = host.effects;
 }
 
 void register_operator(HostOperator op) {

@@ -37,7 +37,7 @@ Term Patch::tap(std::string_view value) {
 }
 
 Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>& dims) {
-  return Access::input(*impl_, name, dtype, dims);
+  return Access::input(*impl_, name, dtype, &dims);
 }
 
 void Patch::replace(std::string_view value, Term with) {

@@ -42,6 +42,7 @@ class RefCall : public OpaqueCall {
   }
   Datum datum(std::size_t i) const override { return *given_[i]; }
   Elem out_elem(std::size_t i) const override { return wants(i) ? graph_.type(node_.out[i]).elem : Elem::f32; }
+  bool shares(std::size_t i) const override { return wants(i) && !graph_.type(node_.out[i]).ranked; }
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override {
     if (!wants(i)) return fail(Code::internal, "output {} is not wanted", i);
     if (!agrees(graph_.type(node_.out[i]), sizes)) {

@@ -117,7 +117,8 @@ void HostSteps::put_output(const step::Launch& launch, std::size_t k, Datum valu
   values_.object(launch.out[k]) = std::move(value);
 }
 
-HostCall::HostCall(HostSteps& host, const Node& node, const step::Launch& launch) : host_(host), launch_(launch) {
+HostCall::HostCall(HostSteps& host, const Node& node, const step::Launch& launch)
+    : host_(host), node_(node), launch_(launch) {
   inputs_ = launch.in.size();
   outputs_ = launch.out.size();
   attrs_ = node.attrs.get();
@@ -163,6 +164,8 @@ Result<std::byte*> HostCall::out(std::size_t i, std::span<const std::int64_t> si
   host_.put_output(launch_, i, Datum(std::move(t)));
   return host_.values_.object(launch_.out[i]).mutable_tensor().mutable_data();
 }
+
+bool HostCall::shares(std::size_t i) const { return wants(i) && !host_.values_.plan.graph->type(node_.out[i]).ranked; }
 
 Status HostCall::put(std::size_t i, Datum value) {
   if (!wants(i)) return fail(Code::internal, "output {} is not wanted", i);

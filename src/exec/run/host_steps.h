@@ -42,6 +42,7 @@ class HostCall : public OpaqueCall {
   const Status& status() const { return status_; }
   Elem out_elem(std::size_t i) const override { return host_.values_.plan.slot(launch_.out[i]).elem; }
   Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) override;
+  bool shares(std::size_t i) const override;
   Status put(std::size_t i, Datum value) override;
   Result<std::byte*> scratch(std::size_t bytes) override { return host_.memory_.scratch(bytes); }
   Result<bool> wait(const std::shared_ptr<Event>& event) override;
@@ -53,6 +54,7 @@ class HostCall : public OpaqueCall {
 
  private:
   HostSteps& host_;
+  const Node& node_;
   const step::Launch& launch_;
   mutable Status status_;
   bool waits_ = false;

@@ -15,6 +15,15 @@ std::string_view form_name(const Form& form) {
   return names[form.index()];
 }
 
+std::vector<NodeId> nodes_with_effects(const Graph& graph) {
+  std::vector<NodeId> found;
+  for (NodeId n : graph.nodes()) {
+    if (!graph.node(n).op->effects) continue;
+    for (; n; n = graph.block(graph.node(n).parent).owner) found.push_back(n);
+  }
+  return found;
+}
+
 Attrs default_attrs(const OpDef& op) { return op.attrs.make(); }
 
 OpRegistry& OpRegistry::global() {

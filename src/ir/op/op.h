@@ -126,7 +126,13 @@ struct OpDef {
   Form form;
   /// True if results depend on more than operands and attributes: two nodes, or two runs of one node, may differ.
   bool stateful = false;
+  /// True if a run changes something outside of the graph. A node runs even if nothing uses its results, and such nodes
+  /// run in the order of the graph. Requires `stateful`.
+  bool effects = false;
 };
+
+/// Returns the nodes with effects, and the regions around them.
+std::vector<NodeId> nodes_with_effects(const Graph& graph);
 
 /// Returns attributes with their defaults.
 Attrs default_attrs(const OpDef& op);

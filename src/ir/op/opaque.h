@@ -48,7 +48,9 @@ class OpaqueCall {
   virtual Elem out_elem(std::size_t i) const = 0;
   /// Returns memory for tensor output i with the given extents. It is uninitialised; strings are empty.
   virtual Result<std::byte*> out(std::size_t i, std::span<const std::int64_t> sizes) = 0;
-  /// Sets output i to a value that is not a plain tensor.
+  /// Returns true if put() may set output i to a tensor, whose memory is then shared: its rank is unknown.
+  virtual bool shares(std::size_t i) const = 0;
+  /// Sets output i to a value that is not a plain tensor, or to a tensor that it shares.
   virtual Status put(std::size_t i, Datum value) = 0;
   /// Returns uninitialised scratch memory for this call, aligned to 64 bytes. Each call invalidates the previous
   /// memory.

@@ -1,15 +1,17 @@
 #include "pass/engine/dead.h"
 
 #include "ir/edit/rebuild.h"
+#include "ir/op/op.h"
 
 namespace frazil::pass {
 namespace {
 
-/// The nodes on which results depend, and those whose assumptions types rely on.
+/// The nodes on which results depend, those with effects, and those whose assumptions types rely on.
 class Live {
  public:
   explicit Live(const Graph& graph) : graph_(graph), nodes_(graph.node_count()) {
     reach(Graph::kMain);
+    for (const NodeId n : nodes_with_effects(graph)) reach(n);
     while (!work_.empty()) {
       const Node& node = graph_.node(work_.back());
       work_.pop_back();

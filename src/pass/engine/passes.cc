@@ -31,7 +31,7 @@ const std::array kList{
         "recovers composites that have a kernel from the expansions written by exporters"),
     row(Pass::batch_norm, absorb_batch_norm,
         "absorbs BatchNormalization, scales and offsets per channel by constants into a convolution, or joins them"),
-    row(Pass::dead, remove_dead, "dead code elimination: removes nodes that no result depends on"),
+    row(Pass::dead, remove_dead, "dead code elimination: removes nodes without effects that no result depends on"),
     always("expand", expand_composites, "replaces composites by their bodies, except those that have a kernel"),
     row(Pass::fold, fold_constants, "constant folding, limited to small results"),
     row(Pass::unroll, inline_regions,

@@ -57,6 +57,7 @@ bool Needs::is_known(const Graph& graph, Value v) {
 Status Needs::run() {
   for (Value v : graph_.main().results) need(v);
   need_assumptions(std::span(&Graph::kMain, 1), NodeId{});
+  for (const NodeId n : nodes_with_effects(graph_)) FRAZIL_CHECK(need_node(n));
   while (!work_.empty()) {
     FRAZIL_CHECK(follow());
     reach();
@@ -69,6 +70,7 @@ void Needs::reach() {
   seen_.assign(seen_.size(), false);
   std::vector<Value> work;
   reach(graph_.main().results, work);
+  for (const NodeId n : nodes_with_effects(graph_)) reach(graph_.node(n).in, work);
   while (!work.empty()) {
     const Value v = work.back();
     work.pop_back();
