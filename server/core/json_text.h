@@ -16,6 +16,14 @@ void append_number(std::string& to, T value) {
   to.append(text, end);
 }
 
+/// Returns the shortest text that reads back as the same number.
+template <class T>
+std::string number_text(T value) {
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
 /// A writer of JSON that adds commas and escapes. Calls must nest as JSON does. All JSON is produced with this class.
 class JsonText {
  public:

@@ -344,30 +344,28 @@ struct FeaturesParts {
   std::optional<double> max_age_s;
   std::vector<Argument> entity;
   std::vector<FeatureColumn> columns;
-  std::vector<Slot> values;
-  std::vector<std::optional<Slot>> lengths;
-  Slot status;
   std::shared_ptr<FeatureStore> store;
 };
 
 class FeaturesNode : public HostNode {
  public:
-  FeaturesNode(std::string name, FeaturesParts parts, const HostScope& scope)
-      : HostNode(std::move(name), "features", scope), parts_(std::move(parts)) {}
+  FeaturesNode(std::string name, FeaturesParts parts, const HostScope& scope, const Results& results)
+      : HostNode(std::move(name), "features", scope, parts.entity, results), parts_(std::move(parts)) {}
 
  protected:
-  void start(Flow flow, Completion then) const override {
+  void start(StepCall step) const override {
+    const Flow& flow = *step.flow;
     expect_time(flow);
     const Clock::time_point began = Clock::now();
-    const std::vector<std::string> keys = keys_of(flow);
-    const FeatureStore::Found found = parts_.store->look_up(keys, flow.deadline);
+    const FeatureStore::Found found = parts_.store->look_up(keys_of(step.inputs), flow.deadline);
+    std::vector<Array> results;
     try {
-      set(found, flow);
+      results = results_of(found);
     } catch (const Refusal& refusal) {
       throw named(refusal);
     }
     note_of(found, flow, began);
-    then(std::nullopt);
+    step.done(std::move(results));
   }
 
  private:
@@ -377,11 +375,13 @@ class FeaturesNode : public HostNode {
     return values.values<std::int64_t>()[row];
   }
 
-  std::vector<std::string> keys_of(const Flow& flow) const {
-    const std::int64_t rows = (*flow.values)[parts_.entity.front().value.slot].count();
+  /// `inputs`: what the entities are known by.
+  std::vector<std::string> keys_of(const std::vector<Array>& inputs) const {
+    const std::int64_t rows = inputs.front().count();
     std::vector<FeastEntity> entities(static_cast<std::size_t>(rows));
-    for (const Argument& part : parts_.entity) {
-      const Array& values = (*flow.values)[part.value.slot];
+    for (std::size_t p = 0; p < inputs.size(); ++p) {
+      const Argument& part = parts_.entity[p];
+      const Array& values = inputs[p];
       const bool one_each = values.sizes().empty() || values.sizes().front() == values.count();
       if (values.count() != rows || !one_each) {
         throw Refusal(Http::bad_request, "node '" + name() + "': '" + part.name + "' needs one element in each of " +
@@ -406,7 +406,7 @@ class FeaturesNode : public HostNode {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   }
 
-  void set(const FeatureStore::Found& found, const Flow& flow) const {
+  std::vector<Array> results_of(const FeatureStore::Found& found) const {
     const double now = now_s();
     Array status(Dtype::i64, {static_cast<std::int64_t>(found.rows.size())});
     std::vector<bool> usable;
@@ -415,14 +415,16 @@ class FeaturesNode : public HostNode {
       status.mutable_values<std::int64_t>()[i] = static_cast<std::int64_t>(one);
       usable.push_back(one == FeatureStatus::present || one == FeatureStatus::null);
     }
+    std::vector<Array> results;
     std::vector<const FeastValue*> rows(found.rows.size());
     for (std::size_t c = 0; c < parts_.columns.size(); ++c) {
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = usable[i] ? &found.rows[i]->values[c] : nullptr;
       Array lengths;
-      (*flow.values)[parts_.values[c]] = column_of(parts_.columns[c], rows, &lengths);
-      if (parts_.lengths[c]) (*flow.values)[*parts_.lengths[c]] = std::move(lengths);
+      results.push_back(column_of(parts_.columns[c], rows, &lengths));
+      if (parts_.columns[c].list) results.push_back(std::move(lengths));
     }
-    (*flow.values)[parts_.status] = std::move(status);
+    results.push_back(std::move(status));
+    return results;
   }
 
   void note_of(const FeatureStore::Found& found, const Flow& flow, Clock::time_point began) const {
@@ -441,10 +443,10 @@ class FeaturesNode : public HostNode {
       }
       step.taken = std::to_string(found.rows.size()) + " rows: " + std::to_string(found.kept) + " from memory, " +
                    std::to_string(failed) + " failed";
-      if (oldest >= 0) step.why = "oldest value: " + text_of(Scalar(std::round(oldest * 10) / 10)) + " s; ";
+      if (oldest >= 0) step.why = "oldest value: " + number_text(std::round(oldest * 10) / 10) + " s; ";
       if (found.kept > 0) {
         const double copy_s = std::chrono::duration<double>(found.oldest).count();
-        step.why += "oldest copy: " + text_of(Scalar(std::round(copy_s * 1000) / 1000)) + " s; ";
+        step.why += "oldest copy: " + number_text(std::round(copy_s * 1000) / 1000) + " s; ";
       }
       step.why += "hash of the values: " + std::to_string(hash);
       if (failed > 0) step.why += "; " + found.why;
@@ -512,7 +514,7 @@ TypedSlot result_of(const std::string& name, Dtype dtype, const std::vector<std:
                     const HostScope& scope) {
   std::string type = std::string(api::name_of(dtype)) + "[";
   for (const std::string& dim : dims) type += (type.back() == '[' ? "" : ",") + dim;
-  return {.slot = scope.new_slot(), .type = {.name = name, .type = type + "]", .dtype = dtype, .dims = dims}};
+  return {.slot = scope.new_slot(dtype), .type = {.name = name, .type = type + "]", .dtype = dtype, .dims = dims}};
 }
 
 /// Adds the results of a column.
@@ -521,12 +523,9 @@ void add_column(FeatureColumn column, const std::string& rows, const HostScope& 
   std::vector<std::string> dims{rows};
   if (column.list) dims.push_back(column.name + "_items");
   results.emplace_back(column.name, result_of(column.name, column.dtype, dims, scope));
-  parts.values.push_back(results.back().second.slot);
-  parts.lengths.emplace_back();
   if (column.list) {
     const std::string length = column.name + "_length";
     results.emplace_back(length, result_of(length, Dtype::i64, {rows}, scope));
-    parts.lengths.back() = results.back().second.slot;
   }
   parts.view.features.push_back(column.name);
   parts.columns.push_back(std::move(column));
@@ -564,7 +563,6 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
   }
   if (parts.columns.empty()) node.at("get").expected("at least one feature");
   step.results.emplace_back("status", result_of("status", Dtype::i64, {rows}, scope));
-  parts.status = step.results.back().second.slot;
   std::set<std::string> names;
   for (const auto& result : step.results) {
     if (!names.insert(result.first).second) node.at("get").fail("two results have the name '" + result.first + "'");
@@ -575,7 +573,7 @@ HostStep read_features_step(const YamlNode& node, const std::string& name, const
   } catch (const api::Error& error) {
     node.at("redis").fail(error.what());
   }
-  step.node = std::make_unique<FeaturesNode>(name, std::move(parts), scope);
+  step.node = std::make_unique<FeaturesNode>(name, std::move(parts), scope, step.results);
   return step;
 }
 

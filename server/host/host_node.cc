@@ -61,22 +61,28 @@ Results outputs_of(const YamlNode& node, const HostScope& scope) {
     const YamlNode type = value.is_map() ? value.at("type") : value;
     const auto port = tensor_port(name, type.name());
     if (!port) type.expected("the type of a tensor, such as f32[N,3]");
-    results.emplace_back(name, TypedSlot{.slot = scope.new_slot(), .type = *port});
+    results.emplace_back(name, TypedSlot{.slot = scope.new_slot(port->dtype), .type = *port});
   }
   if (results.empty()) node.expected("at least one output");
   return results;
 }
 
-void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<Array> values,
-                 const Flow& flow) {
+HostNode::HostNode(std::string name, const char* kind, const HostScope& scope, const std::vector<Argument>& arguments,
+                   const Results& results)
+    : StepNode(std::move(name)), kind_(kind), pipeline_(scope.pipeline), notify_(scope.notify) {
+  for (const Argument& argument : arguments) reads_.push_back(argument.value.slot);
+  for (const auto& [result, known] : results) writes_.push_back(known.slot);
+}
+
+void check_results(const Results& results, const std::vector<Argument>& arguments, const std::vector<Array>& inputs,
+                   const std::vector<Array>& values) {
   if (values.size() != results.size()) {
     throw Refusal(Http::internal,
                   "expected " + std::to_string(results.size()) + " outputs, got " + std::to_string(values.size()));
   }
   Extents extents;
-  for (const Argument& argument : arguments) extents.bind(argument.value.type, (*flow.values)[argument.value.slot]);
+  for (std::size_t i = 0; i < arguments.size(); ++i) extents.bind(arguments[i].value.type, inputs[i]);
   for (std::size_t i = 0; i < values.size(); ++i) extents.check(results[i].second.type, values[i]);
-  for (std::size_t i = 0; i < values.size(); ++i) (*flow.values)[results[i].second.slot] = std::move(values[i]);
 }
 
 std::optional<Port> tensor_port(const std::string& name, const std::string& type) {
@@ -151,25 +157,25 @@ class FunctionNode : public HostNode {
  public:
   FunctionNode(std::string name, const HostScope& scope, std::shared_ptr<const Registered> function,
                std::vector<Argument> inputs, Results outputs)
-      : HostNode(std::move(name), "code", scope),
+      : HostNode(std::move(name), "code", scope, inputs, outputs),
         function_(std::move(function)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)) {}
 
  protected:
-  void start(Flow flow, Completion then) const override {
+  void start(StepCall step) const override {
+    const Flow& flow = *step.flow;
     expect_time(flow);
     const Clock::time_point began = Clock::now();
     std::vector<Array> values;
-    for (const Argument& input : inputs_) values.push_back((*flow.values)[input.value.slot]);
     try {
-      const HostCall call{.inputs = values, .deadline = flow.deadline, .caller = *flow.caller};
-      set_results(outputs_, inputs_, function_->function(call), flow);
+      values = function_->function({.inputs = step.inputs, .deadline = flow.deadline, .caller = *flow.caller});
+      check_results(outputs_, inputs_, step.inputs, values);
     } catch (...) {
       throw named(refusal_of_exception());
     }
     note(flow, {}, began);
-    then(std::nullopt);
+    step.done(std::move(values));
   }
 
  private:
@@ -219,7 +225,7 @@ HostStep read_function(const YamlNode& node, const std::string& step_name, const
                {"outputs", [&](const YamlNode& n) { check_outputs(*function, n); }}});
   HostStep step;
   for (const Port& port : function->outputs) {
-    step.results.emplace_back(port.name, TypedSlot{.slot = scope.new_slot(), .type = port});
+    step.results.emplace_back(port.name, TypedSlot{.slot = scope.new_slot(port.dtype), .type = port});
   }
   step.node = std::make_unique<FunctionNode>(step_name, scope, function,
                                              arguments_for(*function, name, node, std::move(given)), step.results);

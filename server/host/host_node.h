@@ -19,7 +19,7 @@
 #include "server/core/notice.h"
 #include "server/core/workers.h"
 #include "server/pipeline/holdings.h"
-#include "server/pipeline/pipeline_node.h"
+#include "server/pipeline/node.h"
 
 // Steps of pipelines other than models: features, calls over HTTP, functions in C++ and Python.
 namespace frazil::server {
@@ -61,7 +61,7 @@ struct TypedSlot {
 /// The surrounding pipeline, as seen by the reader of a step.
 struct HostScope {
   std::function<TypedSlot(const YamlNode& name)> find;  ///< throws for an unknown name
-  std::function<Slot()> new_slot;
+  std::function<Slot(api::Dtype)> new_slot;
   std::string folder;  ///< base of relative file names
   Workers& workers;
   Holdings& holdings;
@@ -105,9 +105,9 @@ class Extents {
   std::map<std::string, std::int64_t> known_;
 };
 
-/// Checks the outputs of a step and stores them in their slots.
-void set_results(const Results& results, const std::vector<Argument>& arguments, std::vector<api::Array> values,
-                 const Flow& flow);
+/// Throws Refusal (internal) if the outputs of a step do not have their types. `inputs`: values of the arguments.
+void check_results(const Results& results, const std::vector<Argument>& arguments,
+                   const std::vector<api::Array>& inputs, const std::vector<api::Array>& values);
 
 /// A failure outside of the server. Its text may contain details that callers must not see and is only logged.
 class ExternalFailure : public std::runtime_error {
@@ -122,11 +122,14 @@ class ExternalFailure : public std::runtime_error {
   std::string caller_;
 };
 
-class HostNode : public Node {
+class HostNode : public StepNode {
  public:
-  /// `kind`: the name in path records; must outlive the node.
-  HostNode(std::string name, const char* kind, const HostScope& scope)
-      : Node(std::move(name)), kind_(kind), pipeline_(scope.pipeline), notify_(scope.notify) {}
+  /// `kind`: the name in path records; must outlive the node. The node's calls have the values of `arguments`, and it
+  /// returns those of `results`.
+  HostNode(std::string name, const char* kind, const HostScope& scope, const std::vector<Argument>& arguments,
+           const Results& results);
+  std::vector<Slot> reads() const override { return reads_; }
+  std::vector<Slot> writes() const override { return writes_; }
   NodeView view() const override { return {.kind = kind_}; }
   /// Returns the mean duration so far.
   Clock::duration expected() const override {
@@ -168,6 +171,7 @@ class HostNode : public Node {
   const char* kind_;
   const std::string pipeline_;
   const NoticeSink notify_;
+  std::vector<Slot> reads_, writes_;
 };
 
 /// Keeps workers alive while work that left them is pending: workers wait for their timers.

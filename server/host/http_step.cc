@@ -104,7 +104,7 @@ Http status_for_fault(HttpFault::Kind kind) {
 class HttpNode : public HostNode {
  public:
   HttpNode(std::string name, HttpParts parts, const HostScope& scope)
-      : HostNode(std::move(name), "http", scope),
+      : HostNode(std::move(name), "http", scope, parts.inputs, parts.outputs),
         parts_(std::move(parts)),
         client_(parts_.url, {.tls = parts_.tls}),
         workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {
@@ -112,55 +112,56 @@ class HttpNode : public HostNode {
   }
 
  protected:
-  void start(Flow flow, Completion then) const override {
+  void start(StepCall step) const override {
+    const Flow& flow = *step.flow;
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();
     std::vector<NamedArray> inputs;
-    for (const Argument& input : parts_.inputs) inputs.emplace_back(input.name, (*flow.values)[input.value.slot]);
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) inputs.emplace_back(parts_.inputs[i].name, step.inputs[i]);
     ClientRequest request{.body = inference_body(inputs, wanted_)};
     if (!flow.trace.empty()) request.headers.emplace_back("traceparent", flow.trace);
-    const auto waiting = std::make_shared<Waiting>(std::move(flow), std::move(then), began);
+    const auto waiting = std::make_shared<Waiting>(std::move(step), began);
     const auto exchange =
         client_.post(std::move(request), until, [this, hold = workers_guard_, waiting = waiting](auto result) mutable {
           hold->post_result(
               [this, waiting = std::move(waiting), result = std::move(result)] { end(*waiting, result); });
         });
-    waiting->hook.emplace(*waiting->flow.caller, [exchange] { exchange->cancel(); });
+    waiting->hook.emplace(*waiting->step.flow->caller, [exchange] { exchange->cancel(); });
     workers_guard_->leave();
     exchange->start();
   }
 
  private:
   struct Waiting {
-    Waiting(Flow flow_, Completion then_, Clock::time_point began_)
-        : flow(std::move(flow_)), then(std::move(then_)), began(began_) {}
-    Flow flow;
-    Completion then;
+    Waiting(StepCall step_, Clock::time_point began_) : step(std::move(step_)), began(began_) {}
+    StepCall step;
     Clock::time_point began;
     std::optional<Caller::Hook> hook;  // last: it refers to the caller
   };
 
   void end(Waiting& waiting, const std::expected<HttpAnswer, HttpFault>& result) const {
     waiting.hook.reset();
-    std::optional<Refusal> why;
+    const Flow& flow = *waiting.step.flow;
+    StepResult outcome;
     PathRecord::Step step{.taken = "answered"};
     try {
-      set(result, waiting.flow);
+      outcome = values_in(result, waiting.step.inputs);
     } catch (...) {
-      why = refusal_for_caller();
-      const bool of_request = waiting.flow.left() <= Clock::duration::zero() || waiting.flow.caller->disconnected();
-      step.why = why->what();
+      outcome = std::unexpected(refusal_for_caller());
+      const bool of_request = flow.left() <= Clock::duration::zero() || flow.caller->disconnected();
+      step.why = outcome.error().what();
       step.taken = "failed";
       if (parts_.otherwise && !of_request) {
-        set_defaults(waiting.flow);
+        outcome = defaults(waiting.step.inputs);
         step.taken = "defaults";
-        why.reset();
       }
     }
-    note(waiting.flow, std::move(step), waiting.began);
-    waiting.then(std::move(why));
+    note(flow, std::move(step), waiting.began);
+    waiting.step.done(std::move(outcome));
   }
 
-  void set(const std::expected<HttpAnswer, HttpFault>& result, const Flow& flow) const {
+  /// Returns the values in the other server's answer.
+  std::vector<Array> values_in(const std::expected<HttpAnswer, HttpFault>& result,
+                               const std::vector<Array>& inputs) const {
     if (!result) refuse_for(result.error());
     if (result->status != 200) {
       constexpr std::size_t kShownBytes = 300;
@@ -175,7 +176,8 @@ class HttpNode : public HostNode {
       if (at == given.end()) throw Refusal(Http::internal, "the other server's answer has no output '" + name + "'");
       values.push_back(std::move(at->second));
     }
-    set_results(parts_.outputs, parts_.inputs, std::move(values), flow);
+    check_results(parts_.outputs, parts_.inputs, inputs, values);
+    return values;
   }
 
   /// Logs faults of the other server and of the connection to it with the URL, which callers must not see.
@@ -193,12 +195,14 @@ class HttpNode : public HostNode {
                           refusal.what());
   }
 
-  void set_defaults(const Flow& flow) const {
+  std::vector<Array> defaults(const std::vector<Array>& inputs) const {
     Extents extents;
-    for (const Argument& input : parts_.inputs) extents.bind(input.value.type, (*flow.values)[input.value.slot]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) extents.bind(parts_.inputs[i].value.type, inputs[i]);
+    std::vector<Array> values;
     for (const auto& [name, result] : parts_.outputs) {
-      (*flow.values)[result.slot] = filled(result.type.dtype, extents.sizes_of(result.type), *parts_.otherwise);
+      values.push_back(filled(result.type.dtype, extents.sizes_of(result.type), *parts_.otherwise));
     }
+    return values;
   }
 
   const HttpParts parts_;

@@ -379,39 +379,40 @@ std::string declaration_of_pool(const std::string& step, const PythonParts& part
 class PythonNode : public HostNode {
  public:
   PythonNode(std::string name, PythonParts parts, const HostScope& scope)
-      : HostNode(std::move(name), "code", scope),
+      : HostNode(std::move(name), "code", scope, parts.inputs, parts.outputs),
         parts_(std::move(parts)),
         workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {}
 
  protected:
-  void start(Flow flow, Completion then) const override {
+  void start(StepCall step) const override {
+    const Flow& flow = *step.flow;
     expect_time(flow);
     std::string request;
     append_raw(request, static_cast<std::uint32_t>(parts_.inputs.size()));
-    for (const Argument& input : parts_.inputs) append_argument(request, input.name, (*flow.values)[input.value.slot]);
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      append_argument(request, parts_.inputs[i].name, step.inputs[i]);
     PythonPool::Job job{.request = std::move(request), .deadline = flow.deadline, .caller = flow.caller, .done = {}};
-    job.done = [this, hold = workers_guard_, flow = std::move(flow), then = std::move(then),
-                began = Clock::now()](auto result) mutable {
-      hold->post_result([this, flow = std::move(flow), then = std::move(then), began, result = std::move(result)] {
-        end(flow, then, began, result);
-      });
+    job.done = [this, hold = workers_guard_, step = std::move(step), began = Clock::now()](auto result) mutable {
+      hold->post_result(
+          [this, step = std::move(step), began, result = std::move(result)] { end(step, began, result); });
     };
     workers_guard_->leave();
     parts_.pool->post(std::move(job));
   }
 
  private:
-  void end(const Flow& flow, const Completion& then, Clock::time_point began, const PythonPool::Answer& result) const {
-    std::optional<Refusal> why;
+  void end(const StepCall& step, Clock::time_point began, const PythonPool::Answer& result) const {
+    StepResult outcome;
     try {
       if (!result) std::rethrow_exception(result.error());
       if (result->front() == 0) throw ExternalFailure(Http::internal, kPythonFailed, result->substr(1));
-      set_results(parts_.outputs, parts_.inputs, values_of(std::make_shared<const std::string>(*result)), flow);
+      outcome = values_of(std::make_shared<const std::string>(*result));
+      check_results(parts_.outputs, parts_.inputs, step.inputs, *outcome);
     } catch (...) {
-      why = refusal_for_caller();
+      outcome = std::unexpected(refusal_for_caller());
     }
-    note(flow, {.why = why ? why->what() : ""}, began);
-    then(std::move(why));
+    note(*step.flow, {.why = outcome ? "" : outcome.error().what()}, began);
+    step.done(std::move(outcome));
   }
 
   /// Returns the results in an answer as views of it.

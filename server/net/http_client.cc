@@ -77,7 +77,7 @@ Easy make_easy(const std::string& url, const TlsFiles& tls) {
 HttpFault left() { return {HttpFault::Kind::cancelled, "the caller has disconnected"}; }
 
 /// Returns how a fault of this code begins, and its kind.
-std::pair<HttpFault::Kind, const char*> kind_of(CURLcode code) {
+std::pair<HttpFault::Kind, const char*> fault_begin(CURLcode code) {
   using enum HttpFault::Kind;
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT: return {late, "the other server does not answer in time"};
@@ -203,7 +203,7 @@ class HttpClient::Impl::Running : public Exchange, public std::enable_shared_fro
               "the other server's answer has more than " + std::to_string(client_.options.max_bytes) + " bytes",
               detail};
     }
-    const auto [kind, what] = kind_of(code);
+    const auto [kind, what] = fault_begin(code);
     return {kind, kind == HttpFault::Kind::late ? what : what + reason_of(code), detail};
   }
   /// Returns the reason without addresses.

@@ -40,33 +40,31 @@ std::shared_ptr<Emitter> Pipeline::emitter_for(std::shared_ptr<const InferReques
 }
 
 void Pipeline::start(Call call) const {
-  auto values = std::make_shared<std::vector<api::Array>>(parts_.slots);
+  std::vector<api::Array> values(inputs().size());
   for (auto& [name, value] : call.request.inputs) {
     const auto at = position_of(inputs(), name);
     if (!at) throw Refusal(Http::bad_request, "pipeline '" + this->name() + "' has no input '" + name + "'");
-    (*values)[*at] = std::move(value);
+    values[*at] = std::move(value);
   }
-  for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], (*values)[i]);
+  for (std::size_t i = 0; i < inputs().size(); ++i) check_input(inputs()[i], values[i]);
   if (const auto limit = usual_limit(); limit && !call.deadline) call.deadline = call.arrived + *limit;
   call.request.inputs.clear();
   const auto request = std::make_shared<const InferRequest>(std::move(call.request));
-  const Flow flow{.values = std::move(values),
-                  .request = request,
-                  .emitter = emitter_for(request, std::move(call.part)),
-                  .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
-                  .identity = call.identity,
-                  .deadline = call.deadline,
-                  .arrived = call.arrived,
-                  .trace = call.trace,
-                  .path = call.path,
-                  .pipeline = shared_from_this()};
-  parts_.block.run(flow, [this, flow, done = std::move(call.done)](std::optional<Refusal> why) {
-    statistics().cost.add(Clock::now() - flow.arrived);
-    if (why) return done(std::unexpected(std::move(*why)));
+  const auto flow =
+      std::make_shared<const Flow>(Flow{.request = request,
+                                        .emitter = emitter_for(request, std::move(call.part)),
+                                        .caller = call.caller != nullptr ? call.caller : std::make_shared<Caller>(),
+                                        .identity = call.identity,
+                                        .deadline = call.deadline,
+                                        .arrived = call.arrived,
+                                        .trace = call.trace,
+                                        .path = call.path,
+                                        .pipeline = shared_from_this()});
+  graph_.run(flow, std::move(values), [this, flow, done = std::move(call.done)](StepResult results) {
+    statistics().cost.add(Clock::now() - flow->arrived);
+    if (!results) return done(std::unexpected(std::move(results.error())));
     try {
-      std::vector<api::Array> results;
-      for (const Slot slot : parts_.results) results.push_back((*flow.values)[slot]);
-      done(respond(*flow.request, std::move(results)));
+      done(respond(*flow->request, std::move(*results)));
     } catch (...) {
       done(std::unexpected(refusal_of_exception()));
     }

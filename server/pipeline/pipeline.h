@@ -4,9 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "server/core/workers.h"
 #include "server/model/repository.h"
 #include "server/pipeline/holdings.h"
-#include "server/pipeline/pipeline_node.h"
+#include "server/pipeline/node.h"
+#include "server/pipeline/pipeline_graph.h"
 
 namespace frazil::server {
 
@@ -20,17 +22,18 @@ class Pipeline : public Served {
     std::shared_ptr<const Served> target;
   };
   struct Parts {
-    std::vector<api::Port> inputs, outputs;  ///< inputs have the first slots, in this order
-    std::vector<api::Port> emitted;          ///< outputs that the nodes emit
-    std::size_t slots = 0;
-    Block block;
-    std::vector<Slot> results;  ///< slots of the outputs
+    std::vector<api::Port> inputs, outputs;
+    std::vector<api::Port> emitted;  ///< outputs that the nodes emit
+    std::vector<Slot> input_slots;   ///< values of the inputs
+    Block block;                     ///< its results are the outputs
     std::optional<double> deadline_ms;
     std::string digest;
     std::vector<Use> uses;
     std::shared_ptr<const Holdings> holdings;
   };
-  Pipeline(const std::string& name, Parts parts) : Served(name, "1"), parts_(std::move(parts)) {}
+  /// Throws api::Error (bad_model) if the parts do not fit together.
+  Pipeline(const std::string& name, Parts parts)
+      : Served(name, "1"), parts_(std::move(parts)), graph_(name, parts_.block, parts_.input_slots) {}
 
   std::string_view platform() const override { return "frazil_pipeline"; }
   const std::vector<api::Port>& inputs() const override { return parts_.inputs; }
@@ -44,6 +47,7 @@ class Pipeline : public Served {
   const Holdings* holdings() const { return parts_.holdings.get(); }
   /// Returns the root block.
   const Block& block() const { return parts_.block; }
+  const PipelineGraph& graph() const { return graph_; }
   const std::vector<Use>& uses() const { return parts_.uses; }
   /// Returns true if its names still refer to the same versions.
   bool is_up_to_date(const Repository& models) const;
@@ -56,6 +60,7 @@ class Pipeline : public Served {
                                        std::function<void(InferResponse)> part) const;
 
   Parts parts_;
+  PipelineGraph graph_;
 };
 
 /// Returns the names of the models and pipelines in a pipeline's file. Throws api::Error (bad_input) that names file,

@@ -9,6 +9,7 @@
 #include "server/core/digest.h"
 #include "server/core/port.h"
 #include "server/host/host_node.h"
+#include "server/pipeline/nodes.h"
 #include "server/pipeline/pipeline.h"
 
 namespace frazil::server {
@@ -16,7 +17,7 @@ namespace {
 
 using api::Port;
 
-constexpr std::uint64_t kMaxIterations = 1'000'000;
+constexpr std::int64_t kMaxIterations = 1'000'000;
 
 using Scope = std::map<std::string, TypedSlot, std::less<>>;
 
@@ -119,10 +120,12 @@ class PipelineReader {
     Scope scope;
     for (const auto& [name, type] : root.at("inputs").entries()) {
       parts.inputs.push_back(port_of(name, type));
-      scope[name] = {new_slot(), parts.inputs.back()};
+      parts.input_slots.push_back(new_slot(parts.inputs.back().dtype));
+      scope[name] = {parts.input_slots.back(), parts.inputs.back()};
     }
     if (parts.inputs.empty()) root.at("inputs").expected("at least one input");
-    std::vector<NodePtr> nodes = nodes_of(root.at("steps"), scope);
+    parts.block.name = name_;
+    parts.block.nodes = nodes_of(root.at("steps"), scope);
     root.fields({{"inputs", kReadElsewhere},
                  {"steps", kReadElsewhere},
                  {"outputs", kReadElsewhere},
@@ -130,12 +133,10 @@ class PipelineReader {
     for (const auto& [name, known] : named_values(root.at("outputs"), scope)) {
       parts.outputs.push_back(known.type);
       parts.outputs.back().name = name;
-      parts.results.push_back(known.slot);
+      parts.block.results.push_back(known.slot);
     }
     if (parts.outputs.empty()) root.at("outputs").expected("at least one output");
     parts.emitted = emissions_.beside(parts.outputs);
-    parts.block.nodes = std::move(nodes);
-    parts.slots = slots_;
     parts.uses = std::move(uses_);
     holdings_->close();
     parts.holdings = std::move(holdings_);
@@ -145,10 +146,9 @@ class PipelineReader {
   const std::set<std::string>& digests() const { return digests_; }
 
  private:
-  /// A block and its results, in its own slots.
   struct ReadBlock {
     Block block;
-    Results results;
+    Results results;     ///< names and types
     std::string digest;  ///< digest of the models and files that it uses
   };
   struct Read {
@@ -156,7 +156,7 @@ class PipelineReader {
     Results results;
   };
 
-  Slot new_slot() { return slots_++; }
+  Slot new_slot(api::Dtype dtype) { return {.id = slots_++, .dtype = dtype}; }
 
   static const TypedSlot& find(const YamlNode& node, const std::string& name, const Scope& scope) {
     const auto at = scope.find(name);
@@ -170,9 +170,9 @@ class PipelineReader {
     return values;
   }
 
-  static Expression formula(const YamlNode& node, const Scope& scope) {
+  static Formula formula(const YamlNode& node, const Scope& scope) {
     try {
-      return Expression::parse(node.name(), [&](std::string_view name) -> std::optional<std::size_t> {
+      return Formula::parse(node.name(), [&](std::string_view name) -> std::optional<Slot> {
         const auto at = scope.find(name);
         if (at == scope.end()) return std::nullopt;
         return at->second.slot;
@@ -246,7 +246,8 @@ class PipelineReader {
     }
     Results results;
     for (const Port& port : parts.target->outputs()) {
-      results.emplace_back(port.name, TypedSlot{.slot = new_slot(), .type = port});
+      if (port.kind != api::Array::Kind::tensor) continue;
+      results.emplace_back(port.name, TypedSlot{.slot = new_slot(port.dtype), .type = port});
       parts.outputs.emplace_back(port.name, results.back().second.slot);
     }
     return {call_node(name, std::move(parts)), std::move(results)};
@@ -300,17 +301,14 @@ class PipelineReader {
                    {"share", kReadElsewhere},
                    {"when", kReadElsewhere}});
     }
-    for (auto& [name, known] : from) {
-      const Slot to = new_slot();
-      read.block.results.emplace_back(known.slot, to);
-      read.results.emplace_back(name, TypedSlot{.slot = to, .type = known.type});
-    }
+    for (const auto& [name, known] : from) read.block.results.push_back(known.slot);
+    read.results = std::move(from);
     for (const std::string& digest : digests_) (read.digest += digest) += '\n';
     digests_.merge(others);
     return read;
   }
 
-  /// Reads several blocks with equal result types. The slots of the first block become the node's results.
+  /// Reads several blocks with equal result types.
   std::vector<ReadBlock> read_blocks(const YamlNode& list, const std::string& of, const Scope& scope) {
     std::vector<ReadBlock> blocks;
     for (const YamlNode& item : list.items()) {
@@ -333,37 +331,45 @@ class PipelineReader {
     return text.empty() ? "none" : text;
   }
 
-  /// Makes all blocks write their results to the slots of the first block.
-  static std::vector<Block> merged(std::vector<ReadBlock>& blocks) {
-    std::vector<Block> list;
-    for (ReadBlock& read : blocks) {
-      for (std::size_t i = 0; i < read.results.size(); ++i) {
-        read.block.results[i].second = blocks.front().results[i].second.slot;
-      }
-      list.push_back(std::move(read.block));
-    }
-    return list;
+  static std::vector<Block> bodies_of(std::vector<ReadBlock>& blocks) {
+    std::vector<Block> bodies;
+    for (ReadBlock& read : blocks) bodies.push_back(std::move(read.block));
+    return bodies;
+  }
+
+  /// Returns new slots for the results of a node with these blocks.
+  Results results_of(const std::vector<ReadBlock>& blocks) {
+    Results results = blocks.front().results;
+    for (auto& [name, known] : results) known.slot = new_slot(known.type.dtype);
+    return results;
+  }
+
+  static std::vector<Slot> slots_of(const Results& results) {
+    std::vector<Slot> slots;
+    for (const auto& [name, known] : results) slots.push_back(known.slot);
+    return slots;
   }
 
   Read read_switch(const YamlNode& list, const std::string& name, const Scope& scope) {
     std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
     std::vector<Case> cases;
     const std::vector<YamlNode> items = list.items();
-    std::vector<Block> bodies = merged(blocks);
+    std::vector<Block> bodies = bodies_of(blocks);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto when = items[i].find("when");
       if (!when && i + 1 != items.size()) items[i].fail("only the last case may be without \"when\"");
       cases.push_back(
           {.when = when ? std::optional(formula(*when, scope)) : std::nullopt, .block = std::move(bodies[i])});
     }
-    return {switch_node(name, std::move(cases)), std::move(blocks.front().results)};
+    Results results = results_of(blocks);
+    return {switch_node(name, std::move(cases), slots_of(results)), std::move(results)};
   }
 
   Read read_split(const YamlNode& node, const std::string& name, const Scope& scope) {
     SplitParts parts;
     const YamlNode list = node.at("arms");
     std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
-    std::vector<Block> bodies = merged(blocks);
+    std::vector<Block> bodies = bodies_of(blocks);
     double sum = 0;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       parts.arms.push_back({.share = list.items()[i].at("share").number(0, 1), .block = std::move(bodies[i])});
@@ -378,7 +384,8 @@ class PipelineReader {
     const auto guard = node.find("guard");
     if (!guard && node.find("baseline")) node.at("baseline").fail("requires the key 'guard'");
     if (guard) read_guards(*guard, name, blocks, parts);
-    return {split_node(name, std::move(parts)), std::move(blocks.front().results)};
+    Results results = results_of(blocks);
+    return {split_node(name, std::move(parts), slots_of(results)), std::move(results)};
   }
 
   static std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vector<Arm>& arms) {
@@ -409,16 +416,18 @@ class PipelineReader {
 
   Read read_fallback(const YamlNode& list, const std::string& name, const Scope& scope) {
     std::vector<ReadBlock> blocks = read_blocks(list, name, scope);
-    return {fallback_node(name, merged(blocks)), std::move(blocks.front().results)};
+    Results results = results_of(blocks);
+    return {fallback_node(name, bodies_of(blocks), slots_of(results)), std::move(results)};
   }
 
   Read read_race(const YamlNode& list, const std::string& name, const Scope& scope) {
     std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(list, name, scope); });
-    return {race_node(name, merged(blocks), workers_), std::move(blocks.front().results)};
+    Results results = results_of(blocks);
+    return {race_node(name, bodies_of(blocks), slots_of(results), workers_), std::move(results)};
   }
 
   Read read_ensemble(const YamlNode& node, const std::string& name, const Scope& scope) {
-    EnsembleParts parts{.least = 1, .mean = false};
+    EnsembleParts parts{.blocks = {}, .least = 1, .mean = false};
     std::vector<ReadBlock> blocks = emissions_.in_dropped([&] { return read_blocks(node.at("blocks"), name, scope); });
     node.fields({{"blocks", kReadElsewhere},
                  {"least", [&](const YamlNode& n) { parts.least = n.whole(1, blocks.size()); }},
@@ -426,57 +435,59 @@ class PipelineReader {
                     if (n.name() != "mean" && n.name() != "first") n.expected("mean or first");
                     parts.mean = n.name() == "mean";
                   }}});
-    Results results;
-    for (std::size_t k = 0; k < blocks.front().results.size(); ++k) {
-      std::vector<Slot> from;
-      for (const ReadBlock& read : blocks) from.push_back(read.results[k].second.slot);
-      parts.from.push_back(std::move(from));
-      results.push_back(blocks.front().results[k]);
-      if (parts.mean && results.back().second.type.dtype != api::Dtype::f32) node.fail("the mean needs results of f32");
-      results.back().second.slot = new_slot();
-      parts.to.push_back(results.back().second.slot);
+    Results results = results_of(blocks);
+    for (const auto& [result, known] : results) {
+      if (parts.mean && known.type.dtype != api::Dtype::f32) node.fail("the mean needs results of f32");
     }
-    for (ReadBlock& read : blocks) parts.blocks.push_back(std::move(read.block));
-    return {ensemble_node(name, std::move(parts), workers_), std::move(results)};
+    parts.blocks = bodies_of(blocks);
+    return {ensemble_node(name, std::move(parts), slots_of(results), workers_), std::move(results)};
   }
 
   Read read_loop(const YamlNode& node, const std::string& name, const Scope& outer) {
     Scope scope = outer;
-    LoopParts parts{.most = kMaxIterations, .count = new_slot()};
+    LoopParts parts{.most = kMaxIterations, .count = new_slot(api::Dtype::i64)};
     Results carried;
     for (const auto& [value, known] : named_values(node.at("start"), outer)) {
       if (outer.contains(value)) node.at("start").fail("'" + value + "' is there already");
-      carried.emplace_back(value, TypedSlot{.slot = new_slot(), .type = known.type});
-      parts.before.emplace_back(known.slot, carried.back().second.slot);
+      carried.emplace_back(value, TypedSlot{.slot = new_slot(known.type.dtype), .type = known.type});
+      parts.carried.push_back({.from = known.slot, .value = carried.back().second.slot, .next = {}});
       scope[value] = carried.back().second;
     }
-    node.fields({{"start", kReadElsewhere},
-                 {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
-                 {"most", [&](const YamlNode& n) { parts.most = n.whole(1, kMaxIterations); }},
-                 {"steps", kReadElsewhere},
-                 {"next", kReadElsewhere},
-                 {"emit", kReadElsewhere}});
+    node.fields(
+        {{"start", kReadElsewhere},
+         {"while", [&](const YamlNode& n) { parts.again = formula(n, scope); }},
+         {"most", [&](const YamlNode& n) { parts.most = static_cast<std::int64_t>(n.whole(1, kMaxIterations)); }},
+         {"steps", kReadElsewhere},
+         {"next", kReadElsewhere},
+         {"emit", kReadElsewhere}});
     if (!parts.again && !node.find("most")) node.fail("expected \"while\" or \"most\"");
     parts.block.name = name;
     parts.block.nodes = nodes_of(node.at("steps"), scope);
-    for (const auto& [value, known] : named_values(node.at("next"), scope)) {
-      const auto to = std::ranges::find(carried, value, [](const auto& c) { return c.first; });
-      if (to == carried.end()) node.at("next").fail("'" + value + "' is not in \"start\"");
-      if (!same_type(to->second.type, known.type)) {
-        node.at("next").fail("'" + value + "' is " + to->second.type.type + ", its next value " + known.type.type);
-      }
-      parts.next.emplace_back(known.slot, to->second.slot);
-    }
+    read_next(node.at("next"), scope, carried, parts);
     if (const auto emit = node.find("emit")) {
       for (const auto& [output, value] : emit->entries()) {
         const TypedSlot& known = find(value, value.name(), scope);
         emissions_.add(value, output, known.type);
         parts.emits.emplace_back(output, known.slot);
+        add_slots(parts.block.results, {known.slot});
       }
     }
     const Port count{.name = "count", .type = "i64[]", .dtype = api::Dtype::i64};
-    carried.emplace_back("count", TypedSlot{.slot = *parts.count, .type = count});
+    carried.emplace_back("count", TypedSlot{.slot = parts.count, .type = count});
     return {loop_node(name, std::move(parts), workers_), std::move(carried)};
+  }
+
+  /// Reads the values that an iteration hands on.
+  static void read_next(const YamlNode& node, const Scope& scope, const Results& carried, LoopParts& parts) {
+    for (const auto& [value, known] : named_values(node, scope)) {
+      const auto to = std::ranges::find(carried, value, [](const auto& c) { return c.first; });
+      if (to == carried.end()) node.fail("'" + value + "' is not in \"start\"");
+      if (!same_type(to->second.type, known.type)) {
+        node.fail("'" + value + "' is " + to->second.type.type + ", its next value " + known.type.type);
+      }
+      parts.carried[static_cast<std::size_t>(to - carried.begin())].next = known.slot;
+      add_slots(parts.block.results, {known.slot});
+    }
   }
 
   Read read_shadow(const YamlNode& node, const std::string& name, const Scope& scope) {
@@ -489,7 +500,7 @@ class PipelineReader {
   Read read_host(const YamlNode& node, const std::string& name, const Scope& scope) {
     HostStep step = kReader(node, name,
                             {.find = [&](const YamlNode& n) { return find(n, n.name(), scope); },
-                             .new_slot = [&] { return new_slot(); },
+                             .new_slot = [&](api::Dtype dtype) { return new_slot(dtype); },
                              .folder = folder_,
                              .workers = workers_,
                              .holdings = *holdings_,

@@ -483,8 +483,9 @@ bool has_unranked_value(const Graph& graph, NodeId id) {
 
 std::optional<Binding> bind(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  const auto* const opaque = std::get_if<Opaque>(&node.op->form);
   // Inference has not typed such operands. The reference executor applies the operator's rules once it has the values.
-  if (has_unranked_value(graph, id)) return std::nullopt;
+  if (has_unranked_value(graph, id) && (opaque == nullptr || !opaque->any_rank)) return std::nullopt;
   if (all_plain(graph, node) && !defines_extents(graph, node)) {
     for (const Row& row : kRows) {
       if (row.op != node.op) continue;
@@ -492,7 +493,7 @@ std::optional<Binding> bind(const Graph& graph, NodeId id) {
     }
   }
   if (std::holds_alternative<Elementwise>(node.op->form)) return bind_elementwise(graph, id);
-  if (std::holds_alternative<Opaque>(node.op->form)) return Binding{.params = params::Opaque{}};
+  if (opaque != nullptr) return Binding{.params = params::Opaque{}};
   return std::nullopt;
 }
 

@@ -278,15 +278,38 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"  - name: out\n    loop: {start: {y: x}, steps: [], next: {y: y}}\n", "\"while\" or \"most\""},
         BadFile{"  - {name: out, model: p, inputs: {x: x}}\n", "needs itself"}));
 
+/// Returns the value of a formula over p = [0.5, 2, -1] for a request with parameters, or the error.
+std::string value_of(const std::string& formula) {
+  Folder folder;
+  folder.write("p.yaml", "inputs: {p: 'f32[3]', s: 'string[]'}\nsteps:\n  - name: out\n    split:\n      by: \"" +
+                             formula +
+                             "\"\n      arms: [{name: only, share: 1, results: {y: p}}]\noutputs: {y: out.y}\n");
+  const auto path = std::make_shared<PathRecord>(server::Clock::now());
+  server::Outcome outcome;
+  try {
+    server::Service service(options_of(folder));
+    outcome =
+        ask(service,
+            {.model = "p",
+             .inputs = {{"p", api::Array::of<float>({3}, {0.5F, 2, -1})}, {"s", api::Array::scalar(std::string("t"))}},
+             .parameters = {{"tier", std::string("gold")}, {"on", true}},
+             .path = path})
+            .get();
+  } catch (const api::Error& error) {
+    return error.what();
+  }
+  if (!outcome) return outcome.error().what();
+  const std::string why = path->steps().front().why;
+  return why.substr(1, why.find("' gives") - 1);
+}
+
 TEST(Formulas, HaveTheValuesThatTheyHave) {
-  const api::Array p = api::Array::of<float>({3}, {0.5F, 2, -1});
-  const std::map<std::string, server::Parameter> parameters = {{"tier", std::string("gold")}, {"on", true}};
-  const server::Expression::Values values{.tensor = [&](std::size_t) -> const api::Array& { return p; },
-                                          .parameters = &parameters};
   const struct {
     const char *formula, *value;
   } cases[] = {{"1 + 2 * 3", "7"},
                {"(1 + 2) * 3", "9"},
+               {"7 - 2 - 1", "4"},
+               {"1 / 4", "0.25"},
                {"-2 - -3", "1"},
                {"max(p)", "2"},
                {"min(p)", "-1"},
@@ -296,31 +319,43 @@ TEST(Formulas, HaveTheValuesThatTheyHave) {
                {"count(p)", "3"},
                {"size(p, 0)", "3"},
                {"all(p)", "1"},
+               {"any(p) + 1", "2"},
                {"1 < 2 and 2 < 1", "0"},
                {"1 < 2 or 2 < 1", "1"},
+               {"(1 < 2) + (3 >= 3) + (2 <= 1) + (4 > 5) + (1 != 2)", "3"},
                {"not 1 == 2", "1"},
                {"param('tier', 'free') == 'gold'", "1"},
+               {"param('tier', 'free') != 'gold' or 'a' == 'b'", "0"},
+               {"param('tier', 'free')", "gold"},
+               {"param('none', 'free') and 'x'", "1"},
+               {"not ''", "1"},
                {"param('age', 18)", "18"},
                {"param('on', 0)", "1"},
-               {"notable(p)", nullptr},
-               {"1 +", nullptr},
-               {"max(q)", nullptr},
-               {"(1", nullptr},
-               {"'a", nullptr},
-               {"1 2", nullptr}};
-  for (const auto& c : cases) {
-    const auto parse = [&] {
-      return server::Expression::parse(
-          c.formula, [](std::string_view name) { return name == "p" ? std::optional<std::size_t>(0) : std::nullopt; });
-    };
-    if (c.value == nullptr) {
-      EXPECT_THROW(parse(), std::invalid_argument) << c.formula;
-    } else {
-      EXPECT_EQ(server::text_of(parse().value(values)), c.value) << c.formula;
-    }
-  }
-  EXPECT_THROW(server::Expression::parse("'a' + 1", [](std::string_view) { return std::nullopt; }).value(values),
-               server::Refusal);
+               {"size(p, 0) == 1 and item(p) > 0", "0"},
+               {"size(p, 0) == 3 or item(p) > 0", "1"}};
+  for (const auto& c : cases) EXPECT_EQ(value_of(c.formula), c.value) << c.formula;
+}
+
+TEST(Formulas, NameWhatIsWrong) {
+  const struct {
+    const char *formula, *why;
+  } cases[] = {{"notable(p)", "column 9: there is no function 'notable'"},
+               {"1 +", "column 4: the formula ends too early"},
+               {"max(q)", "column 6: there is no value 'q'"},
+               {"max(s)", "column 6: 's' is a tensor of texts, not of numbers"},
+               {"(1", "column 3: expected ')'"},
+               {"'a", "column 1: the text has no end"},
+               {"1 2", "column 3: expected an operator"},
+               {"'a' + 1", "column 5: '+' needs numbers, not a text"},
+               {"1 + - 'a'", "'-' needs a number, not a text"},
+               {"'a' < 'b'", "column 5: texts are compared by == and != only"},
+               {"param('tier', 'x') == 1", "column 20: a text is compared with a number"},
+               {"size(p, 'x')", "the axis is a text: expected a number"},
+               {"item(p)", "item of a tensor with 3 elements"},
+               {"size(p, 1)", "size: the tensor has no axis 1"},
+               {"param('tier', 2)", "parameter 'tier': expected a number"},
+               {"param('on', 'x')", "parameter 'on': expected a text"}};
+  for (const auto& c : cases) EXPECT_THAT(value_of(c.formula), HasSubstr(c.why)) << c.formula;
 }
 
 }  // namespace

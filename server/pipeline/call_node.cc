@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "server/core/port.h"
+#include "server/pipeline/nodes.h"
+
+namespace frazil::server {
+namespace {
+
+class CallNode : public StepNode {
+ public:
+  CallNode(std::string name, CallParts parts) : StepNode(std::move(name)), parts_(std::move(parts)) {}
+  std::vector<Slot> reads() const override { return slots_of(parts_.inputs); }
+  std::vector<Slot> writes() const override { return slots_of(parts_.outputs); }
+  Clock::duration expected() const override { return parts_.target->expected_time(); }
+  NodeView view() const override { return {.kind = "run", .target = parts_.target.get()}; }
+
+ protected:
+  void start(StepCall step) const override {
+    const FlowPtr& flow = step.flow;
+    if (flow->left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
+    Call call{.caller = flow->caller,
+              .identity = flow->identity,
+              .arrived = Clock::now(),
+              .deadline = flow->deadline,
+              .target = parts_.target,
+              .path = flow->path,
+              .trace = flow->trace,
+              .node = name()};
+    if (parts_.time_out) {
+      const auto limit = call.arrived + *parts_.time_out;
+      call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
+    }
+    call.request.priority = flow->request->priority;
+    call.request.sequence = flow->request->sequence;
+    call.request.parameters = flow->request->parameters;
+    call.request.choices = flow->request->choices;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      call.request.inputs.emplace_back(parts_.inputs[i].first, std::move(step.inputs[i]));
+    }
+    for (const auto& [output, slot] : parts_.outputs) call.request.outputs.push_back({.name = output});
+    if (flow->emitter != nullptr && !parts_.emits.empty()) take_parts(call, flow);
+    call.done = [this, flow, done = std::move(step.done)](Outcome outcome) { done(result_of(std::move(outcome))); };
+    parts_.target->infer(std::move(call));
+  }
+
+ private:
+  static std::vector<Slot> slots_of(const std::vector<std::pair<std::string, Slot>>& named) {
+    std::vector<Slot> slots;
+    for (const auto& [port, slot] : named) slots.push_back(slot);
+    return slots;
+  }
+
+  StepResult result_of(Outcome outcome) const {
+    if (!outcome) {
+      return std::unexpected(Refusal(outcome.error().status(), "node '" + name() + "': " + outcome.error().what()));
+    }
+    std::vector<api::Array> values;
+    for (std::size_t i = 0; i < parts_.outputs.size(); ++i) values.push_back(std::move(outcome->outputs[i].second));
+    return values;
+  }
+
+  /// Emits the target's parts as parts of this request.
+  void take_parts(Call& call, const FlowPtr& flow) const {
+    for (const auto& [there, here] : parts_.emits) {
+      if (!position_of(parts_.target->outputs(), there)) call.request.outputs.push_back({.name = there});
+    }
+    call.part = [this, flow](const InferResponse& part) {
+      std::vector<NamedArray> values;
+      for (const auto& [there, here] : parts_.emits) {
+        const auto value = std::ranges::find(part.outputs, there, &NamedArray::first);
+        if (value != part.outputs.end()) values.emplace_back(here, value->second);
+      }
+      flow->emit(std::move(values));
+    };
+  }
+
+  CallParts parts_;
+};
+
+}  // namespace
+
+NodePtr call_node(std::string name, CallParts parts) {
+  return std::make_unique<CallNode>(std::move(name), std::move(parts));
+}
+
+}  // namespace frazil::server

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "server/pipeline/node.h"
+
+namespace frazil::server {
+
+/// Returns the index of the case or arm that the request forces for a node, or -1 if it forces none. `list`: elements
+/// with a `block`.
+template <class List>
+std::int64_t forced_block(const Flow& flow, const std::string& node, const char* kind, const List& list) {
+  const auto forced = flow.request->choices.find(node);
+  if (forced == flow.request->choices.end()) return -1;
+  const auto at = std::ranges::find(list, forced->second, [](const auto& one) { return one.block.name; });
+  if (at == list.end()) throw Refusal(Http::bad_request, "node '" + node + "' has no branch '" + forced->second + "'");
+  flow.note({.node = node, .kind = kind, .taken = forced->second, .why = "forced by the request"});
+  return at - list.begin();
+}
+
+}  // namespace frazil::server

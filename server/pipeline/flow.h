@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/caller.h"
+#include "server/core/clock.h"
+#include "server/request/path_record.h"
+#include "server/request/request.h"
+
+namespace frazil::server {
+
+/// Receives the parts of a request's answer. Used by one thread at a time.
+struct Emitter {
+  std::function<bool(std::vector<NamedArray>)> give;  ///< false: the request wants none of these. May throw
+  bool begun = false;                                 ///< a part was sent
+};
+
+/// A request in a pipeline. Immutable, except for what it refers to.
+struct Flow {
+  std::shared_ptr<const InferRequest> request;  ///< for its parameters, priority and sequence
+  std::shared_ptr<Emitter> emitter;             ///< null: no parts are wanted
+  std::shared_ptr<Caller> caller;
+  Tenants::Identity identity = {};  ///< of the client's request
+  std::optional<Clock::time_point> deadline = {};
+  Clock::time_point arrived;
+  std::string trace;
+  std::shared_ptr<PathRecord> path;      ///< may be null
+  std::shared_ptr<const void> pipeline;  ///< keeps the nodes alive, also for work that ends after the answer
+
+  Clock::duration left() const { return deadline ? *deadline - Clock::now() : Clock::duration::max(); }
+  void note(PathRecord::Step step) const {
+    if (path != nullptr) path->add(std::move(step));
+  }
+  /// Sends a part if parts are wanted. An exception fails the request.
+  void emit(std::vector<NamedArray> part) const {
+    if (emitter == nullptr || caller->disconnected()) return;
+    const bool given = emitter->give(std::move(part));
+    emitter->begun |= given;
+  }
+};
+
+using FlowPtr = std::shared_ptr<const Flow>;
+
+/// Returns a copy of the flow with another caller.
+inline FlowPtr with_caller(const Flow& flow, std::shared_ptr<Caller> caller) {
+  Flow own = flow;
+  own.caller = std::move(caller);
+  return std::make_shared<const Flow>(std::move(own));
+}
+
+/// Returns a flow for work beside the request: it has its own caller, and no path and parts.
+inline FlowPtr beside(const Flow& flow) {
+  Flow own = flow;
+  own.caller = std::make_shared<Caller>();
+  own.path = nullptr;
+  own.emitter = nullptr;
+  return std::make_shared<const Flow>(std::move(own));
+}
+
+}  // namespace frazil::server
