@@ -45,7 +45,7 @@ class SwitchNode : public Node {
   }
 
   void lower(Lowering& to) const override {
-    to.enter(*this);
+    to.part(*this, Lowering::kEnter, {}, {});
     const Term forced = to.part(*this, kForced, {}, {Dtype::i64}).front();
     const Term is_forced = to.body().op("GreaterOrEqual", {forced, to.body().scalar(std::int64_t{0})});
     const auto by_request = [&](api::Body&) { return std::vector{forced}; };
@@ -54,7 +54,7 @@ class SwitchNode : public Node {
     };
     const Term number = to.body().if_else(is_forced, by_request, by_formulas).front();
     to.define(results_, run_case(to, 0, number));
-    to.leave(*this);
+    to.part(*this, Lowering::kLeave, {}, {});
   }
 
  protected:
@@ -68,8 +68,8 @@ class SwitchNode : public Node {
   }
 
  private:
-  static constexpr std::int64_t kForced = 1;     ///< returns the case that the request forces, or -1
-  static constexpr std::int64_t kFirstCase = 2;  ///< see decided()
+  static constexpr std::int64_t kForced = Lowering::kOwn;         ///< returns the case that the request forces, or -1
+  static constexpr std::int64_t kFirstCase = Lowering::kOwn + 1;  ///< see decided()
 
   /// Adds the decision between the cases from `at` on. `why`: string[], the formulas that were false.
   Term number_of_case(Lowering to, std::size_t at, Term why) const {
@@ -150,7 +150,7 @@ class LoopNode : public Node {
   }
 
   void lower(Lowering& to) const override {
-    to.enter(*this);
+    to.part(*this, Lowering::kEnterLoop, {}, {});
     api::Body& body = to.body();
     std::vector<Term> carried;
     for (const auto& one : parts_.carried) {
@@ -162,8 +162,8 @@ class LoopNode : public Node {
     const auto iteration = [&](api::Body& inner, std::span<const Term> params) { return iterated(to, inner, params); };
     const std::vector<Term> ended = body.loop(body.scalar(parts_.most), again, carried, iteration);
     to.define(writes(), ended);
+    to.part(*this, Lowering::kLeaveLoop, {}, {});
     to.part(*this, kEnded, {ended.back()}, {});
-    to.leave(*this);
   }
 
  protected:
@@ -175,7 +175,6 @@ class LoopNode : public Node {
       return call.done(std::vector<Array>{});
     }
     count_taken(parts_.block);
-    if (flow.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
     if (flow.emitter != nullptr && !parts_.emits.empty()) {
       std::vector<NamedArray> values;
       for (std::size_t i = 0; i < parts_.emits.size(); ++i) {
@@ -183,17 +182,17 @@ class LoopNode : public Node {
       }
       flow.emit(std::move(values));
     }
+    if (flow.caller->disconnected()) throw Refusal(Http::cancelled, "the caller has disconnected");
     // Other requests run between two iterations.
     workers_.post([call = std::move(call)] { call.done(std::vector<Array>{}); });
   }
 
  private:
-  static constexpr std::int64_t kIterated = 1;  ///< takes the emitted values
-  static constexpr std::int64_t kEnded = 2;     ///< takes the number of iterations
+  static constexpr std::int64_t kEnded = Lowering::kOwn;  ///< takes the number of iterations
 
   /// Adds the body. Takes the number of the iteration, the condition and the carried values, the last of which counts.
   std::vector<Term> iterated(const Lowering& to, api::Body& body, std::span<const Term> params) const {
-    Lowering inner = to.iteration(body, body.op("Equal", {params[0], body.scalar(std::int64_t{0})}));
+    Lowering inner = to.inside(body);
     for (std::size_t i = 0; i < parts_.carried.size(); ++i) {
       inner.define({parts_.carried[i].value}, params.subspan(2 + i, 1));
     }
@@ -203,7 +202,7 @@ class LoopNode : public Node {
     for (std::size_t i = 0; i < next.size(); ++i) inner.define({parts_.carried[i].value}, std::array{next[i]});
     std::vector<Term> emitted;
     for (const auto& [output, slot] : parts_.emits) emitted.push_back(inner.value(slot));
-    inner.part(*this, kIterated, std::move(emitted), {});
+    inner.part(*this, Lowering::kIterated, std::move(emitted), {});
     std::vector<Term> results{parts_.again ? inner.decision(*parts_.again).truth : body.scalar(true)};
     results.insert(results.end(), next.begin(), next.end());
     results.push_back(body.op("Add", {params.back(), body.scalar(std::int64_t{1})}));

@@ -12,12 +12,6 @@ Lowering Lowering::inside(api::Body& body) const {
   return inner;
 }
 
-Lowering Lowering::iteration(api::Body& body, api::Term first) const {
-  Lowering inner = inside(body);
-  inner.first_ = first_ ? body.op("And", {first_, first}) : first;
-  return inner;
-}
-
 std::vector<api::Term> Lowering::values(const std::vector<Slot>& slots) const {
   std::vector<api::Term> terms;
   for (const Slot& slot : slots) terms.push_back(value(slot));
@@ -60,11 +54,9 @@ std::vector<api::Term> Lowering::add(const Node& node, std::int64_t part, std::v
   const auto at = std::ranges::find(*nodes_, &node);
   const auto number = at - nodes_->begin();
   if (at == nodes_->end()) nodes_->push_back(&node);
-  if (first_) operands.push_back(first_);
   const std::size_t results = types.size();
   if (types.empty()) types.emplace_back("bool[]");  // a node needs an output
-  const api::Attributes attributes{
-      {"step", number}, {"part", part}, {"results", std::move(types)}, {"in_loop", first_ ? 1 : 0}};
+  const api::Attributes attributes{{"step", number}, {"part", part}, {"results", std::move(types)}};
   std::vector<api::Term> made = body_->ops(kStepOperator, operands, attributes, std::max<std::size_t>(results, 1));
   made.resize(results);
   return made;

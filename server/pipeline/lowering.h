@@ -20,8 +20,6 @@ class Lowering {
   Lowering(api::Body& body, std::vector<const Node*>& nodes) : body_(&body), nodes_(&nodes) {}
   /// Returns a lowering to a nested body, which may use the values that are defined here.
   Lowering inside(api::Body& body) const;
-  /// Returns a lowering to the body of a loop. `first`: bool[], true in the first iteration.
-  Lowering iteration(api::Body& body, api::Term first) const;
 
   api::Body& body() const { return *body_; }
   api::Term value(const Slot& slot) const { return values_.at(slot.id); }
@@ -35,14 +33,18 @@ class Lowering {
   std::vector<api::Term> block(const Block& block);
   /// Adds a step that runs the whole node.
   std::vector<api::Term> step(const Node& node, std::vector<api::Term> operands, const std::vector<Slot>& results);
-  /// Adds a step that runs a part of the node, whose results are scalars. `part` is positive and chosen by the node.
+  /// Adds a step that runs a part of the node, whose results are scalars.
   std::vector<api::Term> part(const Node& node, std::int64_t part, std::vector<api::Term> operands,
                               const std::vector<api::Dtype>& results);
-  /// Add marks of the begin and the end of a node that is more than one step. Marks count the node's runs.
-  void enter(const Node& node) { part(node, kEnter, {}, {}); }
-  void leave(const Node& node) { part(node, kLeave, {}, {}); }
-
-  static constexpr std::int64_t kWhole = 0, kEnter = -1, kLeave = -2;  ///< parts of every node
+  enum Part : std::int64_t {
+    kWhole,
+    kEnter,  ///< marks the begin of a node that is more than one step; the node does not see marks
+    kLeave,
+    kEnterLoop,  ///< the same for a loop
+    kLeaveLoop,
+    kIterated,  ///< the end of an iteration
+    kOwn        ///< from here on, parts that the node chooses
+  };
 
  private:
   std::vector<api::Term> add(const Node& node, std::int64_t part, std::vector<api::Term> operands,
@@ -50,7 +52,6 @@ class Lowering {
 
   api::Body* body_;
   std::vector<const Node*>* nodes_;
-  api::Term first_;  // none outside of loops
   std::map<std::size_t, api::Term> values_;
 };
 

@@ -18,24 +18,6 @@ namespace {
 
 using Nodes = std::shared_ptr<const std::vector<const Node*>>;
 
-/// One run of a graph: the context of its session. Its steps use it one after the other.
-struct GraphRun {
-  FlowPtr flow;
-  Nodes nodes;
-  std::optional<Refusal> why = {};  ///< of the failed step
-  std::vector<std::pair<const Node*, Clock::time_point>> entered = {};
-
-  void enter(const Node& node) {
-    node.uses().begin();
-    entered.emplace_back(&node, Clock::now());
-  }
-  void leave() {
-    const auto [node, began] = entered.back();
-    entered.pop_back();
-    node->uses().end(Clock::now() - began, why ? &*why : nullptr);
-  }
-};
-
 /// Returns the flow for stateful models in a loop: the first iteration starts the request's sequence, and none ends it.
 FlowPtr in_iteration(FlowPtr flow, bool first) {
   const SequencePart& sequence = flow->request->sequence;
@@ -49,6 +31,34 @@ FlowPtr in_iteration(FlowPtr flow, bool first) {
   own.request = std::move(request);
   return std::make_shared<const Flow>(std::move(own));
 }
+
+/// One run of a graph: the context of its session. Its steps use it one after the other.
+struct GraphRun {
+  FlowPtr flow;
+  Nodes nodes;
+  std::optional<Refusal> why = {};  ///< of the failed step
+  std::vector<std::pair<const Node*, Clock::time_point>> entered = {};
+  std::vector<FlowPtr> outside = {};  ///< the flows around the loops in progress
+
+  void enter_loop() {
+    outside.push_back(flow);
+    flow = in_iteration(flow, true);
+  }
+  void leave_loop() {
+    flow = std::move(outside.back());
+    outside.pop_back();
+  }
+
+  void enter(const Node& node) {
+    node.uses().begin();
+    entered.emplace_back(&node, Clock::now());
+  }
+  void leave() {
+    const auto [node, began] = entered.back();
+    entered.pop_back();
+    node->uses().end(Clock::now() - began, why ? &*why : nullptr);
+  }
+};
 
 /// Gives the results of a step. A step without results has an output that nothing uses.
 void give(const api::HostReply& reply, std::vector<api::Array> results) {
@@ -78,16 +88,16 @@ std::shared_ptr<GraphRun> run_of(const api::HostStart& start) {
 void start_step(api::HostStart start, const api::HostReply& reply) {
   const auto run = run_of(start);
   const Node& node = *run->nodes->at(static_cast<std::size_t>(start.attributes.integer("step")));
-  StepCall call{
-      .flow = run->flow, .part = start.attributes.integer("part"), .inputs = std::move(start.inputs), .done = {}};
-  if (start.attributes.integer("in_loop") != 0) {
-    call.flow = in_iteration(std::move(call.flow), call.inputs.back().values<bool>().front());
-    call.inputs.pop_back();
+  const std::int64_t part = start.attributes.integer("part");
+  if (part == Lowering::kWhole || part >= Lowering::kIterated) {
+    if (part == Lowering::kIterated) run->flow = in_iteration(run->flow, false);
+    return run_part(run, node, {.flow = run->flow, .part = part, .inputs = std::move(start.inputs), .done = {}}, reply);
   }
-  if (call.part == Lowering::kEnter) run->enter(node);
-  if (call.part == Lowering::kLeave) run->leave();
-  if (call.part < 0) return give(reply, {});
-  run_part(run, node, std::move(call), reply);
+  if (part == Lowering::kEnterLoop) run->enter_loop();
+  if (part == Lowering::kEnter || part == Lowering::kEnterLoop) run->enter(node);
+  if (part == Lowering::kLeaveLoop) run->leave_loop();
+  if (part == Lowering::kLeave || part == Lowering::kLeaveLoop) run->leave();
+  give(reply, {});
 }
 
 /// Returns the type for a text of kStepOperator's `results`.
@@ -109,7 +119,7 @@ void register_step() {
   op.inputs = 0;
   op.variadic = true;
   op.outputs = kMaxResults;
-  op.attributes = {{"step", 0}, {"part", 0}, {"results", std::vector<std::string>{}}, {"in_loop", 0}};
+  op.attributes = {{"step", 0}, {"part", 0}, {"results", std::vector<std::string>{}}};
   op.pure = false;
   op.effects = true;
   op.types = [](const api::NodeAttributes& attributes, std::span<const api::TensorType>) {

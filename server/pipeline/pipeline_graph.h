@@ -13,7 +13,7 @@
 namespace frazil::server {
 
 /// The operator of steps. Attributes: `step`, the number of the node; `part` (Lowering::part()); `results`, a type per
-/// result: "f32" is of any rank, "f32[]" a scalar; `in_loop`: the last operand is bool[], true in the first iteration.
+/// result: "f32" is of any rank, "f32[]" a scalar.
 inline constexpr const char* kStepOperator = "frazil.server.Step";
 
 /// Returns the request of an operator's call. Throws api::Error (unsupported) outside of a pipeline.
