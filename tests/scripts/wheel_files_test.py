@@ -24,13 +24,15 @@ CASES = [
     ("libfmt.so.9", bill(license={"id": "GPL-2.0-or-later"}), f"{BILL}: component part has the licence GPL-2.0-or-later"),
     ("libfmt.so.9", bill(license={"name": "GPL-2+"}), "the licence GPL-2+"),
     ("libfmt.so.9", bill(license={"id": "AGPL-3.0-only"}), "the licence AGPL-3.0-only"),
+    ("libfmt.so.9", bill(expression="AGPL-3.0-only OR GPL-2.0-only"), "the licence AGPL-3.0-only OR GPL-2.0-only"),
+    ("libzstd-0a1b2c3d.so.1", bill(expression="BSD-3-Clause OR GPL-2.0-only"), None),
     ("libfmt.so.9", bill(license={"id": "LGPL-2.1-or-later"}), None),
 ]
 
 
 def check(folder, compiler, library, text):
     built = folder / library
-    subprocess.run([compiler, "-shared", "-x", "c", "/dev/null", "-o", built], check=True)
+    subprocess.run([compiler, "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", built], check=True)
     wheel = folder / "frazil-0-cp311-cp311-manylinux_2_36_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(built, f"frazil/libs/{library}")
