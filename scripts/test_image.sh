@@ -17,6 +17,8 @@ stage_lines() { last_stage | sed -e ':a' -e '/\\$/N; s/\\\n//; ta'; }
 # json_words PREFIX: the words of the instruction in JSON form after PREFIX, a regular expression; each ends with a zero.
 json_words() { stage_lines | sed -n "s/^$1 *\(\[.*\]\)$/\1/p" | python3 -c 'import json, sys; print("\0".join(json.load(sys.stdin)), end="\0")'; }
 die() { echo "test_image.sh: $*" >&2; exit 1; }
+server=
+trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null || true' EXIT
 
 make_root() {
   local packages
@@ -73,6 +75,7 @@ run() {
   enter "${health[@]}" || die "HEALTHCHECK fails while the server is ready"
   kill -TERM "$(tr -d ' ' <"/proc/$server/task/$server/children")"
   wait "$server" || die "ends with $?"
+  server=
   ! chroot "$root" "${health[@]}" 2>/dev/null || die "HEALTHCHECK succeeds without a server"
   echo "container: user $user, read-only; ready, answers, listens at $(last_stage | sed -n 's/^EXPOSE //p'), healthy, ends"
 }
