@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image package-build deb test-deb wheel test-wheel check-sbom demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -51,6 +51,11 @@ test-wheel: wheel  ## use the wheel in a virtual environment and in a Debian 12 
 
 check-sbom: deb wheel  ## validate the bills of materials by CycloneDX's schema, which npm downloads
 	@scripts/check_sbom.sh build-package $(or $(DEB_DIR),build-package/deb) $(or $(WHEEL_DIR),build-package/wheel)
+
+check-static:  ## build without the shared library, install, and link programs against the archive
+	@$(MAKE) --no-print-directory configure PRESET=static
+	@cmake --build build-static
+	@scripts/check_install.sh build-static
 
 demo: configure  ## build and run the digits example
 	@cmake --build $(BUILD) --target digits_demo

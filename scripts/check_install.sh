@@ -3,7 +3,7 @@
 #
 # For the shared library, if there is one, and for the archive: a program in C++ with custom operators, a program of a
 # project without C++, the same by pkg-config and plain cc, and a server with a function in C++. Each must run, and find
-# the code generator.
+# the code generator. The server is also built by pkg-config.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:?usage: check_install.sh BUILD}
@@ -46,6 +46,7 @@ serve() {  # serve KIND: asks a server that has a function of its own
   project host_function "$1"
   mkdir -p "$work/models"
   cp "$source/examples/digits/model.onnx" "$source/examples/host_function/digits.yaml" "$work/models"
+  : >"$work/server.log"
   "$work/host_function.$1/host_function" "$work/models" 2>"$work/server.log" & server=$!
   for _ in $(seq 100); do grep -q ^listening "$work/server.log" && break; sleep 0.1; done
   local port bytes answer
@@ -60,6 +61,13 @@ serve() {  # serve KIND: asks a server that has a function of its own
   server=
 }
 
+server_program() {  # by pkg-config and c++
+  # shellcheck disable=SC2046
+  c++ -std=c++23 "$source/examples/host_function/main.cc" -o "$work/server_program" $(pkg-config --cflags --libs frazil-server) \
+    -Wl,-rpath,"$(dirname "$(find "$prefix" -name libfrazil.a)")"
+  grep -q "$work/none: No such file" <<<"$("$work/server_program" "$work/none" 2>&1)" || { echo "server_program: fails" >&2; exit 1; }
+}
+
 for kind in $kinds; do
   project consumer "$kind"
   ctest --test-dir "$work/consumer.$kind" --output-on-failure | grep '% tests passed'
@@ -70,6 +78,7 @@ for kind in $kinds; do
   [ -z "$(find "$prefix" -name frazil-server.pc)" ] || serve "$kind"
   echo "$kind: C++, C, pkg-config and the server"
 done
+[ -z "$(find "$prefix" -name frazil-server.pc)" ] || server_program
 
 version=$("$prefix/bin/frazil" --version)
 echo "$version"

@@ -16,8 +16,8 @@ from debian_packages import package_of, paths_of
 CONTAINERFILE = pathlib.Path(__file__).resolve().parent.parent / "packaging/Containerfile"
 # Packages in every image, or dependencies of the listed packages.
 EVERYWHERE = {"libc6", "libgcc-s1"}
-# Opened at run time (server/core/curl_library.cc), and the authorities that it trusts.
-OPENED = {"libcurl4", "ca-certificates"}
+# Opened at run time (server/core/curl_library.cc, src/ops/image/tiff_library.cc), and the authorities that libcurl trusts.
+OPENED = {"libcurl4", "ca-certificates", "libtiff6"}
 
 
 def output(*command):

@@ -17,7 +17,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata graphviz
   python3-dev python3-numpy python3-greenlet python3-pytest python3-pip python3-venv pybind11-dev patchelf
 )
-test_packages=(python3-yaml chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
+test_packages=(python3-yaml python3-kubernetes chromium chromium-driver redis-server python3-grpcio python3-protobuf python3-onnx)
 demo_packages=(haproxy)
 bench_packages=(libdnnl-dev python3-torch libtorch-dev libopenblas-pthread-dev)
 dev_packages=(

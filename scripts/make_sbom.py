@@ -35,6 +35,7 @@ SPDX = {
     "BSD-3-Clause": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "GPL-2.0+": "GPL-2.0-or-later",
     "GPL-3+": "GPL-3.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later",
     "APACHE-2-LLVM-EXCEPTIONS": "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause and Apache-2.0": "BSD-2-Clause AND Apache-2.0",
+    "BSD-3-clause or GPL-2": "BSD-3-Clause OR GPL-2.0-only",
 }
 
 

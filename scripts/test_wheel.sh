@@ -2,8 +2,8 @@
 # Uses the wheel in a Debian 12 without development packages, whose libraries are those of Python and NumPy alone, and
 # builds the sdist: test_wheel.sh BUILD WHEELS [sdist]
 #
-# Needs root, and Debian's packages from a mirror. With `sdist`, also builds the wheel from the sdist, which takes
-# minutes.
+# Needs root, and Debian's packages from a mirror. With `sdist`, also builds a wheel from the sdist, which takes minutes,
+# and uses it in the same way.
 set -euo pipefail
 build=$(realpath "${1:?usage: $0 BUILD WHEELS [sdist]}")
 wheels=$(realpath "${2:?usage: $0 BUILD WHEELS [sdist]}")
@@ -21,13 +21,19 @@ done
 mkdir "$root/test"
 cp "$wheels"/frazil-*.whl "$source/scripts/wheel_program.py" "$source/scripts/numpy_wheel.py" "$root/test"
 in_root python3 /test/numpy_wheel.py /test
-in_root python3 -m venv /test/venv
-in_root sh -ec '/test/venv/bin/pip install -q --no-index --no-cache-dir --disable-pip-version-check /test/*.whl'
-in_root /test/venv/bin/python /test/wheel_program.py /test /test jit
+try_wheel() {  # try_wheel: uses the wheels in /test in a new virtual environment
+  in_root python3 -m venv --clear /test/venv
+  in_root sh -ec '/test/venv/bin/pip install -q --no-index --no-cache-dir --disable-pip-version-check /test/*.whl'
+  in_root /test/venv/bin/python /test/wheel_program.py /test /test jit
+}
+try_wheel
 if [ "${3:-}" = sdist ]; then
   work=$(mktemp -d)
   trap 'umount_root; rm -rf "$work"' EXIT
   tar -C "$work" -xf "$wheels"/frazil-*.tar.gz
   (cd "$work"/frazil-* && "$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")" -m pip wheel -q --no-deps --no-index --disable-pip-version-check -w "$work" .)
   python3 "$source/scripts/check_wheel_files.py" "$work"/frazil-*.whl
+  rm "$root"/test/frazil-*.whl
+  cp "$work"/frazil-*.whl "$root/test"
+  try_wheel
 fi

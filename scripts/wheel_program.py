@@ -6,6 +6,7 @@ PREFIX is the environment that the package must come from. FOLDER is for files. 
 import ctypes
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -39,6 +40,29 @@ except frazil.Error as error:
     assert "/no/such/model.onnx" in str(error)
 else:
     raise AssertionError("a missing file is no error")
+
+# A TIFF of one pixel. The wheel has no libtiff: it reads TIFF where the system has one.
+fields = [(256, 1), (257, 1), (258, 8), (259, 1), (262, 2), (273, 122), (277, 3), (278, 1), (279, 3)]
+tiff = struct.pack("<2sHIH", b"II", 42, 8, len(fields))
+tiff += b"".join(struct.pack("<HHII", tag, 3, 1, value) for tag, value in fields)
+tiff = tiff.ljust(122, b"\0") + bytes([1, 2, 3]) * 3
+g = frazil.Graph()
+b = g.input("b", "uint8", ("N",))
+g.output("y", g.ImageDecoder(b, pixel_format="RGB"))
+decode = g.build()
+try:
+    ctypes.CDLL("libtiff.so.6")
+except OSError:
+    try:
+        decode(np.frombuffer(tiff, np.uint8))
+    except frazil.Error as error:
+        assert "ImageDecoder" in str(error) and "install libtiff6" in str(error), error
+        print(error)
+    else:
+        raise AssertionError("TIFF is read without libtiff")
+else:
+    pixels = decode(np.frombuffer(tiff, np.uint8))
+    assert pixels.tolist() == [[[1, 2, 3]]], pixels
 
 command = str(pathlib.Path(sys.executable).parent / "frazil")
 version = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout

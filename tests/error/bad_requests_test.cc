@@ -194,5 +194,24 @@ TEST_F(BadSpecs, OfTheCommandEndWithOneLine) {
   }
 }
 
+/// libtiff is opened at run time: here the dynamic linker finds a file that is no library.
+TEST_F(BadSpecs, ATiffFileWithoutItsLibraryNamesNodeAndPackage) {
+  const std::string_view file = "II*\0\x08\0\0\0\0\0";
+  const Tensor bytes = Tensor::of<std::uint8_t>({10}, {reinterpret_cast<const std::uint8_t*>(file.data()), 10});
+  const std::string input = folder_.write("image.pb", tensor_to_proto(bytes).value());
+  const std::string path =
+      folder_.write("decode.onnx", model(graph({.nodes = {{"ImageDecoder", {"b"}, {"y"}, {}, "decode"}},
+                                                .inputs = {value("b", tensor_type(Elem::u8, {"N"}))},
+                                                .outputs = {value("y")}})));
+  folder_.write("libtiff.so.6", "no library");
+  const Ended ended = run_tool({"run", path, "--input", "b=" + input}, {"LD_LIBRARY_PATH=" + (folder_ / "").string()});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("node 'decode' (ImageDecoder): "));
+  if (ended.err.find("this build cannot read TIFF files") != std::string::npos) return;  // built without libtiff
+  EXPECT_THAT(ended.err, HasSubstr("TIFF files need libtiff 4.5 or newer, which cannot be opened: "));
+  EXPECT_THAT(ended.err, HasSubstr("; install libtiff6\n"));
+}
+
 }  // namespace
 }  // namespace frazil::test

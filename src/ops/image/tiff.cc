@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <memory>
 
-#include <tiffio.h>
+#include "ops/image/tiff_library.h"
 
 namespace frazil::ops {
 namespace {
@@ -47,21 +47,21 @@ toff_t on_size(thandle_t handle) { return bytes_of(handle).file.size(); }
 int on_warning(TIFF*, void*, const char*, const char*, std::va_list) { return 1; }
 
 struct CloseTiff {
-  void operator()(TIFF* t) const { TIFFClose(t); }
+  void operator()(TIFF* t) const { tiff_library()->Close(t); }
 };
 using OpenTiff = std::unique_ptr<TIFF, CloseTiff>;
 
 constexpr tmsize_t kMaxConcurrent = tmsize_t{1} << 30;
 
-OpenTiff open_tiff(TiffBytes& bytes) {
-  TIFFOpenOptions* const options = TIFFOpenOptionsAlloc();
+OpenTiff open_tiff(const TiffLibrary& lib, TiffBytes& bytes) {
+  TIFFOpenOptions* const options = lib.OpenOptionsAlloc();
   if (options == nullptr) return nullptr;
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options, kMaxConcurrent);
-  TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &bytes);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
-  OpenTiff tiff(TIFFClientOpenExt("image", "rm", &bytes, on_read, on_write, on_seek, on_close, on_size, nullptr,
+  lib.OpenOptionsSetMaxSingleMemAlloc(options, kMaxConcurrent);
+  lib.OpenOptionsSetErrorHandlerExtR(options, on_error, &bytes);
+  lib.OpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
+  OpenTiff tiff(lib.ClientOpenExt("image", "rm", &bytes, on_read, on_write, on_seek, on_close, on_size, nullptr,
                                   nullptr, options));
-  TIFFOpenOptionsFree(options);
+  lib.OpenOptionsFree(options);
   return tiff;
 }
 
@@ -69,18 +69,20 @@ OpenTiff open_tiff(TiffBytes& bytes) {
 
 Status read_tiff(FileBytes file, Canvas& canvas) {
   TiffBytes bytes{.file = file};
-  const OpenTiff tiff = open_tiff(bytes);
+  if (!tiff_library()) return std::unexpected(tiff_library().error());
+  const TiffLibrary& lib = *tiff_library();
+  const OpenTiff tiff = open_tiff(lib, bytes);
   if (!tiff) return codec_fault("TIFF", bytes.text);
   std::uint32_t width = 0, height = 0;
-  TIFFGetField(tiff.get(), TIFFTAG_IMAGEWIDTH, &width);
-  TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height);
-  if (char text[1024] = ""; TIFFRGBAImageOK(tiff.get(), text) == 0) return codec_fault("TIFF", text);
-  const std::uint64_t piece = TIFFIsTiled(tiff.get()) != 0 ? TIFFTileSize64(tiff.get()) : TIFFStripSize64(tiff.get());
+  lib.GetField(tiff.get(), TIFFTAG_IMAGEWIDTH, &width);
+  lib.GetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height);
+  if (char text[1024] = ""; lib.RGBAImageOK(tiff.get(), text) == 0) return codec_fault("TIFF", text);
+  const std::uint64_t piece = lib.IsTiled(tiff.get()) != 0 ? lib.TileSize64(tiff.get()) : lib.StripSize64(tiff.get());
   if (piece > kMaxConcurrent) return fail(Code::limit, "TIFF: a part of {} bytes is too large", piece);
   const std::size_t count = std::size_t{width} * height;
   FRAZIL_TRY(const Pixels pixels, canvas.open(height, width, std::min(count, std::size_t{1} << 40) * 4, 2 * piece));
   auto* const raster = reinterpret_cast<std::uint32_t*>(pixels.extra);
-  if (TIFFReadRGBAImageOriented(tiff.get(), width, height, raster, ORIENTATION_TOPLEFT, 1) == 0 ||
+  if (lib.ReadRGBAImageOriented(tiff.get(), width, height, raster, ORIENTATION_TOPLEFT, 1) == 0 ||
       bytes.text[0] != '\0') {
     return codec_fault("TIFF", bytes.text);
   }
