@@ -59,9 +59,9 @@ class Watch {
   void reload() {
     service_.begin_reload_config();
     AccessLog* const access = transport_.options.access;
-    if (access != nullptr && !access->reopen()) {
-      warn(transport_.options.notify, "access log", "the file cannot be opened again; the old one is used on");
-    }
+    ExposureLog* const exposures = service_.options().exposures.get();
+    if (access != nullptr && !access->reopen()) warn_of_old_file("access log");
+    if (exposures != nullptr && !exposures->reopen()) warn_of_old_file("exposure log");
     if (!tls_) return;
     try {
       tls_->reload();
@@ -69,6 +69,9 @@ class Watch {
     } catch (const api::Error& error) {
       warn(transport_.options.notify, "certificates", std::string(error.what()) + "; those from before are used on");
     }
+  }
+  void warn_of_old_file(const char* log) const {
+    warn(transport_.options.notify, log, "the file cannot be opened again; the old one is used on");
   }
   void tick() {
     constexpr Clock::duration kShortest = std::chrono::milliseconds(10), kMax = std::chrono::seconds(1);

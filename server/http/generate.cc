@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/core/port.h"
+#include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
 
 namespace frazil::server {
@@ -66,6 +67,7 @@ void write_fields(JsonText& json, const InferResponse& response) {
   json.member("model_name", response.model);
   json.member("model_version", response.version);
   if (!response.id.empty()) json.member("id", response.id);
+  write_arms(json, response);
   for (const auto& [name, value] : response.outputs) {
     const std::string what = "output '" + name + "'";
     if (!value.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");

@@ -21,7 +21,7 @@ struct ChangeParameters {
 };
 
 /// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
-ChangeParameters read_change(std::string_view body) {
+ChangeParameters change_parameters_of(std::string_view body) {
   check_short(body);
   ChangeParameters parameters;
   if (body.empty()) return parameters;
@@ -265,7 +265,7 @@ void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> 
 }
 
 void Rest::load(ActiveRequest asked, Done done) const {
-  (void)read_change(asked.message.body);
+  (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.load(model);
     return Reply{.body = "{}"};
@@ -273,7 +273,7 @@ void Rest::load(ActiveRequest asked, Done done) const {
 }
 
 void Rest::unload(ActiveRequest asked, Done done) const {
-  const bool dependents = read_change(asked.message.body).dependents;
+  const bool dependents = change_parameters_of(asked.message.body).dependents;
   change(asked, std::move(done), [this_ = *this, model = asked.names.model, dependents] {
     this_.service_.unload(model, dependents);
     return Reply{.body = "{}"};
@@ -288,7 +288,7 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 }
 
 void Rest::load_config(ActiveRequest asked, Done done) const {
-  (void)read_change(asked.message.body);
+  (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
 }
 

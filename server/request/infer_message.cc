@@ -278,6 +278,10 @@ void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors) {
   json.array(tensors, [&](const NamedArray& named) { write_output(json, nullptr, named); });
 }
 
+void write_arms(JsonText& json, const InferResponse& response) {
+  for (const auto& [split, arm] : response.arms) json.member(kArmParameter + split, arm);
+}
+
 BinaryOutputs::BinaryOutputs(const InferRequest& request) : all_(request.binary_outputs) {
   for (const WantedOutput& wanted : request.outputs) chosen_.push_back(wanted.binary.value_or(all_));
 }
@@ -289,6 +293,12 @@ Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
   json.member("model_name", response.model);
   json.member("model_version", response.version);
   if (!response.id.empty()) json.member("id", response.id);
+  if (!response.arms.empty()) {
+    json.key("parameters");
+    json.begin_object();
+    write_arms(json, response);
+    json.end_object();
+  }
   json.key("outputs");
   json.begin_array();
   bool any_binary = false;

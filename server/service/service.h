@@ -17,6 +17,7 @@
 #include "server/request/request.h"
 #include "server/request/shared_memory.h"
 #include "server/service/admission.h"
+#include "server/service/exposure_log.h"
 #include "server/service/loader.h"
 #include "server/service/otlp.h"
 #include "server/service/path_log.h"
@@ -50,6 +51,7 @@ struct ServiceOptions {
   NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
   std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
+  std::shared_ptr<ExposureLog> exposures;  ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
 };
@@ -142,6 +144,7 @@ class Service {
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
   void keep_path(Call& call, const Served& target);
+  void name_arms(Call& call, const Served& target) const;
   void swap_in(std::shared_ptr<const Repository> repository);
   void follow(const std::string& name);
 
