@@ -15,6 +15,15 @@
 namespace frazil::server {
 namespace {
 
+/// Returns true if an index request asks only for models that are ready.
+bool wants_ready(std::string_view body) {
+  check_short(body);
+  if (body.empty()) return false;
+  const JsonObject json(body);
+  const auto ready = maybe(json.root(), "ready");
+  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
+}
+
 /// The parameters of a change.
 struct ChangeParameters {
   bool dependents = false;
@@ -253,6 +262,16 @@ void Rest::infer(ActiveRequest asked, Done done) const {
     service_.infer(served, std::move(call));
   });
   service_.start(target, message.inline_slot, std::move(work));
+}
+
+/// Reads the folder on a worker.
+void Rest::index(ActiveRequest asked, Done done) const {
+  const Done leave = with_place({.identity = asked.identity}, std::move(done));
+  if (leave == nullptr) return;
+  service_.workers().post(
+      answering(leave, [*this, &message = asked.message, identity = asked.identity](const Done& left) {
+        left(index_json(service_.index(identity, wants_ready(message.body))));
+      }));
 }
 
 // ---- changes ----

@@ -76,6 +76,15 @@ class Service {
   /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
 
+  /// The state of a version, as in Triton's index of the repository.
+  struct IndexEntry {
+    std::string name, version;
+    std::string reason;  ///< why it is not available; empty: it is served
+  };
+  /// Returns the versions that a caller may use: those that are served, and unless `ready`, those that are not ready
+  /// and those of models in the folder that are not loaded. Reads the folder. Throws Refusal (unavailable).
+  std::vector<IndexEntry> index(const Tenants::Identity& identity, bool ready) const;
+
   /// The cause of a load or an unload.
   enum class Cause : std::uint8_t { request, poll };
   /// Reloads all versions of a model or pipeline from the folder. Running requests finish on their version. Throws
@@ -147,6 +156,7 @@ class Service {
   void name_arms(Call& call, const Served& target) const;
   void swap_in(std::shared_ptr<const Repository> repository);
   void follow(const std::string& name);
+  void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
 
   const ServiceOptions options_;
   Traffic traffic_;
