@@ -36,4 +36,39 @@ void ExposureLog::write(const ExposedRequest& request, const PathRecord::Exposur
   file_.write_line(json.take());
 }
 
+namespace {
+
+std::map<std::string, std::string> arms_of(const std::vector<PathRecord::Exposure>& exposures) {
+  std::map<std::string, std::string> arms;
+  for (const auto& [split, arm, why] : exposures) {
+    std::string& text = arms[split];
+    (text += text.empty() ? "" : ",") += arm;
+  }
+  return arms;
+}
+
+}  // namespace
+
+void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log) {
+  if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
+  call.done = [log = std::move(log), path = call.path, time = std::chrono::system_clock::now(),
+               tenant = call.identity.name(), id = call.request.id, target = target.shared_from_this(),
+               arrived = call.arrived, done = std::move(call.done)](Outcome outcome) {
+    const auto exposures = path->exposures();
+    if (outcome) outcome->arms = arms_of(exposures);
+    if (log != nullptr && !exposures.empty()) {
+      const ExposedRequest request{.time = time,
+                                   .tenant = tenant,
+                                   .pipeline = target->name(),
+                                   .version = target->version(),
+                                   .digest = target->digest(),
+                                   .id = id,
+                                   .status = outcome ? Http::ok : outcome.error().status(),
+                                   .duration = Clock::now() - arrived};
+      for (const PathRecord::Exposure& exposure : exposures) log->write(request, exposure);
+    }
+    done(std::move(outcome));
+  };
+}
+
 }  // namespace frazil::server

@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/core/line_file.h"
+#include "server/model/served.h"
 #include "server/request/path_record.h"
 
 namespace frazil::server {
@@ -39,5 +42,9 @@ class ExposureLog {
   const std::string key_;
   LineFile file_;
 };
+
+/// Makes the answer to a call name the arms that splits of `target` choose, and `log` record them. Gives the call a
+/// path if it has none. `log` may be null.
+void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log);
 
 }  // namespace frazil::server

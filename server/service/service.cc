@@ -158,44 +158,9 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   call.target = target;
   if (call.path == nullptr) {
     keep_path(call, *target);
-    if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target);
+    if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }
   target->infer(std::move(call));
-}
-
-namespace {
-
-std::map<std::string, std::string> arms_of(const std::vector<PathRecord::Exposure>& exposures) {
-  std::map<std::string, std::string> arms;
-  for (const auto& [split, arm, why] : exposures) {
-    std::string& text = arms[split];
-    (text += text.empty() ? "" : ",") += arm;
-  }
-  return arms;
-}
-
-}  // namespace
-
-/// Adds the arms that splits have chosen to the answer, and reports them to the log of exposures.
-void Service::name_arms(Call& call, const Served& target) const {
-  if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
-  ExposedRequest request{.time = std::chrono::system_clock::now(), .id = call.request.id};
-  call.done = [this, path = call.path, tenant = call.identity.name(), request = std::move(request),
-               target = target.shared_from_this(), arrived = call.arrived,
-               done = std::move(call.done)](Outcome outcome) mutable {
-    const auto exposures = path->exposures();
-    if (outcome) outcome->arms = arms_of(exposures);
-    if (options_.exposures != nullptr && !exposures.empty()) {
-      request.tenant = tenant;
-      request.pipeline = target->name();
-      request.version = target->version();
-      request.digest = target->digest();
-      request.status = outcome ? Http::ok : outcome.error().status();
-      request.duration = Clock::now() - arrived;
-      for (const PathRecord::Exposure& exposure : exposures) options_.exposures->write(request, exposure);
-    }
-    done(std::move(outcome));
-  };
 }
 
 void Service::keep_path(Call& call, const Served& target) {

@@ -153,7 +153,6 @@ class Service {
   Reloaded apply(ServerConfig next);
   std::shared_ptr<Otlp> otlp() const;
   void keep_path(Call& call, const Served& target);
-  void name_arms(Call& call, const Served& target) const;
   void swap_in(std::shared_ptr<const Repository> repository);
   void follow(const std::string& name);
   void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
