@@ -289,6 +289,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->default_str("one per core");
+  command
+      ->add_option("--io-threads", options->server.io_threads,
+                   "Threads that read and write sockets; each connection belongs to one of them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command->option_defaults()->group(group::kLimits);
   command->add_option("--max-waiting", service.max_waiting, "Maximum requests that run or wait; more are refused")
       ->type_name("N")
