@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/limits/limits.h"
+#include "base/os/io.h"
 #include "base/os/knobs.h"
 #include "base/thread/cores.h"
 #include "exec/native/backend.h"
@@ -27,7 +28,7 @@ struct ServeOptions {
   server::ServerOptions server;
   std::string config;
   bool has_poll_interval = false;
-  std::string log_level = "info", access_log;
+  std::string log_level = "info", access_log, exposure_log, exposure_key;
   server::AccessFormat access_format = server::AccessFormat::text;
   std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of the machine's memory
 };
@@ -82,6 +83,23 @@ std::string code_generator_of(const server::ServiceOptions& service) {
   return "none";
 }
 
+/// Returns the log of exposures, or null. Throws api::Error for files that cannot be used.
+std::shared_ptr<server::ExposureLog> exposure_log_of(const ServeOptions& options) {
+  if (options.exposure_log.empty()) return nullptr;
+  constexpr std::size_t kMaxKey = 4096;
+  std::string key;
+  if (!options.exposure_key.empty()) {
+    const std::string what = "--exposure-log-key " + options.exposure_key + ": ";
+    auto read = read_file(options.exposure_key, kMaxKey);
+    if (!read) throw api::Error(api::Code::bad_input, what + read.error().text());
+    key = std::move(*read);
+    if (key.ends_with('\n')) key.pop_back();
+    if (key.empty()) throw api::Error(api::Code::bad_input, what + "expected a key, got an empty file");
+  }
+  return std::make_shared<server::ExposureLog>(
+      server::ExposureLog::Options{.file = options.exposure_log, .key = std::move(key)});
+}
+
 Result<int> serve(const ServeOptions& options) try {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
@@ -102,6 +120,7 @@ Result<int> serve(const ServeOptions& options) try {
                             .settings = of_service.log});
   of_service.dropped_notices = [&] { return log.dropped(); };
   of_service.dropped_accesses = [&] { return access.dropped(); };
+  of_service.exposures = exposure_log_of(options);
   const server::NoticeSink notify = of_service.notify;
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
@@ -195,6 +214,18 @@ void add_logs(CLI::App& command, ServeOptions& to) {
       ->type_name("text|json")
       ->transform(CLI::CheckedTransformer(kFormats).description(""))
       ->default_str("text");
+  const auto exposures =
+      command
+          .add_option("--exposure-log", to.exposure_log,
+                      "A JSON line for each arm that a split chooses for a request is appended and synced each second; "
+                      "'-': stdout. SIGHUP has the file opened again")
+          ->type_name("FILE");
+  command
+      .add_option("--exposure-log-key", to.exposure_key,
+                  "Its content is the key of the HMAC of the values of 'by' in --exposure-log; without it they are "
+                  "written as SHA-256")
+      ->type_name("FILE")
+      ->needs(exposures);
 }
 
 void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_poll_interval) {
@@ -258,6 +289,12 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024))
       ->default_str("one per core");
+  command
+      ->add_option("--io-threads", options->server.io_threads,
+                   "Threads that read and write sockets; each connection belongs to one of them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command->option_defaults()->group(group::kLimits);
   command->add_option("--max-waiting", service.max_waiting, "Maximum requests that run or wait; more are refused")
       ->type_name("N")

@@ -1,13 +1,7 @@
 #include "server/core/access_log.h"
 
-#include <cerrno>
 #include <utility>
 
-#include <fcntl.h>
-#include <frazil/error.h>
-#include <unistd.h>
-
-#include "server/core/file_descriptor.h"
 #include "server/core/json_text.h"
 
 namespace frazil::server {
@@ -63,11 +57,6 @@ std::string with_values(std::string line, const AccessRecord& record) {
   return line;
 }
 
-int open_file(const std::string& file) {
-  constexpr mode_t kMode = 0640;
-  return ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-}
-
 }  // namespace
 
 std::string line_of(const AccessRecord& record, AccessFormat format) {
@@ -79,28 +68,12 @@ std::string log_line_of(const AccessRecord& record) {
 }
 
 AccessLog::AccessLog(Options options) : options_(std::move(options)) {
-  if (options_.file.empty()) return;
-  file_ = options_.file == "-" ? ::dup(STDOUT_FILENO) : open_file(options_.file);
-  if (file_ < 0) {
-    throw api::Error(api::Code::bad_input, "--access-log " + options_.file + ": " + text_of_errno(errno));
-  }
-  log_ = std::make_unique<Log>(file_, kMaxLines, kGather);
-}
-
-AccessLog::~AccessLog() {
-  log_ = nullptr;
-  if (file_ >= 0) ::close(file_);
+  if (!options_.file.empty()) file_.emplace(options_.file, "--access-log");
 }
 
 void AccessLog::write(const AccessRecord& record) {
-  if (log_ != nullptr) log_->write_line(line_of(record, options_.format));
+  if (file_) file_->write_line(line_of(record, options_.format));
   if (options_.settings->has_requests() && options_.to_log) options_.to_log(log_line_of(record));
-}
-
-bool AccessLog::reopen() {
-  if (options_.file.empty() || options_.file == "-") return true;
-  const FileDescriptor next(open_file(options_.file));
-  return next && ::dup2(next.get(), file_) >= 0;  // replaces the file under the thread that writes
 }
 
 void AccessEntry::begin(std::string_view protocol, std::string_view method, std::string_view path,

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "server/core/clock.h"
-#include "server/core/log.h"
+#include "server/core/line_file.h"
 #include "server/core/log_settings.h"
 
 namespace frazil::server {
@@ -47,25 +47,18 @@ class AccessLog {
   };
   /// Throws api::Error (bad_input) for a file that cannot be opened.
   explicit AccessLog(Options options);
-  ~AccessLog();
-  AccessLog(const AccessLog&) = delete;
-  AccessLog& operator=(const AccessLog&) = delete;
 
   /// Returns true if records are written at present.
-  bool is_on() const { return log_ != nullptr || options_.settings->has_requests(); }
+  bool is_on() const { return file_ || options_.settings->has_requests(); }
   void write(const AccessRecord& record);
-  /// Opens the file by its name again, after it was renamed. Returns false if it cannot be opened; the old one is used
-  /// on. Does nothing without a file.
-  bool reopen();
-  /// Returns the number of lines that were dropped, because the file could not be written or too many lines waited.
-  std::uint64_t dropped() const { return log_ == nullptr ? 0 : log_->dropped(); }
+  /// As LineFile::reopen(). Does nothing without a file.
+  bool reopen() { return !file_ || file_->reopen(); }
+  /// Returns the number of dropped lines.
+  std::uint64_t dropped() const { return file_ ? file_->dropped() : 0; }
 
  private:
-  static constexpr std::size_t kMaxLines = 10'000;
-  static constexpr std::chrono::milliseconds kGather{20};
   Options options_;
-  int file_ = -1;
-  std::unique_ptr<Log> log_;  // null without a file
+  std::optional<LineFile> file_;
 };
 
 /// The record of one request while it is being answered. Copies nothing if the log is off.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 namespace frazil::server {
 
@@ -29,6 +30,18 @@ std::string hex_of(const Sha256& sum) {
 }
 
 std::string sha256(std::string_view bytes) { return hex_of(sha256_of(bytes)); }
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+  const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, bytes.size(), sum.data(), nullptr) ==
+      nullptr) {
+    throw std::bad_alloc();
+  }
+  Sha256 to{};
+  std::memcpy(to.data(), sum.data(), to.size());
+  return hex_of(to);
+}
 
 std::optional<std::string> digest_of_key(std::string_view key) {
   if (!key.starts_with(kDigestMark)) return sha256(key);

@@ -14,6 +14,8 @@ Sha256 sha256_of(std::string_view bytes);
 std::string hex_of(const Sha256& sum);
 /// Returns the SHA-256 of bytes as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
+/// Returns the HMAC of bytes with SHA-256 as 64 hexadecimal digits.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
 
 /// Begins a key that is given by its SHA-256.
 inline constexpr std::string_view kDigestMark = "sha256:";

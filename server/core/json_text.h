@@ -70,6 +70,7 @@ class JsonText {
     array(list, [this](const auto& item) { this->value(item); });
   }
 
+  std::size_t size() const { return text_.size(); }
   std::string take() { return std::move(text_); }
 
  private:

@@ -56,8 +56,7 @@ std::string line_of(const Notice& notice, std::chrono::system_clock::time_point 
   return line;
 }
 
-Log::Log(int file, std::size_t max_waiting, std::chrono::milliseconds gather)
-    : file_(file), max_waiting_(max_waiting), gather_(gather), thread_(quiet_thread([this] { run(); })) {}
+Log::Log(int file, const Options& options) : file_(file), options_(options), thread_(quiet_thread([this] { run(); })) {}
 
 Log::~Log() {
   {
@@ -76,19 +75,36 @@ void Log::write_line(std::string line) {
   std::size_t waiting = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (waiting_.size() == max_waiting_) return void(++dropped_);
+    if (waiting_.size() == options_.max_waiting) return void(++dropped_);
     waiting_.push_back(std::move(line));
     waiting = waiting_.size();
   }
-  if (waiting == 1 || waiting == max_waiting_ / 2) changed_.notify_one();  // the thread waits for nothing else
+  if (waiting == 1 || waiting == options_.max_waiting / 2) changed_.notify_one();  // the thread waits for nothing else
+}
+
+/// Waits until lines wait or the log ends. Meanwhile syncs written lines. Returns false if the log ends without lines.
+bool Log::wait_for_lines(std::unique_lock<std::mutex>& lock) {
+  const auto ready = [this] { return ending_ || !waiting_.empty(); };
+  while (sync_at_ && !changed_.wait_until(lock, *sync_at_, ready)) {
+    lock.unlock();
+    sync();
+    lock.lock();
+  }
+  changed_.wait(lock, ready);
+  return !waiting_.empty();
+}
+
+void Log::sync() {
+  if (!sync_at_) return;
+  ::fdatasync(file_);
+  sync_at_.reset();
 }
 
 void Log::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    changed_.wait_for(lock, gather_, [this] { return ending_ || waiting_.size() >= max_waiting_ / 2; });
+    if (!wait_for_lines(lock)) return sync();
+    changed_.wait_for(lock, options_.gather, [this] { return ending_ || waiting_.size() >= options_.max_waiting / 2; });
     while (!waiting_.empty()) {
       std::string bytes;
       const std::uint64_t count = take_lines(bytes);
@@ -102,8 +118,12 @@ void Log::run() {
 /// Writes lines, and after them the number of lines that were dropped since the last such report.
 void Log::write_lines(std::uint64_t count, std::string_view bytes) {
   if (!put(bytes)) return void(dropped_ += count);
+  if (options_.sync.count() > 0) {
+    if (!sync_at_) sync_at_ = Clock::now() + options_.sync;
+    if (Clock::now() >= *sync_at_) sync();
+  }
   const std::uint64_t dropped = dropped_;
-  if (dropped == told_) return;
+  if (dropped == told_ || !options_.reports_drops) return;
   const Notice notice{.level = Notice::Level::warning,
                       .subject = "log",
                       .text = std::to_string(dropped - told_) + " lines could not be written and were dropped"};
@@ -126,6 +146,7 @@ bool Log::may_wait() const { return !ending_ || Clock::now() < until_; }
 /// Writes at most PIPE_BUF bytes at a time, which a writable pipe accepts without blocking.
 bool Log::put(std::string_view bytes) {
   if (file_ < 0) return false;
+  if (std::exchange(torn_, false) && !put("\n")) return false;
   while (!bytes.empty()) {
     pollfd one{.fd = file_, .events = POLLOUT, .revents = 0};
     const bool patient = may_wait();
@@ -137,6 +158,7 @@ bool Log::put(std::string_view bytes) {
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written < 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(written));
+    torn_ = !bytes.empty();
   }
   return true;
 }

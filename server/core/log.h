@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,10 +22,15 @@ class Log {
  public:
   static constexpr std::size_t kMaxWaiting = 1000;
 
+  struct Options {
+    std::size_t max_waiting = kMaxWaiting;  ///< limit for waiting lines
+    std::chrono::milliseconds gather{0};    ///< how long lines wait for others, so that the thread writes less often
+    std::chrono::milliseconds sync{0};      ///< longest time until a written line is on the disk; 0: the system decides
+    bool reports_drops = true;  ///< a line reports the number of dropped ones when lines can be written again
+  };
   /// `file`: an open descriptor, whose mode is not changed and which is not closed. It may be invalid.
-  /// `max_waiting`: limit for waiting lines. `gather`: how long lines wait for others, so that the thread is woken and
-  /// writes less often.
-  explicit Log(int file, std::size_t max_waiting = kMaxWaiting, std::chrono::milliseconds gather = {});
+  explicit Log(int file) : Log(file, Options()) {}
+  Log(int file, const Options& options);
   /// Writes waiting lines for at most one second.
   ~Log();
   Log(const Log&) = delete;
@@ -38,14 +44,17 @@ class Log {
 
  private:
   void run();
+  bool wait_for_lines(std::unique_lock<std::mutex>& lock);
+  void sync();
   std::uint64_t take_lines(std::string& bytes);
   void write_lines(std::uint64_t count, std::string_view bytes);
   bool put(std::string_view bytes);
   bool may_wait() const;
 
   const int file_;
-  const std::size_t max_waiting_;
-  const std::chrono::milliseconds gather_;
+  const Options options_;
+  bool torn_ = false;                                             // the last line is incomplete; used by the thread
+  std::optional<std::chrono::steady_clock::time_point> sync_at_;  // lines are not on the disk; used by the thread
   std::atomic<std::uint64_t> dropped_ = 0;
   std::uint64_t told_ = 0;  // dropped lines that a line has reported; used by the thread
   std::mutex mutex_;

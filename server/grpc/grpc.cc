@@ -78,12 +78,6 @@ void expect_own_repository(const proto::RepositoryRequest& request) {
   throw Refusal(Http::unsupported, "repository_name '" + request.repository + "': the models of one folder are served");
 }
 
-std::string repository_index(const Quick& call) {
-  const proto::RepositoryRequest request = proto::read_repository_index(call.message);
-  expect_own_repository(request);
-  return proto::write_repository_index(*call.service.repository(), request.ready, call.identity);
-}
-
 /// Never refuses: a service that is unknown now may be known later.
 std::string health_watch(const Quick& call) {
   const std::string asked = proto::read_health_check(call.message);
@@ -150,6 +144,15 @@ template <class F>
 void on_worker(Service& service, const GrpcCall& call, const Served* target, const Done& done, F work) {
   with_place(service, call, target, done, std::move(work),
              [&](std::function<void()> started) { service.start(target, call.inline_slot, std::move(started)); });
+}
+
+void repository_index(Service& service, const GrpcCall& call, const Done& done) {
+  const auto work = [&service, call](const Done& answer) {
+    const proto::RepositoryRequest request = proto::read_repository_index(*call.message);
+    expect_own_repository(request);
+    answer(message_reply(proto::write_repository_index(service.index(call.identity, request.ready))));
+  };
+  on_worker(service, call, nullptr, done, work);
 }
 
 proto::RepositoryRequest read_change(Bytes message) {
@@ -332,7 +335,7 @@ constexpr Method kMethods[] = {
     {{"/inference.GRPCInferenceService/ModelMetadata", kModelRule}, model_metadata, nullptr, model_in_request},
     {{"/inference.GRPCInferenceService/ModelConfig", kModelRule}, model_config, nullptr, model_in_request},
     {{"/inference.GRPCInferenceService/ModelStatistics", kModelRule}, model_statistics, nullptr, model_in_request},
-    {{"/inference.GRPCInferenceService/RepositoryIndex", kTenantRule}, repository_index, nullptr},
+    {{"/inference.GRPCInferenceService/RepositoryIndex", kTenantRule}, nullptr, repository_index},
     {{"/inference.GRPCInferenceService/RepositoryModelLoad", kControlRule}, nullptr, load, model_in_change},
     {{"/inference.GRPCInferenceService/RepositoryModelUnload", kControlRule}, nullptr, unload, model_in_change},
     {{"/grpc.health.v1.Health/Check", kOpenRule}, health_check, nullptr},

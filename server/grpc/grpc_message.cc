@@ -441,24 +441,26 @@ void expect_datatype(const std::string& name, const Array& array) {
   }
 }
 
-void add_truth(pbf_writer& to, std::string_view key, bool truth) {
+/// Adds an entry to the map of parameters of a response or an output; `write` writes its value.
+template <class F>
+void add_parameter(pbf_writer& to, std::string_view key, F write) {
   pbf_writer entry(to, 4);
   entry.add_string(1, key.data(), key.size());
-  pbf_writer(entry, 2).add_bool(1, truth);
+  write(pbf_writer(entry, 2));
+}
+
+void add_text(pbf_writer& to, std::string_view key, const std::string& text) {
+  add_parameter(to, key, [&](pbf_writer value) { value.add_string(3, text); });
 }
 
 /// Writes the map of parameters of an output in shared memory.
 void add_place(pbf_writer& to, const SharedPlace& place) {
-  const auto add = [&](std::string_view key, auto write) {
-    pbf_writer entry(to, 4);
-    entry.add_string(1, key.data(), key.size());
-    write(pbf_writer(entry, 2));
+  const auto add_number = [&](std::string_view key, std::uint64_t number) {
+    add_parameter(to, key, [&](pbf_writer value) { value.add_int64(2, static_cast<std::int64_t>(number)); });
   };
-  add("shared_memory_region", [&](pbf_writer value) { value.add_string(3, place.region); });
-  if (place.offset != 0) {
-    add("shared_memory_offset", [&](pbf_writer value) { value.add_int64(2, static_cast<std::int64_t>(place.offset)); });
-  }
-  add("shared_memory_byte_size", [&](pbf_writer value) { value.add_int64(2, static_cast<std::int64_t>(place.bytes)); });
+  add_text(to, "shared_memory_region", place.region);
+  if (place.offset != 0) add_number("shared_memory_offset", place.offset);
+  add_number("shared_memory_byte_size", place.bytes);
 }
 
 /// Returns a ModelInferResponse up to its raw_output_contents. `last`: the final-response flag in a stream.
@@ -468,7 +470,8 @@ std::string head_of(const InferResponse& response, std::optional<bool> last) {
   to.add_string(1, response.model);
   to.add_string(2, response.version);
   if (!response.id.empty()) to.add_string(3, response.id);
-  if (last) add_truth(to, "triton_final_response", *last);
+  if (last) add_parameter(to, "triton_final_response", [&](pbf_writer value) { value.add_bool(1, *last); });
+  for (const auto& [split, arm] : response.arms) add_text(to, kArmParameter + split, arm);
   for (const auto& [name, array] : response.outputs) {
     expect_datatype(name, array);
     const auto place = response.shared.find(name);

@@ -68,8 +68,7 @@ std::string write_model_metadata(const Served& served, const ServedModels& versi
 std::string write_model_config(const Served& served);
 /// Writes the statistics that a caller may see.
 std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity);
-/// Writes the versions that a caller may use. `ready`: only those that are ready.
-std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity);
+std::string write_repository_index(const std::vector<Service::IndexEntry>& index);
 
 enum class Serving : std::int32_t { yes = 1, no = 2, unknown_service = 3 };
 std::string write_health_check(Serving serving);

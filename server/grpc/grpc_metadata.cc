@@ -154,23 +154,15 @@ std::string write_model_statistics(const ServedModels& models, const Tenants::Id
   return bytes;
 }
 
-std::string write_repository_index(const Repository& models, bool ready, const Tenants::Identity& identity) {
+std::string write_repository_index(const std::vector<Service::IndexEntry>& index) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models.all()) {
-    if (!identity.may_use(served->name())) continue;
+  for (const Service::IndexEntry& entry : index) {
     pbf_writer model(to, 1);
-    model.add_string(1, served->name());
-    model.add_string(2, served->version());
-    model.add_string(3, "READY");
-  }
-  for (const auto& one : models.not_ready()) {
-    if (ready || !identity.may_use(one.name)) continue;
-    pbf_writer model(to, 1);
-    model.add_string(1, one.name);
-    model.add_string(2, std::to_string(one.version));
-    model.add_string(3, "UNAVAILABLE");
-    model.add_string(4, one.reason);
+    model.add_string(1, entry.name);
+    model.add_string(2, entry.version);
+    model.add_string(3, entry.reason.empty() ? "READY" : "UNAVAILABLE");
+    if (!entry.reason.empty()) model.add_string(4, entry.reason);
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/core/port.h"
+#include "server/request/infer_message.h"
 #include "server/request/json_tensor.h"
 
 namespace frazil::server {
@@ -27,7 +28,8 @@ api::Sizes shape_for(const api::Port& port, std::int64_t count, const std::strin
   return sizes;
 }
 
-void read_field(std::string_view key, dom::element value, const Served& served, InferRequest& request) {
+void read_field(JsonObject& json, std::string_view key, dom::element value, const Served& served,
+                InferRequest& request) {
   const auto port = std::ranges::find(served.inputs(), key, &api::Port::name);
   const std::string what = "field '" + std::string(key) + "'";
   if (port == served.inputs().end()) {
@@ -35,15 +37,12 @@ void read_field(std::string_view key, dom::element value, const Served& served, 
     return;
   }
   if (port->kind != api::Array::Kind::tensor) refuse(what + ": the input is not a tensor");
-  api::Array array(port->dtype, shape_for(*port, static_cast<std::int64_t>(count_of(value)), what));
-  fill(array, value, what);
+  api::Array array(port->dtype, shape_for(*port, static_cast<std::int64_t>(json.count_of(value)), what));
+  json.fill(array, value, what);
   request.inputs.emplace_back(key, std::move(array));
 }
 
-}  // namespace
-
-InferRequest read_generate(std::string_view body, const Served& served) {
-  const JsonObject json(body);
+InferRequest read_object(JsonObject& json, const Served& served) {
   InferRequest request;
   for (const auto& [key, value] : json.root()) {
     if (key == "id") {
@@ -53,10 +52,16 @@ InferRequest read_generate(std::string_view body, const Served& served) {
         request.parameters.emplace(name, parameter_of(parameter, "parameter " + std::string(name)));
       }
     } else {
-      read_field(key, value, served, request);
+      read_field(json, key, value, served, request);
     }
   }
   return request;
+}
+
+}  // namespace
+
+InferRequest read_generate(std::string_view body, const Served& served) {
+  return read_json(body, [&](JsonObject& json) { return read_object(json, served); });
 }
 
 namespace {
@@ -66,6 +71,7 @@ void write_fields(JsonText& json, const InferResponse& response) {
   json.member("model_name", response.model);
   json.member("model_version", response.version);
   if (!response.id.empty()) json.member("id", response.id);
+  write_arms(json, response);
   for (const auto& [name, value] : response.outputs) {
     const std::string what = "output '" + name + "'";
     if (!value.is_tensor()) refuse(what + " is not a tensor, and the protocol has no form for it");

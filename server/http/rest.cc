@@ -15,13 +15,22 @@
 namespace frazil::server {
 namespace {
 
+/// Returns true if an index request asks only for models that are ready.
+bool wants_ready(std::string_view body) {
+  check_short(body);
+  if (body.empty()) return false;
+  const JsonObject json(body);
+  const auto ready = maybe(json.root(), "ready");
+  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
+}
+
 /// The parameters of a change.
 struct ChangeParameters {
   bool dependents = false;
 };
 
 /// Refuses a body that is neither empty nor a JSON object, and unsupported parameters.
-ChangeParameters read_change(std::string_view body) {
+ChangeParameters change_parameters_of(std::string_view body) {
   check_short(body);
   ChangeParameters parameters;
   if (body.empty()) return parameters;
@@ -255,6 +264,16 @@ void Rest::infer(ActiveRequest asked, Done done) const {
   service_.start(target, message.inline_slot, std::move(work));
 }
 
+/// Reads the folder on a worker.
+void Rest::index(ActiveRequest asked, Done done) const {
+  const Done leave = with_place({.identity = asked.identity}, std::move(done));
+  if (leave == nullptr) return;
+  service_.workers().post(
+      answering(leave, [*this, &message = asked.message, identity = asked.identity](const Done& left) {
+        left(index_json(service_.index(identity, wants_ready(message.body))));
+      }));
+}
+
 // ---- changes ----
 
 /// Runs `work` on the thread for changes and answers with its result.
@@ -265,7 +284,7 @@ void Rest::change(const ActiveRequest& asked, Done done, std::function<Reply()> 
 }
 
 void Rest::load(ActiveRequest asked, Done done) const {
-  (void)read_change(asked.message.body);
+  (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this, model = asked.names.model] {
     this_.service_.load(model);
     return Reply{.body = "{}"};
@@ -273,7 +292,7 @@ void Rest::load(ActiveRequest asked, Done done) const {
 }
 
 void Rest::unload(ActiveRequest asked, Done done) const {
-  const bool dependents = read_change(asked.message.body).dependents;
+  const bool dependents = change_parameters_of(asked.message.body).dependents;
   change(asked, std::move(done), [this_ = *this, model = asked.names.model, dependents] {
     this_.service_.unload(model, dependents);
     return Reply{.body = "{}"};
@@ -288,7 +307,7 @@ void Rest::reset(ActiveRequest asked, Done done) const {
 }
 
 void Rest::load_config(ActiveRequest asked, Done done) const {
-  (void)read_change(asked.message.body);
+  (void)change_parameters_of(asked.message.body);
   change(asked, std::move(done), [this_ = *this] { return reloaded_json(this_.service_.reload_config()); });
 }
 

@@ -95,6 +95,7 @@ class Rest {
   Service::IncomingRequest arriving(const Admitted& admitted, const Message& message, Clock::time_point arrived) const;
 
   void infer(ActiveRequest asked, Done done) const;
+  void index(ActiveRequest asked, Done done) const;
   void load(ActiveRequest asked, Done done) const;
   void unload(ActiveRequest asked, Done done) const;
   void reset(ActiveRequest asked, Done done) const;

@@ -14,19 +14,6 @@ void check_short(std::string_view body) {
 }
 
 namespace at_once {
-namespace {
-
-/// Returns true if an index request asks only for models that are ready.
-bool wants_ready(std::string_view body) {
-  check_short(body);
-  if (body.empty()) return false;
-  const JsonObject json(body);
-  const auto ready = maybe(json.root(), "ready");
-  return ready && get<bool>(*ready, "field \"ready\"", "true or false");
-}
-
-}  // namespace
-
 Reply live(Service&, const Asked&) { return {.body = R"({"live":true})"}; }
 
 /// The reason contains names of models and is only shown to callers that may see all of them.
@@ -57,10 +44,6 @@ Reply model_splits(Service&, const Asked& asked) { return {.body = splits_json(*
 
 Reply all_statistics(Service& service, const Asked& asked) {
   return statistics_json(service.models_of(asked.identity), asked.identity);
-}
-
-Reply index(Service& service, const Asked& asked) {
-  return index_json(*service.repository(), wants_ready(asked.message.body), asked.identity);
 }
 
 Reply page(Service&, const Asked& asked) { return live_file(asked.message.path); }

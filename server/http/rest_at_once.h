@@ -26,7 +26,6 @@ Reply model_config(Service& service, const Asked& asked);
 Reply model_statistics(Service& service, const Asked& asked);
 Reply model_splits(Service& service, const Asked& asked);
 Reply all_statistics(Service& service, const Asked& asked);
-Reply index(Service& service, const Asked& asked);
 Reply list_paths(Service& service, const Asked& asked);
 Reply show_path(Service& service, const Asked& asked);
 Reply log_settings(Service& service, const Asked& asked);

@@ -146,17 +146,6 @@ void write_statistics(JsonText& json, const Served& served, const Statistics& s)
   json.end_object();
 }
 
-/// Writes the index entry of a version.
-void write_version(JsonText& json, std::string_view name, std::string_view version, std::string_view state,
-                   std::string_view reason) {
-  json.begin_object();
-  json.member("name", name);
-  json.member("version", version);
-  json.member("state", state);
-  json.member("reason", reason);
-  json.end_object();
-}
-
 }  // namespace
 
 Reply server_metadata_json(const ServiceOptions& options) {
@@ -222,17 +211,16 @@ Reply statistics_json(const List& list, const Tenants::Identity& identity) {
   return {.body = json.take()};
 }
 
-Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity) {
+Reply index_json(const std::vector<Service::IndexEntry>& index) {
   JsonText json;
-  json.begin_array();
-  for (const auto& served : models.all()) {
-    if (identity.may_use(served->name())) write_version(json, served->name(), served->version(), "READY", "");
-  }
-  for (const auto& one : models.not_ready()) {
-    if (ready || !identity.may_use(one.name)) continue;
-    write_version(json, one.name, std::to_string(one.version), "UNAVAILABLE", one.reason);
-  }
-  json.end_array();
+  json.array(index, [&](const Service::IndexEntry& entry) {
+    json.begin_object();
+    json.member("name", entry.name);
+    json.member("version", entry.version);
+    json.member("state", entry.reason.empty() ? "READY" : "UNAVAILABLE");
+    json.member("reason", entry.reason);
+    json.end_object();
+  });
   return {.body = json.take()};
 }
 

@@ -20,8 +20,7 @@ Reply model_ready_json(const Served& served);
 Reply model_config_json(const Served& served);
 /// Writes the statistics that a caller may see.
 Reply statistics_json(const List& list, const Tenants::Identity& identity);
-/// Writes the versions that a caller may use. `ready`: only those that are ready.
-Reply index_json(const Repository& models, bool ready, const Tenants::Identity& identity);
+Reply index_json(const std::vector<Service::IndexEntry>& index);
 Reply reloaded_json(const Service::Reloaded& came);
 
 }  // namespace frazil::server

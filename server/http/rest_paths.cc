@@ -15,8 +15,16 @@ namespace {
 
 constexpr std::size_t kMaxListed = 1000;
 
-PathLog::Query query_from(std::string_view text) {
-  PathLog::Query query;
+constexpr std::size_t kMaxListBytes = 1U << 20U;  // lists are written on the transport's thread
+
+struct ListQuery {
+  PathLog::Query of;
+  bool steps = true;
+};
+
+ListQuery query_from(std::string_view text) {
+  ListQuery list;
+  PathLog::Query& query = list.of;
   for (const auto& [key, value] : query_of(text)) {
     const auto number = whole_from(value);
     if (key == "model") {
@@ -27,6 +35,12 @@ PathLog::Query query_from(std::string_view text) {
       query.taken = value;
     } else if (key == "error") {
       query.error = value;
+    } else if (key == "node") {
+      query.node = value;
+    } else if (key == "steps" && (value == "true" || value == "false")) {
+      list.steps = value == "true";
+    } else if (key == "after" && number) {
+      query.after = *number;
     } else if (key == "slower_us" && number) {
       query.slower_us = number;
     } else if (key == "limit" && number) {
@@ -34,10 +48,11 @@ PathLog::Query query_from(std::string_view text) {
     } else {
       const std::string given = std::string(key).append("=").append(value);
       throw Refusal(Http::bad_request,
-                    "query '" + given + "': expected model, id, taken, error, slower_us or limit with its value");
+                    "query '" + given +
+                        "': expected model, id, node, taken, error, slower_us, after, limit or steps with its value");
     }
   }
-  return query;
+  return list;
 }
 
 Service::Change change_from(std::string_view body) {
@@ -121,11 +136,15 @@ Reply compared(const RequestRecord& before, const Outcome& now, const PathRecord
 }  // namespace
 
 Reply at_once::list_paths(Service& service, const Rest::ActiveRequest& asked) {
-  PathLog::Query query = query_from(asked.message.query);
-  query.identity = asked.identity;
+  ListQuery query = query_from(asked.message.query);
+  query.of.identity = asked.identity;
+  const bool tensors = service.gate().shows_tensors();
   JsonText json;
   json.begin_array();
-  for (const auto& record : service.paths().find(query)) write_record(json, *record, service.gate().shows_tensors());
+  for (const auto& record : service.paths().find(query.of)) {
+    if (json.size() > kMaxListBytes) break;
+    query.steps ? write_record(json, *record, tensors) : write_brief_record(json, *record);
+  }
   json.end_array();
   return {.body = json.take()};
 }

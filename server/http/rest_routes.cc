@@ -68,7 +68,7 @@ std::span<const Rest::Route> Rest::routes() {
       {"GET", "/v2/models/{model}/config", kModelRule, at_once::model_config, true},
       {"GET", "/v2/models/{model}/stats", kModelRule, at_once::model_statistics, true},
       {"GET", "/v2/models/{model}/splits", kModelRule, at_once::model_splits, true},
-      {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, at_once::index},
+      {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
       {"POST", "/v2/repository/models/{model}/load", kControlRule, &Rest::load},
       {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},
       {"POST", "/v2/repository/models/{model}/reset", kControlRule, &Rest::reset},

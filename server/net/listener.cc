@@ -44,8 +44,8 @@ void clear(asio::io_context& context, const std::string& path) {
 
 }  // namespace
 
-Listener::Listener(Transport& transport, const std::string& host, std::uint16_t port, Serve serve)
-    : transport_(transport), serve_(std::move(serve)) {
+Listener::Listener(const Transports& transports, const std::string& host, std::uint16_t port, Serve serve)
+    : transports_(transports), serve_(std::move(serve)) {
   error_code error;
   const auto address = asio::ip::make_address(host, error);
   if (error) refuse_to_listen("--host " + host, "expected an address such as 127.0.0.1 or ::");
@@ -53,10 +53,10 @@ Listener::Listener(Transport& transport, const std::string& host, std::uint16_t 
   if (error) refuse_to_listen(host + ":" + std::to_string(port), error.message());
 }
 
-Listener::Listener(Transport& transport, std::string path, Serve serve)
-    : transport_(transport), serve_(std::move(serve)) {
+Listener::Listener(const Transports& transports, std::string path, Serve serve)
+    : transports_(transports), serve_(std::move(serve)) {
   const stream_protocol::endpoint here = endpoint_of(path);
-  clear(transport.context, path);
+  clear(own().context, path);
   if (const error_code error = listen_at(acceptor_, here, path.c_str())) refuse_to_listen(path, error.message());
   file_ = std::move(path);
 }
@@ -70,16 +70,24 @@ std::uint16_t Listener::port() const {
 }
 
 void Listener::accept() {
-  acceptor_.async_accept([this](error_code error, Socket socket) {
-    if (error == asio::error::operation_aborted || transport_.ending) return;
+  Transport& target = *transports_[accepted_++ % transports_.size()];
+  acceptor_.async_accept(target.context, [this, &target](error_code error, Socket socket) {
+    if (error == asio::error::operation_aborted || own().ending) return;
     if (error) return pause();
-    serve(std::move(socket));
+    hand_over(std::move(socket), target);
     accept();
   });
 }
 
-void Listener::serve(Socket socket) try {
-  if (transport_.make_place()) serve_(std::move(socket));
+void Listener::hand_over(Socket socket, Transport& target) const {
+  if (&target == &own()) return serve(std::move(socket), target);
+  asio::post(target.context, [this, &target, socket = std::move(socket)]() mutable {
+    if (!target.ending) serve(std::move(socket), target);
+  });
+}
+
+void Listener::serve(Socket socket, Transport& target) const try {
+  if (target.make_place()) serve_(std::move(socket), target);
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no memory for it, and it is closed
 }
 

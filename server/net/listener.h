@@ -12,16 +12,18 @@
 
 namespace frazil::server {
 
-/// Accepts connections at an address. Used on the thread that runs the context.
+/// Accepts connections at an address, and hands them to the transports in turn. Used on the thread that runs the first
+/// context; outlives the runs of all.
 class Listener {
  public:
-  using Serve = std::function<void(Socket)>;
+  /// Called on the thread of the transport.
+  using Serve = std::function<void(Socket, Transport&)>;
 
   /// Port 0 selects a free port. Throws api::Error (bad_input) for an unusable address or port.
-  Listener(Transport& transport, const std::string& host, std::uint16_t port, Serve serve);
+  Listener(const Transports& transports, const std::string& host, std::uint16_t port, Serve serve);
   /// Listens at a Unix socket with this path, for its owner and group. The file is removed at the end. A stale file of
   /// a dead server is replaced. Throws api::Error (bad_input) for an unusable path, or if a server listens there.
-  Listener(Transport& transport, std::string path, Serve serve);
+  Listener(const Transports& transports, std::string path, Serve serve);
   ~Listener() { close(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -35,14 +37,17 @@ class Listener {
  private:
   using Acceptor = boost::asio::basic_socket_acceptor<Socket::protocol_type, Socket::executor_type>;
 
-  void serve(Socket socket);
+  Transport& own() const { return *transports_.front(); }
+  void hand_over(Socket socket, Transport& target) const;
+  void serve(Socket socket, Transport& target) const;
   void pause();
 
-  Transport& transport_;
+  const Transports& transports_;
   const Serve serve_;
-  Acceptor acceptor_{transport_.context.get_executor()};
+  std::size_t accepted_ = 0;
+  Acceptor acceptor_{own().context.get_executor()};
   std::string file_;  // path of the Unix socket; empty: none, or removed
-  boost::asio::steady_timer timer_{transport_.context};
+  boost::asio::steady_timer timer_{own().context};
 };
 
 }  // namespace frazil::server

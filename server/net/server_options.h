@@ -26,6 +26,7 @@ struct ServerOptions {
   std::uint16_t metrics_port = 8002;         ///< 0: any free port
   std::string http_socket, grpc_socket;      ///< paths of additional Unix sockets; empty: none
   TlsOptions tls;                            ///< for TCP ports only
+  unsigned io_threads = 1;                   ///< threads that read and write sockets
   std::size_t max_connections = 4096;        ///< further connections are closed
   std::uint64_t max_bytes = 64U << 20U;      ///< limit for a request's message, also after decompression
   std::uint64_t max_buffered = 1U << 30U;    ///< limit for requests and answers in memory, in bytes

@@ -145,10 +145,18 @@ ssl::context& Tls::context_of(Protocol protocol) {
   return contexts_.http;
 }
 
-void Tls::reload() { contexts_ = read(); }
+void Tls::reload() {
+  Contexts next = read();
+  const std::scoped_lock lock(mutex_);
+  contexts_ = std::move(next);
+}
 
 void Tls::accept(Socket socket, Transport& transport, Protocol protocol, std::function<void(Wire)> serve) {
-  std::make_shared<Handshake>(std::move(socket), context_of(protocol), transport, std::move(serve))->begin();
+  std::unique_lock lock(mutex_);
+  const auto handshake =
+      std::make_shared<Handshake>(std::move(socket), context_of(protocol), transport, std::move(serve));
+  lock.unlock();
+  handshake->begin();
 }
 
 }  // namespace frazil::server

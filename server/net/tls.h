@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -13,7 +14,7 @@ namespace frazil::server {
 
 struct Transport;
 
-/// The server side of TLS 1.2 and 1.3. Used on the thread that runs the context.
+/// The server side of TLS 1.2 and 1.3. Thread-safe.
 class Tls {
  public:
   /// The protocol of a port. Clients that use ALPN must offer http/1.1, or h2 for grpc. Clients of `probes` need no
@@ -25,7 +26,8 @@ class Tls {
 
   /// Reloads the files for new connections. Throws as the constructor; the old files then stay in use.
   void reload();
-  /// Performs the handshake and passes the connection to `serve`. The handshake is limited by the options' patience.
+  /// Call it on the transport's thread. Performs the handshake and passes the connection to `serve`. The handshake is
+  /// limited by the options' patience.
   void accept(Socket socket, Transport& transport, Protocol protocol, std::function<void(Wire)> serve);
 
  private:
@@ -36,6 +38,7 @@ class Tls {
   boost::asio::ssl::context& context_of(Protocol protocol);
 
   const TlsOptions options_;
+  std::mutex mutex_;  // guards the member below
   Contexts contexts_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -8,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -53,21 +55,27 @@ class Connection {
   std::map<std::string, std::size_t>::iterator at_address_;
 };
 
-/// The shared data of all transports. Used only on the thread that runs the context.
+/// What the transports of all threads have together. Thread-safe.
+struct TransportTotals {
+  std::atomic<std::size_t> connections = 0;
+  std::atomic<std::size_t> live_clients = 0;  ///< clients of the live view
+  std::atomic<std::uint64_t> buffered = 0;    ///< bytes of requests and answers in memory
+};
+
+/// The connections of a thread that reads sockets. Used only on the thread that runs the context.
 struct Transport {
-  explicit Transport(const ServerOptions& options_) : options(options_) {}
+  Transport(const ServerOptions& options_, TransportTotals& totals_) : options(options_), totals(totals_) {}
 
   Clock::duration patience() const {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.patience_s));
   }
 
   const ServerOptions& options;
+  TransportTotals& totals;
   boost::asio::io_context context{1};
   std::set<Connection*> connections;
   std::map<std::string, std::size_t> at_addresses;  ///< connections by client_address()
   bool ending = false;
-  std::size_t live_clients = 0;  ///< clients of the live view
-  std::uint64_t buffered = 0;    ///< bytes of requests and answers in memory
   InlineRunSlot inline_slot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
 
   /// Returns the slot for a request of this many bytes; null if reading it takes too long.
@@ -75,10 +83,10 @@ struct Transport {
     constexpr std::size_t kShort = 16 * 1024;
     return bytes <= kShort ? &inline_slot : nullptr;
   }
-  /// Returns true if another connection may be accepted. If all places are taken, closes an idle connection: the one
-  /// idle for longest, from the address with the most connections.
+  /// Returns true if another connection may be accepted. If all places are taken, closes an idle connection of this
+  /// thread: the one idle for longest, from the address with the most connections.
   bool make_place() {
-    if (connections.size() < options.max_connections) return true;
+    if (totals.connections < options.max_connections) return true;
     const auto rank = [](const Connection& c) {
       return std::pair(c.connections_of_address(), Clock::time_point::max() - *c.idle_since());
     };
@@ -92,20 +100,26 @@ struct Transport {
   }
   /// Returns the refusal of requests that need more memory if the limit is exceeded, or would be by `more` bytes.
   std::optional<Refusal> over_memory_limit(std::uint64_t more = 0) const {
+    const std::uint64_t buffered = totals.buffered;
     if (buffered <= options.max_buffered && more <= options.max_buffered - buffered) return std::nullopt;
     return Refusal(Http::unavailable,
                    "requests and answers in memory have more than " + std::to_string(options.max_buffered) + " bytes");
   }
 };
 
+/// A transport for each thread.
+using Transports = std::vector<std::unique_ptr<Transport>>;
+
 inline Connection::Connection(Transport& transport, const std::string& address)
     : places_(transport), at_address_(transport.at_addresses.try_emplace(address, 0).first) {
   ++at_address_->second;
+  ++places_.totals.connections;
   places_.connections.insert(this);
 }
 
 inline Connection::~Connection() {
   places_.connections.erase(this);
+  --places_.totals.connections;
   if (--at_address_->second == 0) places_.at_addresses.erase(at_address_);
 }
 
@@ -117,8 +131,8 @@ class Buffered {
   Buffered(const Buffered&) = delete;
   Buffered& operator=(const Buffered&) = delete;
   void set(std::uint64_t bytes) {
-    transport_.buffered += bytes;
-    transport_.buffered -= std::exchange(bytes_, bytes);
+    transport_.totals.buffered += bytes;
+    transport_.totals.buffered -= std::exchange(bytes_, bytes);
   }
   std::uint64_t get() const { return bytes_; }
 

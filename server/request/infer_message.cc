@@ -95,7 +95,7 @@ std::optional<SharedInput> read_shared(dom::object input, const std::string& nam
       .name = name, .dtype = dtype_of(input, what), .sizes = shape_of(input, what), .place = std::move(*place)};
 }
 
-Array read_tensor(dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
+Array read_tensor(JsonObject& json, dom::object input, const std::string& what, std::uint64_t body_bytes, Tail& tail) {
   const Dtype dtype = dtype_of(input, what);
   api::Sizes sizes = shape_of(input, what);
   const std::uint64_t count = elements_of(sizes, body_bytes, what);
@@ -104,11 +104,11 @@ Array read_tensor(dom::object input, const std::string& what, std::uint64_t body
   const auto data = maybe(input, "data");
   if (size.has_value() == data.has_value()) refuse(what + ": give either \"data\" or the parameter binary_data_size");
   if (data) {
-    if (const std::uint64_t given = count_of(*data); given != count) {
+    if (const std::uint64_t given = json.count_of(*data); given != count) {
       refuse(what + ": its shape has " + std::to_string(count) + " elements, \"data\" has " + std::to_string(given));
     }
     Array array(dtype, std::move(sizes));
-    fill(array, *data, what);
+    json.fill(array, *data, what);
     return array;
   }
   const std::string_view bytes = tail.take(get<std::uint64_t>(*size, what + ": binary_data_size", "a size"), what);
@@ -183,11 +183,8 @@ std::size_t json_size_of(const Message& message) {
   return size;
 }
 
-}  // namespace
-
-InferRequest read_infer(const Message& message) {
-  const std::size_t json_size = json_size_of(message);
-  const JsonObject json(message.body.substr(0, json_size));
+/// Reads a request whose body has binary data in `tail`.
+InferRequest read_request(JsonObject& json, std::uint64_t body_bytes, Tail tail) {
   const dom::object root = json.root();
   InferRequest request;
   if (const auto id = maybe(root, "id")) request.id = get<std::string_view>(*id, "\"id\"", "a string");
@@ -195,7 +192,6 @@ InferRequest read_infer(const Message& message) {
   read_outputs(root, request);
   const auto inputs = maybe(root, "inputs");
   if (!inputs) refuse("\"inputs\" is missing");
-  Tail tail(message.body.substr(json_size), message.body_owner);
   for (const dom::element element : get<dom::array>(*inputs, "\"inputs\"", "an array")) {
     const std::string item = item_of("\"inputs\"", request.inputs.size() + request.shared_inputs.size());
     const auto input = get<dom::object>(element, item, "an object");
@@ -205,11 +201,20 @@ InferRequest read_infer(const Message& message) {
       request.shared_inputs.push_back(std::move(*shared));
       continue;
     }
-    Array array = read_tensor(input, what, message.body.size(), tail);
+    Array array = read_tensor(json, input, what, body_bytes, tail);
     request.inputs.emplace_back(std::move(name), std::move(array));
   }
   if (!tail.empty()) refuse("the body has bytes behind the last binary tensor");
   return request;
+}
+
+}  // namespace
+
+InferRequest read_infer(const Message& message) {
+  const std::size_t json_size = json_size_of(message);
+  return read_json(message.body.substr(0, json_size), [&](JsonObject& json) {
+    return read_request(json, message.body.size(), Tail(message.body.substr(json_size), message.body_owner));
+  });
 }
 
 std::optional<Clock::duration> timeout_in(const Message& message, std::size_t most) try {
@@ -278,6 +283,10 @@ void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors) {
   json.array(tensors, [&](const NamedArray& named) { write_output(json, nullptr, named); });
 }
 
+void write_arms(JsonText& json, const InferResponse& response) {
+  for (const auto& [split, arm] : response.arms) json.member(kArmParameter + split, arm);
+}
+
 BinaryOutputs::BinaryOutputs(const InferRequest& request) : all_(request.binary_outputs) {
   for (const WantedOutput& wanted : request.outputs) chosen_.push_back(wanted.binary.value_or(all_));
 }
@@ -289,6 +298,12 @@ Reply write_infer(const InferResponse& response, const BinaryOutputs& binary) {
   json.member("model_name", response.model);
   json.member("model_version", response.version);
   if (!response.id.empty()) json.member("id", response.id);
+  if (!response.arms.empty()) {
+    json.key("parameters");
+    json.begin_object();
+    write_arms(json, response);
+    json.end_object();
+  }
   json.key("outputs");
   json.begin_array();
   bool any_binary = false;

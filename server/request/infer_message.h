@@ -33,6 +33,9 @@ class BinaryOutputs {
 /// Writes tensors as an array in the protocol's form, without binary data. Throws as write_infer().
 void write_tensors(JsonText& json, const std::vector<NamedArray>& tensors);
 
+/// Writes the arms of splits as members of an open object.
+void write_arms(JsonText& json, const InferResponse& response);
+
 /// Throws Refusal (bad_request) for an output without a form in the protocol.
 Reply write_infer(const InferResponse& response, const BinaryOutputs& binary);
 

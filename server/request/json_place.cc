@@ -93,19 +93,34 @@ class FaultFinder {
 
 }  // namespace
 
-bool is_number_word(std::string_view word) { return word == "NaN" || word == "Infinity" || word == "-Infinity"; }
+bool is_number_word(std::string_view word) {
+  return std::ranges::any_of(kNumberWords, [&](const auto& one) { return one.first == word; });
+}
 
-std::string json_fault(std::string_view text) {
+bool may_have_number_words(std::string_view text) {
+  return text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
+}
+
+namespace {
+
+/// Returns the text with a number of the same size for each number word, so that positions stay.
+std::string with_numbers(std::string_view text) {
   std::string plain;
   plain.reserve(text.size());
   split_at_words(text, [&](std::string_view part, bool word) {
     if (word)
-      plain.append(1, '0').append(part.size() - 1, ' ');  // a number of the same size, so that positions stay
+      plain.append(1, '0').append(part.size() - 1, ' ');
     else
       plain += part;
   });
+  return plain;
+}
+
+}  // namespace
+
+std::string json_fault(std::string_view text) {
   FaultFinder finder;
-  Json::sax_parse(plain, &finder);
+  may_have_number_words(text) ? Json::sax_parse(with_numbers(text), &finder) : Json::sax_parse(text, &finder);
   return finder.take();
 }
 

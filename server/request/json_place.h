@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,8 +11,15 @@ namespace frazil::server {
 /// Largest number of levels of objects and lists in a request.
 inline constexpr std::size_t kMaxNesting = 100;
 
-/// The words that Python's json module writes for numbers that JSON does not have: NaN, Infinity and -Infinity.
+/// The words that Python's json module writes for numbers that JSON does not have.
+inline constexpr std::pair<std::string_view, double> kNumberWords[] = {
+    {"NaN", std::numeric_limits<double>::quiet_NaN()},
+    {"Infinity", std::numeric_limits<double>::infinity()},
+    {"-Infinity", -std::numeric_limits<double>::infinity()}};
 bool is_number_word(std::string_view word);
+
+/// Returns false if split_at_words() finds no number word. Faster than that function.
+bool may_have_number_words(std::string_view text);
 
 /// Calls `take(part, is_word)` for all parts of a text in order. A part is a string literal, a number word outside of
 /// strings, or other text.

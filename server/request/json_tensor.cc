@@ -17,18 +17,14 @@ namespace {
 using api::Array;
 using api::Dtype;
 
-// JSON has no numbers for these values. Python's json module writes and reads them as unquoted words.
-constexpr std::pair<std::string_view, double> kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
-                                                          {"Infinity", std::numeric_limits<double>::infinity()},
-                                                          {"-Infinity", -std::numeric_limits<double>::infinity()}};
-
 std::optional<double> number_of_word(std::string_view word) {
-  const auto* const at = std::ranges::find(kWords, word, [](const auto& one) { return one.first; });
-  return at == std::end(kWords) ? std::nullopt : std::optional(at->second);
+  const auto* const at = std::ranges::find(kNumberWords, word, [](const auto& one) { return one.first; });
+  return at == std::end(kNumberWords) ? std::nullopt : std::optional(at->second);
 }
 
 /// Returns the text with quotes around the words, or nullopt if it contains none.
 std::optional<std::string> with_quoted_words(std::string_view text) {
+  if (!may_have_number_words(text)) return std::nullopt;
   std::string quoted;
   bool found = false;
   split_at_words(text, [&](std::string_view part, bool word) {
@@ -147,25 +143,61 @@ class Filler {
   void* memory_ = nullptr;
 };
 
+std::uint64_t items_of(dom::element data) {
+  dom::array array;
+  if (data.get(array) != simdjson::SUCCESS) return 1;
+  std::uint64_t count = 0;
+  for (const dom::element inner : array) count += items_of(inner);
+  return count;
+}
+
 }  // namespace
 
-JsonObject::JsonObject(std::string_view text) : text_(text) {
+simdjson::error_code JsonObject::parse(std::string_view text) {
+  text_ = simdjson::padded_string(text);
   if (parser_.allocate(text.size(), kMaxNesting) != simdjson::SUCCESS) throw std::bad_alloc();
   dom::element document;
-  auto error = parser_.parse(text_).get(document);
-  if (error != simdjson::SUCCESS) {
-    if (const auto quoted = with_quoted_words(text)) {
-      text_ = simdjson::padded_string(*quoted);
-      if (parser_.allocate(quoted->size(), kMaxNesting) != simdjson::SUCCESS) throw std::bad_alloc();
-      error = parser_.parse(text_).get(document);
-    }
-  }
-  if (error != simdjson::SUCCESS) {
-    constexpr std::size_t kMaxSearched = std::size_t{4} << 20U;  // the search is slow
-    const std::string fault = text.size() <= kMaxSearched ? json_fault(text) : "";
-    refuse("invalid JSON in the body: " + (fault.empty() ? simdjson::error_message(error) : fault));
-  }
+  if (const auto error = parser_.parse(text_).get(document); error != simdjson::SUCCESS) return error;
   root_ = get<dom::object>(document, "the body", "a JSON object");
+  return simdjson::SUCCESS;
+}
+
+JsonObject::JsonObject(std::string_view text) {
+  auto error = parse(text);
+  if (error == simdjson::SUCCESS) return;
+  if (const auto quoted = with_quoted_words(text)) error = parse(*quoted);
+  if (error == simdjson::SUCCESS) return;
+  const std::string fault = json_fault(text);
+  refuse("invalid JSON in the body: " + (fault.empty() ? simdjson::error_message(error) : fault));
+}
+
+JsonObject::JsonObject(const LargeLists& lists) : lists_(&lists) {
+  auto error = parse(lists.shortened());
+  if (error == simdjson::SUCCESS) return;
+  if (const auto quoted = with_quoted_words(lists.shortened())) error = parse(*quoted);
+  if (error != simdjson::SUCCESS) refuse("invalid JSON in the body");
+}
+
+/// Returns null for other data.
+const LargeLists::List* JsonObject::large_list(dom::element data) const {
+  dom::array array;
+  std::string_view mark;
+  std::uint64_t index = 0;
+  if (lists_ == nullptr || data.get(array) != simdjson::SUCCESS || array.size() != 2) return nullptr;
+  if (array.at(0).get(mark) != simdjson::SUCCESS || mark != LargeLists::kMark) return nullptr;
+  return array.at(1).get(index) == simdjson::SUCCESS ? &lists_->at(index) : nullptr;
+}
+
+std::uint64_t JsonObject::count_of(dom::element data) const {
+  const LargeLists::List* const list = large_list(data);
+  return list != nullptr ? list->count : items_of(data);
+}
+
+void JsonObject::fill(Array& to, dom::element data, const std::string& what) {
+  const LargeLists::List* const list = large_list(data);
+  if (list == nullptr) return Filler(to, what).fill(data);
+  if (!server::fill(to, *list)) refuse(what + ": the list is invalid");
+  ++read_;
 }
 
 std::string_view kind_of(dom::element element) {
@@ -195,16 +227,6 @@ Parameter parameter_of(dom::element value, const std::string& what) {
   if (value.get(text) == simdjson::SUCCESS) return std::string(text);
   refuse(what + ": expected a string, a number, true or false");
 }
-
-std::uint64_t count_of(dom::element data) {
-  dom::array array;
-  if (data.get(array) != simdjson::SUCCESS) return 1;
-  std::uint64_t count = 0;
-  for (const dom::element inner : array) count += count_of(inner);
-  return count;
-}
-
-void fill(Array& to, dom::element data, const std::string& what) { Filler(to, what).fill(data); }
 
 void write_elements(JsonText& json, const Array& array, const std::string& what) {
   const auto each = [&](auto values, auto write) {

@@ -1,13 +1,23 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/request/request.h"
 
 namespace frazil::server {
+
+/// Returns the value of `by` in the reason of a split's choice; nullopt if the split has none.
+inline std::optional<std::string_view> key_of_split(std::string_view why) {
+  const std::size_t end = why.rfind("' gives ");
+  if (!why.starts_with('\'') || end == std::string_view::npos) return std::nullopt;
+  return why.substr(1, end - 1);
+}
 
 /// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMaxSteps,
 /// steps in the middle are dropped. Thread-safe.
@@ -26,18 +36,31 @@ class PathRecord {
     std::uint64_t padding = 0;                    ///< elements of padding added to this request
   };
 
+  /// An arm that a split chose, with the reason of its first choice. A split in a loop may choose several arms.
+  struct Exposure {
+    std::string split, arm, why;
+  };
+
   explicit PathRecord(Clock::time_point arrived) : arrived_(arrived) {}
 
   /// Adds a step that ends now and took `step.time`.
   void add(Step step) {
     step.begin = Clock::now() - step.time - arrived_;
     const std::scoped_lock lock(mutex_);
+    if (step.kind == "split") expose(step);
     if (steps_.size() == kMaxSteps) leave_out();
     steps_.push_back(std::move(step));
   }
   std::vector<Step> steps() const {
     const std::scoped_lock lock(mutex_);
     return steps_;
+  }
+
+  /// Returns the chosen arms of splits in the order of their first choice, without repetitions. Complete even if steps
+  /// were dropped.
+  std::vector<Exposure> exposures() const {
+    const std::scoped_lock lock(mutex_);
+    return exposures_;
   }
 
   /// Moves the steps out of the record of a completed request.
@@ -57,6 +80,11 @@ class PathRecord {
   }
 
  private:
+  void expose(const Step& step) {
+    const auto same = [&](const Exposure& e) { return e.split == step.node && e.arm == step.taken; };
+    if (std::ranges::none_of(exposures_, same)) exposures_.push_back({step.node, step.taken, step.why});
+  }
+
   /// Drops steps in the middle. One placeholder step contains their number.
   void leave_out() {
     constexpr std::ptrdiff_t kFirst = kMaxSteps / 2, kMany = kMaxSteps / 4;
@@ -68,6 +96,7 @@ class PathRecord {
   const Clock::time_point arrived_;
   mutable std::mutex mutex_;
   std::vector<Step> steps_;
+  std::vector<Exposure> exposures_;
   std::uint64_t left_out_ = 0;
   std::vector<NamedArray> state_;
 };

@@ -73,10 +73,14 @@ struct InferRequest {
   std::map<std::string, std::string> choices;   ///< forced branches by pipeline node, overriding formulas
 };
 
+/// Begins the parameters of an answer that name the arms of splits: "frazil.arm.SPLIT".
+inline constexpr const char* kArmParameter = "frazil.arm.";
+
 struct InferResponse {
   std::string model, version, id;
   std::vector<NamedArray> outputs;            ///< in the order of the request
   std::map<std::string, SharedPlace> shared;  ///< outputs that were written to shared memory, with their sizes
+  std::map<std::string, std::string> arms;    ///< by split: its arm; several arms in a loop, separated by commas
 };
 
 using Outcome = std::expected<InferResponse, Refusal>;

@@ -147,6 +147,17 @@ std::vector<Loader::Entry> Loader::entries() const {
   return list;
 }
 
+std::vector<Loader::Listed> Loader::list() const {
+  std::vector<Listed> list;
+  for (const Entry& entry : entries()) {
+    if (entry.pipeline) list.push_back({.name = entry.name, .version = "1"});
+    for (const auto& [number, file] : entry.versions) {
+      list.push_back({.name = entry.name, .version = std::to_string(number)});
+    }
+  }
+  return list;
+}
+
 ModelConfig Loader::config_of(const Entry& entry, const ServerConfig& config) const {
   if (const auto given = given_for(entry.name, config)) return *given;
   if (!entry.config) return {};

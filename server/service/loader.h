@@ -60,11 +60,19 @@ class Loader {
   /// recreated. Throws as load_all(); the configuration then stays unchanged.
   Reconfigured reconfigure(const Repository& from, const ServerConfig& config);
 
+  /// A version in the folder.
+  struct Listed {
+    std::string name, version;
+  };
+  /// Returns the versions of models and pipelines in the folder, sorted by name and version. Thread-safe. Throws as
+  /// load_all().
+  std::vector<Listed> list() const;
+
   /// The number of passed and failed canary checks of a version.
   struct CanaryCounts {
     std::uint64_t passed = 0, failed = 0;
   };
-  /// Returns the counts by name and version. Thread-safe, unlike the other functions.
+  /// Returns the counts by name and version. Thread-safe.
   std::map<std::pair<std::string, std::string>, CanaryCounts> canary_counts() const;
 
  private:

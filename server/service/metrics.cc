@@ -285,6 +285,10 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   line(to, "frazil_log_lines_dropped_total", "", options_.dropped_notices());
   head(to, "frazil_access_log_lines_dropped_total", "counter", "Lines of the access log that could not be written");
   line(to, "frazil_access_log_lines_dropped_total", "", options_.dropped_accesses());
+  if (options_.exposures != nullptr) {
+    head(to, "frazil_exposure_log_lines_dropped_total", "counter", "Lines of --exposure-log that could not be written");
+    line(to, "frazil_exposure_log_lines_dropped_total", "", options_.exposures->dropped());
+  }
   append_states(to, states_->counts());
   append_batches(to, models, caller);
   append_checks(to, models);

@@ -22,8 +22,11 @@ bool matches(const RequestRecord& record, const PathLog::Query& query) {
   const bool taken = query.taken.empty() || std::ranges::any_of(record.steps, [&](const PathRecord::Step& step) {
                        return step.taken.find(query.taken) != std::string::npos;
                      });
-  return query.identity.sees(record.tenant) && slow && taken && (query.model.empty() || record.model == query.model) &&
-         (query.id.empty() || record.id == query.id) && record.error.find(query.error) != std::string::npos;
+  const bool ran =
+      query.node.empty() || std::ranges::find(record.steps, query.node, &PathRecord::Step::node) != record.steps.end();
+  return query.identity.sees(record.tenant) && slow && taken && ran && record.number > query.after &&
+         (query.model.empty() || record.model == query.model) && (query.id.empty() || record.id == query.id) &&
+         record.error.find(query.error) != std::string::npos;
 }
 
 void write_text(JsonText& json, std::string_view key, std::string_view text) {
@@ -61,6 +64,27 @@ void write_arrays(JsonText& json, std::string_view key, const RequestRecord& rec
   json.end_object();
 }
 
+/// Returns the branches that a request took, "NODE: BRANCH", each once with its count if that is above 1.
+std::vector<std::string> branches_of(const RequestRecord& record) {
+  constexpr std::size_t kMost = 16;
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (const PathRecord::Step& step : record.steps) {
+    if (step.taken.empty()) continue;
+    std::string branch = step.node + ": " + step.taken;
+    const auto at = std::ranges::find(counts, branch, [](const auto& one) { return one.first; });
+    if (at != counts.end())
+      ++at->second;
+    else if (counts.size() < kMost)
+      counts.emplace_back(std::move(branch), 1);
+  }
+  std::vector<std::string> branches;
+  for (const auto& [branch, count] : counts) {
+    branches.push_back(count == 1 ? branch : branch + " (" + std::to_string(count) + " times)");
+  }
+  if (counts.size() == kMost) branches.emplace_back("...");
+  return branches;
+}
+
 constexpr std::string_view kRedacted = "(redacted)";
 
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -85,7 +109,7 @@ void redact(RequestRecord& record, const std::vector<std::string>& list) {
     if (std::ranges::find(record.redacted, name) == record.redacted.end()) record.redacted.push_back(name);
   }
   for (PathRecord::Step& step : record.steps) {
-    const bool key = step.kind == "split" && step.why.starts_with('\'');
+    const bool key = step.kind == "split" && key_of_split(step.why);
     if (key || std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); })) step.why = kRedacted;
   }
 }
@@ -163,6 +187,18 @@ std::shared_ptr<const RequestRecord> PathLog::find(std::uint64_t number, const T
   if (ring_.empty() || number < ring_.front()->number || number >= next_) return nullptr;
   const auto& record = ring_[number - ring_.front()->number];
   return identity.sees(record->tenant) ? record : nullptr;
+}
+
+void write_brief_record(JsonText& json, const RequestRecord& record) {
+  json.begin_object();
+  json.member("number", record.number);
+  json.member("model", record.model);
+  json.member("version", record.version);
+  write_us(json, "time_us", record.time);
+  json.member("status", static_cast<unsigned>(record.status));
+  json.key("taken");
+  json.array(branches_of(record));
+  json.end_object();
 }
 
 void write_record(JsonText& json, const RequestRecord& record, bool tensors) {

@@ -70,7 +70,9 @@ class PathLog {
 
   struct Query {
     std::string model, id, taken, error;  ///< `taken` and `error` match substrings; empty: any
+    std::string node;                     ///< a step of this node; empty: any
     std::optional<std::uint64_t> slower_us;
+    std::uint64_t after = 0;  ///< records with greater numbers
     std::size_t most = 100;
     Tenants::Identity identity = {};  ///< the caller that the result is for
   };
@@ -93,6 +95,9 @@ class PathLog {
   std::uint64_t next_ = 1;
   std::size_t bytes_ = 0;
 };
+
+/// Writes a record as an object without its steps, but with the branches that they took.
+void write_brief_record(JsonText& json, const RequestRecord& record);
 
 /// Writes a record as one object. `tensors`: include abbreviated inputs and outputs.
 void write_record(JsonText& json, const RequestRecord& record, bool tensors);

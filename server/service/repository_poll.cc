@@ -48,7 +48,7 @@ void append_folder(std::string& to, const fs::path& folder, int depth) {
 
 FolderState read_state(const fs::path& folder) {
   FolderState state;
-  std::string shared;  // files that any model beside them may refer to, such as external data
+  std::string shared;  // files that any model or pipeline beside them may refer to, such as external data and code
   std::set<std::string> files;
   for (const fs::path& entry : sorted_entries(folder)) {
     const std::string name = entry.filename(), stem = entry.stem(), ending = entry.extension();
@@ -63,6 +63,7 @@ FolderState read_state(const fs::path& folder) {
     }
   }
   for (const std::string& name : files) state.models[name] += shared;
+  for (auto& [name, state_of_pipeline] : state.pipelines) state_of_pipeline += shared;
   return state;
 }
 

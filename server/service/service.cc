@@ -5,6 +5,7 @@
 #include <set>
 
 #include "server/config/config_yaml.h"
+#include "server/pipeline/pipeline.h"
 
 namespace frazil::server {
 namespace {
@@ -109,6 +110,31 @@ std::vector<std::shared_ptr<const Served>> Service::models_of(const Tenants::Ide
   return models;
 }
 
+std::vector<Service::IndexEntry> Service::index(const Tenants::Identity& identity, bool ready) const {
+  const auto models = repository();
+  std::vector<IndexEntry> index;
+  for (const auto& served : models->all()) index.push_back({.name = served->name(), .version = served->version()});
+  if (!ready) {
+    for (const auto& [name, version, reason] : models->not_ready()) {
+      index.push_back({.name = name, .version = std::to_string(version), .reason = reason});
+    }
+    add_not_loaded(*models, index);
+  }
+  std::erase_if(index, [&](const IndexEntry& entry) { return !identity.may_use(entry.name); });
+  return index;
+}
+
+void Service::add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const try {
+  if (options_.repository) return;
+  for (auto& [name, version] : loader_->list()) {
+    if (models.has_model(name)) continue;
+    index.push_back({.name = std::move(name), .version = std::move(version), .reason = "not loaded"});
+  }
+} catch (const api::Error& error) {  // its text has paths
+  warn(options_.notify, "repository index", error.what());
+  throw Refusal(Http::unavailable, "the folder of the models cannot be listed; the server's log has the reason");
+}
+
 std::shared_ptr<const Served> Service::find(std::string_view name, std::string_view version) const {
   const auto models = repository();
   if (auto served = models->find(name, version)) return served;
@@ -130,7 +156,10 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
     call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;
   }
   call.target = target;
-  if (call.path == nullptr) keep_path(call, *target);
+  if (call.path == nullptr) {
+    keep_path(call, *target);
+    if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
+  }
   target->infer(std::move(call));
 }
 

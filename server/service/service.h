@@ -17,6 +17,7 @@
 #include "server/request/request.h"
 #include "server/request/shared_memory.h"
 #include "server/service/admission.h"
+#include "server/service/exposure_log.h"
 #include "server/service/loader.h"
 #include "server/service/otlp.h"
 #include "server/service/path_log.h"
@@ -50,6 +51,7 @@ struct ServiceOptions {
   NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
   std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
+  std::shared_ptr<ExposureLog> exposures;  ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
 };
@@ -73,6 +75,15 @@ class Service {
 
   /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
+
+  /// The state of a version, as in Triton's index of the repository.
+  struct IndexEntry {
+    std::string name, version;
+    std::string reason;  ///< why it is not available; empty: it is served
+  };
+  /// Returns the versions that a caller may use: those that are served, and unless `ready`, those that are not ready
+  /// and those of models in the folder that are not loaded. Reads the folder. Throws Refusal (unavailable).
+  std::vector<IndexEntry> index(const Tenants::Identity& identity, bool ready) const;
 
   /// The cause of a load or an unload.
   enum class Cause : std::uint8_t { request, poll };
@@ -144,6 +155,7 @@ class Service {
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
   void follow(const std::string& name);
+  void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
 
   const ServiceOptions options_;
   Traffic traffic_;

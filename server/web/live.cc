@@ -72,22 +72,6 @@ void write_batch_counts(JsonText& json, const Statistics& statistics) {
   json.end_object();
 }
 
-void write_record_line(JsonText& json, const RequestRecord& record) {
-  json.begin_object();
-  json.member("number", record.number);
-  json.member("model", record.model);
-  json.member("version", record.version);
-  json.member("time_us", std::chrono::duration<double, std::micro>(record.time).count());
-  json.member("status", static_cast<unsigned>(record.status));
-  json.key("taken");
-  json.begin_array();
-  for (const PathRecord::Step& step : record.steps) {
-    if (!step.taken.empty()) json.value(step.node + ": " + step.taken);
-  }
-  json.end_array();
-  json.end_object();
-}
-
 }  // namespace
 
 LiveView::Counters::Counters(const Statistics& s)
@@ -136,7 +120,7 @@ void LiveView::write_paths(JsonText& json, const Tenants::Identity& identity) co
   json.member("replay", log.keeps_inputs() && gate.is_on(Feature::replay));
   json.key("paths");
   json.array(log.find({.most = kMaxPaths, .identity = identity}),
-             [&](const std::shared_ptr<const RequestRecord>& record) { write_record_line(json, *record); });
+             [&](const std::shared_ptr<const RequestRecord>& record) { write_brief_record(json, *record); });
 }
 
 void LiveView::write_model(JsonText& json, const Served& served, const Moment& moment) const {

@@ -38,9 +38,9 @@ class LiveStream : public Connection, public std::enable_shared_from_this<LiveSt
         view_(service),
         timer_(transport.context),
         connected_(service.traffic(), Protocol::live) {
-    ++transport_.live_clients;
+    ++transport_.totals.live_clients;
   }
-  ~LiveStream() override { --transport_.live_clients; }
+  ~LiveStream() override { --transport_.totals.live_clients; }
 
   void begin() try {
     error_code ignored;
@@ -148,7 +148,7 @@ LiveTerms live_terms(const Message& message, const Rule& rule, const Transport& 
     }
   }
   if (transport.ending) throw Refusal(Http::unavailable, "the server is ending");
-  if (transport.live_clients >= kMaxLiveClients) {
+  if (transport.totals.live_clients >= kMaxLiveClients) {
     throw Refusal(Http::unavailable,
                   "the live view has " + std::to_string(kMaxLiveClients) + " clients already, which is the limit");
   }

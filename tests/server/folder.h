@@ -41,6 +41,13 @@ constexpr const char *kDouble = "graph g(%x: f32[N,2]) { %y = Add(%x, %x) return
                          "graph g(%n: i64[]) { %y = Loop(%n, _, f32[] 0) body(%i, %on, %v) {"
                          "%b = Add(%v, f32[] 1) %c = Cos(%b) yield %on, %c } return y = %y }";
 
+/// Fails each run: its index is outside of the tensor.
+constexpr const char* kFails =
+    "graph g(%x: f32[N,2]) { %m = ReduceMax(%x) {keepdims = 0} %z = Mul(%m, f32[] 0) %f = Add(%z, f32[] 7)"
+    "%i = Cast(%f) {to = i64} %v = Gather(%x, %i) {axis = 1} %u = Unsqueeze(%v, i64[1] 1) %y = Add(%x, %u) return y = "
+    "%y "
+    "}";
+
 /// Returns the sum of all values so far, and keeps them as a state that grows.
 constexpr const char* kTalk = R"(
 graph talk(%x: f32[S], %said: f32[P]) {

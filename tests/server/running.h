@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ class RunningServer {
  public:
   explicit RunningServer(server::ServiceOptions of_service, server::ServerOptions options = {})
       : service(std::move(of_service)) {
+    if (const char* const threads = std::getenv("FRAZIL_TEST_IO_THREADS")) {
+      options.io_threads = static_cast<unsigned>(std::atoi(threads));  // runs all tests with several threads
+    }
     options.http_port = options.grpc_port = options.metrics_port = 0;
     std::promise<server::Ports> known;
     thread_ = std::thread([this, options, &known] {

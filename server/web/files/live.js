@@ -7,7 +7,6 @@ const at = (id) => document.getElementById(id);
 const mostValues = 60; // of a line
 const mostCaught = 50;
 const mostListed = 20;
-const mostSearched = 200;
 const patience = 2000; // ms, before it connects anew
 
 const keyOf = (model) => `${model.name}/${model.version}`;
@@ -86,8 +85,8 @@ class Breakpoint {
     if (this.#asking || newest === this.#after || this.#caught.length >= mostCaught) return;
     this.#asking = true;
     try {
-      const found = await this.#server.paths(this.#query);
-      this.#take(found.filter((request) => request.number > this.#after));
+      const found = await this.#server.paths({ ...this.#query, after: this.#after });
+      this.#take(found);
       this.#after = Math.max(newest, ...found.map((request) => request.number));
     } catch (error) {
       at("break-state").textContent = error.message;
@@ -100,7 +99,7 @@ class Breakpoint {
     const from = Number(at("break-ms").value);
     this.#query = {
       model: at("break-model").value, taken: at("break-taken").value.trim(), error: at("break-error").value.trim(),
-      slower_us: from > 0 ? Math.round(1000 * from) : undefined, limit: mostSearched,
+      slower_us: from > 0 ? Math.round(1000 * from) : undefined, limit: mostCaught,
     };
     this.#caught = [];
     this.#take([]);
@@ -122,8 +121,15 @@ class Breakpoint {
   }
 }
 
-const branches = (request) =>
-  request.taken ?? request.steps.filter((step) => step.taken).map((step) => `${step.node ?? ""}: ${step.taken}`);
+/** Each branch once, with its count, as in the server's own lists. */
+function branches(request) {
+  if (request.taken) return request.taken;
+  const counts = new Map();
+  for (const { node = "", taken } of request.steps) {
+    if (taken) counts.set(`${node}: ${taken}`, (counts.get(`${node}: ${taken}`) ?? 0) + 1);
+  }
+  return [...counts].map(([branch, count]) => (count === 1 ? branch : `${branch} (${count} times)`));
+}
 
 function pathRow(request, chosen) {
   const cells = [
@@ -142,6 +148,8 @@ class Page {
   #drawn; // the pipeline's name
   #of = {}; // model and node that requests are listed of; none: all
   #newest = 0;
+  #listing = false;
+  #again = false; // list once more after that
   #last; // snapshot
   #stop = new AbortController();
 
@@ -225,9 +233,15 @@ class Page {
     const { model, node } = this.#of;
     let list = this.#last.paths;
     if (model !== undefined) {
-      const found = await this.#server.paths({ model, limit: node ? mostSearched : mostListed }).catch(() => []);
+      if (this.#listing) return void (this.#again = true); // one search at a time, however slow the server is
+      this.#listing = true;
+      list = await this.#server.paths({ model, node, limit: mostListed, steps: false }).catch(() => []);
+      this.#listing = false;
+      if (this.#again) {
+        this.#again = false;
+        return this.#list();
+      }
       if (this.#of.model !== model || this.#of.node !== node) return;
-      list = found.filter((one) => !node || one.steps.some((step) => step.node === node)).slice(0, mostListed);
     }
     keep(at("paths"), list, (one) => one.number, (one) => pathRow(one, () => this.#open(one.number)));
   }

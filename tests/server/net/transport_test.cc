@@ -1,5 +1,7 @@
 // What requests come by: Unix sockets, TLS.
 #include <csignal>
+#include <filesystem>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -420,6 +422,73 @@ TEST_F(OthersOverTls, Curl) {
   EXPECT_FALSE(succeeds(get + url + " >/dev/null 2>&1")) << "without a certificate";
   expect_success("timeout 60 curl --fail --silent --unix-socket " + socket + " http://localhost/v2/health/ready");
 }
+
+// ---- several threads ----
+
+/// Connections are spread over threads.
+class IoThreads : public testing::TestWithParam<unsigned> {
+ protected:
+  IoThreads() { folder_.add("double", kDouble); }
+  static std::size_t threads() {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+  }
+  Folder folder_;
+};
+
+TEST_P(IoThreads, AnswerAllClientsAndEndTogether) {
+  if (std::getenv("FRAZIL_TEST_IO_THREADS") != nullptr) GTEST_SKIP() << "the number of threads is given";
+  const auto usual = [&] {
+    const RunningServer one(options_of(folder_), {.io_threads = 1});
+    return threads();
+  }();
+  const std::size_t before = threads();
+  std::optional<RunningServer> running(std::in_place, options_of(folder_),
+                                       server::ServerOptions{.io_threads = GetParam()});
+  RunningServer& server = *running;
+  RunningServer::wait_until([&] { return threads() == usual + GetParam() - 1; });  // they start after it listens
+  std::atomic<unsigned> good = 0;
+  constexpr unsigned kClients = 12, kRequests = 40;
+  {
+    std::vector<std::jthread> clients;
+    for (unsigned i = 0; i < kClients; ++i) {
+      clients.emplace_back([&, grpc = i % 3 == 0] {
+        if (grpc) {
+          GrpcClient client(server.ports.grpc);
+          const std::string request = field(1, "double") + input("x", "FP32", {1, 2}) + field(7, raw<float>({1, 2}));
+          for (unsigned k = 0; k < kRequests; ++k) {
+            good += static_cast<unsigned>(client.wait(client.call("ModelInfer", request)).code() == "0");
+          }
+          return;
+        }
+        HttpClient client(server.port);
+        for (unsigned k = 0; k < kRequests; ++k) {
+          client.post("/v2/models/double/infer", kOne);
+          good += static_cast<unsigned>(client.receive().status == 200U);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(good, kClients * kRequests);
+  HttpClient idle(server.port);
+  running.reset();
+  EXPECT_EQ(threads(), before) << "each thread has ended";
+}
+
+TEST_P(IoThreads, ShareTheLimitOfConnections) {
+  RunningServer server(options_of(folder_), {.io_threads = GetParam(), .max_connections = 6});
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(server.port));
+    clients.back()->get("/v2/health/live");
+    EXPECT_EQ(clients.back()->receive().status, 200U);
+  }
+  HttpClient next(server.port);
+  next.get("/v2/health/live");
+  EXPECT_EQ(next.receive().status, 200U) << "an idle connection has made room";
+  RunningServer::wait_until([&] { return server.service.traffic().open(server::Protocol::http) == 6; });
+}
+
+INSTANTIATE_TEST_SUITE_P(OneOrMore, IoThreads, testing::Values(1U, 3U));
 
 }  // namespace
 }  // namespace frazil::test

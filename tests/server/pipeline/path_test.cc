@@ -66,10 +66,38 @@ TEST_F(Paths, AreFound) {
   EXPECT_EQ(numbers("taken=large"), "2");
   EXPECT_EQ(numbers("model=p"), "21");
   EXPECT_EQ(numbers("error=no%20input"), "3");
+  EXPECT_EQ(numbers("node=out.large"), "2");
+  EXPECT_EQ(numbers("node=none"), "");
+  EXPECT_EQ(numbers("after=1"), "32");
+  EXPECT_EQ(numbers("after=1&node=out"), "2");
   EXPECT_EQ(numbers("slower_us=100000000"), "");
   EXPECT_EQ(send("GET", "/v2/paths", "color=red").status, Http::bad_request);
   EXPECT_EQ(send("GET", "/v2/paths/9").status, Http::not_found);
   EXPECT_EQ(send("POST", "/v2/paths/9/replay").status, Http::not_found);
+}
+
+/// A request that takes a branch in each of 450 rounds.
+constexpr const char* kRounds =
+    "inputs: {x: 'f32[N,2]'}\nsteps:\n  - name: again\n    loop:\n      start: {v: x}\n      most: 450\n      steps:\n"
+    "        - name: ab\n          switch:\n"
+    "            - {name: a, when: max(v) < 10, model: double, inputs: {x: v}}\n"
+    "            - {name: b, model: double, inputs: {x: v}}\n"
+    "      next: {v: ab.y}\noutputs: {y: again.v}\n";
+
+TEST_F(Paths, ListsStayShort) {
+  folder_.write("rounds.yaml", kRounds);
+  service_.emplace(options_of(folder_));
+  for (int i = 0; i < 30; ++i) (void)ask(*service_, {.model = "rounds", .inputs = {{"x", row({1, 0})}}}).get();
+  constexpr std::size_t kMost = 1U << 20U;
+  const std::string all = send("GET", "/v2/paths", "limit=30").body;
+  EXPECT_GT(all.size(), kMost);
+  EXPECT_LT(all.size(), kMost + kMost / 4) << "it ends with the path that exceeds 1 MiB";
+  EXPECT_THAT(all, testing::StartsWith(R"([{"number":30,)"));
+  const std::string brief = send("GET", "/v2/paths", "limit=30&steps=false").body;
+  EXPECT_THAT(brief,
+              HasSubstr(R"x("taken":["ab: a (4 times)","ab: b (446 times)","again: 450 iterations"]},{"number":29,)x"));
+  EXPECT_THAT(brief, HasSubstr(R"({"number":1,)"));
+  EXPECT_EQ(send("GET", "/v2/paths", "steps=no").status, Http::bad_request);
 }
 
 TEST_F(Paths, AReplayTakesTheSameBranchesAndHasTheSameBits) {

@@ -164,13 +164,6 @@ TEST_F(Guards, GoOnFromNothingWhenTheyAreReset) {
 
 // ---- in a pipeline ----
 
-/// Its index is outside of the tensor, whatever comes.
-constexpr const char* kFails =
-    "graph g(%x: f32[N,2]) { %m = ReduceMax(%x) {keepdims = 0} %z = Mul(%m, f32[] 0) %f = Add(%z, f32[] 7)"
-    "%i = Cast(%f) {to = i64} %v = Gather(%x, %i) {axis = 1} %u = Unsqueeze(%v, i64[1] 1) %y = Add(%x, %u) return y = "
-    "%y "
-    "}";
-
 class GuardedSplits : public testing::Test {
  protected:
   GuardedSplits() {

@@ -14,6 +14,7 @@ using server::ModelControl;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr const char* kDoubling =
     "inputs: {x: 'f32[N,2]'}\nsteps: [{name: s, model: double, inputs: {x: x}}]\noutputs: {y: s.y}\n";
@@ -110,6 +111,41 @@ TEST_F(Control, LoadsAndUnloadsOnRequest) {
   EXPECT_THAT(served(), ElementsAre("double"));
 }
 
+TEST_F(Control, TheIndexHasModelsThatAreNotLoaded) {
+  folder_.add("many/2", kTriple);
+  folder_.add("many/3", kTriple);
+  serve(ModelControl::on_request, {"triple"});
+  const auto line = [](const std::string& name, const std::string& version, bool loaded) {
+    return R"({"name":")" + name + R"(","version":")" + version +
+           (loaded ? R"(","state":"READY","reason":""})" : R"(","state":"UNAVAILABLE","reason":"not loaded"})");
+  };
+  const std::string others = line("many", "2", false) + "," + line("many", "3", false) + ",";
+  EXPECT_EQ(post("/v2/repository/index").body, "[" + line("triple", "1", true) + "," + line("double", "1", false) +
+                                                   "," + others + line("p", "1", false) + "]");
+  EXPECT_EQ(post("/v2/repository/index", R"({"ready":true})").body, "[" + line("triple", "1", true) + "]");
+  EXPECT_FALSE(service_->why_not_ready()) << "nobody has asked for them";
+  EXPECT_EQ(post("/v2/repository/models/p/load").status, Http::ok);
+  EXPECT_EQ(post("/v2/repository/models/triple/unload").status, Http::ok);
+  EXPECT_EQ(post("/v2/repository/index").body, "[" + line("double", "1", true) + "," + line("p", "1", true) + "," +
+                                                   others.substr(0, others.size() - 1) + "," +
+                                                   line("triple", "1", false) + "]");
+  folder_.write("double.yaml", kDoubling);
+  const server::Reply broken = post("/v2/repository/index");
+  EXPECT_EQ(broken.status, Http::unavailable);
+  EXPECT_THAT(broken.body, Not(HasSubstr(folder_.path()))) << "tenants see no paths";
+  EXPECT_EQ(lines_with("there is a model 'double', too"), 1U);
+}
+
+TEST_F(Control, TheIndexOfATenantHasItsModels) {
+  server::ServiceOptions options = options_of(folder_);
+  options.control = ModelControl::on_request;
+  options.config.tenants = {{.name = "shop", .keys = {"k"}, .models = {"p"}}};
+  service_.emplace(std::move(options));
+  const server::Reply reply =
+      reply_to(*service_, {.method = "POST", .path = "/v2/repository/index", .body = "", .authorization = "Bearer k"});
+  EXPECT_EQ(reply.body, R"([{"name":"p","version":"1","state":"UNAVAILABLE","reason":"not loaded"}])");
+}
+
 TEST_F(Control, UnloadsDependentsThatNothingElseNeeds) {
   folder_.write("q.yaml", kDoubling);
   serve(ModelControl::on_request, {"p", "q", "triple"});
@@ -144,6 +180,14 @@ TEST_F(Control, FollowsTheFolder) {
   std::filesystem::remove(folder_.path() + "double.onnx");
   wait_until([&] { return served() == std::vector<std::string>{"fresh", "triple"}; });
   EXPECT_EQ(lines_with("triple"), 0U) << "it has not changed";
+}
+
+TEST_F(Control, FilesBesideModelsAndPipelinesBelongToThem) {
+  const auto before = server::state_of_folder(folder_.path());
+  folder_.write("clean.py", "def clean(x): return x");
+  const auto after = server::state_of_folder(folder_.path());
+  EXPECT_NE(after.models.at("double"), before.models.at("double"));
+  EXPECT_NE(after.pipelines.at("p"), before.pipelines.at("p"));
 }
 
 TEST_F(Control, KeepsWhatCannotBeReplaced) {

@@ -1,0 +1,74 @@
+#include "server/service/exposure_log.h"
+
+#include <utility>
+
+#include "server/core/digest.h"
+#include "server/core/json_text.h"
+
+namespace frazil::server {
+
+ExposureLog::ExposureLog(Options options)
+    : key_(std::move(options.key)), file_(options.file, "--exposure-log", std::chrono::seconds(1)) {}
+
+std::string ExposureLog::pseudonym_of(std::string_view by) const {
+  return key_.empty() ? "sha256:" + sha256(by) : "hmac-sha256:" + hmac_sha256(key_, by);
+}
+
+void ExposureLog::write(const ExposedRequest& request, const PathRecord::Exposure& exposure) {
+  JsonText json;
+  const auto write_text = [&](std::string_view key, std::string_view text) {
+    if (!text.empty()) json.member(key, text);
+  };
+  json.begin_object();
+  json.member("time", text_of_time(request.time));
+  write_text("tenant", request.tenant);
+  json.member("pipeline", request.pipeline);
+  json.member("version", request.version);
+  json.member("digest", request.digest);
+  json.member("split", exposure.split);
+  json.member("arm", exposure.arm);
+  if (const auto by = key_of_split(exposure.why)) json.member("by", pseudonym_of(*by));
+  if (exposure.why.ends_with("is rolled back")) json.member("rolled_back", true);
+  write_text("id", request.id);
+  json.member("status", static_cast<unsigned>(request.status));
+  json.member("seconds", std::chrono::duration<double>(request.duration).count());
+  json.end_object();
+  file_.write_line(json.take());
+}
+
+namespace {
+
+std::map<std::string, std::string> arms_of(const std::vector<PathRecord::Exposure>& exposures) {
+  std::map<std::string, std::string> arms;
+  for (const auto& [split, arm, why] : exposures) {
+    std::string& text = arms[split];
+    (text += text.empty() ? "" : ",") += arm;
+  }
+  return arms;
+}
+
+}  // namespace
+
+void name_arms(Call& call, const Served& target, std::shared_ptr<ExposureLog> log) {
+  if (call.path == nullptr) call.path = std::make_shared<PathRecord>(call.arrived);
+  call.done = [log = std::move(log), path = call.path, time = std::chrono::system_clock::now(),
+               tenant = call.identity.name(), id = call.request.id, target = target.shared_from_this(),
+               arrived = call.arrived, done = std::move(call.done)](Outcome outcome) {
+    const auto exposures = path->exposures();
+    if (outcome) outcome->arms = arms_of(exposures);
+    if (log != nullptr && !exposures.empty()) {
+      const ExposedRequest request{.time = time,
+                                   .tenant = tenant,
+                                   .pipeline = target->name(),
+                                   .version = target->version(),
+                                   .digest = target->digest(),
+                                   .id = id,
+                                   .status = outcome ? Http::ok : outcome.error().status(),
+                                   .duration = Clock::now() - arrived};
+      for (const PathRecord::Exposure& exposure : exposures) log->write(request, exposure);
+    }
+    done(std::move(outcome));
+  };
+}
+
+}  // namespace frazil::server
