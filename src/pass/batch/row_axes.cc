@@ -102,37 +102,48 @@ Status RowAxes::visit(NodeId id) {
 bool RowAxes::find(NodeId id) {
   const Node node = graph_.node(id);  // a copy: bodies grow the table
   if (std::ranges::any_of(node.in, [&](Value v) { return v && states_[v.id].kind == Kind::unusable; })) return false;
-  if (find_known(node) || serve(node)) return true;
-  const auto ranked = [&](Value v) { return is_ranked(v); };
+  if (find_known(node) || find_served(node)) return true;
+  const auto ranked = [&](Value v) { return !v || (graph_.type(v).is_tensor() && graph_.type(v).ranked); };
   if (!std::ranges::all_of(node.in, ranked) || !std::ranges::all_of(node.out, ranked)) return false;
-  if (std::holds_alternative<Composite>(node.op->form)) return find_in_body(node);
-  std::vector<Found> axes(node.out.size());
-  for (std::size_t k = 0; k < axes.size(); ++k) {
-    if (!node.out[k]) continue;
-    axes[k] = std::visit([&](const auto& form) { return form_axis(node, form, k); }, node.op->form);
-    if (!axes[k]) return false;
-  }
-  return set_results(node, axes);
+  return std::holds_alternative<Composite>(node.op->form) ? find_in_body(node) : find_by_form(node);
 }
 
-bool RowAxes::is_ranked(Value v) const { return !v || (graph_.type(v).is_tensor() && graph_.type(v).ranked); }
-
-/// Stores the axes of results whose types confirm them.
-bool RowAxes::set_results(const Node& node, std::span<const std::optional<std::size_t>> axes) {
+/// Stores the states of results if their types confirm them.
+bool RowAxes::set_results(const Node& node, std::span<const State> states) {
   for (std::size_t k = 0; k < node.out.size(); ++k) {
     const Value v = node.out[k];
     if (!v) continue;
-    if (axes[k] && (!is_ranked(v) || only_axis(graph_.type(v).shape) != axes[k])) return false;
-    states_[v.id] = axes[k] ? State{Kind::rows, *axes[k]} : State{Kind::unusable};
+    const Type& type = graph_.type(v);
+    if (states[k].kind == Kind::shared && depends(type)) return false;
+    if (states[k].kind == Kind::rows && only_axis(type.shape) != states[k].axis) return false;
+    states_[v.id] = states[k];
   }
   return true;
 }
 
-bool RowAxes::serve(const Node& node) {
+bool RowAxes::find_served(const Node& node) {
   const auto at = std::ranges::find(served_, node.op, &Served::op);
   if (at == served_.end()) return false;
   const auto axes = at->axes(graph_, node, *this);
-  return axes && set_results(node, *axes);
+  if (!axes) return false;
+  std::vector<State> states;
+  for (const auto& axis : *axes) states.push_back(rows_along(axis).value_or(State{Kind::unusable}));
+  return set_results(node, states);
+}
+
+bool RowAxes::find_by_form(const Node& node) {
+  std::vector<State> states(node.out.size());
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    if (!node.out[k]) continue;
+    const Found found = std::visit([&](const auto& form) { return state_of(node, form, k); }, node.op->form);
+    if (!found) return false;
+    states[k] = *found;
+  }
+  return set_results(node, states);
+}
+
+RowAxes::Found RowAxes::rows_along(std::optional<std::size_t> axis) {
+  return axis ? Found(State{Kind::rows, *axis}) : std::nullopt;
 }
 
 /// Serves nodes whose results are made of extents.
@@ -169,9 +180,9 @@ bool RowAxes::find_in_body(const Node& node) {
 
 // ---- forms ----
 
-RowAxes::Found RowAxes::form_axis(const Node& node, const Elementwise&, std::size_t output) const {
+RowAxes::Found RowAxes::state_of(const Node& node, const Elementwise&, std::size_t output) const {
   const std::size_t rank = graph_.type(node.out[output]).rank();
-  Found found;
+  std::optional<std::size_t> found;
   for (const Value v : node.in) {
     if (is_shared(v)) continue;
     const auto own = axis(v);
@@ -185,10 +196,10 @@ RowAxes::Found RowAxes::form_axis(const Node& node, const Elementwise&, std::siz
     const Shape& shape = graph_.type(v).shape;
     return *found + shape.size() < rank || shape[*found + shape.size() - rank] == Dim(1);
   };
-  return std::ranges::all_of(node.in, repeats) ? found : std::nullopt;
+  return std::ranges::all_of(node.in, repeats) ? rows_along(found) : std::nullopt;
 }
 
-RowAxes::Found RowAxes::form_axis(const Node& node, const Contraction&, std::size_t output) const {
+RowAxes::Found RowAxes::state_of(const Node& node, const Contraction&, std::size_t output) const {
   if (!node.space) return std::nullopt;
   const Space& space = *node.space;
   const auto is_rows = [&](const Space::Axis& a) { return depends(a.extent); };
@@ -207,28 +218,31 @@ RowAxes::Found RowAxes::form_axis(const Node& node, const Contraction&, std::siz
   }
   const auto written = std::ranges::find(space.write, rows);
   if (written == space.write.end() || reads_axis(space.report, rows)) return std::nullopt;
-  return only_axis(graph_.type(node.out[output]).shape);
+  return rows_along(only_axis(graph_.type(node.out[output]).shape));
 }
 
-RowAxes::Found RowAxes::form_axis(const Node& node, const View&, std::size_t output) const {
+RowAxes::Found RowAxes::state_of(const Node& node, const View&, std::size_t output) const {
   if (!node.views) return std::nullopt;
   const ViewMap& map = (*node.views)[output];
   const auto source = static_cast<std::size_t>(map.source);
+  bool moves_rows = false;
   for (std::size_t k = 0; k < node.in.size(); ++k) {
     const bool moved = k == source || (map.kind == ViewMap::Kind::concat && k > source);
     const bool extents = node.in[k] && static_cast<int>(k) != map.fill && states_[node.in[k].id].kind == Kind::extents;
     if (!moved && !is_shared(node.in[k]) && !extents) return std::nullopt;
     if (moved && !is_shared(node.in[k]) && !axis(node.in[k])) return std::nullopt;
+    moves_rows |= moved && !is_shared(node.in[k]);
   }
+  if (!moves_rows && all_dims(map, [&](Dim d) { return !depends(d); })) return State{};
   switch (map.kind) {
-    case ViewMap::Kind::affine: return affine_axis(node, map);
-    case ViewMap::Kind::reshape: return reshape_axis(node, map);
-    case ViewMap::Kind::concat: return concat_axis(node, map);
+    case ViewMap::Kind::affine: return affine(node, map);
+    case ViewMap::Kind::reshape: return reshaped(node, map);
+    case ViewMap::Kind::concat: return concatenated(node, map);
   }
   return std::nullopt;
 }
 
-RowAxes::Found RowAxes::affine_axis(const Node& node, const ViewMap& map) const {
+RowAxes::Found RowAxes::affine(const Node& node, const ViewMap& map) const {
   const auto own = axis(node.in[static_cast<std::size_t>(map.source)]);
   const auto at = only_axis(map.shape);
   if (!at) return std::nullopt;
@@ -238,25 +252,26 @@ RowAxes::Found RowAxes::affine_axis(const Node& node, const ViewMap& map) const 
     const bool rows = a.axis == static_cast<int>(*at);
     if (rows != (own == d) || (rows && (a.offset != Dim(0) || a.step != Dim(1)))) return std::nullopt;
   }
-  return at;
+  return rows_along(at);
 }
 
-RowAxes::Found RowAxes::reshape_axis(const Node& node, const ViewMap& map) const {
+RowAxes::Found RowAxes::reshaped(const Node& node, const ViewMap& map) const {
   const Value source = node.in[static_cast<std::size_t>(map.source)];
   const auto own = axis(source), at = only_axis(map.shape);
   if (!own || !at) return std::nullopt;
   Scope scope = graph_.scope();
   const Dim before = product(scope, std::span(graph_.type(source).shape).first(*own));
-  return scope.equal(before, product(scope, std::span(map.shape).first(*at))) == Proof::yes ? at : std::nullopt;
+  return scope.equal(before, product(scope, std::span(map.shape).first(*at))) == Proof::yes ? rows_along(at)
+                                                                                            : std::nullopt;
 }
 
-RowAxes::Found RowAxes::concat_axis(const Node& node, const ViewMap& map) const {
+RowAxes::Found RowAxes::concatenated(const Node& node, const ViewMap& map) const {
   const auto at = only_axis(map.shape);
   if (!at || static_cast<int>(*at) == map.axis) return std::nullopt;
   for (std::size_t k = static_cast<std::size_t>(map.source); k < node.in.size(); ++k) {
     if (node.in[k] && axis(node.in[k]) != at) return std::nullopt;
   }
-  return at;
+  return rows_along(at);
 }
 
 }  // namespace frazil::pass

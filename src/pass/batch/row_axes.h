@@ -38,28 +38,29 @@ class RowAxes {
     Kind kind = Kind::shared;
     std::size_t axis = 0;
   };
-  using Found = std::optional<std::size_t>;  ///< an output's axis of rows
+  using Found = std::optional<State>;  ///< nullopt: rows cannot be told apart
 
   RowAxes(const Graph& graph, SymbolId rows, std::span<const Served> served);
   Status visit(NodeId id);
-  bool set_results(const Node& node, std::span<const std::optional<std::size_t>> axes);
-  bool serve(const Node& node);
+  bool set_results(const Node& node, std::span<const State> states);
+  bool find_served(const Node& node);
+  bool find_by_form(const Node& node);
   bool find(NodeId id);
   bool find_known(const Node& node);
-  Found form_axis(const Node& node, const Elementwise&, std::size_t output) const;
-  Found form_axis(const Node& node, const Contraction&, std::size_t output) const;
-  Found form_axis(const Node& node, const View&, std::size_t output) const;
-  Found form_axis(const Node&, const Composite&, std::size_t) const { return std::nullopt; }
-  Found form_axis(const Node&, const Opaque&, std::size_t) const { return std::nullopt; }
-  Found form_axis(const Node&, const Region&, std::size_t) const { return std::nullopt; }
-  Found affine_axis(const Node& node, const ViewMap& map) const;
-  Found reshape_axis(const Node& node, const ViewMap& map) const;
-  Found concat_axis(const Node& node, const ViewMap& map) const;
+  Found state_of(const Node& node, const Elementwise&, std::size_t output) const;
+  Found state_of(const Node& node, const Contraction&, std::size_t output) const;
+  Found state_of(const Node& node, const View&, std::size_t output) const;
+  Found state_of(const Node&, const Composite&, std::size_t) const { return std::nullopt; }
+  Found state_of(const Node&, const Opaque&, std::size_t) const { return std::nullopt; }
+  Found state_of(const Node&, const Region&, std::size_t) const { return std::nullopt; }
+  Found affine(const Node& node, const ViewMap& map) const;
+  Found reshaped(const Node& node, const ViewMap& map) const;
+  Found concatenated(const Node& node, const ViewMap& map) const;
   bool find_in_body(const Node& node);
-  bool is_ranked(Value v) const;
   bool reads_rows(NodeId id) const;
   bool depends(Dim d) const;
   bool depends(const Type& type) const;
+  static Found rows_along(std::optional<std::size_t> axis);
   /// Returns the only axis whose extent is the number of rows; nullopt if another one depends on it.
   std::optional<std::size_t> only_axis(const Shape& shape) const;
 
