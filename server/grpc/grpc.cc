@@ -152,7 +152,7 @@ void on_worker(Service& service, const GrpcCall& call, const Served* target, con
              [&](std::function<void()> started) { service.start(target, call.inline_slot, std::move(started)); });
 }
 
-proto::RepositoryRequest read_change(Bytes message) {
+proto::RepositoryRequest read_repository_change(Bytes message) {
   proto::RepositoryRequest request = proto::read_repository_model(message);
   expect_own_repository(request);
   for (const std::string& parameter : request.parameters) check_load_parameter(parameter);
@@ -162,7 +162,7 @@ proto::RepositoryRequest read_change(Bytes message) {
 void change(Service& service, const GrpcCall& call, const Done& done,
             void (*change)(Service&, const proto::RepositoryRequest&)) {
   const auto work = [&service, call, change](const Done& answer) {
-    change(service, read_change(*call.message));
+    change(service, read_repository_change(*call.message));
     answer({});
   };
   with_place(service, call, nullptr, done, work,
