@@ -14,7 +14,8 @@ namespace {
 using api::Array;
 
 constexpr std::size_t kMaxSessions = 4096;  // more than there are workers
-constexpr double kInlineMs = 2;             // limit for runs on a thread that other work needs
+constexpr double kMaxSpread = 0.875;  // limit for rows joined without padding, which recurrent layers pad in copies
+constexpr double kInlineMs = 2;       // limit for runs on a thread that other work needs
 
 /// Returns the longest remaining time in milliseconds, or nullopt if a call has no deadline.
 std::optional<double> longest_left(const std::vector<const Call*>& calls) {
@@ -106,7 +107,7 @@ ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
       plan_ = plan_batches(served.name(), parts, sessions_, !ragged_);
     }
     Batching limits = batching;
-    if (ragged_) limits.max_waste = 1;  // nothing is padded
+    if (ragged_) limits.max_waste = std::max(limits.max_waste, kMaxSpread);
     batcher_ = std::make_shared<Batcher>(std::move(limits), workers_, [this](std::vector<Batcher::Member> batch) {
       regrouped_ ? run_regrouped(std::move(batch)) : run_batch(std::move(batch));
     });

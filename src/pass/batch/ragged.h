@@ -13,6 +13,7 @@ inline constexpr std::string_view kLengths = "lengths";
 /// symbol of the length. Along the axes that have it, inputs hold the rows of all requests one after the other, and so
 /// do results. The last input, `lengths` (i64), has the number of rows of each request, at least 1. The other inputs
 /// are the same for every request.
+/// Recurrent layers fail a run whose lengths have another sum.
 /// Values that hold a row for each position are computed for all rows at once. Recurrent layers take the rows of a
 /// request as a sequence of its own, and are fastest if lengths decrease.
 /// Returns Code::bad_input if there is no such symbol, and Code::unsupported, with the name of the node, if a row of a

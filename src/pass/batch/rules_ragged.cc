@@ -33,8 +33,8 @@ RowPlaces make_places(Expr lengths, Expr x) {
   const Expr starts = ops::Sub(ends, lengths);
   const Expr total = ops::extent_scalar(x, 0);
   const Expr steps = numbers_below(ops::ReduceMax({lengths, axis0}, {.keepdims = 0}));
-  const Expr last = ops::Sub(total, to.scalar(std::int64_t{1}));
-  const Expr rows = ops::Min2(ops::Add(along(starts, 0), along(steps, 1)), last);
+  const Expr is_row = ops::Less(along(steps, 1), along(lengths, 0));
+  const Expr rows = ops::Where(is_row, ops::Add(along(starts, 0), along(steps, 1)), to.scalar(std::int64_t{0}));
   const Expr row = numbers_below(total);
   const Expr is_after = ops::GreaterOrEqual(along(row, 1), along(ends, 0));
   const Expr request = ops::ReduceSum({ops::as_elem(is_after, Elem::i64), axis1}, {.keepdims = 0});

@@ -21,7 +21,7 @@ struct RaggedSite {
 /// The places of joined rows in a padded batch, written once for all nodes.
 struct RowPlaces {
   Value lengths;  ///< i32 [requests]
-  Value rows;     ///< i64 [longest, requests]: the row at each step of each request; any row after its end
+  Value rows;     ///< i64 [longest, requests]: the row at each step of each request; row 0 after its end
   Value places;   ///< i64 [rows]: the position of each row in [longest * requests]
 };
 
