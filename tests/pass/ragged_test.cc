@@ -190,6 +190,11 @@ const RefusedCase kRefused[] = {
     {"order_of_rows",
      "graph g(%x: f32[L,3]) { %y = Slice(%x, i64[1] [-1], i64[1] [-999], i64[1] [0], i64[1] [-1]) return y = %y }",
      "(Slice)"},
+    {"shifted", "graph g(%x: f32[L,2]) { %y = Pad(%x, i64[4] [1, 0, -1, 0]) return y = %y }", "(Pad)"},
+    {"stretched", R"(graph g(%x: f32[L,2]) {
+       %y = frazil::GenericView(%x) {shape = ["d0_0"], offsets = ["0", "0"], axes = [0, 0], edges = ["none", "clamp"]}
+       return y = %y })",
+     "GenericView"},
     {"positions", R"(graph g(%x: f32[L]) {
        %s = Shape(%x) %n = Squeeze(%s) %p = Range(i64[] 0, %n, i64[] 1) %q = Cast(%p) {to = f32} %y = Add(%x, %q)
        return y = %y })",
