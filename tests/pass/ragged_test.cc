@@ -225,6 +225,10 @@ const RefusedCase kRefused[] = {
      "(If)"},
     {"random", "graph g(%x: f32[L]) { %r = RandomNormalLike(%x) %y = Add(%x, %r) return y = %y }",
      "(RandomNormalLike)"},
+    {"random_in_a_branch", R"(graph g(%x: f32[L], %c: bool[]) {
+       %r = If(%c) then_branch() { %a = RandomNormal() {shape = [1]} yield %a } else_branch() { yield f32[1] [0] }
+       %y = Add(%x, %r) return y = %y })",
+     "(If)"},
     {"last_state", R"(graph g(%x: f32[L,1,3], %w: f32[1,8,3], %r: f32[1,8,2]) {
        %y, %h = LSTM(%x, %w, %r) {hidden_size = 2} return y = %y, h = %h })",
      "'h' is f32[1,1,2]"},

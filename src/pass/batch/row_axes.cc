@@ -74,7 +74,7 @@ std::optional<std::size_t> RowAxes::only_axis(const Shape& shape) const {
   return only;
 }
 
-/// Returns true if a node or its blocks use a value that is not shared.
+/// Returns true if a node or its blocks use a value that is not shared, or draw random numbers.
 bool RowAxes::reads_rows(NodeId id) const {
   std::vector<NodeId> work{id};
   const auto any = [&](const std::vector<Value>& values) {
@@ -83,7 +83,7 @@ bool RowAxes::reads_rows(NodeId id) const {
   while (!work.empty()) {
     const Node& node = graph_.node(work.back());
     work.pop_back();
-    if (any(node.in)) return true;
+    if (node.op->stateful || any(node.in)) return true;
     for (const BlockId b : node.blocks) {
       if (any(graph_.block(b).results)) return true;
       work.insert(work.end(), graph_.block(b).nodes.begin(), graph_.block(b).nodes.end());
@@ -93,15 +93,15 @@ bool RowAxes::reads_rows(NodeId id) const {
 }
 
 Status RowAxes::visit(NodeId id) {
-  if (!reads_rows(id) && !graph_.node(id).op->stateful) return {};
-  if (!graph_.node(id).op->stateful && find(id)) return {};
+  if (!reads_rows(id) || find(id)) return {};
   return fail_at(graph_.describe(id), Code::unsupported, "rows along '{}' cannot be joined: a result may depend on {}",
                  graph_.scope().symbol_name(rows_), "several rows, on their number or on their positions");
 }
 
 bool RowAxes::find(NodeId id) {
   const Node node = graph_.node(id);  // a copy: bodies grow the table
-  if (std::ranges::any_of(node.in, [&](Value v) { return v && states_[v.id].kind == Kind::unusable; })) return false;
+  const auto unusable = [&](Value v) { return v && states_[v.id].kind == Kind::unusable; };
+  if (node.op->stateful || std::ranges::any_of(node.in, unusable)) return false;
   if (find_known(node) || find_served(node)) return true;
   const auto ranked = [&](Value v) { return !v || (graph_.type(v).is_tensor() && graph_.type(v).ranked); };
   if (!std::ranges::all_of(node.in, ranked) || !std::ranges::all_of(node.out, ranked)) return false;
