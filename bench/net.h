@@ -1,14 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <frazil/frazil.h>
 
-#include "base/value/float.h"
 #include "bench/random.h"
 
 /// Helpers for building benchmark models: constants, random weights, and expansions of larger operators as in
@@ -44,8 +45,10 @@ class Net {
   Term constant(const Array& wide) const {
     if (!is_half()) return body_.constant(wide);
     Array half(type_, wide.sizes());
-    from_f32(type_ == Dtype::f16 ? frazil::Elem::f16 : frazil::Elem::bf16, wide.values<float>().data(),
-             half.mutable_data(), static_cast<std::size_t>(wide.count()));
+    if (type_ == Dtype::f16)
+      round(wide, half.mutable_values<frazil::Half>());
+    else
+      round(wide, half.mutable_values<frazil::BFloat16>());
     return body_.constant(half);
   }
   Term to(Term x, Dtype type) const {
@@ -98,6 +101,11 @@ class Net {
   }
 
  private:
+  template <class T>
+  static void round(const Array& wide, std::span<T> to) {
+    std::ranges::transform(wide.values<float>(), to.begin(), [](float x) { return T(x); });
+  }
+
   Body& body_;
   Random& random_;
   Dtype type_;

@@ -122,6 +122,14 @@ class Model {
   /// stopped.
   Session open(const Options& options = {}) const;
 
+  /// Returns the model that runs requests of different lengths joined without padding. `extent` names the extent that
+  /// is the length of a request. Along the axes that have it, inputs hold the rows of all requests one after the other,
+  /// and so do outputs. A last input, `lengths`, receives the number of rows of each request, at least 1
+  /// (i64[requests]). The other inputs are the same for all requests. Recurrent layers are fastest if lengths decrease.
+  /// Weights are shared. Throws Code::bad_input if no extent has this name, and Code::unsupported, with the name of the
+  /// node, if a row of an output depends on several rows of its request in another way than through recurrent layers.
+  Model ragged(std::string_view extent) const;
+
   /// Writes the model as an ONNX file. Tensors of at least `external_bytes` bytes go to "<path>.data". By default, the
   /// opset is the oldest that can express all operators, and at least that of the loaded model. Throws Code::bad_input
   /// if `opset` is set and too old.

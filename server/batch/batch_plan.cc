@@ -186,6 +186,18 @@ Array BatchPlan::lengths_of(std::span<const Shape> shapes) const {
   return lengths;
 }
 
+std::vector<std::vector<Array>> BatchPlan::split(std::span<const Array> results, std::span<const Shape> shapes) const {
+  std::int64_t at = 0, longest = 0;
+  for (const Shape& shape : shapes) longest = std::max(longest, shape.length);
+  std::vector<std::vector<Array>> parts;
+  for (const Shape& shape : shapes) {
+    parts.push_back(slice(results, at, shape, longest));
+    at += shape.count;
+  }
+  return parts;
+}
+
+/// Returns the results of the request that starts at `begin` along the batch axis. `longest` is the padded length.
 std::vector<Array> BatchPlan::slice(std::span<const Array> results, std::int64_t begin, const Shape& shape,
                                     std::int64_t longest) const {
   std::vector<Array> parts;

@@ -45,10 +45,12 @@ class BatchPlan {
   /// Joins the inputs of requests with equal keys into the inputs of one run.
   std::vector<api::Array> join(const std::vector<std::span<const api::Array>>& requests,
                                std::span<const Shape> shapes) const;
-  /// Returns the results of the request that starts at `begin` along the batch axis. `longest` is the padded length of
-  /// the run. Throws api::Error if an output does not have the required extents.
-  std::vector<api::Array> slice(std::span<const api::Array> results, std::int64_t begin, const Shape& shape,
-                                std::int64_t longest) const;
+  /// Returns the inputs of a run of one request.
+  std::vector<api::Array> alone(std::span<const api::Array> request, const Shape& shape) const {
+    return join({request}, {&shape, 1});
+  }
+  /// Returns the results of each request of a run. Throws api::Error if an output does not have the required extents.
+  std::vector<std::vector<api::Array>> split(std::span<const api::Array> results, std::span<const Shape> shapes) const;
 
   /// Returns inputs for a test of the plan. The extent is `count` along the batch, `length` along padded axes and
   /// `other` along other free axes. Floats are random, integers 0 or 1.
@@ -62,6 +64,8 @@ class BatchPlan {
   void pad(const ModelView& of, const Padding& padding);
   void set_lengths(const ModelView& of, const std::string& symbol);
   api::Array lengths_of(std::span<const Shape> shapes) const;
+  std::vector<api::Array> slice(std::span<const api::Array> results, std::int64_t begin, const Shape& shape,
+                                std::int64_t longest) const;
   bool append_key(std::string& key, const api::Array& value, std::size_t input) const;
 
   std::vector<Axes> inputs_, outputs_;

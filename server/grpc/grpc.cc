@@ -155,7 +155,7 @@ void repository_index(Service& service, const GrpcCall& call, const Done& done) 
   on_worker(service, call, nullptr, done, work);
 }
 
-proto::RepositoryRequest read_change(Bytes message) {
+proto::RepositoryRequest read_repository_change(Bytes message) {
   proto::RepositoryRequest request = proto::read_repository_model(message);
   expect_own_repository(request);
   for (const std::string& parameter : request.parameters) check_load_parameter(parameter);
@@ -165,7 +165,7 @@ proto::RepositoryRequest read_change(Bytes message) {
 void change(Service& service, const GrpcCall& call, const Done& done,
             void (*change)(Service&, const proto::RepositoryRequest&)) {
   const auto work = [&service, call, change](const Done& answer) {
-    change(service, read_change(*call.message));
+    change(service, read_repository_change(*call.message));
     answer({});
   };
   with_place(service, call, nullptr, done, work,

@@ -9,9 +9,21 @@ namespace {
 
 using api::Array;
 
-std::optional<std::string> try_out(const BatchPlan& plan, const api::Model& model, const api::SessionPool& sessions,
-                                   std::int64_t size) {
-  const std::int64_t lengths[] = {size - 1, size + 1, size + 4};
+using Requests = std::vector<std::span<const Array>>;
+
+std::vector<Array> run(api::Session& session, std::span<const Array> inputs) {
+  const api::Results results = session.run(inputs);
+  return {results.begin(), results.end()};
+}
+
+/// The sessions of a test: of the model, and of the model that runs joined requests.
+struct Sides {
+  api::Session &alone, &joined;
+};
+
+template <class Plan>
+std::optional<std::string> try_out(const Plan& plan, const api::Model& model, const Sides& sides, std::int64_t size) {
+  const std::int64_t lengths[] = {size - 1, size + 4, size + 1};
   std::vector<std::vector<Array>> requests;
   std::vector<BatchPlan::Shape> shapes;
   for (std::size_t i = 0; i < std::size(lengths); ++i) {
@@ -20,33 +32,25 @@ std::optional<std::string> try_out(const BatchPlan& plan, const api::Model& mode
     if (!shape) return "requests cannot be joined";
     shapes.push_back(*shape);
   }
-  const auto session = sessions.acquire();
-  const auto run = [&](std::size_t first, std::size_t count) {
-    const std::vector<std::span<const Array>> some(requests.begin() + static_cast<std::ptrdiff_t>(first),
-                                                   requests.begin() + static_cast<std::ptrdiff_t>(first + count));
-    const api::Results results = session->run(plan.join(some, std::span(shapes).subspan(first, count)));
-    return std::vector<Array>(results.begin(), results.end());
-  };
-  const std::vector<Array> joined = run(0, requests.size());
-  std::int64_t at = 0;
+  const auto parts = plan.split(run(sides.joined, plan.join({requests.begin(), requests.end()}, shapes)), shapes);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const std::vector<Array> alone = run(i, 1), part = plan.slice(joined, at, shapes[i], shapes.back().length);
+    const std::vector<Array> alone = run(sides.alone, plan.alone(requests[i], shapes[i]));
     for (std::size_t k = 0; k < alone.size(); ++k) {
-      if (!agree(part[k], alone[k])) return "output '" + model.outputs()[k].name + "' of a joined request differs";
+      if (!agree(parts[i][k], alone[k])) return "output '" + model.outputs()[k].name + "' of a joined request differs";
     }
-    at += shapes[i].count;
   }
   return std::nullopt;
 }
 
-/// Returns the fault of a plan, or nullopt if batched requests have the same results as alone. Tries several sizes, as
-/// a model may require a minimum extent.
-std::optional<std::string> try_out(const BatchPlan& plan, const api::Model& model, const api::SessionPool& sessions) {
+/// Returns the fault of a plan, or nullopt if joined requests have the same results as alone. Tries several sizes, as a
+/// model may require a minimum extent.
+template <class Plan>
+std::optional<std::string> try_out(const Plan& plan, const api::Model& model, const Sides& sides) {
   constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 1024};
   std::string why;
   for (const std::int64_t size : kSizes) {
     try {
-      return try_out(plan, model, sessions, size);
+      return try_out(plan, model, sides, size);
     } catch (const api::Error& error) {
       why = error.what();
     }
@@ -54,16 +58,14 @@ std::optional<std::string> try_out(const BatchPlan& plan, const api::Model& mode
   return "requests could not be tried out: " + why;
 }
 
-/// Runs the sample batched with itself and checks both results.
-void try_batched(api::Session& session, const Canary& canary, const ModelParts& parts, const BatchPlan& plan) {
+/// Runs the sample joined with itself and checks both results.
+template <class Plan>
+void try_joined(const Plan& plan, api::Session& joined, const Canary& canary, const ModelParts& parts) {
   const auto shape = plan.shape_of(canary.inputs);
   if (!shape || 2 * static_cast<std::uint64_t>(shape->count) > parts.config.batching.most) return;
   const BatchPlan::Shape both[] = {*shape, *shape};
-  const api::Results results = session.run(plan.join({canary.inputs, canary.inputs}, both));
-  const std::vector<Array> joined(results.begin(), results.end());
-  for (const std::int64_t at : {std::int64_t{0}, shape->count}) {
-    check_canary(canary, parts.model, plan.slice(joined, at, *shape, shape->length), parts.config.canary,
-                 ", joined with itself");
+  for (const auto& results : plan.split(run(joined, plan.join({canary.inputs, canary.inputs}, both)), both)) {
+    check_canary(canary, parts.model, results, parts.config.canary, ", joined with itself");
   }
 }
 
@@ -77,7 +79,11 @@ void try_regrouped(const Canary& canary, const ModelParts& parts, const api::Bat
 void try_canary(api::Session& session, const Canary& canary, const ModelParts& parts, const ModelRuns& runs) try {
   const api::Results results = session.run(canary.inputs);
   check_canary(canary, parts.model, std::vector<Array>(results.begin(), results.end()), parts.config.canary);
-  if (runs.plan != nullptr) try_batched(session, canary, parts, *runs.plan);
+  if (runs.ragged != nullptr) {
+    try_joined(runs.ragged->plan, *runs.ragged->sessions.acquire(), canary, parts);
+  } else if (runs.plan != nullptr) {
+    try_joined(*runs.plan, session, canary, parts);
+  }
   if (runs.regrouped != nullptr) try_regrouped(canary, parts, *runs.regrouped);
 } catch (const CanaryFault&) {
   throw;
@@ -87,14 +93,31 @@ void try_canary(api::Session& session, const Canary& canary, const ModelParts& p
 
 }  // namespace
 
-BatchPlan plan_batches(const std::string& name, const ModelParts& parts, const api::SessionPool& sessions) {
+std::optional<RaggedRuns> plan_ragged(const std::string& name, const ModelParts& parts,
+                                      const api::SessionPool& sessions, const api::PoolOptions& options) try {
+  auto plan = RaggedPlan::of(
+      {.model = name, .inputs = parts.model.inputs(), .outputs = parts.model.outputs(), .config = parts.config});
+  if (!plan) return std::nullopt;
+  const RaggedRuns runs{.plan = *plan, .sessions = api::SessionPool(parts.model.ragged(plan->extent()), options)};
+  const auto alone = sessions.acquire(), joined = runs.sessions.acquire();
+  if (try_out(runs.plan, parts.model, {*alone, *joined})) return std::nullopt;
+  return runs;
+} catch (const api::Error& error) {
+  if (error.code() == api::Code::unsupported) return std::nullopt;
+  throw;
+}
+
+BatchPlan plan_batches(const std::string& name, const ModelParts& parts, const api::SessionPool& sessions, bool pad) {
+  ModelConfig config = parts.config;
+  if (!pad) config.batching.paddings.clear();
   const BatchPlan::ModelView of{
-      .model = name, .inputs = parts.model.inputs(), .outputs = parts.model.outputs(), .config = parts.config};
+      .model = name, .inputs = parts.model.inputs(), .outputs = parts.model.outputs(), .config = config};
   const std::vector<std::string> symbols = BatchPlan::symbols(of);
+  const auto session = sessions.acquire();
   std::string why;
   for (const std::string& symbol : symbols) {
     BatchPlan plan(of, symbol);
-    const std::optional<std::string> fault = try_out(plan, parts.model, sessions);
+    const std::optional<std::string> fault = try_out(plan, parts.model, {*session, *session});
     if (!fault) return plan;
     why += (why.empty() ? "" : "; ") + ("along '" + symbol + "' " + *fault);
   }

@@ -6,7 +6,6 @@
 
 #include <frazil/error.h>
 
-#include "server/model/acceptance.h"
 #include "server/request/path_record.h"
 
 namespace frazil::server {
@@ -15,7 +14,8 @@ namespace {
 using api::Array;
 
 constexpr std::size_t kMaxSessions = 4096;  // more than there are workers
-constexpr double kInlineMs = 2;             // limit for runs on a thread that other work needs
+constexpr double kMaxSpread = 0.875;  // limit for rows joined without padding, which recurrent layers pad in copies
+constexpr double kInlineMs = 2;       // limit for runs on a thread that other work needs
 
 /// Returns the longest remaining time in milliseconds, or nullopt if a call has no deadline.
 std::optional<double> longest_left(const std::vector<const Call*>& calls) {
@@ -103,13 +103,17 @@ ModelRunner::ModelRunner(const Served& served, const ModelParts& parts)
     if (batching.regroup != Regroup::off) {
       regrouped_.emplace(parts.model);
     } else {
-      plan_ = plan_batches(served.name(), parts, sessions_);
+      ragged_ = plan_ragged(served.name(), parts, sessions_, {.session = parts.options, .max_sessions = kMaxSessions});
+      plan_ = plan_batches(served.name(), parts, sessions_, !ragged_);
     }
-    batcher_ = std::make_shared<Batcher>(batching, workers_, [this](std::vector<Batcher::Member> batch) {
+    Batching limits = batching;
+    if (ragged_) limits.max_waste = std::max(limits.max_waste, kMaxSpread);
+    batcher_ = std::make_shared<Batcher>(std::move(limits), workers_, [this](std::vector<Batcher::Member> batch) {
       regrouped_ ? run_regrouped(std::move(batch)) : run_batch(std::move(batch));
     });
   }
-  warm_up(parts, sessions_, {.plan = plan(), .regrouped = regrouped_ ? &*regrouped_ : nullptr});
+  warm_up(parts, sessions_,
+          {.plan = plan(), .ragged = ragged_ ? &*ragged_ : nullptr, .regrouped = regrouped_ ? &*regrouped_ : nullptr});
 }
 
 std::optional<Refusal> ModelRunner::refusal() const { return batcher_ != nullptr ? batcher_->refusal() : std::nullopt; }
@@ -118,14 +122,22 @@ Served::Checked ModelRunner::checked() const { return {.runs = check_->checked()
 
 void ModelRunner::enqueue(Job job) const {
   if (regrouped_) return batcher_->push(std::move(job), {.key = "", .count = 1, .length = 1});
-  auto shape = plan_ ? plan_->shape_of(job.inputs) : std::nullopt;
+  auto shape = shape_of(job.inputs);
   if (!shape) return run_single(std::move(job));
   batcher_->push(std::move(job), std::move(*shape));
 }
 
-std::vector<Array> ModelRunner::run_session(std::span<const Array> inputs, const std::vector<const Call*>& calls,
-                                            Clock::time_point begun) const {
-  const auto session = sessions_.acquire();
+std::optional<BatchPlan::Shape> ModelRunner::shape_of(std::span<const Array> inputs) const {
+  auto shape = plan_ ? plan_->shape_of(inputs) : std::nullopt;
+  if (!shape || !ragged_) return shape;
+  auto ragged = ragged_->plan.shape_of(inputs);
+  if (ragged) ragged->count = shape->count;
+  return ragged;
+}
+
+std::vector<Array> ModelRunner::run_session(const api::SessionPool& sessions, std::span<const Array> inputs,
+                                            const std::vector<const Call*>& calls, Clock::time_point begun) const {
+  const auto session = sessions.acquire();
   session->set_deadline(limit_of(calls));
   const auto joined = Clock::now();
   api::Results results = [&] {
@@ -135,7 +147,6 @@ std::vector<Array> ModelRunner::run_session(std::span<const Array> inputs, const
   count_run(begun, joined, calls);
   std::vector<Array> values;
   for (std::size_t i = 0; i < results.size(); ++i) values.push_back(results.take(i));
-  check_async(inputs, values);
   return values;
 }
 
@@ -175,7 +186,8 @@ void ModelRunner::run_single(Job job) const {
   const auto begun = Clock::now();
   Values values;
   try {
-    values = run_session(job.inputs, {&job.call}, begun);
+    values = run_session(sessions_, job.inputs, {&job.call}, begun);
+    check_async(job.inputs, *values);
   } catch (...) {
     if (is_for_workers(job.call)) return run_on_worker(std::move(job));
     values = std::unexpected(refusal_of_exception(job.call.deadline && *job.call.deadline <= Clock::now()));
@@ -210,41 +222,51 @@ void ModelRunner::note(const Job& job, const BatchRun& ran, const std::string& w
 }
 
 void ModelRunner::run_member(Batcher::Member member) const {
-  member.job.inputs = plan_->join({member.job.inputs}, {&member.shape, 1});
+  if (!ragged_) member.job.inputs = plan_->alone(member.job.inputs, member.shape);
   run_single(std::move(member.job));
+}
+
+std::vector<std::vector<Array>> ModelRunner::run_joined(const std::vector<Batcher::Member>& members,
+                                                        std::span<const BatchPlan::Shape> shapes,
+                                                        Clock::time_point begun) const {
+  std::vector<std::span<const Array>> inputs;
+  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) {
+    inputs.emplace_back(member.job.inputs);
+    calls.push_back(&member.job.call);
+  }
+  if (ragged_) {
+    const auto results = run_session(ragged_->sessions, ragged_->plan.join(inputs, shapes), calls, begun);
+    auto parts = ragged_->plan.split(results, shapes);
+    check_async(inputs.front(), parts.front());
+    return parts;
+  }
+  const std::vector<Array> joined = plan_->join(inputs, shapes);
+  const std::vector<Array> results = run_session(sessions_, joined, calls, begun);
+  check_async(joined, results);
+  return plan_->split(results, shapes);
 }
 
 /// Runs a batch. If it fails, runs its requests one by one, so that a request only fails for its own fault.
 void ModelRunner::run_batch(std::vector<Batcher::Member> members) const {
   if (members.size() == 1) return run_member(std::move(members.front()));
-  std::vector<std::span<const Array>> inputs;
+  const auto length_of = [](const Batcher::Member& member) { return member.shape.length; };
+  if (ragged_) std::ranges::stable_sort(members, std::ranges::greater(), length_of);
   std::vector<BatchPlan::Shape> shapes;
-  std::vector<const Call*> calls;
+  for (const Batcher::Member& member : members) shapes.push_back(member.shape);
   std::vector<std::vector<Array>> parts;
   const auto begun = Clock::now();
-  std::int64_t longest = 0;
+  const std::int64_t longest = count_padding(shapes);
   try {
-    for (const Batcher::Member& member : members) {
-      inputs.emplace_back(member.job.inputs);
-      shapes.push_back(member.shape);
-      calls.push_back(&member.job.call);
-    }
-    longest = count_padding(shapes);
-    const std::vector<Array> results = run_session(plan_->join(inputs, shapes), calls, begun);
-    std::int64_t at = 0;
-    for (const BatchPlan::Shape& shape : shapes) {
-      parts.push_back(plan_->slice(results, at, shape, longest));
-      at += shape.count;
-    }
+    parts = run_joined(members, shapes, begun);
   } catch (...) {
     for (Batcher::Member& member : members) run_member(std::move(member));
     return;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::int64_t padding = ragged_ ? 0 : shapes[i].count * (longest - shapes[i].length);
     answer(std::move(members[i].job), std::move(parts[i]),
-           {.begun = begun,
-            .requests = members.size(),
-            .padding = static_cast<std::uint64_t>(shapes[i].count * (longest - shapes[i].length))});
+           {.begun = begun, .requests = members.size(), .padding = static_cast<std::uint64_t>(padding)});
   }
 }
 
@@ -288,8 +310,9 @@ std::int64_t ModelRunner::count_padding(std::span<const BatchPlan::Shape> shapes
     count += shape.count;
     used += shape.count * shape.length;
   }
-  served_.statistics().elements.fetch_add(static_cast<std::uint64_t>(longest * count), std::memory_order_relaxed);
-  served_.statistics().padded.fetch_add(static_cast<std::uint64_t>(longest * count - used), std::memory_order_relaxed);
+  const std::int64_t elements = ragged_ ? used : longest * count;
+  served_.statistics().elements.fetch_add(static_cast<std::uint64_t>(elements), std::memory_order_relaxed);
+  served_.statistics().padded.fetch_add(static_cast<std::uint64_t>(elements - used), std::memory_order_relaxed);
   return longest;
 }
 

@@ -12,6 +12,7 @@
 #include <frazil/session_pool.h>
 
 #include "server/batch/batcher.h"
+#include "server/model/acceptance.h"
 #include "server/model/model_parts.h"
 #include "server/model/served.h"
 
@@ -45,14 +46,20 @@ class ModelRunner {
   void run_on_worker(Job job) const;
   void run_member(Batcher::Member member) const;
   void run_batch(std::vector<Batcher::Member> members) const;
+  /// Returns the results of each member. `shapes` are those of the members.
+  std::vector<std::vector<api::Array>> run_joined(const std::vector<Batcher::Member>& members,
+                                                  std::span<const BatchPlan::Shape> shapes,
+                                                  Clock::time_point begun) const;
+  /// Returns the key and size of a request that can be joined with others.
+  std::optional<BatchPlan::Shape> shape_of(std::span<const api::Array> inputs) const;
   /// Runs requests separately, but batches equal work among them.
   void run_regrouped(std::vector<Batcher::Member> members) const;
-  std::vector<api::Array> run_session(std::span<const api::Array> inputs, const std::vector<const Call*>& calls,
-                                      Clock::time_point begun) const;
+  std::vector<api::Array> run_session(const api::SessionPool& sessions, std::span<const api::Array> inputs,
+                                      const std::vector<const Call*>& calls, Clock::time_point begun) const;
   void answer(Job job, Values values, const BatchRun& ran) const;
   void note(const Job& job, const BatchRun& ran, const std::string& why) const;
   void count_run(Clock::time_point begun, Clock::time_point ran, const std::vector<const Call*>& calls) const;
-  /// Counts padding and returns the longest length.
+  /// Counts padding and returns the length to which requests are padded.
   std::int64_t count_padding(std::span<const BatchPlan::Shape> shapes) const;
   void check_async(std::span<const api::Array> inputs, const std::vector<api::Array>& values) const;
 
@@ -60,6 +67,7 @@ class ModelRunner {
   Workers& workers_;
   const api::SessionPool sessions_;
   const std::shared_ptr<ReferenceCheck> check_;
+  std::optional<RaggedRuns> ragged_;            ///< for joining whole requests of different lengths
   std::optional<BatchPlan> plan_;               ///< for joining whole requests; or
   std::optional<api::BatchedModel> regrouped_;  ///< for batching equal work of separate requests
   std::shared_ptr<Batcher> batcher_;            ///< null: no batching

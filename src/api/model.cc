@@ -17,6 +17,7 @@
 #include "ir/text/text.h"
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
+#include "pass/batch/ragged.h"
 
 namespace frazil::api {
 namespace {
@@ -224,6 +225,11 @@ Metadata Model::metadata() const {
   data.opsets = {info.opsets.begin(), info.opsets.end()};
   for (const auto& [key, text] : info.model.metadata) data.properties[key] = text;
   return data;
+}
+
+Model Model::ragged(std::string_view extent) const {
+  const LoadScope scope(impl_->bounds, "joining requests", source_bytes(*impl_->graph));
+  return Access::model(take(pass::ragged(*impl_->graph, extent)), impl_->policy, impl_->bounds);
 }
 
 void Model::save(const std::string& path, const SaveOptions& options) const {

@@ -377,6 +377,27 @@ struct NoMul : frazil::Policy {
   }
 };
 
+TEST(Ragged, RowsOfRequestsAreJoined) {
+  const Model model = Model::from_text(R"(graph g(%x: f32[L,N,1]) {
+    %y = RNN(%x, f32[1,1,1] [1], f32[1,1,1] [0.5]) {hidden_size = 1, activations = ["Affine"]} return y = %y })");
+  const Model joined = model.ragged("L");
+  ASSERT_EQ(joined.inputs().size(), 2U);
+  EXPECT_EQ(joined.inputs()[1].type, "i64[requests]");
+  const auto lengths = Array::of<std::int64_t>({2}, {3, 2});
+  const auto out = joined.run({{"x", Array::of<float>({5, 1, 1}, {1, 2, 4, 8, 16})}, {"lengths", lengths}});
+  EXPECT_THAT(out["y"].values<float>(), ElementsAre(1, 2.5F, 5.25F, 8, 20));
+  for (const std::int64_t rows : {4, 6}) {
+    const Array x(Dtype::f32, {rows, 1, 1});
+    EXPECT_EQ(code_of([&] { joined.run({{"x", x}, {"lengths", lengths}}); }), Code::bad_input) << rows;
+  }
+}
+
+TEST(Ragged, RefusesWhatMixesRowsAndUnknownExtents) {
+  const Model sums = Model::from_text("graph g(%x: f32[L]) { %y = CumSum(%x, i64[] 0) return y = %y }");
+  EXPECT_EQ(code_of([&] { (void)sums.ragged("L"); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)sums.ragged("M"); }), Code::bad_input);
+}
+
 TEST(Policy, RefusesModelsAndRuns) {
   auto policy = std::make_shared<NoMul>();
   EXPECT_EQ(code_of([&] { Model::from_text(square_model().text(), {}, {.policy = policy}); }), Code::bad_input);

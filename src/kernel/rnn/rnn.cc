@@ -98,28 +98,46 @@ struct Sequence {
   }
   int64_t length(int64_t b) const { return p.lengths == nullptr ? p.steps : clamped(p.lengths[b]); }
   int64_t clamped(int64_t length) const { return std::clamp<int64_t>(length, 0, p.steps); }
+  /// Returns the number of leading sequences after which all have ended before `step`. If lengths decrease, no sequence
+  /// among them has ended.
+  int64_t active(int64_t step) const {
+    int64_t count = p.batch;
+    while (count > 0 && step >= length(count - 1)) --count;
+    return count;
+  }
   int64_t time(int64_t b, int64_t step) const { return p.reverse ? length(b) - 1 - step : step; }
 };
 
 /// Computes the first `rows` rows, with the bits of a product of g.m rows.
 void project(const GemmCall& g, int64_t rows, const Work& work) { float_gemm(Elem::f32, false, g, 0, rows, work.gemm); }
 
-/// Computes projected[slot(step), b] = x * w^T + bias for steps [begin, end), with x at the step's time.
+/// Computes projected[slot(step), b] = x * w^T + bias for steps [begin, end), with x at the step's time. Leaves the
+/// steps after the end of a sequence undefined. If lengths differ, a product has the steps of one sequence, or the
+/// sequences of one step, whichever are more.
 void project(const Sequence& s, const Work& work, int64_t begin, int64_t end) {
   const Rnn& p = s.p;
   GemmCall g;
   g.n = work.gates, g.k = p.inputs;
   g.b = p.w, g.b_row = 1, g.b_col = p.inputs, g.packed_b = p.packed_w;
   g.bias = work.bias;
-  if (p.reverse && s.ragged) {
+  if (s.ragged && (p.reverse || work.chunk >= s.whole)) {
     for (int64_t b = 0; b < p.batch; ++b) {
       g.m = std::min(s.length(b), end) - begin;
       if (g.m <= 0) continue;
       g.a = p.x + s.time(b, begin) * p.x_step + b * p.x_batch;
-      g.a_row = -p.x_step;
+      g.a_row = p.reverse ? -p.x_step : p.x_step;
       g.c = work.projected + b * work.gates;
       g.c_row = p.batch * work.gates;
       project(g, g.m, work);
+    }
+    return;
+  }
+  if (s.ragged) {
+    g.m = s.whole, g.a_row = p.x_batch, g.c_row = work.gates;
+    for (int64_t step = begin; step < end; ++step) {
+      g.a = p.x + step * p.x_step;
+      g.c = work.projected + (step - begin) * p.batch * work.gates;
+      project(g, s.active(step), work);
     }
     return;
   }
@@ -145,10 +163,10 @@ float* projected_at(const Sequence& s, const Work& work, int64_t step, int64_t b
   return work.projected + slot * s.p.batch * work.gates;
 }
 
-/// Computes out[batch, rows of r] (+)= state[batch, hidden] * r^T + bias. Every second step runs backwards, as every
-/// step reads all of r.
-void recur(const Sequence& s, const Work& work, int64_t step, const float* state, const float* r, int64_t r_rows,
-           const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
+/// Computes out[b, rows of r] (+)= state[b, hidden] * r^T + bias for the first `rows` sequences. Every second step runs
+/// backwards, as every step reads all of r.
+void recur(const Sequence& s, const Work& work, int64_t step, int64_t rows, const float* state, const float* r,
+           int64_t r_rows, const void* packed, float* out, bool accumulate, const float* bias = nullptr) {
   const Rnn& p = s.p;
   GemmCall g;
   g.m = s.whole, g.n = r_rows, g.k = p.hidden;
@@ -159,7 +177,7 @@ void recur(const Sequence& s, const Work& work, int64_t step, const float* state
   g.bias = bias;
   g.backwards = step % 2 != 0;
   g.packed_b = packed;
-  float_gemm(Elem::f32, false, g, 0, p.batch, work.gemm);
+  float_gemm(Elem::f32, false, g, 0, rows, work.gemm);
 }
 
 /// The packed weights of a call: the caller's, those packed here, or none.
@@ -205,11 +223,12 @@ void join_biases(const Rnn& p, const Work& work, int64_t joint) {
 void lstm_step(const Sequence& s, const Work& work, const Packed& packed, const Cells& cells, int64_t step,
                float* gates) {
   const Rnn& p = s.p;
-  recur(s, work, step, work.h, p.r, work.gates, packed.r, gates, true);
+  const int64_t active = s.active(step);
+  recur(s, work, step, active, work.h, p.r, work.gates, packed.r, gates, true);
   const bool peep = p.peephole != nullptr;
   const float* const peephole[3] = {p.peephole, peep ? p.peephole + p.hidden : nullptr,
                                     peep ? p.peephole + 2 * p.hidden : nullptr};
-  for (int64_t b = 0; b < p.batch; ++b) {
+  for (int64_t b = 0; b < active; ++b) {
     if (step >= s.length(b)) continue;
     const float* const row = gates + b * work.gates;
     const float* const four[4] = {row, row + p.hidden, row + 2 * p.hidden, row + 3 * p.hidden};
@@ -223,8 +242,9 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
   const Rnn& p = s.p;
   const int64_t n = p.hidden;
   const bool linear = p.linear_before_reset;
-  recur(s, work, step, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
-  for (int64_t b = 0; b < p.batch; ++b) {
+  const int64_t active = s.active(step);
+  recur(s, work, step, active, work.h, p.r, linear ? 3 * n : 2 * n, packed.r, work.recurrent, false, work.bias_r);
+  for (int64_t b = 0; b < active; ++b) {
     const float *const x = projected + b * work.gates, *const r = work.recurrent + b * work.gates;
     const float* const x_gates[2] = {x, x + n};
     const float* const r_gates[2] = {r, r + n};
@@ -234,8 +254,8 @@ void gru_step(const Sequence& s, const Work& work, const Packed& packed, const C
       for (int64_t i = 0; i < n; ++i) reset[i] *= work.h[b * n + i];
   }
   const float* const rh = p.r == nullptr ? nullptr : p.r + 2 * n * n;
-  if (!linear) recur(s, work, step, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
-  for (int64_t b = 0; b < p.batch; ++b) {
+  if (!linear) recur(s, work, step, active, work.reset, rh, n, packed.rh, work.recurrent + 2 * n, false);
+  for (int64_t b = 0; b < active; ++b) {
     if (step >= s.length(b)) continue;
     cells.gru(n, projected + b * work.gates + 2 * n, work.recurrent + b * work.gates + 2 * n,
               linear ? work.reset + b * n : nullptr, work.update + b * n, p.clip, work.h + b * n);

@@ -6,6 +6,7 @@
 
 #include "server/asked.h"
 #include "server/batch/batch_plan.h"
+#include "server/batch/busy.h"
 #include "server/batch/stack.h"
 #include "server/grpc/grpc_message.h"
 #include "server/grpc_encode.h"
@@ -103,18 +104,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Batches : public testing::Test {
  protected:
-  /// A worker that is busy until it is let go, so that requests meet in the queue.
-  class Busy {
-   public:
-    explicit Busy(server::Service& service) : free_(go_.get_future()) {
-      service.workers().post([this] { free_.wait(); });
-    }
-    void go() { go_.set_value(); }
-
-   private:
-    std::promise<void> go_;
-    std::future<void> free_;
-  };
   void serve(server::ModelConfig config) {
     server::ServiceOptions options = options_of(folder_);
     options.config.models["m"] = std::move(config);
