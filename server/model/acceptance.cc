@@ -98,7 +98,7 @@ std::optional<RaggedRuns> plan_ragged(const std::string& name, const ModelParts&
   auto plan = RaggedPlan::of(
       {.model = name, .inputs = parts.model.inputs(), .outputs = parts.model.outputs(), .config = parts.config});
   if (!plan) return std::nullopt;
-  const RaggedRuns runs{.plan = *plan, .sessions = api::SessionPool(parts.model.ragged(plan->extent()), options)};
+  RaggedRuns runs{.plan = *plan, .sessions = api::SessionPool(parts.model.ragged(plan->extent()), options)};
   const auto alone = sessions.acquire(), joined = runs.sessions.acquire();
   if (try_out(runs.plan, parts.model, {*alone, *joined})) return std::nullopt;
   return runs;
