@@ -100,7 +100,8 @@ struct HostStart {
 /// An exception of a function ends the call with an error that names the node: an Error keeps its code, std::bad_alloc
 /// becomes Code::out_of_memory, and any other exception becomes Code::bad_input with its text.
 struct HostOperator {
-  /// Returns one type per output of the node, or for all `outputs`. Operands are tensors and always include the optional ones.
+  /// Returns one type per output of the node, or for all `outputs`. Operands are tensors and always include the
+  /// optional ones.
   using Types = std::function<std::vector<TensorType>(const NodeAttributes&, std::span<const TensorType>)>;
   /// Returns one tensor per type that `types` returned. An absent operand is an empty Array.
   using Run = std::function<std::vector<Array>(const NodeAttributes&, std::span<const Array>)>;

@@ -103,6 +103,35 @@ class Emissions {
   std::vector<std::pair<YamlNode, Port>> all_;
 };
 
+struct ReadBlock {
+  Block block;
+  Results results;     ///< names and types
+  std::string digest;  ///< digest of the models and files that it uses
+};
+std::vector<Block> bodies_of(std::vector<ReadBlock>& blocks) {
+  std::vector<Block> bodies;
+  for (ReadBlock& read : blocks) bodies.push_back(std::move(read.block));
+  return bodies;
+}
+
+std::vector<Slot> slots_of(const Results& results) {
+  std::vector<Slot> slots;
+  for (const auto& [name, known] : results) slots.push_back(known.slot);
+  return slots;
+}
+
+std::string text_of(const Results& results) {
+  std::string text;
+  for (const auto& [name, known] : results) text += (text.empty() ? "" : ", ") + name + ": " + known.type.type;
+  return text.empty() ? "none" : text;
+}
+
+std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vector<Arm>& arms) {
+  const auto at = std::ranges::find(arms, name, [](const Arm& arm) { return arm.block.name; });
+  if (at == arms.end()) node.fail("the split has no arm '" + name + "'");
+  return static_cast<std::size_t>(at - arms.begin());
+}
+
 class PipelineReader {
  public:
   /// `folder` is the file's, `name` the pipeline's.
@@ -146,11 +175,6 @@ class PipelineReader {
   const std::set<std::string>& digests() const { return digests_; }
 
  private:
-  struct ReadBlock {
-    Block block;
-    Results results;     ///< names and types
-    std::string digest;  ///< digest of the models and files that it uses
-  };
   struct Read {
     NodePtr node;
     Results results;
@@ -325,29 +349,11 @@ class PipelineReader {
     return blocks;
   }
 
-  static std::string text_of(const Results& results) {
-    std::string text;
-    for (const auto& [name, known] : results) text += (text.empty() ? "" : ", ") + name + ": " + known.type.type;
-    return text.empty() ? "none" : text;
-  }
-
-  static std::vector<Block> bodies_of(std::vector<ReadBlock>& blocks) {
-    std::vector<Block> bodies;
-    for (ReadBlock& read : blocks) bodies.push_back(std::move(read.block));
-    return bodies;
-  }
-
   /// Returns new slots for the results of a node with these blocks.
   Results results_of(const std::vector<ReadBlock>& blocks) {
     Results results = blocks.front().results;
     for (auto& [name, known] : results) known.slot = new_slot(known.type.dtype);
     return results;
-  }
-
-  static std::vector<Slot> slots_of(const Results& results) {
-    std::vector<Slot> slots;
-    for (const auto& [name, known] : results) slots.push_back(known.slot);
-    return slots;
   }
 
   Read read_switch(const YamlNode& list, const std::string& name, const Scope& scope) {
@@ -386,12 +392,6 @@ class PipelineReader {
     if (guard) read_guards(*guard, name, blocks, parts);
     Results results = results_of(blocks);
     return {split_node(name, std::move(parts), slots_of(results)), std::move(results)};
-  }
-
-  static std::size_t arm_of(const YamlNode& node, const std::string& name, const std::vector<Arm>& arms) {
-    const auto at = std::ranges::find(arms, name, [](const Arm& arm) { return arm.block.name; });
-    if (at == arms.end()) node.fail("the split has no arm '" + name + "'");
-    return static_cast<std::size_t>(at - arms.begin());
   }
 
   /// Reads guards. An arm with the same name, rules, models and files keeps its existing guard.

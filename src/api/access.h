@@ -103,7 +103,8 @@ struct Access {
   static Value value(const Body::Impl& body, const Term& term);
   static Term term(const Builder& builder, Value value);
   /// Adds an input to the graph under construction.
-  static Term input(Body::Impl& body, std::string_view name, Dtype dtype, const std::vector<Extent>* dims);  ///< null: of any rank
+  static Term input(Body::Impl& body, std::string_view name, Dtype dtype,
+                    const std::vector<Extent>* dims);  ///< null: of any rank
   /// Adds an output to the graph under construction. Returns its value.
   static Expr output(Body::Impl& body, std::string_view name, const Term& value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }

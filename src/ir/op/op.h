@@ -88,7 +88,8 @@ struct Opaque {
   Status (*types)(InferCx& cx);
   Status (*run)(OpaqueCall& call);
   std::string_view reason;  ///< why no other form fits; one line
-  /// True if `run` takes operands of unknown rank as they come. Otherwise the type rule is applied again to their values.
+  /// True if `run` takes operands of unknown rank as they come. Otherwise the type rule is applied again to their
+  /// values.
   bool any_rank = false;
 };
 
