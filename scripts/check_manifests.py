@@ -13,7 +13,7 @@ import re
 import sys
 
 PACKAGING = pathlib.Path(__file__).resolve().parent.parent / "packaging"
-# Objects that are no part of Kubernetes: required and optional fields, with their types as the client writes them.
+# Objects of other projects than Kubernetes: required and optional fields, with their types as the client writes them.
 CUSTOM = {
     "ClusterServingRuntime": ("serving.kserve.io/v1alpha1", {"apiVersion": "str", "kind": "str", "metadata": "V1ObjectMeta", "spec": "RuntimeSpec"}, {}),
     "RuntimeSpec": (

@@ -35,8 +35,8 @@ struct ModelRuns {
   const api::BatchedModel* regrouped = nullptr;
 };
 
-/// Runs the canaries, alone and batched, as often as the configuration's warm-up wants. If there are no canaries, it
-/// runs zeros. Throws CanaryFault.
+/// Runs the canaries, alone and batched, as often as the configuration's warm-up wants. Without canaries it runs
+/// zeros. Throws CanaryFault.
 void warm_up(const ModelParts& parts, const api::SessionPool& sessions, const ModelRuns& runs);
 
 }  // namespace frazil::server

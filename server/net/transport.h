@@ -55,7 +55,7 @@ class Connection {
   std::map<std::string, std::size_t>::iterator at_address_;
 };
 
-/// What the transports of all threads have together. Thread-safe.
+/// Counts over the transports of all threads. Thread-safe.
 struct TransportTotals {
   std::atomic<std::size_t> connections = 0;
   std::atomic<std::size_t> live_clients = 0;  ///< clients of the live view

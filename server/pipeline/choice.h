@@ -1,11 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "server/pipeline/node.h"
 
 namespace frazil::server {
+
+/// Returns the least expected duration of a block. `list`: elements with a `block`, at least one.
+template <class List>
+Clock::duration least_expected(const List& list) {
+  return std::ranges::min(list | std::views::transform([](const auto& one) { return one.block.expected(); }));
+}
 
 /// Returns the index of the case or arm that the request forces for a node, or -1 if it forces none. `list`: elements
 /// with a `block`.

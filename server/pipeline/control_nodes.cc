@@ -13,9 +13,7 @@ using api::Array;
 using api::Dtype;
 using api::Term;
 
-void count_taken(const Block& block, std::uint64_t runs = 1) {
-  block.taken->fetch_add(runs, std::memory_order_relaxed);
-}
+void count_taken(const Block& block) { block.taken->fetch_add(1, std::memory_order_relaxed); }
 
 /// A decision tree of Ifs finds the number of the case, then Ifs over this number run the case's block.
 class SwitchNode : public Node {
@@ -31,11 +29,7 @@ class SwitchNode : public Node {
     return slots;
   }
   std::vector<Slot> writes() const override { return results_; }
-  Clock::duration expected() const override {
-    auto least = Clock::duration::max();
-    for (const Case& one : cases_) least = std::min(least, one.block.expected());
-    return least;
-  }
+  Clock::duration expected() const override { return least_expected(cases_); }
   NodeView view() const override {
     NodeView view{.kind = "switch"};
     for (const Case& one : cases_) {

@@ -97,9 +97,8 @@ constexpr const char* kSize = "frazil.server.Size";
 constexpr const char* kNumber = "frazil.server.NumberParameter";
 constexpr const char* kText = "frazil.server.TextParameter";
 
-api::HostOperator operator_of(std::string name, std::string doc, std::size_t inputs, api::Dtype result) {
-  const std::size_t dot = name.rfind('.');
-  api::HostOperator op{.name = name.substr(dot + 1), .domain = name.substr(0, dot), .doc = std::move(doc)};
+api::HostOperator operator_of(const char* name, std::string doc, std::size_t inputs, api::Dtype result) {
+  api::HostOperator op = operator_named(name, std::move(doc));
   op.inputs = inputs;
   op.types = [result](const api::NodeAttributes&, std::span<const api::TensorType>) {
     return std::vector{api::TensorType{.dtype = result, .dims = {}}};
@@ -181,8 +180,8 @@ class FormulaLowering {
       case Kind::text: return body_.scalar(part.text);
       case Kind::parameter:
         return body_.op(part.type == Type::text ? kText : kNumber, {value(*part.operands[0])}, {{"name", part.text}});
-      case Kind::reduction: return body_.op(kReduce, {term_(part.slot)}, {{"function", part.text}});
-      case Kind::size: return body_.op(kSize, {term_(part.slot), value(*part.operands[0])});
+      case Kind::reduction: return body_.op(kReduce, {term_(part.slot)}, {{"function", part.text}}, name_of(part));
+      case Kind::size: return body_.op(kSize, {term_(part.slot), value(*part.operands[0])}, {}, name_of(part));
       case Kind::negate: return body_.op("Neg", {value(*part.operands[0])});
       case Kind::invert: return body_.op("Not", {truth(*part.operands[0])});
       case Kind::binary:
@@ -191,6 +190,9 @@ class FormulaLowering {
     }
     return {};
   }
+
+  /// Returns the name of a function's node, which errors show.
+  static std::string name_of(const Part& part) { return part.text + '(' + part.of + ')'; }
 
   Term applied(const BinaryOperator& by, Term left, const Part& right) const {
     const Term made = body_.op(by.op, {left, value(right)});

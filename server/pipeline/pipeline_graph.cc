@@ -112,10 +112,7 @@ api::TensorType result_type(std::string_view text) {
 
 void register_step() {
   constexpr std::size_t kMaxResults = 1024;
-  const std::string name = kStepOperator;
-  const std::size_t dot = name.rfind('.');
-  api::HostOperator op{.name = name.substr(dot + 1), .domain = name.substr(0, dot)};
-  op.doc = "Runs a part of a pipeline's node";
+  api::HostOperator op = operator_named(kStepOperator, "Runs a part of a pipeline's node");
   op.inputs = 0;
   op.variadic = true;
   op.outputs = kMaxResults;
@@ -154,6 +151,11 @@ api::PoolOptions pool_options() {
 }
 
 }  // namespace
+
+api::HostOperator operator_named(const std::string& name, std::string doc) {
+  const std::size_t dot = name.rfind('.');
+  return {.name = name.substr(dot + 1), .domain = name.substr(0, dot), .doc = std::move(doc)};
+}
 
 const InferRequest& request_of(const api::HostStart& start) { return *run_of(start)->flow->request; }
 

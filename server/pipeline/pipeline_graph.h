@@ -16,6 +16,9 @@ namespace frazil::server {
 /// result: "f32" is of any rank, "f32[]" a scalar.
 inline constexpr const char* kStepOperator = "frazil.server.Step";
 
+/// Returns the beginning of an operator's definition. `name`: with its domain.
+api::HostOperator operator_named(const std::string& name, std::string doc);
+
 /// Returns the request of an operator's call. Throws api::Error (unsupported) outside of a pipeline.
 const InferRequest& request_of(const api::HostStart& start);
 
@@ -43,7 +46,6 @@ class OwnGraph {
   OwnGraph(const Block& block, const std::vector<Slot>& operands);
   /// Runs the block with its inputs from the node's operands.
   void run(FlowPtr flow, const std::vector<api::Array>& operands, std::function<void(StepResult)> done) const;
-  const Block& block() const { return *block_; }
 
  private:
   const Block* block_;

@@ -46,11 +46,7 @@ class SplitNode : public StepNode {
     return slots;
   }
   std::vector<Slot> writes() const override { return results_; }
-  Clock::duration expected() const override {
-    auto least = Clock::duration::max();
-    for (const Arm& arm : parts_.arms) least = std::min(least, arm.block.expected());
-    return least;
-  }
+  Clock::duration expected() const override { return least_expected(parts_.arms); }
   NodeView view() const override {
     NodeView view{.kind = "split"};
     for (const Arm& arm : parts_.arms) {
@@ -73,11 +69,18 @@ class SplitNode : public StepNode {
     const double drawn = key.empty() ? chance() : chance_of(name() + '\n' + key);
     std::size_t arm = arm_at(drawn);
     std::string why = (key.empty() ? "drew " : "'" + key + "' gives ") + number_text(drawn);
-    if (const auto& rollback = parts_.arms[arm].rollback; rollback != nullptr && rollback->rolled_back()) {
+    const auto& rollback = parts_.arms[arm].rollback;
+    const bool rolled_back = rollback != nullptr && rollback->rolled_back();
+    if (rolled_back) {
       why += "; '" + parts_.arms[arm].block.name + "' is rolled back";
       arm = parts_.baseline;
     }
-    flow->note({.node = name(), .kind = "split", .taken = parts_.arms[arm].block.name, .why = std::move(why)});
+    flow->note({.node = name(),
+                .kind = "split",
+                .taken = parts_.arms[arm].block.name,
+                .why = std::move(why),
+                .key = key.empty() ? std::nullopt : std::optional(key),
+                .rolled_back = rolled_back});
     if (!rollbacks_.empty()) call.done = counted(arm, call);
     graphs_[arm].run(flow, call.inputs, std::move(call.done));
   }

@@ -12,7 +12,7 @@ namespace frazil::server {
 /// The lists of numbers and truth values in the text of a JSON document that have many bytes, nested or flat. A model
 /// of the document would need several times their memory, so it has placeholders instead. See docs/decisions/0209.
 ///
-/// Only the ends of the lists are known: fill() checks the rest.
+/// The constructor finds only where each list begins and ends. fill() checks the items.
 class LargeLists {
  public:
   struct List {

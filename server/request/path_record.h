@@ -5,19 +5,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "server/request/request.h"
 
 namespace frazil::server {
-
-/// Returns the value of `by` in the reason of a split's choice; nullopt if the split has none.
-inline std::optional<std::string_view> key_of_split(std::string_view why) {
-  const std::size_t end = why.rfind("' gives ");
-  if (!why.starts_with('\'') || end == std::string_view::npos) return std::nullopt;
-  return why.substr(1, end - 1);
-}
 
 /// The path of a request: the steps that ran, the versions used and the reason for each branch. Beyond kMaxSteps,
 /// steps in the middle are dropped. Thread-safe.
@@ -34,11 +26,15 @@ class PathRecord {
     Clock::duration begin{0}, queue{0}, time{0};  ///< offset from arrival; wait before the step; duration
     std::uint64_t requests = 1;                   ///< requests in the same run
     std::uint64_t padding = 0;                    ///< elements of padding added to this request
+    std::optional<std::string> key = {};          ///< of a split: the value of `by` that chose the arm
+    bool rolled_back = false;                     ///< of a split: a guard sent the request to the baseline
   };
 
-  /// An arm that a split chose, with the reason of its first choice. A split in a loop may choose several arms.
+  /// An arm that a split chose, as in the step of its first choice. A split in a loop may choose several arms.
   struct Exposure {
-    std::string split, arm, why;
+    std::string split, arm;
+    std::optional<std::string> key;
+    bool rolled_back;
   };
 
   explicit PathRecord(Clock::time_point arrived) : arrived_(arrived) {}
@@ -82,7 +78,8 @@ class PathRecord {
  private:
   void expose(const Step& step) {
     const auto same = [&](const Exposure& e) { return e.split == step.node && e.arm == step.taken; };
-    if (std::ranges::none_of(exposures_, same)) exposures_.push_back({step.node, step.taken, step.why});
+    if (std::ranges::none_of(exposures_, same))
+      exposures_.push_back({step.node, step.taken, step.key, step.rolled_back});
   }
 
   /// Drops steps in the middle. One placeholder step contains their number.

@@ -27,8 +27,8 @@ void ExposureLog::write(const ExposedRequest& request, const PathRecord::Exposur
   json.member("digest", request.digest);
   json.member("split", exposure.split);
   json.member("arm", exposure.arm);
-  if (const auto by = key_of_split(exposure.why)) json.member("by", pseudonym_of(*by));
-  if (exposure.why.ends_with("is rolled back")) json.member("rolled_back", true);
+  if (exposure.key) json.member("by", pseudonym_of(*exposure.key));
+  if (exposure.rolled_back) json.member("rolled_back", true);
   write_text("id", request.id);
   json.member("status", static_cast<unsigned>(request.status));
   json.member("seconds", std::chrono::duration<double>(request.duration).count());
@@ -40,9 +40,9 @@ namespace {
 
 std::map<std::string, std::string> arms_of(const std::vector<PathRecord::Exposure>& exposures) {
   std::map<std::string, std::string> arms;
-  for (const auto& [split, arm, why] : exposures) {
-    std::string& text = arms[split];
-    (text += text.empty() ? "" : ",") += arm;
+  for (const PathRecord::Exposure& exposure : exposures) {
+    std::string& text = arms[exposure.split];
+    (text += text.empty() ? "" : ",") += exposure.arm;
   }
   return arms;
 }

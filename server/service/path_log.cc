@@ -109,8 +109,10 @@ void redact(RequestRecord& record, const std::vector<std::string>& list) {
     if (std::ranges::find(record.redacted, name) == record.redacted.end()) record.redacted.push_back(name);
   }
   for (PathRecord::Step& step : record.steps) {
-    const bool key = step.kind == "split" && key_of_split(step.why);
-    if (key || std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); })) step.why = kRedacted;
+    const bool named = std::ranges::any_of(list, [&](const auto& name) { return names(step.why, name); });
+    if (!step.key && !named) continue;
+    step.why = kRedacted;
+    step.key.reset();
   }
 }
 

@@ -28,7 +28,7 @@ using HeldSession = Handle<frazil_session, frazil_session_free>;
 using HeldGraph = Handle<frazil_graph, frazil_graph_free>;
 using HeldText = Handle<char, frazil_text_free>;
 
-/// For calls that have to succeed: good(frazil_x, arguments...).
+/// Calls a function that must succeed: good(frazil_x, arguments...).
 template <class F, class... A>
 void good(F f, A&&... arguments) {
   HeldError error;

@@ -194,7 +194,7 @@ TEST_F(BadSpecs, OfTheCommandEndWithOneLine) {
   }
 }
 
-/// libtiff is opened at run time: here the dynamic linker finds a file that is no library.
+/// libtiff is opened at run time. In this test its file has the wrong format.
 TEST_F(BadSpecs, ATiffFileWithoutItsLibraryNamesNodeAndPackage) {
   const std::string_view file = "II*\0\x08\0\0\0\0\0";
   const Tensor bytes = Tensor::of<std::uint8_t>({10}, {reinterpret_cast<const std::uint8_t*>(file.data()), 10});

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <future>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,13 @@ inline std::future<server::Outcome> ask(server::Service& service, Asking asking)
     service.infer(service.find(asking.model, ""), std::move(call));
   });
   return future;
+}
+
+/// The runs of model "m" by the number of requests in them.
+inline std::map<std::uint64_t, std::uint64_t> batch_sizes(const server::Service& service) {
+  std::map<std::uint64_t, std::uint64_t> counts;
+  for (const auto& [size, runs] : service.find("m", "")->statistics().batches.by_size()) counts[size] = runs.count;
+  return counts;
 }
 
 /// The floats of the first output; the reason of a refusal fails the test.

@@ -14,9 +14,9 @@ inline constexpr std::string_view kLengths = "lengths";
 /// do results. The last input, `lengths` (i64), has the number of rows of each request, at least 1. The other inputs
 /// are the same for every request.
 /// Recurrent layers fail a run whose lengths have another sum.
-/// Values that hold a row for each position are computed for all rows at once. Recurrent layers take the rows of a
+/// Values with one row per position are computed for all rows at once. Recurrent layers take the rows of a
 /// request as a sequence of its own, and are fastest if lengths decrease.
-/// Returns Code::bad_input if there is no such symbol, and Code::unsupported, with the name of the node, if a row of a
+/// Returns Code::bad_input if no input has the symbol, and Code::unsupported, with the name of the node, if a row of a
 /// result depends on several rows in another way.
 Result<Graph> ragged(const Graph& graph, std::string_view extent);
 

@@ -38,7 +38,7 @@ class RowAxes {
     Kind kind = Kind::shared;
     std::size_t axis = 0;
   };
-  using Found = std::optional<State>;  ///< nullopt: rows cannot be told apart
+  using Found = std::optional<State>;  ///< nullopt: an element depends on several rows
 
   RowAxes(const Graph& graph, SymbolId rows, std::span<const Served> served);
   Status visit(NodeId id);

@@ -109,11 +109,6 @@ class Batches : public testing::Test {
     options.config.models["m"] = std::move(config);
     service_.emplace(options);
   }
-  std::map<std::uint64_t, std::uint64_t> sizes() {
-    std::map<std::uint64_t, std::uint64_t> counts;
-    for (const auto& [size, runs] : service_->find("m", "")->statistics().batches.by_size()) counts[size] = runs.count;
-    return counts;
-  }
   Folder folder_;
   std::optional<server::Service> service_;
 };
@@ -128,7 +123,7 @@ TEST_F(Batches, RequestsThatWaitRunTogether) {
   busy.go();
   for (float i = 0; i < 6; ++i)
     EXPECT_THAT(floats_of(outcomes[static_cast<std::size_t>(i)].get()), ElementsAre(2 * i, 2 * i + 1));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(2, 1), std::pair(4, 1)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(2, 1), std::pair(4, 1)));
 }
 
 TEST_F(Batches, ABadRequestFailsAlone) {
@@ -161,7 +156,8 @@ TEST_F(Batches, UnlikeOnesDoNotMeet) {
   EXPECT_THAT(floats_of(b.get()), ElementsAre(1, 2, 3));
   EXPECT_THAT(floats_of(c.get()), ElementsAre(5, 10));
   EXPECT_THAT(floats_of(d.get()), ElementsAre(3, 4));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 2), std::pair(2, 1))) << "a and d alone have the same length and scale";
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 2), std::pair(2, 1)))
+      << "a and d alone have the same length and scale";
 }
 
 TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
@@ -177,7 +173,8 @@ TEST_F(Batches, LengthsMeetWherePaddingIsDeclared) {
   EXPECT_THAT(floats_of(shorter), ElementsAre(8, 10));
   EXPECT_EQ(shorter->outputs[1].second.item<std::int64_t>(), 2);
   EXPECT_EQ(floats_of(c.get()).size(), 10U);
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1), std::pair(2, 1))) << "ten and two would be mostly padding";
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 1), std::pair(2, 1)))
+      << "ten and two would be mostly padding";
   EXPECT_EQ(service_->find("m", "")->statistics().padded, 1U);
 }
 
@@ -192,7 +189,7 @@ TEST_F(Batches, AnExtentIsTheBatchOnlyWhereRequestsDoNotMixAlongIt) {
   busy.go();
   EXPECT_THAT(floats_of(a.get()), ElementsAre(1, 3)) << "T is summed over, so that B is the batch";
   EXPECT_THAT(floats_of(b.get()), ElementsAre(3, 7));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(2, 1)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(2, 1)));
   folder_.add("m", "graph g(%x: f32[N,2]) { %y = CumSum(%x, i64[] 0) return y = %y }");
   EXPECT_THROW(serve({.batching = {.most = 8}}), api::Error) << "no extent is left";
 }
@@ -217,7 +214,7 @@ TEST_F(Batches, StatesHaveTheAxesOfTheOutputsThatTheyComeFrom) {
       EXPECT_THAT(floats_of(outcome.get()), start ? ElementsAre(1, 2) : ElementsAre(2, 4));
     }
   }
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(3, 2)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(3, 2)));
 }
 
 TEST_F(Batches, ARepeatedRequestOfASequenceIsAnsweredButNotDoneAgain) {
@@ -252,7 +249,7 @@ TEST_F(Batches, ARequestWaitsForOthersWhereTheyAreLikely) {
   serve({.batching = {.most = 8, .delay = std::chrono::milliseconds(300)}});
   const auto once = [&] { return ask(*service_, {.model = "m", .inputs = {{"x", row({1, 2})}}}); };
   once().get();
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1))) << "nobody is expected: it runs at once";
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 1))) << "nobody is expected: it runs at once";
   {
     Busy busy(*service_);
     std::vector<std::future<server::Outcome>> many;
@@ -265,7 +262,7 @@ TEST_F(Batches, ARequestWaitsForOthersWhereTheyAreLikely) {
   auto second = once();
   EXPECT_THAT(floats_of(first.get()), ElementsAre(2, 4));
   EXPECT_THAT(floats_of(second.get()), ElementsAre(2, 4));
-  EXPECT_EQ(sizes()[2], 1U) << "the worker was idle, and still the first one has waited";
+  EXPECT_EQ(batch_sizes(*service_)[2], 1U) << "the worker was idle, and still the first one has waited";
 }
 
 TEST_F(Batches, QueuesAreBounded) {
@@ -317,7 +314,7 @@ TEST_F(Batches, WhoHasLeftOrIsLateDoesNotRun) {
   EXPECT_EQ(first.get().error().status(), Http::cancelled);
   EXPECT_EQ(second.get().error().status(), Http::timeout);
   EXPECT_THAT(floats_of(third.get()), ElementsAre(2, 4));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 1)));
 }
 
 TEST_F(Batches, HigherPrioritiesGoFirst) {

@@ -35,11 +35,6 @@ class RaggedBatches : public testing::Test {
   std::future<server::Outcome> ask_with(Array x) {
     return ask(*service_, {.model = "m", .inputs = {{"x", std::move(x)}}});
   }
-  std::map<std::uint64_t, std::uint64_t> sizes() {
-    std::map<std::uint64_t, std::uint64_t> counts;
-    for (const auto& [size, runs] : service_->find("m", "")->statistics().batches.by_size()) counts[size] = runs.count;
-    return counts;
-  }
 
   Folder folder_;
   std::optional<server::Service> service_;
@@ -59,7 +54,7 @@ TEST_F(RaggedBatches, LengthsMeetWithoutPadding) {
   EXPECT_THAT(floats_of(one.get()), ElementsAre(1, 1));
   EXPECT_THAT(floats_of(three.get()), ElementsAre(1, 3, 2.5, 4, 5.25, 4));
   EXPECT_THAT(floats_of(two.get()), ElementsAre(8, 16, 20, 16));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(3, 1)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(3, 1)));
   EXPECT_EQ(service_->find("m", "")->statistics().padded, 0U);
   EXPECT_EQ(service_->find("m", "")->statistics().elements, 6U);
 }
@@ -74,7 +69,7 @@ TEST_F(RaggedBatches, RequestsOfOtherBatchesAreSeparate) {
   EXPECT_THAT(floats_of(one.get()), ElementsAre(1, 2, 2.5, 2));
   EXPECT_THAT(floats_of(pair.get()), ElementsAre(3, 4, 3, 4));
   EXPECT_THAT(floats_of(other.get()), ElementsAre(1, 2, 2.5, 4, 3.5, 5, 3, 4));
-  EXPECT_THAT(sizes(), ElementsAre(std::pair(1, 1), std::pair(2, 1)));
+  EXPECT_THAT(batch_sizes(*service_), ElementsAre(std::pair(1, 1), std::pair(2, 1)));
 }
 
 TEST_F(RaggedBatches, ModelsWithoutARaggedFormArePadded) {

@@ -167,7 +167,7 @@ TEST(LargeListsTest, UsualItemsAreReadFromTheText) {
   EXPECT_TRUE(LargeLists(document_of("\"a\"")).empty());
 }
 
-/// Where lists stand, and what is beside them.
+/// Lists are found at any place of a document, beside any other values.
 TEST(LargeListsTest, DocumentsMeanTheSame) {
   const std::string list = document_of("1.5").substr(8, document_of("1.5").size() - 9);  // from bracket to bracket
   for (const std::string& text : {
@@ -298,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomLists, testing::Range(0U, 5U));
 
 std::string infer_body(const std::string& input) { return R"({"inputs":[{)" + input + "}]}"; }
 
-/// In requests, keys have any order and errors their texts.
+/// The keys of a request have any order, and errors keep their texts.
 TEST(LargeListsTest, RequestsMayHaveTheirKeysInAnyOrder) {
   const std::string list = document_of("1.5").substr(8, document_of("1.5").size() - 9);
   const std::string name = R"("name":"x")", type = R"("datatype":"FP32")", shape = R"("shape":[3,1000])",

@@ -179,7 +179,7 @@ TEST(Redaction, IsConfigured) {
 TEST(Redaction, HidesReasonsThatNameAValue) {
   server::RequestRecord record{.steps = {{.kind = "switch", .why = "max(first.image) < 1 is true for 0.5"},
                                          {.kind = "switch", .why = "max(images) < 1 is true for 0.25"},
-                                         {.kind = "split", .why = "'a key' gives 0.5"},
+                                         {.kind = "split", .why = "'a key' gives 0.5", .key = "a key"},
                                          {.kind = "split", .why = "drew 0.5"}}};
   server::redact(record, {"image"});
   std::vector<std::string> whys;
