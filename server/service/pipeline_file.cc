@@ -220,7 +220,7 @@ class PipelineReader {
 
   Read node_of(const YamlNode& step, const std::string& name, const Scope& scope) {
     using Reader = Read (PipelineReader::*)(const YamlNode&, const std::string&, const Scope&);
-    static constexpr std::pair<const char*, Reader> kKinds[] = {
+    static constexpr std::pair<const char*, Reader> kReaders[] = {
         {"switch", &PipelineReader::read_switch},
         {"split", &PipelineReader::read_split},
         {"fallback", &PipelineReader::read_fallback},
@@ -232,7 +232,7 @@ class PipelineReader {
         {"http", &PipelineReader::read_host<read_http_step>},
         {"code", &PipelineReader::read_host<read_code_step>}};
     if (step.find("model")) return read_call(step, name, scope);
-    for (const auto& [kind, reader] : kKinds) {
+    for (const auto& [kind, reader] : kReaders) {
       const auto inner = step.find(kind);
       if (!inner) continue;
       step.fields({{"name", kReadElsewhere}, {kind, kReadElsewhere}});
