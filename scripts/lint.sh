@@ -20,4 +20,5 @@ if ((${#sources[@]} == 0)); then
 fi
 cmake --preset release -B build-lint -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 cmake --build build-lint --target frazil_code_version_header >/dev/null  # backend.cc includes it
+scripts/check_unity.sh
 printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build-lint --quiet

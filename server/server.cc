@@ -19,6 +19,7 @@
 
 #include "server/grpc/grpc_server.h"
 #include "server/http/http_connection.h"
+#include "server/net/event_loop.h"
 #include "server/net/listener.h"
 #include "server/net/service_manager.h"
 #include "server/net/tls.h"
@@ -175,12 +176,14 @@ Transports transports_of(const ServerOptions& options, TransportTotals& totals) 
 }
 
 /// Runs the contexts, the first on this thread, until all have ended. An exception ends all and is thrown again.
-void run(const Transports& transports) {
+void run(const Transports& transports, Service& service) {
+  const Clock::duration busy_poll = transports.front()->options.busy_poll;
+  const auto no_request_runs = [&] { return service.admission().waiting() == 0; };
   std::mutex mutex;
   std::exception_ptr failure;
   const auto run_one = [&](Transport& transport) {
     try {
-      transport.context.run();
+      run_events(transport.context, busy_poll, no_request_runs);
     } catch (...) {
       const std::scoped_lock lock(mutex);
       failure = std::current_exception();
@@ -232,7 +235,7 @@ void serve(Service& service, const ServerOptions& options, const std::function<v
   for (const auto& listener : listeners) listener->accept();
   listening({.http = listeners[0]->port(), .grpc = listeners[1]->port(), .metrics = listeners[2]->port()});
   notify_service_manager("READY=1", options.notify);
-  run(transports);
+  run(transports, service);
   inform(options.notify, "server", "has ended");
 }
 

@@ -295,6 +295,14 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command
+      ->add_option_function<unsigned>(
+          "--busy-poll-us", [options](unsigned us) { options->server.busy_poll = std::chrono::microseconds(us); },
+          "Microseconds for which such a thread may poll for the next event before it sleeps, if events follow each "
+          "other that fast; 0: it sleeps")
+      ->type_name("US")
+      ->check(CLI::Range(0, 10'000))
+      ->default_str(std::to_string(options->server.busy_poll.count()));
   command->option_defaults()->group(group::kLimits);
   command->add_option("--max-waiting", service.max_waiting, "Maximum requests that run or wait; more are refused")
       ->type_name("N")

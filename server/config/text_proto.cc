@@ -6,15 +6,15 @@
 #include <frazil/error.h>
 
 #include "server/config/yaml.h"
+#include "server/core/characters.h"
 
 namespace frazil::server {
 namespace {
 
 constexpr std::size_t kMaxMessageDepth = 100;
-constexpr std::size_t kMaxName = 200;  // a name is stored with each item of a list
+constexpr std::size_t kMaxFieldName = 200;  // a name is stored with each item of a list
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
@@ -268,7 +268,7 @@ TextMessage TextProtoParser::fields(char close, std::size_t depth) {
 void TextProtoParser::field(TextMessage& into, std::size_t depth) {
   const SourcePosition start = in_.inline_slot();
   TextField field{.name = in_.field_name(), .text = {}, .message = {}, .line = start.line, .column = start.column};
-  if (field.name.size() > kMaxName) in_.fail(start, "expected a name of at most 200 bytes");
+  if (field.name.size() > kMaxFieldName) in_.fail(start, "expected a name of at most 200 bytes");
   in_.skip_space();
   const bool colon = in_.take_if(':');
   in_.skip_space();

@@ -36,21 +36,21 @@ void write_config(JsonText& json, std::string_view key, const std::vector<Config
   });
 }
 
-std::uint64_t microseconds(std::chrono::microseconds time) { return static_cast<std::uint64_t>(time.count()); }
+std::uint64_t count_of(std::chrono::microseconds time) { return static_cast<std::uint64_t>(time.count()); }
 
 void write_dynamic_batching(JsonText& json, const Batching& batching) {
   json.key("dynamic_batching");
   json.begin_object();
   json.key("preferred_batch_size");
   json.array(batching.preferred);
-  json.member("max_queue_delay_microseconds", microseconds(batching.delay));
+  json.member("max_queue_delay_microseconds", count_of(batching.delay));
   json.member("preserve_ordering", false);
   json.member("priority_levels", batching.levels);
   json.member("default_priority_level", batching.default_level);
   json.key("default_queue_policy");
   json.begin_object();
   json.member("timeout_action", "REJECT");
-  json.member("default_timeout_microseconds", microseconds(batching.time_out.value_or(std::chrono::microseconds(0))));
+  json.member("default_timeout_microseconds", count_of(batching.time_out.value_or(std::chrono::microseconds(0))));
   json.member("allow_timeout_override", true);
   json.member("max_queue_size", batching.max_queued);
   json.end_object();
@@ -73,7 +73,7 @@ void write_sequence_batching(JsonText& json, const Served& served) {
   const ModelConfig& config = served.config();
   json.key("sequence_batching");
   json.begin_object();
-  json.member("max_sequence_idle_microseconds", microseconds(config.sequences.idle));
+  json.member("max_sequence_idle_microseconds", count_of(config.sequences.idle));
   json.key("control_input");
   json.begin_array();
   json.end_array();
@@ -81,7 +81,7 @@ void write_sequence_batching(JsonText& json, const Served& served) {
   json.begin_object();
   json.key("preferred_batch_size");
   json.array(config.batching.preferred);
-  json.member("max_queue_delay_microseconds", microseconds(config.batching.delay));
+  json.member("max_queue_delay_microseconds", count_of(config.batching.delay));
   json.member("preserve_ordering", false);
   json.end_object();
   json.key("state");

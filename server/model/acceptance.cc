@@ -9,8 +9,6 @@ namespace {
 
 using api::Array;
 
-using Requests = std::vector<std::span<const Array>>;
-
 std::vector<Array> run(api::Session& session, std::span<const Array> inputs) {
   const api::Results results = session.run(inputs);
   return {results.begin(), results.end()};

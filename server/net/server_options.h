@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,6 +28,7 @@ struct ServerOptions {
   std::string http_socket, grpc_socket;      ///< paths of additional Unix sockets; empty: none
   TlsOptions tls;                            ///< for TCP ports only
   unsigned io_threads = 1;                   ///< threads that read and write sockets
+  std::chrono::microseconds busy_poll{50};   ///< time for which such a thread may poll before it sleeps; 0: it sleeps
   std::size_t max_connections = 4096;        ///< further connections are closed
   std::uint64_t max_bytes = 64U << 20U;      ///< limit for a request's message, also after decompression
   std::uint64_t max_buffered = 1U << 30U;    ///< limit for requests and answers in memory, in bytes

@@ -8,8 +8,6 @@
 namespace frazil::server {
 namespace {
 
-using Done = std::function<void(StepResult)>;
-
 /// A node with blocks that run as graphs of their own.
 class BlocksNode : public StepNode {
  public:

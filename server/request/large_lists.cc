@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "server/core/characters.h"
 #include "server/request/json_place.h"
 
 namespace frazil::server {
@@ -16,23 +17,21 @@ using api::Dtype;
 
 constexpr std::size_t kLeast = 4096;  // bytes of a large list
 
-enum class Kind : std::uint8_t { other, space, item, comma, open, close };
+enum class Character : std::uint8_t { other, space, item, comma, open, close };
 
 /// The kinds of the characters outside of strings. Letters belong to true, false, NaN and Infinity.
-constexpr auto kKinds = [] {
-  std::array<Kind, 256> kinds{};
-  for (const char c : std::string_view(" \t\r\n")) kinds[static_cast<unsigned char>(c)] = Kind::space;
+constexpr auto kCharacters = [] {
+  std::array<Character, 256> kinds{};
+  for (const char c : std::string_view(" \t\r\n")) kinds[static_cast<unsigned char>(c)] = Character::space;
   for (const char c : std::string_view("0123456789+-.eEtrufalsNIniy"))
-    kinds[static_cast<unsigned char>(c)] = Kind::item;
-  kinds[','] = Kind::comma;
-  kinds['['] = Kind::open;
-  kinds[']'] = Kind::close;
+    kinds[static_cast<unsigned char>(c)] = Character::item;
+  kinds[','] = Character::comma;
+  kinds['['] = Character::open;
+  kinds[']'] = Character::close;
   return kinds;
 }();
 
-Kind kind_of_byte(char c) { return kKinds[static_cast<unsigned char>(c)]; }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+Character character_of(char c) { return kCharacters[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
@@ -80,12 +79,12 @@ class LargeLists::Finder {
     List list;
     std::size_t depth = 0, deepest = 0, end = at_;
     for (bool in_item = false; end < text_.size(); ++end) {
-      const Kind kind = kind_of_byte(text_[end]);
-      if (kind == Kind::other) break;
-      list.count += static_cast<std::uint64_t>(kind == Kind::item && !in_item);
-      in_item = kind == Kind::item;
-      if (kind == Kind::open) deepest = std::max(deepest, ++depth);
-      if (kind == Kind::close && --depth == 0) break;
+      const Character kind = character_of(text_[end]);
+      if (kind == Character::other) break;
+      list.count += static_cast<std::uint64_t>(kind == Character::item && !in_item);
+      in_item = kind == Character::item;
+      if (kind == Character::open) deepest = std::max(deepest, ++depth);
+      if (kind == Character::close && --depth == 0) break;
     }
     searched_ = end;
     if (end == text_.size() || text_[end] != ']' || end - at_ < kLeast || depth_ + deepest > kMaxNesting) return false;
@@ -164,7 +163,7 @@ class ListReader {
   }
 
   void pass_spaces() {
-    while (at_ != end_ && kind_of_byte(*at_) == Kind::space) ++at_;
+    while (at_ != end_ && character_of(*at_) == Character::space) ++at_;
   }
   bool pass_word(std::string_view word) {
     if (!std::string_view(at_, end_).starts_with(word)) return false;

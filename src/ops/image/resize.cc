@@ -11,7 +11,7 @@
 namespace frazil::ops {
 namespace {
 
-constexpr double kBeyondExtents = 1e15;  // exceeds any extent that fits into memory
+constexpr double kLargestCoordinate = 1e15;  // exceeds any extent that fits into memory
 constexpr std::string_view kTransforms[] = {"half_pixel",          "half_pixel_symmetric", "pytorch_half_pixel",
                                             "align_corners",       "asymmetric",           "tf_crop_and_resize",
                                             "tf_half_pixel_for_nn"};
@@ -38,10 +38,10 @@ double common_scale(std::span<const std::int64_t> in, std::span<const std::int64
 
 std::int64_t scaled(std::int64_t extent, float scale) {
   const double value = std::floor(static_cast<double>(extent) * static_cast<double>(scale));
-  return static_cast<std::int64_t>(value < kBeyondExtents ? std::max(value, -1.0) : kBeyondExtents);
+  return static_cast<std::int64_t>(value < kLargestCoordinate ? std::max(value, -1.0) : kLargestCoordinate);
 }
 std::int64_t nearest_extent(std::int64_t extent, double scale) {
-  return static_cast<std::int64_t>(std::clamp(static_cast<double>(extent) * scale + 0.5, -1.0, kBeyondExtents));
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(extent) * scale + 0.5, -1.0, kLargestCoordinate));
 }
 
 /// Returns floor(d * scale) if it is a symbolic expression in d.
@@ -49,7 +49,7 @@ std::optional<Dim> scaled_dim(Scope& scope, Dim d, float scale) {
   if (d.is_const()) return Dim(scaled(d.value(), scale));
   if (scale == 1) return d;
   if (scale == std::floor(scale)) return scope.mul(d, scaled(1, scale));
-  const float inverse = std::min(1 / scale, static_cast<float>(kBeyondExtents));
+  const float inverse = std::min(1 / scale, static_cast<float>(kLargestCoordinate));
   const bool exact =
       inverse == std::floor(inverse) && 1 / inverse == scale && std::exp2(std::round(std::log2(scale))) == scale;
   return exact ? std::optional(scope.floordiv(d, static_cast<std::int64_t>(inverse))) : std::nullopt;

@@ -36,7 +36,7 @@ bool any_convolution(const Graph& graph) {
   });
 }
 
-std::uint32_t root(std::vector<std::uint32_t>& up, std::uint32_t i) {
+std::uint32_t root_of(std::vector<std::uint32_t>& up, std::uint32_t i) {
   while (up[i] != i) i = up[i] = up[up[i]];
   return i;
 }
@@ -197,10 +197,10 @@ std::vector<std::uint32_t> LayoutChoice::components(bool of_last) const {
     for (std::uint32_t u : takers_[v]) {
       if (of_last && !units_[u].last) continue;
       if (first == kNone || (of_last && !units_[first].last)) first = u;
-      up[root(up, u)] = root(up, first);
+      up[root_of(up, u)] = root_of(up, first);
     }
   }
-  for (std::uint32_t u = 0; u < up.size(); ++u) up[u] = root(up, u);
+  for (std::uint32_t u = 0; u < up.size(); ++u) up[u] = root_of(up, u);
   return up;
 }
 

@@ -100,7 +100,7 @@ Expr product_per_pixel(const LayoutSite& s, const Tensor& weight) {
   return bias ? ops::Add(y, bias) : y;
 }
 
-std::vector<Value> make_conv(const LayoutSite& s) {
+std::vector<Value> make_layout_conv(const LayoutSite& s) {
   const bool f32 = s.from.type(s.node.in[0]).elem == Elem::f32;  // others would be rounded before the bias is added
   if (const Tensor* weight = f32 ? pixel_weight(s.from, s.node) : nullptr) return {product_per_pixel(s, *weight).value};
   const Expr x = s.last(s.node.in[0]), weight = s.second(s.node.in[1]);
@@ -192,7 +192,7 @@ constexpr LayoutRule kWindowLayoutRules[] = {
       "channels last: Conv with constant weights -> ConvChannelsLast, or MatMul and Add where each pixel is a product",
       N::reassociated},
      match_conv,
-     make_conv,
+     make_layout_conv,
      true},
     {{"last_conv_integer", kOps<ops::ConvInteger>,
       "channels last: ConvInteger with constant weights -> ConvIntegerChannelsLast", N::exact},

@@ -16,20 +16,20 @@ namespace frazil::pass {
 namespace {
 
 using ops::GenericAttrs;
-using Axes = std::vector<int>;  // of the Generic's space; -1 is a kept extent of 1
+using SpaceAxes = std::vector<int>;  // of the Generic's space; -1 is a kept extent of 1
 
-std::size_t place(const Axes& axes, int axis) {
+std::size_t place(const SpaceAxes& axes, int axis) {
   return static_cast<std::size_t>(std::ranges::find(axes, axis) - axes.begin());
 }
 
 /// A Generic in which each index is one axis.
 struct Plain {
-  Axes order;                   ///< written axes, then folded ones
-  std::size_t folded = 0;       ///< number of folded axes
-  Axes written;                 ///< in the order of the result
-  std::vector<Axes> reads;      ///< per operand that is read
-  std::vector<std::size_t> at;  ///< per operand that is read: its input
-  bool reads_all = false;       ///< one operand has all axes
+  SpaceAxes order;               ///< written axes, then folded ones
+  std::size_t folded = 0;        ///< number of folded axes
+  SpaceAxes written;             ///< in the order of the result
+  std::vector<SpaceAxes> reads;  ///< per operand that is read
+  std::vector<std::size_t> at;   ///< per operand that is read: its input
+  bool reads_all = false;        ///< one operand has all axes
 };
 
 /// Returns true if inference knows that each axis has the extent of all operands along it, and at least one operand
@@ -47,13 +47,13 @@ bool extents_agree(const Site& s, const Plain& p) {
 }
 
 /// Returns the axis of each index; nullopt unless each index is an axis of its own.
-std::optional<Axes> plain_axes(const std::vector<Ix>& indices) {
-  Axes axes;
+std::optional<SpaceAxes> plain_axes(const std::vector<Ix>& indices) {
+  SpaceAxes axes;
   for (const Ix& ix : indices) {
     if (ix.offset != Dim(0) || ix.terms.size() != 1 || ix.terms[0].second != Dim(1)) return std::nullopt;
     axes.push_back(ix.terms[0].first);
   }
-  Axes sorted = axes;
+  SpaceAxes sorted = axes;
   std::ranges::sort(sorted);
   return std::ranges::adjacent_find(sorted) == sorted.end() ? std::optional(axes) : std::nullopt;
 }
@@ -84,7 +84,7 @@ std::optional<Plain> plain_of(const Site& s) {
 Expr aligned(const Site& s, Builder& to, const Plain& p, std::size_t k) {
   Expr x{&to, s.in[p.at[k]]};
   Ints perm;
-  Axes sorted;
+  SpaceAxes sorted;
   for (const int axis : p.order) {
     const std::size_t d = place(p.reads[k], axis);
     if (d == p.reads[k].size()) continue;
@@ -182,7 +182,7 @@ std::optional<Plain> product_of(const Site& s) {
 }
 
 Expr make_product(const Site& s, const Plain& p, Builder& to) {
-  const auto letters = [&](const Axes& axes) {
+  const auto letters = [&](const SpaceAxes& axes) {
     std::string text;
     for (const int axis : axes) text += static_cast<char>('a' + place(p.order, axis));
     return text;
