@@ -243,7 +243,7 @@ class Tests:
 
     def measure(self):
         if self.build() != 0:
-            sys.exit("the tests do not build")
+            sys.exit(f"the tests do not build: ninja -C {BUILD} says why")
         for part in self.parts:
             begin = time.monotonic()
             with open(HOME / "unchanged.txt", "w") as output:

@@ -5,6 +5,8 @@
 
 namespace frazil::server {
 
+class Service;
+
 /// Serves gRPC on a connection. It ends when the client closes it, leaves it idle for longer than the options'
 /// patience, or the server ends. Expects HTTP/2 from the first byte (prior knowledge, or negotiated in TLS). Called on
 /// the thread that runs the context.

@@ -10,6 +10,8 @@
 
 namespace frazil::server {
 
+class Service;
+
 inline constexpr std::size_t kMaxLiveClients = 16;
 
 /// The parameters of a client's event stream.
