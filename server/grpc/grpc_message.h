@@ -10,6 +10,7 @@
 #include "server/model/repository.h"
 #include "server/model/served.h"
 #include "server/request/request.h"
+#include "server/service/service.h"
 
 // Messages of Open Inference Protocol v2 over gRPC (Triton's package "inference") and of gRPC's health service, in
 // protobuf's binary format. Readers skip unknown fields and throw Refusal (bad_request) that names a damaged one.
