@@ -51,6 +51,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   /// Waits for the next request.
   void begin() {
     request_.emplace(transport_.options);
+    being_read_ = std::nullopt;
     in_step_ = true;
     turn_to(State::waiting);
     if (buffer_.size() == 0) return read();
@@ -171,7 +172,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const bool waits = message_.body.empty() && expects_continue(request_->head());
     json_size_ = whole_from(message_.json_size.value_or("0")).value_or(0);
     if (message_.body.size() >= json_size_) json_size_ = 0;
-    if (auto refusal = early_refusal()) return refuse(std::move(*refusal), !waits);
+    if (auto refusal = early_refusal(transport_.being_read.count())) return refuse(std::move(*refusal), !waits);
+    being_read_ = transport_.being_read.add();
     if (!waits) return read();
     static constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
     asio::async_write(wire_, asio::buffer(kGoOn), [self = shared_from_this()](error_code error, std::size_t) {
@@ -183,10 +185,13 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   void read_on() {
     if (json_size_ == 0 || message_.body.size() < json_size_) return read();
     json_size_ = 0;
-    if (auto refusal = early_refusal()) return refuse(std::move(*refusal), true);
+    if (auto refusal = early_refusal(0)) return refuse(std::move(*refusal), true);
     read();
   }
-  std::optional<Reply> early_refusal() const { return rest_.refusal(admitted_, message_, arrived_); }
+  /// `ahead`: the requests that are being read and get their places first.
+  std::optional<Reply> early_refusal(std::size_t ahead) const {
+    return rest_.refusal(admitted_, message_, arrived_, ahead);
+  }
 
   /// Answers before the body is complete. If the rest of the body is short, it is dropped and the connection is kept.
   void refuse(Reply reply, bool may_stay) {
@@ -199,6 +204,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
     const std::uint64_t size = std::min<std::uint64_t>(to_drop_, buffer_.size());
     buffer_.consume(size);
     to_drop_ -= size;
+    to_drop_ -= wire_.discard(to_drop_);
     to_drop_ == 0 ? begin() : read();
   }
 
@@ -206,6 +212,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void answer() {
     to_drop_ = 0;
+    if (const auto round = std::exchange(being_read_, std::nullopt)) transport_.being_read.remove(*round);
     if (buffer_.size() == 0 && buffer_.capacity() > kMaxKept) buffer_.shrink_to_fit();
     const auto body = std::make_shared<std::string>(std::move(request_->body()));
     entry_.received(body->size());
@@ -352,6 +359,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Clock::time_point arrived_;  // when the header arrived
   Message message_;
   Rest::Admitted admitted_;
+  std::optional<RequestsBeingRead::Round> being_read_;
   std::uint64_t json_size_ = 0;  // end of the JSON, for another check of the refusal; 0: no check
   std::uint64_t to_drop_ = 0;    // of the body
   Buffered buffered_{transport_};

@@ -198,9 +198,12 @@ void Rest::check_known(const Message& head) const {
   service_.gate().admit({.access = Access::tenant, .browser = Browser::any_page}, credentials_of(head));
 }
 
-std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const {
+std::optional<Reply> Rest::refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived,
+                                   std::size_t ahead) const {
   if (admitted.route_->handler.later != &Rest::infer) return std::nullopt;
-  const auto why = service_.admission().refusal(arriving(admitted, begun, arrived));
+  Service::IncomingRequest request = arriving(admitted, begun, arrived);
+  request.ahead = ahead;
+  const auto why = service_.admission().refusal(request);
   return why ? std::optional(refused(*why)) : std::nullopt;
 }
 

@@ -77,8 +77,10 @@ class Rest {
   std::expected<Admitted, Reply> admit(const Message& head) const;
 
   /// Returns the refusal of a request that will be refused for lack of room or time, whatever its body contains.
-  /// `begun` contains the received part of the body. Occupies no place.
-  std::optional<Reply> refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived) const;
+  /// `begun` contains the received part of the body. `ahead`: requests that get their places before it. Occupies no
+  /// place.
+  std::optional<Reply> refusal(const Admitted& admitted, const Message& begun, Clock::time_point arrived,
+                               std::size_t ahead) const;
 
   /// Calls `done` once, immediately or later on a worker; never throws. `message` must be valid until then. Long work
   /// runs on workers. When `caller` leaves, its work is cancelled.

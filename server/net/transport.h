@@ -19,6 +19,7 @@
 #include "server/core/clock.h"
 #include "server/core/message.h"
 #include "server/core/workers.h"
+#include "server/net/requests_being_read.h"
 #include "server/net/server_options.h"
 
 namespace frazil::server {
@@ -76,6 +77,7 @@ struct Transport {
   std::set<Connection*> connections;
   std::map<std::string, std::size_t> at_addresses;  ///< connections by client_address()
   bool ending = false;
+  RequestsBeingRead being_read{context};
   InlineRunSlot inline_slot{[this](std::function<void()> work) { boost::asio::post(context, std::move(work)); }};
 
   /// Returns the slot for a request of this many bytes; null if reading it takes too long.

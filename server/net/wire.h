@@ -51,6 +51,10 @@ class Wire {
                     : plain_->async_write_some(buffers, std::forward<Handler>(handler));
   }
 
+  /// Drops up to `size` bytes that have arrived, without copying them. Returns how many; 0 if none have, or if the
+  /// stream is not plain TCP. For use while no read is pending.
+  std::size_t discard(std::size_t size);
+
   const Socket& socket() const { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
   Socket& socket() { return tls_ != nullptr ? tls_->next_layer() : *plain_; }
   bool is_open() const { return tls_ != nullptr ? tls_->lowest_layer().is_open() : plain_->is_open(); }
@@ -74,6 +78,7 @@ class Wire {
   }
 
   std::optional<Socket> plain_;  // exactly one of plain_ and tls_ is set
+  bool plain_tcp_ = false;
   std::unique_ptr<TlsStream> tls_;
   std::vector<char> record_;  // being written
   std::vector<std::string> client_;

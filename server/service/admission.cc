@@ -5,9 +5,10 @@
 
 namespace frazil::server {
 
-Clock::duration Admission::expected_wait() const {
-  const std::int64_t backlog = std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0);
-  const auto waiting = static_cast<std::int64_t>(waiting_.load(std::memory_order_relaxed));
+Clock::duration Admission::expected_wait(std::size_t ahead) const {
+  const std::int64_t of_ahead = static_cast<std::int64_t>(ahead) * Nanoseconds(cost_.value()).count();
+  const std::int64_t backlog = std::max<std::int64_t>(backlog_ns_.load(std::memory_order_relaxed), 0) + of_ahead;
+  const auto waiting = static_cast<std::int64_t>(waiting_.load(std::memory_order_relaxed) + ahead);
   return std::max(Nanoseconds(backlog / workers_), gap_.value() * waiting);
 }
 
@@ -35,12 +36,13 @@ std::expected<Nanoseconds, Refusal> Admission::admitted_cost(const IncomingReque
   if (arriving.time_left && *arriving.time_left <= Clock::duration::zero()) {
     return std::unexpected(Refusal(Http::timeout, "the time-out has passed before the request could run"));
   }
-  if (const auto wait = expected_wait(); arriving.time_left && wait + cost > *arriving.time_left * kMargin) {
+  if (const auto wait = expected_wait(arriving.ahead);
+      arriving.time_left && wait + cost > *arriving.time_left * kMargin) {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     return refuse("it would be answered after " + std::to_string(Milliseconds(wait + cost).count()) +
                   " ms, its time-out is " + std::to_string(Milliseconds(*arriving.time_left).count()) + " ms");
   }
-  const std::size_t waiting = waiting_.load(std::memory_order_relaxed);
+  const std::size_t waiting = waiting_.load(std::memory_order_relaxed) + arriving.ahead;
   if (waiting >= max_waiting_) return refuse("too many requests wait: " + std::to_string(waiting));
   return cost;
 }

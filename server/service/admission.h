@@ -27,6 +27,7 @@ class Admission {
     Tenants::Identity identity = {};
     const Served* target = nullptr;            ///< null: not known yet
     std::optional<Clock::duration> time_left;  ///< until its deadline
+    std::size_t ahead = 0;                     ///< requests that have no place yet and get one before it
   };
   /// Takes a place for a request. Refuses with too_many if there is no place or the expected wait exceeds the remaining
   /// time, and with timeout if no time is left. Otherwise refuses as Served::refusal() and Tenants::Identity::enter().
@@ -34,8 +35,8 @@ class Admission {
   std::expected<Place, Refusal> enter(const IncomingRequest& arriving);
   /// Returns the current refusal of enter() without taking a place.
   std::optional<Refusal> refusal(const IncomingRequest& arriving);
-  /// Returns the expected wait of a new request for a worker.
-  Clock::duration expected_wait() const;
+  /// Returns the expected wait of a new request for a worker, with `ahead` requests that enter before it.
+  Clock::duration expected_wait(std::size_t ahead = 0) const;
 
   std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   /// Returns the number of requests refused for lack of a place or of time.
