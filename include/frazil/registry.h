@@ -10,9 +10,10 @@
 
 namespace frazil::api {
 
-/// The models that graphs call by name. There is one registry per process. Thread-safe.
+/// The models that graphs call by name. A process has one for all models, and a model may be loaded with another one
+/// (LoadOptions::registry). Thread-safe.
 ///
-/// A node frazil.Call runs the model `model` of the registry: its current version, or the version with number
+/// A node frazil.Call runs the model `model` of its graph's registry: its current version, or the version with number
 /// `version`. Each call looks it up:
 ///
 ///   Registry::instance().put("head", LiveModel(model));
@@ -28,6 +29,12 @@ namespace frazil::api {
 /// those of the environment.
 class Registry {
  public:
+  /// Makes an empty registry. Calls of models that were loaded with it fail with Code::bad_input after its end.
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+  /// Returns the registry of models that are loaded without one.
   static Registry& instance();
   /// Registers a model. Calls that begin afterwards run it; calls that have begun end on the previous model.
   void put(std::string_view name, LiveModel model);
@@ -39,8 +46,6 @@ class Registry {
   std::vector<std::string> names() const;
 
  private:
-  friend struct Access;
-  Registry();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
