@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ class Registry {
   void put(std::string_view name, LiveModel model);
   /// Throws Code::bad_input if there is no model of this name.
   LiveModel get(std::string_view name) const;
+  /// Returns nullopt if there is no model of this name.
+  std::optional<LiveModel> find(std::string_view name) const;
   /// Throws Code::bad_input if there is no model of this name.
   void remove(std::string_view name);
   /// Returns the names, sorted.

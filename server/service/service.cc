@@ -36,6 +36,12 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   return keys;
 }
 
+ServiceOptions with_registry(ServiceOptions options) {
+  if (options.registry == nullptr) options.registry = std::make_shared<api::Registry>();
+  return options;
+}
+
+/// Returns the source without a function for edits.
 Loader::Source source_of(const ServiceOptions& options) {
   std::error_code error;
   const std::string copies =
@@ -43,7 +49,7 @@ Loader::Source source_of(const ServiceOptions& options) {
   if (error) {
     throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
   }
-  return {.folder = options.folder, .copies = copies};
+  return {.folder = options.folder, .copies = copies, .registry = options.registry, .edited = {}};
 }
 
 std::string versions_text(const Repository& repository, const std::string& model) {
@@ -67,7 +73,7 @@ std::string listed(const std::vector<std::string>& keys) {
 }  // namespace
 
 Service::Service(ServiceOptions options)
-    : options_(std::move(options)),
+    : options_(with_registry(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
       paths_(options_.config.paths),
@@ -79,8 +85,10 @@ Service::Service(ServiceOptions options)
   otlp_ = collector_of(options_.config.paths);
   sends_spans_ = otlp_ != nullptr;
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
+  Loader::Source source = source_of(options_);
+  source.edited = tether_.caller(&Service::serve_edited);
   loader_ =
-      std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.notify);
+      std::make_unique<Loader>(std::move(source), options_.run, options_.config, workers_, *states_, options_.notify);
   const bool polls = options_.control == ModelControl::poll;
   FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
   if (options_.repository) {
@@ -279,7 +287,18 @@ void Service::unload(std::string_view name, bool dependents, Cause cause) {
   for (const auto& served : before->all()) {
     if (!after->has_model(served->name())) gone.insert(served->name());
   }
+  loader_->forget(gone);
   for (const std::string& model : gone) inform(options_.notify, model_subject(model), "unloaded");
+}
+
+/// Serves a version that becomes current. Throws if it cannot be served, which refuses the edit.
+void Service::serve_edited(const std::string& name, const api::LiveModel& model, const api::Version& next) {
+  const std::scoped_lock lock(loading_);
+  if (registry().find(name) != model) return;
+  swap_in(loader_->with_version(*repository(), name, next));
+  inform(options_.notify, model_subject(name),
+         "version " + std::to_string(next.number) + " is served: " + next.change +
+             (next.note.author.empty() ? "" : ", by " + next.note.author));
 }
 
 std::shared_ptr<Otlp> Service::otlp() const {

@@ -7,11 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include <frazil/live.h>
+#include <frazil/registry.h>
 #include <frazil/session.h>
 
 #include "server/access/gate.h"
 #include "server/access/tenants.h"
 #include "server/core/log_settings.h"
+#include "server/core/tether.h"
 #include "server/core/workers.h"
 #include "server/model/repository.h"
 #include "server/request/request.h"
@@ -54,6 +57,7 @@ struct ServiceOptions {
   std::shared_ptr<ExposureLog> exposures;  ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
+  std::shared_ptr<api::Registry> registry;       ///< see Service::registry(); null: one of the service's own
 };
 
 /// The operations for clients, independent of the protocol. Protocols (server/rest.h, server/grpc.h) translate messages
@@ -65,6 +69,11 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   Workers& workers() { return workers_; }
+  /// Returns the models that nodes frazil.Call of served graphs run: the served ones, with the version numbers of the
+  /// folder, and those that the program puts. An edit of a served model makes a version that is checked as those of the
+  /// folder, and then served, until the model is loaded from the folder again. The program must not remove or replace
+  /// served models.
+  api::Registry& registry() const { return *options_.registry; }
 
   /// Returns the current models. The result stays usable when they change.
   std::shared_ptr<const Repository> repository() const;
@@ -155,6 +164,7 @@ class Service {
   void keep_path(Call& call, const Served& target);
   void swap_in(std::shared_ptr<const Repository> repository);
   void follow(const std::string& name);
+  void serve_edited(const std::string& name, const api::LiveModel& model, const api::Version& next);
   void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
 
   const ServiceOptions options_;
@@ -177,6 +187,7 @@ class Service {
   Workers workers_;                       // its destructor waits for requests, which use the other members
   Workers changes_{1};                    // its destructor waits for a change, which uses all other members
   std::unique_ptr<RepositoryPoll> poll_;  // as changes_; null: the folder is not polled
+  Tether<Service> tether_{*this};         // its destructor waits for an edit, which uses all other members
 };
 
 }  // namespace frazil::server

@@ -33,11 +33,16 @@ void Registry::put(std::string_view name, LiveModel model) {
   impl_->models.insert_or_assign(std::string(name), std::move(model));
 }
 
-LiveModel Registry::get(std::string_view name) const {
+std::optional<LiveModel> Registry::find(std::string_view name) const {
   const std::scoped_lock lock(impl_->mutex);
   const auto at = impl_->models.find(name);
-  if (at == impl_->models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
-  return at->second;
+  return at == impl_->models.end() ? std::nullopt : std::optional(at->second);
+}
+
+LiveModel Registry::get(std::string_view name) const {
+  auto model = find(name);
+  if (!model) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
+  return std::move(*model);
 }
 
 void Registry::remove(std::string_view name) {
