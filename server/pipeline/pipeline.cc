@@ -59,6 +59,7 @@ void Pipeline::start(Call call) const {
                                         .arrived = call.arrived,
                                         .trace = call.trace,
                                         .path = call.path,
+                                        .place = call.node.empty() ? "" : call.node + ".",
                                         .pipeline = shared_from_this()});
   graph_.run(flow, std::move(values), [this, flow, done = std::move(call.done)](StepResult results) {
     statistics().cost.add(Clock::now() - flow->arrived);

@@ -47,6 +47,7 @@ class OwnGraph {
  public:
   /// `operands`: those of the node; they contain what the block uses.
   OwnGraph(const Block& block, const std::vector<Slot>& operands);
+  const PipelineGraph& graph() const { return *graph_; }
   /// Runs the block with its inputs from the node's operands.
   void run(FlowPtr flow, const std::vector<api::Array>& operands, std::function<void(StepResult)> done) const;
 
