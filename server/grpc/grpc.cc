@@ -223,7 +223,7 @@ class GrpcAnswer {
       }
       GrpcReply reply = message_reply(form_->write(*outcome));
       const auto wrote = Clock::now() - computed;
-      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      served_->counts().add(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       done_(reply_of(refusal_of_exception()));
@@ -268,7 +268,7 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
   take_shared_inputs(service, call.identity, message.request);
   SharedOutputs shared(service, call.identity, message.request);
   const auto read = Clock::now() - begun;
-  served->count_for(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
+  served->counts().add(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
   Call asked{.request = std::move(message.request),
              .caller = call.caller,
              .identity = call.identity,

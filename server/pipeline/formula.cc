@@ -13,7 +13,7 @@ namespace {
 
 using Part = Formula::Part;
 using PartPtr = std::shared_ptr<const Part>;
-using Kind = Part::Kind;
+using PartKind = Part::Kind;
 using Type = Part::Type;
 
 constexpr std::size_t kMaxDepth = 64;
@@ -77,20 +77,20 @@ class FormulaParser {
     }
     const Type type = by.group == BinaryOperator::Group::arithmetic ? Type::number : Type::truth;
     return std::make_shared<Part>(
-        Part{.kind = Kind::binary, .type = type, .operands = {std::move(left), std::move(right)}, .by = &by});
+        Part{.kind = PartKind::binary, .type = type, .operands = {std::move(left), std::move(right)}, .by = &by});
   }
 
   PartPtr unary(std::size_t depth) {
     if (depth > kMaxDepth) fail("nested too deeply");
     if (take("not")) {
       return std::make_shared<Part>(
-          Part{.kind = Kind::invert, .type = Type::truth, .operands = {binary(kNegation, depth + 1)}});
+          Part{.kind = PartKind::invert, .type = Type::truth, .operands = {binary(kNegation, depth + 1)}});
     }
     if (take("-")) {
       const std::size_t at = at_;
       PartPtr of = unary(depth + 1);
       if (of->type == Type::text) fail_at(at, "'-' needs a number, not a text");
-      return std::make_shared<Part>(Part{.kind = Kind::negate, .operands = {std::move(of)}});
+      return std::make_shared<Part>(Part{.kind = PartKind::negate, .operands = {std::move(of)}});
     }
     if (take("(")) {
       PartPtr inner = binary(1, depth + 1);
@@ -119,7 +119,7 @@ class FormulaParser {
     skip();
     const PartPtr otherwise = is_quote() ? text_part(quoted()) : number_part(digits());
     return std::make_shared<Part>(
-        Part{.kind = Kind::parameter, .type = otherwise->type, .operands = {otherwise}, .text = name});
+        Part{.kind = PartKind::parameter, .type = otherwise->type, .operands = {otherwise}, .text = name});
   }
 
   PartPtr function(const std::string& name, std::size_t depth) {
@@ -130,7 +130,7 @@ class FormulaParser {
     if (!tensor) fail("there is no value '" + of + "'");
     if (tensor->dtype == api::Dtype::string) fail("'" + of + "' is a tensor of texts, not of numbers");
     add_slots(reads_, {*tensor});
-    Part made{.kind = size ? Kind::size : Kind::reduction, .text = name, .of = of, .slot = *tensor};
+    Part made{.kind = size ? PartKind::size : PartKind::reduction, .text = name, .of = of, .slot = *tensor};
     if (size) {
       expect(",");
       made.operands.push_back(binary(1, depth + 1));
@@ -140,10 +140,10 @@ class FormulaParser {
   }
 
   static PartPtr number_part(double value) {
-    return std::make_shared<Part>(Part{.kind = Kind::number, .number = value});
+    return std::make_shared<Part>(Part{.kind = PartKind::number, .number = value});
   }
   static PartPtr text_part(std::string value) {
-    return std::make_shared<Part>(Part{.kind = Kind::text, .type = Type::text, .text = std::move(value)});
+    return std::make_shared<Part>(Part{.kind = PartKind::text, .type = Type::text, .text = std::move(value)});
   }
 
   bool is_quote() const { return at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\''); }

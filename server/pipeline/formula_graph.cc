@@ -16,7 +16,7 @@ namespace {
 using api::Array;
 using api::Term;
 using Part = Formula::Part;
-using Kind = Part::Kind;
+using PartKind = Part::Kind;
 using Type = Part::Type;
 
 [[noreturn]] void refuse_value(const std::string& why) { throw api::Error(api::Code::bad_input, why); }
@@ -93,7 +93,7 @@ double size_of(const Array& tensor, double axis) {
 // ---- operators ----
 
 constexpr const char* kReduce = "frazil.server.Reduce";
-constexpr const char* kSize = "frazil.server.Size";
+constexpr const char* kSizeFunction = "frazil.server.Size";
 constexpr const char* kNumber = "frazil.server.NumberParameter";
 constexpr const char* kText = "frazil.server.TextParameter";
 
@@ -116,7 +116,7 @@ void register_functions() {
     return std::vector{Array::scalar(at->apply(in[0]))};
   };
   api::register_operator(std::move(reduce));
-  api::HostOperator size = operator_of(kSize, "The extent of a tensor along an axis", 2, api::Dtype::f64);
+  api::HostOperator size = operator_of(kSizeFunction, "The extent of a tensor along an axis", 2, api::Dtype::f64);
   size.views = true;
   size.run = [](const api::NodeAttributes&, std::span<const Array> in) {
     return std::vector{Array::scalar(size_of(in[0], in[1].number(0)))};
@@ -163,7 +163,7 @@ class FormulaLowering {
   }
 
   Formula::Decision decision(const Part& root) const {
-    if (root.kind == Kind::binary && root.by->group == BinaryOperator::Group::comparison) {
+    if (root.kind == PartKind::binary && root.by->group == BinaryOperator::Group::comparison) {
       const Term left = value(*root.operands[0]);
       return {.truth = applied(*root.by, left, *root.operands[1]), .subject = left};
     }
@@ -176,15 +176,16 @@ class FormulaLowering {
   /// Returns f64[], bool[] or string[].
   Term typed(const Part& part) const {
     switch (part.kind) {
-      case Kind::number: return body_.scalar(part.number);
-      case Kind::text: return body_.scalar(part.text);
-      case Kind::parameter:
+      case PartKind::number: return body_.scalar(part.number);
+      case PartKind::text: return body_.scalar(part.text);
+      case PartKind::parameter:
         return body_.op(part.type == Type::text ? kText : kNumber, {value(*part.operands[0])}, {{"name", part.text}});
-      case Kind::reduction: return body_.op(kReduce, {term_(part.slot)}, {{"function", part.text}}, name_of(part));
-      case Kind::size: return body_.op(kSize, {term_(part.slot), value(*part.operands[0])}, {}, name_of(part));
-      case Kind::negate: return body_.op("Neg", {value(*part.operands[0])});
-      case Kind::invert: return body_.op("Not", {truth(*part.operands[0])});
-      case Kind::binary:
+      case PartKind::reduction: return body_.op(kReduce, {term_(part.slot)}, {{"function", part.text}}, name_of(part));
+      case PartKind::size:
+        return body_.op(kSizeFunction, {term_(part.slot), value(*part.operands[0])}, {}, name_of(part));
+      case PartKind::negate: return body_.op("Neg", {value(*part.operands[0])});
+      case PartKind::invert: return body_.op("Not", {truth(*part.operands[0])});
+      case PartKind::binary:
         if (part.by->group == BinaryOperator::Group::logic) return logic(part);
         return applied(*part.by, value(*part.operands[0]), *part.operands[1]);
     }

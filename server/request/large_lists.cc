@@ -16,21 +16,21 @@ using api::Dtype;
 
 constexpr std::size_t kLeast = 4096;  // bytes of a large list
 
-enum class Kind : std::uint8_t { other, space, item, comma, open, close };
+enum class ByteKind : std::uint8_t { other, space, item, comma, open, close };
 
 /// The kinds of the characters outside of strings. Letters belong to true, false, NaN and Infinity.
 constexpr auto kKinds = [] {
-  std::array<Kind, 256> kinds{};
-  for (const char c : std::string_view(" \t\r\n")) kinds[static_cast<unsigned char>(c)] = Kind::space;
+  std::array<ByteKind, 256> kinds{};
+  for (const char c : std::string_view(" \t\r\n")) kinds[static_cast<unsigned char>(c)] = ByteKind::space;
   for (const char c : std::string_view("0123456789+-.eEtrufalsNIniy"))
-    kinds[static_cast<unsigned char>(c)] = Kind::item;
-  kinds[','] = Kind::comma;
-  kinds['['] = Kind::open;
-  kinds[']'] = Kind::close;
+    kinds[static_cast<unsigned char>(c)] = ByteKind::item;
+  kinds[','] = ByteKind::comma;
+  kinds['['] = ByteKind::open;
+  kinds[']'] = ByteKind::close;
   return kinds;
 }();
 
-Kind kind_of_byte(char c) { return kKinds[static_cast<unsigned char>(c)]; }
+ByteKind kind_of_byte(char c) { return kKinds[static_cast<unsigned char>(c)]; }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -80,12 +80,12 @@ class LargeLists::Finder {
     List list;
     std::size_t depth = 0, deepest = 0, end = at_;
     for (bool in_item = false; end < text_.size(); ++end) {
-      const Kind kind = kind_of_byte(text_[end]);
-      if (kind == Kind::other) break;
-      list.count += static_cast<std::uint64_t>(kind == Kind::item && !in_item);
-      in_item = kind == Kind::item;
-      if (kind == Kind::open) deepest = std::max(deepest, ++depth);
-      if (kind == Kind::close && --depth == 0) break;
+      const ByteKind kind = kind_of_byte(text_[end]);
+      if (kind == ByteKind::other) break;
+      list.count += static_cast<std::uint64_t>(kind == ByteKind::item && !in_item);
+      in_item = kind == ByteKind::item;
+      if (kind == ByteKind::open) deepest = std::max(deepest, ++depth);
+      if (kind == ByteKind::close && --depth == 0) break;
     }
     searched_ = end;
     if (end == text_.size() || text_[end] != ']' || end - at_ < kLeast || depth_ + deepest > kMaxNesting) return false;
@@ -164,7 +164,7 @@ class ListReader {
   }
 
   void pass_spaces() {
-    while (at_ != end_ && kind_of_byte(*at_) == Kind::space) ++at_;
+    while (at_ != end_ && kind_of_byte(*at_) == ByteKind::space) ++at_;
   }
   bool pass_word(std::string_view word) {
     if (!std::string_view(at_, end_).starts_with(word)) return false;

@@ -316,7 +316,7 @@ class Loader::ModelLoads {
     for (const api::ModelCall& call : model.calls()) need(call, place_of(entry.name, number));
     check(model, place_of(entry.name, number));
     auto served = loader_.version_of(entry, number, config, std::move(model));
-    if (const auto old = repository_->find(entry.name, served->version())) served->continue_statistics_of(*old);
+    if (const auto old = repository_->find(entry.name, served->version())) served->continue_counts_of(*old);
     return served;
   }
 
@@ -449,7 +449,7 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
-    if (before != nullptr) pipeline->continue_statistics_of(*before);
+    if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
 
