@@ -21,7 +21,6 @@ LARGE_CLASSES = {
     "Array": 29,  # public API
     "GrpcSession": 29,
     "HttpConnection": 27,
-    "Service": 30,
     "StateStore::Impl": 31,
 }
 

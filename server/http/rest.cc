@@ -270,7 +270,7 @@ void Rest::index(ActiveRequest asked, Done done) const {
   if (leave == nullptr) return;
   service_.workers().post(
       answering(leave, [*this, &message = asked.message, identity = asked.identity](const Done& left) {
-        left(index_json(service_.index(identity, wants_ready(message.body))));
+        left(index_json(service_.models().index(identity, wants_ready(message.body))));
       }));
 }
 

@@ -57,7 +57,7 @@ Reply model_graph(Service& service, const Asked& asked) {
 }
 
 Reply all_statistics(Service& service, const Asked& asked) {
-  return statistics_json(service.models_of(asked.identity), asked.identity);
+  return statistics_json(service.models().seen_by(asked.identity), asked.identity);
 }
 
 Reply page(Service&, const Asked& asked) { return live_file(asked.message.path); }

@@ -255,7 +255,7 @@ void append_process(std::string& to, const ServiceOptions& options) {
 
 Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   const auto served_now = repository();
-  const Models models = identity ? models_of(*identity) : Models();
+  const Models models = identity ? models_->seen_by(*identity) : Models();
   const auto shows = [&](std::string_view model) { return identity && identity->may_use(model); };
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
@@ -293,7 +293,7 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   append_batches(to, models, caller);
   append_checks(to, models);
   append_guards(to, models);
-  append_canaries(to, loader_->canary_counts(), shows);
+  append_canaries(to, models_->canary_counts(), shows);
   append_not_ready(to, *served_now, shows);
   append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return identity && identity->sees(tenant); });
   append_durations(to, models, caller);

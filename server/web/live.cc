@@ -94,7 +94,7 @@ std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Identity& i
   write_paths(json, identity);
   json.key("models");
   std::map<Key, Counters> counters;
-  json.array(service_.models_of(identity), [&](const std::shared_ptr<const Served>& served) {
+  json.array(service_.models().seen_by(identity), [&](const std::shared_ptr<const Served>& served) {
     const auto [at, made] =
         counters.emplace(Key{served->name(), served->version()}, served->counts().seen_by(identity));
     write_model(json, *served, {.now = at->second, .seconds = seconds, .identity = identity});
