@@ -135,8 +135,6 @@ struct Access {
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }
   static AttrValue attribute(const Attribute& attribute);
-  /// Returns a tensor with its own elements.
-  static Array copy(const Array& array);
   /// Returns the attributes of a node of a HostOperator.
   static NodeAttributes attributes(const void* attrs);
   using ReplyState = HostReply::State;
