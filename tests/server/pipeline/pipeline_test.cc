@@ -209,7 +209,8 @@ TEST_F(Pipelines, HaveAPicture) {
   const auto text = picture("p", "");
   EXPECT_EQ(text.type, "text/plain");
   EXPECT_THAT(text.body, testing::StartsWith("graph p("));
-  for (const char* const part : {"frazil.server::Reduce(%in0)", "If(", "\"out.small\"", "frazil.server::Step", "// ab: new\ngraph"}) {
+  for (const char* const part :
+       {"frazil.server::Reduce(%in0)", "If(", "\"out.small\"", "frazil.server::Step", "// ab: new\ngraph"}) {
     EXPECT_THAT(text.body, HasSubstr(part));
   }
   EXPECT_EQ(picture("p", "format=text").body, text.body);
