@@ -17,6 +17,7 @@
 #include "bench/ort.h"
 #include "bench/serve_ort_model.h"
 #include "server/config/config_yaml.h"
+#include "server/model/responses.h"
 #include "server/server.h"
 
 namespace bench {
@@ -47,7 +48,7 @@ class PeerServed final : public frazil::server::Served {
     if (!links_.empty()) load_state(sequence, values);
     std::vector<Array> results = peer_.run(values);
     if (!links_.empty()) keep_state(sequence, results);
-    call.done(respond(call.request, std::move(results)));
+    call.done(response_of(*this, call.request, std::move(results)));
   }
 
  private:

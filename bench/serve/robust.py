@@ -3,7 +3,8 @@
 
     bench/serve/robust.py [BUILD] [--only SECTION,...] [--connections N]
 
-Sections: idle (memory of a connection that does nothing, and what others are answered in meanwhile), files
+Sections: idle (memory of a connection that does nothing, and what others are answered in meanwhile), waiting (memory
+of requests that wait for another server in a pipeline, and what is left of it after their end), files
 (connections beyond the limit of open files), stopped (clients that vanish without a word), slow (headers, bodies and readers), gone (clients that leave while their request waits or
 runs: the time until the server's processor is idle). Prints a row for each, and ends with 1 where one is not as it
 should be.
@@ -15,6 +16,7 @@ import os
 import pathlib
 import re
 import resource
+import selectors
 import signal
 import socket
 import ssl
@@ -276,6 +278,101 @@ def idle(make, number):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+class SlowServer:
+    """Reads requests, and answers all of them on release()."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+        self.port = self.listener.getsockname()[1]
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.texts, self.lock, self.ending = {}, threading.Lock(), False
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while not self.ending:
+            for key, _ in self.selector.select(0.05):
+                if key.fileobj is self.listener:
+                    client = self.listener.accept()[0]
+                    self.selector.register(client, selectors.EVENT_READ)
+                    continue
+                got = key.fileobj.recv(65536)
+                with self.lock:
+                    self.texts[key.fileobj] = self.texts.get(key.fileobj, b"") + got
+                if not got:
+                    self.selector.unregister(key.fileobj)
+                    self.texts.pop(key.fileobj)
+                    key.fileobj.close()
+
+    def waiting(self):
+        with self.lock:
+            return sum(text.endswith(b"}") for text in self.texts.values())
+
+    def release(self):
+        body = b'{"outputs":[{"name":"y","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]}'
+        with self.lock:
+            for client, text in self.texts.items():
+                if text:
+                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            self.texts = dict.fromkeys(self.texts, b"")
+
+    def close(self):
+        self.ending = True
+        self.thread.join()
+        for client in self.texts:
+            client.close()
+        self.listener.close()
+
+
+PIPELINE = """
+inputs: {{x: 'f32[N,4]'}}
+steps:
+  - {{name: other, http: {{url: 'http://127.0.0.1:{port}/infer', inputs: {{x: x}}, outputs: {{y: 'f32[N,4]'}}, timeout_ms: 100000}}}}
+outputs: {{y: other.y}}
+"""
+
+
+def wait_in_pipeline(server, slow, number):
+    """Bytes of a waiting request, without its connections, and the bytes that are left of each after its end."""
+    clients = [connect(server.http) for _ in range(number)]
+    for client in clients:
+        client.sendall(small())
+        answer_of(client)
+    before = server.memory()
+    for client in clients:
+        client.sendall(small().replace(b"/small/", b"/waits/"))
+    while slow.waiting() < number:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    during = server.memory()
+    slow.release()
+    good = all(answer_of(client)[0] == 200 for client in clients)
+    row("waiting", f"{number} requests of a pipeline were answered", "yes" if good else "no", good)
+    time.sleep(0.5)
+    after = server.memory()
+    for client in clients:
+        client.close()
+    return (during - before) / number, (after - before) / number
+
+
+def waiting(make, folder):
+    slow = SlowServer()
+    pipeline = pathlib.Path(folder) / "waits.yaml"
+    pipeline.write_text(PIPELINE.format(port=slow.port))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    options = ["--max-connections", 4096, "--max-waiting", 4096]
+    with make(*options) as server:
+        for number in (1, 200, 2000, 2000):
+            during, after = wait_in_pipeline(server, slow, number)
+            row("waiting", f"{number} requests wait: memory of each", f"{during / 1024:.1f} KiB", during < 1 << 16 or number == 1)
+            row("waiting", f"{number} requests have ended: memory left of each", f"{after / 1024:.1f} KiB")
+    pipeline.unlink()
+    slow.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def files(make):
     """More connections than it may have open files."""
     with make(files=64) as server:
@@ -418,15 +515,15 @@ def shown_idle(server):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", default="build", type=pathlib.Path)
-    parser.add_argument("--only", default="idle,files,stopped,slow,gone")
+    parser.add_argument("--only", default="idle,waiting,files,stopped,slow,gone")
     parser.add_argument("--connections", type=int, default=10_000)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([build / "bench" / "serve_models", folder, "--small"], check=True, cwd=build.parent)
         make = lambda *options, **more: Server(build, folder, "--workers", 1, *options, **more)
-        sections = {"idle": lambda: idle(make, arguments.connections), "files": lambda: files(make), "stopped": lambda: stopped(make),
-                    "slow": lambda: slow(make), "gone": lambda: gone(make)}
+        sections = {"idle": lambda: idle(make, arguments.connections), "waiting": lambda: waiting(make, folder), "files": lambda: files(make),
+                    "stopped": lambda: stopped(make), "slow": lambda: slow(make), "gone": lambda: gone(make)}
         for name in arguments.only.split(","):
             sections[name]()
     if failures:

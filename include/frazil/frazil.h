@@ -74,6 +74,7 @@ using api::loop;
 using api::matmul;
 using api::Metadata;
 using api::Model;
+using api::ModelCall;
 using api::name_of;
 using api::Named;
 using api::NodeAttributes;

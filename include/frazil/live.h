@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +55,10 @@ class LiveModel {
   static constexpr std::size_t kMostVersions = 256;
   /// Throws Code::bad_input for a `most_versions` of 0.
   explicit LiveModel(Model first, VersionNote note = {}, std::size_t most_versions = kMostVersions);
+  /// Makes a model with versions that have numbers already, of which the largest is current. New versions get larger
+  /// numbers. Pools of all versions, also of later ones, have sessions with `options`, and versions are planned for
+  /// them. Throws Code::bad_input if there is no version, or one with number 0.
+  LiveModel(const std::map<std::uint64_t, Model>& versions, const Options& options, const VersionNote& note = {});
   LiveModel(const LiveModel&) = default;
   LiveModel& operator=(const LiveModel&) = default;
 
@@ -79,11 +84,21 @@ class LiveModel {
   /// for the current version, and if no version has this number.
   void forget(std::uint64_t number);
 
+  /// Makes edits, publications and roll-backs call `check` with the new version before it becomes current, on their
+  /// thread. If it throws, they throw its exception, and the current version stays. An empty function: none. The
+  /// function must not edit this model.
+  using Check = std::function<void(const LiveModel&, const Version& next)>;
+  void set_check(Check check);
+
   LiveSession open(const Options& options = {}) const;
+
+  /// Returns true for handles to the same model.
+  bool operator==(const LiveModel& other) const { return impl_ == other.impl_; }
 
  private:
   friend class LiveSession;
   struct Impl;
+  explicit LiveModel(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
 

@@ -19,6 +19,7 @@
 namespace frazil::api {
 
 class Policy;
+class Registry;
 class SessionPool;
 struct PoolImpl;
 struct PoolOptions;
@@ -71,6 +72,18 @@ struct LoadOptions {
   /// Receives the messages of this model, and of models made from it by edits: of its load, plans and runs, and of
   /// compiling its code. An empty function: they go to the log of the process.
   Log log = {};
+  /// The models that the graph's nodes frazil.Call run, also after edits. The model does not own it. Null:
+  /// Registry::instance().
+  std::shared_ptr<const Registry> registry = {};
+  bool check_calls = true;  ///< false: contracts of calls are not checked before Model::check_calls()
+};
+
+/// A node frazil.Call of a model.
+struct ModelCall {
+  std::string node;           ///< "node 'head' (Call)"
+  std::string model;          ///< name of the called model in the registry
+  std::uint64_t version = 0;  ///< 0: the current one
+  bool operator==(const ModelCall&) const = default;
 };
 
 /// The options of writing a model.
@@ -101,6 +114,10 @@ class Model {
   const std::vector<Port>& outputs() const;
   /// Returns the operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
+  /// Returns the nodes that call other models, in the order of the graph.
+  std::vector<ModelCall> calls() const;
+  /// Checks that the called models exist and keep the contracts of calls(), as a load does. Throws Code::bad_model.
+  void check_calls() const;
   /// Returns what the file says about the model. Edited models keep it.
   Metadata metadata() const;
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,10 @@
 
 namespace frazil::api {
 
-/// The models that graphs call by name. There is one registry per process. Thread-safe.
+/// The models that graphs call by name. A process has one for all models, and a model may be loaded with another one
+/// (LoadOptions::registry). Thread-safe.
 ///
-/// A node frazil.Call runs the model `model` of the registry: its current version, or the version with number
+/// A node frazil.Call runs the model `model` of its graph's registry: its current version, or the version with number
 /// `version`. Each call looks it up:
 ///
 ///   Registry::instance().put("head", LiveModel(model));
@@ -28,19 +30,25 @@ namespace frazil::api {
 /// those of the environment.
 class Registry {
  public:
+  /// Makes an empty registry. Calls of models that were loaded with it fail with Code::bad_input after its end.
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+  /// Returns the registry of models that are loaded without one.
   static Registry& instance();
   /// Registers a model. Calls that begin afterwards run it; calls that have begun end on the previous model.
   void put(std::string_view name, LiveModel model);
   /// Throws Code::bad_input if there is no model of this name.
   LiveModel get(std::string_view name) const;
+  /// Returns nullopt if there is no model of this name.
+  std::optional<LiveModel> find(std::string_view name) const;
   /// Throws Code::bad_input if there is no model of this name.
   void remove(std::string_view name);
   /// Returns the names, sorted.
   std::vector<std::string> names() const;
 
  private:
-  friend struct Access;
-  Registry();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -23,6 +23,8 @@ struct PoolOptions {
   /// what it held after its last run, a new one with the most that any session held. Idle sessions are closed when the
   /// limit is exceeded, longest idle first. A new one is opened only within the limit, but one is always allowed.
   std::optional<std::uint64_t> memory_limit;
+  /// Sessions that may be idle. When more are released, those that have been idle longest are closed. Unset: no limit.
+  std::optional<std::size_t> max_idle = {};
 };
 
 /// Sessions of one model, which are opened on demand and used again. A handle: copies share the sessions. Thread-safe.

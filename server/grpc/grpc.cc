@@ -67,7 +67,7 @@ std::string model_config(const Quick& call) {
 /// Writes the statistics of a model, or without a name those of all models that the caller may use.
 std::string model_statistics(const Quick& call) {
   const auto [name, version] = proto::read_model_name(call.message);
-  if (name.empty()) return proto::write_model_statistics(call.service.models_of(call.identity), call.identity);
+  if (name.empty()) return proto::write_model_statistics(call.service.models().seen_by(call.identity), call.identity);
   const auto served = call.service.find(name, version);
   return proto::write_model_statistics(
       version.empty() ? call.service.repository()->versions(name) : std::vector{served}, call.identity);
@@ -150,7 +150,7 @@ void repository_index(Service& service, const GrpcCall& call, const Done& done) 
   const auto work = [&service, call](const Done& answer) {
     const proto::RepositoryRequest request = proto::read_repository_index(*call.message);
     expect_own_repository(request);
-    answer(message_reply(proto::write_repository_index(service.index(call.identity, request.ready))));
+    answer(message_reply(proto::write_repository_index(service.models().index(call.identity, request.ready))));
   };
   on_worker(service, call, nullptr, done, work);
 }
@@ -223,7 +223,7 @@ class GrpcAnswer {
       }
       GrpcReply reply = message_reply(form_->write(*outcome));
       const auto wrote = Clock::now() - computed;
-      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      served_->counts().add(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       done_(reply_of(refusal_of_exception()));
@@ -268,7 +268,7 @@ void run(Service& service, const GrpcCall& call, const std::shared_ptr<const Ser
   take_shared_inputs(service, call.identity, message.request);
   SharedOutputs shared(service, call.identity, message.request);
   const auto read = Clock::now() - begun;
-  served->count_for(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
+  served->counts().add(call.identity, [&](Statistics& s) { s.compute_input.add(read); });
   Call asked{.request = std::move(message.request),
              .caller = call.caller,
              .identity = call.identity,

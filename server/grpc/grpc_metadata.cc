@@ -150,7 +150,7 @@ std::string write_model_config(const Served& served) {
 std::string write_model_statistics(const ServedModels& models, const Tenants::Identity& identity) {
   std::string bytes;
   pbf_writer to(bytes);
-  for (const auto& served : models) add_statistics(to, *served, served->statistics_for(identity));
+  for (const auto& served : models) add_statistics(to, *served, served->counts().seen_by(identity));
   return bytes;
 }
 

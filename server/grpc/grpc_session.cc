@@ -172,7 +172,9 @@ struct GrpcSession::Stream {
   std::optional<GrpcReply> end;  ///< status that follows the replies
   std::uint64_t buffered = 0;    ///< bytes of messages and replies
 
+  void submit_head(nghttp2_session* session);
   void submit_trailers(nghttp2_session* session, bool alone) const;
+  ssize_t next_frame(nghttp2_session* session, std::size_t most, std::uint32_t& flags) const;
   bool answering() const { return active.caller != nullptr || !in_parts.empty(); }
   bool idle() const { return !answering() && held.empty() && reader.empty() && replies.empty(); }
   /// Returns the message with this number, or null if it is not being answered.
@@ -238,13 +240,13 @@ struct GrpcSession::Callbacks {
   static int closed(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
     return guarded([&] { of(user).closed(id); });
   }
-  static ssize_t read_reply(nghttp2_session*, std::int32_t id, std::uint8_t*, std::size_t most, std::uint32_t* flags,
-                            nghttp2_data_source*, void* user) {
+  static ssize_t read_reply(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t most,
+                            std::uint32_t* flags, nghttp2_data_source*, void* user) {
     ssize_t size = 0;
     const int failed = guarded([&] {
       Stream* const stream = of(user).find(id);
       size = NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-      if (stream != nullptr) size = of(user).read_reply(*stream, most, *flags);
+      if (stream != nullptr) size = stream->next_frame(session, most, *flags);
     });
     return failed != 0 ? failed : size;
   }
@@ -293,7 +295,7 @@ GrpcSession::GrpcSession(Transport& transport, Service& service, Client client, 
       grpc_(service),
       client_(std::move(client)),
       done_for_(std::move(done_for)),
-      max_buffered_(kMessagesBuffered * transport.options.max_bytes) {
+      held_(transport, kMessagesBuffered * transport.options.max_bytes) {
   nghttp2_session* made = nullptr;
   if (nghttp2_session_server_new2(&made, Callbacks::all(), this, Callbacks::options()) != 0) throw std::bad_alloc();
   session_.reset(made);
@@ -393,14 +395,9 @@ void GrpcSession::accept(Stream& stream) try {
                                                .deadline = stream.deadline});
   stream.entry.set_caller(admitted.identity.name(), "");
   if (admitted.refusal) return finish(stream, reply_of(*admitted.refusal));
-  if (stream.kind != Grpc::Kind::unary) respond(stream);
+  if (stream.kind != Grpc::Kind::unary) stream.submit_head(session_.get());
 } catch (const Refusal& refusal) {
   finish(stream, reply_of(refusal));
-}
-
-void GrpcSession::account(Stream& stream, std::int64_t bytes) {
-  stream.buffered += static_cast<std::uint64_t>(bytes);
-  buffered_.set(buffered_.get() + static_cast<std::uint64_t>(bytes));
 }
 
 void GrpcSession::data(std::int32_t id, std::string_view bytes) {
@@ -410,8 +407,8 @@ void GrpcSession::data(std::int32_t id, std::string_view bytes) {
     return;
   }
   stream->touched = Clock::now();
-  account(*stream, static_cast<std::int64_t>(bytes.size()));
-  if (const auto refusal = over_memory_limit()) {
+  held_.add(stream->buffered, static_cast<std::int64_t>(bytes.size()));
+  if (const auto refusal = held_.refusal()) {
     nghttp2_session_consume(session_.get(), id, bytes.size());
     return finish(*stream, reply_of(*refusal));
   }
@@ -428,17 +425,10 @@ void GrpcSession::take_some(Stream& stream, std::string_view& bytes) {
   const std::size_t now = stream.reader.bytes() + bytes.size();
   if (now != before) {  // compressed
     inflated_ += now - std::min(now, before);
-    account(stream, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
-    if (const auto refusal = over_memory_limit()) throw Refusal(*refusal);
+    held_.add(stream.buffered, static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before));
+    if (const auto refusal = held_.refusal()) throw Refusal(*refusal);
   }
   if (const auto refusal = transport_.over_memory_limit(stream.reader.missing())) throw Refusal(*refusal);
-}
-
-/// Returns the refusal for requests that need more memory, if the connection or the server holds too much.
-std::optional<Refusal> GrpcSession::over_memory_limit() const {
-  if (buffered_.get() <= max_buffered_) return transport_.over_memory_limit();
-  return Refusal(Http::too_many,
-                 "the connection's messages have more than " + std::to_string(max_buffered_) + " bytes");
 }
 
 /// Takes messages as long as they may run. Returns the number of consumed bytes.
@@ -536,7 +526,7 @@ void GrpcSession::answered(const MessageId& to, GrpcReply reply) {
     asked->caller->sent(reply.bytes.size());
     stream->unblock_others(*asked);
   } else {
-    account(*stream, -static_cast<std::int64_t>(asked->bytes));
+    held_.add(stream->buffered, -static_cast<std::int64_t>(asked->bytes));
     stream->forget(*asked);
   }
   if (reply.code != GrpcCode::ok) return finish(*stream, std::move(reply));
@@ -550,15 +540,15 @@ void GrpcSession::answered(const MessageId& to, GrpcReply reply) {
 void GrpcSession::add(Stream& stream, GrpcReply reply) {
   if (reply.more && reply.bytes.empty()) return;
   const bool slow = stream.unsent > 0 && stream.unsent + reply.bytes.size() > Caller::kMaxInFlight;
-  if (reply.more && (slow || buffered_.get() > max_buffered_)) {
-    account(stream, -static_cast<std::int64_t>(stream.drop_waiting()));
-    const std::uint64_t most = slow ? Caller::kMaxInFlight : max_buffered_;
+  if (reply.more && (slow || held_.over_limit())) {
+    held_.add(stream.buffered, -static_cast<std::int64_t>(stream.drop_waiting()));
+    const std::uint64_t most = slow ? Caller::kMaxInFlight : held_.most();
     return finish(stream, reply_of({Http::too_many, "the client does not read: parts of more than " +
                                                         std::to_string(most) + " bytes wait"}));
   }
   stream.unsent += reply.bytes.size();
   stream.entry.sent(reply.bytes.size());
-  account(stream, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
+  held_.add(stream.buffered, static_cast<std::int64_t>(reply.bytes.size() + kPrefix));
   stream.replies.push_back(
       {.bytes = std::make_shared<const std::string>(std::move(reply.bytes)), .compressed = reply.compressed});
 }
@@ -581,7 +571,7 @@ void GrpcSession::finish(Stream& stream, GrpcReply status) {
   } else if (stream.replies.empty()) {
     stream.submit_trailers(session_.get(), true);
   } else {
-    respond(stream);
+    stream.submit_head(session_.get());
   }
 }
 
@@ -596,15 +586,16 @@ void GrpcSession::refuse(Stream& stream, const char* http_status) {
   nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), nullptr);
 }
 
-void GrpcSession::respond(Stream& stream) {
-  stream.head_sent = true;
+/// Begins an answer with replies.
+void GrpcSession::Stream::submit_head(nghttp2_session* session) {
+  head_sent = true;
   Headers headers;
   headers.add(":status", "200");
   headers.add("content-type", "application/grpc");
   headers.add("grpc-accept-encoding", kCodings);
-  if (stream.coding != Coding::none) headers.add("grpc-encoding", name_of(stream.coding));
-  const nghttp2_data_provider replies = {.source = {}, .read_callback = Callbacks::read_reply};
-  nghttp2_submit_response(session_.get(), stream.id, headers.data(), headers.size(), &replies);
+  if (coding != Coding::none) headers.add("grpc-encoding", name_of(coding));
+  const nghttp2_data_provider source = {.source = {}, .read_callback = Callbacks::read_reply};
+  nghttp2_submit_response(session, id, headers.data(), headers.size(), &source);
 }
 
 /// Sends the status, after replies or as the whole answer.
@@ -627,18 +618,17 @@ void GrpcSession::Stream::submit_trailers(nghttp2_session* session, bool alone) 
 }
 
 /// Returns the number of reply bytes in the stream's next frame and sets the flags of the last frame.
-ssize_t GrpcSession::read_reply(Stream& stream, std::size_t most, std::uint32_t& flags) {
+ssize_t GrpcSession::Stream::next_frame(nghttp2_session* session, std::size_t most, std::uint32_t& flags) const {
   std::size_t size = 0;
-  if (!stream.replies.empty()) {
-    size = std::min(most, kPrefix + stream.replies.front().bytes->size() - stream.sent);
+  if (!replies.empty()) {
+    size = std::min(most, kPrefix + replies.front().bytes->size() - sent);
     flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   }
-  const bool is_last_reply = stream.replies.size() <= 1;
-  const bool is_last =
-      is_last_reply && (size == 0 || kPrefix + stream.replies.front().bytes->size() == stream.sent + size);
-  if (is_last && stream.end) {
+  const bool is_last_reply = replies.size() <= 1;
+  const bool is_last = is_last_reply && (size == 0 || kPrefix + replies.front().bytes->size() == sent + size);
+  if (is_last && end) {
     flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    stream.submit_trailers(session_.get(), false);
+    submit_trailers(session, false);
   } else if (size == 0) {
     return NGHTTP2_ERR_DEFERRED;
   }
@@ -662,7 +652,7 @@ bool GrpcSession::send_reply(Stream& stream, const std::uint8_t* frame_head, std
   stream.sent += size;
   stream.touched = Clock::now();
   if (stream.sent < kPrefix + reply->size()) return true;
-  account(stream, -static_cast<std::int64_t>(stream.sent));
+  held_.add(stream.buffered, -static_cast<std::int64_t>(stream.sent));
   stream.unsent -= reply->size();
   stream.replies.pop_front();
   stream.sent = 0;
@@ -676,7 +666,7 @@ void GrpcSession::closed(std::int32_t id) {
   stream->leave();
   stream->entry.end(static_cast<unsigned>(GrpcCode::cancelled));  // unless it has ended
   nghttp2_session_consume_connection(session_.get(), stream->held.size() - stream->held_at);
-  account(*stream, -static_cast<std::int64_t>(stream->buffered));
+  held_.add(stream->buffered, -static_cast<std::int64_t>(stream->buffered));
   if (stream->coding != Coding::none) --compressed_;
   streams_.erase(id);
 }

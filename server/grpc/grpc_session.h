@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,6 +78,29 @@ class Allowance {
   Clock::time_point since_ = Clock::now();
 };
 
+/// The bytes of messages and replies that the calls of a connection hold, and their limit.
+class HeldMessages {
+ public:
+  HeldMessages(Transport& transport, std::uint64_t most) : transport_(transport), most_(most) {}
+  /// Adds bytes, which may be negative, to those of a call, `of_call`, and of the connection.
+  void add(std::uint64_t& of_call, std::int64_t bytes) {
+    of_call += static_cast<std::uint64_t>(bytes);
+    held_.set(held_.get() + static_cast<std::uint64_t>(bytes));
+  }
+  std::uint64_t most() const { return most_; }
+  bool over_limit() const { return held_.get() > most_; }
+  /// Returns the refusal for requests that need more memory, if the connection or the server holds too much.
+  std::optional<Refusal> refusal() const {
+    if (!over_limit()) return transport_.over_memory_limit();
+    return Refusal(Http::too_many, "the connection's messages have more than " + std::to_string(most_) + " bytes");
+  }
+
+ private:
+  Transport& transport_;
+  const std::uint64_t most_;
+  Buffered held_{transport_};
+};
+
 /// The HTTP/2 session of one connection and its calls, independent of the socket: bytes in, bytes out.
 class GrpcSession {
  public:
@@ -127,18 +151,14 @@ class GrpcSession {
   void data(std::int32_t id, std::string_view bytes);
   std::size_t take(Stream& stream, std::string_view bytes);
   void take_some(Stream& stream, std::string_view& bytes);
-  std::optional<Refusal> over_memory_limit() const;
   void request_ended(Stream& stream);
   void next(Stream& stream);
   void run(Stream& stream);
   void add(Stream& stream, GrpcReply reply);
   void finish(Stream& stream, GrpcReply status);
   void refuse(Stream& stream, const char* http_status);
-  void respond(Stream& stream);
   void watch(Stream& stream, SharedBytes message);
   void closed(std::int32_t id);
-  void account(Stream& stream, std::int64_t bytes);
-  ssize_t read_reply(Stream& stream, std::size_t most, std::uint32_t& flags);
   bool send_reply(Stream& stream, const std::uint8_t* frame_head, std::size_t size);
 
   Transport& transport_;
@@ -146,9 +166,8 @@ class GrpcSession {
   const Grpc grpc_;
   const Client client_;
   const DoneFor done_for_;
-  const std::uint64_t max_buffered_;
   std::unordered_map<std::int32_t, std::unique_ptr<Stream>> streams_;
-  Buffered buffered_{transport_};
+  HeldMessages held_;
   bool ending_ = false;
   Allowance idle_frames_{1000, 100};  // limits frames without progress
   GrpcBatch* batch_ = nullptr;        // set during fill()

@@ -87,7 +87,7 @@ InferRequest read_counted(const Codec& codec, const Message& message, const Serv
                           const Tenants::Identity& identity, Clock::time_point arrived) try {
   return codec.read(message, served);
 } catch (const Refusal& refusal) {
-  served.count_unread(identity, arrived, refusal);
+  served.counts().add_unread(identity, arrived, refusal);
   throw;
 }
 
@@ -138,7 +138,7 @@ class RestAnswer {
       shared_.place(*outcome);
       Reply reply = codec_.write(*outcome, binary_);
       const auto wrote = Clock::now() - computed;
-      served_->count_for(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
+      served_->counts().add(identity_, [&](Statistics& s) { s.compute_output.add(wrote); });
       done_(std::move(reply));
     } catch (...) {
       fail(refusal_of_exception());
@@ -256,7 +256,7 @@ void Rest::infer(ActiveRequest asked, Done done) const {
       call.request.sequence = in_session(std::string(message.session), std::move(call.request.sequence));
     }
     const auto read = Clock::now() - begun;
-    served->count_for(asked.identity, [&](Statistics& s) { s.compute_input.add(read); });
+    served->counts().add(asked.identity, [&](Statistics& s) { s.compute_input.add(read); });
     const auto answer = std::make_shared<RestAnswer>(service_, codec, served, call, left);
     if (codec.write_part != nullptr) {
       call.part = [answer](InferResponse response) { answer->part(std::move(response)); };
@@ -273,7 +273,7 @@ void Rest::index(ActiveRequest asked, Done done) const {
   if (leave == nullptr) return;
   service_.workers().post(
       answering(leave, [*this, &message = asked.message, identity = asked.identity](const Done& left) {
-        left(index_json(service_.index(identity, wants_ready(message.body))));
+        left(index_json(service_.models().index(identity, wants_ready(message.body))));
       }));
 }
 

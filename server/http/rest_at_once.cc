@@ -1,6 +1,8 @@
 #include "server/http/rest_at_once.h"
 
 #include "server/http/rest_json.h"
+#include "server/net/url.h"
+#include "server/pipeline/picture.h"
 #include "server/pipeline/splits.h"
 #include "server/request/json_tensor.h"
 #include "server/web/live_files.h"
@@ -42,8 +44,20 @@ Reply model_statistics(Service& service, const Asked& asked) {
 
 Reply model_splits(Service&, const Asked& asked) { return {.body = splits_json(*asked.served)}; }
 
+Reply model_graph(Service& service, const Asked& asked) {
+  auto form = PictureForm::text;
+  for (const auto& [key, value] : query_of(asked.message.query)) {
+    if (key != "format" || (value != "text" && value != "dot")) {
+      throw Refusal(Http::bad_request, "query '" + key + "=" + value + "': expected format=text or format=dot");
+    }
+    form = value == "dot" ? PictureForm::dot : PictureForm::text;
+  }
+  const auto served = service.find(asked.names.model, asked.names.version);
+  return {.type = form == PictureForm::dot ? "text/vnd.graphviz" : "text/plain", .body = picture_of(*served, form)};
+}
+
 Reply all_statistics(Service& service, const Asked& asked) {
-  return statistics_json(service.models_of(asked.identity), asked.identity);
+  return statistics_json(service.models().seen_by(asked.identity), asked.identity);
 }
 
 Reply page(Service&, const Asked& asked) { return live_file(asked.message.path); }

@@ -25,6 +25,7 @@ Reply model_ready(Service& service, const Asked& asked);
 Reply model_config(Service& service, const Asked& asked);
 Reply model_statistics(Service& service, const Asked& asked);
 Reply model_splits(Service& service, const Asked& asked);
+Reply model_graph(Service& service, const Asked& asked);
 Reply all_statistics(Service& service, const Asked& asked);
 Reply list_paths(Service& service, const Asked& asked);
 Reply show_path(Service& service, const Asked& asked);

@@ -206,7 +206,7 @@ Reply statistics_json(const List& list, const Tenants::Identity& identity) {
   JsonText json;
   json.begin_object();
   json.key("model_stats");
-  json.array(list, [&](const auto& served) { write_statistics(json, *served, served->statistics_for(identity)); });
+  json.array(list, [&](const auto& served) { write_statistics(json, *served, served->counts().seen_by(identity)); });
   json.end_object();
   return {.body = json.take()};
 }

@@ -10,6 +10,7 @@ namespace frazil::server {
 namespace {
 
 constexpr Rule kOwnRequestsRule{.access = Access::tenant, .browser = Browser::own_host};
+constexpr Rule kGraphRule{.access = Access::admin, .browser = Browser::own_host};
 constexpr Rule kReplayRule{.access = Access::tenant, .feature = Feature::replay, .browser = Browser::own_write};
 
 /// Removes and returns the part of a path up to the next '/'.
@@ -68,6 +69,7 @@ std::span<const Rest::Route> Rest::routes() {
       {"GET", "/v2/models/{model}/config", kModelRule, at_once::model_config, true},
       {"GET", "/v2/models/{model}/stats", kModelRule, at_once::model_statistics, true},
       {"GET", "/v2/models/{model}/splits", kModelRule, at_once::model_splits, true},
+      {"GET", "/v2/models/{model}/graph", kGraphRule, at_once::model_graph, true},
       {"POST", "/v2/repository/index", {Access::tenant, Feature::none, Browser::own_page}, &Rest::index},
       {"POST", "/v2/repository/models/{model}/load", kControlRule, &Rest::load},
       {"POST", "/v2/repository/models/{model}/unload", kControlRule, &Rest::unload},

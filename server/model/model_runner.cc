@@ -172,7 +172,7 @@ void ModelRunner::count_run(Clock::time_point begun, Clock::time_point ran,
     identity = &call->identity;
     ++requests;
   }
-  for (const auto& [name, tenant] : tenants) count(served_.statistics_of(*tenant.first), tenant.second);
+  for (const auto& [name, tenant] : tenants) count(served_.counts().of(*tenant.first), tenant.second);
 }
 
 /// Schedules the comparison of a share of runs with the reference executor.
@@ -197,7 +197,7 @@ void ModelRunner::run_single(Job job) const {
 }
 
 void ModelRunner::answer(Job job, Values values, const BatchRun& ran) const {
-  served_.count_for(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
+  served_.counts().add(job.call.identity, [&](Statistics& s) { s.queue.add(ran.begun - job.queued); });
   note(job, ran, values ? "" : values.error().what());
   job.finish(std::move(job.call), std::move(values));
 }

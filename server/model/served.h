@@ -1,8 +1,6 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +10,7 @@
 
 #include "server/config/model_config.h"
 #include "server/core/statistics.h"
+#include "server/model/request_counts.h"
 #include "server/request/request.h"
 
 namespace frazil::server {
@@ -27,19 +26,10 @@ class Served : public std::enable_shared_from_this<Served> {
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
   /// Returns the statistics of all requests.
-  Statistics& statistics() const { return counted_->all; }
-  /// Returns the statistics that a caller may see: its tenant's requests, or all requests for administrators.
-  const Statistics& statistics_for(const Tenants::Identity& identity) const;
-  /// Returns the statistics of a tenant's requests. Precondition: the caller is a tenant.
-  Statistics& statistics_of(const Tenants::Identity& tenant) const { return counted_->of(tenant.name()); }
-  /// Calls `count` with the statistics of all requests, and with those of the caller's tenant.
-  template <class F>
-  void count_for(const Tenants::Identity& identity, F count) const {
-    count(counted_->all);
-    if (!identity.name().empty()) count(statistics_of(identity));
-  }
-  /// Continues the statistics of `before`, which this version replaces. Call it before publishing the version.
-  void continue_statistics_of(const Served& before) { counted_ = before.counted_; }
+  Statistics& statistics() const { return counts_->all(); }
+  RequestCounts& counts() const { return *counts_; }
+  /// Continues the counts of `before`, which this version replaces. Call it before publishing the version.
+  void continue_counts_of(const Served& before) { counts_ = before.counts_; }
 
   virtual std::string_view platform() const = 0;
   virtual const std::vector<api::Port>& inputs() const = 0;
@@ -73,7 +63,7 @@ class Served : public std::enable_shared_from_this<Served> {
   virtual Clock::duration expected_time() const;
 
   /// Returns the expected worker time of a request, based on earlier runs; zero before the first.
-  Clock::duration expected_cost() const { return counted_->all.cost.value(); }
+  Clock::duration expected_cost() const { return counts_->all().cost.value(); }
 
   /// Returns true if requests have been cheaper than a hand-over to a worker and do nothing but run a model.
   virtual bool may_run_inline() const { return false; }
@@ -81,34 +71,15 @@ class Served : public std::enable_shared_from_this<Served> {
   /// Calls `call.done` once, on any thread, possibly before it returns. Called on a worker, or where blocking for the
   /// model's run time is acceptable. Never throws. Sets the fields of the response that identify the model.
   void infer(Call call) const;
-  /// Counts a request that could not be read.
-  void count_unread(const Tenants::Identity& identity, Clock::time_point arrived, const Refusal& why) const;
 
  protected:
   virtual void start(Call call) const = 0;
-  /// Creates the answer to a request from the values of outputs(), limited to those the request wants. Throws Refusal.
-  InferResponse respond(const InferRequest& request, std::vector<api::Array> values) const;
-  /// Creates a part from some of emitted(), limited to those the request wants. Throws Refusal.
-  InferResponse part_of(const InferRequest& request, std::vector<NamedArray> values) const;
 
  private:
-  void check_wanted(const Call& call) const;
   void count_parts(Call& call) const;
-  api::Array wanted_form(const WantedOutput& wanted, const api::Array& value) const;
 
   std::string name_, version_;
-  /// The statistics of all requests and of each tenant.
-  struct Counted {
-    Statistics all;
-    /// Returns a stable reference.
-    Statistics& of(const std::string& tenant) {
-      const std::scoped_lock lock(mutex);
-      return tenants[tenant];
-    }
-    std::mutex mutex;  // guards the member below
-    std::map<std::string, Statistics> tenants;
-  };
-  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
+  std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
 };
 
 /// Returns true for an input that carries the state of a sequence from request to request.

@@ -1,6 +1,7 @@
 #include "server/model/served_model.h"
 
 #include "server/core/port.h"
+#include "server/model/responses.h"
 
 namespace frazil::server {
 
@@ -77,7 +78,7 @@ void ServedModel::start(Call call) const {
           .finish = [this](const Call& ended, std::expected<std::vector<Array>, Refusal> values) {
             if (!values) return ended.done(std::unexpected(std::move(values.error())));
             try {
-              ended.done(respond(ended.request, std::move(*values)));
+              ended.done(response_of(*this, ended.request, std::move(*values)));
             } catch (...) {
               ended.done(std::unexpected(refusal_of_exception()));
             }

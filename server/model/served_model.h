@@ -23,6 +23,7 @@ class ServedModel : public Served {
   /// model, and CanaryFault.
   ServedModel(const std::string& name, const std::string& version, Parts parts);
 
+  const api::Model& model() const { return parts_.model; }
   std::string_view platform() const override { return "frazil_onnx"; }
   const std::vector<api::Port>& inputs() const override { return parts_.model.inputs(); }
   const std::vector<api::Port>& outputs() const override { return parts_.model.outputs(); }

@@ -26,7 +26,9 @@ class BlocksNode : public StepNode {
   }
   NodeView view() const override {
     NodeView view{.kind = kind_};
-    for (const Block& block : blocks_) view.branches.push_back({.block = &block});
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      view.branches.push_back({.block = &blocks_[i], .graph = &graphs_[i].graph()});
+    }
     return view;
   }
 

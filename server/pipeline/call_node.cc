@@ -25,7 +25,7 @@ class CallNode : public StepNode {
               .target = parts_.target,
               .path = flow->path,
               .trace = flow->trace,
-              .node = name()};
+              .node = flow->path_of(name())};
     if (parts_.time_out) {
       const auto limit = call.arrived + *parts_.time_out;
       call.deadline = call.deadline ? std::min(*call.deadline, limit) : limit;

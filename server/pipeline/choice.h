@@ -18,10 +18,11 @@ Clock::duration least_expected(const List& list) {
 /// with a `block`.
 template <class List>
 std::int64_t forced_block(const Flow& flow, const std::string& node, const char* kind, const List& list) {
-  const auto forced = flow.request->choices.find(node);
+  const auto forced = flow.request->choices.find(flow.path_of(node));
   if (forced == flow.request->choices.end()) return -1;
   const auto at = std::ranges::find(list, forced->second, [](const auto& one) { return one.block.name; });
-  if (at == list.end()) throw Refusal(Http::bad_request, "node '" + node + "' has no branch '" + forced->second + "'");
+  if (at == list.end())
+    throw Refusal(Http::bad_request, "node '" + flow.path_of(node) + "' has no branch '" + forced->second + "'");
   flow.note({.node = node, .kind = kind, .taken = forced->second, .why = "forced by the request"});
   return at - list.begin();
 }

@@ -29,12 +29,18 @@ struct Flow {
   std::optional<Clock::time_point> deadline = {};
   Clock::time_point arrived;
   std::string trace;
-  std::shared_ptr<PathRecord> path;      ///< may be null
+  std::shared_ptr<PathRecord> path;  ///< may be null
+  std::string place = {};  ///< before names of nodes: "" in the requested pipeline, "STEP." in one that STEP calls
   std::shared_ptr<const void> pipeline;  ///< keeps the nodes alive, also for work that ends after the answer
 
   Clock::duration left() const { return deadline ? *deadline - Clock::now() : Clock::duration::max(); }
+  /// Returns the name of a node that is unique in the request, such as "STEP.NAME".
+  std::string path_of(const std::string& node) const { return place + node; }
+  /// Adds a step of a node to the path.
   void note(PathRecord::Step step) const {
-    if (path != nullptr) path->add(std::move(step));
+    if (path == nullptr) return;
+    step.node = path_of(step.node);
+    path->add(std::move(step));
   }
   /// Sends a part if parts are wanted. An exception fails the request.
   void emit(std::vector<NamedArray> part) const {

@@ -57,7 +57,8 @@ std::vector<api::Term> Lowering::add(const Node& node, std::int64_t part, std::v
   const std::size_t results = types.size();
   if (types.empty()) types.emplace_back("bool[]");  // a node needs an output
   const api::Attributes attributes{{"step", number}, {"part", part}, {"results", std::move(types)}};
-  std::vector<api::Term> made = body_->ops(kStepOperator, operands, attributes, std::max<std::size_t>(results, 1));
+  std::vector<api::Term> made =
+      body_->ops(kStepOperator, operands, attributes, std::max<std::size_t>(results, 1), node.name());
   made.resize(results);
   return made;
 }

@@ -33,8 +33,9 @@ struct Block;
 struct NodeView {
   struct Branch {
     const Block* block;
-    std::string rule = {};         ///< condition of the branch; empty: none
-    Rollback* rollback = nullptr;  ///< of a split's arm; null: none
+    std::string rule = {};                 ///< condition of the branch; empty: none
+    Rollback* rollback = nullptr;          ///< of a split's arm; null: none
+    const PipelineGraph* graph = nullptr;  ///< of a block that the node runs itself; null: it is in the outer graph
   };
   std::string_view kind;           ///< as in the steps of a path
   const Served* target = nullptr;  ///< for a call

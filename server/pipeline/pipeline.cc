@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/core/port.h"
+#include "server/model/responses.h"
 
 namespace frazil::server {
 namespace {
@@ -31,7 +32,7 @@ std::shared_ptr<Emitter> Pipeline::emitter_for(std::shared_ptr<const InferReques
   if (!part) return nullptr;
   auto emitter = std::make_shared<Emitter>();
   emitter->give = [this, request = std::move(request), part = std::move(part)](std::vector<NamedArray> values) {
-    InferResponse response = part_of(*request, std::move(values));
+    InferResponse response = part_response_of(*this, *request, std::move(values));
     if (response.outputs.empty()) return false;
     part(std::move(response));
     return true;
@@ -59,12 +60,13 @@ void Pipeline::start(Call call) const {
                                         .arrived = call.arrived,
                                         .trace = call.trace,
                                         .path = call.path,
+                                        .place = call.node.empty() ? "" : call.node + ".",
                                         .pipeline = shared_from_this()});
   graph_.run(flow, std::move(values), [this, flow, done = std::move(call.done)](StepResult results) {
     statistics().cost.add(Clock::now() - flow->arrived);
     if (!results) return done(std::unexpected(std::move(results.error())));
     try {
-      done(respond(*flow->request, std::move(*results)));
+      done(response_of(*this, *flow->request, std::move(*results)));
     } catch (...) {
       done(std::unexpected(refusal_of_exception()));
     }

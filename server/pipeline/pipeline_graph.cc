@@ -147,7 +147,9 @@ api::Model build(const std::string& name, const Block& block, const std::vector<
 
 api::PoolOptions pool_options() {
   // Steps do the work: machine code for what is between them gains nothing.
-  return {.session = {.tier = "0", .threads = 1}, .max_sessions = std::numeric_limits<std::size_t>::max()};
+  return {.session = {.tier = "0", .threads = 1},
+          .max_sessions = std::numeric_limits<std::size_t>::max(),
+          .max_idle = PipelineGraph::kMaxIdle};
 }
 
 }  // namespace

@@ -26,12 +26,15 @@ const InferRequest& request_of(const api::HostStart& start);
 /// Thread-safe.
 class PipelineGraph {
  public:
+  static constexpr std::size_t kMaxIdle = 64;  ///< sessions that are kept for later requests
+
   /// `inputs`: the outer values, in the order of run(). `block` must outlive this object.
   PipelineGraph(const std::string& name, const Block& block, const std::vector<Slot>& inputs);
 
   /// Runs the block for a request. `done` is called once, on any thread, with the block's results. Never throws.
   void run(FlowPtr flow, std::vector<api::Array> inputs, std::function<void(StepResult)> done) const;
   const api::Model& model() const { return model_; }
+  api::SessionPool::Counts sessions() const { return pool_.counts(); }
 
  private:
   std::shared_ptr<const std::vector<const Node*>> nodes_;
@@ -44,6 +47,7 @@ class OwnGraph {
  public:
   /// `operands`: those of the node; they contain what the block uses.
   OwnGraph(const Block& block, const std::vector<Slot>& operands);
+  const PipelineGraph& graph() const { return *graph_; }
   /// Runs the block with its inputs from the node's operands.
   void run(FlowPtr flow, const std::vector<api::Array>& operands, std::function<void(StepResult)> done) const;
 

@@ -49,8 +49,12 @@ class SplitNode : public StepNode {
   Clock::duration expected() const override { return least_expected(parts_.arms); }
   NodeView view() const override {
     NodeView view{.kind = "split"};
-    for (const Arm& arm : parts_.arms) {
-      view.branches.push_back({.block = &arm.block, .rule = share_rule(arm.share), .rollback = arm.rollback.get()});
+    for (std::size_t i = 0; i < parts_.arms.size(); ++i) {
+      const Arm& arm = parts_.arms[i];
+      view.branches.push_back({.block = &arm.block,
+                               .rule = share_rule(arm.share),
+                               .rollback = arm.rollback.get(),
+                               .graph = &graphs_[i].graph()});
     }
     return view;
   }
@@ -148,7 +152,7 @@ class ShadowNode : public StepNode {
   std::vector<Slot> writes() const override { return {}; }
   Clock::duration expected() const override { return Clock::duration::zero(); }
   NodeView view() const override {
-    return {.kind = "shadow", .branches = {{.block = &block_, .rule = share_rule(share_)}}};
+    return {.kind = "shadow", .branches = {{.block = &block_, .rule = share_rule(share_), .graph = &graph_.graph()}}};
   }
 
  protected:

@@ -66,7 +66,8 @@ std::vector<std::string> lines_of(const fs::path& file) {
 }
 
 /// Removes versions that the policy excludes.
-void apply(const VersionPolicy& policy, std::map<std::uint64_t, fs::path>& versions) {
+template <class T>
+void apply(const VersionPolicy& policy, std::map<std::uint64_t, T>& versions) {
   using Kind = VersionPolicy::Kind;
   if (policy.kind == Kind::latest) {
     while (versions.size() > policy.latest) versions.erase(versions.begin());
@@ -85,9 +86,12 @@ std::optional<ModelConfig> given_for(const std::string& model, const ServerConfi
 /// Disables regrouping if it is configured as `where_it_pays` and does not pay.
 void regroup_where_it_pays(const std::string& name, ServedModel::Parts& parts, const NoticeSink& notify) {
   Batching& batching = parts.config.batching;
-  if (batching.regroup != Regroup::where_it_pays || batching.most == 0 || api::BatchedModel(parts.model).pays()) return;
+  if (batching.regroup != Regroup::where_it_pays || batching.most == 0) return;
+  if (parts.model.calls().empty() && api::BatchedModel(parts.model).pays()) return;
   inform(notify, model_subject(name),
-         "requests run alone, as its weights are too small for regrouping to pay; 'regroup: always' insists");
+         parts.model.calls().empty()
+             ? "requests run alone, as its weights are too small for regrouping to pay; 'regroup: always' insists"
+             : "requests run alone, as it calls other models");
   batching.most = 1;
 }
 
@@ -185,9 +189,9 @@ std::string quoted(const std::vector<std::string>& names) {
 
 }  // namespace
 
-/// Loads a version, with the defaults fixed that requests may not override.
+/// Loads a version, with the defaults fixed that requests may not override. Its calls are not checked.
 api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
-  api::LoadOptions how{.copies = source_.copies};
+  api::LoadOptions how{.copies = source_.copies, .registry = source_.registry, .check_calls = false};
   how.fix_defaults =
       config.defaults == Defaults::fixed || (config.defaults == Defaults::usual && !config.inputs.empty());
   for (const DeclaredPort& port : config.inputs) how.keep_defaults.push_back(port.name);
@@ -209,9 +213,11 @@ api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const Mode
   return model;
 }
 
-std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
+/// Makes a version ready to be served.
+std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
+                                           api::Model model) const {
   const fs::path beside = fs::path(source_.folder) / entry.name;
-  ServedModel::Parts parts{.model = model_of(entry, number, config),
+  ServedModel::Parts parts{.model = std::move(model),
                            .config = config,
                            .options = options_,
                            .workers = &workers_,
@@ -237,29 +243,156 @@ std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t num
   }
 }
 
-Repository::Versions Loader::versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
-                                         Faults* faults) const {
-  const ModelConfig of_model = config_of(entry, config);
-  auto files = entry.versions;
-  apply(of_model.versions, files);
-  if (files.empty()) {
-    throw api::Error(api::Code::bad_input, "model '" + entry.name + "': its version policy leaves no version to serve");
-  }
-  Repository::Versions versions;
-  for (const auto& [number, file] : files) {
-    try {
-      auto served = version_of(entry, number, of_model);
-      if (const auto old = before.find(entry.name, served->version())) served->continue_statistics_of(*old);
-      versions[number] = std::move(served);
-    } catch (const CanaryFault& fault) {
-      if (faults == nullptr) {
-        throw CanaryFault("model '" + entry.name + "' version " + std::to_string(number) + ": " + fault.what());
-      }
-      (*faults)[number] = fault.what();
+/// The loads of models for one change of the repository. Each is loaded after the models that it calls, and registered.
+/// The destructor restores the registry, unless keep() was called.
+class Loader::ModelLoads {
+ public:
+  /// `faults_are_kept`: versions that fail their canaries become not ready; otherwise the load throws.
+  ModelLoads(const Loader& loader, const std::vector<Entry>& list, const ServerConfig& config,
+             std::shared_ptr<const Repository> repository, bool faults_are_kept)
+      : loader_(loader),
+        list_(list),
+        config_(config),
+        repository_(std::move(repository)),
+        faults_are_kept_(faults_are_kept) {}
+  ~ModelLoads() {
+    for (auto& [name, model] : before_) {
+      model ? registry().put(name, std::move(*model)) : registry().remove(name);
     }
   }
-  return versions;
-}
+  ModelLoads(const ModelLoads&) = delete;
+  ModelLoads& operator=(const ModelLoads&) = delete;
+
+  /// Loads a model again, and the models that it calls if they are not served. Throws as Loader::load().
+  void load(const Entry& entry) {
+    if (done_.contains(entry.name)) return;
+    begun_.push_back(entry.name);
+    const ModelConfig config = loader_.config_of(entry, config_);
+    auto files = entry.versions;
+    apply(config.versions, files);
+    if (files.empty()) {
+      throw api::Error(api::Code::bad_input,
+                       "model '" + entry.name + "': its version policy leaves no version to serve");
+    }
+    Repository::Versions versions;
+    std::map<std::uint64_t, std::string> faults;
+    for (const auto& [number, file] : files) {
+      try {
+        versions[number] = version_of(entry, number, config);
+      } catch (const CanaryFault& fault) {
+        if (!faults_are_kept_) throw CanaryFault(place_of(entry.name, number) + ": " + fault.what());
+        faults[number] = fault.what();
+      }
+    }
+    add(entry.name, versions, faults);
+    begun_.pop_back();
+  }
+  const std::shared_ptr<const Repository>& repository() const { return repository_; }
+  /// Checks that models which were not loaded again can call those that were. Throws api::Error.
+  void check_callers() const {
+    for (const auto& served : repository_->all()) {
+      const auto* const model = dynamic_cast<const ServedModel*>(served.get());
+      if (model == nullptr || done_.contains(model->name())) continue;
+      const auto calls = model->model().calls();
+      if (std::ranges::none_of(calls, [&](const auto& call) { return done_.contains(call.model); })) continue;
+      check(model->model(), "model '" + model->name() + "' version " + model->version());
+    }
+  }
+  void keep() { before_.clear(); }
+
+ private:
+  api::Registry& registry() const { return *loader_.source_.registry; }
+  static std::string place_of(const std::string& model, std::uint64_t number) {
+    return "model '" + model + "' version " + std::to_string(number);
+  }
+  static void check(const api::Model& model, const std::string& place) try {
+    model.check_calls();
+  } catch (const api::Error& error) {
+    throw api::Error(error.code(), place + ": " + error.what());
+  }
+
+  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) {
+    api::Model model = loader_.model_of(entry, number, config);
+    for (const api::ModelCall& call : model.calls()) need(call, place_of(entry.name, number));
+    check(model, place_of(entry.name, number));
+    auto served = loader_.version_of(entry, number, config, std::move(model));
+    if (const auto old = repository_->find(entry.name, served->version())) served->continue_counts_of(*old);
+    return served;
+  }
+
+  /// Makes sure that a called model is registered. `place` names the caller.
+  void need(const api::ModelCall& call, const std::string& place) {
+    const std::string where = place + ": " + call.node;
+    if (std::ranges::find(begun_, call.model) != begun_.end()) {
+      throw api::Error(api::Code::bad_input, where + ": models call each other in a circle: " + circle(call.model));
+    }
+    const auto at = std::ranges::find(list_, call.model, &Entry::name);
+    if (at != list_.end() && at->pipeline) {
+      throw api::Error(api::Code::bad_input, where + ": '" + call.model + "' is a pipeline; graphs call models only");
+    }
+    if (at != list_.end() && repository_->find(call.model, "") == nullptr) load(*at);
+    const std::string version = call.version == 0 ? "" : std::to_string(call.version);
+    if (const auto why = repository_->why_not_ready(call.model, version)) throw CanaryFault(call.node + ": " + *why);
+    if (at != list_.end() || registry().find(call.model)) return;
+    throw api::Error(api::Code::bad_input, where + ": there is no model '" + call.model + "': add " + call.model +
+                                               ".onnx or " + call.model + "/1/model.onnx to the folder");
+  }
+
+  std::string circle(const std::string& model) const {
+    std::string text;
+    for (auto at = std::ranges::find(begun_, model); at != begun_.end(); ++at) text += "'" + *at + "', ";
+    return text + "'" + model + "'";
+  }
+
+  void add(const std::string& name, const Repository::Versions& versions,
+           const std::map<std::uint64_t, std::string>& faults) {
+    warn_of_edits(name);
+    repository_ = repository_->with(name, versions);
+    for (const auto& [version, why] : faults) {
+      repository_ = repository_->with_not_ready({.name = name, .version = version, .reason = why});
+    }
+    set(name, versions);
+    done_.insert(name);
+  }
+
+  /// Reports versions that are not in the folder and are therefore no longer served.
+  void warn_of_edits(const std::string& name) const {
+    const auto before = registry().find(name);
+    if (!before) return;
+    for (const api::Version& version : before->history()) {
+      if (version.change == "first") continue;
+      inform(loader_.notify_, model_subject(name),
+             "version " + std::to_string(version.number) + " (" + version.change +
+                 ") is not served any more, because the model was loaded from the folder again");
+    }
+  }
+
+  /// Registers the versions of a model, or removes the model if there are none.
+  void set(const std::string& name, const Repository::Versions& versions) {
+    auto before = registry().find(name);
+    if (versions.empty() && !before) return;
+    before_.emplace_back(name, std::move(before));
+    if (versions.empty()) return registry().remove(name);
+    std::map<std::uint64_t, api::Model> models;
+    for (const auto& [number, served] : versions) {
+      models.emplace(number, dynamic_cast<const ServedModel&>(*served).model());
+    }
+    api::LiveModel live(models, loader_.options_);
+    live.set_check([name, edited = loader_.source_.edited](const api::LiveModel& of, const api::Version& next) {
+      if (edited) edited(name, of, next);
+    });
+    registry().put(name, std::move(live));
+  }
+
+  const Loader& loader_;
+  const std::vector<Entry>& list_;
+  const ServerConfig& config_;
+  std::shared_ptr<const Repository> repository_;
+  const bool faults_are_kept_;
+  std::vector<std::string> begun_;  ///< the models that are being loaded, each called by the one before it
+  std::set<std::string> done_;
+  std::vector<std::pair<std::string, std::optional<api::LiveModel>>> before_;  ///< what the registry had
+};
 
 std::map<std::pair<std::string, std::string>, Loader::CanaryCounts> Loader::canary_counts() const {
   const std::scoped_lock lock(mutex_);
@@ -316,7 +449,7 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
-    if (before != nullptr) pipeline->continue_statistics_of(*before);
+    if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
   }
 
@@ -386,16 +519,12 @@ std::shared_ptr<const Repository> Loader::load_all() const {
     warn(notify_, "server",
          source_.folder + ": there is no model: add NAME.onnx, NAME.frzc or NAME/VERSION/model.onnx");
   }
-  auto repository = std::make_shared<const Repository>();
+  ModelLoads loads(*this, list, config_, std::make_shared<const Repository>(), true);
   for (const Entry& entry : list) {
-    if (entry.pipeline) continue;
-    Faults faults;
-    repository = repository->with(entry.name, versions_of(entry, *repository, config_, &faults));
-    for (const auto& [version, why] : faults) {
-      repository = repository->with_not_ready({.name = entry.name, .version = version, .reason = why});
-    }
+    if (!entry.pipeline) loads.load(entry);
   }
-  repository = Updater(list, std::move(repository), "", workers_, notify_).run();
+  const auto repository = Updater(list, loads.repository(), "", workers_, notify_).run();
+  loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
   }
@@ -427,15 +556,19 @@ std::set<std::string> Loader::needed_by(const std::vector<Entry>& list, const st
 Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerConfig& config) {
   std::vector<Entry> list = entries();
   check_models(config, list);
-  Reconfigured made{.repository = std::make_shared<const Repository>(from)};
+  Reconfigured made;
+  ModelLoads loads(*this, list, config, std::make_shared<const Repository>(from), false);
   for (const Entry& entry : list) {
     const bool same = given_for(entry.name, config_) == given_for(entry.name, config);
     if (entry.pipeline || same || !from.has_model(entry.name)) continue;
-    made.repository = made.repository->with(entry.name, versions_of(entry, from, config));
+    loads.load(entry);
     made.changed.push_back(entry.name);
   }
-  drop_unloaded(list, from, {});
-  made.repository = Updater(list, std::move(made.repository), "", workers_, notify_).run();
+  loads.check_callers();
+  std::vector<Entry> rest = list;
+  drop_unloaded(rest, from, {});
+  made.repository = Updater(rest, loads.repository(), "", workers_, notify_).run();
+  loads.keep();
   config_ = config;
   *check_ = config.paths.check;
   return made;
@@ -450,16 +583,42 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
     throw Refusal(Http::not_found,
                   "the folder has no model '" + name + "'" + (skipped ? ": " + reason_of(folder) : ""));
   }
-  auto models = std::make_shared<const Repository>(from);
+  ModelLoads loads(*this, list, config_, std::make_shared<const Repository>(from), false);
   const std::set<std::string> needed = needed_by(list, name);
   for (const Entry& entry : list) {
     if (entry.pipeline || !needed.contains(entry.name)) continue;
-    if (entry.name == name || !from.has_model(entry.name)) {
-      models = models->with(entry.name, versions_of(entry, from, config_));
-    }
+    if (entry.name == name || !from.has_model(entry.name)) loads.load(entry);
   }
-  drop_unloaded(list, from, needed);
-  return Updater(list, std::move(models), name, workers_, notify_).run();
+  loads.check_callers();
+  std::vector<Entry> rest = list;
+  drop_unloaded(rest, from, needed);
+  auto repository = Updater(rest, loads.repository(), name, workers_, notify_).run();
+  loads.keep();
+  return repository;
+}
+
+std::shared_ptr<const Repository> Loader::with_version(const Repository& from, const std::string& name,
+                                                       const api::Version& version) const {
+  std::vector<Entry> list = entries();
+  const auto at = std::ranges::find(list, name, &Entry::name);
+  if (at == list.end()) throw api::Error(api::Code::bad_input, "the folder has no model '" + name + "' any more");
+  const ModelConfig config = config_of(*at, config_);
+  Repository::Versions versions;
+  for (const auto& served : from.versions(name)) versions[version_from(served->version()).value()] = served;
+  versions[version.number] = version_of(*at, version.number, config, version.model);
+  apply(config.versions, versions);
+  auto models = from.with(name, std::move(versions));
+  for (const auto& fault : from.not_ready()) {
+    if (fault.name == name) models = models->with_not_ready(fault);
+  }
+  drop_unloaded(list, from, {});
+  return Updater(list, std::move(models), "", workers_, notify_).run();
+}
+
+void Loader::forget(const std::set<std::string>& names) const {
+  for (const std::string& name : names) {
+    if (source_.registry->find(name)) source_.registry->remove(name);
+  }
 }
 
 std::shared_ptr<const Repository> Loader::load_some(const std::vector<std::string>& names) const {
@@ -478,13 +637,23 @@ std::shared_ptr<const Repository> Loader::load_some(const std::vector<std::strin
 
 namespace {
 
-/// Returns a pipeline that uses a model; null if there is none.
-std::shared_ptr<const Pipeline> user_of(const Repository& models, const std::string& name) {
-  for (const auto& served : models.all()) {
-    auto pipeline = std::dynamic_pointer_cast<const Pipeline>(served);
-    if (pipeline == nullptr || pipeline->name() == name) continue;
-    const auto& uses = pipeline->uses();
-    if (std::ranges::find(uses, name, &Pipeline::Use::model) != uses.end()) return pipeline;
+/// Returns the names of the models and pipelines that one needs.
+std::vector<std::string> needs_of(const Served& served) {
+  std::vector<std::string> names;
+  if (const auto* const pipeline = dynamic_cast<const Pipeline*>(&served)) {
+    for (const Pipeline::Use& use : pipeline->uses()) names.push_back(use.model);
+  }
+  if (const auto* const model = dynamic_cast<const ServedModel*>(&served)) {
+    for (const api::ModelCall& call : model->model().calls()) names.push_back(call.model);
+  }
+  return names;
+}
+
+/// Returns a model or pipeline that needs a model; null if there is none.
+std::shared_ptr<const Served> user_of(const Repository& models, const std::string& name) {
+  for (auto& served : models.all()) {
+    const auto needs = needs_of(*served);
+    if (served->name() != name && std::ranges::find(needs, name) != needs.end()) return std::move(served);
   }
   return nullptr;
 }
@@ -494,15 +663,15 @@ std::shared_ptr<const Pipeline> user_of(const Repository& models, const std::str
 std::shared_ptr<const Repository> Loader::unload(const Repository& from, const std::string& name, bool dependents) {
   if (!from.has_model(name)) throw Refusal(Http::not_found, "there is no model '" + name + "'");
   if (const auto user = user_of(from, name)) {
-    throw Refusal(Http::bad_request, "pipeline '" + user->name() + "' needs model '" + name + "'");
+    const bool is_pipeline = dynamic_cast<const Pipeline*>(user.get()) != nullptr;
+    throw Refusal(Http::bad_request,
+                  (is_pipeline ? "pipeline '" : "model '") + user->name() + "' needs model '" + name + "'");
   }
-  const auto pipeline = std::dynamic_pointer_cast<const Pipeline>(from.find(name, ""));
+  const auto newest = from.find(name, "");
   auto models = from.with(name, {});
-  if (!dependents || pipeline == nullptr) return models;
-  for (const Pipeline::Use& use : pipeline->uses()) {
-    if (models->has_model(use.model) && user_of(*models, use.model) == nullptr) {
-      models = unload(*models, use.model, true);
-    }
+  if (!dependents || newest == nullptr) return models;
+  for (const std::string& needed : needs_of(*newest)) {
+    if (models->has_model(needed) && user_of(*models, needed) == nullptr) models = unload(*models, needed, true);
   }
   return models;
 }

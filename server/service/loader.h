@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <frazil/live.h>
+#include <frazil/registry.h>
 #include <frazil/session.h>
 
 #include "server/config/server_config.h"
@@ -27,11 +29,17 @@ void check_load_parameter(std::string_view name);
 /// Loads models and pipelines from a folder in Triton's layout. Versions are NAME/VERSION/model.onnx or model.frzc,
 /// with an optional NAME/config.pbtxt. NAME.onnx and NAME.frzc are version 1, and NAME.yaml is a pipeline. Only one
 /// function may run at a time.
+///
+/// Served versions of models are in a registry, so that nodes frazil.Call of their graphs run them. A model is loaded
+/// after the models that it calls. If a function throws, the registry is as before.
 class Loader {
  public:
   struct Source {
-    std::string folder;  ///< folder of the models
-    std::string copies;  ///< folder for copies of served model files; see api::LoadOptions
+    std::string folder;                       ///< folder of the models
+    std::string copies;                       ///< folder for copies of served model files; see api::LoadOptions
+    std::shared_ptr<api::Registry> registry;  ///< receives the served models; not null
+    std::function<void(const std::string& model, const api::LiveModel&, const api::Version&)> edited;
+    ///< called before an edit of a registered model takes effect
   };
   /// `notify` receives warnings about ignored settings and files, and later problems of loaded models.
   Loader(Source source, api::Options options, ServerConfig config, Workers& workers, StateStore& states,
@@ -48,8 +56,14 @@ class Loader {
   /// Loads the models and pipelines that it needs if `from` lacks them. Throws as load_all(), also for a failed canary,
   /// and not_found if the folder does not contain it.
   std::shared_ptr<const Repository> load(const Repository& from, const std::string& name) const;
+  /// Returns `from` with a version of a model that was edited. The configuration of the folder applies to it. Throws as
+  /// load().
+  std::shared_ptr<const Repository> with_version(const Repository& from, const std::string& name,
+                                                 const api::Version& version) const;
+  /// Removes models that are not served from the registry.
+  void forget(const std::set<std::string>& names) const;
   /// Returns `from` without a model or pipeline. `dependents`: also without the models and pipelines that it needs, if
-  /// no other pipeline needs them. Throws Refusal (bad_request) if a pipeline needs it.
+  /// no other one needs them. Throws Refusal (bad_request) if a model or pipeline needs it.
   static std::shared_ptr<const Repository> unload(const Repository& from, const std::string& name, bool dependents);
 
   struct Reconfigured {
@@ -78,18 +92,16 @@ class Loader {
  private:
   struct Entry;
   class Updater;
+  class ModelLoads;
   std::vector<Entry> entries() const;
   static void check_models(const ServerConfig& config, const std::vector<Entry>& list);
   static std::set<std::string> needed_by(const std::vector<Entry>& list, const std::string& name);
   static void drop_unloaded(std::vector<Entry>& list, const Repository& from, const std::set<std::string>& but);
   ModelConfig config_of(const Entry& entry, const ServerConfig& config) const;
-  /// By version: the reason why it is not ready.
-  using Faults = std::map<std::uint64_t, std::string>;
-  Repository::Versions versions_of(const Entry& entry, const Repository& before, const ServerConfig& config,
-                                   Faults* faults = nullptr) const;
   api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
   void warn_of_skipped(const std::vector<Entry>& list) const;
-  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
+  std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
+                                     api::Model model) const;
 
   Source source_;
   api::Options options_;

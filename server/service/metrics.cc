@@ -76,7 +76,7 @@ void append_outcomes(std::string& to, const Models& models, const Tenants::Ident
   constexpr std::string_view kName = "frazil_requests_total";
   head(to, kName, "counter", "Requests for a model by outcome");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(identity);
+    const Statistics& s = served->counts().seen_by(identity);
     const auto outcome = [&](std::string_view text, std::uint64_t count) {
       line(to, kName, labels_of(*served) + ",outcome=\"" + std::string(text) + "\"}", count);
     };
@@ -175,7 +175,7 @@ void append_batches(std::string& to, const Models& models, const Tenants::Identi
   constexpr std::string_view kName = "frazil_batches_total";
   head(to, kName, "counter", "Runs by the number of requests in them");
   for (const auto& served : models) {
-    for (const auto& [size, runs] : served->statistics_for(identity).batches.by_size()) {
+    for (const auto& [size, runs] : served->counts().seen_by(identity).batches.by_size()) {
       line(to, kName, labels_of(*served) + ",size=\"" + std::to_string(size) + "\"}", runs.count);
     }
   }
@@ -196,7 +196,7 @@ void append_durations(std::string& to, const Models& models, const Tenants::Iden
   const std::string name = "frazil_request_duration_seconds";
   head(to, name, "histogram", "From arrival to answer, of all requests for a model");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(identity);
+    const Statistics& s = served->counts().seen_by(identity);
     append_histogram(to, name, labels_of(*served), s.duration, s.success.nanoseconds() + s.fail.nanoseconds());
   }
 }
@@ -207,12 +207,12 @@ void append_parts(std::string& to, Models models, const Tenants::Identity& ident
   head(to, "frazil_parts_total", "counter", "Parts of answers before the last one");
   for (const auto& served : models) {
     line(to, "frazil_parts_total", labels_of(*served) + "}",
-         served->statistics_for(identity).parts.load(std::memory_order_relaxed));
+         served->counts().seen_by(identity).parts.load(std::memory_order_relaxed));
   }
   const std::string name = "frazil_first_part_seconds";
   head(to, name, "histogram", "From arrival to the first part, of requests that have one");
   for (const auto& served : models) {
-    const Statistics& s = served->statistics_for(identity);
+    const Statistics& s = served->counts().seen_by(identity);
     append_histogram(to, name, labels_of(*served), s.first_part_time, s.first_part.nanoseconds());
   }
 }
@@ -255,7 +255,7 @@ void append_process(std::string& to, const ServiceOptions& options) {
 
 Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   const auto served_now = repository();
-  const Models models = identity ? models_of(*identity) : Models();
+  const Models models = identity ? models_->seen_by(*identity) : Models();
   const auto shows = [&](std::string_view model) { return identity && identity->may_use(model); };
   Reply reply{.type = "text/plain; version=0.0.4; charset=utf-8"};
   std::string& to = reply.body;
@@ -293,7 +293,7 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   append_batches(to, models, caller);
   append_checks(to, models);
   append_guards(to, models);
-  append_canaries(to, loader_->canary_counts(), shows);
+  append_canaries(to, models_->canary_counts(), shows);
   append_not_ready(to, *served_now, shows);
   append_tenants(to, tenants_.counts(), [&](const std::string& tenant) { return identity && identity->sees(tenant); });
   append_durations(to, models, caller);
@@ -301,7 +301,7 @@ Reply Service::metrics(const std::optional<Tenants::Identity>& identity) const {
   for (const Counter& counter : kCounters) {
     head(to, counter.name, counter.type, counter.help);
     for (const auto& served : models) {
-      line(to, counter.name, labels_of(*served) + "}", counter.count(served->statistics_for(caller)));
+      line(to, counter.name, labels_of(*served) + "}", counter.count(served->counts().seen_by(caller)));
     }
   }
   return reply;

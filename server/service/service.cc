@@ -1,19 +1,12 @@
 #include "server/service/service.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
 
 namespace frazil::server {
 namespace {
-
-/// Returns null if spans are not sent.
-std::shared_ptr<Otlp> collector_of(const PathConfig& config) {
-  return config.otlp.empty() ? nullptr : std::make_shared<Otlp>(config.otlp, config.otlp_tls);
-}
 
 /// Returns `places` with the limits of `limits`.
 StateConfig with_limits(StateConfig places, const StateConfig& limits) {
@@ -36,26 +29,9 @@ std::vector<std::string> differences(const StateConfig& a, const StateConfig& b)
   return keys;
 }
 
-Loader::Source source_of(const ServiceOptions& options) {
-  std::error_code error;
-  const std::string copies =
-      options.copies.empty() ? std::filesystem::temp_directory_path(error).string() : options.copies;
-  if (error) {
-    throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
-  }
-  return {.folder = options.folder, .copies = copies};
-}
-
-std::string versions_text(const Repository& repository, const std::string& model) {
-  std::string text;
-  for (const auto& served : repository.versions(model)) {
-    text += (text.empty() ? "version " : ", ") + served->version() + " (" + served->digest() + ")";
-  }
-  return text;
-}
-
-std::string milliseconds_text(Clock::duration time) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+ServiceOptions with_registry(ServiceOptions options) {
+  if (options.registry == nullptr) options.registry = std::make_shared<api::Registry>();
+  return options;
 }
 
 std::string listed(const std::vector<std::string>& keys) {
@@ -67,7 +43,7 @@ std::string listed(const std::vector<std::string>& keys) {
 }  // namespace
 
 Service::Service(ServiceOptions options)
-    : options_(std::move(options)),
+    : options_(with_registry(std::move(options))),
       traffic_(options_.notify),
       config_(options_.config),
       paths_(options_.config.paths),
@@ -76,71 +52,20 @@ Service::Service(ServiceOptions options)
       gate_(tenants_, options_.config.network.with(options_.network)),
       admission_(options_.workers, options_.max_waiting),
       workers_(options_.workers) {
-  otlp_ = collector_of(options_.config.paths);
-  sends_spans_ = otlp_ != nullptr;
   states_ = std::make_unique<StateStore>(options_.config.state, workers_, options_.notify);
-  loader_ =
-      std::make_unique<Loader>(source_of(options_), options_.run, options_.config, workers_, *states_, options_.notify);
   const bool polls = options_.control == ModelControl::poll;
   FolderState before = polls ? state_of_folder(options_.folder) : FolderState();
-  if (options_.repository) {
-    repository_ = options_.repository;
-  } else {
-    const bool some = options_.control == ModelControl::on_request;
-    repository_ = some ? loader_->load_some(options_.load_models) : loader_->load_all();
-  }
+  models_ = std::make_unique<ServedModels>(options_, workers_, *states_);
+  tether_.emplace(*models_);
+  models_->load_first(tether_->caller(&ServedModels::serve_edited));
   if (!polls) return;
   poll_ = std::make_unique<RepositoryPoll>(
       RepositoryPoll::Options{.folder = options_.folder,
                               .interval = options_.poll_every,
-                              .load = [this](const std::string& name) { follow(name); },
+                              .load = [this](const std::string& name) { models_->follow(name); },
                               .unload = [this](const std::string& name) { unload(name, false, Cause::poll); },
                               .notify = options_.notify},
       std::move(before));
-}
-
-std::shared_ptr<const Repository> Service::repository() const {
-  const std::scoped_lock lock(mutex_);
-  return repository_;
-}
-
-std::vector<std::shared_ptr<const Served>> Service::models_of(const Tenants::Identity& identity) const {
-  auto models = repository()->all();
-  std::erase_if(models, [&](const auto& served) { return !identity.may_use(served->name()); });
-  return models;
-}
-
-std::vector<Service::IndexEntry> Service::index(const Tenants::Identity& identity, bool ready) const {
-  const auto models = repository();
-  std::vector<IndexEntry> index;
-  for (const auto& served : models->all()) index.push_back({.name = served->name(), .version = served->version()});
-  if (!ready) {
-    for (const auto& [name, version, reason] : models->not_ready()) {
-      index.push_back({.name = name, .version = std::to_string(version), .reason = reason});
-    }
-    add_not_loaded(*models, index);
-  }
-  std::erase_if(index, [&](const IndexEntry& entry) { return !identity.may_use(entry.name); });
-  return index;
-}
-
-void Service::add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const try {
-  if (options_.repository) return;
-  for (auto& [name, version] : loader_->list()) {
-    if (models.has_model(name)) continue;
-    index.push_back({.name = std::move(name), .version = std::move(version), .reason = "not loaded"});
-  }
-} catch (const api::Error& error) {  // its text has paths
-  warn(options_.notify, "repository index", error.what());
-  throw Refusal(Http::unavailable, "the folder of the models cannot be listed; the server's log has the reason");
-}
-
-std::shared_ptr<const Served> Service::find(std::string_view name, std::string_view version) const {
-  const auto models = repository();
-  if (auto served = models->find(name, version)) return served;
-  if (const auto why = models->why_not_ready(name, version)) throw Refusal(Http::unavailable, *why);
-  const std::string of = version.empty() ? "" : " in version '" + std::string(version) + "'";
-  throw Refusal(Http::not_found, "there is no model '" + std::string(name) + "'" + of);
 }
 
 std::optional<std::string> Service::why_not_ready() const {
@@ -157,52 +82,15 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   }
   call.target = target;
   if (call.path == nullptr) {
-    keep_path(call, *target);
+    paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }
   target->infer(std::move(call));
 }
 
-void Service::keep_path(Call& call, const Served& target) {
-  call.path = paths_.begin(call.arrived);
-  if (call.path == nullptr) return;
-  const bool inputs = paths_.keeps_inputs();
-  auto record = std::make_shared<RequestRecord>();
-  record->began_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  record->id = call.request.id;
-  record->tenant = call.identity.name();
-  record->trace = call.trace;
-  record->parameters = call.request.parameters;
-  if (inputs) record->inputs = call.request.inputs;
-  record->model = target.name();
-  record->version = target.version();
-  record->digest = target.digest();
-  if (call.part) {
-    call.part = [record, arrived = call.arrived, part = std::move(call.part)](InferResponse response) {
-      if (record->parts++ == 0) record->first_part = Clock::now() - arrived;
-      part(std::move(response));
-    };
-  }
-  call.done = [this, record, inputs, path = call.path, arrived = call.arrived,
-               done = std::move(call.done)](Outcome outcome) {
-    record->time = Clock::now() - arrived;
-    record->steps = path->take_steps();
-    if (!outcome) {
-      record->status = outcome.error().status();
-      record->error = outcome.error().what();
-    } else if (inputs) {
-      record->outputs = outcome->outputs;
-      std::ranges::move(path->state(), std::back_inserter(record->inputs));
-    }
-    const auto kept = paths_.end(record);
-    if (const auto collector = otlp()) collector->send(kept);
-    done(std::move(outcome));
-  };
-}
-
 void Service::replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
                      std::shared_ptr<Caller> caller, Replayed done) {
-  const auto before = paths_.find(number, identity);
+  const auto before = paths_.log().find(number, identity);
   if (before == nullptr) throw Refusal(Http::not_found, "there is no path " + std::to_string(number));
   if (before->inputs.empty()) {
     throw Refusal(Http::bad_request,
@@ -234,62 +122,8 @@ void Service::replay(std::uint64_t number, const Change& change, const Tenants::
   infer(target, std::move(call));
 }
 
-namespace {
-
-void check_control(ModelControl control, Service::Cause cause) {
-  if (control != ModelControl::poll || cause == Service::Cause::poll) return;
-  throw Refusal(Http::bad_request,
-                "the models follow the folder (--model-control-mode poll): add, replace or remove their files");
-}
-
-}  // namespace
-
-/// Loads a model whose files have changed, or unloads it if the folder has no such model any more.
-void Service::follow(const std::string& name) {
-  try {
-    load(name, Cause::poll);
-  } catch (const Refusal& refusal) {
-    if (refusal.status() != Http::not_found || !repository()->has_model(name)) throw;
-    unload(name, false, Cause::poll);
-  }
-}
-
-void Service::load(std::string_view name, Cause cause) {
-  check_control(options_.control, cause);
-  const std::scoped_lock lock(loading_);
-  const std::string model(name);
-  try {
-    const auto begun = Clock::now();
-    swap_in(loader_->load(*repository(), model));
-    inform(options_.notify, model_subject(model),
-           "loaded " + versions_text(*repository(), model) + " in " + milliseconds_text(Clock::now() - begun));
-  } catch (const api::Error& error) {
-    warn(options_.notify, model_subject(model), std::string("not changed: ") + error.what());
-    throw Refusal(Http::bad_request, error.what());
-  }
-}
-
-void Service::unload(std::string_view name, bool dependents, Cause cause) {
-  check_control(options_.control, cause);
-  const std::scoped_lock lock(loading_);
-  const auto before = repository();
-  const auto after = Loader::unload(*before, std::string(name), dependents);
-  swap_in(after);
-  std::set<std::string> gone;
-  for (const auto& served : before->all()) {
-    if (!after->has_model(served->name())) gone.insert(served->name());
-  }
-  for (const std::string& model : gone) inform(options_.notify, model_subject(model), "unloaded");
-}
-
-std::shared_ptr<Otlp> Service::otlp() const {
-  if (!sends_spans_.load(std::memory_order_relaxed)) return nullptr;
-  const std::scoped_lock lock(mutex_);
-  return otlp_;
-}
-
 Service::Reloaded Service::reload_config() try {
-  const std::scoped_lock lock(loading_);
+  const std::scoped_lock lock(configuring_);
   if (options_.config_file.empty()) {
     throw Refusal(Http::bad_request,
                   "there is no configuration to read again: the server was started without --config");
@@ -312,9 +146,8 @@ Service::Reloaded Service::apply(ServerConfig next) {
   const bool other_count = next.state.max_sequences != config_.state.max_sequences;
   next.state = with_limits(config_.state, next.state);
   const bool other_collector = next.paths.otlp != config_.paths.otlp || next.paths.otlp_tls != config_.paths.otlp_tls;
-  std::shared_ptr<Otlp> collector = other_collector ? collector_of(next.paths) : nullptr;
-  const Loader::Reconfigured models = loader_->reconfigure(*repository(), next);
-  for (const std::string& model : models.changed) reloaded.changed.push_back("models." + model);
+  std::shared_ptr<Otlp> collector = other_collector ? PathRecorder::collector_of(next.paths) : nullptr;
+  for (const std::string& model : models_->reconfigure(next)) reloaded.changed.push_back("models." + model);
   if (next.tenants != config_.tenants) {
     tenants_.replace(next.tenants);
     reloaded.changed.emplace_back("tenants");
@@ -324,18 +157,13 @@ Service::Reloaded Service::apply(ServerConfig next) {
     reloaded.changed.emplace_back("network");
   }
   if (next.paths != config_.paths) {
-    paths_.replace(next.paths);
+    paths_.log().replace(next.paths);
     reloaded.changed.emplace_back("paths");
   }
   if (other_memory) reloaded.changed.emplace_back("state.memory");
   if (other_count) reloaded.changed.emplace_back("state.max_sequences");
   states_->set_limits(next.state.memory_bytes, next.state.max_sequences);
-  if (other_collector) {
-    const std::scoped_lock lock(mutex_);
-    otlp_.swap(collector);
-    sends_spans_ = otlp_ != nullptr;
-  }
-  swap_in(models.repository);
+  if (other_collector) paths_.set_collector(std::move(collector));
   config_ = std::move(next);
   return reloaded;
 }
@@ -349,11 +177,6 @@ void Service::begin_reload_config() {
       warn(options_.notify, "config", std::string("not changed: ") + why.what());
     }
   });
-}
-
-void Service::swap_in(std::shared_ptr<const Repository> repository) {
-  const std::scoped_lock lock(mutex_);
-  repository_.swap(repository);
 }
 
 void Service::start(const Served* target, InlineRunSlot* inline_slot, std::function<void()> work) {

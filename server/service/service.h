@@ -4,57 +4,27 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <frazil/registry.h>
 #include <frazil/session.h>
 
 #include "server/access/gate.h"
 #include "server/access/tenants.h"
-#include "server/core/log_settings.h"
+#include "server/core/tether.h"
 #include "server/core/workers.h"
-#include "server/model/repository.h"
 #include "server/request/request.h"
 #include "server/request/shared_memory.h"
 #include "server/service/admission.h"
-#include "server/service/exposure_log.h"
-#include "server/service/loader.h"
-#include "server/service/otlp.h"
-#include "server/service/path_log.h"
+#include "server/service/path_recorder.h"
 #include "server/service/repository_poll.h"
+#include "server/service/served_models.h"
+#include "server/service/service_options.h"
 #include "server/service/traffic.h"
 
 namespace frazil::server {
-
-/// The rule by which models are loaded and unloaded.
-enum class ModelControl : std::uint8_t {
-  none,        ///< all at the start; later by requests, if the network may do that
-  poll,        ///< all at the start; later as the folder changes
-  on_request,  ///< some at the start; later by requests
-};
-
-struct ServiceOptions {
-  std::string folder;  ///< folder of the models; docs/reference/serving.md describes its layout
-  ModelControl control = ModelControl::none;
-  std::vector<std::string> load_models;          ///< ModelControl::on_request: those loaded at the start; "*": all
-  std::chrono::duration<double> poll_every{15};  ///< ModelControl::poll
-  api::Options run;                              ///< for every session
-  unsigned workers = 1;
-  std::string version;                  ///< the server's version, for clients
-  std::string code_generator = "none";  ///< version of the code generator for fused kernels, or "none"; for clients
-  std::size_t max_waiting = 256;        ///< limit for running and waiting requests
-  std::uint64_t max_shared_bytes = 1U << 30U;  ///< limit for inputs of requests that were read from shared memory
-  ServerConfig config;
-  NetworkConfig network;                     ///< enabled in addition to the configuration
-  std::string config_file;                   ///< source of `config`; empty: it cannot be reloaded
-  std::string copies;                        ///< folder for copies of model files; empty: the system's temporary folder
-  NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
-  std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
-  std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
-  std::shared_ptr<ExposureLog> exposures;  ///< receives the arms that splits choose; null: none
-  std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
-  std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
-};
 
 /// The operations for clients, independent of the protocol. Protocols (server/rest.h, server/grpc.h) translate messages
 /// into these calls; transports carry messages. Thread-safe.
@@ -65,34 +35,29 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   Workers& workers() { return workers_; }
+  /// Returns the models that nodes frazil.Call of served graphs run: the served ones, with the version numbers of the
+  /// folder, and those that the program puts. An edit of a served model makes a version that is checked as those of the
+  /// folder, and then served, until the model is loaded from the folder again. The program must not remove or replace
+  /// served models.
+  api::Registry& registry() const { return *options_.registry; }
 
-  /// Returns the current models. The result stays usable when they change.
-  std::shared_ptr<const Repository> repository() const;
-  /// Returns the versions that a caller may use, sorted by name and version.
-  std::vector<std::shared_ptr<const Served>> models_of(const Tenants::Identity& identity) const;
-  /// Throws Refusal: not_found, or unavailable for a version that is not ready. An empty version is the newest.
-  std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const;
+  /// As ServedModels.
+  std::shared_ptr<const Repository> repository() const { return models_->repository(); }
+  std::shared_ptr<const Served> find(std::string_view name, std::string_view version) const {
+    return models_->find(name, version);
+  }
 
   /// Answers a request with `target`; `call.done` is called once. Called on a worker. Never throws.
   void infer(const std::shared_ptr<const Served>& target, Call call);
 
-  /// The state of a version, as in Triton's index of the repository.
-  struct IndexEntry {
-    std::string name, version;
-    std::string reason;  ///< why it is not available; empty: it is served
-  };
-  /// Returns the versions that a caller may use: those that are served, and unless `ready`, those that are not ready
-  /// and those of models in the folder that are not loaded. Reads the folder. Throws Refusal (unavailable).
-  std::vector<IndexEntry> index(const Tenants::Identity& identity, bool ready) const;
-
-  /// The cause of a load or an unload.
-  enum class Cause : std::uint8_t { request, poll };
-  /// Reloads all versions of a model or pipeline from the folder. Running requests finish on their version. Throws
-  /// Refusal; the served versions then stay unchanged. With ModelControl::poll, requests are refused (bad_request).
-  void load(std::string_view name, Cause cause = Cause::request);
-  /// Stops serving a model. `dependents`: also those that it alone needs. Throws Refusal: not_found, or bad_request if
-  /// a pipeline needs it, and as load().
-  void unload(std::string_view name, bool dependents = false, Cause cause = Cause::request);
+  using Cause = ServedModels::Cause;
+  using IndexEntry = ServedModels::IndexEntry;
+  /// As ServedModels.
+  void load(std::string_view name, Cause cause = Cause::request) { models_->load(name, cause); }
+  void unload(std::string_view name, bool dependents = false, Cause cause = Cause::request) {
+    models_->unload(name, dependents, cause);
+  }
+  const ServedModels& models() const { return *models_; }
 
   /// The result of a configuration reload, as paths of keys.
   struct Reloaded {
@@ -131,7 +96,7 @@ class Service {
   /// stored, the caller may not see it, or may not use the model.
   void replay(std::uint64_t number, const Change& change, const Tenants::Identity& identity,
               std::shared_ptr<Caller> caller, Replayed done);
-  PathLog& paths() { return paths_; }
+  PathLog& paths() { return paths_.log(); }
   SharedMemory& shared_memory() { return shared_memory_; }
 
   /// Returns the reason if no requests should be sent: the server is ending, or a model of the folder is not ready.
@@ -151,32 +116,24 @@ class Service {
 
  private:
   Reloaded apply(ServerConfig next);
-  std::shared_ptr<Otlp> otlp() const;
-  void keep_path(Call& call, const Served& target);
-  void swap_in(std::shared_ptr<const Repository> repository);
-  void follow(const std::string& name);
-  void add_not_loaded(const Repository& models, std::vector<IndexEntry>& index) const;
 
   const ServiceOptions options_;
   Traffic traffic_;
   std::atomic<bool> ready_ = true;
-  std::mutex loading_;   // serialises changes
-  ServerConfig config_;  // current configuration; guarded by loading_
+  std::mutex configuring_;  // serialises changes of the configuration
+  ServerConfig config_;     // current configuration; guarded by configuring_
   std::atomic<std::uint64_t> reloads_ = 0, failed_reloads_ = 0;
-  std::atomic<bool> sends_spans_ = false;
-  mutable std::mutex mutex_;  // guards repository_ and otlp_
-  std::shared_ptr<const Repository> repository_;
-  PathLog paths_;
+  PathRecorder paths_;
   SharedMemory shared_memory_;
   Tenants tenants_;
   Gate gate_;
-  std::shared_ptr<Otlp> otlp_;  // null: spans are not sent
   std::unique_ptr<StateStore> states_;
-  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<ServedModels> models_;
   Admission admission_;
-  Workers workers_;                       // its destructor waits for requests, which use the other members
-  Workers changes_{1};                    // its destructor waits for a change, which uses all other members
-  std::unique_ptr<RepositoryPoll> poll_;  // as changes_; null: the folder is not polled
+  Workers workers_;                             // its destructor waits for requests, which use the other members
+  Workers changes_{1};                          // its destructor waits for a change, which uses all other members
+  std::unique_ptr<RepositoryPoll> poll_;        // as changes_; null: the folder is not polled
+  std::optional<Tether<ServedModels>> tether_;  // its destructor waits for an edit, which uses all other members
 };
 
 }  // namespace frazil::server

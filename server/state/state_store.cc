@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <list>
-#include <map>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
 
 #include <frazil/error.h>
@@ -15,6 +13,7 @@
 #include "server/state/state_bytes.h"
 #include "server/state/state_folder.h"
 #include "server/state/state_index.h"
+#include "server/state/state_pages.h"
 #include "server/state/state_redis.h"
 
 namespace frazil::server {
@@ -60,7 +59,8 @@ struct StateStore::Impl {
       : config(std::move(config_)),
         workers(workers_),
         keeper(keeper_of(config, notify)),
-        shared(keeper && keeper->shared()) {
+        shared(keeper && keeper->shared()),
+        pages(config.page_bytes, keeper.get()) {
     if (keeper == nullptr) return;
     for (auto& [key, idle] : keeper->find_stored()) {
       StateIndex::Item& item = index.add(key);
@@ -74,9 +74,7 @@ struct StateStore::Impl {
   Workers& workers;
   const std::unique_ptr<StateKeeper> keeper;
   const bool shared;
-  std::mutex pools_mutex;                              // guards pools, whose elements have stable addresses
-  std::map<std::string, PagePool, std::less<>> pools;  // by tenant, so that no tenant can detect pages of others
-  const PagePool pool;                                 // counts the pages of all tenants
+  StatePages pages;
   const std::shared_ptr<HeapWatch> heap = std::make_shared<HeapWatch>(std::max(config.memory_bytes / 2, kMinHeapRoom));
 
   mutable std::mutex mutex;
@@ -86,16 +84,7 @@ struct StateStore::Impl {
   std::uint64_t cooled = 0;
   std::optional<std::string> cannot_write;  ///< reason of the last failure to write to the folder
 
-  std::uint64_t bytes() const { return index.bytes() + pool.bytes(); }
-
-  PagePool& pool_of(std::string_view key) {
-    const std::string tenant(StateKey::tenant_in(key));
-    const std::scoped_lock lock(pools_mutex);
-    return pools.try_emplace(tenant, tenant, pool).first->second;
-  }
-  State::Options how(std::string_view key) {
-    return {.pool = pool_of(key), .page_bytes = config.page_bytes, .pages_at_once = shared};
-  }
+  std::uint64_t bytes() const { return index.bytes() + pages.bytes(); }
 
   // ---- turns ----
 
@@ -127,7 +116,7 @@ struct StateStore::Impl {
            const std::shared_ptr<const Growing>& growing) {
     StateIndex::Item& item = running(key);
     try {
-      State::Ptr state = next ? next_state(item, *next, growing) : nullptr, old;
+      State::Ptr state = next ? pages.after(item.first, item.second.state, *next, growing) : nullptr, old;
       keep(item, state, idle);
       const Lock lock(mutex);
       item.second.kept = shared && state != nullptr;
@@ -234,7 +223,7 @@ struct StateStore::Impl {
     std::string head = state_head(bytes);
     try {
       check_state(bytes);
-      state = with_pages(std::make_shared<const std::string>(std::move(bytes)), pool_of(key));
+      state = pages.read(key, std::make_shared<const std::string>(std::move(bytes)));
     } catch (const StateFault& fault) {
       throw Refusal(Http::unavailable, std::string("the sequence's state cannot be read: ") + fault.what());
     }
@@ -247,45 +236,7 @@ struct StateStore::Impl {
     return state;
   }
 
-  /// Returns null if Redis has evicted a page, as it may under memory pressure.
-  State::Ptr with_pages(const std::shared_ptr<const std::string>& bytes, PagePool& from) {
-    StateContent content = content_of_state(bytes);
-    std::vector<PageId> missing;
-    std::unordered_map<PageId, PagePtr, PageIdHash> pages;
-    for (const PageList& list : content.lists) {
-      for (const PageId& id : list.pages) {
-        const auto [at, added] = pages.try_emplace(id, from.find(id));
-        if (added && at->second == nullptr) missing.push_back(id);
-      }
-    }
-    if (!missing.empty() && !load_pages(missing, pages, from)) return nullptr;
-    return State::read(bytes, std::move(content), [&](const PageId& id) { return pages.at(id); });
-  }
-
-  bool load_pages(const std::vector<PageId>& ids, std::unordered_map<PageId, PagePtr, PageIdHash>& to, PagePool& from) {
-    auto pages = keeper->load_pages(ids);
-    std::vector<PagePtr> made;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (!pages[i] && shared) return false;
-      if (!pages[i]) throw StateFault("one of its pages is not there");
-      made.push_back(from.unseal(ids[i], std::move(*pages[i])));
-      if (made.back() == nullptr) throw StateFault("one of its pages is damaged");
-      to[ids[i]] = made.back();
-    }
-    keeper->loaded(made);
-    return true;
-  }
-
   // ---- writing ----
-
-  State::Ptr next_state(const StateIndex::Item& item, const Values& values,
-                        const std::shared_ptr<const Growing>& growing) {
-    try {
-      return State::after(item.second.state, values, growing, how(item.first));
-    } catch (const std::length_error& error) {
-      throw Refusal(Http::unavailable, std::string("the sequence's state cannot be kept: ") + error.what());
-    }
-  }
 
   /// Updates the keeper before a turn ends: writes the new state to Redis, or removes the old one from the folder.
   void keep(StateIndex::Item& item, const State::Ptr& state, microseconds idle) {
@@ -376,7 +327,7 @@ struct StateStore::Impl {
     State::Ptr hot = item.second.state, cold;
     lock.unlock();
     try {
-      cold = State::cold(hot, how(item.first));
+      cold = pages.cold(item.first, hot);
     } catch (const std::bad_alloc&) {
       hot = nullptr;
     }
@@ -393,7 +344,7 @@ struct StateStore::Impl {
     std::optional<std::string> fault;
     try {
       const auto left = std::chrono::duration_cast<microseconds>(item.second.expires - Clock::now());
-      save(item.first, item.second.state, left);
+      pages.save(item.first, item.second.state, left);
     } catch (const std::exception& error) {
       fault = error.what();
     }
@@ -406,11 +357,6 @@ struct StateStore::Impl {
       settle(item);
     }
     return item.second.kept;
-  }
-
-  void save(const std::string& key, const State::Ptr& state, microseconds left) {
-    const State::Ptr cold = State::cold(state, how(key));
-    keeper->save(key, *cold->kept_bytes(), cold->pages(), left);
   }
 
   // ---- expiry ----
@@ -470,7 +416,7 @@ struct StateStore::Impl {
       const auto left = std::chrono::duration_cast<microseconds>(entry.expires - Clock::now());
       if (entry.state == nullptr || entry.kept || left <= microseconds(0)) continue;
       try {
-        save(key, entry.state, left);
+        pages.save(key, entry.state, left);
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the sequence is not known later on
       }
     }
@@ -522,7 +468,7 @@ StateStore::Counts StateStore::counts() const {
   Counts counts = impl_->counts;
   counts.sequences = impl_->index.count();
   counts.bytes = impl_->bytes();
-  const PagePool::Counts pages = impl_->pool.counts();
+  const PagePool::Counts pages = impl_->pages.counts();
   counts.pages = pages.pages;
   counts.page_bytes = pages.bytes;
   counts.page_hits = pages.hits;

@@ -94,8 +94,9 @@ std::string LiveView::snapshot(std::uint64_t dropped, const Tenants::Identity& i
   write_paths(json, identity);
   json.key("models");
   std::map<Key, Counters> counters;
-  json.array(service_.models_of(identity), [&](const std::shared_ptr<const Served>& served) {
-    const auto [at, made] = counters.emplace(Key{served->name(), served->version()}, served->statistics_for(identity));
+  json.array(service_.models().seen_by(identity), [&](const std::shared_ptr<const Served>& served) {
+    const auto [at, made] =
+        counters.emplace(Key{served->name(), served->version()}, served->counts().seen_by(identity));
     write_model(json, *served, {.now = at->second, .seconds = seconds, .identity = identity});
   });
   json.end_object();
@@ -124,7 +125,7 @@ void LiveView::write_paths(JsonText& json, const Tenants::Identity& identity) co
 }
 
 void LiveView::write_model(JsonText& json, const Served& served, const Moment& moment) const {
-  const Statistics& s = served.statistics_for(moment.identity);
+  const Statistics& s = served.counts().seen_by(moment.identity);
   json.begin_object();
   json.member("name", served.name());
   json.member("version", served.version());

@@ -48,12 +48,30 @@ std::chrono::steady_clock::duration duration_of(double milliseconds, std::string
 enum class ExecutionMode : std::uint8_t { planned, compiled, specialised, adaptive, reference };
 exec::Options options_of(ExecutionMode mode);
 
+/// The registry of a model's calls, which may have ended.
+class CalledModels {
+ public:
+  CalledModels() = default;
+  /// Null: Registry::instance().
+  explicit CalledModels(const std::shared_ptr<const Registry>& registry)
+      : registry_(registry), is_own_(registry != nullptr) {}
+  /// Returns false for Registry::instance().
+  bool is_own() const { return is_own_; }
+  /// Throws Code::bad_input if the registry has ended.
+  LiveModel get(std::string_view name) const;
+
+ private:
+  std::weak_ptr<const Registry> registry_;
+  bool is_own_ = false;
+};
+
 struct Model::Impl {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<Policy> policy;
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
-  LoadBounds bounds;  ///< bounds of planning
+  LoadBounds bounds;      ///< bounds of planning
+  CalledModels registry;  ///< of the calls
   Mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> executables;  ///< made on first use
   Mutex digest_mutex;
@@ -94,7 +112,8 @@ struct Access {
   static Datum release(Array& array);
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and checks its policy.
-  static Model model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds = usual_bounds());
+  static Model model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds = usual_bounds(),
+                     const CalledModels& registry = {}, bool check_calls = true);
   /// Checks the model's policy and returns the model.
   static Model allowed(Model model);
   /// Returns `model`, with the policy of `from` if it has none. Checks that policy.
@@ -116,13 +135,10 @@ struct Access {
   static void fill(Body::Impl& outer, NodeId region, std::size_t index, const Body::Fill& fill);
   static const auto& content(const Extent& extent) { return extent.v_; }
   static AttrValue attribute(const Attribute& attribute);
-  /// Returns a tensor with its own elements.
-  static Array copy(const Array& array);
   /// Returns the attributes of a node of a HostOperator.
   static NodeAttributes attributes(const void* attrs);
   using ReplyState = HostReply::State;
   static HostReply reply(std::shared_ptr<ReplyState> state);
-  static const Registry::Impl& registry();
   /// Returns a handle to the model that does not own a pool. Sessions hold it, because a pool owns them.
   static Model without_pool(const Model& model) { return {model.impl_, nullptr}; }
   /// Removes all that users have set on an open session. Returns false if it is in use or was moved from.

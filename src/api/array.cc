@@ -74,8 +74,6 @@ Array Access::array(Datum datum) {
   return array;
 }
 
-Array Access::copy(const Array& array) { return Access::array(copy_of(tensor_of(array))); }
-
 void Access::assign(Array& array, Datum datum) {
   const bool plain = datum.is_tensor() && is_aligned(datum.tensor());
   if (plain && array.impl_ && array.impl_.use_count() == 1) {

@@ -202,7 +202,8 @@ void GraphBuilder::output(std::string_view name, Term value) {
 
 Model GraphBuilder::build(const LoadOptions& options) const {
   Graph copy = impl_->to().graph();
-  return Access::model(std::move(copy), options.policy, bounds_of(options));
+  return Access::model(std::move(copy), options.policy, bounds_of(options), CalledModels(options.registry),
+                       options.check_calls);
 }
 
 }  // namespace frazil::api

@@ -5,6 +5,7 @@
 #include <frazil/registry.h>
 
 #include "api/host_call.h"
+#include "base/limits/execution_limits.h"
 #include "base/thread/mutex.h"
 #include "base/value/elem.h"
 #include "base/value/text.h"
@@ -20,6 +21,8 @@ struct Registry::Impl {
 
 Registry::Registry() : impl_(std::make_unique<Impl>()) {}
 
+Registry::~Registry() = default;
+
 Registry& Registry::instance() {
   static auto& registry = *new Registry;  // models may outlive main()
   return registry;
@@ -30,11 +33,16 @@ void Registry::put(std::string_view name, LiveModel model) {
   impl_->models.insert_or_assign(std::string(name), std::move(model));
 }
 
-LiveModel Registry::get(std::string_view name) const {
+std::optional<LiveModel> Registry::find(std::string_view name) const {
   const std::scoped_lock lock(impl_->mutex);
   const auto at = impl_->models.find(name);
-  if (at == impl_->models.end()) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
-  return at->second;
+  return at == impl_->models.end() ? std::nullopt : std::optional(at->second);
+}
+
+LiveModel Registry::get(std::string_view name) const {
+  auto model = find(name);
+  if (!model) refuse(frazil::Code::bad_input, "there is no model '{}' in the registry", name);
+  return std::move(*model);
 }
 
 void Registry::remove(std::string_view name) {
@@ -49,6 +57,12 @@ std::vector<std::string> Registry::names() const {
   std::vector<std::string> names;
   for (const auto& [name, model] : impl_->models) names.push_back(name);
   return names;
+}
+
+LiveModel CalledModels::get(std::string_view name) const {
+  if (!is_own_) return Registry::instance().get(name);
+  if (const auto registry = registry_.lock()) return registry->get(name);
+  refuse(frazil::Code::bad_input, "there is no model '{}': the registry of the calling model has ended", name);
 }
 
 namespace {
@@ -187,8 +201,15 @@ std::vector<Named> by_name(const Model& model, std::span<const Array> operands, 
   return named;
 }
 
+/// Returns the registry of the model that runs on this thread.
+CalledModels registry_of_run() {
+  const ExecutionLimits* const limits = ExecutionLimits::current();
+  const auto* const registry = limits == nullptr ? nullptr : static_cast<const CalledModels*>(limits->registry().get());
+  return registry == nullptr ? CalledModels() : *registry;
+}
+
 Results call_model(const CallAttrs& attrs, std::span<const Array> operands) {
-  const LiveModel live = Registry::instance().get(attrs.model);
+  const LiveModel live = registry_of_run().get(attrs.model);
   const Version version = attrs.version == 0 ? live.current() : live.version(static_cast<std::uint64_t>(attrs.version));
   return version.model.run(std::span<const Named>(by_name(version.model, operands, attrs)));
 }
@@ -253,11 +274,11 @@ void check_ports(const std::string& node, std::string_view what, const std::vect
   }
 }
 
-void check_call(const Graph& graph, NodeId id) {
+void check_call(const Graph& graph, NodeId id, const CalledModels& registry) {
   const std::string node = graph.describe(id);
   const auto& attrs = graph.node(id).attributes<CallAttrs>();
   const auto model = called([&] {
-    const LiveModel live = Registry::instance().get(attrs.model);
+    const LiveModel live = registry.get(attrs.model);
     return attrs.version == 0 ? live.current().model : live.version(static_cast<std::uint64_t>(attrs.version)).model;
   });
   if (!model) refuse(frazil::Code::bad_model, "{}: {}", node, model.error().text());
@@ -273,10 +294,20 @@ void check_call(const Graph& graph, NodeId id) {
 
 void register_call() { OpRegistry::global().add(definition()); }
 
-void check_calls(const Graph& graph) {
+void check_calls(const Graph& graph, const CalledModels& registry) {
   for (const NodeId n : graph.nodes()) {
-    if (graph.node(n).op == &definition()) check_call(graph, n);
+    if (graph.node(n).op == &definition()) check_call(graph, n, registry);
   }
+}
+
+std::vector<ModelCall> calls_of(const Graph& graph) {
+  std::vector<ModelCall> calls;
+  for (const NodeId n : graph.nodes()) {
+    if (graph.node(n).op != &definition()) continue;
+    const auto& attrs = graph.node(n).attributes<CallAttrs>();
+    calls.push_back({graph.describe(n), attrs.model, static_cast<std::uint64_t>(attrs.version)});
+  }
+  return calls;
 }
 
 }  // namespace frazil::api

@@ -30,6 +30,8 @@ auto called(F&& function) -> Result<decltype(function())> {
 /// Registers the operator frazil.Call. Call it once.
 void register_call();
 /// Checks that the registered models keep the contracts of the graph's calls. Throws Code::bad_model.
-void check_calls(const Graph& graph);
+void check_calls(const Graph& graph, const CalledModels& registry);
+/// Returns the calls of a graph in its order.
+std::vector<ModelCall> calls_of(const Graph& graph);
 
 }  // namespace frazil::api

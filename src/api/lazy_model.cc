@@ -82,6 +82,11 @@ std::vector<Array> run_alone(Session& session, const Graph& graph, std::span<con
 }  // namespace
 
 BatchedModel::BatchedModel(const Model& model) {
+  const auto calls = model.calls();
+  if (!calls.empty() && Access::impl(model).registry.is_own()) {
+    refuse(frazil::Code::unsupported, "{}: work cannot be regrouped across calls of a registry of the model's own",
+           calls.front().node);
+  }
   start_lazy();
   impl_ = std::make_shared<const Impl>(model);
 }

@@ -13,13 +13,15 @@
 
 namespace frazil::api {
 
-struct LiveModel::Impl {
+struct LiveModel::Impl : std::enable_shared_from_this<LiveModel::Impl> {
   Mutex edits;                    ///< held during an edit
   mutable Mutex mutex;            ///< guards `versions`
   std::vector<Version> versions;  ///< ascending; the last one is current
   std::atomic<std::uint64_t> newest{0};
-  std::uint64_t next = 1;  ///< guarded by `edits`
-  std::size_t most = 0;    ///< maximal number of versions that are kept
+  std::uint64_t next = 1;            ///< guarded by `edits`
+  std::size_t most = kMostVersions;  ///< maximal number of versions that are kept
+  std::optional<Options> options;    ///< of the pools; unset: the models' own
+  Check check;                       ///< guarded by `edits`
 
   Version current() const {
     const std::scoped_lock lock(mutex);
@@ -33,13 +35,15 @@ struct LiveModel::Impl {
   }
   /// Precondition: the caller holds `edits`.
   Version publish(Model model, VersionNote note, std::string change) {
-    Access::impl(model).executable(mode_of({}));
+    if (options) model = model.with_pool({.session = *options});
+    Access::impl(model).executable(mode_of(options.value_or(Options{})));
     Version made{next++,
                  newest == 0 ? std::nullopt : std::optional(newest.load()),
                  std::move(note),
                  std::chrono::system_clock::now(),
                  std::move(change),
                  std::move(model)};
+    if (check) check(LiveModel(shared_from_this()), made);
     const std::scoped_lock lock(mutex);
     if (!versions.empty() && !same_model(versions.back(), made)) versions.back().model.pool().drop_idle();
     versions.push_back(made);
@@ -74,6 +78,24 @@ LiveModel::LiveModel(Model first, VersionNote note, std::size_t most_versions) :
   if (most_versions == 0) refuse(frazil::Code::bad_input, "LiveModel: most_versions: expected at least 1");
   impl_->most = most_versions;
   impl_->publish(std::move(first), std::move(note), "first");
+}
+
+LiveModel::LiveModel(const std::map<std::uint64_t, Model>& versions, const Options& options, const VersionNote& note)
+    : impl_(std::make_shared<Impl>()) {
+  if (versions.empty() || versions.contains(0)) {
+    refuse(frazil::Code::bad_input, "LiveModel: expected versions with numbers from 1 on");
+  }
+  impl_->options = options;
+  impl_->most = std::max(kMostVersions, versions.size());
+  for (const auto& [number, model] : versions) {
+    impl_->next = number;
+    impl_->publish(model, note, "first");
+  }
+}
+
+void LiveModel::set_check(Check check) {
+  const std::scoped_lock lock(impl_->edits);
+  impl_->check = std::move(check);
 }
 
 Version LiveModel::current() const { return impl_->current(); }

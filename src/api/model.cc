@@ -112,10 +112,12 @@ std::shared_ptr<exec::Executable> Model::Impl::executable(ExecutionMode mode) {
   return known = take(exec::Executable::make(graph, options_of(mode)));
 }
 
-Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds) {
+Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds, const CalledModels& registry,
+                    bool check_calls) {
   check(verify(graph, knobs()->verify));
-  check_calls(graph);
+  if (check_calls) api::check_calls(graph, registry);
   auto impl = std::make_shared<Model::Impl>();
+  impl->registry = registry;
   impl->policy = std::move(policy);
   impl->bounds = std::move(bounds);
   std::size_t bytes = 0;
@@ -152,6 +154,7 @@ Model Access::governed(Model model, const Model& from) {
   impl->outputs = own.outputs;
   impl->output_names = own.output_names;
   impl->bounds = own.bounds;
+  impl->registry = own.registry;
   {
     const std::scoped_lock lock(own.mutex);
     impl->executables = own.executables;
@@ -167,13 +170,21 @@ void check_edit(const Model& from, const Model& to) {
   }
 }
 
+namespace {
+
+Model made(Graph graph, const LoadOptions& options, const LoadBounds& bounds) {
+  return Access::model(std::move(graph), options.policy, bounds, CalledModels(options.registry), options.check_calls);
+}
+
+}  // namespace
+
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
   const LoadBounds bounds = bounds_of(options);
   const logging::SinkScope log(bounds.log);
   auto graph = load_file(path, import_options(options));
   const bool packaged = graph && exec::packaged_choices(*graph);
-  Model model = Access::model(take(std::move(graph)), options.policy, bounds);
+  Model model = made(take(std::move(graph)), options, bounds);
   if (packaged) Access::impl(model).executable(mode_of({}));
   return model;
 }
@@ -182,7 +193,7 @@ Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& opt
   start();
   const LoadBounds bounds = bounds_of(options);
   const logging::SinkScope log(bounds.log);
-  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options.policy, bounds);
+  return made(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options, bounds);
 }
 
 Model Model::from_text(std::string_view text, const std::map<std::string, Array>& weights, const LoadOptions& options) {
@@ -193,7 +204,7 @@ Model Model::from_text(std::string_view text, const std::map<std::string, Array>
   };
   const LoadBounds bounds = bounds_of(options);
   const LoadScope scope(bounds, "loading the model", text.size());
-  return Access::model(take(parse(text, source)), options.policy, bounds);
+  return made(take(parse(text, source)), options, bounds);
 }
 
 const std::string& Model::name() const { return impl_->graph->name; }
@@ -209,6 +220,9 @@ std::vector<std::string> Model::operators() const {
   }
   return {names.begin(), names.end()};
 }
+
+std::vector<ModelCall> Model::calls() const { return calls_of(*impl_->graph); }
+void Model::check_calls() const { api::check_calls(*impl_->graph, impl_->registry); }
 
 Metadata Model::metadata() const {
   Metadata data;
@@ -229,7 +243,7 @@ Metadata Model::metadata() const {
 
 Model Model::ragged(std::string_view extent) const {
   const LoadScope scope(impl_->bounds, "joining requests", source_bytes(*impl_->graph));
-  return Access::model(take(pass::ragged(*impl_->graph, extent)), impl_->policy, impl_->bounds);
+  return Access::model(take(pass::ragged(*impl_->graph, extent)), impl_->policy, impl_->bounds, impl_->registry);
 }
 
 void Model::save(const std::string& path, const SaveOptions& options) const {

@@ -303,6 +303,7 @@ Session Model::open(const Options& options) const {
   impl->session = open_session(*impl_->executable(mode), options);
   impl->limits = impl->opened_limits = limits_of(options);
   impl->session->set_stop(&impl->stop);
+  impl->session->set_registry({impl_, &impl_->registry});
   impl->session->allow_padding(true);
   return Session(std::move(impl));
 }

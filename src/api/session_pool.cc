@@ -114,10 +114,15 @@ std::unique_ptr<Session> PoolImpl::opened(std::uint64_t held) try {
   throw;
 }
 
-/// Takes out the idle sessions that exceed the limit, longest idle first.
+bool PoolImpl::has_too_many_idle() const {
+  if (options_.max_idle && idle_.size() > *options_.max_idle) return true;
+  return options_.memory_limit && held_ > *options_.memory_limit && idle_.size() > 1;
+}
+
+/// Takes out the idle sessions that exceed the limits, longest idle first.
 std::vector<PoolImpl::Idle> PoolImpl::over_limit() {
   std::vector<Idle> dropped;
-  while (options_.memory_limit && held_ > *options_.memory_limit && idle_.size() > 1) {
+  while (has_too_many_idle()) {
     held_ -= idle_.front().held;
     --sessions_;
     dropped.push_back(std::move(idle_.front()));

@@ -53,6 +53,7 @@ struct PoolImpl : std::enable_shared_from_this<PoolImpl> {
   std::optional<Place> take_place();
   std::optional<Place> wait_for_place(Condition::Lock& lock, Waiting waiting, Clock::time_point time);
   void serve_next();
+  bool has_too_many_idle() const;
   std::vector<Idle> over_limit();
 
   Lease lease(Place place);

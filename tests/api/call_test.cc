@@ -107,6 +107,61 @@ TEST_F(Calls, AModelThatCallsItselfMeetsALimit) {
   EXPECT_THAT(message_of([&] { second_of(session); }, Code::limit), HasSubstr("more than 32 deep"));
 }
 
+TEST_F(Calls, EachRegistryHasModelsOfItsOwn) {
+  const auto one = std::make_shared<Registry>(), two = std::make_shared<Registry>();
+  one->put("head", LiveModel(scaled(3)));
+  two->put("head", LiveModel(scaled(4)));
+  const auto loaded = [&](std::shared_ptr<const Registry> registry) {
+    return Model::from_text(caller(kContract), {}, {.registry = std::move(registry)});
+  };
+  for (const char* const tier : {"ref", "0", "1"}) {
+    auto usual = loaded(nullptr).open({.tier = tier}), first = loaded(one).open({.tier = tier}),
+         second = loaded(two).open({.tier = tier});
+    EXPECT_EQ(second_of(usual), -6) << tier;
+    EXPECT_EQ(second_of(first), -9) << tier;
+    EXPECT_EQ(second_of(second), -12) << tier;
+  }
+  EXPECT_THAT(one->names(), testing::ElementsAre("head"));
+}
+
+TEST_F(Calls, EditsKeepTheRegistry) {
+  const auto own = std::make_shared<Registry>();
+  own->put("head", LiveModel(scaled(3)));
+  LiveModel edited(Model::from_text(caller(kContract), {}, {.registry = own}));
+  edited.edit({}, [](Patch& patch) { patch.replace("s", patch.op("Neg", {patch.tap("s")})); });
+  auto session = edited.current().model.open();
+  EXPECT_EQ(second_of(session), 9);
+}
+
+TEST_F(Calls, NeedTheirRegistry) {
+  auto own = std::make_shared<Registry>();
+  own->put("head", LiveModel(scaled(3)));
+  auto session = Model::from_text(caller(kContract), {}, {.registry = own}).open();
+  EXPECT_EQ(second_of(session), -9);
+  own.reset();
+  EXPECT_THAT(message_of([&] { second_of(session); }, Code::bad_input),
+              HasSubstr("node 'call' (Call): there is no model 'head': the registry of the calling model has ended"));
+}
+
+TEST_F(Calls, AreListedAndCheckedLater) {
+  const auto own = std::make_shared<Registry>();
+  const Model model =
+      Model::from_text(caller(std::string(kContract) + ", version = 2"), {}, {.registry = own, .check_calls = false});
+  ASSERT_EQ(model.calls(), std::vector<frazil::ModelCall>({{"node 'call' (Call)", "head", 2}}));
+  EXPECT_THAT(message_of([&] { model.check_calls(); }, Code::bad_model), HasSubstr("there is no model 'head'"));
+  own->put("head", LiveModel({{2, scaled(3)}}, {}));
+  model.check_calls();
+  EXPECT_THAT(scaled(2).calls(), testing::IsEmpty());
+}
+
+TEST_F(Calls, AreNotRegroupedWithARegistryOfTheirOwn) {
+  const auto own = std::make_shared<Registry>();
+  own->put("head", LiveModel(scaled(3)));
+  const Model model = Model::from_text(caller(kContract), {}, {.registry = own});
+  EXPECT_THAT(message_of([&] { frazil::BatchedModel batched(model); }, Code::unsupported),
+              HasSubstr("node 'call' (Call): work cannot be regrouped"));
+}
+
 TEST_F(Calls, CancellingTheCallerEndsTheCall) {
   live.publish(Model::from_text("graph g(%x: f32[N,2]) { %y = Loop(_, bool[] true, %x) body(%i, %c, %v) { "
                                 "%w = Add(%v, f32[] 1) yield %c, %w } return y = %y }"),

@@ -49,6 +49,38 @@ TEST(LiveModel, SessionsRunTheCurrentVersion) {
   EXPECT_EQ(session.version(), 2u);
 }
 
+TEST(LiveModel, VersionsMayHaveNumbersAlready) {
+  LiveModel live({{7, base()}, {3, base()}}, {.tier = "ref"});
+  EXPECT_EQ(live.current().number, 7u);
+  EXPECT_EQ(live.version(3).parent, std::nullopt);
+  EXPECT_EQ(live.edit({}, [](Patch& patch) { set_shift(patch, 5); }).number, 8u);
+  EXPECT_THAT(message_of([&] { (void)live.version(1); }, Code::bad_input), HasSubstr("no version 1"));
+  EXPECT_THAT(message_of([] { const LiveModel none({}, {}); }, Code::bad_input), HasSubstr("expected versions"));
+  EXPECT_THAT(message_of([] { const LiveModel zero({{0, base()}}, {}); }, Code::bad_input), HasSubstr("from 1 on"));
+}
+
+TEST(LiveModel, ACheckMayRefuseVersions) {
+  LiveModel live(base());
+  std::vector<std::uint64_t> seen;
+  live.set_check([&](const LiveModel& of, const Version& next) {
+    EXPECT_EQ(of, live);
+    EXPECT_EQ(of.current().number, 1u) << "the version is not current yet";
+    seen.push_back(next.number);
+    if (next.note.author == "eve") throw std::runtime_error("not she");
+  });
+  const auto edit = [](Patch& patch) { set_shift(patch, 5); };
+  EXPECT_THROW(live.edit({"eve"}, edit), std::runtime_error);
+  EXPECT_THROW(live.publish(base(), {"eve"}), std::runtime_error);
+  EXPECT_THROW(live.roll_back(1, {"eve"}), std::runtime_error);
+  EXPECT_EQ(live.current().number, 1u);
+  live.edit({"ada"}, edit);
+  EXPECT_THAT(seen, ElementsAre(2, 3, 4, 5)) << "numbers are not reused";
+  EXPECT_EQ(live.current().number, 5u);
+  live.set_check({});
+  live.roll_back(1, {"eve"});
+  EXPECT_EQ(live.current().number, 6u);
+}
+
 TEST(LiveModel, OneValueIsEditedAgainAndAgain) {
   LiveModel live(base());
   auto session = live.open();

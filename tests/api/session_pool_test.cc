@@ -256,6 +256,23 @@ TEST(Pool, IdleSessionsCanBeDropped) {
   EXPECT_THAT(squares(pool.run({{"x", numbers(2, 1)}})), ElementsAre(4));
 }
 
+TEST(Pool, SessionsBeyondTheMostIdleOnesAreClosed) {
+  const SessionPool pool(square_model(), {.max_idle = 2});
+  {
+    std::vector<SessionPool::Lease> leases;
+    for (int i = 0; i < 5; ++i) leases.push_back(pool.acquire());
+    EXPECT_EQ(pool.counts().sessions, 5u) << "the bound is not one of sessions in use";
+  }
+  EXPECT_EQ(pool.counts().sessions, 2u);
+  EXPECT_EQ(pool.counts().idle, 2u);
+  (void)pool.acquire();
+  EXPECT_EQ(pool.counts().opened, 5u) << "an idle session is used again";
+
+  const SessionPool none(square_model(), {.max_idle = 0});
+  EXPECT_THAT(squares(none.run({{"x", numbers(2, 1)}})), ElementsAre(4));
+  EXPECT_EQ(none.counts().sessions, 0u);
+}
+
 /// A function of a run that runs the model again must not wait for a session of its own caller.
 TEST(Pool, RunsInsideRunsDoNotWait) {
   static const Model inner = square_model().with_pool({.max_sessions = 1});

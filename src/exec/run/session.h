@@ -33,6 +33,10 @@ class Session {
   Result<std::shared_ptr<Event>> go_on();
   /// Attaches a value of the program to the runs, for its own operators.
   void set_context(std::shared_ptr<void> context) { context_.execution_limits.set_context(std::move(context)); }
+  /// Attaches the models that the runs may call by name; see ExecutionLimits.
+  void set_registry(std::shared_ptr<const void> registry) {
+    context_.execution_limits.set_registry(std::move(registry));
+  }
 
   void set_limits(const Limits& limits) { context_.limits = limits; }
   /// Sets the scheduler that shares the work of large steps; null: the session's thread does all. Results have the same

@@ -69,6 +69,7 @@ const std::map<std::string, std::string> kRouteAnswers = {
     {"GET /v2/models/{model}/config", "401 200 403 200"},
     {"GET /v2/models/{model}/stats", "401 200 403 200"},
     {"GET /v2/models/{model}/splits", "401 400 403 400"},  // it is not a pipeline
+    {"GET /v2/models/{model}/graph", "401 403 403 400"},   // the same
     {"POST /v2/repository/index", "401 200 200 200"},
     {"POST /v2/repository/models/{model}/load", "401 403 403 200"},
     {"POST /v2/repository/models/{model}/unload", "401 403 403 200"},

@@ -11,6 +11,7 @@
 #include "server/asked.h"
 #include "server/certificates.h"
 #include "server/other_server.h"
+#include "server/pipeline/pipeline.h"
 #include "server/request/path_record.h"
 #include "server/running.h"
 
@@ -239,6 +240,23 @@ TEST_F(HostSteps, ACallerWhoLeavesClosesTheConnection) {
   caller_->leave();
   EXPECT_THAT(refused(outcome.get()), testing::StartsWith("499"));
   while (other.left == 0) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(HostSteps, RequestsThatHaveWaitedLeaveFewSessions) {
+  const OtherServer other([](const std::string&) { return "wait"; });
+  serve("http: {url: '" + other.url() + "', inputs: {x: x}, outputs: {y: 'f32[N,2]'}, timeout_ms: 60000}");
+  const auto pipeline = std::dynamic_pointer_cast<const server::Pipeline>(service_->find("p", ""));
+  constexpr std::size_t kRequests = 100, kKept = server::PipelineGraph::kMaxIdle;
+  static_assert(kKept < kRequests);
+  std::vector<std::future<server::Outcome>> outcomes;
+  for (std::size_t i = 0; i < kRequests; ++i) {
+    outcomes.push_back(ask(*service_, {.model = "p", .inputs = {{"x", row({1, 2})}}, .caller = caller_}));
+  }
+  while (other.answers < static_cast<int>(kRequests)) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(pipeline->graph().sessions().sessions, kRequests) << "each of them has one";
+  caller_->leave();
+  for (auto& outcome : outcomes) EXPECT_THAT(refused(outcome.get()), testing::StartsWith("499"));
+  EXPECT_EQ(pipeline->graph().sessions().sessions, kKept);
 }
 
 TEST_F(HostSteps, AServiceEndsAfterWhatIsUnderWay) {

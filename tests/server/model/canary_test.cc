@@ -112,8 +112,8 @@ TEST_F(Canaries, AtTheStartAVersionThatFailsIsNotReadyAndOthersAreServed) {
                              HasSubstr(R"({"name":"m","version":"2","state":"UNAVAILABLE","reason":"canary 'case')"),
                              HasSubstr(R"({"name":"p","version":"1","state":"UNAVAILABLE","reason":")")));
   EXPECT_THAT(index(R"({"ready":true})"), Not(HasSubstr("UNAVAILABLE")));
-  EXPECT_THAT(server::proto::write_repository_index(service_->index({}, false)), HasSubstr("UNAVAILABLE"));
-  EXPECT_THAT(server::proto::write_repository_index(service_->index({}, true)), Not(HasSubstr("UNAVAILABLE")));
+  EXPECT_THAT(server::proto::write_repository_index(service_->models().index({}, false)), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(server::proto::write_repository_index(service_->models().index({}, true)), Not(HasSubstr("UNAVAILABLE")));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("model 'm': version 2 is not ready: canary 'case'"),
                                      HasSubstr("model 'p': version 1 is not ready: ")));
   EXPECT_THAT(service_->metrics().body, HasSubstr(R"(frazil_not_ready{model="m",version="2"} 1)"));

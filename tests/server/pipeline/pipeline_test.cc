@@ -9,6 +9,7 @@
 
 #include "server/asked.h"
 #include "server/request/path_record.h"
+#include "server/rest_asked.h"
 
 namespace frazil::test {
 namespace {
@@ -193,6 +194,33 @@ TEST_F(Pipelines, OneDeadlineHoldsForAllOfThem) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().status(), Http::timeout);
   EXPECT_THAT(outcome.error().what(), HasSubstr("node 'a'"));
+}
+
+TEST_F(Pipelines, HaveAPicture) {
+  serve(
+      "  - name: out\n    switch:\n"
+      "      - {name: small, when: max(x) < 10, model: double, inputs: {x: x}}\n"
+      "      - name: large\n        steps:\n          - name: ab\n            split:\n              arms:\n"
+      "                - {name: new, share: 1, model: triple, inputs: {x: x}}\n        results: {y: ab.y}\n");
+  const auto picture = [&](const char* model, const char* query) {
+    const std::string path = std::string("/v2/models/") + model + "/graph";
+    return reply_to(*service_, {.method = "GET", .path = path, .query = query});
+  };
+  const auto text = picture("p", "");
+  EXPECT_EQ(text.type, "text/plain");
+  EXPECT_THAT(text.body, testing::StartsWith("graph p("));
+  for (const char* const part :
+       {"frazil.server::Reduce(%in0)", "If(", "\"out.small\"", "frazil.server::Step", "// ab: new\ngraph"}) {
+    EXPECT_THAT(text.body, HasSubstr(part));
+  }
+  EXPECT_EQ(picture("p", "format=text").body, text.body);
+  const auto dot = picture("p", "format=dot");
+  EXPECT_EQ(dot.type, "text/vnd.graphviz");
+  EXPECT_THAT(dot.body, testing::StartsWith("digraph \"p\" {"));
+  EXPECT_THAT(dot.body, HasSubstr("// ab: new\ndigraph"));
+  EXPECT_THAT(picture("p", "format=svg").body, HasSubstr("query 'format=svg': expected format=text or format=dot"));
+  EXPECT_THAT(picture("double", "").body, HasSubstr("model 'double' is not a pipeline"));
+  EXPECT_EQ(picture("q", "").status, Http::not_found);
 }
 
 TEST_F(Pipelines, AReloadedModelIsUsedByThem) {

@@ -74,7 +74,7 @@ class Exposures : public testing::Test {
 TEST_F(Exposures, AnswersNameTheArmOfEachSplit) {
   const struct {
     const char *model, *parameters;
-  } cases[] = {{"outer", R"({"frazil.arm.ab":"new","frazil.arm.user":"all"})"},
+  } cases[] = {{"outer", R"({"frazil.arm.in.ab":"new","frazil.arm.user":"all"})"},
                {"inner", R"({"frazil.arm.ab":"new"})"},
                {"plain", "null"},
                {"double", "null"}};
@@ -88,6 +88,32 @@ TEST_F(Exposures, AnswersNameTheArmOfEachSplit) {
       EXPECT_EQ(answer.value("parameters", json()), json::parse(c.parameters)) << c.model << ' ' << sample;
     }
   }
+}
+
+TEST_F(Exposures, SplitsOfCalledPipelinesHaveThePathOfTheirStep) {
+  folder_.write(
+      "twice.yaml",
+      "inputs: {x: 'f32[N,2]'}\nsteps:\n  - {name: first, model: inner, inputs: {x: x}}\n"
+      "  - {name: second, model: outer, inputs: {x: first.y}}\n"
+      "  - name: ab\n    split:\n      arms:\n        - {name: own, share: 1, model: inner, inputs: {x: second.y}}\n"
+      "outputs: {y: ab.y}\n");
+  server::ServiceOptions with_paths = options_of(folder_);
+  with_paths.config.paths = {.sample = 1, .inputs = true};
+  server::Service service(with_paths);
+  const json arms = {{"frazil.arm.first.ab", "new"},
+                     {"frazil.arm.second.in.ab", "new"},
+                     {"frazil.arm.second.user", "all"},
+                     {"frazil.arm.ab", "own"},
+                     {"frazil.arm.ab.own.ab", "new"}};
+  EXPECT_EQ(infer(service, "twice")["parameters"], arms);
+  const auto refused = [&](const std::string& node) {
+    return reply_to(
+               service,
+               {.method = "POST", .path = "/v2/paths/1/replay", .body = R"({"choices":{")" + node + R"(":"none"}})"})
+        .body;
+  };
+  EXPECT_THAT(refused("second.in.ab"), HasSubstr("node 'second.in.ab' has no branch 'none'"));
+  EXPECT_THAT(refused("in.ab"), Not(HasSubstr("has no branch"))) << "there is no such node";
 }
 
 TEST_F(Exposures, AllProtocolsNameThem) {
@@ -128,7 +154,7 @@ TEST_F(Exposures, EachArmOfARequestHasALine) {
                         {"by", "sha256:" + server::sha256("it's 'x' gives 1")},
                         {"id", "7"},
                         {"status", 200}}));
-  EXPECT_EQ(lines[0]["split"], "ab");
+  EXPECT_EQ(lines[0]["split"], "in.ab");
   EXPECT_FALSE(lines[0].contains("by")) << "a random choice";
   EXPECT_EQ(lines[2]["pipeline"], "faulty");
   EXPECT_GE(lines[2]["status"], 400);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "server/model/served.h"
+#include "server/service/otlp.h"
+#include "server/service/path_log.h"
+
+namespace frazil::server {
+
+/// Records the paths of requests in a log, and sends them to a collector of spans. Thread-safe.
+class PathRecorder {
+ public:
+  explicit PathRecorder(const PathConfig& config) : log_(config) { set_collector(collector_of(config)); }
+
+  PathLog& log() { return log_; }
+  const PathLog& log() const { return log_; }
+  /// Records the path of a call if the log takes it. This object must outlive the call.
+  void record(Call& call, const Served& target);
+
+  /// Returns the collector of a configuration; null if spans are not sent. Throws api::Error for unusable TLS files.
+  static std::shared_ptr<Otlp> collector_of(const PathConfig& config);
+  /// Sends later spans to another collector; null: to none.
+  void set_collector(std::shared_ptr<Otlp> collector);
+
+ private:
+  std::shared_ptr<Otlp> collector() const;
+
+  PathLog log_;
+  std::atomic<bool> sends_spans_ = false;
+  mutable std::mutex mutex_;  // guards the member below
+  std::shared_ptr<Otlp> collector_;
+};
+
+}  // namespace frazil::server
