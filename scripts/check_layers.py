@@ -44,8 +44,128 @@ VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
 # Sources of other layers that do the same: the entry function of a layer, whose result is a type of the vocabulary.
 ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
+# Includes of internal headers that remain in tool/, with the reason. The list can only shrink: an entry without such an
+# include is an error.
+TOOL_ALLOWED = ("frazil", "tool", "server")
+TOOL_INTERNAL = {
+    "carry.h": ("values as tensors", {"tensor/datum.h"}),
+    "cmd_compare.cc": (
+        "recordings of values, reduction, export of graphs",
+        {
+            "debug/compare.h", "debug/reduce.h", "onnx/export/export.h", "tensor/npy.h",
+        },
+    ),
+    "cmd_compile.cc": ("the generated code", {"exec/native/code_maker.h"}),
+    "cmd_debug.cc": ("breakpoints and the nodes of values", {"base/os/io.h", "debug/debugger.h"}),
+    "cmd_inspect.cc": (
+        "nodes, constants and notes of a graph; tiers",
+        {
+            "api/dot.h", "api/type_text.h", "base/os/knobs.h", "base/value/text.h", "exec/native/backend.h",
+            "exec/native/compile_thread.h", "exec/native/explain_tiers.h", "exec/run/executable.h",
+            "ir/graph/model_info.h", "ir/op/op.h", "ir/text/text.h",
+        },
+    ),
+    "cmd_ops.cc": (
+        "opsets, forms, passes, rules, knobs",
+        {
+            "base/os/knobs.h", "ir/op/op.h", "pass/engine/passes.h", "pass/engine/rules.h",
+        },
+    ),
+    "cmd_plan_capacity.cc": ("cores", {"base/thread/cores.h"}),
+    "cmd_profile.cc": ("a recorder, warm-up", {"base/os/log.h", "exec/run/warm_up.h", "profile/trace.h"}),
+    "cmd_serve.cc": (
+        "limits of memory, knobs, the code generator",
+        {
+            "base/limits/limits.h", "base/os/io.h", "base/os/knobs.h", "base/thread/cores.h",
+            "exec/native/backend.h",
+        },
+    ),
+    "cmd_test.cc": (
+        "kinds of declared types, comparison",
+        {
+            "onnx/import/import.h", "tensor/compare.h", "tensor/onnx_proto.h",
+        },
+    ),
+    "cmd_tune.cc": (
+        "measures kernels, not models",
+        {
+            "kernel/tuning/measure_tuning.h", "kernel/tuning/tuning_file.h",
+        },
+    ),
+    "commands.h": ("results as values", {"base/value/error.h"}),
+    "common.cc": (
+        "knobs, log level, load, plan, sessions",
+        {
+            "api/load.h", "base/os/knobs.h", "base/os/log.h", "base/thread/scheduler.h", "exec/native/backend.h",
+            "ir/graph/source_bytes.h", "ir/graph/verify.h", "kernel/simd/isa.h", "kernel/tuning/tuning_file.h",
+            "ops/core/registry.h",
+        },
+    ),
+    "common.h": (
+        "sessions, graphs, limits",
+        {
+            "base/limits/load_scope.h", "base/value/error.h", "exec/run/session.h", "ir/graph/graph.h",
+        },
+    ),
+    "compare_ways.cc": (
+        "measures the code cache, not models",
+        {
+            "base/os/io.h", "exec/native/code_cache.h", "exec/native/code_maker.h", "exec/run/warm_up.h",
+        },
+    ),
+    "compile_model.cc": ("packages", {"base/os/knobs.h", "exec/native/code_maker.h", "exec/package/package.h"}),
+    "fill.cc": ("conversion to narrow floats", {"base/value/float.h"}),
+    "fill.h": ("tensors", {"base/value/error.h", "tensor/tensor.h"}),
+    "guard.cc": ("macros of sanitizers", {"base/os/sanitizers.h"}),
+    "help.cc": ("text", {"base/value/text.h"}),
+    "machine.cc": ("measures kernels, not models", {"kernel/simd/isa.h"}),
+    "main.cc": (
+        "text, the code generator, pending compilation",
+        {
+            "base/value/text.h", "exec/native/backend.h", "exec/native/compile_thread.h",
+        },
+    ),
+    "manual.cc": ("knobs", {"base/os/knobs.h"}),
+    "measure.h": ("sessions", {"exec/run/session.h"}),
+    "op_facts.cc": (
+        "derives facts from operator definitions, passes and kernels",
+        {
+            "ir/edit/builder.h", "pass/engine/expand.h", "plan/lower/bind.h",
+        },
+    ),
+    "op_facts.h": ("operator definitions", {"ir/op/op.h"}),
+    "page_server.h": ("results as values", {"base/value/error.h"}),
+    "profile_report.h": ("summaries of a recorder", {"profile/summary.h"}),
+    "report.cc": ("text", {"base/value/text.h"}),
+    "report.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
+    "requests.cc": ("text", {"base/value/text.h"}),
+    "requests.h": ("sessions", {"exec/run/session.h"}),
+    "save.cc": ("files of tensors", {"base/os/io.h", "tensor/npy.h", "tensor/onnx_proto.h"}),
+    "save.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
+    "show.cc": (
+        "slices and files of tensors",
+        {
+            "base/os/io.h", "base/value/text.h", "tensor/npy.h", "tensor/onnx_proto.h",
+        },
+    ),
+    "show.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
+    "spec.cc": (
+        "files of tensors, hashes",
+        {
+            "base/os/io.h", "base/value/hash.h", "onnx/import/import.h", "tensor/npy.h", "tensor/onnx_proto.h",
+        },
+    ),
+    "spec.h": ("types of a graph", {"base/value/error.h", "ir/graph/graph.h", "tensor/datum.h"}),
+    "stream.h": ("values as tensors", {"tensor/datum.h"}),
+    "view_graph.cc": ("costs, labels, the plan", {"ir/op/op.h", "plan/analyse/cost.h", "profile/labels.h"}),
+    "view_graph.h": ("sites of values, the plan", {"debug/sites.h", "plan/model/plan.h"}),
+    "view_run.cc": ("costs", {"plan/analyse/cost.h"}),
+    "view_run.h": ("a recorder of steps", {"exec/run/session.h", "profile/recorder.h"}),
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
 ROOM_INCLUDE = re.compile(r'^\s*#\s*include\s*"server/([^"]+)"')
+FULL_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
 FORWARD = re.compile(r"(?:\s*(?:struct|class|enum class) \w+(?: : [\w:]+)?;)*\s*")
 OUTER = re.compile(r"^namespace frazil \{$(.*?)^\}", re.M | re.S)
@@ -86,6 +206,23 @@ def room_fault(room, line):
     return f"server/{room} may not include server/{include[1]}"
 
 
+def tool_faults(root):
+    """Yields the includes of internal headers in tool/ that are not listed, and the listed ones that do not exist."""
+    unused = {(name, header) for name, (_, headers) in TOOL_INTERNAL.items() for header in headers}
+    for path in sorted((root / "tool").glob("*.*")):
+        if path.suffix not in (".h", ".cc"):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = FULL_INCLUDE.match(line)
+            if not include or include[1].split("/")[0] in TOOL_ALLOWED:
+                continue
+            if include[1] not in TOOL_INTERNAL.get(path.name, ("", ()))[1]:
+                yield f"tool/{path.name}:{number}: the command uses the public API; it may not include {include[1]}"
+            unused.discard((path.name, include[1]))
+    for name, header in sorted(unused):
+        yield f"tool/{name}:1: it does not include {header}: remove the entry of TOOL_INTERNAL"
+
+
 def declares_outside(layer, path, text):
     """Returns whether a layer with its own namespace defines names in frazil. Forward declarations are allowed."""
     is_entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
@@ -124,6 +261,9 @@ def main():
             if reason := fault(layer, line) or room_fault(room, line):
                 print(f"{path.relative_to(root)}:{number}: {reason}")
                 faults += 1
+    for reason in tool_faults(root):
+        print(reason)
+        faults += 1
     return 1 if faults else 0
 
 
