@@ -48,119 +48,31 @@ ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 # include is an error.
 TOOL_ALLOWED = ("frazil", "tool", "server")
 TOOL_INTERNAL = {
-    "carry.h": ("values as tensors", {"tensor/datum.h"}),
-    "cmd_compare.cc": (
-        "recordings of values, reduction, export of graphs",
-        {
-            "debug/compare.h", "debug/reduce.h", "onnx/export/export.h", "tensor/npy.h",
-        },
-    ),
-    "cmd_compile.cc": ("the generated code", {"exec/native/code_maker.h"}),
-    "cmd_debug.cc": ("breakpoints and the nodes of values", {"base/os/io.h", "debug/debugger.h"}),
-    "cmd_inspect.cc": (
-        "nodes, constants and notes of a graph; tiers",
-        {
-            "api/dot.h", "api/type_text.h", "base/os/knobs.h", "base/value/text.h", "exec/native/backend.h",
-            "exec/native/compile_thread.h", "exec/native/explain_tiers.h", "exec/run/executable.h",
-            "ir/graph/model_info.h", "ir/op/op.h", "ir/text/text.h",
-        },
-    ),
-    "cmd_ops.cc": (
-        "opsets, forms, passes, rules, knobs",
-        {
-            "base/os/knobs.h", "ir/op/op.h", "pass/engine/passes.h", "pass/engine/rules.h",
-        },
-    ),
-    "cmd_plan_capacity.cc": ("cores", {"base/thread/cores.h"}),
-    "cmd_profile.cc": ("a recorder, warm-up", {"base/os/log.h", "exec/run/warm_up.h", "profile/trace.h"}),
-    "cmd_serve.cc": (
-        "limits of memory, knobs, the code generator",
-        {
-            "base/limits/limits.h", "base/os/io.h", "base/os/knobs.h", "base/thread/cores.h",
-            "exec/native/backend.h",
-        },
-    ),
-    "cmd_test.cc": (
-        "kinds of declared types, comparison",
-        {
-            "onnx/import/import.h", "tensor/compare.h", "tensor/onnx_proto.h",
-        },
-    ),
+    "cmd_serve.cc": ("reads a key file within a limit", {"base/os/io.h"}),
     "cmd_tune.cc": (
         "measures kernels, not models",
-        {
-            "kernel/tuning/measure_tuning.h", "kernel/tuning/tuning_file.h",
-        },
-    ),
-    "commands.h": ("results as values", {"base/value/error.h"}),
-    "common.cc": (
-        "knobs, log level, load, plan, sessions",
-        {
-            "api/load.h", "base/os/knobs.h", "base/os/log.h", "base/thread/scheduler.h", "exec/native/backend.h",
-            "ir/graph/source_bytes.h", "ir/graph/verify.h", "kernel/simd/isa.h", "kernel/tuning/tuning_file.h",
-            "ops/core/registry.h",
-        },
-    ),
-    "common.h": (
-        "sessions, graphs, limits",
-        {
-            "base/limits/load_scope.h", "base/value/error.h", "exec/run/session.h", "ir/graph/graph.h",
-        },
+        {"kernel/tuning/measure_tuning.h", "kernel/tuning/tuning_file.h"},
     ),
     "compare_ways.cc": (
-        "measures the code cache, not models",
-        {
-            "base/os/io.h", "exec/native/code_cache.h", "exec/native/code_maker.h", "exec/run/warm_up.h",
-        },
+        "measures compilation and the code cache, not models",
+        {"exec/native/code_cache.h", "exec/native/code_maker.h"},
     ),
-    "compile_model.cc": ("packages", {"base/os/knobs.h", "exec/native/code_maker.h", "exec/package/package.h"}),
-    "fill.cc": ("conversion to narrow floats", {"base/value/float.h"}),
-    "fill.h": ("tensors", {"base/value/error.h", "tensor/tensor.h"}),
     "guard.cc": ("macros of sanitizers", {"base/os/sanitizers.h"}),
-    "help.cc": ("text", {"base/value/text.h"}),
+    "help.cc": ("parses a number", {"base/value/text.h"}),
     "machine.cc": ("measures kernels, not models", {"kernel/simd/isa.h"}),
-    "main.cc": (
-        "text, the code generator, pending compilation",
-        {
-            "base/value/text.h", "exec/native/backend.h", "exec/native/compile_thread.h",
-        },
-    ),
-    "manual.cc": ("knobs", {"base/os/knobs.h"}),
-    "measure.h": ("sessions", {"exec/run/session.h"}),
+    "main.cc": ("edit distance of words", {"base/value/text.h"}),
     "op_facts.cc": (
-        "derives facts from operator definitions, passes and kernels",
-        {
-            "ir/edit/builder.h", "pass/engine/expand.h", "plan/lower/bind.h",
-        },
+        "derives facts for the documentation from definitions, passes and the kernel table",
+        {"ir/edit/builder.h", "ir/op/op.h", "pass/engine/expand.h", "plan/lower/bind.h"},
     ),
-    "op_facts.h": ("operator definitions", {"ir/op/op.h"}),
-    "page_server.h": ("results as values", {"base/value/error.h"}),
-    "profile_report.h": ("summaries of a recorder", {"profile/summary.h"}),
-    "report.cc": ("text", {"base/value/text.h"}),
-    "report.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
-    "requests.cc": ("text", {"base/value/text.h"}),
-    "requests.h": ("sessions", {"exec/run/session.h"}),
-    "save.cc": ("files of tensors", {"base/os/io.h", "tensor/npy.h", "tensor/onnx_proto.h"}),
-    "save.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
-    "show.cc": (
-        "slices and files of tensors",
-        {
-            "base/os/io.h", "base/value/text.h", "tensor/npy.h", "tensor/onnx_proto.h",
-        },
+    "spec.cc": ("the hash that selects random numbers", {"base/value/hash.h"}),
+    "view_graph.cc": (
+        "steps of the plan by node, enclosing functions",
+        {"ir/op/op.h", "plan/analyse/cost.h", "profile/labels.h"},
     ),
-    "show.h": ("values as tensors", {"base/value/error.h", "tensor/datum.h"}),
-    "spec.cc": (
-        "files of tensors, hashes",
-        {
-            "base/os/io.h", "base/value/hash.h", "onnx/import/import.h", "tensor/npy.h", "tensor/onnx_proto.h",
-        },
-    ),
-    "spec.h": ("types of a graph", {"base/value/error.h", "ir/graph/graph.h", "tensor/datum.h"}),
-    "stream.h": ("values as tensors", {"tensor/datum.h"}),
-    "view_graph.cc": ("costs, labels, the plan", {"ir/op/op.h", "plan/analyse/cost.h", "profile/labels.h"}),
-    "view_graph.h": ("sites of values, the plan", {"debug/sites.h", "plan/model/plan.h"}),
-    "view_run.cc": ("costs", {"plan/analyse/cost.h"}),
-    "view_run.h": ("a recorder of steps", {"exec/run/session.h", "profile/recorder.h"}),
+    "view_graph.h": ("steps of the plan by node, enclosing functions", {"debug/sites.h", "plan/model/plan.h"}),
+    "view_run.cc": ("times of steps by node", {"plan/analyse/cost.h"}),
+    "view_run.h": ("times of steps by node", {"api/open.h", "profile/recorder.h"}),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
