@@ -15,8 +15,6 @@ namespace frazil::tool {
 
 namespace {
 
-constexpr double kNoDeadline = std::numeric_limits<double>::infinity();
-
 std::atomic<bool> g_adaptive = false;  // whether the command uses tier auto
 
 }  // namespace
@@ -178,7 +176,11 @@ api::Options session_options(const Common& common) {
   if (common.tier == "auto") g_adaptive = true;
   api::Options options = common.run;
   options.tier = common.tier == "auto" ? "adaptive" : common.tier;
-  options.deadline_ms = common.deadline_ms > 0 ? common.deadline_ms : kNoDeadline;
+  if (common.deadline_ms > 0) {
+    options.deadline_ms = common.deadline_ms;
+  } else if (options.deadline_ms) {  // of the environment; without one, runs read no clock
+    options.deadline_ms = std::numeric_limits<double>::infinity();
+  }
   options.strict_numerics = common.numerics == "strict";
   return options;
 }
