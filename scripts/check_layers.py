@@ -58,7 +58,6 @@ TOOL_INTERNAL = {
         {"exec/native/code_cache.h", "exec/native/code_maker.h"},
     ),
     "guard.cc": ("macros of sanitizers", {"base/os/sanitizers.h"}),
-    "help.cc": ("parses a number", {"base/value/text.h"}),
     "machine.cc": ("measures kernels, not models", {"kernel/simd/isa.h"}),
     "main.cc": ("edit distance of words", {"base/value/text.h"}),
     "op_facts.cc": (

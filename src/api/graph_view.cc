@@ -33,8 +33,8 @@ Attributes attributes_of(const frazil::Node& node) {
   return attributes;
 }
 
-Annotations::Note note_of(std::string subject, const Notes& notes) {
-  return {std::move(subject), notes.doc, notes.metadata};
+Annotations::Note note_of(const std::string& subject, const Notes& notes) {
+  return {subject, notes.doc, notes.metadata};
 }
 
 }  // namespace
