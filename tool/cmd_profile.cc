@@ -63,7 +63,6 @@ class Profiling {
       on_.push_back(seconds);
       if (!first) time_without();
     }
-    return;
   }
 
   Profile result() const {

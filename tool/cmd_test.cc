@@ -78,13 +78,13 @@ Array read_declared(const fs::path& path, const Port& port) {
   const Array::Kind kind = file_kind(port);
   try {
     return Array::read_pb(path.string(), kind);
-  } catch (const Error&) {
+  } catch (const Error& declared) {
     if (kind == port.kind) throw;
     try {
       return Array::read_pb(path.string(), port.kind);
     } catch (const Error&) {
+      throw Error(declared);
     }
-    throw;
   }
 }
 
