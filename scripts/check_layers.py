@@ -44,8 +44,39 @@ VOCABULARY = ["base", "sym", "tensor", "ir", "plan"]
 # Sources of other layers that do the same: the entry function of a layer, whose result is a type of the vocabulary.
 ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
+# Includes of internal headers that remain in tool/, with the reason. The list can only shrink: an entry without such an
+# include is an error.
+TOOL_ALLOWED = ("frazil", "tool", "server")
+TOOL_INTERNAL = {
+    "cmd_serve.cc": ("reads a key file within a limit", {"base/os/io.h"}),
+    "cmd_tune.cc": (
+        "measures kernels, not models",
+        {"kernel/tuning/measure_tuning.h", "kernel/tuning/tuning_file.h"},
+    ),
+    "compare_ways.cc": (
+        "measures compilation and the code cache, not models",
+        {"exec/native/code_cache.h", "exec/native/code_maker.h"},
+    ),
+    "guard.cc": ("macros of sanitizers", {"base/os/sanitizers.h"}),
+    "machine.cc": ("measures kernels, not models", {"kernel/simd/isa.h"}),
+    "main.cc": ("edit distance of words", {"base/value/text.h"}),
+    "op_facts.cc": (
+        "derives facts for the documentation from definitions, passes and the kernel table",
+        {"ir/edit/builder.h", "ir/op/op.h", "pass/engine/expand.h", "plan/lower/bind.h"},
+    ),
+    "spec.cc": ("the hash that selects random numbers", {"base/value/hash.h"}),
+    "view_graph.cc": (
+        "steps of the plan by node, enclosing functions",
+        {"ir/op/op.h", "plan/analyse/cost.h", "profile/labels.h"},
+    ),
+    "view_graph.h": ("steps of the plan by node, enclosing functions", {"debug/sites.h", "plan/model/plan.h"}),
+    "view_run.cc": ("times of steps by node", {"plan/analyse/cost.h"}),
+    "view_run.h": ("times of steps by node", {"api/open.h", "profile/recorder.h"}),
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
 ROOM_INCLUDE = re.compile(r'^\s*#\s*include\s*"server/([^"]+)"')
+FULL_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
 FORWARD = re.compile(r"(?:\s*(?:struct|class|enum class) \w+(?: : [\w:]+)?;)*\s*")
 OUTER = re.compile(r"^namespace frazil \{$(.*?)^\}", re.M | re.S)
@@ -86,6 +117,23 @@ def room_fault(room, line):
     return f"server/{room} may not include server/{include[1]}"
 
 
+def tool_faults(root):
+    """Yields the includes of internal headers in tool/ that are not listed, and the listed ones that do not exist."""
+    unused = {(name, header) for name, (_, headers) in TOOL_INTERNAL.items() for header in headers}
+    for path in sorted((root / "tool").glob("*.*")):
+        if path.suffix not in (".h", ".cc"):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = FULL_INCLUDE.match(line)
+            if not include or include[1].split("/")[0] in TOOL_ALLOWED:
+                continue
+            if include[1] not in TOOL_INTERNAL.get(path.name, ("", ()))[1]:
+                yield f"tool/{path.name}:{number}: the command uses the public API; it may not include {include[1]}"
+            unused.discard((path.name, include[1]))
+    for name, header in sorted(unused):
+        yield f"tool/{name}:1: it does not include {header}: remove the entry of TOOL_INTERNAL"
+
+
 def declares_outside(layer, path, text):
     """Returns whether a layer with its own namespace defines names in frazil. Forward declarations are allowed."""
     is_entry = any(path.with_suffix("").as_posix().endswith(f"/{entry}") for entry in ENTRIES)
@@ -124,6 +172,9 @@ def main():
             if reason := fault(layer, line) or room_fault(room, line):
                 print(f"{path.relative_to(root)}:{number}: {reason}")
                 faults += 1
+    for reason in tool_faults(root):
+        print(reason)
+        faults += 1
     return 1 if faults else 0
 
 

@@ -12,10 +12,12 @@ import sys
 GIVEN = {
     "build.h": "const Model& model, Patch& patch",
     "debug.h": "const Model& model, Array x",
+    "graph.h": "const Model& model",
     "host_operator.h": "GraphBuilder& graph, Term x",
     "lazy.h": "Array weights, LazyArray x, LazyArray b, LazyArray h, LazyArray u, std::vector<Tree> trees, "
     "const Model& model, std::vector<std::vector<Array>> requests",
     "live.h": "const Model& model, Array x",
+    "native.h": "const Model& model, Array x",
     "profile.h": "Session& session, Array x",
     "registry.h": "const Model& model, GraphBuilder& graph, Term x",
     "session.h": "Session& session, Array x",

@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/datum.h"
+#include <frazil/array.h>
+
 #include "tool/spec.h"
 
 namespace frazil::tool {
@@ -16,18 +17,18 @@ class Carry {
  public:
   Carry() = default;
   /// Parses "OUTPUT=INPUT" texts. Each input may appear only once.
-  static Result<Carry> make(const ValueSource& source, const std::vector<std::string>& pairs);
+  static Carry make(const ValueSource& source, const std::vector<std::string>& pairs);
 
   /// Stores the taken values in the inputs. Has no effect before the first take().
-  void put(std::vector<Datum>& inputs) const;
-  void take(std::span<const Datum> outputs);
+  void put(std::vector<Array>& inputs) const;
+  void take(std::span<const Array> outputs);
   /// Discards the taken values.
   void reset() { held_.clear(); }
   bool empty() const { return pairs_.empty(); }
 
  private:
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  // output, input
-  std::vector<Datum> held_;                                 // per pair
+  std::vector<Array> held_;                                 // per pair
 };
 
 }  // namespace frazil::tool

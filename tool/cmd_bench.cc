@@ -31,21 +31,20 @@ struct Times {
   std::vector<double> passes;
 };
 
-Status measure_requests(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
+void measure_requests(Session& session, Requests& requests, const BenchOptions& options, Times& times) {
   Progress progress;
   for (std::uint64_t i = 0; i < options.warmup; ++i) {
     progress.show(fmt::format("warm-up {}/{}", i + 1, options.warmup));
-    FRAZIL_CHECK(timed_pass(session, requests, nullptr));
+    timed_pass(session, requests, nullptr);
   }
   const std::uint64_t most = options.runs.value_or(~std::uint64_t{0});
   const double end = now() + options.seconds.value_or(kDefaultBenchSeconds);
   while (times.passes.size() < most) {
     if (!options.runs && times.passes.size() >= kMinBenchRuns && now() >= end) break;
     progress.show(fmt::format("run {}", times.passes.size() + 1));
-    FRAZIL_TRY(const double total, timed_pass(session, requests, &times.requests));
+    const double total = timed_pass(session, requests, &times.requests);
     times.passes.push_back(total);
   }
-  return {};
 }
 
 Json json_of_times(const Times& times, const Common& common) {
@@ -85,36 +84,34 @@ void print_times(const Times& times, const BenchOptions& options) {
   row("tier", options.common.tier, "");
 }
 
-Status check_bench(const BenchOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  if (options.runs && options.seconds) return fail(Code::bad_input, "--runs and --seconds exclude each other");
-  if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
-  if (options.seconds && !(*options.seconds >= 0)) return fail(Code::bad_input, "--seconds: expected at least 0");
-  return {};
+void check_bench(const BenchOptions& options) {
+  prepare(options.common);
+  if (options.runs && options.seconds) fail(Code::bad_input, "--runs and --seconds exclude each other");
+  if (options.runs && *options.runs == 0) fail(Code::bad_input, "--runs: expected at least 1");
+  if (options.seconds && !(*options.seconds >= 0)) fail(Code::bad_input, "--seconds: expected at least 0");
 }
 
-Result<int> bench(const BenchOptions& options) {
-  FRAZIL_CHECK(check_bench(options));
+int bench(const BenchOptions& options) {
+  check_bench(options);
   Times times;
   double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
+  const Model model = load_model(options.model, options.common);
   times.load = now() - begin;
-  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
-  FRAZIL_CHECK(requests.preload());
-  FRAZIL_TRY(const auto inputs, requests.next());
+  const ValueSource source(model, options.common.run.seed, options.common.memory_limit());
+  Requests requests = Requests::make(source, options.requests);
+  requests.preload();
+  const auto inputs = requests.next();
 
   begin = now();
-  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
-  const auto session = open_session(*executable, options.common);
-  session->allow_padding(requests.carries());
-  FRAZIL_TRY(auto outputs, session->run(*inputs));
-  times.first = now() - begin;
-  requests.done(outputs);
-  outputs.clear();
+  Session session = open_session(model, options.common);
+  {
+    const Results outputs = session.run(*inputs);
+    times.first = now() - begin;
+    requests.done(outputs);
+  }
   requests.restart();
 
-  FRAZIL_CHECK(measure_requests(*session, requests, options, times));
+  measure_requests(session, requests, options, times);
   if (prints_to_terminal() && !options.common.json) {
     print_times(times, options);
   } else {

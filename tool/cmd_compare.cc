@@ -2,10 +2,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "debug/compare.h"
-#include "debug/reduce.h"
-#include "onnx/export/export.h"
-#include "tensor/npy.h"
+#include <frazil/debug.h>
+#include <frazil/graph.h>
+
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/compare_ways.h"
@@ -18,15 +17,15 @@ namespace frazil::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using debug::Comparison;
-using debug::Recording;
+using api::Divergence;
+using api::Recording;
 
 /// The options of both commands.
 struct CompareOptions {
   Common common;
   RequestOptions requests;
   std::string a, b, tier_a, tier_b, numerics_a, numerics_b, output, plot;
-  debug::Closeness closeness;
+  api::Closeness closeness;
   bool ways = false;
 };
 
@@ -38,76 +37,67 @@ Common side_of(const CompareOptions& options, const std::string& tier, const std
   return side;
 }
 
-debug::Backend ways_of(const Common& common) {
-  return {[common](std::shared_ptr<const Graph> graph) { return make_executable(std::move(graph), common); },
-          [common](Executable& executable) { return open_session(executable, common); }};
-}
-
-Result<std::vector<Datum>> inputs_of(const Graph& graph, const CompareOptions& options) {
-  const ValueSource source(graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
-  FRAZIL_TRY(auto inputs, requests.next());
-  if (!inputs) return fail(Code::bad_input, "--stream: it has no request");
+std::vector<Array> inputs_of(const Model& model, const CompareOptions& options) {
+  const ValueSource source(model, options.common.run.seed, options.common.memory_limit());
+  Requests requests = Requests::make(source, options.requests);
+  auto inputs = requests.next();
+  if (!inputs) fail(Code::bad_input, "--stream: it has no request");
   return *std::move(inputs);
 }
 
 /// Reads the values stored as NAME.npy, for the names of the other side.
-Result<Recording> stored(const std::string& folder, const Recording& other) {
+Recording stored(const std::string& folder, const Recording& other) {
   Recording recording;
-  for (const auto& made : other.values) {
+  for (const Recording::Value& made : other.values) {
     const fs::path path = fs::path(folder) / (file_name_of(made.name) + ".npy");
     std::error_code ignored;
     if (!fs::exists(path, ignored)) continue;
-    FRAZIL_TRY(Tensor tensor, read_npy(path.string()));
-    recording.values.push_back({made.name, {}, {}, Datum(std::move(tensor))});
+    recording.values.push_back({.name = made.name, .value = Array::read_npy(path.string())});
   }
-  if (recording.values.empty()) return fail(Code::bad_input, "'{}' has no file NAME.npy of a value", folder);
+  if (recording.values.empty()) fail(Code::bad_input, "'{}' has no file NAME.npy of a value", folder);
   return recording;
 }
 
-std::string place_of(const debug::Difference& d) {
+std::string place_of(const Divergence& d) {
   std::string iterations;
   for (const std::int64_t i : d.iterations) iterations += fmt::format("{}{}", iterations.empty() ? "" : ", ", i);
   return fmt::format("{}{}value '{}'", d.node,
                      d.node.empty()       ? ""
                      : iterations.empty() ? ": "
                                           : fmt::format(", iteration {}: ", iterations),
-                     d.name);
+                     d.value);
 }
 
-Json json_of_comparison(const Comparison& c) {
+bool differs(const Divergence& d) { return d.differ > 0; }
+
+Json json_of_comparison(const Divergence& c) {
   Json json{{"compared", c.compared},
-            {"differ", c.apart},
+            {"differ", c.differ},
             {"only_a", c.only_a},
             {"only_b", c.only_b},
-            {"inconclusive", c.inconclusive()}};
-  if (c.first) {
-    json["first"] = {{"value", c.first->name},
-                     {"node", c.first->node},
-                     {"iterations", c.first->iterations},
-                     {"what", c.first->what}};
+            {"inconclusive", c.inconclusive}};
+  if (differs(c)) {
+    json["first"] = {{"value", c.value}, {"node", c.node}, {"iterations", c.iterations}, {"what", c.what}};
   }
   return json;
 }
 
-int print_outcome(const Comparison& c, bool json) {
+int print_outcome(const Divergence& c, bool json) {
   if (json) {
     print_json(json_of_comparison(c));
   } else {
-    print_line(fmt::format("{} values compared, {} differ; {} only in A, {} only in B", c.compared, c.apart, c.only_a,
+    print_line(fmt::format("{} values compared, {} differ; {} only in A, {} only in B", c.compared, c.differ, c.only_a,
                            c.only_b));
-    if (c.first) print_line(fmt::format("first: {}: {}", one_line(place_of(*c.first)), one_line(c.first->what)));
-    if (c.inconclusive()) print_line("inconclusive: most values of A and of B have no counterpart of the same name");
+    if (differs(c)) print_line(fmt::format("first: {}: {}", one_line(place_of(c)), one_line(c.what)));
+    if (c.inconclusive) print_line("inconclusive: most values of A and of B have no counterpart of the same name");
   }
-  return c.first || c.inconclusive() ? kFailed : kDone;
+  return differs(c) || c.inconclusive ? kFailed : kDone;
 }
 
-/// Prints the failures if the sides differ in them. If both fail with the same code, returns that fault.
-Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
-  const auto text = [](const Recording& r) { return r.status ? "runs" : one_line(r.status.error().text()); };
-  if (!a.status && !b.status && a.status.error().code == b.status.error().code) {
-    return std::unexpected(a.status.error());
-  }
+/// Prints the failures if the sides differ in them. If both fail with the same code, throws that error.
+int tell_failures(const Recording& a, const Recording& b, bool json) {
+  const auto text = [](const Recording& r) { return r.error ? one_line(r.error->what()) : "runs"; };
+  if (a.error && b.error && a.error->code() == b.error->code()) throw *a.error;
   if (json) {
     print_json({{"a", text(a)}, {"b", text(b)}});
   } else {
@@ -116,71 +106,73 @@ Result<int> tell_failures(const Recording& a, const Recording& b, bool json) {
   return kFailed;
 }
 
-Result<int> compare_models(const CompareOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
+/// Returns the options of both sides of a comparison of `models` models.
+std::pair<Common, Common> sides_of(const CompareOptions& options, int models) {
+  std::pair<Common, Common> sides{
+      side_of(options, options.tier_a, options.numerics_a),
+      side_of(options, !options.tier_b.empty() || models == 2 ? options.tier_b : "ref", options.numerics_b)};
+  prepare(sides.first);
+  prepare(sides.second);
+  return sides;
+}
+
+int compare_models(const CompareOptions& options) {
+  prepare(options.common);
   if (options.ways) {
-    if (!options.b.empty()) return fail(Code::bad_input, "--ways compares one model with itself; B is not used");
+    if (!options.b.empty()) fail(Code::bad_input, "--ways compares one model with itself; B is not used");
     return compare_ways(options.a, options.requests, options.plot, options.common);
   }
   const bool two = !options.b.empty();
-  const Common side_a = side_of(options, options.tier_a, options.numerics_a);
-  const Common side_b = side_of(options, !options.tier_b.empty() || two ? options.tier_b : "ref", options.numerics_b);
-  FRAZIL_CHECK(prepare(side_a));
-  FRAZIL_CHECK(prepare(side_b));
-  FRAZIL_TRY(const auto graph, load_graph(options.a, load_bounds_of(options.common)));
-  FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
-  const std::uint64_t most = options.common.limits.memory_bytes;
-  FRAZIL_TRY(const Recording a, record(graph, ways_of(side_a), inputs, most));
+  const auto [side_a, side_b] = sides_of(options, two ? 2 : 1);
+  const Model model = load_model(options.a, options.common);
+  const auto inputs = inputs_of(model, options);
+  const Recording a = api::record(model, named(model, inputs), session_options(side_a));
   Recording b;
   if (two && fs::is_directory(options.b)) {
-    FRAZIL_TRY(b, stored(options.b, a));
+    b = stored(options.b, a);
   } else {
-    auto other = graph;
-    if (two) {
-      FRAZIL_TRY(other, load_graph(options.b, load_bounds_of(options.common)));
-    }
-    FRAZIL_TRY(const auto theirs, inputs_of(*other, options));
-    FRAZIL_TRY(b, record(other, ways_of(side_b), theirs, most));
+    const Model other = two ? load_model(options.b, options.common) : model;
+    b = api::record(other, named(other, two ? inputs_of(other, options) : inputs), session_options(side_b));
   }
-  if (!a.status || !b.status) return tell_failures(a, b, options.common.json);
-  const Comparison comparison = compare(a, b, options.closeness);
-  if (comparison.compared == 0) return fail(Code::bad_input, "the two have no value of the same name");
-  return print_outcome(comparison, options.common.json);
+  if (a.error || b.error) return tell_failures(a, b, options.common.json);
+  const Divergence found = api::compare(a, b, options.closeness);
+  if (found.compared == 0) fail(Code::bad_input, "the two have no value of the same name");
+  return print_outcome(found, options.common.json);
 }
 
-Result<int> reduce_model(const CompareOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  const Common side_a = side_of(options, options.tier_a, options.numerics_a);
-  const Common side_b = side_of(options, options.tier_b.empty() ? "ref" : options.tier_b, options.numerics_b);
-  FRAZIL_CHECK(prepare(side_a));
-  FRAZIL_CHECK(prepare(side_b));
-  FRAZIL_TRY(const auto graph, load_graph(options.a, load_bounds_of(options.common)));
-  FRAZIL_TRY(const auto inputs, inputs_of(*graph, options));
-  const debug::BackendPair ways{ways_of(side_a), ways_of(side_b), options.closeness,
-                                options.common.limits.memory_bytes};
-  FRAZIL_TRY(const debug::Reduced reduced, debug::reduce(graph, ways, inputs));
-  FRAZIL_CHECK(onnx::export_file(reduced.graph, options.output));
+int reduce_model(const CompareOptions& options) {
+  prepare(options.common);
+  const auto [side_a, side_b] = sides_of(options, 1);
+  const Model model = load_model(options.a, options.common);
+  const auto inputs = inputs_of(model, options);
+  const api::Reduced reduced = api::reduce(model, named(model, inputs),
+                                           {.a = session_options(side_a),
+                                            .b = session_options(side_b),
+                                            .rtol = options.closeness.rtol,
+                                            .atol = options.closeness.atol,
+                                            .of_largest = options.closeness.of_largest});
+  reduced.model.save(options.output);
   const std::string folder = options.output + ".inputs";
-  FRAZIL_TRY(const OutputFolder to, OutputFolder::make(folder, reduced.graph.input_names()));
-  FRAZIL_CHECK(to.save(reduced.inputs, std::nullopt));
+  const OutputFolder to = OutputFolder::make(folder, reduced.model.inputs());
+  to.save(reduced.inputs, std::nullopt);
   std::string command = "frazil compare " + options.output;
   Json files = Json::object();
-  for (const std::string& name : reduced.graph.input_names()) {
-    const std::string file = (fs::path(folder) / (file_name_of(name) + ".npy")).string();
-    command += fmt::format(" --input '{}={}'", name, file);
-    files[name] = file;
+  for (const Port& port : reduced.model.inputs()) {
+    const std::string file = (fs::path(folder) / (file_name_of(port.name) + ".npy")).string();
+    command += fmt::format(" --input '{}={}'", port.name, file);
+    files[port.name] = file;
   }
+  const std::size_t nodes = api::GraphView(reduced.model).nodes().size(), of = api::GraphView(model).nodes().size();
   if (options.common.json) {
     print_json({{"output", options.output},
                 {"inputs", files},
-                {"nodes", reduced.graph.node_count()},
-                {"of", graph->node_count()},
+                {"nodes", nodes},
+                {"of", of},
                 {"why", one_line(reduced.why)},
                 {"command", command}});
     return kDone;
   }
-  print_line(
-      fmt::format("{} of {} nodes fail: {}", reduced.graph.node_count(), graph->node_count(), one_line(reduced.why)));
+  print_line(fmt::format("{} of {} nodes fail: {}", nodes, of, one_line(reduced.why)));
   print_line(command);
   return kDone;
 }

@@ -1,7 +1,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "exec/native/code_maker.h"
 #include "tool/commands.h"
 #include "tool/compile_model.h"
 #include "tool/option_table.h"
@@ -17,15 +16,16 @@ struct CompileOptions {
   std::vector<std::string> shapes;
 };
 
-Result<int> compile(const CompileOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  FRAZIL_CHECK(compile_model(options.model, options.output, options.requests, options.shapes, options.common));
+int compile(const CompileOptions& options) {
+  prepare(options.common);
+  const std::size_t objects =
+      compile_model(options.model, options.output, options.requests, options.shapes, options.common);
   const auto bytes = std::filesystem::file_size(options.output);
   if (options.common.json) {
-    print_json({{"output", options.output}, {"bytes", bytes}, {"objects", exec::registered_code().size()}});
+    print_json({{"output", options.output}, {"bytes", bytes}, {"objects", objects}});
   } else {
     print_line(fmt::format("{}: {:.1f} MB, {} objects of generated code", options.output,
-                           static_cast<double>(bytes) / 1e6, exec::registered_code().size()));
+                           static_cast<double>(bytes) / 1e6, objects));
   }
   return kDone;
 }

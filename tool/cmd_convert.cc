@@ -12,17 +12,15 @@ struct ConvertOptions {
   std::string from, to;
   std::int64_t opset = 0;
   std::size_t external_bytes = 0;
-  Loading loading;
+  api::LoadOptions load;
 };
 
-Result<int> convert(const ConvertOptions& options) {
-  FRAZIL_TRY(const api::Model model, load_model(options.from, options.loading));
+int convert(const ConvertOptions& options) {
+  const api::Model model = load_model(options.from, options.load);
   api::SaveOptions how{.external_bytes = options.external_bytes};
   if (options.opset != 0) how.opset = options.opset;
-  return from_api([&] {
-    model.save(options.to, how);
-    return static_cast<int>(kDone);
-  });
+  model.save(options.to, how);
+  return kDone;
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ void add_convert(CLI::App& app, Action& action) {
       ->type_name("BYTES")
       ->capture_default_str()
       ->check(whole_number());
-  add_load_limits(*command, options->loading);
+  add_load_limits(*command, options->load);
   command->footer(
       "Examples:\n"
       "  frazil convert model.onnx newer.onnx --opset 21\n"

@@ -3,10 +3,9 @@
 #include <iostream>
 #include <memory>
 
+#include <frazil/debug.h>
 #include <unistd.h>
 
-#include "base/os/io.h"
-#include "debug/debugger.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/help.h"
@@ -19,9 +18,9 @@
 namespace frazil::tool {
 namespace {
 
-using debug::Debugger;
-using debug::Stop;
-using debug::Until;
+using api::Debugger;
+using Stop = Debugger::Stop;
+using Until = Debugger::Until;
 
 struct DebugOptions {
   Common common;
@@ -50,31 +49,38 @@ constexpr const char* kHelp =
 /// One debugging session on a terminal or from a script.
 class Console {
  public:
-  Console(Debugger& debugger, std::vector<Datum> inputs) : debugger_(debugger), inputs_(std::move(inputs)) {}
+  Console(Debugger& debugger, const Model& model, const std::vector<Array>& inputs)
+      : debugger_(debugger), model_(model), inputs_(named(model_, inputs)) {}
 
   /// Executes one line. Returns false at the end of the session.
-  Result<bool> line(std::string_view text);
-  /// Returns the exit code of the session, or the fault of the last run.
-  Result<int> end() const;
-  Status add_breakpoint(std::string_view what);
+  bool line(std::string_view text);
+  /// Returns the exit code of the session. Throws the error of the last run.
+  int end() const;
+  void add_breakpoint(std::string_view what);
 
  private:
-  Status move(Until until);
-  void print_outcome(const Stop& stop);
+  void move(Until until);
+  void print_outcome();
   void tell_missing() const;
   void where() const;
-  Status print(std::string_view text);
-  Status plot(std::string_view name);
-  Status save(std::string_view text);
-  Status set(std::string_view text);
-  Status remove_breakpoint(std::string_view number);
+  void print(std::string_view text);
+  void plot(std::string_view name);
+  void save(std::string_view text);
+  void set(std::string_view text);
+  void remove_breakpoint(std::string_view number);
   void list_breakpoints() const;
   void list_values(std::string_view part);
 
+  /// Calls a function that moves the run, and prints the outcome.
+  template <class F>
+  void moved(F&& function);
+
   Debugger& debugger_;
-  const std::vector<Datum> inputs_;
-  std::optional<Stop> stop_;
-  std::optional<Fault> failed_;  // the fault of the last run
+  const Model model_;
+  const std::vector<api::Named> inputs_;
+  bool begun_ = false;           // a run, since the last command to begin one
+  std::optional<Stop> stop_;     // set while a run is stopped
+  std::optional<Error> failed_;  // the error of the last run
 };
 
 std::pair<std::string_view, std::string_view> first_word(std::string_view text) {
@@ -91,70 +97,76 @@ std::pair<std::string_view, std::string_view> first_word(std::string_view text) 
 }
 
 /// Splits "NAME FILE" at the last space.
-Result<std::pair<std::string, std::string>> name_and_file(std::string_view text, std::string_view command) {
+std::pair<std::string, std::string> name_and_file(std::string_view text, std::string_view command) {
   const std::size_t space = text.rfind(' ');
-  if (space == std::string_view::npos) return fail(Code::bad_input, "{}: expected NAME FILE.npy", command);
+  if (space == std::string_view::npos) fail(Code::bad_input, "{}: expected NAME FILE.npy", command);
   std::string_view name = text.substr(0, space);
   while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
   return std::pair(std::string(name), std::string(text.substr(space + 1)));
 }
 
-Result<bool> Console::line(std::string_view text) {
+bool Console::line(std::string_view text) {
   const auto [command, rest] = first_word(text);
-  const auto done = [](const Status& status) -> Result<bool> {
-    if (!status) return std::unexpected(status.error());
-    return true;
-  };
   if (command.empty() || command.starts_with('#')) return true;
   if (command == "quit" || command == "q") return false;
   if (command == "run" || command == "r") {
+    begun_ = false;
     stop_.reset();
-    return done(move(Until::breakpoint));
+    return move(Until::breakpoint), true;
   }
-  if (command == "continue" || command == "c") return done(move(Until::breakpoint));
-  if (command == "step" || command == "s") return done(move(Until::next_value));
-  if (command == "next" || command == "n") return done(move(Until::step_over));
-  if (command == "into") return done(move(Until::step_into));
-  if (command == "out") return done(move(Until::step_out));
-  if (command == "break" || command == "b") return done(add_breakpoint(rest));
-  if (command == "delete") return done(remove_breakpoint(rest));
-  if (command == "print" || command == "p") return done(print(rest));
-  if (command == "plot") return done(plot(rest));
-  if (command == "save") return done(save(rest));
-  if (command == "set") return done(set(rest));
+  if (command == "continue" || command == "c") return move(Until::breakpoint), true;
+  if (command == "step" || command == "s") return move(Until::next_node), true;
+  if (command == "next" || command == "n") return move(Until::step_over), true;
+  if (command == "into") return move(Until::step_into), true;
+  if (command == "out") return move(Until::step_out), true;
+  if (command == "break" || command == "b") return add_breakpoint(rest), true;
+  if (command == "delete") return remove_breakpoint(rest), true;
+  if (command == "print" || command == "p") return print(rest), true;
+  if (command == "plot") return plot(rest), true;
+  if (command == "save") return save(rest), true;
+  if (command == "set") return set(rest), true;
   if (command == "breaks") return list_breakpoints(), true;
   if (command == "where") return where(), true;
   if (command == "values") return list_values(rest), true;
   if (command == "help") return print_text(notes_of(kHelp, help_width())), true;
-  return fail(Code::bad_input, "there is no command '{}'; see help", command);
+  fail(Code::bad_input, "there is no command '{}'; see help", command);
 }
 
-Status Console::add_breakpoint(std::string_view what) {
-  FRAZIL_TRY(const std::uint32_t number, debugger_.add_breakpoint(what));
+void Console::add_breakpoint(std::string_view what) {
+  const std::uint32_t number = debugger_.add_breakpoint(what);
   print_line(fmt::format("breakpoint {}: {}", number, one_line(what)));
-  return {};
 }
 
-Status Console::remove_breakpoint(std::string_view number) {
+void Console::remove_breakpoint(std::string_view number) {
   for (const auto& b : debugger_.breakpoints()) {
-    if (std::to_string(b.number) != number) continue;
-    debugger_.remove_breakpoint(b.number);
-    return {};
+    if (std::to_string(b.number) == number) return debugger_.remove_breakpoint(b.number);
   }
-  return fail(Code::bad_input, "delete: there is no breakpoint '{}'", number);
+  fail(Code::bad_input, "delete: there is no breakpoint '{}'", number);
 }
 
 void Console::list_breakpoints() const {
   for (const auto& b : debugger_.breakpoints()) print_line(fmt::format("{}  {}", b.number, one_line(b.text)));
 }
 
+template <class F>
+void Console::moved(F&& function) {
+  try {
+    stop_ = function();
+  } catch (const Error& error) {
+    stop_.reset();
+    failed_ = error;
+    return print_line(fmt::format("failed: {}", one_line(error.what())));
+  }
+  print_outcome();
+}
+
 /// Continues the run, or begins one if there is none.
-Status Console::move(Until until) {
+void Console::move(Until until) {
   failed_.reset();
-  const bool goes_on = stop_ && debugger_.in_run();
-  if (!goes_on && stop_) return fail(Code::bad_input, "the run has ended; run begins another one");
-  print_outcome(goes_on ? debugger_.go(until) : debugger_.run(inputs_, until));
-  return {};
+  if (begun_ && !stop_) fail(Code::bad_input, "the run has ended; run begins another one");
+  const bool goes_on = begun_;
+  begun_ = true;
+  moved([&] { return goes_on ? debugger_.go(until) : debugger_.run(inputs_, until); });
 }
 
 std::string iterations_of(const Stop& stop) {
@@ -163,134 +175,127 @@ std::string iterations_of(const Stop& stop) {
   return text.empty() ? text : fmt::format(", iteration {}", text);
 }
 
-void Console::print_outcome(const Stop& stop) {
-  stop_ = stop;
-  if (stop.why == Stop::Why::failed) {
-    failed_ = stop.fault;
-    return print_line(fmt::format("failed: {}", one_line(stop.fault.text())));
+void Console::print_outcome() {
+  if (stop_->why != Debugger::Why::ended) return where();
+  stop_.reset();
+  print_line("ended");
+  const std::vector<Array> results = debugger_.results();
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    print_line(
+        fmt::format("{}  {}  {}", one_line(model_.outputs()[k].name), type_of(results[k]), summary_of(results[k])));
   }
-  if (stop.why == Stop::Why::ended) {
-    print_line("ended");
-    const auto& names = debugger_.sites().graph().output_names();
-    for (std::size_t k = 0; k < names.size(); ++k) {
-      const Datum& value = debugger_.results()[k];
-      print_line(fmt::format("{}  {}  {}", one_line(names[k]), type_of(value), summary_of(value)));
-    }
-    return tell_missing();
-  }
-  where();
+  tell_missing();
 }
 
 /// Prints the breakpoints that cannot be reached in any run.
 void Console::tell_missing() const {
   for (const auto& b : debugger_.breakpoints()) {
-    const bool none = !b.sites.empty() && std::ranges::all_of(b.sites, [&](std::size_t site) {
-      return !debugger_.why_missing(site).empty();
-    });
-    if (!none) continue;
+    if (b.missing.empty()) continue;
     print_line(fmt::format("breakpoint {} ({}) was not met: {}; --tier ref has all values", b.number, one_line(b.text),
-                           debugger_.why_missing(b.sites.front())));
+                           b.missing));
   }
 }
 
+std::string node_text(const Debugger::ValueInfo& about) { return about.node.empty() ? "parameter" : about.node; }
+
 void Console::where() const {
-  if (!stop_ || stop_->why == Stop::Why::ended || stop_->why == Stop::Why::failed)
-    return print_line("no run is stopped");
-  const auto& sites = debugger_.sites();
-  const debug::Site& site = sites[stop_->site];
-  const std::string node = site.node ? sites.graph().describe(site.node) : "parameter";
+  if (!stop_) return print_line("no run is stopped");
   const std::string number =
-      stop_->why == Stop::Why::breakpoint ? fmt::format("breakpoint {}: ", stop_->breakpoint) : "";
-  const auto value = debugger_.value(site.name);
-  print_line(fmt::format("{}{}{}: '{}'  {}  {}", number, one_line(node), iterations_of(*stop_), one_line(site.name),
-                         value ? type_of(*value) : "", value ? summary_of(*value) : one_line(value.error().text())));
-  for (const std::string& around : sites.around(stop_->site)) print_line("  in " + one_line(around));
+      stop_->why == Debugger::Why::breakpoint ? fmt::format("breakpoint {}: ", stop_->breakpoint) : "";
+  std::string type, summary;
+  try {
+    const Array value = debugger_.value(stop_->value);
+    type = type_of(value);
+    summary = summary_of(value);
+  } catch (const Error& error) {
+    summary = one_line(error.what());
+  }
+  print_line(fmt::format("{}{}{}: '{}'  {}  {}", number, one_line(node_text(debugger_.about(stop_->value))),
+                         iterations_of(*stop_), one_line(stop_->value), type, summary));
+  for (const std::string& around : stop_->around) print_line("  in " + one_line(around));
 }
 
-Status Console::print(std::string_view text) {
-  FRAZIL_TRY(const Datum shown, find_shown(text, [&](std::string_view name) { return debugger_.value(name); }));
+void Console::print(std::string_view text) {
+  const Array shown = find_shown(text, [&](std::string_view name) { return debugger_.value(name); });
   print_line(fmt::format("{}  {}  {}", one_line(text), type_of(shown), summary_of(shown)));
-  if (shown.is_tensor()) print_line(elements_text(shown.tensor()));
-  return {};
+  if (shown.is_tensor()) print_line(elements_text(shown));
 }
 
-Status Console::plot(std::string_view name) {
-  FRAZIL_TRY(const Datum shown, find_shown(name, [&](std::string_view n) { return debugger_.value(n); }));
-  if (!shown.is_tensor()) return fail(Code::bad_input, "plot: '{}' is not a tensor", name);
-  FRAZIL_TRY(const std::string text, histogram_text(shown.tensor()));
-  print_line(text);
-  return {};
+void Console::plot(std::string_view name) {
+  const Array shown = find_shown(name, [&](std::string_view n) { return debugger_.value(n); });
+  if (!shown.is_tensor()) fail(Code::bad_input, "plot: '{}' is not a tensor", name);
+  print_line(histogram_text(shown));
 }
 
-Status Console::save(std::string_view text) {
-  FRAZIL_TRY(const auto to, name_and_file(text, "save"));
-  FRAZIL_TRY(const Datum value, debugger_.value(to.first));
-  if (!value.is_tensor()) return fail(Code::unsupported, "save: '{}' is not a tensor", to.first);
-  FRAZIL_TRY(const Tensor dense, value.tensor().packed());
-  return save_tensor_file(to.second, dense);
+void Console::save(std::string_view text) {
+  const auto to = name_and_file(text, "save");
+  const Array value = debugger_.value(to.first);
+  if (!value.is_tensor()) fail(Code::unsupported, "save: '{}' is not a tensor", to.first);
+  save_tensor_file(to.second, value);
 }
 
-Status Console::set(std::string_view text) {
-  FRAZIL_TRY(const auto from, name_and_file(text, "set"));
-  FRAZIL_TRY(Tensor value, read_tensor_file(from.second));
-  FRAZIL_TRY(const Stop stop, debugger_.set(from.first, Datum(std::move(value))));
-  print_outcome(stop);
-  return {};
+void Console::set(std::string_view text) {
+  const auto from = name_and_file(text, "set");
+  const Array value = read_tensor_file(from.second);
+  stop_ = debugger_.set(from.first, value);
+  begun_ = true;
+  print_outcome();
 }
 
 void Console::list_values(std::string_view part) {
-  const auto& sites = debugger_.sites();
-  for (std::size_t i = 0; i < sites.size(); ++i) {
-    const debug::Site& site = sites[i];
-    if (site.name.find(part) == std::string::npos) continue;
-    const std::string node = site.node ? sites.graph().describe(site.node) : "parameter";
-    const std::string& why = debugger_.why_missing(i);
-    print_line(fmt::format("{}  {}  {}{}", one_line(site.name),
-                           str(sites.graph().type(site.value), sites.graph().scope()), one_line(node),
-                           why.empty() ? "" : "; " + why));
+  for (const std::string& name : debugger_.values()) {
+    if (name.find(part) == std::string::npos) continue;
+    const Debugger::ValueInfo about = debugger_.about(name);
+    print_line(fmt::format("{}  {}  {}{}", one_line(name), about.type, one_line(node_text(about)),
+                           about.missing.empty() ? "" : "; " + about.missing));
   }
 }
 
-Result<int> Console::end() const {
-  if (failed_) return std::unexpected(*failed_);
+int Console::end() const {
+  if (failed_) throw *failed_;
   return kDone;
 }
 
-/// Reads and executes commands. A fault is printed and, in a script, ends it.
-Result<int> converse(Console& console, std::istream& from, bool interactive) {
+/// Executes one line of a terminal. Returns false at the end of the session.
+bool try_line(Console& console, std::string_view text) {
+  try {
+    return console.line(text);
+  } catch (const Error& error) {
+    report(error);
+    return true;
+  }
+}
+
+/// Reads and executes commands. An error is printed and, in a script, ends it.
+int converse(Console& console, std::istream& from, bool interactive) {
   std::string text;
   for (std::size_t number = 1;; ++number) {
     if (interactive) fmt::print("(frazil) "), std::fflush(stdout);
     if (!std::getline(from, text)) break;
-    const auto goes_on = console.line(text);
-    if (!goes_on) {
-      if (!interactive) return within(fmt::format("line {}: ", number), std::move(goes_on).error());
-      report(goes_on.error());
-    } else if (!*goes_on) {
-      break;
-    }
+    const bool goes_on = interactive ? try_line(console, text)
+                                     : within(fmt::format("line {}: ", number), [&] { return console.line(text); });
+    if (!goes_on) break;
   }
   return console.end();
 }
 
-Result<int> debug_model(const DebugOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  FRAZIL_CHECK(take_standard_input(options.script.empty() ? "-" : options.script, "--script"));
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
-  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
-  FRAZIL_TRY(auto inputs, requests.next());
-  if (!inputs) return fail(Code::bad_input, "--stream: it has no request");
+int debug_model(const DebugOptions& options) {
   const Common& common = options.common;
-  FRAZIL_TRY(const auto debugger, Debugger::make(graph, {[&](auto g) { return make_executable(std::move(g), common); },
-                                                         [&](Executable& e) { return open_session(e, common); }}));
-  Console console(*debugger, *std::move(inputs));
-  for (const std::string& what : options.breakpoints) FRAZIL_CHECK(console.add_breakpoint(what));
+  prepare(common);
+  take_standard_input(options.script.empty() ? "-" : options.script, "--script");
+  const Model model = load_model(options.model, common);
+  const ValueSource source(model, common.run.seed, common.memory_limit());
+  Requests requests = Requests::make(source, options.requests);
+  const auto inputs = requests.next();
+  if (!inputs) fail(Code::bad_input, "--stream: it has no request");
+  Debugger debugger(model, session_options(common));
+  Console console(debugger, model, *inputs);
+  for (const std::string& what : options.breakpoints) console.add_breakpoint(what);
   if (options.script.empty() || options.script == "-") {
     return converse(console, std::cin, options.script.empty());
   }
   std::ifstream file(options.script);
-  if (!file) return fail(Code::bad_input, "--script: cannot read '{}'", options.script);
+  if (!file) fail(Code::bad_input, "--script: cannot read '{}'", options.script);
   return converse(console, file, false);
 }
 

@@ -17,9 +17,9 @@ void add_completion(CLI::App& app, Action& action) {
       "  source <(frazil completion bash)\n"
       "  frazil completion zsh > ~/.zfunc/_frazil");
   command->callback([shell, &app, &action] {
-    action = [shell, &app]() -> Result<int> {
+    action = [shell, &app]() -> int {
       if (*shell != "bash" && *shell != "zsh") {
-        return fail(Code::bad_input, "SHELL: expected bash or zsh, got '{}'", *shell);
+        fail(Code::bad_input, "SHELL: expected bash or zsh, got '{}'", *shell);
       }
       const CommandTable program = table_of(app);
       print_text(*shell == "bash" ? bash_completion(program) : zsh_completion(program));
@@ -32,7 +32,7 @@ void add_man(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("man", "Print the manual page of all commands");
   command->footer("Example:\n  frazil man | man -l -");
   command->callback([&app, &action] {
-    action = [&app]() -> Result<int> {
+    action = [&app]() -> int {
       print_text(manual_of(table_of(app), FRAZIL_VERSION));
       return kDone;
     };

@@ -1,17 +1,11 @@
 #include <map>
 #include <memory>
 
-#include "api/dot.h"
-#include "api/type_text.h"
-#include "base/os/knobs.h"
-#include "base/value/text.h"
-#include "exec/native/backend.h"
-#include "exec/native/compile_thread.h"
-#include "exec/native/explain_tiers.h"
-#include "exec/run/executable.h"
-#include "ir/graph/model_info.h"
-#include "ir/op/op.h"
-#include "ir/text/text.h"
+#include <fmt/format.h>
+#include <frazil/graph.h>
+#include <frazil/native.h>
+#include <frazil/text.h>
+
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/measure.h"
@@ -26,7 +20,7 @@ struct InspectOptions {
   std::string model;
   bool text = false, plan = false, dot = false, tiers = false, json = false;
   RequestOptions requests;
-  Loading loading;
+  api::LoadOptions load;
 };
 
 /// Statistics of the graph over all blocks.
@@ -35,119 +29,113 @@ struct Contents {
   std::size_t nodes = 0, blocks = 0, constants = 0, constant_bytes = 0;
 };
 
-Contents contents_of(const Graph& graph) {
+Contents contents_of(const Model& model) {
+  const api::GraphView graph(model);
   Contents c;
   c.blocks = graph.block_count();
-  for (const NodeId id : graph.nodes()) {
+  for (const std::uint32_t id : graph.nodes()) {
     ++c.nodes;
-    ++c.operators[std::string(graph.node(id).op->name)];
+    ++c.operators[graph.node(id).op];
   }
   for (std::uint32_t v = 0; v < graph.value_count(); ++v) {
-    if (const Constant* constant = graph.constant(Value{v})) {
+    if (const auto bytes = graph.constant_bytes(v)) {
       ++c.constants;
-      c.constant_bytes += constant->tensor.bytes();
+      c.constant_bytes += *bytes;
     }
   }
   return c;
 }
 
-Json typed_ports_json(const Graph& graph, const std::vector<Value>& values, const std::vector<std::string>& names) {
+Json json_of_ports(const std::vector<Port>& ports) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Type& type = graph.type(values[i]);
-    Json port{{"name", names[i]}, {"type", str(type, graph.scope())}};
-    if (type.is_tensor() && type.ranked) {
-      port["elem"] = name_of(type.elem);
-      port["shape"] = Json::array();
-      for (const Dim d : type.shape) {
-        port["shape"].push_back(d.is_const() ? Json(d.value()) : Json(graph.scope().str(d)));
+  for (const Port& port : ports) {
+    Json entry{{"name", port.name}, {"type", port.full_type}};
+    const bool may_be_absent = port.optional && !port.has_default;
+    if (port.kind == Array::Kind::tensor && port.ranked && !may_be_absent) {
+      entry["elem"] = name_of(port.dtype);
+      entry["shape"] = Json::array();
+      for (std::size_t i = 0; i < port.dims.size(); ++i) {
+        entry["shape"].push_back(port.extents[i] >= 0 ? Json(port.extents[i]) : Json(port.dims[i]));
       }
     }
-    json.push_back(std::move(port));
-  }
-  return json;
-}
-
-Json json_of_properties(const Properties& properties) {
-  Json json = Json::array();
-  for (const auto& [key, text] : properties) json.push_back({{"key", key}, {"value", text}});
-  return json;
-}
-
-Json json_of_notes(const Notes& notes) {
-  return {{"doc", notes.doc}, {"metadata", json_of_properties(notes.metadata)}};
-}
-
-/// Returns the notes of nodes that still exist.
-Json node_notes(const Graph& graph) {
-  Json json = Json::array();
-  for (const NodeId id : graph.nodes()) {
-    const auto found = graph.info->nodes.find(graph.node(id).stable);
-    if (found == graph.info->nodes.end()) continue;
-    Json entry = json_of_notes(found->second);
-    entry["node"] = graph.node(id).name;
     json.push_back(std::move(entry));
   }
   return json;
 }
 
-/// Returns the metadata of the model.
-Json info_json(const Graph& graph) {
-  const ModelInfo& info = *graph.info;
-  Json opsets = Json::array(), values = Json::array(), quantization = Json::array();
+using Note = api::Annotations::Note;
+
+Json json_of_properties(const Note& note) {
+  Json json = Json::array();
+  for (const auto& [key, text] : note.properties) json.push_back({{"key", key}, {"value", text}});
+  return json;
+}
+
+Json json_of_note(const Note& note) { return {{"doc", note.doc}, {"metadata", json_of_properties(note)}}; }
+
+/// Returns notes with their subject under the key `what`.
+Json json_of_notes(const std::vector<Note>& notes, const char* what) {
+  Json json = Json::array();
+  for (const Note& note : notes) {
+    Json entry = json_of_note(note);
+    entry[what] = note.subject;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+/// Returns the metadata of the model; null if it is not from a file.
+Json info_json(const Model& model) {
+  const api::Metadata data = model.metadata();
+  if (data.ir_version <= 0) return {};
+  const api::Annotations info = api::annotations(model);
+  Json opsets = Json::array(), quantization = Json::array();
   for (const auto& [domain, version] : info.opsets) opsets.push_back({{"domain", domain}, {"version", version}});
-  for (const auto& [name, notes] : info.values) {
-    Json entry = json_of_notes(notes);
-    entry["value"] = name;
-    values.push_back(std::move(entry));
+  for (const Note& note : info.quantization) {
+    quantization.push_back({{"value", note.subject}, {"parameters", json_of_properties(note)}});
   }
-  for (const auto& [tensor, parameters] : info.quantization) {
-    quantization.push_back({{"value", tensor}, {"parameters", json_of_properties(parameters)}});
-  }
-  return {{"ir_version", info.ir_version},
-          {"model_version", info.model_version},
-          {"producer", info.producer},
-          {"producer_version", info.producer_version},
-          {"domain", info.domain},
+  return {{"ir_version", data.ir_version},
+          {"model_version", data.model_version},
+          {"producer", data.producer},
+          {"producer_version", data.producer_version},
+          {"domain", data.domain},
           {"opsets", std::move(opsets)},
-          {"model", json_of_notes(info.model)},
-          {"graph", json_of_notes(info.graph)},
-          {"nodes", node_notes(graph)},
-          {"values", std::move(values)},
+          {"model", json_of_note(info.model)},
+          {"graph", json_of_note(info.graph)},
+          {"nodes", json_of_notes(info.nodes, "node")},
+          {"values", json_of_notes(info.values, "value")},
           {"quantization", std::move(quantization)}};
 }
 
-Json json_of_graph(const Graph& graph) {
-  const Contents c = contents_of(graph);
-  Json inputs = typed_ports_json(graph, graph.main().params, graph.input_names());
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i]["optional"] = graph.input_default(i) != nullptr;
-  return {{"name", graph.name},
+Json json_of_model(const Model& model) {
+  const Contents c = contents_of(model);
+  Json inputs = json_of_ports(model.inputs());
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i]["optional"] = model.inputs()[i].has_default;
+  return {{"name", model.name()},
           {"inputs", std::move(inputs)},
-          {"outputs", typed_ports_json(graph, graph.main().results, graph.output_names())},
+          {"outputs", json_of_ports(model.outputs())},
           {"nodes", c.nodes},
           {"blocks", c.blocks},
           {"constants", c.constants},
           {"constant_bytes", c.constant_bytes},
           {"operators", c.operators},
-          {"info", graph.info && graph.info->ir_version > 0 ? info_json(graph) : Json()}};
+          {"info", info_json(model)}};
 }
 
-void print_ports(std::string_view title, const Graph& graph, const std::vector<Value>& values,
-                 const std::vector<std::string>& names) {
+void print_ports(std::string_view title, const std::vector<Port>& ports) {
   print_line(title);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool optional = title == "inputs" && graph.input_default(i) != nullptr;
-    print_line(fmt::format("  {}  {}{}", printable(names[i]), api::type_text(graph.type(values[i]), graph.scope()),
-                           optional ? "  (has a default)" : ""));
+  for (const Port& port : ports) {
+    print_line(
+        fmt::format("  {}  {}{}", api::printable(port.name), port.type, port.has_default ? "  (has a default)" : ""));
   }
 }
 
-void print_summary(const Graph& graph) {
-  const Contents c = contents_of(graph);
-  print_line(fmt::format("{}: {} nodes in {} blocks, {} constants of {:.3f} MB", printable(graph.name), c.nodes,
+void print_summary(const Model& model) {
+  const Contents c = contents_of(model);
+  print_line(fmt::format("{}: {} nodes in {} blocks, {} constants of {:.3f} MB", api::printable(model.name()), c.nodes,
                          c.blocks, c.constants, static_cast<double>(c.constant_bytes) / 1e6));
-  print_ports("inputs", graph, graph.main().params, graph.input_names());
-  print_ports("outputs", graph, graph.main().results, graph.output_names());
+  print_ports("inputs", model.inputs());
+  print_ports("outputs", model.outputs());
   print_line("operators");
   for (const auto& [name, count] : c.operators) print_line(fmt::format("  {:>5}  {}", count, name));
 }
@@ -155,63 +143,46 @@ void print_summary(const Graph& graph) {
 void print_tiers() {
   print_line("ref  the reference executor: simple and slow");
   print_line("0    the plan on kernels compiled ahead of time");
-  if (const auto module = exec::native_module(); module) {
-    print_line(
-        fmt::format("1    the same with bodies of fused kernels compiled by {}", exec::describe_native_module()));
+  const api::CodeGenerator generator = api::code_generator();
+  if (generator.missing.empty()) {
+    print_line(fmt::format("1    the same with bodies of fused kernels compiled by {}, {}", generator.version,
+                           generator.file));
     print_line("2    the same with loops, branches and small steps of the plan compiled as well, for the extents seen");
     print_line("auto 0 at first; what takes time gets the code of 1 and 2 in the background");
   } else {
-    print_line(fmt::format("1, 2 not available: {}", module.error().text()));
+    print_line(fmt::format("1, 2 not available: {}", generator.missing));
     print_line("auto 0, as no code is generated; code that is stored in the cache or a package runs");
   }
 }
 
-/// Runs the requests until compilation has settled.
-Status warm_up(Session& session, Requests& requests) {
-  constexpr double kSeconds = 0.02;
-  for (int round = 0; round < 3; ++round) {
-    const double end = now() + kSeconds;
-    do FRAZIL_CHECK(timed_pass(session, requests, nullptr));
-    while (now() < end);
-    exec::CompileThread::instance().wait_until_idle();
-  }
-  return {};
-}
-
 /// Prints the state of the tiers after some runs.
-Status print_compiled(const std::shared_ptr<const Graph>& graph, const InspectOptions& options) {
-  const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify, .tier = exec::Tier::adaptive};
-  FRAZIL_TRY(const auto executable, plan_within(load_bounds_of(options.loading), graph, how));
-  const ValueSource source(*graph, 0, static_cast<std::size_t>(Limits{}.memory_bytes));
-  FRAZIL_TRY(auto requests, Requests::make(source, options.requests));
-  FRAZIL_CHECK(requests.preload());
-  const auto session = executable->open();
-  FRAZIL_CHECK(warm_up(*session, requests));
-  print_line(exec::explain_tiers(*executable));
-  const exec::Counters& c = session->counters();
+void print_compiled(const Model& model, const InspectOptions& options) {
+  const ValueSource source(model, 0, api::with_environment(api::Options{}).memory_limit.value());
+  Requests requests = Requests::make(source, options.requests);
+  requests.preload();
+  Session session = model.open({.tier = "adaptive"});
+  settle([&] { timed_pass(session, requests, nullptr); });
+  print_line(session.explain());
+  const api::Counters c = session.counters();
   print_line(fmt::format("{} runs entered code of the plan {} times and left it {} times as a guard missed", c.runs,
                          c.entered, c.missed));
-  return {};
 }
 
-Result<int> inspect(const InspectOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.loading)));
+int inspect(const InspectOptions& options) {
+  const Model model = load_model(options.model, options.load);
   if (options.json) {
-    print_json(json_of_graph(*graph));
+    print_json(json_of_model(model));
   } else if (options.tiers) {
     print_tiers();
-    if (!options.requests.inputs.empty() || !options.requests.stream.empty())
-      FRAZIL_CHECK(print_compiled(graph, options));
+    if (!options.requests.inputs.empty() || !options.requests.stream.empty()) print_compiled(model, options);
   } else if (options.plan) {
-    const exec::Options how{.passes = knobs()->passes, .verify = knobs()->verify};
-    FRAZIL_TRY(const auto executable, plan_within(load_bounds_of(options.loading), graph, how));
-    print_line(executable->explain());
+    print_line(model.explain());
   } else if (options.text) {
-    print_line(print(*graph));
+    print_line(model.text());
   } else if (options.dot) {
-    print_line(api::dot_of(*graph));
+    print_line(model.dot());
   } else {
-    print_summary(*graph);
+    print_summary(model);
   }
   return kDone;
 }
@@ -232,7 +203,7 @@ void add_inspect(CLI::App& app, Action& action) {
   views->add_flag("--json", options->json, "Write one JSON object, alone on the last line of stdout");
   views->require_option(0, 1);
   add_requests(*command, options->requests);
-  add_load_limits(*command, options->loading);
+  add_load_limits(*command, options->load);
   command->footer(
       "At most one of --text, --plan, --dot, --tiers and --json may be given.\n"
       "\n"

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/os/knobs.h"
-#include "ir/op/op.h"
-#include "pass/engine/passes.h"
-#include "pass/engine/rules.h"
+#include <frazil/environment.h>
+#include <frazil/operators.h>
+
 #include "tool/commands.h"
 #include "tool/op_facts.h"
 #include "tool/option_table.h"
@@ -17,60 +16,63 @@ struct ListOptions {
   bool json = false, markdown = false;
 };
 
-struct NamedSet {
-  ElemSet set;
-  std::string_view name;
-};
-constexpr NamedSet kNamedSets[] = {{0, "any"},
-                                   {elems::kTensor, "all"},
-                                   {elems::kNumeric, "numeric"},
-                                   {elems::kFloat, "float"},
-                                   {elems::kInt, "integer"},
-                                   {elems::kSigned, "signed"},
-                                   {elems::kUnsigned, "unsigned"}};
+using api::Dtype;
+using api::OperatorInfo;
+using OperatorPort = OperatorInfo::Port;
+
+/// Names of sets of element types.
+const std::vector<std::pair<std::vector<Dtype>, std::string_view>>& named_sets() {
+  using enum Dtype;
+  static const auto sets = [] {
+    std::vector<Dtype> all;
+    for (int i = 0; i <= static_cast<int>(u2); ++i) all.push_back(static_cast<Dtype>(i));
+    return std::vector<std::pair<std::vector<Dtype>, std::string_view>>{
+        {{}, "any"},
+        {all, "all"},
+        {{i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64}, "numeric"},
+        {{f16, bf16, f32, f64}, "float"},
+        {{i8, i16, i32, i64, u8, u16, u32, u64}, "integer"},
+        {{i8, i16, i32, i64}, "signed"},
+        {{u8, u16, u32, u64}, "unsigned"}};
+  }();
+  return sets;
+}
 
 /// Returns "float", "i32 i64", ...
-std::string set_text(ElemSet set) {
-  for (const NamedSet& named : kNamedSets) {
-    if (named.set == set) return std::string(named.name);
+std::string set_text(const std::vector<Dtype>& types) {
+  for (const auto& [set, name] : named_sets()) {
+    if (set == types) return std::string(name);
   }
   std::string text;
-  for (int i = 0; i < kElemCount; ++i) {
-    const auto elem = static_cast<Elem>(i);
-    if (contains(set, elem)) text += (text.empty() ? "" : " ") + std::string(name_of(elem));
-  }
+  for (const Dtype type : types) text += (text.empty() ? "" : " ") + std::string(name_of(type));
   return text;
 }
 
-std::string_view use_text(Port::Use use) {
+std::string_view use_text(OperatorInfo::Use use) {
   constexpr std::string_view names[] = {"required", "optional", "variadic"};
   return names[static_cast<int>(use)];
 }
 
-std::string full_name(const OpDef& op) {
-  return op.domain.empty() ? std::string(op.name) : fmt::format("{}.{}", op.domain, op.name);
-}
-
 /// Returns "A, B?, C...", with "?" for optional and "..." for variadic ports.
-std::string ports_text(std::span<const Port> ports) {
+std::string ports_text(const std::vector<OperatorPort>& ports) {
   std::string text;
-  for (const Port& port : ports) {
+  for (const OperatorPort& port : ports) {
     if (!text.empty()) text += ", ";
     text += port.name;
-    if (port.use == Port::Use::optional) text += "?";
-    if (port.use == Port::Use::variadic) text += "...";
+    if (port.use == OperatorInfo::Use::optional) text += "?";
+    if (port.use == OperatorInfo::Use::variadic) text += "...";
   }
   return text;
 }
 
 /// Returns "T: float; I: i32 i64", with each variable once.
-std::string types_text(const OpDef& op) {
+std::string types_text(const OperatorInfo& op) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto ports : {op.inputs, op.outputs}) {
-    for (const Port& port : ports) {
-      std::string key(port.var.empty() ? port.name : port.var);
+  for (const auto* ports : {&op.inputs, &op.outputs}) {
+    for (const OperatorPort& port : *ports) {
+      std::string key = port.variable.empty() ? port.name : port.variable;
       const bool known = std::ranges::any_of(rows, [&](const auto& row) { return row.first == key; });
-      if (!known) rows.emplace_back(std::move(key), set_text(port.set));
+      if (!known) rows.emplace_back(std::move(key), set_text(port.types));
     }
   }
   std::string text;
@@ -78,30 +80,28 @@ std::string types_text(const OpDef& op) {
   return text;
 }
 
-Json ports_json(std::span<const Port> ports) {
+Json ports_json(const std::vector<OperatorPort>& ports) {
   Json json = Json::array();
-  for (const Port& port : ports) {
+  for (const OperatorPort& port : ports) {
     Json types = Json::array();
-    for (int i = 0; i < kElemCount; ++i) {
-      if (contains(port.set, static_cast<Elem>(i))) types.push_back(name_of(static_cast<Elem>(i)));
-    }
-    json.push_back({{"name", port.name}, {"var", port.var}, {"types", types}, {"use", use_text(port.use)}});
+    for (const Dtype type : port.types) types.push_back(name_of(type));
+    json.push_back({{"name", port.name}, {"var", port.variable}, {"types", types}, {"use", use_text(port.use)}});
   }
   return json;
 }
 
-Json op_json(const OpDef& op) {
+Json op_json(const OperatorInfo& op) {
   const OpFacts facts = facts_of(op);
   Json attributes = Json::array();
-  for (const AttrField& field : op.attrs.fields) {
+  for (const OperatorInfo::Field& field : op.attributes) {
     attributes.push_back(
         {{"name", field.name}, {"type", name_of(field.kind)}, {"required", field.required}, {"doc", field.doc}});
   }
   return {{"name", op.name},
           {"domain", op.domain},
-          {"since", op.since.newest},
-          {"oldest", op.since.oldest},
-          {"form", form_name(op.form)},
+          {"since", op.since},
+          {"oldest", op.oldest},
+          {"form", op.form},
           {"kernels", facts.kernels},
           {"numerics", facts.numerics},
           {"doc", op.doc},
@@ -121,43 +121,42 @@ std::string cell(std::string_view text) {
 }
 
 /// Returns "7-14": the oldest opset with this form of the operator, and the newest that changed its meaning.
-std::string opsets_text(OpsetRange since) {
-  return since.oldest == since.newest ? fmt::format("{}", since.newest)
-                                      : fmt::format("{}-{}", since.oldest, since.newest);
+std::string opsets_text(const OperatorInfo& op) {
+  return op.oldest == op.since ? fmt::format("{}", op.since) : fmt::format("{}-{}", op.oldest, op.since);
 }
 
-void ops_markdown(const std::vector<const OpDef*>& all) {
+void ops_markdown(const std::vector<OperatorInfo>& all) {
   print_line("| operator | opset | form | kernels | numerics | inputs | outputs | element types | meaning |");
   print_line("|---|---|---|---|---|---|---|---|---|");
-  for (const OpDef* op : all) {
-    const OpFacts facts = facts_of(*op);
-    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", full_name(*op), opsets_text(op->since),
-                           form_name(op->form), facts.kernels, facts.numerics, ports_text(op->inputs),
-                           ports_text(op->outputs), types_text(*op), cell(op->doc)));
+  for (const OperatorInfo& op : all) {
+    const OpFacts facts = facts_of(op);
+    print_line(fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", op.full_name(), opsets_text(op), op.form,
+                           facts.kernels, facts.numerics, ports_text(op.inputs), ports_text(op.outputs), types_text(op),
+                           cell(op.doc)));
   }
 }
 
-Result<int> list_ops(const ListOptions& options) {
-  const auto all = OpRegistry::global().all();
+int list_ops(const ListOptions& options) {
+  const std::vector<OperatorInfo> all = api::operators();
   if (options.json) {
     Json list = Json::array();
-    for (const OpDef* op : all) list.push_back(op_json(*op));
+    for (const OperatorInfo& op : all) list.push_back(op_json(op));
     print_json({{"operators", std::move(list)}});
   } else if (options.markdown) {
     ops_markdown(all);
   } else {
-    for (const OpDef* op : all) {
-      print_line(fmt::format("{:<28} {:>2}  {:<11}  {}", full_name(*op), op->since.newest, form_name(op->form),
-                             one_line(op->doc)));
+    for (const OperatorInfo& op : all) {
+      print_line(fmt::format("{:<28} {:>2}  {:<11}  {}", op.full_name(), op.since, op.form, one_line(op.doc)));
     }
   }
   return kDone;
 }
 
-Result<int> list_knobs(const ListOptions& options) {
+int list_knobs(const ListOptions& options) {
+  const std::vector<api::EnvironmentVariable> all = api::environment();
   if (options.json) {
     Json list = Json::array();
-    for (const Knob& k : knob_table()) {
+    for (const auto& k : all) {
       list.push_back({{"name", k.name}, {"type", k.type}, {"default", k.initial}, {"range", k.range}, {"doc", k.doc}});
     }
     print_json({{"knobs", std::move(list)}});
@@ -167,8 +166,8 @@ Result<int> list_knobs(const ListOptions& options) {
     print_line("| variable | values | default | meaning |");
     print_line("|---|---|---|---|");
   }
-  for (const Knob& k : knob_table()) {
-    const std::string values = k.range.empty() ? std::string(k.type) : fmt::format("{} in {}", k.type, k.range);
+  for (const auto& k : all) {
+    const std::string values = k.range.empty() ? k.type : fmt::format("{} in {}", k.type, k.range);
     if (options.markdown) {
       print_line(fmt::format("| `{}` | {} | {} | {} |", k.name, values, k.initial, cell(k.doc)));
     } else {
@@ -181,38 +180,36 @@ Result<int> list_knobs(const ListOptions& options) {
 
 Json passes_json() {
   Json passes = Json::array(), rules = Json::array();
-  for (const pass::PassRow& row : pass::pass_list()) {
-    passes.push_back({{"name", row.name}, {"doc", row.what}, {"optional", row.pass.has_value()}});
+  for (const api::PassInfo& pass : api::passes()) {
+    passes.push_back({{"name", pass.name}, {"doc", pass.doc}, {"optional", pass.optional}});
   }
-  for (const pass::Rule* rule : pass::all_rules()) {
-    rules.push_back({{"name", rule->name}, {"doc", rule->what}, {"numerics", name_of(rule->numerics)}});
+  for (const api::RuleInfo& rule : api::rewrite_rules()) {
+    rules.push_back({{"name", rule.name}, {"doc", rule.doc}, {"numerics", rule.numerics}});
   }
   return {{"passes", std::move(passes)}, {"rules", std::move(rules)}};
 }
 
-Result<int> list_passes(const ListOptions& options) {
+int list_passes(const ListOptions& options) {
   if (options.json) {
     print_json(passes_json());
     return kDone;
   }
   if (options.markdown) print_line("| pass | what it does |\n|---|---|");
-  for (const pass::PassRow& row : pass::pass_list()) {
-    const std::string name = fmt::format("{}{}", row.name, row.pass ? "" : " (always)");
-    print_line(options.markdown ? fmt::format("| {} | {} |", name, cell(row.what))
-                                : fmt::format("{:<16}  {}", name, row.what));
+  for (const api::PassInfo& pass : api::passes()) {
+    const std::string name = fmt::format("{}{}", pass.name, pass.optional ? "" : " (always)");
+    print_line(options.markdown ? fmt::format("| {} | {} |", name, cell(pass.doc))
+                                : fmt::format("{:<16}  {}", name, pass.doc));
   }
   print_line("");
   if (options.markdown) print_line("| rule | what it does | result |\n|---|---|---|");
-  for (const pass::Rule* rule : pass::all_rules()) {
-    const std::string_view how = name_of(rule->numerics);
-    print_line(options.markdown ? fmt::format("| {} | {} | {} |", rule->name, cell(rule->what), how)
-                                : fmt::format("{:<16}  {} ({})", rule->name, rule->what, how));
+  for (const api::RuleInfo& rule : api::rewrite_rules()) {
+    print_line(options.markdown ? fmt::format("| {} | {} | {} |", rule.name, cell(rule.doc), rule.numerics)
+                                : fmt::format("{:<16}  {} ({})", rule.name, rule.doc, rule.numerics));
   }
   return kDone;
 }
 
-void add_list(CLI::App& app, Action& action, const char* name, const char* doc,
-              Result<int> (*list)(const ListOptions&)) {
+void add_list(CLI::App& app, Action& action, const char* name, const char* doc, int (*list)(const ListOptions&)) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand(name, doc);
   command->option_defaults()->group(group::kOutput);
@@ -240,9 +237,7 @@ void add_missing(CLI::App& app, Action& action, const std::string& name, const s
   CLI::App* command = app.add_subcommand(name, help + " (not in this build: configure with -D" + option + "=ON)");
   command->allow_extras();
   command->callback([name, &action] {
-    action = [name]() -> Result<int> {
-      return fail(Code::unsupported, "'frazil {}' is not available in this build", name);
-    };
+    action = [name]() -> int { fail(Code::unsupported, "'frazil {}' is not available in this build", name); };
   });
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <frazil/error.h>
 
-#include "base/thread/cores.h"
 #include "server/config/config_yaml.h"
 #include "server/service/forecast.h"
 #include "tool/commands.h"
@@ -32,7 +31,7 @@ std::string text_of(const server::Forecast& f) {
                      f.busy * 100, f.peak_mb);
 }
 
-Result<int> plan_capacity(const CapacityOptions& options) try {
+int plan_capacity(const CapacityOptions& options) try {
   constexpr double kUsualLoad = 0.5;
   server::ServiceOptions of_service = options.service;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
@@ -58,12 +57,10 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
     }
   }
   if (options.json) print_json(json);
-  FRAZIL_CHECK(finish_output());
+  if (const auto error = finish_output()) throw *error;
   return kDone;
 } catch (const server::Refusal& refusal) {
-  return fail(Code::bad_input, "{}", refusal.what());
-} catch (const api::Error& error) {
-  return fail(static_cast<Code>(error.code()), "{}", error.what());
+  fail(Code::bad_input, "{}", refusal.what());
 }
 
 }  // namespace
@@ -71,7 +68,7 @@ Result<int> plan_capacity(const CapacityOptions& options) try {
 void add_plan_capacity(CLI::App& app, Action& action) {
   auto options = std::make_shared<CapacityOptions>();
   server::ServiceOptions& service = options->service;
-  service.workers = usable_cores();
+  service.workers = api::resources().cores;
   service.run.threads = 1;
   CLI::App* command =
       app.add_subcommand("plan-capacity", "Forecast times and memory of a mix of requests for a server");

@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/os/log.h"
-#include "exec/run/warm_up.h"
-#include "profile/trace.h"
+#include <frazil/observer.h>
+#include <frazil/profile.h>
+
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/machine.h"
@@ -34,26 +34,23 @@ constexpr std::uint64_t kMinProfileRuns = 5, kMaxRuns = 1000, kMaxTraceEvents = 
 class Profiling {
  public:
   Profiling(Session& session, Requests& requests, std::size_t trace_events)
-      : session_(session), requests_(requests), recorder_(trace_events) {}
-  ~Profiling() { session_.set_observer(nullptr); }
+      : session_(session), requests_(requests), profiler_({.trace_events = trace_events}) {}
+  ~Profiling() {
+    session_.set_observer(nullptr);
+    session_.stop_profile();
+  }
   Profiling(const Profiling&) = delete;
   Profiling& operator=(const Profiling&) = delete;
 
   /// Runs passes that are not measured. The first passes create plans, and compiled code replaces other code.
-  Status warm_up(std::uint64_t passes) {
-    FRAZIL_CHECK(exec::warm_up([this]() -> Status {
-      FRAZIL_TRY([[maybe_unused]] const double seconds, run_all(session_, requests_));
-      return {};
-    }));
-    for (std::uint64_t i = 0; i <= passes; ++i) {
-      if (const auto seconds = watched(); !seconds) return std::unexpected(seconds.error());
-    }
-    recorder_.reset();
-    return {};
+  void warm_up(std::uint64_t passes) {
+    settle([this] { run_all(session_, requests_); });
+    for (std::uint64_t i = 0; i <= passes; ++i) watched();
+    profiler_.reset();
   }
 
   /// Measures in alternation: normal passes, stepwise passes, and stepwise passes with the recorder.
-  Status measure(const std::optional<std::uint64_t>& runs) {
+  void measure(const std::optional<std::uint64_t>& runs) {
     Progress progress;
     const double end = now() + kDefaultProfileSeconds;
     const std::uint64_t most = runs.value_or(kMaxRuns);
@@ -61,106 +58,97 @@ class Profiling {
       if (!runs && on_.size() >= kMinProfileRuns && now() >= end) break;
       progress.show(fmt::format("run {}", on_.size() + 1));
       const bool first = on_.size() % 2 == 0;
-      if (first) FRAZIL_CHECK(time_without());
-      FRAZIL_TRY(const double seconds, watched());
+      if (first) time_without();
+      const double seconds = watched();
       on_.push_back(seconds);
-      if (!first) FRAZIL_CHECK(time_without());
+      if (!first) time_without();
     }
-    return {};
   }
 
   Profile result() const {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < on_.size(); ++i) ratios.push_back(on_[i] / off_[i]);
     Profile profile =
-        summarise(recorder_, {median(alone_) * 1e3, median(off_) * 1e3, median(on_) * 1e3, median(std::move(ratios))});
+        summarise(profiler_, {median(alone_) * 1e3, median(off_) * 1e3, median(on_) * 1e3, median(std::move(ratios))});
     profile.counters = counters_.read();
     for (auto& reading : profile.counters) reading.value /= static_cast<double>(alone_.size());
     profile.counters_missing = counters_.missing();
     return profile;
   }
-  const profile::Recorder& recorder() const { return recorder_; }
+  const api::Profiler& profiler() const { return profiler_; }
 
  private:
-  Result<double> watched() {
-    session_.set_observer(&recorder_);
-    const auto seconds = run_all(session_, requests_);
-    recorder_.end_pass();
+  double watched() {
+    session_.start_profile(profiler_);
+    const double seconds = run_all(session_, requests_);
+    session_.stop_profile();
+    profiler_.end_pass();
     return seconds;
   }
-  Status time_without() {
-    session_.set_observer(nullptr);
+  void time_without() {
     counters_.start();
-    const auto alone = run_all(session_, requests_);
+    const double alone = run_all(session_, requests_);
     counters_.stop();
-    if (!alone) return std::unexpected(alone.error());
-    alone_.push_back(*alone);
+    alone_.push_back(alone);
     session_.set_observer(&idle_observer_);
-    FRAZIL_TRY(const double stepwise, run_all(session_, requests_));
-    off_.push_back(stepwise);
-    return {};
+    off_.push_back(run_all(session_, requests_));
+    session_.set_observer(nullptr);
   }
 
   Session& session_;
   Requests& requests_;
-  profile::Recorder recorder_;
-  exec::Observer idle_observer_;  ///< any observer makes a session run step by step
+  api::Profiler profiler_;
+  api::Observer idle_observer_;  ///< any observer makes a session run step by step
   PerfCounters counters_;
   std::vector<double> alone_, off_, on_;
 };
 
-Status check_profile(const ProfileOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
+void check_profile(const ProfileOptions& options) {
+  prepare(options.common);
   if (options.common.tier == "ref") {
-    return fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
+    fail(Code::unsupported, "--tier ref: the reference executor reports no steps; use auto or 0");
   }
-  if (options.runs && *options.runs == 0) return fail(Code::bad_input, "--runs: expected at least 1");
+  if (options.runs && *options.runs == 0) fail(Code::bad_input, "--runs: expected at least 1");
   if (options.trace_events > kMaxTraceEvents) {
-    return fail(Code::bad_input, "--trace-events: expected at most {}, got {}", kMaxTraceEvents, options.trace_events);
+    fail(Code::bad_input, "--trace-events: expected at most {}, got {}", kMaxTraceEvents, options.trace_events);
   }
-  return {};
 }
 
 /// Opens the file before anything runs, so that an invalid path is reported immediately.
-Result<std::ofstream> open_trace(const std::string& path) {
+std::ofstream open_trace(const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;
   file.open(path, std::ios::binary | std::ios::trunc);
-  if (!file) return fail(Code::bad_input, "--trace {}: {}", path, std::strerror(errno));
+  if (!file) fail(Code::bad_input, "--trace {}: {}", path, std::strerror(errno));
   return file;
 }
 
-Status save_trace(std::ofstream& file, const ProfileOptions& options, const profile::Recorder& recorder, Json& json) {
-  if (options.trace.empty()) return {};
-  profile::write_trace(file, recorder, options.model);
+void save_trace(std::ofstream& file, const ProfileOptions& options, const api::Profiler& profiler, Json& json) {
+  if (options.trace.empty()) return;
+  profiler.write_trace(file, options.model);
   file.close();
-  if (!file) return fail(Code::bad_input, "--trace {}: cannot be written", options.trace);
-  json["trace"] = {
-      {"file", options.trace}, {"events", recorder.log().events().size()}, {"dropped", recorder.log().dropped()}};
-  const std::string dropped = recorder.log().dropped() == 0
-                                  ? ""
-                                  : fmt::format("; {} more were dropped, see --trace-events", recorder.log().dropped());
-  fmt::print(stderr, "trace: {} events in {}{}\n", recorder.log().events().size(), one_line(options.trace), dropped);
-  return {};
+  if (!file) fail(Code::bad_input, "--trace {}: cannot be written", options.trace);
+  const auto [kept, dropped] = profiler.events();
+  json["trace"] = {{"file", options.trace}, {"events", kept}, {"dropped", dropped}};
+  const std::string more = dropped == 0 ? "" : fmt::format("; {} more were dropped, see --trace-events", dropped);
+  fmt::print(stderr, "trace: {} events in {}{}\n", kept, one_line(options.trace), more);
 }
 
-Result<int> profile(const ProfileOptions& options) {
-  FRAZIL_CHECK(check_profile(options));
-  FRAZIL_TRY(std::ofstream trace, open_trace(options.trace));
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
-  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
-  FRAZIL_CHECK(requests.preload());
-  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
-  const auto session = open_session(*executable, options.common);
-  session->allow_padding(requests.carries());
-  Profiling profiling(*session, requests, options.trace.empty() ? 0 : options.trace_events);
-  FRAZIL_CHECK(profiling.warm_up(options.warmup));
-  FRAZIL_CHECK(profiling.measure(options.runs));
+int profile(const ProfileOptions& options) {
+  check_profile(options);
+  std::ofstream trace = open_trace(options.trace);
+  const Model model = load_model(options.model, options.common);
+  const ValueSource source(model, options.common.run.seed, options.common.memory_limit());
+  Requests requests = Requests::make(source, options.requests);
+  requests.preload();
+  Session session = open_session(model, options.common);
+  Profiling profiling(session, requests, options.trace.empty() ? 0 : options.trace_events);
+  profiling.warm_up(options.warmup);
+  profiling.measure(options.runs);
   const Profile result = profiling.result();
   Json json = json_of(result);
   json["tier"] = options.common.tier;
-  FRAZIL_CHECK(save_trace(trace, options, profiling.recorder(), json));
+  save_trace(trace, options, profiling.profiler(), json);
   if (options.common.json) {
     print_json(json);
   } else {

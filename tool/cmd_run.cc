@@ -20,9 +20,10 @@ struct RunOptions {
 /// The report of each request, as text immediately or as JSON at the end.
 class RunReport {
  public:
-  RunReport(const Graph& graph, bool json, bool streaming) : graph_(graph), json_(json), streaming_(streaming) {}
+  RunReport(const Model& model, bool json, bool streaming)
+      : ports_(model.outputs()), json_(json), streaming_(streaming) {}
 
-  void add(std::span<const Datum> outputs, double seconds) {
+  void add(std::span<const Array> outputs, double seconds) {
     if (json_) {
       add_json(outputs, seconds);
     } else {
@@ -37,78 +38,59 @@ class RunReport {
   }
 
  private:
-  void print(std::span<const Datum> outputs) const {
+  void print(std::span<const Array> outputs) const {
     if (streaming_) print_line(fmt::format("request {}", count_));
     std::size_t name_width = 0, type_width = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      name_width = std::max(name_width, graph_.output_names()[i].size());
+      name_width = std::max(name_width, ports_[i].name.size());
       type_width = std::max(type_width, type_of(outputs[i]).size());
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      print_line(fmt::format("{:<{}}  {:<{}}  {}", one_line(graph_.output_names()[i]), name_width, type_of(outputs[i]),
+      print_line(fmt::format("{:<{}}  {:<{}}  {}", one_line(ports_[i].name), name_width, type_of(outputs[i]),
                              type_width, summary_of(outputs[i])));
     }
   }
-  void add_json(std::span<const Datum> outputs, double seconds) {
+  void add_json(std::span<const Array> outputs, double seconds) {
     Json values = Json::array();
-    for (std::size_t i = 0; i < outputs.size(); ++i) values.push_back(json_of(graph_.output_names()[i], outputs[i]));
+    for (std::size_t i = 0; i < outputs.size(); ++i) values.push_back(json_of(ports_[i].name, outputs[i]));
     requests_.push_back({{"ms", seconds * 1e3}, {"outputs", std::move(values)}});
   }
 
-  const Graph& graph_;
+  const std::vector<Port>& ports_;
   bool json_, streaming_;
   std::uint64_t count_ = 0;
   Json requests_ = Json::array();
 };
 
-/// Returns dense copies, as carried values may have padding.
-Result<std::vector<Datum>> dense(const std::vector<Datum>& outputs) {
-  std::vector<Datum> values = outputs;
-  for (Datum& value : values) {
-    if (!value.is_tensor()) continue;
-    FRAZIL_TRY(value, value.tensor().packed());
-  }
-  return values;
-}
-
-Status run_requests(Session& session, Requests& requests, const OutputFolder* folder, RunReport& report) {
+void run_requests(Session& session, Requests& requests, const OutputFolder* folder, RunReport& report) {
   Progress progress;
-  std::vector<Datum> outputs;
+  Results outputs;
   for (std::uint64_t number = 0;; ++number) {
-    FRAZIL_TRY(const auto inputs, requests.next());
-    if (!inputs) return {};
+    const auto inputs = requests.next();
+    if (!inputs) return;
     const double begin = now();
-    if (auto status = session.run(*inputs, outputs); !status) {
-      return within(requests.streaming() ? fmt::format("request {}: ", number) : "", std::move(status).error());
-    }
+    within(requests.streaming() ? fmt::format("request {}: ", number) : "", [&] { session.run(*inputs, outputs); });
     const double seconds = now() - begin;
     progress.clear();
-    FRAZIL_TRY(const auto shown, dense(outputs));
-    report.add(shown, seconds);
-    if (folder != nullptr) {
-      FRAZIL_CHECK(folder->save(shown, requests.streaming() ? std::optional(number) : std::nullopt));
-    }
+    report.add(outputs, seconds);
+    if (folder != nullptr) folder->save(outputs, requests.streaming() ? std::optional(number) : std::nullopt);
     requests.done(outputs);
     if (requests.streaming()) progress.show(fmt::format("{} requests", number + 1));
   }
 }
 
-Result<int> run(const RunOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
+int run(const RunOptions& options) {
+  prepare(options.common);
   const double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
+  const Model model = load_model(options.model, options.common);
   const double load_seconds = now() - begin;
-  const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
+  const ValueSource source(model, options.common.run.seed, options.common.memory_limit());
+  Requests requests = Requests::make(source, options.requests);
   std::optional<OutputFolder> folder;
-  if (!options.output_dir.empty()) {
-    FRAZIL_TRY(folder, OutputFolder::make(options.output_dir, graph->output_names()));
-  }
-  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
-  const auto session = open_session(*executable, options.common);
-  session->allow_padding(requests.carries());
-  RunReport report(*graph, options.common.json, requests.streaming());
-  FRAZIL_CHECK(run_requests(*session, requests, folder ? &*folder : nullptr, report));
+  if (!options.output_dir.empty()) folder = OutputFolder::make(options.output_dir, model.outputs());
+  Session session = open_session(model, options.common);
+  RunReport report(model, options.common.json, requests.streaming());
+  run_requests(session, requests, folder ? &*folder : nullptr, report);
   report.finish(options.common, load_seconds);
   return kDone;
 }

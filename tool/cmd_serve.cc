@@ -2,15 +2,12 @@
 #include <map>
 #include <memory>
 
-#include <frazil/error.h>
+#include <frazil/environment.h>
+#include <frazil/native.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/limits/limits.h"
 #include "base/os/io.h"
-#include "base/os/knobs.h"
-#include "base/thread/cores.h"
-#include "exec/native/backend.h"
 #include "server/config/config_yaml.h"
 #include "server/core/access_log.h"
 #include "server/core/log.h"
@@ -30,11 +27,13 @@ struct ServeOptions {
   bool has_poll_interval = false;
   std::string log_level = "info", access_log, exposure_log, exposure_key;
   server::AccessFormat access_format = server::AccessFormat::text;
-  std::uint64_t memory_limit = usual_memory_limit() / 8 * 5;  // about half of the machine's memory
+  std::uint64_t memory_limit = api::resources().memory_bytes / 8 * 5;  // about half of the machine's memory
 };
 
 /// Returns the default limit for buffers: a quarter of the usual memory limit, at most 1 GiB.
-std::uint64_t usual_buffers() { return std::min(server::ServerOptions().max_buffered, usual_memory_limit() / 4); }
+std::uint64_t usual_buffers() {
+  return std::min(server::ServerOptions().max_buffered, api::resources().memory_bytes / 4);
+}
 
 /// Throws api::Error if a tenant is identified by a certificate but the server requests none.
 void check_certificates(const std::vector<server::Tenant>& tenants, const server::TlsOptions& tls) {
@@ -74,12 +73,13 @@ void allow_files(std::size_t connections, const server::NoticeSink& notify) {
 /// Returns the version of the code generator, or "none". Warns if fused kernels run without machine code, which is
 /// slower, and no option has disabled it.
 std::string code_generator_of(const server::ServiceOptions& service) {
-  const std::string& tier = service.run.tier == "auto" ? knobs()->tier : service.run.tier;
-  if (tier == "0" || tier == "ref" || !knobs()->jit) return "none";
-  const Result<std::string> version = exec::native_module_version();
-  if (version) return *version;
-  exec::skip_warning_of_missing_module();
-  server::warn(service.notify, "server", "fused kernels run without machine code: " + version.error().text());
+  const std::string tier = api::with_environment(service.run).tier;
+  if (tier == "0" || tier == "ref") return "none";
+  const api::CodeGenerator generator = api::code_generator();
+  if (generator.missing.empty()) return generator.version;
+  if (!generator.disabled) {
+    server::warn(service.notify, "server", "fused kernels run without machine code: " + generator.missing);
+  }
   return "none";
 }
 
@@ -100,7 +100,7 @@ std::shared_ptr<server::ExposureLog> exposure_log_of(const ServeOptions& options
       server::ExposureLog::Options{.file = options.exposure_log, .key = std::move(key)});
 }
 
-Result<int> serve(const ServeOptions& options) try {
+int serve(const ServeOptions& options) {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
   if (!options.config.empty()) of_service.config = server::read_server_config(options.config);
@@ -141,8 +141,6 @@ Result<int> serve(const ServeOptions& options) try {
                                options.memory_limit, options.server.max_buffered));
   });
   return kDone;
-} catch (const api::Error& error) {
-  return fail(static_cast<Code>(error.code()), "{}", error.what());
 }
 
 void add_addresses(CLI::App& command, server::ServerOptions& to) {
@@ -277,7 +275,7 @@ void add_network(CLI::App& command, server::NetworkConfig& to) {
 void add_serve(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   server::ServiceOptions& service = options->service;
-  service.workers = usable_cores();
+  service.workers = api::resources().cores;
   options->server.max_buffered = usual_buffers();
   service.version = FRAZIL_VERSION;
   service.run.threads = 1;

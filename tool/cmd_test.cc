@@ -6,13 +6,13 @@
 #include <regex>
 #include <set>
 
-#include "onnx/import/import.h"
-#include "tensor/compare.h"
-#include "tensor/onnx_proto.h"
+#include <fmt/ranges.h>
+
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
+#include "tool/spec.h"
 
 namespace frazil::tool {
 namespace {
@@ -45,11 +45,11 @@ bool is_case(const fs::path& folder) {
   return fs::is_regular_file(folder / "model.onnx", ignored) && !data_sets(folder).empty();
 }
 
-Result<std::set<fs::path>> find_cases(const TestOptions& options) {
+std::set<fs::path> find_cases(const TestOptions& options) {
   std::set<fs::path> cases;
   for (const std::string& root : options.folders) {
     std::error_code error;
-    if (!fs::is_directory(root, error)) return fail(Code::bad_input, "'{}' is not a folder", root);
+    if (!fs::is_directory(root, error)) fail(Code::bad_input, "'{}' is not a folder", root);
     if (is_case(root)) cases.insert(fs::path(root));
     fs::recursive_directory_iterator it(root, fs::directory_options::skip_permission_denied, error), end;
     for (; !error && it != end; it.increment(error)) {
@@ -62,68 +62,67 @@ Result<std::set<fs::path>> find_cases(const TestOptions& options) {
       const std::regex wanted(options.filter);
       std::erase_if(cases, [&](const fs::path& path) { return !std::regex_search(path.string(), wanted); });
     } catch (const std::regex_error&) {
-      return fail(Code::bad_input, "--filter: '{}' is not a regular expression", options.filter);
+      fail(Code::bad_input, "--filter: '{}' is not a regular expression", options.filter);
     }
   }
   if (cases.empty()) {
-    return fail(Code::bad_input, "no case found in '{}'{}: a case is a folder with model.onnx and test_data_set_*",
-                fmt::join(options.folders, "', '"),
-                options.filter.empty() ? "" : fmt::format(" that matches '{}'", options.filter));
+    fail(Code::bad_input, "no case found in '{}'{}: a case is a folder with model.onnx and test_data_set_*",
+         fmt::join(options.folders, "', '"),
+         options.filter.empty() ? "" : fmt::format(" that matches '{}'", options.filter));
   }
   return cases;
 }
 
 /// Reads a value. The file of an optional value may also have the type of its element.
-Result<Datum> read_declared(const fs::path& path, const Type& type) {
-  auto value = read_pb(path, proto_kind(type));
-  if (value || type.kind != Type::Kind::optional) return value;
-  auto present = read_pb(path, proto_kind(*type.item));
-  return present ? std::move(present) : std::move(value);
+Array read_declared(const fs::path& path, const Port& port) {
+  const Array::Kind kind = file_kind(port);
+  try {
+    return Array::read_pb(path.string(), kind);
+  } catch (const Error& declared) {
+    if (kind == port.kind) throw;
+    try {
+      return Array::read_pb(path.string(), port.kind);
+    } catch (const Error&) {
+      throw Error(declared);
+    }
+  }
 }
 
 /// Reads the files `stem`_0.pb, `stem`_1.pb, ... as values of the declared types.
-Result<std::vector<Datum>> read_files(const fs::path& set, std::string_view stem, const Graph& graph,
-                                      const std::vector<Value>& declared) {
-  std::vector<Datum> values;
+std::vector<Array> read_files(const fs::path& set, std::string_view stem, const std::vector<Port>& declared) {
+  std::vector<Array> values;
   for (std::size_t i = 0;; ++i) {
     const fs::path path = set / fmt::format("{}_{}.pb", stem, i);
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return values;
     if (i >= declared.size()) {
-      return fail(Code::bad_input, "{} is one {} more than the model has", path.filename().string(), stem);
+      fail(Code::bad_input, "{} is one {} more than the model has", path.filename().string(), stem);
     }
-    FRAZIL_TRY(Datum value, read_declared(path, graph.type(declared[i])));
-    values.push_back(std::move(value));
+    values.push_back(read_declared(path, declared[i]));
   }
 }
 
-Status run_set(Session& session, const Graph& graph, const fs::path& set) {
-  FRAZIL_TRY(const auto inputs, read_files(set, "input", graph, graph.main().params));
-  FRAZIL_TRY(const auto wanted, read_files(set, "output", graph, graph.main().results));
-  FRAZIL_TRY(const auto got, session.run(inputs));
+void run_set(Session& session, const Model& model, const fs::path& set) {
+  const auto inputs = read_files(set, "input", model.inputs());
+  const auto wanted = read_files(set, "output", model.outputs());
+  const Results got = session.run(inputs);
   if (wanted.size() != got.size()) {
-    return fail(Code::bad_input, "{} output files, but the model has {} outputs", wanted.size(), got.size());
+    fail(Code::bad_input, "{} output files, but the model has {} outputs", wanted.size(), got.size());
   }
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (const auto what = difference(got[i], wanted[i])) {
-      return fail(Code::bad_input, "output '{}': {}", graph.output_names()[i], *what);
+    if (const auto what = api::difference(got[i], wanted[i])) {
+      fail(Code::bad_input, "output '{}': {}", model.outputs()[i].name, *what);
     }
   }
-  return {};
 }
 
-Status run_sets(const fs::path& folder, const Common& common) {
-  FRAZIL_TRY(const auto graph, load_graph(folder / "model.onnx", load_bounds_of(common)));
-  FRAZIL_TRY(const auto executable, make_executable(graph, common));
-  const auto session = open_session(*executable, common);
+void run_sets(const fs::path& folder, const Common& common) {
+  const Model model = load_model(folder / "model.onnx", common);
+  Session session = open_session(model, common);
   const auto sets = data_sets(folder);
   for (const fs::path& set : sets) {
-    auto status = run_set(*session, *graph, set);
-    if (!status) {
-      return within(sets.size() > 1 ? set.filename().string() + ": " : "", std::move(status).error());
-    }
+    within(sets.size() > 1 ? set.filename().string() + ": " : "", [&] { run_set(session, model, set); });
   }
-  return {};
 }
 
 /// Returns why a case cannot be run; nullopt if it can.
@@ -135,13 +134,17 @@ std::optional<std::string> reason_to_skip(const fs::path& folder) {
   return std::nullopt;
 }
 
-Status run_case(const fs::path& folder, const Common& common) {
+/// Runs a case and returns its error, if there is one.
+std::optional<Error> run_case(const fs::path& folder, const Common& common) {
   try {
-    return run_sets(folder, common);
+    run_sets(folder, common);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
   } catch (const std::bad_alloc&) {
-    return fail(Code::out_of_memory, "out of memory");
+    return Error(Code::out_of_memory, "out of memory");
   } catch (const std::exception& e) {
-    return fail(Code::internal, "internal error: {}", e.what());
+    return Error(Code::internal, fmt::format("internal error: {}", e.what()));
   }
 }
 
@@ -149,10 +152,10 @@ class Tally {
  public:
   explicit Tally(bool json) : json_(json) {}
   void pass() { ++passed_; }
-  void fail(const fs::path& path, const Fault& fault) {
+  void fail(const fs::path& path, const Error& error) {
     ++failed_;
-    print_outcome("FAIL", path, fault.text());
-    failures_.push_back({{"path", path.string()}, {"code", name_of(fault.code)}, {"reason", one_line(fault.text())}});
+    print_outcome("FAIL", path, error.what());
+    failures_.push_back({{"path", path.string()}, {"code", name_of(error.code())}, {"reason", one_line(error.what())}});
   }
   void skip(const fs::path& path, const std::string& reason) {
     ++skipped_;
@@ -202,9 +205,9 @@ int list(const std::set<fs::path>& cases, bool json) {
   return kDone;
 }
 
-Result<int> test(const TestOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  FRAZIL_TRY(const auto cases, find_cases(options));
+int test(const TestOptions& options) {
+  prepare(options.common);
+  const auto cases = find_cases(options);
   if (options.list) return list(cases, options.common.json);
   Tally tally(options.common.json);
   std::size_t number = 0;
@@ -212,8 +215,8 @@ Result<int> test(const TestOptions& options) {
     tally.progress.show(fmt::format("{}/{} {}", ++number, cases.size(), path.filename().string()));
     if (const auto reason = reason_to_skip(path)) {
       tally.skip(path, *reason);
-    } else if (const auto status = run_case(path, options.common); !status) {
-      tally.fail(path, status.error());
+    } else if (const auto error = run_case(path, options.common)) {
+      tally.fail(path, *error);
     } else {
       tally.pass();
     }

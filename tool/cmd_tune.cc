@@ -27,39 +27,37 @@ struct ModelTimes {
 };
 
 /// Returns options that fill every input with ones, in its declared shape with 1 for free extents.
-RequestOptions ones(const Graph& graph) {
+RequestOptions ones(const Model& model) {
   RequestOptions options;
-  for (std::size_t i = 0; i < graph.input_names().size(); ++i) {
-    if (graph.input_default(i) == nullptr) options.inputs.push_back(graph.input_names()[i] + "==1");
+  for (const Port& port : model.inputs()) {
+    if (!port.has_default) options.inputs.push_back(port.name + "==1");
   }
   return options;
 }
 
 /// Runs a model with both tables alternately. Sessions keep the table that they were prepared with.
-Result<ModelTimes> compare(const std::string& model, const kernel::Tuning& measured, const Common& common) {
+ModelTimes compare(const std::string& path, const kernel::Tuning& measured, const Common& common) {
   constexpr double kSeconds = 1;
   constexpr int kMin = 3;
-  FRAZIL_TRY(const auto graph, load_graph(model, load_bounds_of(common)));
-  const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
-  FRAZIL_TRY(Requests requests, Requests::make(source, ones(*graph)));
-  FRAZIL_TRY(const auto inputs, requests.next());
-  FRAZIL_TRY(const auto executable, make_executable(graph, common));
+  const Model model = load_model(path, common);
+  const ValueSource source(model, common.run.seed, common.memory_limit());
+  Requests requests = Requests::make(source, ones(model));
+  const auto inputs = requests.next();
   const Isa isa = kernel::features().isa;
-  ModelTimes times{.model = model, .before = HUGE_VAL, .after = HUGE_VAL};
+  ModelTimes times{.model = path, .before = HUGE_VAL, .after = HUGE_VAL};
   struct Side {
     const kernel::Tuning* table;
     double* best;
-    std::unique_ptr<Session> session;
+    Session session;
   };
-  Side sides[] = {{nullptr, &times.before, open_session(*executable, common)},
-                  {&measured, &times.after, open_session(*executable, common)}};
+  Side sides[] = {{nullptr, &times.before, open_session(model, common)},
+                  {&measured, &times.after, open_session(model, common)}};
   const double end = now() + kSeconds;
   for (int i = 0; i < kMin || now() < end; ++i) {
     for (Side& side : sides) {
       side.table != nullptr ? kernel::install_tuning(isa, *side.table) : kernel::forget_tuning(isa);
       const double begin = now();
-      auto outputs = side.session->run(*inputs);
-      if (!outputs) return within(model + ": ", std::move(outputs).error());
+      const Results outputs = within(path + ": ", [&] { return side.session.run(*inputs); });
       *side.best = std::min(*side.best, (now() - begin) * 1e3);
     }
   }
@@ -94,26 +92,29 @@ Json json_of_tuning(const kernel::MeasuredTuning& measured, const std::vector<Mo
   return {{"isa", name_of(kernel::features().isa)}, {"constants", constants}, {"checks", checks}, {"models", runs}};
 }
 
-Result<int> tune(const TuneOptions& options) {
+int tune(const TuneOptions& options) {
   constexpr double kWorse = 1.02;
-  FRAZIL_CHECK(prepare(options.common));
+  prepare(options.common);
   const kernel::TuningKey key = kernel::tuning_key();
   const std::string path = options.output.empty() ? kernel::tuning_path(key) : options.output;
   if (path.empty()) {
-    return fail(Code::bad_input, "neither XDG_CACHE_HOME nor HOME names a folder for the table; use --output FILE");
+    fail(Code::bad_input, "neither XDG_CACHE_HOME nor HOME names a folder for the table; use --output FILE");
   }
   const auto folder = std::filesystem::path(options.output).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    return fail(Code::bad_input, "--output {}: there is no folder '{}'", path, folder.string());
+    fail(Code::bad_input, "--output {}: there is no folder '{}'", path, folder.string());
   }
   const kernel::MeasuredTuning measured = kernel::measure_tuning();
   std::vector<ModelTimes> models;
   for (const std::string& model : options.models) {
-    FRAZIL_TRY(const ModelTimes times, compare(model, measured.tuning, options.common));
+    const ModelTimes times = compare(model, measured.tuning, options.common);
     models.push_back(times);
   }
   const bool kept = gain(models) <= kWorse;
-  if (kept) FRAZIL_CHECK(kernel::save_tuning(path, measured.tuning, key));
+  if (kept) {
+    const auto saved = kernel::save_tuning(path, measured.tuning, key);
+    if (!saved) throw Error(static_cast<Code>(saved.error().code), saved.error().text());
+  }
   if (options.common.json) {
     Json json = json_of_tuning(measured, models);
     json["file"] = kept ? Json(path) : Json();

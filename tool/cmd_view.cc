@@ -22,7 +22,8 @@ struct ViewOptions {
 bool has_requests(const RequestOptions& options) { return !options.inputs.empty() || !options.stream.empty(); }
 
 /// Adds the plan of the whole model, and the plans that missed guards led to.
-void add_plans(Json& page, const Executable& executable, const profile::Recorder& recorder, const Origins& origins) {
+void add_plans(Json& page, const exec::Executable& executable, const profile::Recorder& recorder,
+               const Origins& origins) {
   page["plan"] = plan_json(executable.plan(), origins);
   for (const auto& profile : recorder.plans()) {
     if (&profile->plan == &executable.plan()) continue;
@@ -34,35 +35,37 @@ void add_plans(Json& page, const Executable& executable, const profile::Recorder
 }
 
 /// Returns the JSON for the page of a model.
-Result<std::string> page_of(const ViewOptions& options) {
-  FRAZIL_TRY(const auto graph, load_graph(options.model, load_bounds_of(options.common)));
-  const debug::Sites sites(graph);
-  const Origins origins(*graph);
+std::string page_of(const ViewOptions& options) {
+  const Model model = load_model(options.model, options.common);
+  auto& impl = api::Access::impl(model);
+  const debug::Sites sites(impl.graph);
+  const Origins origins(*impl.graph);
   Json page = graph_json(sites);
   page["file"] = options.model;
-  FRAZIL_TRY(const auto executable, make_executable(graph, options.common));
+  const api::Options how = session_options(options.common);
+  const auto executable = impl.executable(api::mode_of(how));
   profile::Recorder recorder(0);
   if (has_requests(options.requests)) {
-    const ValueSource source(*graph, options.common.seed, static_cast<std::size_t>(options.common.limits.memory_bytes));
-    FRAZIL_TRY(Requests requests, Requests::make(source, options.requests));
-    FRAZIL_CHECK(requests.preload());
-    const auto session = open_session(*executable, options.common);
+    const ValueSource source(model, options.common.run.seed, options.common.memory_limit());
+    Requests requests = Requests::make(source, options.requests);
+    requests.preload();
+    const auto session = api::open_session(*executable, how);
     session->allow_padding(requests.carries());
-    FRAZIL_TRY(page["run"], run_json(*session, requests, sites, origins, recorder));
+    page["run"] = run_json(*session, requests, sites, origins, recorder);
   }
   if (options.common.tier != "ref") add_plans(page, *executable, recorder, origins);
   return json_text(page);
 }
 
-Result<int> view(const ViewOptions& options) {
-  FRAZIL_CHECK(prepare(options.common));
-  FRAZIL_TRY(const std::string page, page_of(options));
+int view(const ViewOptions& options) {
+  prepare(options.common);
+  const std::string page = page_of(options);
   auto files = view_files();
   files.push_back({"/graph.json", "application/json", page});
-  FRAZIL_CHECK(serve_page(files, options.port, [](std::uint16_t port) {
+  serve_page(files, options.port, [](std::uint16_t port) {
     fmt::print(stderr, "listening http=127.0.0.1:{}; open http://127.0.0.1:{}/ in a browser, end with Ctrl-C\n", port,
                port);
-  }));
+  });
   return kDone;
 }
 

@@ -5,12 +5,12 @@
 
 #include <CLI/App.hpp>
 
-#include "base/value/error.h"
+#include "tool/error.h"
 
 namespace frazil::tool {
 
 /// The action of a command. Returns its exit code, or a fault.
-using Action = std::function<Result<int>()>;
+using Action = std::function<int()>;
 
 /// Each function adds one command to `app`. Parsing the command sets `action`.
 void add_run(CLI::App& app, Action& action);

@@ -1,48 +1,21 @@
 #include "tool/common.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <limits>
 
-#include "api/load.h"
-#include "base/os/knobs.h"
-#include "base/os/log.h"
-#include "base/thread/scheduler.h"
-#include "exec/native/backend.h"
-#include "ir/graph/source_bytes.h"
-#include "ir/graph/verify.h"
-#include "kernel/simd/isa.h"
-#include "kernel/tuning/tuning_file.h"
-#include "ops/core/registry.h"
+#include <frazil/log.h>
+#include <frazil/native.h>
+
 #include "tool/option_table.h"
 
 namespace frazil::tool {
 
 namespace {
 
-using Milliseconds = std::chrono::duration<double, std::milli>;
-
-const Knobs& knob_values() {
-  static const Knobs values = knobs() ? *knobs() : Knobs{};
-  return values;
-}
-
-/// Converts milliseconds to a duration; 0 means no limit.
-std::optional<std::chrono::steady_clock::duration> time_of(double milliseconds) {
-  constexpr double kMax = 1e12;  // about 30 years; fits a duration
-  if (milliseconds == 0) return std::nullopt;
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(Milliseconds(std::min(milliseconds, kMax)));
-}
-
-std::atomic<bool> g_adaptive = false;  // whether a model was planned on tier auto
-
-Limits limits_of(const Common& common) {
-  Limits limits = common.limits;
-  limits.time = time_of(common.deadline_ms);
-  return limits;
-}
+std::atomic<bool> g_adaptive = false;  // whether the command uses tier auto
 
 }  // namespace
 
@@ -60,13 +33,17 @@ namespace {
 
 /// Returns the default of an option that an environment variable sets: "FRAZIL_MAX_STEPS, or 1000000000".
 std::string knob_default(std::string_view name) {
-  const auto knob = std::ranges::find(knob_table(), name, &Knob::name);
+  static const std::vector<api::EnvironmentVariable> all = api::environment();
+  const auto knob = std::ranges::find(all, name, &api::EnvironmentVariable::name);
   return fmt::format("{}, or {}", name, knob->initial);
 }
 
-CLI::Option* add_limit(CLI::App& app, const char* name, std::uint64_t& to, const char* unit, const char* what,
-                       std::string_view knob) {
-  return app.add_option(name, to, what)->type_name(unit)->default_str(knob_default(knob))->check(whole_number());
+CLI::Option* add_limit(CLI::App& app, const char* name, std::optional<std::uint64_t>& to, const char* unit,
+                       const char* what, std::string_view knob) {
+  return app.add_option(name, to.value(), what)
+      ->type_name(unit)
+      ->default_str(knob_default(knob))
+      ->check(whole_number());
 }
 
 }  // namespace
@@ -75,28 +52,30 @@ void add_model(CLI::App& app, std::string& model, const char* name) {
   app.add_option(name, model, "An ONNX file, a package of 'frazil compile', or '-' for standard input")->required();
 }
 
-void add_load_limits(CLI::App& app, Loading& loading) {
-  LoadLimits& limits = loading.limits;
-  limits = knob_values().load;
+CLI::Option* add_load_limits(CLI::App& app, api::LoadOptions& load) {
+  load = api::with_environment(std::move(load));
   app.option_defaults()->group(group::kLimits);
-  app.add_option("--load-deadline", loading.deadline_ms,
-                 "Maximum milliseconds of loading a model, and again of planning it; 0: none")
-      ->type_name("MS")
-      ->default_str(knob_default("FRAZIL_LOAD_DEADLINE_MS"))
-      ->check(CLI::Validator(
-          [](const std::string& text) -> std::string {
-            double value = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-            if (error == std::errc() && end == text.data() + text.size() && value >= 0) return {};
-            return fmt::format("expected milliseconds, at least 0, got '{}'", text);
-          },
-          ""));
-  add_limit(app, "--max-nodes", limits.nodes, "N", "Maximum nodes of a model, including those of inlined functions",
+  auto* const deadline = app.add_option("--load-deadline", load.deadline_ms,
+                                        "Maximum milliseconds of loading a model, and again of planning it; 0: none")
+                             ->type_name("MS")
+                             ->default_str(knob_default("FRAZIL_LOAD_DEADLINE_MS"))
+                             ->check(CLI::Validator(
+                                 [](const std::string& text) -> std::string {
+                                   double value = 0;
+                                   const auto [end, error] =
+                                       std::from_chars(text.data(), text.data() + text.size(), value);
+                                   if (error == std::errc() && end == text.data() + text.size() && value >= 0)
+                                     return {};
+                                   return fmt::format("expected milliseconds, at least 0, got '{}'", text);
+                                 },
+                                 ""));
+  add_limit(app, "--max-nodes", load.max_nodes, "N", "Maximum nodes of a model, including those of inlined functions",
             "FRAZIL_MAX_NODES");
-  add_limit(app, "--max-nesting", limits.nesting, "N", "Maximum depth of subgraphs and function calls",
+  add_limit(app, "--max-nesting", load.max_nesting, "N", "Maximum depth of subgraphs and function calls",
             "FRAZIL_MAX_NESTING");
-  add_limit(app, "--max-name-bytes", limits.name_bytes, "BYTES", "Maximum bytes of a name in a model",
+  add_limit(app, "--max-name-bytes", load.max_name_bytes, "BYTES", "Maximum bytes of a name in a model",
             "FRAZIL_MAX_NAME_BYTES");
+  return deadline;
 }
 
 namespace {
@@ -108,7 +87,8 @@ void add_execution(CLI::App& app, Common& common) {
                  "(also compiled kernels), 2 (also a compiled plan)")
       ->type_name("auto|ref|0|1|2")
       ->default_str(knob_default("FRAZIL_TIER"));
-  app.add_option("--threads", common.threads, "Threads of one run; 0: one per core. Results do not depend on it")
+  app.add_option("--threads", common.run.threads.value(),
+                 "Threads of one run; 0: one per core. Results do not depend on it")
       ->type_name("N")
       ->default_str(knob_default("FRAZIL_THREADS"))
       ->check(whole_number());
@@ -118,23 +98,23 @@ void add_execution(CLI::App& app, Common& common) {
 }
 
 void add_run_limits(CLI::App& app, Common& common) {
-  Limits& limits = common.limits;
+  api::Options& run = common.run;
   app.option_defaults()->group(group::kLimits);
-  add_limit(app, "--memory-limit", limits.memory_bytes, "BYTES",
+  add_limit(app, "--memory-limit", run.memory_limit, "BYTES",
             "Maximum bytes of a run's values, or of a load's graph and the tensor data that it copies out of the file",
             "FRAZIL_MEMORY_LIMIT")
       ->default_str("FRAZIL_MEMORY_LIMIT, or four fifths of the machine's memory");
-  add_limit(app, "--arena-limit", limits.arena_bytes, "BYTES",
+  add_limit(app, "--arena-limit", run.arena_limit, "BYTES",
             "Maximum bytes kept from one request to the next: arena, growing values, scratch", "FRAZIL_ARENA_LIMIT")
       ->default_str("FRAZIL_ARENA_LIMIT, or none");
-  add_limit(app, "--max-elements", limits.tensor_elements, "N", "Maximum elements of a tensor", "FRAZIL_MAX_ELEMENTS");
-  add_limit(app, "--max-steps", limits.steps, "N", "Maximum steps of a request", "FRAZIL_MAX_STEPS");
+  add_limit(app, "--max-elements", run.max_elements, "N", "Maximum elements of a tensor", "FRAZIL_MAX_ELEMENTS");
+  add_limit(app, "--max-steps", run.max_steps, "N", "Maximum steps of a request", "FRAZIL_MAX_STEPS");
   app.add_option("--deadline", common.deadline_ms,
                  "Maximum milliseconds of a request, and of a load without --load-deadline; 0: none")
       ->each([&common](const std::string&) { common.deadline_given = true; })
       ->type_name("MS")
       ->default_str(knob_default("FRAZIL_DEADLINE_MS"));
-  add_load_limits(app, common.load);
+  add_load_limits(app, common.load)->each([&common](const std::string&) { common.load_deadline_given = true; });
 }
 
 }  // namespace
@@ -148,13 +128,7 @@ void add_seed(CLI::App& app, std::uint64_t& seed) {
 }
 
 void add_common(CLI::App& app, Common& common, Printing printing) {
-  const Knobs& values = knob_values();
-  common.tier = values.tier;
-  common.threads = values.threads;
-  common.limits = values.limits;
-  if (values.limits.time) common.deadline_ms = Milliseconds(*values.limits.time).count();
-  common.debug = values.debug;
-  add_seed(app, common.seed);
+  add_seed(app, common.run.seed);
   add_execution(app, common);
   add_run_limits(app, common);
   app.option_defaults()->group(group::kOutput);
@@ -162,113 +136,66 @@ void add_common(CLI::App& app, Common& common, Printing printing) {
     app.add_flag("--json", common.json, "Write one JSON object, alone on the last line of stdout");
   }
   app.add_option("--debug", common.debug, "What is logged to stderr, from 0 (warnings) to 6 (assembly)")
+      ->each([&common](const std::string&) { common.debug_given = true; })
       ->type_name("N")
       ->default_str(knob_default("FRAZIL_DEBUG"))
       ->check(whole_number());
 }
 
-Status prepare(const Common& common) {
-  const std::string& tier = common.tier;
-  if (tier != "ref" && !exec::tier_named(tier)) {
-    return fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
+void prepare(const Common& common) {
+  constexpr std::array kTiers{"auto", "ref", "0", "1", "2"};
+  if (std::ranges::find(kTiers, common.tier) == kTiers.end()) {
+    fail(Code::bad_input, "--tier: expected auto, ref, 0, 1 or 2, got '{}'", common.tier);
   }
   if (common.numerics != "default" && common.numerics != "strict") {
-    return fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
+    fail(Code::bad_input, "--numerics: expected default or strict, got '{}'", common.numerics);
   }
-  if (!(common.deadline_ms >= 0)) return fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
-  if (common.threads > kMaxThreads) {
-    return fail(Code::bad_input, "--threads: expected at most {}, got {}", kMaxThreads, common.threads);
+  if (!(common.deadline_ms >= 0)) fail(Code::bad_input, "--deadline: expected milliseconds, at least 0");
+  if (common.run.threads.value() > api::Options::kMaxThreads) {
+    fail(Code::bad_input, "--threads: expected at most {}, got {}", api::Options::kMaxThreads,
+         common.run.threads.value());
   }
-  if (common.debug < 0 || common.debug > 6) {
-    return fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);
+  if (common.debug < 0 || common.debug > 6) fail(Code::bad_input, "--debug: expected 0 to 6, got {}", common.debug);
+  if (common.debug_given) api::set_log_level(common.debug);
+}
+
+Model load_model(const std::string& path, const api::LoadOptions& options) {
+  take_standard_input(path, "the model");
+  return Model::load(path == "-" ? "/dev/stdin" : path, options);
+}
+
+Model load_model(const std::string& path, const Common& common) {
+  api::LoadOptions options = common.load;
+  options.memory_limit = common.run.memory_limit;
+  options.max_elements = common.run.max_elements;
+  if (common.deadline_given && !common.load_deadline_given) options.deadline_ms = common.deadline_ms;
+  return load_model(path, options);
+}
+
+api::Options session_options(const Common& common) {
+  if (common.tier == "auto") g_adaptive = true;
+  api::Options options = common.run;
+  options.tier = common.tier == "auto" ? "adaptive" : common.tier;
+  if (common.deadline_ms > 0) {
+    options.deadline_ms = common.deadline_ms;
+  } else if (options.deadline_ms) {  // of the environment; without one, runs read no clock
+    options.deadline_ms = std::numeric_limits<double>::infinity();
   }
-  logging::set_level(common.debug);
-  return {};
+  options.strict_numerics = common.numerics == "strict";
+  return options;
 }
 
-LoadBounds load_bounds_of(const Loading& loading) {
-  return {.limits = loading.limits,
-          .time = loading.deadline_ms ? time_of(*loading.deadline_ms) : knob_values().load_time,
-          .stop = {}};
-}
-
-LoadBounds load_bounds_of(const Common& common) {
-  Loading loading = common.load;
-  loading.limits.memory_bytes = common.limits.memory_bytes;
-  loading.limits.tensor_elements = common.limits.tensor_elements;
-  if (common.deadline_given && !loading.deadline_ms) loading.deadline_ms = common.deadline_ms;
-  return load_bounds_of(loading);
-}
-
-Result<std::shared_ptr<Executable>> plan_within(const LoadBounds& bounds, std::shared_ptr<const Graph> graph,
-                                                const exec::Options& options) {
-  const LoadScope scope(bounds, "planning the model", source_bytes(*graph));
-  return Executable::make(std::move(graph), options);
-}
-
-Result<std::shared_ptr<Executable>> make_executable(std::shared_ptr<const Graph> graph, const Common& common) {
-  const exec::Options options{.reference = common.tier == "ref",
-                              .passes = knob_values().passes,
-                              .verify = knob_values().verify,
-                              .tier = exec::tier_named(common.tier).value_or(exec::Tier::interpreted)};
-  FRAZIL_TRY(auto executable, plan_within(load_bounds_of(common), std::move(graph), options));
-  if (options.tier == exec::Tier::adaptive) g_adaptive = true;
-  if (!options.reference) logging::debug(2, "plan", "plan:\n{}", executable->explain());
-  return executable;
-}
+Session open_session(const Model& model, const Common& common) { return model.open(session_options(common)); }
 
 void warn_of_tier() {
-  if (!g_adaptive || !knob_values().jit) return;
-  if (const Status there = exec::has_native_module(); !there) exec::warn_of_missing_module(there.error());
+  if (g_adaptive) api::warn_without_code_generator();
 }
 
-std::unique_ptr<Session> open_session(Executable& executable, const Common& common) {
-  auto session = executable.open();
-  session->set_limits(limits_of(common));
-  session->set_seed(common.seed);
-  session->set_strict(common.numerics == "strict");
-  if (common.threads != 1) session->set_scheduler(scheduler(common.threads));
-  return session;
-}
-
-Status start() {
-  FRAZIL_TRY(const Knobs values, knobs());
-  if (values.features) kernel::force_features(*values.features);
-  FRAZIL_CHECK(kernel::use_tuning(values.tuning));
-  link_operators();
-  return {};
-}
-
-Status take_standard_input(const std::string& path, std::string_view purpose) {
+void take_standard_input(const std::string& path, std::string_view purpose) {
   static std::string taken;
-  if (path != "-" && path != "/dev/stdin") return {};
-  if (!taken.empty())
-    return fail(Code::bad_input, "{} {}: standard input is read already, as {}", purpose, path, taken);
+  if (path != "-" && path != "/dev/stdin") return;
+  if (!taken.empty()) fail(Code::bad_input, "{} {}: standard input is read already, as {}", purpose, path, taken);
   taken = purpose;
-  return {};
-}
-
-Result<api::Model> load_model(const std::string& path, const Loading& loading) {
-  FRAZIL_CHECK(take_standard_input(path, "the model"));
-  const LoadLimits& limits = loading.limits;
-  return from_api([&] {
-    return api::Model::load(path == "-" ? "/dev/stdin" : path, {.memory_limit = limits.memory_bytes,
-                                                                .max_elements = limits.tensor_elements,
-                                                                .max_nodes = limits.nodes,
-                                                                .max_nesting = limits.nesting,
-                                                                .max_name_bytes = limits.name_bytes,
-                                                                .deadline_ms = loading.deadline_ms});
-  });
-}
-
-Result<std::shared_ptr<const Graph>> load_graph(const std::string& path, const LoadBounds& bounds) {
-  FRAZIL_CHECK(take_standard_input(path, "the model"));
-  const std::string file = path == "-" ? "/dev/stdin" : path;
-  FRAZIL_TRY(Graph graph, api::load_file(file, {.limits = bounds.limits, .time = bounds.time, .stop = bounds.stop}));
-  logging::debug(1, "load", "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph.node_count(),
-                 graph.input_names().size(), graph.output_names().size());
-  FRAZIL_CHECK(verify(graph, knobs()->verify));
-  return std::make_shared<const Graph>(std::move(graph));
 }
 
 }  // namespace frazil::tool

@@ -4,17 +4,17 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os/io.h"
 #include "exec/native/code_cache.h"
 #include "exec/native/code_maker.h"
-#include "exec/run/warm_up.h"
 #include "tool/compile_model.h"
 #include "tool/measure.h"
 #include "tool/report.h"
@@ -44,39 +44,33 @@ double compile_seconds() {
 }
 
 /// Measures the time from the file to the first answer, and then requests one after the other.
-Result<Json> measured(const TierRun& way, const RequestOptions& options, Common common) {
+Json measured(const TierRun& way, const RequestOptions& options, Common common) {
   common.tier = way.tier;
   const double begin = now();
-  FRAZIL_TRY(const auto graph, load_graph(way.file, load_bounds_of(common)));
-  const ValueSource source(*graph, common.seed, static_cast<std::size_t>(common.limits.memory_bytes));
+  const Model model = load_model(way.file, common);
+  const ValueSource source(model, common.run.seed, common.memory_limit());
   const double made = now();
-  FRAZIL_TRY(Requests requests, Requests::make(source, options));
-  FRAZIL_CHECK(requests.preload());
-  FRAZIL_TRY(const auto inputs, requests.next());
-  if (!inputs) return fail(Code::bad_input, "--stream: it has no request");
+  Requests requests = Requests::make(source, options);
+  requests.preload();
+  const auto inputs = requests.next();
+  if (!inputs) fail(Code::bad_input, "--stream: it has no request");
   const double ready = now();
-  FRAZIL_TRY(const auto executable, make_executable(graph, common));
-  const auto session = open_session(*executable, common);
+  Session session = open_session(model, common);
   std::vector<double> each;
-  FRAZIL_TRY(const double first, timed(*session, requests, *inputs));
-  each.push_back(first);
+  each.push_back(timed(session, requests, *inputs));
   const double answered = now() - ready + made - begin;
   requests.restart();
-  const auto pass = [&]() -> Status {
-    FRAZIL_TRY([[maybe_unused]] const double seconds, timed_pass(*session, requests, &each));
-    return {};
-  };
-  const auto passes = [&]() -> Status {
+  const auto pass = [&] { timed_pass(session, requests, &each); };
+  const auto passes = [&] {
     const double end = now() + kSeconds;
     const std::size_t most = each.size() + kMaxRequests;
-    do FRAZIL_CHECK(pass());
+    do pass();
     while (now() < end && each.size() < most);
-    return {};
   };
-  FRAZIL_CHECK(passes());
-  FRAZIL_CHECK(exec::warm_up(pass));  // with a single core, nothing is compiled while requests occupy it
+  passes();
+  settle(pass);  // with a single core, nothing is compiled while requests occupy it
   const auto settled = static_cast<std::ptrdiff_t>(each.size());
-  FRAZIL_CHECK(passes());
+  passes();
   const std::vector<double> steady(each.begin() + settled, each.end());
   double total = 0;
   for (const double s : steady) total += s;
@@ -90,17 +84,26 @@ Result<Json> measured(const TierRun& way, const RequestOptions& options, Common 
               {"times", each}};
 }
 
+/// Returns the result of `work`, or its error as {"fault", "code"}.
+Json outcome_of(const std::function<Json()>& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    return {{"fault", error.what()}, {"code", static_cast<int>(error.code())}};
+  } catch (const std::bad_alloc&) {
+    return {{"fault", "out of memory"}, {"code", static_cast<int>(Code::out_of_memory)}};
+  }
+}
+
 /// Runs `work` in a child process and returns its result. Precondition: this process has one thread.
-Result<Json> in_child(const std::function<Result<Json>()>& work) {
+Json in_child(const std::function<Json()>& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return fail(Code::limit, "no pipe: {}", std::strerror(errno));
+  if (::pipe(ends.data()) != 0) fail(Code::limit, "no pipe: {}", std::strerror(errno));
   const pid_t child = ::fork();
-  if (child < 0) return fail(Code::limit, "no process: {}", std::strerror(errno));
+  if (child < 0) fail(Code::limit, "no process: {}", std::strerror(errno));
   if (child == 0) {
     ::close(ends[0]);
-    const Result<Json> made = work();
-    const std::string text =
-        json_text(made ? *made : Json{{"fault", made.error().text()}, {"code", static_cast<int>(made.error().code)}});
+    const std::string text = json_text(outcome_of(work));
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t wrote = ::write(ends[1], text.data() + at, text.size() - at);
       if (wrote <= 0) break;
@@ -118,9 +121,9 @@ Result<Json> in_child(const std::function<Result<Json>()>& work) {
   int status = 0;
   ::waitpid(child, &status, 0);
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return fail(Code::internal, "a process that measures ended without a result");
+  if (json.is_discarded()) fail(Code::internal, "a process that measures ended without a result");
   if (json.contains("fault")) {
-    return fail(static_cast<Code>(json.at("code").get<int>()), "{}", json.at("fault").get<std::string>());
+    fail(static_cast<Code>(json.at("code").get<int>()), "{}", json.at("fault").get<std::string>());
   }
   return json;
 }
@@ -188,6 +191,13 @@ std::string svg_of(const std::vector<std::pair<TierRun, Json>>& rows) {
   return svg + "</svg>\n";
 }
 
+void write_plot(const std::string& path, const std::string& svg) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << svg;
+  file.close();
+  if (!file) fail(Code::bad_input, "--plot {}: cannot be written", path);
+}
+
 double number(const Json& row, const char* field) { return row.at(field).get<double>(); }
 
 void print_ways(const std::vector<std::pair<TierRun, Json>>& rows) {
@@ -203,11 +213,11 @@ void print_ways(const std::vector<std::pair<TierRun, Json>>& rows) {
 
 }  // namespace
 
-Result<int> compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
-                         const Common& common) {
+int compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
+                 const Common& common) {
   std::string folder = (fs::temp_directory_path() / "frazil-ways-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr)
-    return fail(Code::limit, "{}: the temporary folder cannot be made: {}", folder, std::strerror(errno));
+    fail(Code::limit, "{}: the temporary folder cannot be made: {}", folder, std::strerror(errno));
   struct Removed {
     const std::string& folder;
     ~Removed() {
@@ -219,17 +229,17 @@ Result<int> compare_ways(const std::string& model, const RequestOptions& request
   exec::CodeCache::instance().turn_off();  // compilation is part of the measurement
   const std::array ways{TierRun{"dynamic", "#1f77b4", model, "0"}, TierRun{"hybrid", "#2ca02c", model, "auto"},
                         TierRun{"static", "#d62728", package, "auto"}};
-  FRAZIL_TRY(const Json compiled, in_child([&]() -> Result<Json> {
-               FRAZIL_CHECK(compile_model(model, package, requests, {}, common));
-               return Json{{"compile_ms", compile_seconds() * 1e3}};
-             }));
+  const Json compiled = in_child([&]() -> Json {
+    compile_model(model, package, requests, {}, common);
+    return Json{{"compile_ms", compile_seconds() * 1e3}};
+  });
   std::vector<std::pair<TierRun, Json>> rows;
   for (const TierRun& way : ways) {
-    FRAZIL_TRY(Json row, in_child([&] { return measured(way, requests, common); }));
+    Json row = in_child([&] { return measured(way, requests, common); });
     if (way.file == package) row["compile_ms"] = compiled.at("compile_ms");
     rows.emplace_back(way, std::move(row));
   }
-  if (!plot.empty()) FRAZIL_CHECK(write_file(plot, svg_of(rows)));
+  if (!plot.empty()) write_plot(plot, svg_of(rows));
   if (!common.json) {
     print_ways(rows);
     return kDone;

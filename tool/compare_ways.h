@@ -10,7 +10,7 @@ namespace frazil::tool {
 /// Measures a model in three ways, each in its own process: dynamic (tier 0), hybrid (tier auto) and static (a package
 /// compiled for these requests). Prints a table or JSON. `plot` is empty or an SVG file for the time of each request
 /// from the first on. Returns the exit code.
-Result<int> compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
-                         const Common& common);
+int compare_ways(const std::string& model, const RequestOptions& requests, const std::string& plot,
+                 const Common& common);
 
 }  // namespace frazil::tool

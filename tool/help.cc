@@ -1,13 +1,12 @@
 #include "tool/help.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "base/value/text.h"
 
 namespace frazil::tool {
 namespace {
@@ -98,7 +97,10 @@ std::size_t column_of(const CommandTable& command, std::size_t width) {
 std::size_t help_width() {
   constexpr std::int64_t kUsual = 80, kLeast = 40, kMost = 100;
   const char* const given = std::getenv("COLUMNS");
-  std::int64_t width = parse_integer(given == nullptr ? "" : given).value_or(0);
+  const std::string_view text = given == nullptr ? "" : given;
+  std::int64_t width = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+  if (error != std::errc() || end != text.data() + text.size()) width = 0;
   winsize size{};
   if (width <= 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   return static_cast<std::size_t>(std::clamp(width > 0 ? width : kUsual, kLeast, kMost));

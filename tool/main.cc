@@ -9,11 +9,11 @@
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
+#include <frazil/environment.h>
+#include <frazil/native.h>
 #include <unistd.h>
 
 #include "base/value/text.h"
-#include "exec/native/backend.h"
-#include "exec/native/compile_thread.h"
 #include "tool/commands.h"
 #include "tool/common.h"
 #include "tool/guard.h"
@@ -36,6 +36,12 @@ constexpr const char* kFooter =
     "  frazil run model.onnx --input x=1x3x224x224\n"
     "  frazil bench model.onnx --input x=1x3x224x224";
 
+std::string code_generator_text() {
+  const api::CodeGenerator generator = api::code_generator();
+  if (!generator.missing.empty()) return "none: " + generator.missing;
+  return fmt::format("{}, {}", generator.version, generator.file);
+}
+
 void declare(CLI::App& app, Action& action) {
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -44,8 +50,7 @@ void declare(CLI::App& app, Action& action) {
   });
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag(
-      "--version",
-      [] { return fmt::format("frazil {}\ncode generator: {}", FRAZIL_VERSION, exec::describe_native_module()); },
+      "--version", [] { return fmt::format("frazil {}\ncode generator: {}", FRAZIL_VERSION, code_generator_text()); },
       "Print the version and the code generator");
   add_run(app, action);
   add_bench(app, action);
@@ -128,7 +133,7 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
 }
 
 int run_command(int argc, char** argv) {
-  if (const Status started = start(); !started) return report(started.error());
+  (void)api::with_environment(api::Options{});  // a malformed variable is an error of every command
   CLI::App app("Run, measure, inspect and serve ONNX models, including those with loops, branches and symbolic shapes.",
                "frazil");
   Action action;
@@ -138,14 +143,16 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage(error, app, argc > 1 ? argv[1] : "");
   }
-  const Result<int> code = action();
-  if (!code) {
-    [[maybe_unused]] const Status written = finish_output();  // the earlier error is reported
-    return report(code.error());
+  int code = kDone;
+  try {
+    code = action();
+  } catch (const Error& error) {
+    (void)finish_output();  // the earlier error is reported
+    return report(error);
   }
   warn_of_tier();
-  if (const Status written = finish_output(); !written) return report(written.error());
-  return *code;
+  if (const auto error = finish_output()) return report(*error);
+  return code;
 }
 
 }  // namespace
@@ -162,23 +169,25 @@ void open_standard_files() {
 
 /// Exits without waiting for compilation, whose result would be discarded.
 int leave(int code) {
-  if (frazil::exec::CompileThread::instance().busy()) std::_Exit(code);
+  if (frazil::api::is_compiling()) std::_Exit(code);
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using frazil::Code;
+  using frazil::tool::Code, frazil::tool::Error, frazil::tool::report;
   open_standard_files();
   frazil::tool::install_crash_guard();
   try {
     return leave(frazil::tool::run_command(argc, argv));
+  } catch (const Error& error) {
+    return report(error);
   } catch (const std::bad_alloc&) {
-    return frazil::tool::report({Code::out_of_memory, "out of memory"});
+    return report({Code::out_of_memory, "out of memory"});
   } catch (const std::exception& error) {
-    return frazil::tool::report({Code::internal, error.what()});
+    return report({Code::internal, error.what()});
   } catch (...) {
-    return frazil::tool::report({Code::internal, "unknown exception"});
+    return report({Code::internal, "unknown exception"});
   }
 }

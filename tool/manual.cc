@@ -1,8 +1,7 @@
 #include "tool/manual.h"
 
 #include <fmt/format.h>
-
-#include "base/os/knobs.h"
+#include <frazil/environment.h>
 
 namespace frazil::tool {
 namespace {
@@ -61,7 +60,7 @@ std::string command_text(const CommandTable& command) {
 
 std::string environment_text() {
   std::string out = ".SH ENVIRONMENT\n";
-  for (const Knob& knob : knob_table()) {
+  for (const api::EnvironmentVariable& knob : api::environment()) {
     const std::string range = knob.range.empty() ? "" : fmt::format(" in {}", knob.range);
     const std::string initial = knob.initial.empty() ? "" : fmt::format(" [default: {}]", knob.initial);
     out += item(knob.name, fmt::format("{} Values: {}{}.{}", knob.doc, knob.type, range, initial));

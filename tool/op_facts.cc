@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/edit/builder.h"
+#include "ir/op/op.h"
 #include "pass/engine/expand.h"
 #include "plan/lower/bind.h"
 
@@ -24,7 +25,7 @@ std::string_view name_of(Numerics numerics) {
 
 constexpr std::size_t kMaxRank = 4, kMaxProbed = 5;
 
-Elem probed_elem(const Port& port) {
+Elem probed_elem(const frazil::Port& port) {
   constexpr Elem preferred[] = {Elem::f32, Elem::f16, Elem::i64, Elem::i32, Elem::i8, Elem::u8, Elem::boolean};
   const auto* found = std::ranges::find_if(preferred, [&](Elem e) { return contains(port.set, e); });
   return found == std::end(preferred) ? Elem::string : *found;
@@ -42,7 +43,8 @@ Attrs probed_attrs(const OpDef& op, std::string_view text) {
 }
 
 std::size_t probed_inputs(const OpDef& op) {
-  const auto wanted = std::ranges::count_if(op.inputs, [](const Port& p) { return p.use != Port::Use::optional; });
+  const auto wanted =
+      std::ranges::count_if(op.inputs, [](const frazil::Port& p) { return p.use != frazil::Port::Use::optional; });
   return static_cast<std::size_t>(wanted);
 }
 
@@ -51,8 +53,8 @@ std::optional<Graph> call_of(const OpDef& op, std::span<const std::size_t> ranks
   Graph graph;
   Builder builder(graph);
   std::vector<Expr> inputs;
-  for (const Port& port : op.inputs) {
-    if (port.use == Port::Use::optional) {
+  for (const frazil::Port& port : op.inputs) {
+    if (port.use == frazil::Port::Use::optional) {
       inputs.push_back(builder.absent());
       continue;
     }
@@ -182,6 +184,9 @@ std::string kernels_of(const OpDef& op) {
 
 }  // namespace
 
-OpFacts facts_of(const OpDef& op) { return {kernels_of(op), numerics_of(op)}; }
+OpFacts facts_of(const api::OperatorInfo& info) {
+  const OpDef& op = *OpRegistry::global().find(info.domain, info.name);
+  return {kernels_of(op), numerics_of(op)};
+}
 
 }  // namespace frazil::tool

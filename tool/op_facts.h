@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ir/op/op.h"
+#include <frazil/operators.h>
 
 namespace frazil::tool {
 
@@ -14,6 +14,6 @@ struct OpFacts {
 
 /// Derives the facts from the definition (form, scalar program, constant folding of a sample call) and the kernel
 /// table.
-OpFacts facts_of(const OpDef& op);
+OpFacts facts_of(const api::OperatorInfo& op);
 
 }  // namespace frazil::tool

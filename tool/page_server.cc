@@ -148,21 +148,20 @@ class Listener {
 
 }  // namespace
 
-Status serve_page(const std::vector<PageFile>& files, std::uint16_t port,
-                  const std::function<void(std::uint16_t port)>& listening) {
+void serve_page(const std::vector<PageFile>& files, std::uint16_t port,
+                const std::function<void(std::uint16_t port)>& listening) {
   const PageAnswers pages(files);
   std::size_t connections = 0;
   asio::io_context context(1);
   Listener listener(context, pages, connections);
   if (const error_code error = listener.open(port)) {
-    return fail(Code::bad_input, "--port {}: {}", port, error.message());
+    fail(Code::bad_input, "--port {}: {}", port, error.message());
   }
   asio::signal_set signals(context, SIGINT, SIGTERM);
   signals.async_wait([&](error_code, int) { context.stop(); });
   listener.accept();
   listening(listener.port());
   context.run();
-  return {};
 }
 
 }  // namespace frazil::tool

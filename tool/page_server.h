@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/value/error.h"
+#include "tool/error.h"
 
 namespace frazil::tool {
 
@@ -22,7 +22,7 @@ struct PageFile {
 ///
 /// `port` 0 selects a free port. `listening` is called with the port when requests are served. `files` must not change
 /// meanwhile. Returns Code::bad_input for a port that is in use or not permitted.
-Status serve_page(const std::vector<PageFile>& files, std::uint16_t port,
-                  const std::function<void(std::uint16_t port)>& listening);
+void serve_page(const std::vector<PageFile>& files, std::uint16_t port,
+                const std::function<void(std::uint16_t port)>& listening);
 
 }  // namespace frazil::tool

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include <fmt/ranges.h>
+
 #include "tool/machine.h"
 
 namespace frazil::tool {
@@ -12,11 +14,21 @@ namespace {
 constexpr std::size_t kMaxLineLength = 160;
 
 /// Adds the time that the machine needs at least for the row.
-ProfileRow against_limits(const profile::Row& row) {
-  const double bytes = row.read + row.written;
+ProfileRow against_limits(const api::Profile::Row& row) {
+  const double bytes = row.bytes_read + row.bytes_written;
   const double bandwidth = machine().gbs_for(bytes / static_cast<double>(row.calls));
-  return {row, machine().peak_gflops > 0 ? row.flops / machine().peak_gflops : 0,
-          bandwidth > 0 ? bytes / bandwidth : 0};
+  return {.node = row.node,
+          .op = row.op,
+          .kernel = row.kernel,
+          .members = row.members,
+          .calls = row.calls,
+          .ns = row.seconds * 1e9,
+          .flops = row.flops,
+          .read = row.bytes_read,
+          .written = row.bytes_written,
+          .flops_known = row.flops_known,
+          .flop_ns = machine().peak_gflops > 0 ? row.flops / machine().peak_gflops : 0,
+          .byte_ns = bandwidth > 0 ? bytes / bandwidth : 0};
 }
 
 void add(ProfileRow& group, const ProfileRow& row) {
@@ -136,13 +148,13 @@ void print_flows(const Profile& profile) {
                          "us/iteration"));
   const auto passes = static_cast<double>(profile.passes);
   const auto per_pass = [&](std::uint64_t n) { return fmt::format("{:.6g}", static_cast<double>(n) / passes); };
-  for (const profile::Flow& flow : profile.flows) {
-    const profile::FlowTotals& t = flow.totals;
+  for (const api::Profile::Flow& flow : profile.flows) {
+    const double total_ns = flow.seconds * 1e9;
     print_line(fmt::format(
-        row, shortened(fmt::format("{}  {}", flow.node, flow.op), 40), per_pass(t.entries),
-        flow.loop ? per_pass(t.iterations) : "-", per_pass(t.yes), per_pass(t.no),
-        fmt::format("{:.2f}", flow.total_ns / passes * 1e-3), fmt::format("{:.2f}", flow.self_ns / passes * 1e-3),
-        t.iterations > 0 ? fmt::format("{:.4f}", flow.total_ns / static_cast<double>(t.iterations) * 1e-3) : "-"));
+        row, shortened(fmt::format("{}  {}", flow.node, flow.op), 40), per_pass(flow.entries),
+        flow.loop ? per_pass(flow.iterations) : "-", per_pass(flow.taken), per_pass(flow.not_taken),
+        fmt::format("{:.2f}", total_ns / passes * 1e-3), fmt::format("{:.2f}", flow.self_seconds * 1e9 / passes * 1e-3),
+        flow.iterations > 0 ? fmt::format("{:.4f}", total_ns / static_cast<double>(flow.iterations) * 1e-3) : "-"));
   }
 }
 
@@ -193,23 +205,38 @@ Json json_of_row(const ProfileRow& row, const Profile& profile) {
   return json;
 }
 
-Json json_of_flow(const profile::Flow& row, const Profile& profile) {
+Json json_of_flow(const api::Profile::Flow& row, const Profile& profile) {
   const auto passes = static_cast<double>(profile.passes);
-  Json json{{"node", row.node}, {"op", row.op}, {"entries", static_cast<double>(row.totals.entries) / passes}};
-  if (row.loop) json["iterations"] = static_cast<double>(row.totals.iterations) / passes;
-  json["true"] = static_cast<double>(row.totals.yes) / passes;
-  json["false"] = static_cast<double>(row.totals.no) / passes;
-  json["total_us"] = row.total_ns / passes * 1e-3;
-  json["self_us"] = row.self_ns / passes * 1e-3;
+  Json json{{"node", row.node}, {"op", row.op}, {"entries", static_cast<double>(row.entries) / passes}};
+  if (row.loop) json["iterations"] = static_cast<double>(row.iterations) / passes;
+  json["true"] = static_cast<double>(row.taken) / passes;
+  json["false"] = static_cast<double>(row.not_taken) / passes;
+  json["total_us"] = row.seconds * 1e9 / passes * 1e-3;
+  json["self_us"] = row.self_seconds * 1e9 / passes * 1e-3;
   return json;
 }
 
 }  // namespace
 
-Profile summarise(const profile::Recorder& recorder, const Overhead& overhead) {
-  Profile profile{profile::summarise(recorder, overhead.ratio), {}, {}, overhead, {}, {}};
+Profile summarise(const api::Profiler& profiler, const Overhead& overhead) {
+  const api::Profile from = profiler.profile(overhead.ratio);
+  Profile profile{.nodes = {},
+                  .groups = {},
+                  .flows = from.flows,
+                  .passes = from.passes,
+                  .recorded = from.recorded,
+                  .requests = from.runs,
+                  .plans = from.plans,
+                  .shape_changes = from.shape_changes,
+                  .request_ns = from.seconds * 1e9,
+                  .own_ns = from.own_seconds * 1e9,
+                  .step_ns = from.step_seconds * 1e9,
+                  .flow_ns = from.flow_seconds * 1e9,
+                  .overhead = overhead,
+                  .counters = {},
+                  .counters_missing = {}};
   std::map<std::array<std::string, 2>, ProfileRow> groups;
-  for (const profile::Row& row : profile.rows) {
+  for (const api::Profile::Row& row : from.rows) {
     profile.nodes.push_back(against_limits(row));
     add(groups[{row.op, row.kernel}], profile.nodes.back());
   }
@@ -258,7 +285,7 @@ Json json_of(const Profile& profile) {
       rows.push_back(json_of_row(row, profile));
   }
   json["control_flow"] = Json::array();
-  for (const profile::Flow& row : profile.flows) json["control_flow"].push_back(json_of_flow(row, profile));
+  for (const api::Profile::Flow& row : profile.flows) json["control_flow"].push_back(json_of_flow(row, profile));
   return json;
 }
 

@@ -8,9 +8,10 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <frazil/text.h>
 #include <unistd.h>
 
-#include "base/value/text.h"
+#include "tool/fill.h"
 
 namespace frazil::tool {
 namespace {
@@ -25,10 +26,10 @@ struct Stats {
   std::int64_t count = 0, nan = 0;
 };
 
-Stats stats_of(const Tensor& tensor) {
+Stats stats_of(const Array& tensor) {
   Stats s;
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
-    const double v = tensor.number_at(i);
+    const double v = tensor.number(i);
     if (std::isnan(v)) {
       ++s.nan;
       continue;
@@ -41,9 +42,14 @@ Stats stats_of(const Tensor& tensor) {
   return s;
 }
 
-bool has_stats(const Tensor& t) { return t.elem() != Elem::string && !is_complex(t.elem()) && t.count() > 0; }
+bool has_stats(const Array& t) { return t.dtype() != Dtype::string && !is_complex(t.dtype()) && t.count() > 0; }
 
-std::string tensor_summary(const Tensor& tensor) {
+/// Returns the first elements: "[[1, 2], [3, 4]]".
+std::string elements_of(const Array& tensor) {
+  return tensor.str().substr(type_text(tensor.dtype(), tensor.sizes()).size() + 1);
+}
+
+std::string tensor_summary(const Array& tensor) {
   std::string text;
   if (has_stats(tensor) && tensor.count() > 1) {
     const Stats s = stats_of(tensor);
@@ -52,7 +58,7 @@ std::string tensor_summary(const Tensor& tensor) {
     }
     if (s.nan > 0) text += fmt::format("NaN {}  ", s.nan);
   }
-  return text + summary(tensor);
+  return text + elements_of(tensor);
 }
 
 }  // namespace
@@ -74,10 +80,10 @@ int exit_code(Code code) {
   return kStopped;
 }
 
-int report(const Fault& fault) {
-  const std::string line = fault.code == Code::internal ? "frazil: internal error: " : "frazil: ";
-  print_error(line + one_line(fault.text()) + '\n');
-  return exit_code(fault.code);
+int report(const Error& error) {
+  const std::string line = error.code() == Code::internal ? "frazil: internal error: " : "frazil: ";
+  print_error(line + one_line(error.what()) + '\n');
+  return exit_code(error.code());
 }
 
 std::string one_line(std::string_view text) {
@@ -86,7 +92,7 @@ std::string one_line(std::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
-  return printable(line);
+  return api::printable(line);
 }
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -107,48 +113,51 @@ void print_line(std::string_view line) {
 
 bool prints_to_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
-Status finish_output() {
+std::optional<Error> finish_output() {
   if (std::fflush(stdout) != 0) {
     g_output_failed = true;
     g_output_errno = errno;
   }
-  if (!g_output_failed || g_output_errno == EPIPE) return {};
-  return fail(Code::limit, "cannot write to standard output: {}", std::strerror(g_output_errno));
+  if (!g_output_failed || g_output_errno == EPIPE) return std::nullopt;
+  return Error(Code::limit, std::string("cannot write to standard output: ") + std::strerror(g_output_errno));
 }
 
-std::string type_of(const Datum& value) {
-  if (value.is_tensor()) return value.tensor().type_str();
-  if (value.is_sequence()) return fmt::format("seq({})", value.sequence().items.size());
-  if (value.is_map()) return fmt::format("map({})", value.map().items.size());
+std::string type_of(const Array& value) {
+  switch (value.kind()) {
+    case Array::Kind::tensor: return type_text(value.dtype(), value.sizes());
+    case Array::Kind::sequence: return fmt::format("seq({})", value.items().size());
+    case Array::Kind::map: return fmt::format("map({})", value.entries().size());
+    case Array::Kind::none: break;
+  }
   return "none";
 }
 
-std::string summary_of(const Datum& value) {
-  if (value.is_tensor()) return one_line(tensor_summary(value.tensor()));
+std::string summary_of(const Array& value) {
+  if (value.is_tensor()) return one_line(tensor_summary(value));
   std::string text;
   constexpr std::size_t kShown = 4;
-  if (value.is_sequence()) {
-    const auto& items = value.sequence().items;
+  if (value.kind() == Array::Kind::sequence) {
+    const auto items = value.items();
     for (std::size_t i = 0; i < items.size() && i < kShown; ++i) text += (i > 0 ? ", " : "") + type_of(items[i]);
     if (items.size() > kShown) text += ", ...";
-  } else if (value.is_map()) {
-    const auto& items = value.map().items;
-    for (std::size_t i = 0; i < items.size() && i < kShown; ++i) {
-      text += (i > 0 ? ", " : "") + summary(items[i].first) + ": " + summary_of(items[i].second);
+  } else if (value.kind() == Array::Kind::map) {
+    const auto entries = value.entries();
+    for (std::size_t i = 0; i < entries.size() && i < kShown; ++i) {
+      const auto& [key, item] = entries[i];
+      text += (i > 0 ? ", " : "") + elements_of(key) + ": " + summary_of(item);
     }
-    if (items.size() > kShown) text += ", ...";
+    if (entries.size() > kShown) text += ", ...";
   }
   return one_line(text);
 }
 
-Json json_of(std::string_view name, const Datum& value) {
+Json json_of(std::string_view name, const Array& value) {
   Json json{{"name", name}, {"type", type_of(value)}};
   if (value.is_tensor()) {
-    const Tensor& t = value.tensor();
-    json["elem"] = name_of(t.elem());
-    json["shape"] = t.sizes();
-    if (has_stats(t)) {
-      const Stats s = stats_of(t);
+    json["elem"] = name_of(value.dtype());
+    json["shape"] = value.sizes();
+    if (has_stats(value)) {
+      const Stats s = stats_of(value);
       if (s.count > 0) {
         json["min"] = s.min;
         json["max"] = s.max;
@@ -156,9 +165,9 @@ Json json_of(std::string_view name, const Datum& value) {
       }
       if (s.nan > 0) json["nan"] = s.nan;
     }
-  } else if (value.is_sequence()) {
+  } else if (value.kind() == Array::Kind::sequence) {
     json["items"] = Json::array();
-    for (const Datum& item : value.sequence().items) json["items"].push_back(json_of("", item));
+    for (const Array& item : value.items()) json["items"].push_back(json_of("", item));
   }
   return json;
 }

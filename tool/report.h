@@ -1,15 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <frazil/array.h>
 #include <nlohmann/json.hpp>
 
-#include "base/value/error.h"
-#include "tensor/datum.h"
+#include "tool/error.h"
 
 namespace frazil::tool {
 
+using api::Array;
 using Json = nlohmann::ordered_json;
 
 /// Exit codes of the command.
@@ -18,8 +20,8 @@ int exit_code(Code code);
 
 /// Writes text to stderr and ignores errors.
 void print_error(const std::string& text);
-/// Writes the fault as one line to stderr and returns its exit code.
-int report(const Fault& fault);
+/// Writes the error as one line to stderr and returns its exit code.
+int report(const Error& error);
 /// Replaces control characters, including line breaks, by spaces, and escapes bytes that are not UTF-8 as \xHH.
 std::string one_line(std::string_view text);
 
@@ -33,15 +35,15 @@ void print_text(std::string_view text);
 void print_line(std::string_view line);
 /// Returns true if stdout is a terminal.
 bool prints_to_terminal();
-/// Flushes stdout. Returns a fault if output was lost, except to a closed pipe.
-Status finish_output();
+/// Flushes stdout. Returns an error if output was lost, except to a closed pipe.
+std::optional<Error> finish_output();
 
 /// Returns "f32[2,3]", "seq(2)", "map(3)" or "none".
-std::string type_of(const Datum& value);
+std::string type_of(const Array& value);
 /// Returns a one-line summary of the value: range and mean of numbers, and the first elements.
-std::string summary_of(const Datum& value);
+std::string summary_of(const Array& value);
 /// Returns {"name", "type", "shape", "min", "max", "mean"}. Members that do not apply are omitted.
-Json json_of(std::string_view name, const Datum& value);
+Json json_of(std::string_view name, const Array& value);
 
 /// A progress line on stderr if stderr is a terminal.
 class Progress {

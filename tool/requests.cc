@@ -2,52 +2,51 @@
 
 #include <algorithm>
 
-#include "base/value/text.h"
+#include <frazil/text.h>
+
 #include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
 namespace {
 
-Result<std::vector<Datum>> base_inputs(const ValueSource& source, const std::vector<std::string>& pairs) {
-  std::vector<Datum> values(source.graph().input_names().size());
+std::vector<Array> base_inputs(const ValueSource& source, const std::vector<std::string>& pairs) {
+  std::vector<Array> values(source.model().inputs().size());
   std::vector<bool> given(values.size());
   for (const std::string& pair : pairs) {
-    FRAZIL_TRY(const auto split, split_pair(pair, "--input"));
-    FRAZIL_TRY(const std::size_t input, source.find_input(split.first));
-    if (given[input]) return fail(Code::bad_input, "--input '{}' is given twice", split.first);
+    const auto split = split_pair(pair, "--input");
+    const std::size_t input = source.find_input(split.first);
+    if (given[input]) fail(Code::bad_input, "--input '{}' is given twice", split.first);
     given[input] = true;
-    auto spec = parse_spec(split.second);
-    if (!spec) return within(fmt::format("--input '{}': ", split.first), std::move(spec).error());
-    FRAZIL_TRY(values[input], source.make(input, *spec, "", 0));
+    const Spec spec = within(fmt::format("--input '{}': ", split.first), [&] { return parse_spec(split.second); });
+    values[input] = source.make(input, spec, "", 0);
   }
   return values;
 }
 
 /// Returns an option that gives an input a value: "--input x=1x3x224x224". An extent of the example is the declared
 /// one, or 1.
-std::string example_of(const std::string& name, const Type& type) {
-  if (!type.is_tensor()) return fmt::format("--input '{}=@FILE.pb'", name);
-  if (type.elem == Elem::string) return fmt::format("--input '{}==text'", name);
+std::string example_of(const Port& port) {
+  if (port.kind != Array::Kind::tensor) return fmt::format("--input '{}=@FILE.pb'", port.name);
+  if (port.dtype == api::Dtype::string) return fmt::format("--input '{}==text'", port.name);
   std::string sizes;
-  for (const Dim d : type.shape) {
-    sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", d.is_const() ? d.value() : 1);
+  for (const std::int64_t extent : port.extents) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : "x", extent < 0 ? 1 : extent);
   }
-  return fmt::format("--input {}={}", name, sizes.empty() ? "scalar" : sizes);
+  return fmt::format("--input {}={}", port.name, sizes.empty() ? "scalar" : sizes);
 }
 
-Status check_given(const Graph& graph, std::span<const Datum> inputs) {
+void check_given(const std::vector<Port>& ports, const std::vector<Array>& inputs) {
   std::string names, examples;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Type& type = graph.type(graph.main().params[i]);
-    if (!inputs[i].empty() || type.kind == Type::Kind::optional || graph.input_default(i) != nullptr) continue;
-    const std::string& name = graph.input_names()[i];
-    names += fmt::format("{}input '{}' is missing: expected {}", names.empty() ? "" : "; ", printable(name),
-                         str(type, graph.scope()));
-    examples += " " + example_of(name, type);
+    const Port& port = ports[i];
+    if (!inputs[i].empty() || port.optional) continue;
+    names += fmt::format("{}input '{}' is missing: expected {}", names.empty() ? "" : "; ", api::printable(port.name),
+                         port.full_type);
+    examples += " " + example_of(port);
   }
-  if (names.empty()) return {};
-  return fail(Code::bad_input, "{}; for random values add{}", names, printable(examples));
+  if (names.empty()) return;
+  fail(Code::bad_input, "{}; for random values add{}", names, api::printable(examples));
 }
 
 }  // namespace
@@ -69,44 +68,43 @@ void add_requests(CLI::App& app, RequestOptions& options) {
       ->allow_extra_args(false);
 }
 
-Result<Requests> Requests::make(const ValueSource& source, const RequestOptions& options) {
+Requests Requests::make(const ValueSource& source, const RequestOptions& options) {
   Requests requests;
-  requests.graph_ = &source.graph();
-  FRAZIL_TRY(requests.base_, base_inputs(source, options.inputs));
-  FRAZIL_TRY(requests.carry_, Carry::make(source, options.carry));
+  requests.ports_ = source.model().inputs();
+  requests.base_ = base_inputs(source, options.inputs);
+  requests.carry_ = Carry::make(source, options.carry);
   if (!options.stream.empty()) {
-    FRAZIL_TRY(requests.stream_, Stream::open(source, options.stream));
+    requests.stream_ = Stream::open(source, options.stream);
   }
   return requests;
 }
 
-Result<std::optional<Stream::Inputs>> Requests::next_changes() {
+std::optional<Stream::Inputs> Requests::next_changes() {
   if (loaded_) return at_ < loaded_->size() ? std::optional((*loaded_)[at_++]) : std::nullopt;
   if (stream_) return stream_->next();
   return at_++ == 0 ? std::optional(Stream::Inputs()) : std::nullopt;
 }
 
-Result<std::optional<std::vector<Datum>>> Requests::next() {
-  FRAZIL_TRY(auto changes, next_changes());
+std::optional<std::vector<Array>> Requests::next() {
+  auto changes = next_changes();
   if (!changes) return std::nullopt;
-  std::vector<Datum> inputs = base_;
+  std::vector<Array> inputs = base_;
   carry_.put(inputs);
   for (auto& [input, value] : *changes) inputs[input] = std::move(value);
-  FRAZIL_CHECK(check_given(*graph_, inputs));
+  check_given(ports_, inputs);
   return inputs;
 }
 
-Status Requests::preload() {
+void Requests::preload() {
   std::vector<Stream::Inputs> all;
   for (;;) {
-    FRAZIL_TRY(auto changes, next_changes());
+    auto changes = next_changes();
     if (!changes) break;
     all.push_back(std::move(*changes));
   }
-  if (all.empty()) return fail(Code::bad_input, "--stream: no request in it");
+  if (all.empty()) fail(Code::bad_input, "--stream: no request in it");
   loaded_ = std::move(all);
   at_ = 0;
-  return {};
 }
 
 void Requests::restart() {
@@ -114,16 +112,15 @@ void Requests::restart() {
   if (stream_) carry_.reset();
 }
 
-Result<double> run_all(exec::Session& session, Requests& requests) {
+double run_all(api::Session& session, Requests& requests) {
   double total = 0;
   for (;;) {
-    FRAZIL_TRY(const auto inputs, requests.next());
+    const auto inputs = requests.next();
     if (!inputs) break;
     const double begin = now();
-    auto outputs = session.run(*inputs);
+    const Results outputs = session.run(*inputs);
     total += now() - begin;
-    if (!outputs) return std::unexpected(std::move(outputs).error());
-    requests.done(*outputs);
+    requests.done(outputs);
   }
   requests.restart();
   return total;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <CLI/App.hpp>
+#include <frazil/session.h>
 
-#include "exec/run/session.h"
 #include "tool/carry.h"
 #include "tool/spec.h"
 #include "tool/stream.h"
@@ -27,27 +27,27 @@ void add_requests(CLI::App& app, RequestOptions& options);
 /// The requests described by the options: a single one, or one per line of the stream.
 class Requests {
  public:
-  static Result<Requests> make(const ValueSource& source, const RequestOptions& options);
+  static Requests make(const ValueSource& source, const RequestOptions& options);
 
   bool streaming() const { return stream_.has_value(); }
   bool carries() const { return !carry_.empty(); }
   /// Returns the inputs of the next request in graph order, or nullopt after the last. An omitted input with a default
-  /// is an empty Datum. Returns Code::bad_input, with options that give values, if inputs without a default are
+  /// is an empty Array. Throws Code::bad_input, with options that give values, if inputs without a default are
   /// omitted.
-  Result<std::optional<std::vector<Datum>>> next();
+  std::optional<std::vector<Array>> next();
   /// Reads the whole stream, so that next() reads no files. Required for restart().
-  Status preload();
+  void preload();
   /// Returns to the first request. Carried values are reset with a stream; without one they continue from the last
   /// request.
   void restart();
   /// Passes the outputs of a request to --carry.
-  void done(std::span<const Datum> outputs) { carry_.take(outputs); }
+  void done(std::span<const Array> outputs) { carry_.take(outputs); }
 
  private:
-  Result<std::optional<Stream::Inputs>> next_changes();
+  std::optional<Stream::Inputs> next_changes();
 
-  const Graph* graph_ = nullptr;
-  std::vector<Datum> base_;
+  std::vector<Port> ports_;
+  std::vector<Array> base_;
   Carry carry_;
   std::optional<Stream> stream_;
   std::optional<std::vector<Stream::Inputs>> loaded_;
@@ -55,6 +55,6 @@ class Requests {
 };
 
 /// Runs all requests and restarts them. Returns the total time of the runs in seconds.
-Result<double> run_all(exec::Session& session, Requests& requests);
+double run_all(api::Session& session, Requests& requests);
 
 }  // namespace frazil::tool

@@ -3,10 +3,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/os/io.h"
-#include "tensor/npy.h"
-#include "tensor/onnx_proto.h"
-
 namespace frazil::tool {
 namespace {
 
@@ -14,23 +10,20 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-Status save_tensor(const std::string& stem, const Tensor& tensor) {
-  if (auto npy = npy_to_bytes(tensor)) return write_file(stem + ".npy", *npy);
-  FRAZIL_TRY(const std::string bytes, tensor_to_proto(tensor));
-  return write_file(stem + ".pb", bytes);
+void save_tensor(const std::string& stem, const Array& tensor) {
+  try {
+    tensor.write_npy(stem + ".npy");
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported && tensor.dtype() != api::Dtype::string) throw;
+    api::write_pb(tensor, stem + ".pb");
+  }
 }
 
-Status save_value(const std::string& stem, const std::string& suffix, const Datum& value) {
-  if (value.is_tensor()) return save_tensor(stem + suffix, value.tensor());
-  if (value.is_sequence()) {
-    const auto& items = value.sequence().items;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      FRAZIL_CHECK(save_value(fmt::format("{}[{}]", stem, i), suffix, items[i]));
-    }
-    return {};
-  }
-  FRAZIL_TRY(const std::string bytes, datum_to_proto(value.is_map() ? ProtoKind::map : ProtoKind::optional, value));
-  return write_file(stem + suffix + ".pb", bytes);
+void save_value(const std::string& stem, const std::string& suffix, const Array& value) {
+  if (value.is_tensor()) return save_tensor(stem + suffix, value);
+  if (value.kind() != Array::Kind::sequence) return api::write_pb(value, stem + suffix + ".pb");
+  const std::vector<Array> items = value.items();
+  for (std::size_t i = 0; i < items.size(); ++i) save_value(fmt::format("{}[{}]", stem, i), suffix, items[i]);
 }
 
 }  // namespace
@@ -43,32 +36,31 @@ std::string file_name_of(std::string_view output) {
   return name;
 }
 
-Result<OutputFolder> OutputFolder::make(const std::string& path, std::span<const std::string> names) {
+OutputFolder OutputFolder::make(const std::string& path, std::span<const Port> ports) {
   OutputFolder folder;
   folder.path_ = path;
   std::map<std::string, std::string_view> owners;
-  for (const std::string& name : names) {
+  for (const Port& port : ports) {
+    const std::string& name = port.name;
     folder.names_.push_back(file_name_of(name));
     const auto [at, fresh] = owners.emplace(folder.names_.back(), name);
     if (!fresh) {
-      return fail(Code::bad_input, "outputs '{}' and '{}' would both be written to '{}.npy'", at->second, name,
-                  at->first);
+      fail(Code::bad_input, "outputs '{}' and '{}' would both be written to '{}.npy'", at->second, name, at->first);
     }
   }
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error || !std::filesystem::is_directory(path, error)) {
-    return fail(Code::bad_input, "--output-dir: cannot make the folder '{}'", path);
+    fail(Code::bad_input, "--output-dir: cannot make the folder '{}'", path);
   }
   return folder;
 }
 
-Status OutputFolder::save(std::span<const Datum> outputs, std::optional<std::uint64_t> request) const {
+void OutputFolder::save(std::span<const Array> outputs, std::optional<std::uint64_t> request) const {
   const std::string suffix = request ? fmt::format(".{}", *request) : "";
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    FRAZIL_CHECK(save_value((std::filesystem::path(path_) / names_[i]).string(), suffix, outputs[i]));
+    save_value((std::filesystem::path(path_) / names_[i]).string(), suffix, outputs[i]);
   }
-  return {};
 }
 
 }  // namespace frazil::tool

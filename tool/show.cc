@@ -1,15 +1,16 @@
 #include "tool/show.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "base/os/io.h"
-#include "base/value/text.h"
-#include "tensor/npy.h"
-#include "tensor/onnx_proto.h"
+#include <fmt/ranges.h>
+
+#include "tool/fill.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
@@ -20,6 +21,12 @@ struct Range {
   std::int64_t begin = 0, end = 0;
   bool keeps_axis = true;
 };
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 /// Parses "3", "1:4", ":-1" or ":" for an axis of this extent.
 std::optional<Range> range_of(std::string_view text, std::int64_t extent) {
@@ -38,32 +45,69 @@ std::optional<Range> range_of(std::string_view text, std::int64_t extent) {
   return Range{first, std::max(first, from_end(*end)), true};
 }
 
-Result<Tensor> part_of(const Tensor& tensor, std::string_view text) {
-  Sizes sizes, strides;
-  std::int64_t offset = 0;
-  std::size_t axis = 0;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    const std::string_view one = text.substr(0, comma);
-    if (axis == tensor.rank()) return fail(Code::bad_input, "too many axes for {}", tensor.type_str());
-    const std::int64_t extent = tensor.sizes()[axis], stride = tensor.strides()[axis];
-    const auto range = range_of(one, extent);
-    if (!range) return fail(Code::bad_input, "'{}' is not a part of axis {} of {}", one, axis, tensor.type_str());
-    offset += range->begin < extent ? range->begin * stride : 0;
-    if (range->keeps_axis) sizes.push_back(range->end - range->begin), strides.push_back(stride);
-    ++axis;
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+/// Returns the elements of these ranges, one for each axis.
+Array elements_in(const Array& tensor, const std::vector<Range>& ranges) {
+  Sizes sizes;
+  for (const Range& range : ranges) {
+    if (range.keeps_axis) sizes.push_back(range.end - range.begin);
   }
-  for (; axis < tensor.rank(); ++axis) sizes.push_back(tensor.sizes()[axis]), strides.push_back(tensor.strides()[axis]);
-  const std::int64_t width = static_cast<std::int64_t>(byte_size(tensor.elem()));
-  const auto start = static_cast<std::size_t>(tensor.data() - tensor.buffer().data() + offset * width);
-  return Tensor(tensor.elem(), std::move(sizes), std::move(strides), tensor.buffer(), start).packed();
+  Array part(tensor.dtype(), sizes);
+  std::vector<std::int64_t> at;
+  for (const Range& range : ranges) at.push_back(range.begin);
+  const auto next = [&] {
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      if (++at[axis] < ranges[axis].end) return;
+      at[axis] = ranges[axis].begin;
+    }
+  };
+  const auto position = [&] {
+    std::int64_t i = 0;
+    for (std::size_t axis = 0; axis < at.size(); ++axis) i = i * tensor.sizes()[axis] + at[axis];
+    return static_cast<std::size_t>(i);
+  };
+  const auto count = static_cast<std::size_t>(part.count());
+  if (tensor.dtype() == Dtype::string) {
+    const auto from = tensor.values<std::string>();
+    const auto to = part.mutable_values<std::string>();
+    for (std::size_t i = 0; i < count; ++i, next()) to[i] = from[position()];
+    return part;
+  }
+  const std::size_t width = byte_size(tensor.dtype());
+  const auto* const from = static_cast<const std::byte*>(tensor.data());
+  auto* const to = static_cast<std::byte*>(part.mutable_data());
+  for (std::size_t i = 0; i < count; ++i, next()) std::memcpy(to + i * width, from + position() * width, width);
+  return part;
 }
 
-std::string element_text(const Tensor& t, std::int64_t i) {
-  if (t.elem() == Elem::string) return "'" + one_line(t.as<std::string>()[static_cast<std::size_t>(i)]) + "'";
-  if (is_int(t.elem()) || t.elem() == Elem::boolean) return std::to_string(t.integer_at(i));
-  return fmt::format("{:.6g}", t.number_at(i));
+Array part_of(const Array& tensor, std::string_view text) {
+  std::vector<Range> ranges;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(','), axis = ranges.size();
+    const std::string_view one = text.substr(0, comma);
+    if (axis == tensor.sizes().size()) fail(Code::bad_input, "too many axes for {}", type_of(tensor));
+    const auto range = range_of(one, tensor.sizes()[axis]);
+    if (!range) fail(Code::bad_input, "'{}' is not a part of axis {} of {}", one, axis, type_of(tensor));
+    ranges.push_back(*range);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  for (std::size_t axis = ranges.size(); axis < tensor.sizes().size(); ++axis) {
+    ranges.push_back({0, tensor.sizes()[axis], true});
+  }
+  return elements_in(tensor, ranges);
+}
+
+/// Returns the text of a number, which has 6 digits if its type has fractions.
+std::string element_text(const Array& t, std::int64_t i) {
+  const auto at = static_cast<std::size_t>(i);
+  switch (t.dtype()) {
+    case Dtype::string: return "'" + one_line(t.values<std::string>()[at]) + "'";
+    case Dtype::i64: return std::to_string(t.values<std::int64_t>()[at]);
+    case Dtype::u64: return std::to_string(static_cast<std::int64_t>(t.values<std::uint64_t>()[at]));
+    default: break;
+  }
+  const double number = t.number(i);
+  if (is_float(t.dtype()) || is_complex(t.dtype())) return fmt::format("{:.6g}", number);
+  return std::to_string(static_cast<std::int64_t>(number));
 }
 
 /// Returns the positions [0, count), with -1 in place of an omitted middle.
@@ -81,9 +125,9 @@ std::vector<std::int64_t> shown_of(std::int64_t count) {
 }
 
 /// Returns "[1,2]: ", the index of row `row` along all axes but the last.
-std::string row_label(const Tensor& t, std::int64_t row) {
+std::string row_label(const Array& t, std::int64_t row) {
   std::vector<std::string> parts;
-  for (std::size_t axis = t.rank() - 1; axis-- > 0; row /= t.sizes()[axis]) {
+  for (std::size_t axis = t.sizes().size() - 1; axis-- > 0; row /= t.sizes()[axis]) {
     parts.push_back(std::to_string(row % t.sizes()[axis]));
   }
   std::ranges::reverse(parts);
@@ -92,19 +136,21 @@ std::string row_label(const Tensor& t, std::int64_t row) {
 
 }  // namespace
 
-Result<Datum> find_shown(std::string_view text, const std::function<Result<Datum>(std::string_view)>& value) {
-  auto whole = value(text);
+Array find_shown(std::string_view text, const std::function<Array(std::string_view)>& value) {
   const std::size_t bracket = text.rfind('[');
-  if (whole || !text.ends_with(']') || bracket == std::string_view::npos) return whole;
-  FRAZIL_TRY(const Datum of, value(text.substr(0, bracket)));
-  if (!of.is_tensor()) return fail(Code::bad_input, "'{}' is not a tensor", text.substr(0, bracket));
-  FRAZIL_TRY(Tensor part, part_of(of.tensor(), text.substr(bracket + 1, text.size() - bracket - 2)));
-  return Datum(std::move(part));
+  if (!text.ends_with(']') || bracket == std::string_view::npos) return value(text);
+  try {
+    return value(text);
+  } catch (const Error&) {
+    const Array of = value(text.substr(0, bracket));
+    if (!of.is_tensor()) fail(Code::bad_input, "'{}' is not a tensor", text.substr(0, bracket));
+    return part_of(of, text.substr(bracket + 1, text.size() - bracket - 2));
+  }
 }
 
-std::string elements_text(const Tensor& tensor) {
+std::string elements_text(const Array& tensor) {
   if (tensor.count() == 0) return "[]";
-  if (tensor.rank() == 0) return element_text(tensor, 0);
+  if (tensor.sizes().empty()) return element_text(tensor, 0);
   const std::int64_t cols = tensor.sizes().back();
   std::string text;
   for (const std::int64_t row : shown_of(tensor.count() / cols)) {
@@ -122,19 +168,19 @@ std::string elements_text(const Tensor& tensor) {
   return text;
 }
 
-Result<std::string> histogram_text(const Tensor& tensor) {
-  if (tensor.elem() == Elem::string) return fail(Code::bad_input, "strings have no histogram");
+std::string histogram_text(const Array& tensor) {
+  if (tensor.dtype() == Dtype::string) fail(Code::bad_input, "strings have no histogram");
   constexpr std::size_t kBins = 16, kWidth = 50;
   double low = std::numeric_limits<double>::infinity(), high = -low;
   std::int64_t nan = 0, infinite = 0;
   const auto finite = [&](auto&& take) {
     for (std::int64_t i = 0; i < tensor.count(); ++i) {
-      if (const double x = tensor.number_at(i); std::isfinite(x)) take(x);
+      if (const double x = tensor.number(i); std::isfinite(x)) take(x);
     }
   };
   for (std::int64_t i = 0; i < tensor.count(); ++i) {
-    nan += std::isnan(tensor.number_at(i));
-    infinite += std::isinf(tensor.number_at(i));
+    nan += std::isnan(tensor.number(i));
+    infinite += std::isinf(tensor.number(i));
   }
   finite([&](double x) { low = std::min(low, x), high = std::max(high, x); });
   std::string text = fmt::format("{} elements, {} NaN, {} infinite", tensor.count(), nan, infinite);
@@ -154,17 +200,13 @@ Result<std::string> histogram_text(const Tensor& tensor) {
   return text;
 }
 
-Status save_tensor_file(const std::string& path, const Tensor& tensor) {
-  if (!path.ends_with(".pb")) return write_npy(path, tensor);
-  FRAZIL_TRY(const std::string bytes, tensor_to_proto(tensor));
-  return write_file(path, bytes);
+void save_tensor_file(const std::string& path, const Array& tensor) {
+  if (path.ends_with(".pb")) return api::write_pb(tensor, path);
+  tensor.write_npy(path);
 }
 
-Result<Tensor> read_tensor_file(const std::string& path) {
-  if (!path.ends_with(".pb")) return read_npy(path);
-  FRAZIL_TRY(Datum value, read_pb(path, ProtoKind::tensor));
-  if (!value.is_tensor()) return fail(Code::bad_input, "'{}' holds no tensor", path);
-  return value.tensor();
+Array read_tensor_file(const std::string& path) {
+  return path.ends_with(".pb") ? Array::read_pb(path) : Array::read_npy(path);
 }
 
 }  // namespace frazil::tool

@@ -11,10 +11,10 @@
 
 namespace frazil::tool {
 
-Result<Stream> Stream::open(const ValueSource& source, const std::string& path) {
+Stream Stream::open(const ValueSource& source, const std::string& path) {
   Stream stream;
   stream.source_ = &source;
-  FRAZIL_CHECK(take_standard_input(path, "--stream"));
+  take_standard_input(path, "--stream");
   if (path == "-") {
     stream.name_ = "stdin";
     stream.in_ = std::shared_ptr<std::istream>(&std::cin, [](std::istream*) {});
@@ -25,27 +25,26 @@ Result<Stream> Stream::open(const ValueSource& source, const std::string& path) 
   auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
   std::error_code ignored;
   if (!*file || std::filesystem::is_directory(path, ignored)) {
-    return fail(Code::bad_input, "--stream: cannot read '{}'", path);
+    fail(Code::bad_input, "--stream: cannot read '{}'", path);
   }
   stream.in_ = std::move(file);
   return stream;
 }
 
-Result<std::optional<Stream::Inputs>> Stream::next() {
+std::optional<Stream::Inputs> Stream::next() {
   std::string line;
   while (std::getline(*in_, line)) {
     ++line_;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    auto inputs = parse(line);
-    if (!inputs) return within(fmt::format("{}, line {}: ", name_, line_), std::move(inputs).error());
+    auto inputs = within(fmt::format("{}, line {}: ", name_, line_), [&] { return parse(line); });
     ++request_;
-    return std::move(*inputs);
+    return inputs;
   }
-  if (in_->bad()) return fail(Code::bad_input, "{}: cannot read after line {}", name_, line_);
+  if (in_->bad()) fail(Code::bad_input, "{}: cannot read after line {}", name_, line_);
   return std::nullopt;
 }
 
-Result<Stream::Inputs> Stream::parse(const std::string& line) {
+Stream::Inputs Stream::parse(const std::string& line) {
   std::set<std::string> names;
   std::optional<std::string> twice;
   const auto note = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& key) {
@@ -54,17 +53,16 @@ Result<Stream::Inputs> Stream::parse(const std::string& line) {
     return true;
   };
   const auto json = nlohmann::json::parse(line, note, false);
-  if (json.is_discarded()) return fail(Code::bad_input, "not JSON");
-  if (twice) return fail(Code::bad_input, "input '{}' is given twice", *twice);
-  if (!json.is_object()) return fail(Code::bad_input, "expected a JSON object of input name to value");
+  if (json.is_discarded()) fail(Code::bad_input, "not JSON");
+  if (twice) fail(Code::bad_input, "input '{}' is given twice", *twice);
+  if (!json.is_object()) fail(Code::bad_input, "expected a JSON object of input name to value");
   Inputs inputs;
   for (const auto& [name, value] : json.items()) {
-    FRAZIL_TRY(const std::size_t input, source_->find_input(name));
-    if (!value.is_string()) return fail(Code::bad_input, "input '{}': expected a string, as \"1x3\" or \"=1\"", name);
-    auto spec = parse_spec(value.get_ref<const std::string&>());
-    if (!spec) return within(fmt::format("input '{}': ", name), std::move(spec).error());
-    FRAZIL_TRY(Datum datum, source_->make(input, *spec, folder_, request_));
-    inputs.emplace_back(input, std::move(datum));
+    const std::size_t input = source_->find_input(name);
+    if (!value.is_string()) fail(Code::bad_input, "input '{}': expected a string, as \"1x3\" or \"=1\"", name);
+    const Spec spec =
+        within(fmt::format("input '{}': ", name), [&] { return parse_spec(value.get_ref<const std::string&>()); });
+    inputs.emplace_back(input, source_->make(input, spec, folder_, request_));
   }
   return inputs;
 }

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/datum.h"
+#include <frazil/array.h>
+
 #include "tool/spec.h"
 
 namespace frazil::tool {
@@ -18,14 +19,14 @@ namespace frazil::tool {
 class Stream {
  public:
   /// `path` "-" is stdin. `source` must outlive the stream.
-  static Result<Stream> open(const ValueSource& source, const std::string& path);
+  static Stream open(const ValueSource& source, const std::string& path);
 
-  using Inputs = std::vector<std::pair<std::size_t, Datum>>;
+  using Inputs = std::vector<std::pair<std::size_t, Array>>;
   /// Returns the inputs set by the next line; nullopt at the end. Faults name the line.
-  Result<std::optional<Inputs>> next();
+  std::optional<Inputs> next();
 
  private:
-  Result<Inputs> parse(const std::string& line);
+  Inputs parse(const std::string& line);
 
   const ValueSource* source_ = nullptr;
   std::string name_, folder_;

@@ -36,7 +36,7 @@ Json attributes_of(const Node& node) {
 }
 
 /// Returns the name of operand `i`; operands of variadic ports are numbered.
-std::string port_name(std::span<const Port> ports, std::size_t i) {
+std::string port_name(std::span<const frazil::Port> ports, std::size_t i) {
   if (ports.empty()) return "";
   if (i < ports.size()) return std::string(ports[i].name);
   return fmt::format("{}{}", ports.back().name, i - ports.size() + 1);

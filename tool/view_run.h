@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exec/run/session.h"
+#include "api/open.h"
 #include "profile/recorder.h"
 #include "tool/requests.h"
 #include "tool/view_graph.h"
@@ -15,8 +15,8 @@ namespace frazil::tool {
 ///   flows   {node: {entries, iterations?, true, false}}  per pass
 ///   values  {value: {count, summary, type, min?, max?, mean?, nan?} or {removed}}  as last made
 ///
-/// Returns the faults of the runs. Precondition: the requests are preloaded.
-Result<Json> run_json(exec::Session& session, Requests& requests, const debug::Sites& sites, const Origins& origins,
-                      profile::Recorder& recorder);
+/// Throws the errors of the runs. Precondition: the requests are preloaded.
+Json run_json(exec::Session& session, Requests& requests, const debug::Sites& sites, const Origins& origins,
+              profile::Recorder& recorder);
 
 }  // namespace frazil::tool

@@ -162,6 +162,14 @@ class Array {
   std::shared_ptr<Impl> impl_;
 };
 
+/// Makes a tensor of numbers that are rounded to the nearest value of a float type, ties to even. Throws
+/// Code::bad_input for types that are not floats, and if the number of numbers is not the product of `sizes`.
+Array rounded(Dtype dtype, Sizes sizes, std::span<const float> numbers);
+
+/// Writes a file with one TensorProto, SequenceProto or MapProto, or for Kind::none an OptionalProto, as in ONNX's test
+/// data. Array::read_pb reads it. Throws Code::bad_input if it cannot be written, and for a sequence of several kinds.
+void write_pb(const Array& array, const std::string& path);
+
 /// Compares two values. Returns nullopt if they agree, else one line with the position and the difference. Kinds,
 /// element types and extents must be equal. Floats and complex numbers agree as in numpy.allclose, and NaN agrees with
 /// NaN. All other elements must be equal.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 // The public API is declared in frazil::api. <frazil/frazil.h> imports the names into frazil.
@@ -18,6 +19,9 @@ enum class Code : std::uint8_t {
   cancelled,      ///< cancelled on request
   internal,       ///< a bug in Frazil
 };
+
+/// Returns "bad input", ...
+std::string_view name_of(Code code);
 
 /// The only exception type that this API throws, besides std::bad_alloc. what() is one line that names the object at
 /// fault: "input 'x': expected f32[N,3], got f32[2,4]".

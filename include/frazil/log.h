@@ -37,4 +37,8 @@ struct Log {
 /// Thread-safe.
 void set_log(Log log);
 
+/// Replaces the level of FRAZIL_DEBUG for the messages on stderr: 0 (warnings) to 6 (assembly). Throws Code::bad_input
+/// for other levels. Thread-safe.
+void set_log_level(int level);
+
 }  // namespace frazil::api

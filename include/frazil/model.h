@@ -36,6 +36,10 @@ struct Port {
   std::vector<std::string> dims;           ///< "3", "N", "2*N + 1": equal symbols mean equal extents
   std::vector<std::int64_t> extents = {};  ///< the constant extents; -1 for others, whose text is in `dims`
   std::string full_type = {};              ///< the type with the whole text of each extent
+  bool has_default = false;                ///< inputs: an omitted input has the value of the model file
+  /// The items of a sequence or the values of a map, without a name; null for tensors. `dtype` of a map is that of its
+  /// keys.
+  std::shared_ptr<const Port> item = nullptr;
 };
 
 /// The description in a model file. It does not affect results. Texts are as in the file and may hold any bytes;
@@ -112,6 +116,11 @@ class Model {
   const std::string& name() const;
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
+  /// Returns the extents of a tensor, an input or else an output, for these values of the names in Port::dims. Names
+  /// that are not given have the value `others`, and so have extents that only a run determines. Throws Code::bad_input
+  /// if no input or output has this name, if it has no rank, and for values that make an extent negative.
+  Sizes sizes(std::string_view port, const std::map<std::string, std::int64_t>& names = {},
+              std::int64_t others = 1) const;
   /// Returns the operators used, without duplicates, sorted: "Add", "ai.onnx.ml.Scaler".
   std::vector<std::string> operators() const;
   /// Returns the nodes that call other models, in the order of the graph.

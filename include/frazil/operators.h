@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <frazil/array.h>
@@ -36,11 +37,29 @@ struct OperatorInfo {
   std::vector<Port> inputs, outputs;
   std::vector<Field> attributes;
   std::vector<std::string> bodies;  ///< control flow: the ONNX attributes that hold the bodies
+  int oldest = 1;                   ///< oldest opset whose operator a load converts to this definition
+  std::string form;                 ///< the form of its definition: "elementwise", "contraction", "composite", ...
   /// Returns the name that Body::op takes: "Add", "ai.onnx.ml.Scaler".
   std::string full_name() const { return domain.empty() ? name : domain + "." + name; }
 };
 
 /// Returns all operators, including those that the program defined, sorted by domain and name.
 std::vector<OperatorInfo> operators();
+/// Returns "int", "floats", ...
+std::string_view name_of(OperatorInfo::Kind kind);
+
+/// The passes that graphs go through before planning, and the rules of those that rewrite single nodes.
+struct PassInfo {
+  std::string name, doc;
+  bool optional = true;  ///< FRAZIL_PASSES can leave it out
+};
+struct RuleInfo {
+  std::string name;
+  std::string doc;       ///< "Pow(x, 2) -> Mul(x, x)"
+  std::string numerics;  ///< how results may change: "exact", ...
+};
+/// Return the passes in the order in which they run, and the rules. A pass may occur several times.
+std::vector<PassInfo> passes();
+std::vector<RuleInfo> rewrite_rules();
 
 }  // namespace frazil::api

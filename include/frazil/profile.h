@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,8 +40,11 @@ struct Profile {
   std::uint64_t passes = 0;
   std::uint64_t runs = 0;  ///< all recorded runs
   std::uint64_t plans = 0, shape_changes = 0;
-  double seconds = 0;      ///< of the runs
-  double own_seconds = 0;  ///< the part of `seconds` that profiling took, for a known overhead
+  double seconds = 0;          ///< of the runs
+  double own_seconds = 0;      ///< the part of `seconds` that profiling took, for a known overhead
+  std::uint64_t recorded = 0;  ///< passes that ended; `passes` are the fastest half of them
+  double step_seconds = 0;     ///< of the rows
+  double flow_seconds = 0;     ///< of control flow outside of the rows
 
   /// Returns the rows as a table: node, operators, kernel, calls, time, share. Longer tables end after `most` rows.
   std::string table(std::size_t most = 40) const;
@@ -73,6 +77,8 @@ class Profiler {
   /// Returns the recorded events as JSON text in the trace event format of Chrome and Perfetto: runs, nodes, loops,
   /// iterations and branches, and compilations of the process. `title` names the process in the trace.
   std::string trace(std::string_view title = "model") const;
+  /// Writes the same text to `out`, in parts.
+  void write_trace(std::ostream& out, std::string_view title = "model") const;
   struct Events {
     std::size_t kept = 0;
     std::uint64_t dropped = 0;  ///< events after the first ProfilerOptions::trace_events

@@ -25,10 +25,12 @@ class Profiler;
 /// The options of a session. Options that are not set are taken from the environment (`frazil knobs`). A run that
 /// exceeds a limit throws Code::limit.
 struct Options {
-  /// "auto" compiles in the background. "ref" is the slow reference executor. "0" compiles nothing. "1" compiles fused
-  /// bodies before they run, "2" also whole plans. Results have equal bits on all tiers except "ref".
+  /// "auto" is the tier of FRAZIL_TIER, or else "adaptive". "adaptive" compiles in the background. "ref" is the slow
+  /// reference executor. "0" compiles nothing. "1" compiles fused bodies before they run, "2" also whole plans. Results
+  /// have equal bits on all tiers except "ref".
   std::string tier = "auto";
-  std::optional<unsigned> threads;            ///< threads of one run; 0: one per core. More than 1024: Code::bad_input
+  static constexpr unsigned kMaxThreads = 1024;
+  std::optional<unsigned> threads;            ///< threads of one run; 0: one per core. At most kMaxThreads
   std::optional<std::uint64_t> memory_limit;  ///< bytes of intermediate values
   std::optional<std::uint64_t> arena_limit;   ///< bytes of intermediate values kept between runs
   std::optional<std::uint64_t> max_elements;  ///< per tensor
@@ -47,6 +49,8 @@ struct Counters {
   std::uint64_t prepared = 0;       ///< kernel steps prepared for new extents
   std::uint64_t iterations = 0;     ///< iterations of loops
   std::size_t held_bytes = 0;       ///< bytes held for intermediate values at present
+  std::uint64_t entered = 0;        ///< entries into machine code of a plan
+  std::uint64_t missed = 0;         ///< of these, exits because a guard of the code did not hold
 };
 
 /// The name and value of an input.
@@ -164,6 +168,9 @@ class Session {
   /// Does nothing if the session is not profiled.
   void stop_profile();
   Counters counters() const;
+  /// Describes how each kernel step runs now, one line per step: its number, its tier, its nodes, and why it is on no
+  /// higher tier. Then lists the machine code of plans with their extents.
+  std::string explain() const;
 
  private:
   friend class Model;

@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cstring>
 
 #include <frazil/array.h>
+#include <frazil/half.h>
 
 #include "api/access.h"
+#include "base/os/io.h"
+#include "base/value/float.h"
 #include "tensor/compare.h"
 #include "tensor/npy.h"
 #include "tensor/onnx_proto.h"
@@ -42,6 +46,11 @@ Tensor copy_of(const Tensor& from) {
 std::string_view name_of(Dtype dtype) { return frazil::name_of(elem_of(dtype)); }
 std::size_t byte_size(Dtype dtype) { return frazil::byte_size(elem_of(dtype)); }
 int onnx_number(Dtype dtype) { return onnx_data_type(elem_of(dtype)); }
+
+Half::Half(float value) : bits(float_to_half(value)) {}
+Half::operator float() const { return half_to_float(bits); }
+BFloat16::BFloat16(float value) : bits(float_to_bfloat16(value)) {}
+BFloat16::operator float() const { return bfloat16_to_float(bits); }
 
 const Datum& Access::datum(const Array& array) {
   static const Datum none;
@@ -207,6 +216,29 @@ Array Array::read_pb(const std::string& path, Kind kind) {
   if (kind > Kind::map) refuse(frazil::Code::bad_input, "there is no kind {}", static_cast<int>(kind));
   constexpr ProtoKind kKinds[] = {ProtoKind::optional, ProtoKind::tensor, ProtoKind::sequence, ProtoKind::map};
   return Access::array(take(frazil::read_pb(path, kKinds[static_cast<std::size_t>(kind)])));
+}
+
+Array rounded(Dtype dtype, Sizes sizes, std::span<const float> numbers) {
+  const Elem elem = elem_of(dtype);
+  if (!is_float(elem)) refuse(frazil::Code::bad_input, "rounded: {} is not a float type", name_of(dtype));
+  Tensor tensor = take(Tensor::make(elem, std::move(sizes)));
+  if (numbers.size() != static_cast<std::size_t>(tensor.count())) {
+    refuse(frazil::Code::bad_input, "rounded: {} numbers for {}", numbers.size(), tensor.type_str());
+  }
+  if (elem == Elem::f64) {
+    std::ranges::copy(numbers, tensor.as_mutable<double>().begin());
+  } else if (elem == Elem::f32) {
+    std::ranges::copy(numbers, tensor.as_mutable<float>().begin());
+  } else {
+    from_f32(elem, numbers.data(), tensor.mutable_data(), numbers.size());
+  }
+  return Access::array(std::move(tensor));
+}
+
+void write_pb(const Array& array, const std::string& path) {
+  constexpr ProtoKind kKinds[] = {ProtoKind::optional, ProtoKind::tensor, ProtoKind::sequence, ProtoKind::map};
+  const ProtoKind kind = kKinds[static_cast<std::size_t>(array.kind())];
+  check(write_file(path, take(datum_to_proto(kind, Access::dense(array)))));
 }
 
 std::optional<std::string> difference(const Array& got, const Array& want, double rtol, double atol) {

@@ -68,6 +68,18 @@ Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::strin
   return attrs;
 }
 
+Attribute attribute_of(const AttrValue& value) {
+  return std::visit(
+      [](const auto& v) -> Attribute {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Tensor>) {
+          return Access::array(Datum(v));
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
 void check_region(const Graph& graph, const OpDef& op, const std::vector<Value>& inputs, std::size_t bodies,
                   const std::string& what) {
   const auto* form = std::get_if<frazil::Region>(&op.form);

@@ -19,6 +19,9 @@ Attrs bind_attributes(const OpDef& op, const Attributes& given, const std::strin
 /// Returns the value in the kind of the operator's attribute, if the conversion keeps its meaning.
 AttrValue fitted_attribute(const OpDef& op, std::string_view name, const Attribute& value);
 
+/// Returns the value as users have it.
+Attribute attribute_of(const AttrValue& value);
+
 /// Throws unless a region node with these inputs and that many bodies is valid.
 void check_region(const Graph& graph, const OpDef& op, const std::vector<Value>& inputs, std::size_t bodies,
                   const std::string& what);

@@ -1,14 +1,20 @@
+#include <algorithm>
+
 #include <frazil/debug.h>
 
 #include "api/open.h"
 #include "base/os/knobs.h"
 #include "debug/compare.h"
 #include "debug/debugger.h"
+#include "debug/reduce.h"
 
 namespace frazil::api {
 namespace {
 
-using debug::Until;
+static_assert(static_cast<int>(Debugger::Until::breakpoint) == static_cast<int>(debug::Until::breakpoint));
+static_assert(static_cast<int>(Debugger::Until::step_over) == static_cast<int>(debug::Until::step_over));
+
+debug::Until until_of(Debugger::Until until) { return static_cast<debug::Until>(until); }
 
 debug::Backend ways_of(const Model& model, const Options& options) {
   const auto mode = mode_of(options);
@@ -36,11 +42,11 @@ struct Debugger::Impl {
 
   Stop begin(std::span<const Named> inputs, Until until) {
     check_run(model);
-    return shown(debugger->run(data_of(model, inputs), until));
+    return shown(debugger->run(data_of(model, inputs), until_of(until)));
   }
   Stop go(Until until) {
     if (!debugger->in_run()) refuse(frazil::Code::bad_input, "no run is stopped");
-    return shown(debugger->go(until));
+    return shown(debugger->go(until_of(until)));
   }
   Stop shown(const debug::Stop& stop) const {
     if (stop.why == debug::Stop::Why::failed) raise(stop.fault);
@@ -78,8 +84,10 @@ Debugger::Stop Debugger::run(std::initializer_list<Named> inputs) {
   return run(std::span<const Named>(inputs.begin(), inputs.size()));
 }
 Debugger::Stop Debugger::run(std::span<const Named> inputs) { return impl().begin(inputs, Until::breakpoint); }
-Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl().begin(inputs, Until::next_value); }
-Debugger::Stop Debugger::step() { return impl().go(Until::next_value); }
+Debugger::Stop Debugger::run(std::span<const Named> inputs, Until until) { return impl().begin(inputs, until); }
+Debugger::Stop Debugger::go(Until until) { return impl().go(until); }
+Debugger::Stop Debugger::start(std::span<const Named> inputs) { return impl().begin(inputs, Until::next_node); }
+Debugger::Stop Debugger::step() { return impl().go(Until::next_node); }
 Debugger::Stop Debugger::next() { return impl().go(Until::step_over); }
 Debugger::Stop Debugger::into() { return impl().go(Until::step_into); }
 Debugger::Stop Debugger::out() { return impl().go(Until::step_out); }
@@ -90,6 +98,27 @@ std::uint32_t Debugger::add_breakpoint(std::string_view what) { return take(impl
 void Debugger::remove_breakpoint(std::uint32_t number) {
   if (impl().debugger->remove_breakpoint(number)) return;
   refuse(frazil::Code::bad_input, "there is no breakpoint {}", number);
+}
+
+std::vector<Debugger::Breakpoint> Debugger::breakpoints() const {
+  const debug::Debugger& debugger = *impl().debugger;
+  std::vector<Breakpoint> all;
+  for (const debug::Breakpoint& b : debugger.breakpoints()) {
+    all.push_back({b.number, b.text, {}});
+    const bool none = !b.sites.empty() && std::ranges::none_of(b.sites, [&](std::size_t site) {
+      return debugger.why_missing(site).empty();
+    });
+    if (none) all.back().missing = debugger.why_missing(b.sites.front());
+  }
+  return all;
+}
+
+Debugger::ValueInfo Debugger::about(std::string_view name) const {
+  const debug::Sites& sites = impl().sites();
+  const std::size_t at = take(sites.require(name));
+  const Graph& graph = sites.graph();
+  return {str(graph.type(sites[at].value), graph.scope()), sites[at].node ? graph.describe(sites[at].node) : "",
+          impl().debugger->why_missing(at)};
 }
 
 Array Debugger::value(std::string_view name) { return Access::array(take(impl().debugger->value(name))); }
@@ -118,16 +147,23 @@ void Debugger::cancel() noexcept {
   if (impl_) impl_->debugger->cancel();
 }
 
-Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs, const CompareOptions& options) {
-  const auto record = [&](const Model& model, const Options& how) {
-    check_run(model);
-    const std::uint64_t most = how.memory_limit.value_or(knobs()->limits.memory_bytes);
-    auto recording = take(debug::record(Access::impl(model).graph, ways_of(model, how), data_of(model, inputs), most));
-    check(recording.status);
-    return recording;
-  };
-  const auto of_a = record(a, options.a), of_b = record(b, options.b);
-  const auto found = debug::compare(of_a, of_b, {options.rtol, options.atol, options.of_largest});
+namespace {
+
+debug::Recording recording_of(const Model& model, std::span<const Named> inputs, const Options& options) {
+  check_run(model);
+  const std::uint64_t most = options.memory_limit.value_or(knobs()->limits.memory_bytes);
+  return take(debug::record(Access::impl(model).graph, ways_of(model, options), data_of(model, inputs), most));
+}
+
+debug::Recording recording_of(const Recording& from) {
+  debug::Recording made;
+  for (const Recording::Value& v : from.values) {
+    made.values.push_back({v.name, v.node, v.iterations, Access::datum(v.value)});
+  }
+  return made;
+}
+
+Divergence divergence_of(const debug::Comparison& found) {
   Divergence divergence{.compared = found.compared,
                         .differ = found.apart,
                         .only_a = found.only_a,
@@ -143,6 +179,44 @@ Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs
   divergence.what = found.first->what;
   divergence.iterations = found.first->iterations;
   return divergence;
+}
+
+}  // namespace
+
+Recording record(const Model& model, std::span<const Named> inputs, const Options& options) {
+  debug::Recording from = recording_of(model, inputs, options);
+  Recording made;
+  for (auto& v : from.values) {
+    made.values.push_back({std::move(v.name), std::move(v.node), std::move(v.iterations), Access::array(v.value)});
+  }
+  if (!from.status) made.error = error_of(from.status.error());
+  return made;
+}
+
+Divergence compare(const Recording& a, const Recording& b, const Closeness& closeness) {
+  const debug::Closeness close{closeness.rtol, closeness.atol, closeness.of_largest};
+  return divergence_of(debug::compare(recording_of(a), recording_of(b), close));
+}
+
+Reduced reduce(const Model& model, std::span<const Named> inputs, const CompareOptions& options) {
+  check_run(model);
+  const debug::BackendPair ways{ways_of(model, options.a),
+                                ways_of(model, options.b),
+                                {options.rtol, options.atol, options.of_largest},
+                                options.a.memory_limit.value_or(knobs()->limits.memory_bytes)};
+  debug::Reduced found = take(debug::reduce(Access::impl(model).graph, ways, data_of(model, inputs)));
+  const auto& of = Access::impl(model);
+  Reduced made{Access::model(std::move(found.graph), of.policy, of.bounds), {}, std::move(found.why)};
+  for (Datum& value : found.inputs) made.inputs.push_back(Access::array(std::move(value)));
+  return made;
+}
+
+Divergence compare(const Model& a, const Model& b, std::span<const Named> inputs, const CompareOptions& options) {
+  const debug::Recording of_a = recording_of(a, inputs, options.a);
+  check(of_a.status);
+  const debug::Recording of_b = recording_of(b, inputs, options.b);
+  check(of_b.status);
+  return divergence_of(debug::compare(of_a, of_b, {options.rtol, options.atol, options.of_largest}));
 }
 
 }  // namespace frazil::api

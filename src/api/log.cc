@@ -33,6 +33,13 @@ logging::SinkPtr sink_of(Log log) {
   return std::make_shared<const logging::Sink>(std::move(sink));
 }
 
+void set_log_level(int level) {
+  constexpr int kMost = 6;
+  if (level < 0 || level > kMost)
+    refuse(frazil::Code::bad_input, "set_log_level: expected 0 to {}, got {}", kMost, level);
+  logging::set_level(level);
+}
+
 void set_log(Log log) { logging::set_sink(sink_of(std::move(log))); }
 
 }  // namespace frazil::api

@@ -9,6 +9,7 @@
 #include "api/open.h"
 #include "api/type_text.h"
 #include "base/os/knobs.h"
+#include "base/os/log.h"
 #include "exec/package/package.h"
 #include "ir/graph/model_info.h"
 #include "ir/graph/source_bytes.h"
@@ -22,6 +23,9 @@
 namespace frazil::api {
 namespace {
 
+/// Returns the type of a value that is not absent.
+const Type& required(const Type& type) { return type.kind == Type::Kind::optional ? required(*type.item) : type; }
+
 Array::Kind kind_of(const Type& type) {
   switch (type.kind) {
     case Type::Kind::sequence: return Array::Kind::sequence;
@@ -32,19 +36,16 @@ Array::Kind kind_of(const Type& type) {
   return Array::Kind::tensor;
 }
 
-Port port_of(const Graph& graph, Value value, const std::string& name) {
-  const Type& type = graph.type(value);
-  Port port{.name = name,
-            .type = type_text(type, graph.scope()),
-            .kind = kind_of(type),
-            .dims = {},
-            .full_type = str(type, graph.scope())};
-  const Type& tensor = type.kind == Type::Kind::optional ? *type.item : type;
+Port port_of(const Scope& scope, const Type& type, const std::string& name) {
+  Port port{
+      .name = name, .type = type_text(type, scope), .kind = kind_of(type), .dims = {}, .full_type = str(type, scope)};
   port.optional = type.kind == Type::Kind::optional;
-  port.dtype = static_cast<Dtype>(tensor.elem);
-  port.ranked = tensor.is_tensor() && tensor.ranked;
-  for (const Dim d : tensor.shape) {
-    port.dims.push_back(graph.scope().str(d));
+  const Type& own = required(type);
+  port.dtype = static_cast<Dtype>(own.elem);
+  port.ranked = own.is_tensor() && own.ranked;
+  if (own.item != nullptr) port.item = std::make_shared<const Port>(port_of(scope, *own.item, {}));
+  for (const Dim d : own.shape) {
+    port.dims.push_back(scope.str(d));
     port.extents.push_back(d.is_const() ? d.value() : -1);
   }
   return port;
@@ -109,7 +110,11 @@ std::shared_ptr<exec::Executable> Model::Impl::executable(ExecutionMode mode) {
   std::shared_ptr<exec::Executable>& known = executables[static_cast<std::size_t>(mode)];
   if (known) return known;
   const LoadScope scope(bounds, "planning the model", source_bytes(*graph));
-  return known = take(exec::Executable::make(graph, options_of(mode)));
+  known = take(exec::Executable::make(graph, options_of(mode)));
+  if (mode != ExecutionMode::reference && logging::enabled(2)) {
+    logging::debug(2, "plan", "plan:\n{}", known->explain());
+  }
+  return known;
 }
 
 Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds, const CalledModels& registry,
@@ -122,12 +127,13 @@ Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds boun
   impl->bounds = std::move(bounds);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
-    impl->inputs.push_back(port_of(graph, graph.main().params[i], graph.input_names()[i]));
-    impl->inputs.back().optional |= graph.input_default(i) != nullptr;
+    impl->inputs.push_back(port_of(graph.scope(), graph.type(graph.main().params[i]), graph.input_names()[i]));
+    impl->inputs.back().has_default = graph.input_default(i) != nullptr;
+    impl->inputs.back().optional |= impl->inputs.back().has_default;
     count_port(impl->inputs.back(), bytes);
   }
   for (std::size_t i = 0; i < graph.main().results.size(); ++i) {
-    impl->outputs.push_back(port_of(graph, graph.main().results[i], graph.output_names()[i]));
+    impl->outputs.push_back(port_of(graph.scope(), graph.type(graph.main().results[i]), graph.output_names()[i]));
     count_port(impl->outputs.back(), bytes);
   }
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
@@ -184,6 +190,10 @@ Model Model::load(const std::string& path, const LoadOptions& options) {
   const logging::SinkScope log(bounds.log);
   auto graph = load_file(path, import_options(options));
   const bool packaged = graph && exec::packaged_choices(*graph);
+  if (graph) {
+    logging::debug(1, "load", "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph->node_count(),
+                   graph->input_names().size(), graph->output_names().size());
+  }
   Model model = made(take(std::move(graph)), options, bounds);
   if (packaged) Access::impl(model).executable(mode_of({}));
   return model;
@@ -210,6 +220,34 @@ Model Model::from_text(std::string_view text, const std::map<std::string, Array>
 const std::string& Model::name() const { return impl_->graph->name; }
 const std::vector<Port>& Model::inputs() const { return impl_->inputs; }
 const std::vector<Port>& Model::outputs() const { return impl_->outputs; }
+
+Sizes Model::sizes(std::string_view port, const std::map<std::string, std::int64_t>& names, std::int64_t others) const {
+  const Graph& graph = *impl_->graph;
+  const auto& params = graph.input_names();
+  const auto input = std::ranges::find(params, port);
+  const auto output = std::ranges::find(graph.output_names(), port);
+  if (input == params.end() && output == graph.output_names().end()) {
+    refuse(frazil::Code::bad_input, "the model has no input or output '{}'", port);
+  }
+  const Value value = input != params.end()
+                          ? graph.main().params[static_cast<std::size_t>(input - params.begin())]
+                          : graph.main().results[static_cast<std::size_t>(output - graph.output_names().begin())];
+  const Type& type = required(graph.type(value));
+  if (!type.is_tensor() || !type.ranked) refuse(frazil::Code::bad_input, "'{}' has no rank", port);
+  const Scope& scope = graph.scope();
+  std::vector<std::int64_t> values(scope.symbol_count(), others);
+  for (std::size_t s = 0; s < values.size(); ++s) {
+    const auto given = names.find(std::string(scope.symbol_name(static_cast<SymbolId>(s))));
+    if (given != names.end()) values[s] = given->second;
+  }
+  Sizes sizes;
+  for (const Dim d : type.shape) {
+    const auto extent = eval(scope, d, values);
+    if (!extent || *extent < 0) refuse(frazil::Code::bad_input, "'{}': {} is not an extent", port, scope.str(d));
+    sizes.push_back(*extent);
+  }
+  return sizes;
+}
 
 std::vector<std::string> Model::operators() const {
   const Graph& graph = *impl_->graph;

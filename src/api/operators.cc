@@ -1,7 +1,9 @@
 #include <frazil/operators.h>
 
-#include "api/access.h"
+#include "api/bind.h"
 #include "ir/op/op.h"
+#include "pass/engine/passes.h"
+#include "pass/engine/rules.h"
 
 namespace frazil::api {
 namespace {
@@ -17,21 +19,11 @@ OperatorInfo::Port port_of(const frazil::Port& port) {
   return info;
 }
 
-Attribute attribute_of(AttrValue value) {
-  return std::visit(
-      [](auto& v) -> Attribute {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Tensor>) {
-          return Access::array(Datum(v));
-        } else {
-          return std::move(v);
-        }
-      },
-      value);
-}
-
 OperatorInfo info_of(const OpDef& op) {
   OperatorInfo info{.name = std::string(op.name), .domain = std::string(op.domain), .doc = std::string(op.doc)};
   info.since = op.since.newest;
+  info.oldest = op.since.oldest;
+  info.form = form_name(op.form);
   for (const frazil::Port& port : op.inputs) info.inputs.push_back(port_of(port));
   for (const frazil::Port& port : op.outputs) info.outputs.push_back(port_of(port));
   const Attrs defaults = default_attrs(op);
@@ -40,7 +32,7 @@ OperatorInfo info_of(const OpDef& op) {
                            std::nullopt, std::string(field.doc)};
     auto value = field.required ? std::nullopt : field.get(defaults.get());
     const auto* tensor = value ? std::get_if<Tensor>(&*value) : nullptr;
-    if (value && (tensor == nullptr || tensor->defined())) to.value = attribute_of(std::move(*value));
+    if (value && (tensor == nullptr || tensor->defined())) to.value = attribute_of(*value);
     info.attributes.push_back(std::move(to));
   }
   if (const auto* region = std::get_if<frazil::Region>(&op.form)) {
@@ -55,6 +47,27 @@ std::vector<OperatorInfo> operators() {
   start();
   std::vector<OperatorInfo> all;
   for (const OpDef* op : OpRegistry::global().all()) all.push_back(info_of(*op));
+  return all;
+}
+
+std::string_view name_of(OperatorInfo::Kind kind) {
+  if (kind > OperatorInfo::Kind::tensor) refuse(frazil::Code::bad_input, "there is no kind {}", static_cast<int>(kind));
+  return frazil::name_of(static_cast<AttrKind>(kind));
+}
+
+std::vector<PassInfo> passes() {
+  std::vector<PassInfo> all;
+  for (const pass::PassRow& row : pass::pass_list()) {
+    all.push_back({std::string(row.name), std::string(row.what), row.pass.has_value()});
+  }
+  return all;
+}
+
+std::vector<RuleInfo> rewrite_rules() {
+  std::vector<RuleInfo> all;
+  for (const pass::Rule* rule : pass::all_rules()) {
+    all.push_back({std::string(rule->name), std::string(rule->what), std::string(name_of(rule->numerics))});
+  }
   return all;
 }
 

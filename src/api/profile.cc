@@ -70,7 +70,10 @@ Profile Profiler::profile(double overhead) const {
                .plans = summary.plans,
                .shape_changes = summary.shape_changes,
                .seconds = summary.request_ns * 1e-9,
-               .own_seconds = summary.own_ns * 1e-9};
+               .own_seconds = summary.own_ns * 1e-9,
+               .recorded = summary.recorded,
+               .step_seconds = summary.step_ns * 1e-9,
+               .flow_seconds = summary.flow_ns * 1e-9};
   std::ranges::transform(summary.rows, std::back_inserter(made.rows), row_of);
   std::ranges::transform(summary.flows, std::back_inserter(made.flows), flow_of);
   return made;
@@ -78,8 +81,12 @@ Profile Profiler::profile(double overhead) const {
 
 std::string Profiler::trace(std::string_view title) const {
   std::ostringstream out;
-  profile::write_trace(out, impl_->recorder, std::string(title));
+  write_trace(out, title);
   return std::move(out).str();
+}
+
+void Profiler::write_trace(std::ostream& out, std::string_view title) const {
+  profile::write_trace(out, impl_->recorder, std::string(title));
 }
 
 Profiler::Events Profiler::events() const {

@@ -14,6 +14,7 @@
 #include "base/os/knobs.h"
 #include "base/thread/mutex.h"
 #include "base/thread/scheduler.h"
+#include "exec/native/explain_tiers.h"
 #include "ir/op/op.h"
 
 namespace frazil::api {
@@ -114,6 +115,7 @@ class RunHere {
 
 /// Returns the scheduler of the options, or null if the session's thread does all the work.
 std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
+  static_assert(Options::kMaxThreads == frazil::kMaxThreads);
   const unsigned threads = options.threads.value_or(knobs()->threads);
   if (threads > kMaxThreads) {
     refuse(frazil::Code::bad_input, "Options::threads: expected at most {}, got {}", kMaxThreads, threads);
@@ -129,7 +131,7 @@ ExecutionMode mode_of(const Options& options) {
   using enum ExecutionMode;
   const std::string& tier = options.tier == "auto" ? knobs()->tier : options.tier;
   if (tier == "ref") return reference;
-  const auto named = exec::tier_named(tier);
+  const auto named = exec::tier_named(tier == "adaptive" ? "auto" : tier);
   if (!named) refuse(frazil::Code::bad_input, "Options::tier: expected auto, ref, 0, 1 or 2, got '{}'", tier);
   return static_cast<ExecutionMode>(*named);
 }
@@ -659,7 +661,10 @@ void Session::stop_profile() {
 
 Counters Session::counters() const {
   const exec::Counters& c = impl().session->counters();
-  return {c.runs, c.plans, c.shape_changes, c.prepared, c.iterations, impl().session->held_bytes()};
+  return {c.runs,    c.plans, c.shape_changes, c.prepared, c.iterations, impl().session->held_bytes(),
+          c.entered, c.missed};
 }
+
+std::string Session::explain() const { return exec::explain_tiers(impl().session->executable()); }
 
 }  // namespace frazil::api

@@ -1,5 +1,8 @@
+#include <frazil/text.h>
+
 #include "api/host_call.h"
 #include "base/os/knobs.h"
+#include "base/value/text.h"
 #include "kernel/simd/isa.h"
 #include "kernel/tuning/tuning_file.h"
 #include "ops/core/registry.h"
@@ -15,6 +18,10 @@ Error error_of(const Fault& fault) {
   const bool shown = fault.code <= frazil::Code::internal;
   return {shown ? static_cast<Code>(fault.code) : Code::internal, fault.text(), fault.node};
 }
+
+std::string printable(std::string_view text) { return frazil::printable(text); }
+
+std::string_view name_of(Code code) { return frazil::name_of(static_cast<frazil::Code>(code)); }
 
 void raise(const Fault& fault) { throw error_of(fault); }
 

@@ -128,12 +128,18 @@ Result<std::string> native_module_version() {
   return std::string(module->version);
 }
 
+std::string native_module_file() {
+  const auto module = native_module();
+  if (!module) return {};
+  Dl_info about{};
+  const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;
+  return known ? about.dli_fname : kFile;
+}
+
 std::string describe_native_module() {
   const auto module = native_module();
   if (!module) return "none: " + module.error().text();
-  Dl_info about{};
-  const bool known = ::dladdr(*module, &about) != 0 && about.dli_fname != nullptr;
-  return fmt::format("{}, {}", (*module)->version, known ? about.dli_fname : kFile);
+  return fmt::format("{}, {}", (*module)->version, native_module_file());
 }
 
 }  // namespace frazil::exec

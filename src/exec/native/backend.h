@@ -25,6 +25,9 @@ void skip_warning_of_missing_module();
 /// Returns "LLVM 19.1.7, /usr/lib/frazil/libfrazil_jit.so", or "none: " and the reason.
 std::string describe_native_module();
 
+/// Returns the file of the open code generator; empty if none is open.
+std::string native_module_file();
+
 /// Opens the code generator as native_module() does, and returns its version, "LLVM 19.1.7". Logs nothing.
 Result<std::string> native_module_version();
 
