@@ -18,12 +18,13 @@
 namespace frazil::tool {
 namespace {
 
-constexpr int kChains = 12;      // independent chains, to hide the latency of a multiply-add
-constexpr long kRounds = 20000;  // rounds of all chains between two clock reads
+constexpr int kChains = 12;           // independent chains, to hide the latency of a multiply-add
+constexpr long kChainRounds = 20000;  // rounds of all chains between two clock reads
 volatile float g_sink;
 volatile float g_factor = 0.9999f, g_addend = 1e-4f;
 
-/// Probes of one instruction set: kRounds rounds of multiply-adds, and the sum of `count` floats, a multiple of 128.
+/// Probes of one instruction set: kChainRounds rounds of multiply-adds, and the sum of `count` floats, a multiple of
+/// 128.
 struct Probe {
   double (*multiply_add)();  ///< returns the number of operations
   void (*read)(const float* data, std::size_t count);
@@ -37,11 +38,11 @@ using Vector4 = float __attribute__((vector_size(16)));
 double multiply_add_base() {
   const Vector4 x = Vector4{} + g_factor, y = Vector4{} + g_addend;
   Vector4 acc[kChains] = {};
-  for (long i = 0; i < kRounds; ++i) {
+  for (long i = 0; i < kChainRounds; ++i) {
     FRAZIL_UNROLL for (Vector4& a : acc) a = a * x + y;
   }
   for (const Vector4& a : acc) g_sink = a[0];
-  return 2.0 * 4 * kChains * kRounds;
+  return 2.0 * 4 * kChains * kChainRounds;
 }
 
 void read_base(const float* data, std::size_t count) {
@@ -61,11 +62,11 @@ __attribute__((target("avx2,fma"))) double multiply_add_avx2() {
   const __m256 x = _mm256_set1_ps(g_factor), y = _mm256_set1_ps(g_addend);
   __m256 acc[kChains];
   for (__m256& a : acc) a = _mm256_setzero_ps();
-  for (long i = 0; i < kRounds; ++i) {
+  for (long i = 0; i < kChainRounds; ++i) {
     FRAZIL_UNROLL for (__m256& a : acc) a = _mm256_fmadd_ps(a, x, y);
   }
   for (const __m256& a : acc) g_sink = _mm256_cvtss_f32(a);
-  return 2.0 * 8 * kChains * kRounds;
+  return 2.0 * 8 * kChains * kChainRounds;
 }
 
 __attribute__((target("avx2"))) void read_avx2(const float* data, std::size_t count) {
@@ -81,11 +82,11 @@ __attribute__((target("avx512f"))) double multiply_add_avx512() {
   const __m512 x = _mm512_set1_ps(g_factor), y = _mm512_set1_ps(g_addend);
   __m512 acc[kChains];
   for (__m512& a : acc) a = _mm512_setzero_ps();
-  for (long i = 0; i < kRounds; ++i) {
+  for (long i = 0; i < kChainRounds; ++i) {
     FRAZIL_UNROLL for (__m512& a : acc) a = _mm512_fmadd_ps(a, x, y);
   }
   for (const __m512& a : acc) g_sink = _mm512_cvtss_f32(a);
-  return 2.0 * 16 * kChains * kRounds;
+  return 2.0 * 16 * kChains * kChainRounds;
 }
 
 __attribute__((target("avx512f"))) void read_avx512(const float* data, std::size_t count) {
@@ -102,11 +103,11 @@ double multiply_add_neon() {
   const float32x4_t x = vdupq_n_f32(g_factor), y = vdupq_n_f32(g_addend);
   float32x4_t acc[kChains];
   for (float32x4_t& a : acc) a = vdupq_n_f32(0);
-  for (long i = 0; i < kRounds; ++i) {
+  for (long i = 0; i < kChainRounds; ++i) {
     FRAZIL_UNROLL for (float32x4_t& a : acc) a = vfmaq_f32(y, a, x);
   }
   for (const float32x4_t& a : acc) g_sink = vgetq_lane_f32(a, 0);
-  return 2.0 * 4 * kChains * kRounds;
+  return 2.0 * 4 * kChains * kChainRounds;
 }
 #endif
 

@@ -23,10 +23,10 @@ double percentile(std::vector<double> values, double part) {
 }
 
 void settle(const std::function<void()>& run) {
-  constexpr double kSeconds = 0.02;
+  constexpr double kRoundSeconds = 0.02;
   constexpr int kRounds = 3;  // bodies are compiled first; code of plans, which contains them, in a later round
   for (int round = 0; round < kRounds; ++round) {
-    const double end = now() + kSeconds;
+    const double end = now() + kRoundSeconds;
     do run();
     while (now() < end);
     api::wait_for_compilation();

@@ -10,11 +10,6 @@ const char* name_of(OperatorInfo::Use use) {
   return names[static_cast<int>(use)];
 }
 
-const char* name_of(OperatorInfo::Kind kind) {
-  constexpr const char* names[] = {"int", "float", "string", "ints", "floats", "strings", "tensor"};
-  return names[static_cast<int>(kind)];
-}
-
 py::tuple types_of_port(const OperatorInfo::Port& port) {
   py::tuple types(port.types.size());
   for (std::size_t i = 0; i < port.types.size(); ++i) types[i] = object_of(port.types[i]);
@@ -35,7 +30,7 @@ void bind_operators(py::module_& m) {
   py::class_<OperatorInfo::Field>(info, "Attribute")
       .def_readonly("name", &OperatorInfo::Field::name)
       .def_property_readonly(
-          "kind", [](const OperatorInfo::Field& field) { return name_of(field.kind); },
+          "kind", [](const OperatorInfo::Field& field) { return api::name_of(field.kind); },
           "'int', 'float', 'string', 'ints', 'floats', 'strings' or 'tensor'")
       .def_readonly("required", &OperatorInfo::Field::required)
       .def_property_readonly(

@@ -8,7 +8,7 @@
 namespace frazil::api {
 namespace {
 
-const Graph& graph_of(const Model& model) { return *Access::impl(model).graph; }
+const Graph& viewed(const Model& model) { return *Access::impl(model).graph; }
 
 template <class H>
 std::vector<std::uint32_t> numbers_of(const std::vector<H>& handles) {
@@ -43,15 +43,15 @@ GraphView::GraphView(const Model& model) : model_(Access::without_pool(model)) {
 
 std::vector<std::uint32_t> GraphView::nodes() const {
   std::vector<std::uint32_t> ids;
-  for (const NodeId id : graph_of(model_).nodes()) ids.push_back(id.id);
+  for (const NodeId id : viewed(model_).nodes()) ids.push_back(id.id);
   return ids;
 }
 
-std::uint32_t GraphView::block_count() const { return static_cast<std::uint32_t>(graph_of(model_).block_count()); }
-std::uint32_t GraphView::value_count() const { return static_cast<std::uint32_t>(graph_of(model_).value_count()); }
+std::uint32_t GraphView::block_count() const { return static_cast<std::uint32_t>(viewed(model_).block_count()); }
+std::uint32_t GraphView::value_count() const { return static_cast<std::uint32_t>(viewed(model_).value_count()); }
 
 GraphView::Node GraphView::node(std::uint32_t id) const {
-  const Graph& graph = graph_of(model_);
+  const Graph& graph = viewed(model_);
   check_number("node", id, graph.node_count());
   const frazil::Node& node = graph.node(NodeId{id});
   Node made{.name = node.name,
@@ -69,7 +69,7 @@ GraphView::Node GraphView::node(std::uint32_t id) const {
 }
 
 GraphView::Value GraphView::value(std::uint32_t id) const {
-  const Graph& graph = graph_of(model_);
+  const Graph& graph = viewed(model_);
   check_number("value", id, graph.value_count());
   const frazil::Value v{id};
   Value made{graph.value_name(v), type_text(graph.type(v), graph.scope()), std::nullopt, std::nullopt};
@@ -79,7 +79,7 @@ GraphView::Value GraphView::value(std::uint32_t id) const {
 }
 
 GraphView::Block GraphView::block(std::uint32_t id) const {
-  const Graph& graph = graph_of(model_);
+  const Graph& graph = viewed(model_);
   check_number("block", id, graph.block_count());
   const frazil::Block& block = graph.block(BlockId{id});
   return {block.owner ? std::optional(block.owner.id) : std::nullopt, numbers_of(block.params), numbers_of(block.nodes),
@@ -87,14 +87,14 @@ GraphView::Block GraphView::block(std::uint32_t id) const {
 }
 
 std::optional<std::size_t> GraphView::constant_bytes(std::uint32_t value) const {
-  const Graph& graph = graph_of(model_);
+  const Graph& graph = viewed(model_);
   check_number("value", value, graph.value_count());
   const Constant* constant = graph.constant(frazil::Value{value});
   return constant == nullptr ? std::nullopt : std::optional(constant->tensor.bytes());
 }
 
 Annotations annotations(const Model& model) {
-  const Graph& graph = graph_of(model);
+  const Graph& graph = viewed(model);
   Annotations made;
   if (graph.info == nullptr) return made;
   const ModelInfo& info = *graph.info;
