@@ -139,7 +139,8 @@ struct Recording {
 /// Model::open().
 Recording record(const Model& model, std::span<const Named> inputs, const Options& options = {});
 
-/// How close floats must be: |a - b| <= atol + of_largest * max(|b|) + rtol * |b|, with the maximum over the tensor.
+/// The allowed distance of floats: |a - b| <= atol + of_largest * max(|b|) + rtol * |b|, with the maximum over the
+/// tensor.
 struct Closeness {
   double rtol = 1e-3, atol = 1e-7;
   double of_largest = 1e-5;
@@ -155,7 +156,7 @@ struct Reduced {
   std::string why;            ///< the difference, or the error
 };
 /// Returns the smallest part found of a model whose values differ between the options `a` and `b`, or whose run fails
-/// only with `a`. The values of `b` count as correct; they become inputs of the part. Throws Code::bad_input if the
+/// only with `a`. The values of `b` are taken as correct; they become inputs of the part. Throws Code::bad_input if the
 /// model does not fail.
 Reduced reduce(const Model& model, std::span<const Named> inputs, const CompareOptions& options = {});
 

@@ -26,7 +26,7 @@ std::vector<EnvironmentVariable> environment();
 Options with_environment(Options options);
 LoadOptions with_environment(LoadOptions options);
 
-/// What this process may use of the machine, within the limits of its control group.
+/// The cores and the memory that this process may use, within the limits of its control group.
 struct Resources {
   unsigned cores = 1;              ///< usable at a time
   std::uint64_t memory_bytes = 0;  ///< four fifths of the memory: the usual limit of runs and loads

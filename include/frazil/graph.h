@@ -65,7 +65,8 @@ class GraphView {
   Model model_;
 };
 
-/// What a model file says about the model and its parts, in order and with repeated keys. Texts may hold any bytes.
+/// The descriptions and properties in a model file, of the model and of its parts, in order and with repeated keys.
+/// Texts may hold any bytes.
 struct Annotations {
   /// The remarks on one subject. Keys may occur twice.
   struct Note {

@@ -10,9 +10,9 @@
 
 namespace frazil::server {
 
-/// Counts the requests that have been let in and whose bodies are being read. They will wait for a worker, too, so a
-/// request behind them may have to be refused before its body is read. A request counts in the round of the event loop
-/// in which it was let in and in the next one; later, its client is slow, and others may overtake it.
+/// Counts the requests that have been let in and whose bodies are being read. They will wait for a worker, too. So a
+/// later request is refused before its body is read if there is no place behind them. A request counts in the round of
+/// the event loop in which it was let in and in the next one; later, its client is slow, and others may overtake it.
 ///
 /// Used on the thread that runs the context.
 class RequestsBeingRead {

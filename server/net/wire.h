@@ -52,7 +52,7 @@ class Wire {
   }
 
   /// Drops up to `size` bytes that have arrived, without copying them. Returns how many; 0 if none have, or if the
-  /// stream is not plain TCP. For use while no read is pending.
+  /// stream is not plain TCP. No read may be pending.
   std::size_t discard(std::size_t size);
 
   const Socket& socket() const { return tls_ != nullptr ? tls_->next_layer() : *plain_; }

@@ -16,7 +16,7 @@
 #include "api/message_of.h"
 #include "api/tiny_onnx.h"
 
-// What programs that show, check, save and compare models use, such as the command `frazil`.
+// The API for programs that show, check, save and compare models, such as the command `frazil`.
 namespace {
 
 using frazil::Array;
