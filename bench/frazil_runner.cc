@@ -1,11 +1,12 @@
 #include "bench/frazil_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 #include "base/os/knobs.h"
-#include "exec/run/warm_up.h"
+#include "exec/native/compile_thread.h"
 #include "kernel/simd/isa.h"
 #include "onnx/import/import.h"
 #include "ops/core/registry.h"
@@ -72,11 +73,14 @@ void FrazilRunner::run() {
 
 void FrazilRunner::settle() {
   if (session_.executable().options().tier != frazil::exec::Tier::adaptive) return;
-  const frazil::Status status = frazil::exec::warm_up([this] {
-    run();
-    return frazil::Status();
-  });
-  if (!status) raise(status.error());
+  constexpr int kRounds = 3;  // bodies are compiled first; code of plans, which contains them, in a later round
+  constexpr std::chrono::milliseconds kRound{20};
+  for (int round = 0; round < kRounds; ++round) {
+    const auto end = std::chrono::steady_clock::now() + kRound;
+    do run();
+    while (std::chrono::steady_clock::now() < end);
+    frazil::exec::CompileThread::instance().wait_until_idle();
+  }
 }
 
 void FrazilRunner::step(std::size_t n) {
