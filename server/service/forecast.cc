@@ -11,6 +11,8 @@
 #include <random>
 #include <thread>
 
+#include <sys/prctl.h>
+
 #include "server/config/yaml.h"
 
 namespace frazil::server {
@@ -167,35 +169,69 @@ class Requests {
   std::optional<Refusal> fault_;
 };
 
+/// Requests of one length.
+struct Sample {
+  std::shared_ptr<const Served> served;
+  Requests::Inputs inputs;
+};
+
 /// Returns the seconds per request for `count` equal requests that are submitted together. Throws the Refusal of a
 /// failed request.
-double time_of_each(Service& service, const std::shared_ptr<const Served>& served, const Requests::Inputs& inputs,
-                    unsigned count) {
+double time_of_each(Service& service, const Sample& sample, unsigned count) {
   Requests requests(service);
   const auto begun = Clock::now();
-  for (unsigned k = 0; k < count; ++k) requests.send(served, inputs);
+  for (unsigned k = 0; k < count; ++k) requests.send(sample.served, sample.inputs);
   requests.wait();
   if (requests.fault()) throw Refusal(*requests.fault());
-  return seconds(Clock::now() - begun) / count;
+  return count == 1 ? requests.times().front() : seconds(Clock::now() - begun) / count;
 }
 
-/// Returns the median of time_of_each() for each of several inputs, measured in random order as in a server.
-std::vector<double> measured(Service& service, const std::shared_ptr<const Served>& served,
-                             const std::vector<Requests::Inputs>& inputs, unsigned count, double for_seconds) {
+/// Returns the median of time_of_each() for each sample, measured in random order as in a server. `pauses`: the workers
+/// sleep before each measurement for twice as long as the last one took, the mean pause at half load, so that threads
+/// wake up and caches are cold as then.
+std::vector<double> measured(Service& service, const std::vector<Sample>& samples, unsigned count, double for_seconds,
+                             bool pauses) {
   constexpr std::size_t kMin = 5;
-  std::vector<std::vector<double>> times(inputs.size());
+  std::vector<std::vector<double>> times(samples.size());
   std::mt19937 random(1);
-  std::vector<std::size_t> order(inputs.size());
+  std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0);
-  for (const auto& one : inputs) (void)time_of_each(service, served, one, 1);
+  for (const Sample& sample : samples) (void)time_of_each(service, sample, 1);
   const auto end = Clock::now() + std::chrono::duration<double>(for_seconds);
   while (times.front().size() < kMin || Clock::now() < end) {
     std::ranges::shuffle(order, random);
-    for (const std::size_t i : order) times[i].push_back(time_of_each(service, served, inputs[i], count));
+    for (const std::size_t i : order) {
+      const double time = time_of_each(service, samples[i], count);
+      times[i].push_back(time);
+      if (pauses) std::this_thread::sleep_for(std::chrono::duration<double>(2 * time));
+    }
   }
   std::vector<double> medians;
   for (const auto& of_one : times) medians.push_back(percentile(of_one, 0.5));
   return medians;
+}
+
+/// Lets this thread sleep without the usual slack of 50 us, which would make arrivals bunch.
+class PreciseSleep {
+ public:
+  PreciseSleep() : before_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1); }
+  ~PreciseSleep() { prctl(PR_SET_TIMERSLACK, before_); }
+  PreciseSleep(const PreciseSleep&) = delete;
+  PreciseSleep& operator=(const PreciseSleep&) = delete;
+
+ private:
+  const int before_;
+};
+
+/// Returns the size of inputs, in 10^6 bytes.
+double megabytes_of(const std::vector<std::vector<Requests::Inputs>>& prepared) {
+  std::size_t bytes = 0;
+  for (const auto& request : prepared) {
+    for (const Requests::Inputs& inputs : request) {
+      for (const auto& [name, value] : *inputs) bytes += value.bytes();
+    }
+  }
+  return static_cast<double>(bytes) * 1e-6;
 }
 
 /// Draws requests by their shares.
@@ -233,15 +269,20 @@ std::vector<MixRequest> read_mix(const std::string& path) {
 
 MixProfile::MixProfile(Service& service, std::vector<MixRequest> mix, double seconds)
     : mix_(std::move(mix)), workers_(service.workers().count()) {
-  const double each = seconds / static_cast<double>(mix_.size() * 2);
   std::mt19937_64 random(1);
+  std::vector<Sample> samples;
   for (const MixRequest& request : mix_) {
     const auto served = service.find(request.model, request.version);
-    const std::vector<Requests::Inputs> inputs = inputs_of(request, *served, kLengths, random);
-    Times times{.alone = measured(service, served, inputs, 1, each),
-                .together = measured(service, served, inputs, kPerWorker * workers_, each)};
-    for (double& time : times.together) time *= workers_;
-    times_.push_back(std::move(times));
+    for (auto& inputs : inputs_of(request, *served, kLengths, random)) samples.push_back({served, std::move(inputs)});
+  }
+  const std::vector<double> alone = measured(service, samples, 1, seconds / 2, true);
+  const std::vector<double> together = measured(service, samples, kPerWorker * workers_, seconds / 2, false);
+  for (std::size_t i = 0; i < samples.size(); i += kLengths) {
+    Times& times = times_.emplace_back();
+    for (std::size_t k = i; k < i + kLengths; ++k) {
+      times.alone.push_back(alone[k]);
+      times.together.push_back(together[k] * workers_);
+    }
   }
   peak_mb_ = memory_mb("VmHWM:");
 }
@@ -271,7 +312,7 @@ Forecast MixProfile::at(double rate, std::uint64_t seed) const {
     const double begin = std::max(now, free_at.top());
     free_at.pop();
     const bool alone = free_at.empty() || free_at.top() <= begin;
-    const double time = time_of(draw.request(), draw.length(), alone && workers_ > 1);
+    const double time = time_of(draw.request(), draw.length(), alone && begin == now);
     free_at.push(begin + time);
     busy += time;
     answered.push_back(begin + time - now);
@@ -292,6 +333,8 @@ LoadResult run_load(Service& service, const std::vector<MixRequest>& mix, double
     served.push_back(service.find(request.model, request.version));
     prepared.push_back(inputs_of(request, *served.back(), kPrepared, draw.random));
   }
+  const double prepared_mb = megabytes_of(prepared);
+  const PreciseSleep precise;
   Requests requests(service);
   const auto begun = Clock::now();
   std::uint64_t sent = 0;
@@ -308,7 +351,7 @@ LoadResult run_load(Service& service, const std::vector<MixRequest>& mix, double
   result.p50_ms = percentile(requests.times(), 0.5) * 1e3;
   result.p99_ms = percentile(requests.times(), 0.99) * 1e3;
   result.busy = requests.busy() / (seconds(Clock::now() - begun) * service.workers().count());
-  result.peak_mb = memory_mb("VmHWM:");
+  result.peak_mb = memory_mb("VmHWM:") - prepared_mb;
   result.rate = static_cast<double>(sent) / sending;
   result.failed = requests.failed();
   if (requests.fault()) result.why = requests.fault()->what();

@@ -32,7 +32,7 @@ std::vector<MixRequest> read_mix(const std::string& path);
 struct Forecast {
   double p50_ms = 0, p99_ms = 0;  ///< from arrival to answer, without a transport
   double busy = 0;                ///< share of the workers' time
-  double peak_mb = 0;             ///< resident set, in 10^6 bytes
+  double peak_mb = 0;             ///< resident set without inputs that wait to be sent, in 10^6 bytes
 };
 
 /// The times of a mix on this machine. Requests are not batched in it, so a server with batching performs better.
@@ -40,7 +40,7 @@ class MixProfile {
  public:
   /// Seconds per measured length, evenly spaced from the smallest to the largest.
   struct Times {
-    std::vector<double> alone;     ///< from submission to the answer, without other load
+    std::vector<double> alone;     ///< from submission to the answer, after a pause without other load
     std::vector<double> together;  ///< worker time per request, with all workers busy
   };
   /// Uses known times. Each request of the mix needs at least two, and as many alone as together.
