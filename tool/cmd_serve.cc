@@ -180,7 +180,7 @@ void add_limits(CLI::App& command, server::ServerOptions& to) {
   bytes("--max-request-bytes", to.max_bytes, "Maximum bytes of a request's body");
   bytes("--max-buffered-bytes", to.max_buffered,
         "Maximum bytes of requests and answers in memory; more requests are refused")
-      ->default_str("a quarter of the memory, at most 1 GiB");
+      ->default_str("a fifth of the memory, at most 1 GiB");
   bytes("--compress-from", to.compress_from,
         "Minimum bytes of an answer that is compressed for clients that accept it");
   command.add_option("--max-connections", to.max_connections, "Maximum connections; more are closed")

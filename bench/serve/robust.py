@@ -46,8 +46,8 @@ class Server:
         command = [build / "frazil", "serve", folder, "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
         self.process = subprocess.Popen([*map(str, command), *map(str, options)], stderr=subprocess.PIPE, text=True,
                                         preexec_fn=self.limit(files) if files else None)
-        line = "warning"
-        while line.startswith("warning"):
+        line = self.process.stderr.readline()
+        while " warning " in line:
             line = self.process.stderr.readline()
         found = re.search(r"listening http=\S+:(\d+) grpc=\S+:(\d+) metrics=\S+:(\d+)", line)
         if not found:
