@@ -37,7 +37,7 @@ CONFIG = """
 models: {{factor: {{batching: {{max_batch_size: {size}, delay_us: {delay}}}}}}}
 tenants:
   - {{name: everybody, keys: [secret], requests_per_second: {rate}, admin: true}}
-network: {{model_control: true}}
+network: {{model_control: true, tensors: true}}
 paths: {{ring: 20000, inputs: true}}
 """
 KEY = {"Authorization": "Bearer secret"}
