@@ -22,7 +22,7 @@ class ReferenceCheck {
   using Share = std::shared_ptr<const std::atomic<double>>;  ///< may change; null: none
 
   /// Checks `share` of the requests. Only one check runs at a time; requests during a check are skipped.
-  ReferenceCheck(api::Model model, Share share) : model_(std::move(model)), share_(std::move(share)) {}
+  ReferenceCheck(const api::Model& model, Share share) : model_(model), share_(std::move(share)) {}
 
   /// Returns true if this request is to be checked. check() must then be called for it.
   bool wanted();

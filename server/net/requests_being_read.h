@@ -11,8 +11,9 @@
 namespace frazil::server {
 
 /// Counts the requests that have been let in and whose bodies are being read. They will wait for a worker, too. So a
-/// later request is refused before its body is read if there is no place behind them. A request counts in the round of
-/// the event loop in which it was let in and in the next one; later, its client is slow, and others may overtake it.
+/// later request is refused before its body is read if they take the last places or too much of its time. A request
+/// counts in the round of the event loop in which it was let in and in the next one; later, its client is slow, and
+/// others may overtake it.
 ///
 /// Used on the thread that runs the context.
 class RequestsBeingRead {

@@ -215,14 +215,10 @@ api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const Mode
 
 /// Makes a version ready to be served.
 std::shared_ptr<Served> Loader::version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
-                                           api::Model model) const {
+                                           const api::Model& model) const {
   const fs::path beside = fs::path(source_.folder) / entry.name;
-  ServedModel::Parts parts{.model = std::move(model),
-                           .config = config,
-                           .options = options_,
-                           .workers = &workers_,
-                           .states = &states_,
-                           .check = check_};
+  ServedModel::Parts parts{
+      .model = model, .config = config, .options = options_, .workers = &workers_, .states = &states_, .check = check_};
   for (const auto& [output, file] : config.labels) parts.labels[output] = lines_of(beside / file);
   regroup_where_it_pays(entry.name, parts, notify_);
   const std::string version = std::to_string(number);
@@ -256,8 +252,8 @@ class Loader::ModelLoads {
         repository_(std::move(repository)),
         faults_are_kept_(faults_are_kept) {}
   ~ModelLoads() {
-    for (auto& [name, model] : before_) {
-      model ? registry().put(name, std::move(*model)) : registry().remove(name);
+    for (const auto& [name, model] : before_) {
+      model ? registry().put(name, *model) : registry().remove(name);
     }
   }
   ModelLoads(const ModelLoads&) = delete;
@@ -312,10 +308,10 @@ class Loader::ModelLoads {
   }
 
   std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) {
-    api::Model model = loader_.model_of(entry, number, config);
+    const api::Model model = loader_.model_of(entry, number, config);
     for (const api::ModelCall& call : model.calls()) need(call, place_of(entry.name, number));
     check(model, place_of(entry.name, number));
-    auto served = loader_.version_of(entry, number, config, std::move(model));
+    auto served = loader_.version_of(entry, number, config, model);
     if (const auto old = repository_->find(entry.name, served->version())) served->continue_counts_of(*old);
     return served;
   }
@@ -381,7 +377,7 @@ class Loader::ModelLoads {
     live.set_check([name, edited = loader_.source_.edited](const api::LiveModel& of, const api::Version& next) {
       if (edited) edited(name, of, next);
     });
-    registry().put(name, std::move(live));
+    registry().put(name, live);
   }
 
   const Loader& loader_;

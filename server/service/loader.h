@@ -101,7 +101,7 @@ class Loader {
   api::Model model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const;
   void warn_of_skipped(const std::vector<Entry>& list) const;
   std::shared_ptr<Served> version_of(const Entry& entry, std::uint64_t number, const ModelConfig& config,
-                                     api::Model model) const;
+                                     const api::Model& model) const;
 
   Source source_;
   api::Options options_;

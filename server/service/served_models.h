@@ -21,9 +21,10 @@ namespace frazil::server {
 class ServedModels {
  public:
   using Edited = std::function<void(const std::string& model, const api::LiveModel&, const api::Version&)>;
-  /// Loads the models. `options` and the others outlive this object. Edits call `edited`, which calls serve_edited() as
-  /// long as this object can be used. Throws api::Error for a folder or a model that cannot be served.
+  /// The arguments outlive this object. Other functions may be called after load_first().
   ServedModels(const ServiceOptions& options, Workers& workers, StateStore& states);
+  /// Loads the models. Edits call `edited`, which calls serve_edited() as long as this object can be used. Throws
+  /// api::Error for a folder or a model that cannot be served.
   void load_first(Edited edited);
 
   /// Returns the current models. The result stays usable when they change.
