@@ -1,0 +1,222 @@
+// One run of a session: names and types are checked, a session of the pool runs, results become values.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "compat/onnxruntime/element_types.h"
+#include "compat/onnxruntime/functions.h"
+#include "compat/onnxruntime/profile.h"
+#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/status.h"
+#include "compat/onnxruntime/value.h"
+
+namespace frazil::ort {
+namespace {
+
+/// Returns the place of this name, which is most often the one at `guess`; null if there is none.
+const Place* find(const std::vector<Place>& places, std::string_view name, std::size_t guess) {
+  if (guess < places.size() && places[guess].name == name) return &places[guess];
+  const auto found = std::ranges::find(places, name, &Place::name);
+  return found == places.end() ? nullptr : &*found;
+}
+
+void check_extents(const Place& place, const api::Sizes& sizes) {
+  const OrtTensorTypeAndShapeInfo& wanted = place.type.tensor;
+  if (!wanted.has_shape) return;
+  if (sizes.size() != wanted.dims.size()) {
+    fail(ORT_INVALID_ARGUMENT, "Invalid rank for input: {}: got {} axes, the model has {}", place.name, sizes.size(),
+         wanted.dims.size());
+  }
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (wanted.dims[axis] >= 0 && wanted.dims[axis] != sizes[axis]) {
+      fail(ORT_INVALID_ARGUMENT, "Got invalid dimensions for input: {}: axis {} has extent {}, in the model it has {}",
+           place.name, axis, sizes[axis], wanted.dims[axis]);
+    }
+  }
+}
+
+// Kinds other than tensors are checked by the run.
+void check_input(const Place& place, const OrtValue& value) {
+  if (place.type.kind != ONNX_TYPE_TENSOR || !value.is_tensor()) return;
+  const ONNXTensorElementDataType type = element_type(value.dtype());
+  if (type != place.type.tensor.type) {
+    fail(ORT_INVALID_ARGUMENT, "Unexpected input data type. Actual: (tensor({})) , expected: ({})", name_of(type),
+         place.type_text);
+  }
+  check_extents(place, value.sizes());
+}
+
+const Place& input_place(const OrtSession& session, const char* name, std::size_t guess) {
+  require(name, "input_names");
+  if (const Place* const place = find(session.inputs, name, guess); place != nullptr) return *place;
+  if (const Place* const place = find(session.initializers, name, 0); place != nullptr) return *place;
+  fail(ORT_INVALID_ARGUMENT, "Invalid input name: {}", name);
+}
+
+const Place& output_place(const OrtSession& session, const char* name, std::size_t guess) {
+  require(name, "output_names");
+  if (const Place* const place = find(session.outputs, name, guess); place != nullptr) return *place;
+  fail(ORT_INVALID_ARGUMENT, "Invalid output name: {}", name);
+}
+
+/// Fills the operands of all inputs of the model, in its order; an empty one takes its default.
+void fill_operands(const OrtSession& session, std::span<const char* const> names,
+                   std::span<const OrtValue* const> values, std::span<api::Array> operands) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Place& place = input_place(session, names[i], i);
+    require(values[i], "inputs");
+    check_input(place, *values[i]);
+    operands[place.position] = values[i]->operand();
+  }
+  for (const Place& place : session.inputs) {
+    if (operands[place.position].empty() && place.type.kind != ONNX_TYPE_OPTIONAL) {
+      fail(ORT_FAIL, "Missing Input: {}", place.name);
+    }
+  }
+}
+
+/// While it lives, the flag of the options stops the session.
+class Termination {
+ public:
+  Termination(const OrtRunOptions* options, api::Session& session) : options_(options), session_(session) {
+    if (options_ == nullptr) return;
+    session_.set_stop(&options_->terminated);
+    const std::scoped_lock lock(options_->mutex);
+    options_->running.insert(&session_);
+  }
+  ~Termination() {
+    if (options_ == nullptr) return;
+    const std::scoped_lock lock(options_->mutex);
+    options_->running.erase(&session_);
+  }
+  Termination(const Termination&) = delete;
+  Termination& operator=(const Termination&) = delete;
+
+ private:
+  const OrtRunOptions* options_;
+  api::Session& session_;
+};
+
+void run_once(const OrtRunOptions* options, api::Session& session, std::span<const api::Array> operands,
+              api::Results& results) {
+  const Termination termination(options, session);
+  try {
+    session.run(operands, results);
+  } catch (const api::Error& error) {
+    if (error.code() == api::Code::cancelled) fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
+    throw;
+  }
+}
+
+void run_profiled(OrtSession& session, const OrtRunOptions* options, api::Session& leased,
+                  std::span<const api::Array> operands, api::Results& results) {
+  if (options != nullptr && options->profile_prefix) {
+    const api::Profiler profiler{{.trace_events = 1'000'000}};
+    leased.start_profile(profiler);
+    run_once(options, leased, operands, results);
+    leased.stop_profile();
+    write_trace(profiler, *options->profile_prefix, session.model.name());
+    return;
+  }
+  OrtSession::Profiling& profiling = *session.profiling;
+  const std::scoped_lock lock(profiling.mutex);
+  if (!profiling.ended) leased.start_profile(profiling.profiler);
+  run_once(options, leased, operands, results);
+  leased.stop_profile();
+}
+
+void run_model(OrtSession& session, const Variant& variant, const OrtRunOptions* options,
+               std::span<const api::Array> operands, api::Results& results) {
+  const api::SessionPool::Lease lease = variant.pool.acquire();
+  if (session.profiling != nullptr || (options != nullptr && options->profile_prefix))
+    run_profiled(session, options, *lease, operands, results);
+  else
+    run_once(options, *lease, operands, results);
+}
+
+/// Returns the sessions that compute the outputs at `positions`.
+std::shared_ptr<const Variant> variant_of(OrtSession& session, std::span<const std::size_t> positions) {
+  std::vector<std::size_t> wanted(positions.begin(), positions.end());
+  std::ranges::sort(wanted);
+  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
+  return wanted.size() == session.outputs.size() ? session.all : session.variant(wanted);
+}
+
+void deliver(api::Array result, const Place& place, OrtValue*& value) {
+  if (value == nullptr) {
+    value = value_of(std::move(result)).release();
+    return;
+  }
+  const OrtValue from(std::move(result));
+  if (!from.is_tensor() || !value->is_tensor() || from.dtype() != value->dtype() || from.sizes() != value->sizes()) {
+    fail(ORT_INVALID_ARGUMENT, "output '{}': the given value has another type or other extents than the result",
+         place.name);
+  }
+  copy_elements(from, *value);
+}
+
+}  // namespace
+
+void run(OrtSession& session, const OrtRunOptions* options, std::span<const char* const> input_names,
+         std::span<const OrtValue* const> inputs, std::span<const char* const> output_names,
+         std::span<OrtValue*> values) {
+  if (output_names.empty()) fail(ORT_INVALID_ARGUMENT, "at least one output must be asked for");
+  if (options != nullptr && options->terminated) fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
+  std::vector<api::Array> operands(session.inputs.size() + session.initializers.size());
+  fill_operands(session, input_names, inputs, operands);
+  std::vector<std::size_t> positions(output_names.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    positions[i] = output_place(session, output_names[i], i).position;
+  }
+
+  const std::shared_ptr<const Variant> variant = variant_of(session, positions);
+  api::Results results;
+  run_model(session, *variant, options, operands, results);
+  std::vector<OrtValue*> made(values.begin(), values.end());
+  try {
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const auto at =
+          static_cast<std::size_t>(std::ranges::lower_bound(variant->outputs, positions[i]) - variant->outputs.begin());
+      const bool again = std::find(positions.begin() + static_cast<std::ptrdiff_t>(i) + 1, positions.end(),
+                                   positions[i]) != positions.end();
+      deliver(again ? results[at] : results.take(at), session.outputs[positions[i]], made[i]);
+    }
+  } catch (...) {
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (values[i] == nullptr) ReleaseValue(made[i]);
+    }
+    throw;
+  }
+  std::ranges::copy(made, values.begin());
+}
+
+OrtStatus* Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,
+               const OrtValue* const* inputs, std::size_t input_len, const char* const* output_names,
+               std::size_t output_names_len, OrtValue** outputs) {
+  return guarded([&] {
+    require(session, "session");
+    run(*session, run_options, {input_names, input_len}, {inputs, input_len}, {output_names, output_names_len},
+        {outputs, output_names_len});
+  });
+}
+
+// The arguments stay valid until the callback, which the caller waits for.
+OrtStatus* RunAsync(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,
+                    const OrtValue* const* input, std::size_t input_len, const char* const* output_names,
+                    std::size_t output_names_len, OrtValue** output, RunAsyncCallbackFn run_async_callback,
+                    void* user_data) {
+  return guarded([&] {
+    require(session, "session");
+    require(reinterpret_cast<const void*>(run_async_callback), "run_async_callback");
+    std::thread([=] {
+      OrtStatus* const status =
+          Run(session, run_options, input_names, input, input_len, output_names, output_names_len, output);
+      run_async_callback(user_data, status == nullptr ? output : nullptr, status == nullptr ? output_names_len : 0,
+                         status);
+    }).detach();
+  });
+}
+
+}  // namespace frazil::ort

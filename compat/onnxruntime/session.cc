@@ -1,0 +1,238 @@
+#include "compat/onnxruntime/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include <frazil/build.h>
+
+#include "compat/onnxruntime/functions.h"
+#include "compat/onnxruntime/memory.h"
+#include "compat/onnxruntime/profile.h"
+#include "compat/onnxruntime/status.h"
+#include "compat/onnxruntime/value.h"
+
+namespace frazil::ort {
+namespace {
+
+Place place_of(const api::Port& port, std::size_t position) {
+  Place place{.name = port.name, .type = type_of(port), .position = position};
+  place.type_text = text_of(place.type);
+  return place;
+}
+
+api::LoadOptions load_options(const OrtSessionOptions& options) {
+  api::LoadOptions load;
+  load.log = log_of(logger_of(options));
+  load.stop = options.cancelled->get_token();
+  load.extents = options.extents;
+  load.denoted_extents = options.denoted_extents;
+  load.files = options.files;
+  return load;
+}
+
+/// Replaces weights of the model by the values of AddInitializer.
+api::Model with_initializers(api::Model model, const OrtSessionOptions& options) {
+  if (options.initializers.empty()) return model;
+  api::Patch patch(model, "initializers");
+  for (const auto& [name, value] : options.initializers) patch.replace(name, patch.constant(value->operand()));
+  return patch.commit();
+}
+
+/// Loads as the codes of ONNX Runtime tell programs what went wrong.
+template <class F>
+api::Model loaded(const OrtSessionOptions& options, F&& load) {
+  try {
+    return with_initializers(std::forward<F>(load)(load_options(options)), options);
+  } catch (const api::Error& error) {
+    switch (error.code()) {
+      case api::Code::cancelled: throw Failure(ORT_MODEL_LOAD_CANCELED, error.what());
+      case api::Code::unsupported: throw Failure(ORT_FAIL, error.what());
+      default: throw;
+    }
+  }
+}
+
+api::Model load_file(const std::string& path, const OrtSessionOptions& options) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none))
+    fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
+  return loaded(options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); });
+}
+
+api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options) {
+  require(data, "model_data");
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  return loaded(options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); });
+}
+
+OrtSession* make_session(api::Model model, const OrtSessionOptions& options) {
+  auto session = std::make_unique<OrtSession>(std::move(model), options);
+  if (!options.optimized_path.empty()) session->model.save(options.optimized_path);
+  return session.release();
+}
+
+const OrtSessionOptions& or_default(const OrtSessionOptions* options) {
+  static const OrtSessionOptions defaults;
+  return options == nullptr ? defaults : *options;
+}
+
+const Place& place(const std::vector<Place>& places, std::size_t index, const char* what) {
+  if (index >= places.size()) {
+    fail(ORT_INVALID_ARGUMENT, "{} {} of a model with {}", what, index, places.size());
+  }
+  return places[index];
+}
+
+/// The three lists that programs read by index.
+template <auto List>
+OrtStatus* count_of(const OrtSession* session, std::size_t* out) {
+  return guarded([&] {
+    require(session, "session");
+    *out = (session->*List).size();
+  });
+}
+template <auto List>
+OrtStatus* type_at(const OrtSession* session, std::size_t index, const char* what, OrtTypeInfo** type_info) {
+  return guarded([&] {
+    require(session, "session");
+    *type_info = new OrtTypeInfo(place(session->*List, index, what).type);
+  });
+}
+template <auto List>
+OrtStatus* name_at(const OrtSession* session, std::size_t index, const char* what, OrtAllocator* allocator,
+                   char** value) {
+  return guarded([&] {
+    require(session, "session");
+    require(allocator, "allocator");
+    *value = allocate_text(*allocator, place(session->*List, index, what).name);
+  });
+}
+
+}  // namespace
+}  // namespace frazil::ort
+
+OrtSession::OrtSession(frazil::api::Model loaded, const OrtSessionOptions& given)
+    : options(given), model(std::move(loaded)) {
+  namespace ort = frazil::ort;
+  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+    const frazil::api::Port& port = model.inputs()[i];
+    (port.has_default ? initializers : inputs).push_back(ort::place_of(port, i));
+  }
+  for (std::size_t i = 0; i < model.outputs().size(); ++i) outputs.push_back(ort::place_of(model.outputs()[i], i));
+  if (options.profile_prefix) {
+    profiling = std::make_unique<Profiling>();
+    profiling->start_ns = ort::now_ns();
+  }
+  std::vector<std::size_t> every(outputs.size());
+  std::ranges::generate(every, [i = std::size_t{0}]() mutable { return i++; });
+  all = std::make_shared<const ort::Variant>(
+      ort::Variant{std::move(every), frazil::api::SessionPool(model, pool_options())});
+  model.open(pool_options().session);  // a model that cannot be planned fails here, as it does in ONNX Runtime
+}
+
+frazil::api::PoolOptions OrtSession::pool_options() const {
+  const int threads = options.per_session_threads ? options.intra_op_threads : frazil::ort::global_threads();
+  frazil::api::PoolOptions pool;
+  pool.session.threads =
+      static_cast<unsigned>(std::clamp(threads, 0, static_cast<int>(frazil::api::Options::kMaxThreads)));
+  return pool;
+}
+
+std::shared_ptr<const frazil::ort::Variant> OrtSession::variant(std::span<const std::size_t> wanted) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& made : variants_) {
+    if (std::ranges::equal(made->outputs, wanted)) return made;
+  }
+  if (variants_.size() == kVariants) return all;
+  frazil::api::Patch patch(model, "outputs");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!std::ranges::binary_search(wanted, i)) patch.remove_output(outputs[i].name);
+  }
+  variants_.push_back(std::make_shared<const frazil::ort::Variant>(
+      frazil::ort::Variant{{wanted.begin(), wanted.end()}, frazil::api::SessionPool(patch.commit(), pool_options())}));
+  return variants_.back();
+}
+
+namespace frazil::ort {
+
+OrtStatus* CreateSession(const OrtEnv*, const char* model_path, const OrtSessionOptions* options, OrtSession** out) {
+  return guarded([&] {
+    require(model_path, "model_path");
+    *out = make_session(load_file(model_path, or_default(options)), or_default(options));
+  });
+}
+OrtStatus* CreateSessionFromArray(const OrtEnv*, const void* model_data, std::size_t model_data_length,
+                                  const OrtSessionOptions* options, OrtSession** out) {
+  return guarded([&] {
+    *out = make_session(load_bytes(model_data, model_data_length, or_default(options)), or_default(options));
+  });
+}
+OrtStatus* CreateSessionWithPrepackedWeightsContainer(const OrtEnv* env, const char* model_path,
+                                                      const OrtSessionOptions* options, OrtPrepackedWeightsContainer*,
+                                                      OrtSession** out) {
+  return CreateSession(env, model_path, options, out);
+}
+OrtStatus* CreateSessionFromArrayWithPrepackedWeightsContainer(const OrtEnv* env, const void* model_data,
+                                                               std::size_t model_data_length,
+                                                               const OrtSessionOptions* options,
+                                                               OrtPrepackedWeightsContainer*, OrtSession** out) {
+  return CreateSessionFromArray(env, model_data, model_data_length, options, out);
+}
+void ReleaseSession(OrtSession* input) { delete input; }
+
+OrtStatus* SessionGetInputCount(const OrtSession* session, std::size_t* out) {
+  return count_of<&OrtSession::inputs>(session, out);
+}
+OrtStatus* SessionGetOutputCount(const OrtSession* session, std::size_t* out) {
+  return count_of<&OrtSession::outputs>(session, out);
+}
+OrtStatus* SessionGetOverridableInitializerCount(const OrtSession* session, std::size_t* out) {
+  return count_of<&OrtSession::initializers>(session, out);
+}
+OrtStatus* SessionGetInputTypeInfo(const OrtSession* session, std::size_t index, OrtTypeInfo** type_info) {
+  return type_at<&OrtSession::inputs>(session, index, "input", type_info);
+}
+OrtStatus* SessionGetOutputTypeInfo(const OrtSession* session, std::size_t index, OrtTypeInfo** type_info) {
+  return type_at<&OrtSession::outputs>(session, index, "output", type_info);
+}
+OrtStatus* SessionGetOverridableInitializerTypeInfo(const OrtSession* session, std::size_t index,
+                                                    OrtTypeInfo** type_info) {
+  return type_at<&OrtSession::initializers>(session, index, "overridable initializer", type_info);
+}
+OrtStatus* SessionGetInputName(const OrtSession* session, std::size_t index, OrtAllocator* allocator, char** value) {
+  return name_at<&OrtSession::inputs>(session, index, "input", allocator, value);
+}
+OrtStatus* SessionGetOutputName(const OrtSession* session, std::size_t index, OrtAllocator* allocator, char** value) {
+  return name_at<&OrtSession::outputs>(session, index, "output", allocator, value);
+}
+OrtStatus* SessionGetOverridableInitializerName(const OrtSession* session, std::size_t index, OrtAllocator* allocator,
+                                                char** value) {
+  return name_at<&OrtSession::initializers>(session, index, "overridable initializer", allocator, value);
+}
+
+OrtStatus* SessionEndProfiling(OrtSession* session, OrtAllocator* allocator, char** out) {
+  return guarded([&] {
+    require(session, "session");
+    require(allocator, "allocator");
+    std::string file;
+    if (session->profiling != nullptr) {
+      const std::scoped_lock lock(session->profiling->mutex);
+      session->profiling->ended = true;
+      file = write_trace(session->profiling->profiler, *session->options.profile_prefix, session->model.name());
+    }
+    *out = allocate_text(*allocator, file);
+  });
+}
+OrtStatus* SessionGetProfilingStartTimeNs(const OrtSession* session, std::uint64_t* out) {
+  return guarded([&] {
+    require(session, "session");
+    *out = session->profiling == nullptr ? 0 : session->profiling->start_ns;
+  });
+}
+
+}  // namespace frazil::ort

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <frazil/model.h>
+#include <frazil/profile.h>
+#include <frazil/session_pool.h>
+
+#include "compat/onnxruntime/include/onnxruntime_c_api.h"
+#include "compat/onnxruntime/options.h"
+#include "compat/onnxruntime/type_info.h"
+
+namespace frazil::ort {
+
+/// An input or an output of a model.
+struct Place {
+  std::string name;
+  OrtTypeInfo type;
+  std::string type_text;     ///< "tensor(float)"
+  std::size_t position = 0;  ///< among all inputs, or all outputs, of the model
+};
+
+/// The model that computes some of the outputs of a session, with its sessions.
+struct Variant {
+  std::vector<std::size_t> outputs;  ///< positions in OrtSession::outputs, ascending
+  api::SessionPool pool;
+};
+
+}  // namespace frazil::ort
+
+/// A model with the sessions that run it. Any number of threads may run it at the same time.
+struct OrtSession {
+  OrtSession(frazil::api::Model loaded, const OrtSessionOptions& options);
+
+  /// Returns the sessions for these outputs. A subset of the outputs has a model of its own, without the nodes that
+  /// only the others need; after kVariants of them, all outputs are computed.
+  std::shared_ptr<const frazil::ort::Variant> variant(std::span<const std::size_t> outputs);
+  static constexpr std::size_t kVariants = 8;
+
+  OrtSessionOptions options;
+  frazil::api::Model model;
+  std::vector<frazil::ort::Place> inputs;        ///< those without a default
+  std::vector<frazil::ort::Place> initializers;  ///< inputs with a default
+  std::vector<frazil::ort::Place> outputs;
+  std::shared_ptr<const frazil::ort::Variant> all;
+
+  /// A profiled session: one at a time, on one recording.
+  struct Profiling {
+    std::mutex mutex;
+    frazil::api::Profiler profiler{{.trace_events = 1'000'000}};
+    std::uint64_t start_ns = 0;
+    bool ended = false;
+  };
+  std::unique_ptr<Profiling> profiling;
+
+ private:
+  frazil::api::PoolOptions pool_options() const;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const frazil::ort::Variant>> variants_;  ///< guarded by mutex_
+};
+
+namespace frazil::ort {
+
+/// Runs the session. `values[i]` of a null pointer becomes a new value; others are written in place.
+void run(OrtSession& session, const OrtRunOptions* options, std::span<const char* const> input_names,
+         std::span<const OrtValue* const> inputs, std::span<const char* const> output_names,
+         std::span<OrtValue*> values);
+
+}  // namespace frazil::ort
