@@ -1,5 +1,6 @@
 #include "compat/onnxruntime/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -24,6 +25,22 @@ OrtStatus* stats(const OrtAllocator*, OrtKeyValuePairs** out) {
   return guarded([&] { *out = new OrtKeyValuePairs; });
 }
 OrtStatus* shrink(OrtAllocator*) { return nullptr; }
+
+struct Memory {
+  std::string_view name;
+  OrtMemoryInfoDeviceType device_type;
+};
+constexpr Memory kMemories[] = {
+    {"Cpu", OrtMemoryInfoDeviceType_CPU},           {"CPU", OrtMemoryInfoDeviceType_CPU},
+    {"Cuda", OrtMemoryInfoDeviceType_GPU},          {"CudaPinned", OrtMemoryInfoDeviceType_CPU},
+    {"Hip", OrtMemoryInfoDeviceType_GPU},           {"HipPinned", OrtMemoryInfoDeviceType_CPU},
+    {"DML", OrtMemoryInfoDeviceType_GPU},           {"WebGPU_Buf", OrtMemoryInfoDeviceType_GPU},
+    {"WebGPU_Buffer", OrtMemoryInfoDeviceType_GPU}, {"WebNN_Tensor", OrtMemoryInfoDeviceType_GPU},
+    {"OpenVINO_CPU", OrtMemoryInfoDeviceType_CPU},  {"OpenVINO_GPU", OrtMemoryInfoDeviceType_GPU},
+    {"OpenVINO_RT", OrtMemoryInfoDeviceType_CPU},   {"OpenVINO_RT_NPU", OrtMemoryInfoDeviceType_NPU},
+    {"QnnHtpShared", OrtMemoryInfoDeviceType_CPU},  {"Cann", OrtMemoryInfoDeviceType_NPU},
+    {"CannPinned", OrtMemoryInfoDeviceType_CPU},
+};
 
 }  // namespace
 
@@ -63,13 +80,16 @@ void copy_text(const std::string& text, char* out, std::size_t* size) {
 
 // ---- memory infos ----
 
+// Programs describe memory of devices that they then do not use.
 OrtStatus* CreateMemoryInfo(const char* name, OrtAllocatorType type, int id, OrtMemType mem_type, OrtMemoryInfo** out) {
   return guarded([&] {
     require(name, "name");
-    if (std::string_view(name) != "Cpu" && std::string_view(name) != "CPU") {
-      fail(ORT_INVALID_ARGUMENT, "memory '{}' belongs to a device that this build does not have: use 'Cpu'", name);
+    const auto known = std::ranges::find(kMemories, std::string_view(name), &Memory::name);
+    if (known == std::ranges::end(kMemories)) {
+      fail(ORT_INVALID_ARGUMENT, "memory '{}' is not known: use 'Cpu'", name);
     }
-    *out = new OrtMemoryInfo{.type = type, .id = id, .mem_type = mem_type};
+    *out = new OrtMemoryInfo{
+        .name = name, .type = type, .id = id, .mem_type = mem_type, .device_type = known->device_type};
   });
 }
 OrtStatus* CreateCpuMemoryInfo(OrtAllocatorType type, OrtMemType mem_type, OrtMemoryInfo** out) {

@@ -24,7 +24,7 @@ const Place* find(const std::vector<Place>& places, std::string_view name, std::
 
 void check_extents(const Place& place, const api::Sizes& sizes) {
   const OrtTensorTypeAndShapeInfo& wanted = place.type.tensor;
-  if (!wanted.has_shape) return;
+  if (!wanted.has_shape || wanted.dims.empty()) return;  // ONNX Runtime takes a scalar's type for one of any rank
   if (sizes.size() != wanted.dims.size()) {
     fail(ORT_INVALID_ARGUMENT, "Invalid rank for input: {}: got {} axes, the model has {}", place.name, sizes.size(),
          wanted.dims.size());
@@ -61,6 +61,13 @@ const Place& output_place(const OrtSession& session, const char* name, std::size
   fail(ORT_INVALID_ARGUMENT, "Invalid output name: {}", name);
 }
 
+/// Programs pass scalars as tensors with one element.
+api::Array operand(const Place& place, const OrtValue& value) {
+  const bool scalar =
+      place.type.kind == ONNX_TYPE_TENSOR && place.type.tensor.has_shape && place.type.tensor.dims.empty();
+  return scalar && value.is_tensor() && !value.sizes().empty() ? value.scalar_operand() : value.operand();
+}
+
 /// Fills the operands of all inputs of the model, in its order; an empty one takes its default.
 void fill_operands(const OrtSession& session, std::span<const char* const> names,
                    std::span<const OrtValue* const> values, std::span<api::Array> operands) {
@@ -68,7 +75,7 @@ void fill_operands(const OrtSession& session, std::span<const char* const> names
     const Place& place = input_place(session, names[i], i);
     require(values[i], "inputs");
     check_input(place, *values[i]);
-    operands[place.position] = values[i]->operand();
+    operands[place.position] = operand(place, *values[i]);
   }
   for (const Place& place : session.inputs) {
     if (operands[place.position].empty() && place.type.kind != ONNX_TYPE_OPTIONAL) {

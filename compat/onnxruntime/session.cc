@@ -1,16 +1,15 @@
 #include "compat/onnxruntime/session.h"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <thread>
+#include <iterator>
 #include <utility>
 
 #include <frazil/build.h>
 
 #include "compat/onnxruntime/functions.h"
+#include "compat/onnxruntime/load_error.h"
 #include "compat/onnxruntime/memory.h"
 #include "compat/onnxruntime/profile.h"
 #include "compat/onnxruntime/status.h"
@@ -43,31 +42,37 @@ api::Model with_initializers(api::Model model, const OrtSessionOptions& options)
   return patch.commit();
 }
 
-/// Loads as the codes of ONNX Runtime tell programs what went wrong.
-template <class F>
-api::Model loaded(const OrtSessionOptions& options, F&& load) {
+/// Loads, with the codes of ONNX Runtime for what goes wrong.
+template <class Load, class Bytes>
+api::Model loaded(const OrtSessionOptions& options, const Load& load, const Bytes& bytes) {
   try {
-    return with_initializers(std::forward<F>(load)(load_options(options)), options);
+    return with_initializers(load(load_options(options)), options);
   } catch (const api::Error& error) {
-    switch (error.code()) {
-      case api::Code::cancelled: throw Failure(ORT_MODEL_LOAD_CANCELED, error.what());
-      case api::Code::unsupported: throw Failure(ORT_FAIL, error.what());
-      default: throw;
-    }
+    throw Failure(load_code(error, bytes), error.what());
   }
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 api::Model load_file(const std::string& path, const OrtSessionOptions& options) {
   std::error_code none;
-  if (!std::filesystem::exists(path, none))
+  if (!std::filesystem::exists(path, none)) {
     fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
-  return loaded(options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); });
+  }
+  return loaded(
+      options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); },
+      [&] { return content_of(path); });
 }
 
 api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options) {
   require(data, "model_data");
   const std::span bytes(static_cast<const std::byte*>(data), size);
-  return loaded(options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); });
+  return loaded(
+      options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); },
+      [&] { return std::string(static_cast<const char*>(data), size); });
 }
 
 OrtSession* make_session(api::Model model, const OrtSessionOptions& options) {

@@ -146,5 +146,10 @@ Array OrtValue::operand() const {
   return Array::borrow(dtype(), sizes(), {first, count() * frazil::api::byte_size(dtype())});
 }
 
+Array OrtValue::scalar_operand() const {
+  if (count() != 1 || dtype() == Dtype::string || frazil::ort::packing(dtype()) != 1) return operand();
+  return Array::borrow(dtype(), {}, {static_cast<const std::byte*>(data()), frazil::api::byte_size(dtype())});
+}
+
 std::span<std::string> OrtValue::strings() { return array_.mutable_values<std::string>(); }
 std::span<const std::string> OrtValue::strings() const { return std::as_const(array_).values<std::string>(); }

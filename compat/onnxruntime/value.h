@@ -35,6 +35,8 @@ struct OrtValue {
   void* data() const;
   /// Returns the value as an operand of a run, which sees later changes of the memory that data() returned.
   frazil::api::Array operand() const;
+  /// Returns the element of a tensor with one element as a scalar, and operand() for other tensors.
+  frazil::api::Array scalar_operand() const;
   /// Returns the array of a value that is not over memory.
   const frazil::api::Array& array() const { return array_; }
   std::span<std::string> strings();

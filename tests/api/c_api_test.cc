@@ -140,7 +140,8 @@ TEST(CApi, ModelsRunOnAnyThread) {
   EXPECT_THAT(values_in<float>(out[0]), ElementsAre(-9));
   frazil_array_free(out[0]);
   EXPECT_EQ(frazil_model_run_named(model, in_names, inputs, 1, inner, out, 1, nullptr), FRAZIL_BAD_INPUT);
-  EXPECT_EQ(frazil_model_with_pool(model, nullptr, 0, FRAZIL_UNSET, &bounded, nullptr), FRAZIL_BAD_INPUT);
+  HeldModel none;
+  EXPECT_EQ(frazil_model_with_pool(model, nullptr, 0, FRAZIL_UNSET, &none, nullptr), FRAZIL_BAD_INPUT);
 }
 
 struct Heard {
