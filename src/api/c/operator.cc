@@ -5,7 +5,7 @@
 
 #include <frazil/host_operator.h>
 
-#include "api/c_handles.h"
+#include "api/c/handles.h"
 
 namespace frazil::api::c {
 namespace {

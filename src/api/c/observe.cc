@@ -3,7 +3,7 @@
 
 #include <frazil/log.h>
 
-#include "api/c_handles.h"
+#include "api/c/handles.h"
 
 namespace frazil::api::c {
 namespace {

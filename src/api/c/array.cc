@@ -2,7 +2,7 @@
 #include <cstring>
 #include <limits>
 
-#include "api/c_handles.h"
+#include "api/c/handles.h"
 
 namespace frazil::api::c {
 namespace {

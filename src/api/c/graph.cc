@@ -1,6 +1,6 @@
 #include <atomic>
 
-#include "api/c_handles.h"
+#include "api/c/handles.h"
 
 namespace frazil::api::c {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <frazil/session_pool.h>
 
-#include "api/c_handles.h"
+#include "api/c/handles.h"
 
 frazil_model::Port::Port(const frazil::api::Port& of) : port(of) {
   for (const std::string& dim : of.dims) dims.push_back(dim.c_str());
