@@ -26,6 +26,7 @@ Place place_of(const api::Port& port, std::size_t position) {
 
 api::LoadOptions load_options(const OrtSessionOptions& options) {
   api::LoadOptions load;
+  load.lenient = true;
   load.log = log_of(logger_of(options));
   load.stop = options.cancelled->get_token();
   load.extents = options.extents;
@@ -50,29 +51,6 @@ api::Model loaded(const OrtSessionOptions& options, const Load& load, const Byte
   } catch (const api::Error& error) {
     throw Failure(load_code(error, bytes), error.what());
   }
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-api::Model load_file(const std::string& path, const OrtSessionOptions& options) {
-  std::error_code none;
-  if (!std::filesystem::exists(path, none)) {
-    fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
-  }
-  return loaded(
-      options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); },
-      [&] { return content_of(path); });
-}
-
-api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options) {
-  require(data, "model_data");
-  const std::span bytes(static_cast<const std::byte*>(data), size);
-  return loaded(
-      options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); },
-      [&] { return std::string(static_cast<const char*>(data), size); });
 }
 
 OrtSession* make_session(api::Model model, const OrtSessionOptions& options) {
@@ -119,24 +97,57 @@ OrtStatus* name_at(const OrtSession* session, std::size_t index, const char* wha
 }
 
 }  // namespace
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+api::Model load_file(const std::string& path, const OrtSessionOptions& options) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) {
+    fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
+  }
+  return loaded(
+      options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); },
+      [&] { return content_of(path); });
+}
+
+api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options) {
+  require(data, "model_data");
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  return loaded(
+      options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); },
+      [&] { return std::string(static_cast<const char*>(data), size); });
+}
+
 }  // namespace frazil::ort
 
-OrtSession::OrtSession(frazil::api::Model loaded, const OrtSessionOptions& given)
-    : options(given), model(std::move(loaded)) {
+OrtSession::OrtSession(frazil::api::Model loaded, const OrtSessionOptions& given) : options(given), model(loaded) {
+  if (options.profile_prefix) {
+    profiling = std::make_unique<Profiling>();
+    profiling->start_ns = frazil::ort::now_ns();
+  }
+  set_model(std::move(loaded));
+}
+
+void OrtSession::set_model(frazil::api::Model loaded) {
   namespace ort = frazil::ort;
+  model = std::move(loaded);
+  inputs.clear();
+  initializers.clear();
+  outputs.clear();
   for (std::size_t i = 0; i < model.inputs().size(); ++i) {
     const frazil::api::Port& port = model.inputs()[i];
     (port.has_default ? initializers : inputs).push_back(ort::place_of(port, i));
   }
   for (std::size_t i = 0; i < model.outputs().size(); ++i) outputs.push_back(ort::place_of(model.outputs()[i], i));
-  if (options.profile_prefix) {
-    profiling = std::make_unique<Profiling>();
-    profiling->start_ns = ort::now_ns();
-  }
   std::vector<std::size_t> every(outputs.size());
   std::ranges::generate(every, [i = std::size_t{0}]() mutable { return i++; });
   all = std::make_shared<const ort::Variant>(
       ort::Variant{std::move(every), frazil::api::SessionPool(model, pool_options())});
+  const std::scoped_lock lock(mutex_);
+  variants_.clear();
   model.open(pool_options().session);  // a model that cannot be planned fails here, as it does in ONNX Runtime
 }
 

@@ -44,12 +44,16 @@ struct OrtSession {
   std::shared_ptr<const frazil::ort::Variant> variant(std::span<const std::size_t> outputs);
   static constexpr std::size_t kVariants = 8;
 
+  /// Replaces the model. No run may be in progress.
+  void set_model(frazil::api::Model loaded);
+
   OrtSessionOptions options;
   frazil::api::Model model;
   std::vector<frazil::ort::Place> inputs;        ///< those without a default
   std::vector<frazil::ort::Place> initializers;  ///< inputs with a default
   std::vector<frazil::ort::Place> outputs;
   std::shared_ptr<const frazil::ort::Variant> all;
+  std::optional<std::string> edited_file;  ///< of a session of the model editor, until it is finalized
 
   /// A profiled session: one at a time, on one recording.
   struct Profiling {
@@ -67,6 +71,12 @@ struct OrtSession {
 };
 
 namespace frazil::ort {
+
+/// Load a model with the options of a session. Throw Failure with the codes of ONNX Runtime.
+api::Model load_file(const std::string& path, const OrtSessionOptions& options);
+api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options);
+/// Returns the content of a file, or what of it can be read.
+std::string content_of(const std::string& path);
 
 /// Runs the session. `values[i]` of a null pointer becomes a new value; others are written in place.
 void run(OrtSession& session, const OrtRunOptions* options, std::span<const char* const> input_names,
