@@ -3,13 +3,13 @@
 //   FRAZIL_SHIM_LIBRARY  the library behind it
 //   FRAZIL_SHIM_COUNTS   a file to which the process appends "name calls" at its end
 //   FRAZIL_SHIM_DENY     the name of a function that answers NOT_IMPLEMENTED
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include <dlfcn.h>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 
@@ -67,7 +67,8 @@ void write_counts() {
   std::FILE* const file = std::fopen(path, "a");
   if (file == nullptr) return;
   for (std::size_t i = 0; i < kFunctions; ++i) {
-    if (shim_counts[i] != 0) std::fprintf(file, "%s %llu\n", kNames[i], static_cast<unsigned long long>(shim_counts[i]));
+    if (shim_counts[i] != 0)
+      std::fprintf(file, "%s %llu\n", kNames[i], static_cast<unsigned long long>(shim_counts[i]));
   }
   std::fclose(file);
 }
@@ -84,9 +85,7 @@ void fill_table() {
   std::memcpy(&table, stubs, sizeof table);
 }
 
-const OrtApi* get_api(std::uint32_t version) {
-  return behind->GetApi(version) == nullptr ? nullptr : &table;
-}
+const OrtApi* get_api(std::uint32_t version) { return behind->GetApi(version) == nullptr ? nullptr : &table; }
 const char* get_version() { return behind->GetVersionString(); }
 constexpr OrtApiBase kBase = {get_api, get_version};
 

@@ -21,10 +21,10 @@ OrtValueInfo* info(const char* name, ONNXTensorElementDataType type, std::vector
 }
 
 OrtNode* node_of(const char* op, std::vector<const char*> inputs, const char* output,
-              std::vector<OrtOpAttr*> attributes = {}) {
+                 std::vector<OrtOpAttr*> attributes = {}) {
   OrtNode* made = nullptr;
-  ok(editor().CreateNode(op, "", output, inputs.data(), inputs.size(), &output, 1, attributes.data(),
-                         attributes.size(), &made));
+  ok(editor().CreateNode(op, "", output, inputs.data(), inputs.size(), &output, 1, attributes.data(), attributes.size(),
+                         &made));
   for (const OrtOpAttr* const attribute : attributes) EXPECT_EQ(attribute, nullptr) << "the node owns it";
   return made;
 }
@@ -54,7 +54,7 @@ OrtGraph* graph_of(std::vector<OrtValueInfo*> inputs, std::vector<OrtValueInfo*>
 /// y = transpose(x * w), with w from an allocator of the program.
 TEST(OrtEditor, AGraphOfTheProgramRuns) {
   OrtGraph* const made = graph_of({info("x", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {-1, 2}, {"rows", ""})},
-                               {info("y", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {2, -1})});
+                                  {info("y", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {2, -1})});
   std::vector<float> weights{10, 100};
   ok(editor().AddInitializerToGraph(made, "w", tensor(weights, {2}).release(), false));
   ok(editor().AddNodeToGraph(made, node_of("Mul", {"x", "w"}, "product")));

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include <frazil/frazil.h>
+#include <gtest/gtest.h>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 

@@ -104,7 +104,9 @@ TEST(OrtRun, ErrorsHaveTheCodesAndBeginningsThatProgramsKnow) {
   const Case cases[] = {
       {{{"x", flat.get()}}, {"y"}, ORT_INVALID_ARGUMENT, "Invalid rank for input: x"},
       {{{"x", wide.get()}}, {"y"}, ORT_INVALID_ARGUMENT, "Got invalid dimensions for input: x"},
-      {{{"x", other.get()}}, {"y"}, ORT_INVALID_ARGUMENT,
+      {{{"x", other.get()}},
+       {"y"},
+       ORT_INVALID_ARGUMENT,
        "Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))"},
       {{}, {"y"}, ORT_FAIL, "Missing Input: x"},
       {{{"x", good.get()}}, {"bad"}, ORT_INVALID_ARGUMENT, "Invalid output name: bad"},

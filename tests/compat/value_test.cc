@@ -36,23 +36,22 @@ TEST_P(OrtBadTensors, AreRefused) {
   const BadTensor& bad = GetParam();
   float data[4]{};
   OrtValue* value = nullptr;
-  const Refusal got = refusal(
-      ort().CreateTensorWithDataAsOrtValue(nullptr, data, bad.bytes, bad.shape.data(), bad.shape.size(),
-                                           static_cast<ONNXTensorElementDataType>(bad.type), &value));
+  const Refusal got =
+      refusal(ort().CreateTensorWithDataAsOrtValue(nullptr, data, bad.bytes, bad.shape.data(), bad.shape.size(),
+                                                   static_cast<ONNXTensorElementDataType>(bad.type), &value));
   EXPECT_EQ(got.code, ORT_INVALID_ARGUMENT);
   EXPECT_NE(got.text.find(bad.text), std::string::npos) << got.text;
   EXPECT_EQ(value, nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Values, OrtBadTensors,
-    testing::Values(BadTensor{"short", {5}, 16, 1, "needs 20 bytes, the buffer has 16"},
-                    BadTensor{"negative", {2, -1}, 16, 1, "extent -1"},
-                    BadTensor{"huge", {1LL << 40, 1LL << 40}, 16, 1, "too many elements"},
-                    BadTensor{"type", {1}, 16, 77, "77 is not an element type"},
-                    BadTensor{"undefined", {1}, 16, 0, "0 is not an element type"},
-                    BadTensor{"strings", {1}, 16, 8, "CreateTensorAsOrtValue"}),
-    [](const auto& info) { return std::string(info.param.what); });
+INSTANTIATE_TEST_SUITE_P(Values, OrtBadTensors,
+                         testing::Values(BadTensor{"short", {5}, 16, 1, "needs 20 bytes, the buffer has 16"},
+                                         BadTensor{"negative", {2, -1}, 16, 1, "extent -1"},
+                                         BadTensor{"huge", {1LL << 40, 1LL << 40}, 16, 1, "too many elements"},
+                                         BadTensor{"type", {1}, 16, 77, "77 is not an element type"},
+                                         BadTensor{"undefined", {1}, 16, 0, "0 is not an element type"},
+                                         BadTensor{"strings", {1}, 16, 8, "CreateTensorAsOrtValue"}),
+                         [](const auto& info) { return std::string(info.param.what); });
 
 TEST(OrtValues, MemoryOfAnAllocatorIsAlignedAndReleased) {
   struct Counting : OrtAllocator {
