@@ -10,7 +10,7 @@
 #include "compat/onnxruntime/memory.h"
 #include "compat/onnxruntime/options.h"
 #include "compat/onnxruntime/pairs.h"
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/session.h"
 #include "compat/onnxruntime/status.h"
 
 struct OrtHardwareDevice {

@@ -1,11 +1,11 @@
 #include "compat/onnxruntime/options.h"
 
-#include "compat/onnxruntime/element_types.h"
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/memory.h"
 #include "compat/onnxruntime/pairs.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/element_types.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {

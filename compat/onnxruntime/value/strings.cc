@@ -4,7 +4,7 @@
 
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {

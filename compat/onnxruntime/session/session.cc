@@ -1,4 +1,4 @@
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/session.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,12 +8,13 @@
 
 #include <frazil/build.h>
 
+#include "compat/onnxruntime/custom/operators.h"
 #include "compat/onnxruntime/functions.h"
-#include "compat/onnxruntime/load_error.h"
 #include "compat/onnxruntime/memory.h"
-#include "compat/onnxruntime/profile.h"
+#include "compat/onnxruntime/session/load_error.h"
+#include "compat/onnxruntime/session/profile.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {
@@ -43,11 +44,23 @@ api::Model with_initializers(api::Model model, const OrtSessionOptions& options)
   return patch.commit();
 }
 
+/// Loads a file whose nodes use custom operators.
+api::Model load_custom(const std::string& file, const OrtSessionOptions& options) {
+  CustomOperators operators(options);
+  const std::string prepared = operators.prepared(file);
+  api::LoadOptions load = load_options(options);
+  load.operators = operators.host();
+  api::Model model = api::Model::from_bytes(std::as_bytes(std::span(prepared)), load);
+  operators.make_kernels(model);
+  return model;
+}
+
 /// Loads, with the codes of ONNX Runtime for what goes wrong.
 template <class Load, class Bytes>
 api::Model loaded(const OrtSessionOptions& options, const Load& load, const Bytes& bytes) {
   try {
-    return with_initializers(load(load_options(options)), options);
+    return with_initializers(options.domains.empty() ? load(load_options(options)) : load_custom(bytes(), options),
+                             options);
   } catch (const api::Error& error) {
     throw Failure(load_code(error, bytes), error.what());
   }

@@ -7,9 +7,9 @@
 
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/memory.h"
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/session.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {

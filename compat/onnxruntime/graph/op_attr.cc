@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compat/onnxruntime/functions.h"
-#include "compat/onnxruntime/graph.h"
+#include "compat/onnxruntime/graph/graph.h"
 #include "compat/onnxruntime/status.h"
 
 namespace frazil::ort {

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "compat/onnxruntime/functions.h"
-#include "compat/onnxruntime/graph.h"
+#include "compat/onnxruntime/graph/graph.h"
 #include "compat/onnxruntime/refusal.h"
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/session.h"
 #include "compat/onnxruntime/status.h"
 
 namespace frazil::ort {

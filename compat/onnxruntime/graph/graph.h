@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
-#include "compat/onnxruntime/type_info.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/type_info.h"
+#include "compat/onnxruntime/value/value.h"
 
 /// An attribute of a node.
 struct OrtOpAttr {

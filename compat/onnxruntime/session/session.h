@@ -15,7 +15,7 @@
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 #include "compat/onnxruntime/options.h"
-#include "compat/onnxruntime/type_info.h"
+#include "compat/onnxruntime/value/type_info.h"
 
 namespace frazil::ort {
 

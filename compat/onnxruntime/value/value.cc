@@ -1,15 +1,15 @@
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/value.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
-#include "compat/onnxruntime/element_types.h"
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/memory.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/type_info.h"
+#include "compat/onnxruntime/value/element_types.h"
+#include "compat/onnxruntime/value/type_info.h"
 
 using frazil::api::Array;
 using frazil::api::Dtype;
@@ -145,6 +145,8 @@ Array OrtValue::operand() const {
   const auto* const first = static_cast<const std::byte*>(this->data());
   return Array::borrow(dtype(), sizes(), {first, count() * frazil::api::byte_size(dtype())});
 }
+
+Array OrtValue::result() const { return frazil::ort::packing(dtype()) == 1 ? array_ : operand(); }
 
 Array OrtValue::scalar_operand() const {
   if (count() != 1 || dtype() == Dtype::string || frazil::ort::packing(dtype()) != 1) return operand();

@@ -5,7 +5,7 @@
 
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/memory.h"
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/session.h"
 #include "compat/onnxruntime/status.h"
 
 struct OrtModelMetadata {

@@ -1,4 +1,4 @@
-#include "compat/onnxruntime/element_types.h"
+#include "compat/onnxruntime/value/element_types.h"
 
 #include <algorithm>
 

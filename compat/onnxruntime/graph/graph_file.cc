@@ -2,9 +2,10 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "compat/onnxruntime/element_types.h"
-#include "compat/onnxruntime/graph.h"
+#include "compat/onnxruntime/graph/copy_field.h"
+#include "compat/onnxruntime/graph/graph.h"
 #include "compat/onnxruntime/status.h"
+#include "compat/onnxruntime/value/element_types.h"
 
 namespace frazil::ort {
 namespace {
@@ -161,16 +162,6 @@ void write_opset(pbf_writer& to, std::string_view domain, std::int64_t version) 
   });
 }
 
-void copy_field(pbf_writer& to, protozero::pbf_reader& from) {
-  switch (from.wire_type()) {
-    case protozero::pbf_wire_type::varint: return to.add_uint64(from.tag(), from.get_uint64());
-    case protozero::pbf_wire_type::fixed64: return to.add_fixed64(from.tag(), from.get_fixed64());
-    case protozero::pbf_wire_type::length_delimited: return to.add_bytes(from.tag(), from.get_view());
-    case protozero::pbf_wire_type::fixed32: return to.add_fixed32(from.tag(), from.get_fixed32());
-    default: from.skip();
-  }
-}
-
 void copy_graph(pbf_writer& to, protozero::pbf_reader from, const OrtGraph& graph) {
   while (from.next()) {
     const bool replaced = (from.tag() == graph_field::kInput && !graph.inputs.empty()) ||
@@ -178,7 +169,7 @@ void copy_graph(pbf_writer& to, protozero::pbf_reader from, const OrtGraph& grap
     if (replaced)
       from.skip();
     else
-      copy_field(to, from);
+      copy_field(from, to);
   }
   write_graph(to, graph);
 }
@@ -213,7 +204,7 @@ std::string extended(const std::string& file, const OrtModel& model) {
       if (from.tag() == model_field::kGraph)
         message(to, model_field::kGraph, [&](pbf_writer& part) { copy_graph(part, from.get_message(), graph); });
       else
-        copy_field(to, from);
+        copy_field(from, to);
     }
   } catch (const protozero::exception& error) {
     fail(ORT_INVALID_PROTOBUF, "the model is damaged: {}", error.what());

@@ -1,4 +1,4 @@
-#include "compat/onnxruntime/profile.h"
+#include "compat/onnxruntime/session/profile.h"
 
 #include <chrono>
 #include <ctime>

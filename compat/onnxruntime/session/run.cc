@@ -1,16 +1,17 @@
 // One run of a session: names and types are checked, a session of the pool runs, results become values.
 #include <algorithm>
 #include <array>
+#include <memory_resource>
 #include <string_view>
 #include <thread>
 #include <utility>
 
-#include "compat/onnxruntime/element_types.h"
 #include "compat/onnxruntime/functions.h"
-#include "compat/onnxruntime/profile.h"
-#include "compat/onnxruntime/session.h"
+#include "compat/onnxruntime/session/profile.h"
+#include "compat/onnxruntime/session/session.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/element_types.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {
@@ -145,6 +146,7 @@ void run_model(OrtSession& session, const Variant& variant, const OrtRunOptions*
 
 /// Returns the sessions that compute the outputs at `positions`.
 std::shared_ptr<const Variant> variant_of(OrtSession& session, std::span<const std::size_t> positions) {
+  if (std::ranges::equal(positions, session.all->outputs)) return session.all;
   std::vector<std::size_t> wanted(positions.begin(), positions.end());
   std::ranges::sort(wanted);
   wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
@@ -164,6 +166,26 @@ void deliver(api::Array result, const Place& place, OrtValue*& value) {
   copy_elements(from, *value);
 }
 
+/// Gives the results to the program's pointers. After a failure, those that were null are null again.
+void deliver_all(const OrtSession& session, const Variant& variant, std::span<const std::size_t> positions,
+                 api::Results& results, std::span<OrtValue*> values, std::pmr::memory_resource* memory) {
+  std::pmr::vector<std::size_t> made(memory);
+  made.reserve(values.size());
+  try {
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const auto found = std::ranges::lower_bound(variant.outputs, positions[i]);
+      const auto at = static_cast<std::size_t>(found - variant.outputs.begin());
+      const auto rest = positions.subspan(i + 1);
+      const bool again = std::ranges::find(rest, positions[i]) != rest.end();
+      if (values[i] == nullptr) made.push_back(i);
+      deliver(again ? results[at] : results.take(at), session.outputs[positions[i]], values[i]);
+    }
+  } catch (...) {
+    for (const std::size_t i : made) ReleaseValue(std::exchange(values[i], nullptr));
+    throw;
+  }
+}
+
 }  // namespace
 
 void run(OrtSession& session, const OrtRunOptions* options, std::span<const char* const> input_names,
@@ -171,32 +193,18 @@ void run(OrtSession& session, const OrtRunOptions* options, std::span<const char
          std::span<OrtValue*> values) {
   if (output_names.empty()) fail(ORT_INVALID_ARGUMENT, "at least one output must be asked for");
   if (options != nullptr && options->terminated) fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
-  std::vector<api::Array> operands(session.inputs.size() + session.initializers.size());
+  std::array<std::byte, 1024> scratch;  // the lists of a usual run need no allocation
+  std::pmr::monotonic_buffer_resource memory(scratch.data(), scratch.size());
+  std::pmr::vector<api::Array> operands(session.inputs.size() + session.initializers.size(), &memory);
   fill_operands(session, input_names, inputs, operands);
-  std::vector<std::size_t> positions(output_names.size());
+  std::pmr::vector<std::size_t> positions(output_names.size(), &memory);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     positions[i] = output_place(session, output_names[i], i).position;
   }
-
   const std::shared_ptr<const Variant> variant = variant_of(session, positions);
   api::Results results;
   run_model(session, *variant, options, operands, results);
-  std::vector<OrtValue*> made(values.begin(), values.end());
-  try {
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      const auto at =
-          static_cast<std::size_t>(std::ranges::lower_bound(variant->outputs, positions[i]) - variant->outputs.begin());
-      const bool again = std::find(positions.begin() + static_cast<std::ptrdiff_t>(i) + 1, positions.end(),
-                                   positions[i]) != positions.end();
-      deliver(again ? results[at] : results.take(at), session.outputs[positions[i]], made[i]);
-    }
-  } catch (...) {
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      if (values[i] == nullptr) ReleaseValue(made[i]);
-    }
-    throw;
-  }
-  std::ranges::copy(made, values.begin());
+  deliver_all(session, *variant, positions, results, values, &memory);
 }
 
 OrtStatus* Run(OrtSession* session, const OrtRunOptions* run_options, const char* const* input_names,

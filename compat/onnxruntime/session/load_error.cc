@@ -1,4 +1,4 @@
-#include "compat/onnxruntime/load_error.h"
+#include "compat/onnxruntime/session/load_error.h"
 
 #include <protozero/pbf_reader.hpp>
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compat/onnxruntime/element_types.h"
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/memory.h"
 #include "compat/onnxruntime/status.h"
-#include "compat/onnxruntime/type_info.h"
-#include "compat/onnxruntime/value.h"
+#include "compat/onnxruntime/value/element_types.h"
+#include "compat/onnxruntime/value/type_info.h"
+#include "compat/onnxruntime/value/value.h"
 
 namespace frazil::ort {
 namespace {

@@ -1,13 +1,13 @@
-#include "compat/onnxruntime/type_info.h"
+#include "compat/onnxruntime/value/type_info.h"
 
 #include <algorithm>
 #include <limits>
 #include <ranges>
 #include <utility>
 
-#include "compat/onnxruntime/element_types.h"
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/status.h"
+#include "compat/onnxruntime/value/element_types.h"
 
 namespace frazil::ort {
 namespace {

@@ -37,6 +37,8 @@ struct OrtValue {
   frazil::api::Array operand() const;
   /// Returns the element of a tensor with one element as a scalar, and operand() for other tensors.
   frazil::api::Array scalar_operand() const;
+  /// Returns the value as it is now, for a value that is not over memory and that nothing else writes any more.
+  frazil::api::Array result() const;
   /// Returns the array of a value that is not over memory.
   const frazil::api::Array& array() const { return array_; }
   std::span<std::string> strings();
