@@ -110,7 +110,7 @@ struct HostOperator {
   using Start = std::function<void(HostStart, HostReply)>;
 
   std::string name;    ///< letters, digits and _
-  std::string domain;  ///< "com.acme"; not empty
+  std::string domain;  ///< "com.acme"; not empty, unless the operator belongs to one model
   std::string doc = {};
   std::size_t inputs = 1;           ///< number of required inputs
   std::size_t optional_inputs = 0;  ///< number of optional inputs after the required ones
@@ -131,8 +131,8 @@ struct HostOperator {
   Start start = {};
 };
 
-/// Registers the operator permanently in this process. Thread-safe. Throws Code::bad_input if it is incomplete, or its
-/// domain has an operator of this name.
+/// Registers the operator permanently in this process; LoadOptions::operators has those of one model. Thread-safe.
+/// Throws Code::bad_input if it is incomplete, or its domain has an operator of this name.
 void register_operator(HostOperator op);
 
 }  // namespace frazil::api

@@ -21,6 +21,7 @@ namespace frazil::api {
 class Policy;
 class Registry;
 class SessionPool;
+struct HostOperator;
 struct PoolImpl;
 struct PoolOptions;
 
@@ -108,6 +109,10 @@ struct LoadOptions {
   /// The models that the graph's nodes frazil.Call run, also after edits. The model does not own it. Null:
   /// Registry::instance().
   std::shared_ptr<const Registry> registry = {};
+  /// Operators of this model and of its edits only. They precede the operators of the process: two models may have
+  /// different ones of one name. One of domain "" must not be built in. They are copied, and end with the last model
+  /// that has or uses them. Packages cannot have them, and GraphBuilder::build() does not look them up.
+  std::shared_ptr<const std::vector<HostOperator>> operators = {};
   bool check_calls = true;  ///< false: contracts of calls are not checked before Model::check_calls()
 };
 

@@ -24,6 +24,7 @@
 #include "ir/edit/own_extents.h"
 #include "ir/edit/patch.h"
 #include "ir/graph/names.h"
+#include "ir/op/op_set.h"
 #include "tensor/datum.h"
 
 // The implementation of the public classes. In frazil::api, `Session` is the public class and `exec::Session` the
@@ -69,9 +70,10 @@ class CalledModels {
 /// What a model has from its load and edits of it keep.
 struct Inherited {
   std::shared_ptr<Policy> policy = {};
-  LoadBounds bounds = usual_bounds();  ///< bounds of planning
-  CalledModels registry = {};          ///< of the calls
-  bool lenient = false;                ///< LoadOptions::lenient
+  LoadBounds bounds = usual_bounds();           ///< bounds of planning
+  CalledModels registry = {};                   ///< of the calls
+  std::shared_ptr<const OpSet> operators = {};  ///< the model's own, or null
+  bool lenient = false;                         ///< LoadOptions::lenient
 };
 
 struct Model::Impl : Inherited, std::enable_shared_from_this<Model::Impl> {
@@ -101,9 +103,10 @@ struct Model::Impl : Inherited, std::enable_shared_from_this<Model::Impl> {
 struct Body::Impl {
   std::unique_ptr<Graph> graph;  ///< only of a GraphBuilder
   std::unique_ptr<frazil::Patch> patch;
-  std::optional<Model> model;    ///< the model that a patch edits
-  std::unique_ptr<Names> names;  ///< names of the model's graph
-  std::size_t old_blocks = 0;    ///< number of blocks of the edited model; their values may be used anywhere
+  std::optional<Model> model;              ///< the model that a patch edits
+  std::unique_ptr<Names> names;            ///< names of the model's graph
+  std::shared_ptr<const OpSet> operators;  ///< of that model
+  std::size_t old_blocks = 0;              ///< number of blocks of the edited model; their values may be used anywhere
   std::unique_ptr<Builder> own;
   Builder* builder = nullptr;
 

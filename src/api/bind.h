@@ -10,7 +10,7 @@ namespace frazil::api {
 
 /// Returns the operator of this name, as Body::op takes it. Throws Code::unsupported, with similar names, if there is
 /// none.
-const OpDef& find_op(std::string_view name);
+const OpDef& find_op(std::string_view name, const OpSet* own = nullptr);
 
 /// Returns the operator's attributes with the given ones set. Throws, with `what` as prefix, for an unknown or missing
 /// attribute or a wrong kind. An integer is accepted for a float.

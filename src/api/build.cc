@@ -27,11 +27,11 @@ bool encloses(const Graph& graph, BlockId outer, BlockId inner) {
 
 }  // namespace
 
-const OpDef& find_op(std::string_view name) {
+const OpDef& find_op(std::string_view name, const OpSet* own) {
   const std::size_t dot = name.rfind('.');
   const std::string_view domain = dot == std::string_view::npos ? "" : name.substr(0, dot);
   const std::string_view plain = dot == std::string_view::npos ? name : name.substr(dot + 1);
-  if (const OpDef* op = OpRegistry::global().find(domain, plain)) return *op;
+  if (const OpDef* op = find_operator(own, domain, plain)) return *op;
   std::string near;
   for (const std::string_view close : OpRegistry::global().close_to(plain)) {
     near += fmt::format("{}'{}'", near.empty() ? "; similar: " : ", ", close);
@@ -74,6 +74,7 @@ void Access::fill(Body::Impl& outer, NodeId region, std::size_t index, const Bod
   impl->own = std::make_unique<Builder>(graph, block);
   impl->builder = impl->own.get();
   impl->old_blocks = outer.old_blocks;
+  impl->operators = outer.operators;
   Builder& inner = *impl->own;
   const Body::Impl& place = *impl;
   InnerBody body(std::move(impl));
@@ -103,7 +104,7 @@ Term Body::op(std::string_view op, const std::vector<Term>& inputs, const Attrib
 std::vector<Term> Body::ops(std::string_view op, const std::vector<Term>& inputs, const Attributes& attributes,
                             std::size_t outputs, std::string_view name) {
   Builder& to = impl_->to();
-  const OpDef& def = find_op(op);
+  const OpDef& def = find_op(op, impl_->operators.get());
   if (std::holds_alternative<frazil::Region>(def.form)) {
     refuse(frazil::Code::bad_input, "{} has bodies: use Body::region", describe(def, name));
   }
@@ -118,7 +119,7 @@ std::vector<Term> Body::ops(std::string_view op, const std::vector<Term>& inputs
 std::vector<Term> Body::region(std::string_view op, const std::vector<Term>& inputs, const std::vector<Region>& regions,
                                const Attributes& attributes, std::size_t outputs, std::string_view name) {
   Builder& to = impl_->to();
-  const OpDef& def = find_op(op);
+  const OpDef& def = find_op(op, impl_->operators.get());
   const std::string what = describe(def, name);
   std::vector<Value> in;
   for (const Term& term : inputs) in.push_back(Access::value(*impl_, term));

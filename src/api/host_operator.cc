@@ -12,6 +12,7 @@
 #include "base/thread/mutex.h"
 #include "ir/infer/infer.h"
 #include "ir/op/op.h"
+#include "onnx/upgrade/upgrade.h"
 
 namespace frazil::api {
 
@@ -88,8 +89,9 @@ void HostReply::fail(std::exception_ptr why) const { state_->reply({}, std::move
 
 HostReply Access::reply(std::shared_ptr<ReplyState> state) { return HostReply(std::move(state)); }
 
-/// A definition in the form of other operators. It is never freed, because operators are identified by address.
-struct HostDef : OpDef {
+/// A definition in the form of other operators. Nodes refer to it by address: one in the registry is never freed, and
+/// one of a model lives as long as attributes of its nodes.
+struct HostDef : OpDef, std::enable_shared_from_this<HostDef> {
   explicit HostDef(HostOperator given);
   /// Returns the minimal number of operands that functions are called with, including absent ones.
   std::size_t fixed_inputs() const { return host.inputs + host.optional_inputs; }
@@ -113,9 +115,18 @@ struct HostAttrs {
   mutable std::atomic<const HostDef*> def{nullptr};
 
   HostAttrs() = default;
-  HostAttrs(const HostAttrs& other) : values(other.values), def(other.def.load()) {}
+  HostAttrs(const HostAttrs& other) : values(other.values), def(other.def.load()), owner_(other.owner_) {}
   HostAttrs& operator=(const HostAttrs&) = delete;
   ~HostAttrs() = default;
+  /// Stores the definition, and keeps it alive if it is not in the registry. The first call precedes all other uses.
+  void set(const HostDef& given) const {
+    std::call_once(owned_, [&] { owner_ = given.weak_from_this().lock(); });
+    def.store(&given);
+  }
+
+ private:
+  mutable std::once_flag owned_;
+  mutable std::shared_ptr<const HostDef> owner_;
 };
 
 template <std::size_t I, std::size_t Kind>
@@ -240,7 +251,7 @@ class TypeCall {
 
 Status infer_host(InferCx& cx) {
   const auto& def = static_cast<const HostDef&>(*cx.node().op);
-  cx.attrs<HostAttrs>().def.store(&def);
+  cx.attrs<HostAttrs>().set(def);
   return TypeCall(cx, def).run();
 }
 
@@ -301,12 +312,14 @@ bool is_name(std::string_view text, bool dotted) {
   return std::ranges::all_of(text, [&](char c) { return in_name(c) || (dotted && c == '.'); });
 }
 
-void check_host(const HostOperator& op) {
+/// `own`: the operator belongs to one model.
+void check_host(const HostOperator& op, bool own) {
   const auto refuse_it = [&](std::string_view why) {
     refuse(frazil::Code::bad_input, "operator '{}' of domain '{}': {}", op.name, op.domain, why);
   };
   if (!is_name(op.name, false)) refuse_it("its name must consist of letters, digits and _");
-  if (!is_name(op.domain, true)) refuse_it("its domain must consist of names with dots between them");
+  if (!is_name(op.domain, true) && !(own && op.domain.empty()))
+    refuse_it("its domain must consist of names with dots between them");
   if (!op.types || (!op.run && !op.start)) refuse_it("it needs the functions types and run, or types and start");
   if (op.run && op.start) refuse_it("it has run and start: expected one of them");
   if (op.effects && op.pure) refuse_it("an operator with effects is not pure");
@@ -354,7 +367,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
 
 void register_operator(HostOperator op) {
   start();
-  check_host(op);
+  check_host(op, false);
   static Mutex mutex;
   static auto& kept = *new std::vector<std::unique_ptr<HostDef>>;  // models may outlive main()
   const std::scoped_lock lock(mutex);
@@ -364,6 +377,24 @@ void register_operator(HostOperator op) {
   const std::string why = fmt::format("domain '{}' has an operator '{}' already", def.domain, def.name);
   kept.pop_back();
   refuse(frazil::Code::bad_input, "{}", why);
+}
+
+std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* operators) {
+  if (operators == nullptr) return nullptr;
+  auto set = std::make_shared<OpSet>();
+  for (const HostOperator& op : *operators) {
+    check_host(op, true);
+    auto def = std::make_shared<HostDef>(op);
+    if (op.domain == "ai.onnx") def->domain = "";
+    const bool built_in = OpRegistry::global().find("", op.name) != nullptr || onnx::has_upgrade("", op.name);
+    if (def->domain.empty() && built_in) {
+      refuse(frazil::Code::bad_input, "operator '{}' is built in: give the model's operator a domain", op.name);
+    }
+    if (!set->add(std::move(def))) {
+      refuse(frazil::Code::bad_input, "the model's operators have '{}' of domain '{}' twice", op.name, op.domain);
+    }
+  }
+  return set;
 }
 
 NodeAttributes Access::attributes(const void* attrs) {

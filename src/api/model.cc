@@ -76,12 +76,13 @@ onnx::FixedExtents::ByText fixed_extents(const std::map<std::string, std::int64_
   return {extents.begin(), extents.end()};
 }
 
-ImportOptions import_options(const LoadOptions& options) {
+ImportOptions import_options(const LoadOptions& options, const Inherited& inherited) {
   LoadBounds bounds = bounds_of(options);
   return {.limits = bounds.limits,
           .time = bounds.time,
           .stop = std::move(bounds.stop),
           .fix_defaults = options.fix_defaults,
+          .operators = inherited.operators.get(),
           .lenient = options.lenient,
           .copies = options.copies,
           .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()},
@@ -236,37 +237,31 @@ Inherited inherited(const LoadOptions& options, LoadBounds bounds) {
   return {.policy = options.policy,
           .bounds = std::move(bounds),
           .registry = CalledModels(options.registry),
+          .operators = own_operators(options.operators.get()),
           .lenient = options.lenient};
 }
 
-namespace {
-
-Model made(Graph graph, const LoadOptions& options, const LoadBounds& bounds) {
-  return Access::model(std::move(graph), inherited(options, bounds), options.check_calls);
-}
-
-}  // namespace
-
 Model Model::load(const std::string& path, const LoadOptions& options) {
   start();
-  const LoadBounds bounds = bounds_of(options);
-  const logging::SinkScope log(bounds.log);
-  auto graph = load_file(path, import_options(options));
+  const Inherited from = inherited(options, bounds_of(options));
+  const logging::SinkScope log(from.bounds.log);
+  auto graph = load_file(path, import_options(options, from));
   const bool packaged = graph && exec::packaged_choices(*graph);
   if (graph) {
     logging::debug(1, "load", "loaded '{}': {} nodes, {} inputs, {} outputs", path, graph->node_count(),
                    graph->input_names().size(), graph->output_names().size());
   }
-  Model model = made(take(std::move(graph)), options, bounds);
+  Model model = Access::model(take(std::move(graph)), from, options.check_calls);
   if (packaged) Access::impl(model).executable(mode_of({}));
   return model;
 }
 
 Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& options) {
   start();
-  const LoadBounds bounds = bounds_of(options);
-  const logging::SinkScope log(bounds.log);
-  return made(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options))), options, bounds);
+  const Inherited from = inherited(options, bounds_of(options));
+  const logging::SinkScope log(from.bounds.log);
+  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options, from))), from,
+                       options.check_calls);
 }
 
 Model Model::from_text(std::string_view text, const std::map<std::string, Array>& weights, const LoadOptions& options) {
@@ -275,9 +270,9 @@ Model Model::from_text(std::string_view text, const std::map<std::string, Array>
     const auto at = weights.find(std::string(name));
     return at != weights.end() && at->second.is_tensor() ? Access::dense(at->second).tensor() : Tensor();
   };
-  const LoadBounds bounds = bounds_of(options);
-  const LoadScope scope(bounds, "loading the model", text.size());
-  return made(take(parse(text, source)), options, bounds);
+  const Inherited from = inherited(options, bounds_of(options));
+  const LoadScope scope(from.bounds, "loading the model", text.size());
+  return Access::model(take(parse(text, source, from.operators.get())), from, options.check_calls);
 }
 
 const std::string& Model::name() const { return impl_->graph->name; }

@@ -25,6 +25,7 @@ std::string unused_name(const Names& names, const std::string& name) {
 
 Patch::Patch(const Model& model, std::string_view name) : Body(std::make_unique<Impl>()) {
   impl_->model = model;
+  impl_->operators = Access::impl(model).operators;
   impl_->patch = std::make_unique<frazil::Patch>(graph_of(model), std::string(name));
   impl_->builder = &impl_->patch->build();
   impl_->names = std::make_unique<Names>(graph_of(model));

@@ -5,6 +5,7 @@
 #include "base/value/text.h"
 #include "ir/edit/builder.h"
 #include "ir/edit/graph_writer.h"
+#include "ir/op/op_set.h"
 #include "ir/text/parse_attributes.h"
 #include "ir/text/parse_literal.h"
 #include "ir/text/parse_operand.h"
@@ -41,7 +42,7 @@ struct Check {
 };
 
 /// Reads the name of an operator: "Add" or "domain::Op".
-Result<const OpDef*> read_op(Tokens& tokens) {
+Result<const OpDef*> read_op(Tokens& tokens, const OpSet* own) {
   const Token first = tokens.peek();
   if (first.kind != Kind::word) return tokens.expected("an operator");
   std::string_view name = tokens.str(tokens.next()), domain;
@@ -50,7 +51,7 @@ Result<const OpDef*> read_op(Tokens& tokens) {
     if (tokens.peek().kind != Kind::word) return tokens.expected("an operator");
     domain = std::exchange(name, tokens.str(tokens.next()));
   }
-  if (const OpDef* op = OpRegistry::global().find(domain, name)) return op;
+  if (const OpDef* op = find_operator(own, domain, name)) return op;
   std::string hint;
   for (std::string_view near : OpRegistry::global().close_to(name)) {
     hint += (hint.empty() ? "; did you mean " : " or ") + std::string(near);
@@ -80,8 +81,9 @@ std::vector<bool> wanted(const std::vector<Output>& list) {
 
 class Parser {
  public:
-  Parser(Tokens tokens, const WeightSource& weights)
-      : tokens_(std::move(tokens)),
+  Parser(Tokens tokens, const WeightSource& weights, const OpSet* own)
+      : own_(own),
+        tokens_(std::move(tokens)),
         types_(tokens_, graph_),
         weights_(tokens_, types_, graph_, weights, limits_),
         operands_(tokens_, weights_, graph_, limits_) {
@@ -201,7 +203,7 @@ class Parser {
     if (graph_.node_count() >= limits_.nodes) {
       return fail(Code::limit, "{}the graph has more than {} nodes", tokens_.where(tokens_[at].begin), limits_.nodes);
     }
-    FRAZIL_TRY(const OpDef* op, read_op(tokens_));
+    FRAZIL_TRY(const OpDef* op, read_op(tokens_, own_));
     FRAZIL_CHECK(tokens_.expect("("));
     FRAZIL_TRY(std::vector<Value> inputs, operands_.read_list(")"));
     FRAZIL_CHECK(tokens_.expect(")"));
@@ -343,6 +345,7 @@ class Parser {
     return tokens_.expect("}");
   }
 
+  const OpSet* own_;
   Tokens tokens_;
   LoadLimits limits_{.nodes = UINT64_MAX, .nesting = UINT64_MAX, .name_bytes = UINT64_MAX};
   Graph graph_;
@@ -355,9 +358,9 @@ class Parser {
 
 }  // namespace
 
-Result<Graph> parse(std::string_view text, const WeightSource& weights) {
+Result<Graph> parse(std::string_view text, const WeightSource& weights, const OpSet* own) {
   FRAZIL_TRY(Tokens tokens, Tokens::read(text));
-  auto graph = Parser(std::move(tokens), weights).run();
+  auto graph = Parser(std::move(tokens), weights, own).run();
   if (!graph) return std::unexpected(printable(std::move(graph).error()));
   return graph;
 }

@@ -12,6 +12,8 @@
 
 namespace frazil {
 
+class OpSet;
+
 /// A function that returns the tensor that the text names @name, or an undefined tensor if there is none.
 using WeightSource = std::function<Tensor(std::string_view name)>;
 
@@ -45,8 +47,9 @@ std::vector<std::pair<Value, std::string>> value_texts(const Graph& graph);
 /// Parses the output of print(); print(parse(print(g))) == print(g). Types are inferred. Types written for results and
 /// block params are optional and are checked.
 /// Errors are one line: "line 3, column 5: ...". Returns Code::limit if the text is too long, nests types too deeply,
-/// or exceeds what the LoadScope of this thread allows.
-Result<Graph> parse(std::string_view text, const WeightSource& weights = {});
+/// or exceeds what the LoadScope of this thread allows. Operators are those of `own`, which may be null, and of the
+/// registry.
+Result<Graph> parse(std::string_view text, const WeightSource& weights = {}, const OpSet* own = nullptr);
 
 /// Returns a text such as "f32[2] [1, 2]", which parses back to the same bits.
 std::string literal(const Tensor& tensor);

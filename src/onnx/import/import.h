@@ -18,6 +18,8 @@
 
 namespace frazil {
 
+class OpSet;
+
 struct ImportOptions {
   LoadLimits limits;
   std::optional<std::chrono::steady_clock::duration> time = {};
@@ -27,6 +29,7 @@ struct ImportOptions {
   /// Treat initializers that are also graph inputs as constants and not as inputs. Otherwise, from IR version 4 on,
   /// they are defaults that requests may override.
   bool fix_defaults = false;
+  const OpSet* operators = nullptr;  ///< operators that precede those of the registry
   bool lenient = false;  ///< accept what relax() accepts, a missing IR version, and names of extents that contradict
   /// The branch whose types are assumed first if the branches of an If have different ranks: true for `then`. See
   /// Assumption.
@@ -41,7 +44,7 @@ struct ImportOptions {
 
 /// Reads an ONNX model. Nodes of older opsets are converted to the newest form of their operator. Model-local functions
 /// are inlined; constants and identities become values. Weights stay in the mapped file, which the graph keeps alive.
-/// Operators are looked up in OpRegistry::global(): call link_operators() before.
+/// Operators are looked up in ImportOptions::operators and OpRegistry::global(): call link_operators() before.
 ///
 /// External data are read from ImportOptions::files and the model's folder only. Fails with Code::bad_model for damaged
 /// or invalid models, and with Code::unsupported for operators and features that this build lacks. Fails with

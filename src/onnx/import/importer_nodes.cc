@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op/op_set.h"
 #include "onnx/import/attributes.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/metadata.h"
@@ -47,9 +48,9 @@ Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, cons
                  proto::shown(shown_domain(node.domain)));
 }
 
-Result<const OpDef*> find_op(const Draft& draft) {
+Result<const OpDef*> find_op(const Draft& draft, const OpSet* own) {
+  if (const OpDef* op = find_operator(own, draft.domain, draft.op)) return op;
   const OpRegistry& registry = OpRegistry::global();
-  if (const OpDef* op = registry.find(draft.domain, draft.op)) return op;
   std::string near;
   for (const OpDef* other : registry.all()) {
     if (other->name == draft.op) near += fmt::format("; domain '{}' has it", shown_domain(other->domain));
@@ -85,8 +86,9 @@ Status Importer::append_node(Bytes bytes) {
   for (const std::string_view output : node.outputs) draft.wanted.push_back(!output.empty());
   FRAZIL_TRY(draft.attrs, decode_attributes(source_, cx, node, repeated_));
   const std::size_t first = graph_.node_count();
-  FRAZIL_CHECK(upgrade(draft));
-  if (options_.lenient) FRAZIL_CHECK(relax(draft, warnings_));
+  const bool is_own = options_.operators != nullptr && options_.operators->find(node.domain, node.op) != nullptr;
+  if (!is_own) FRAZIL_CHECK(upgrade(draft));
+  if (!is_own && options_.lenient) FRAZIL_CHECK(relax(draft, warnings_));
   if (draft.results) {
     const Value first_result = draft.results->empty() ? Value{} : (*draft.results)[0];
     const auto maker = first_result ? graph_.producer(first_result) : std::nullopt;
@@ -95,7 +97,7 @@ Status Importer::append_node(Bytes bytes) {
   }
   if (draft.splice)
     return open_splice(std::make_unique<OpenSplice>(std::move(draft.splice), node.outputs, draft.describe()));
-  FRAZIL_TRY(const OpDef* op, find_op(draft));
+  FRAZIL_TRY(const OpDef* op, find_op(draft, options_.operators));
   trim_outputs(draft, *op);
   return std::holds_alternative<Region>(op->form) ? open_region(draft, *op, node) : append_plain(draft, *op, node);
 }

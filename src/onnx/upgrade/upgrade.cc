@@ -1,5 +1,6 @@
 #include "onnx/upgrade/upgrade.h"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
@@ -142,6 +143,12 @@ Status upgrade(Draft& draft) {
     if (draft.results || draft.op != before) break;
   }
   return {};
+}
+
+bool has_upgrade(std::string_view domain, std::string_view op) {
+  const auto found = changes_by_op().find(op);
+  if (found == changes_by_op().end()) return false;
+  return std::ranges::any_of(found->second, [&](const Change* change) { return change->domain == domain; });
 }
 
 std::optional<std::int64_t> newest_opset(std::string_view domain) {

@@ -103,6 +103,9 @@ class Draft {
 /// Converts a node of any older opset to the newest form of its operator.
 Status upgrade(Draft& draft);
 
+/// Returns whether upgrade() rewrites nodes of this operator in any opset.
+bool has_upgrade(std::string_view domain, std::string_view op);
+
 /// Returns the newest opset of `domain` in the table, or nullopt for domains that are not ONNX's.
 std::optional<std::int64_t> newest_opset(std::string_view domain);
 
