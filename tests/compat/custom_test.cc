@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "api/tiny_onnx.h"
