@@ -6,6 +6,13 @@ tool=${1:?usage: check_docs.sh TOOL [--write]}
 print() {
   "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
 }
+page=docs/reference/onnxruntime-functions.md
+if [ "${2:-}" = --write ]; then
+  python3 "$root/scripts/onnxruntime_functions.py" >"$root/$page"
+elif ! python3 "$root/scripts/onnxruntime_functions.py" | diff - "$root/$page" >/dev/null; then
+  echo "$page is not what scripts/onnxruntime_functions.py prints: run scripts/check_docs.sh $tool --write" >&2
+  exit 1
+fi
 for table in ops:operators knobs:knobs passes:passes; do
   page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then

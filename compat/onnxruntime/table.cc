@@ -51,12 +51,15 @@ constexpr OrtApiBase kBase = {get_api, get_version};
 
 std::span<const Function> functions() { return kFunctions; }
 const OrtApi& table() { return kTable; }
+const OrtApiBase& base() { return kBase; }
 
 }  // namespace frazil::ort
 
 extern "C" {
 
-__attribute__((visibility("default"))) const OrtApiBase* OrtGetApiBase(void) { return &frazil::ort::kBase; }
+#ifndef FRAZIL_ORT_VERSIONS
+__attribute__((visibility("default"))) const OrtApiBase* OrtGetApiBase(void) { return &frazil::ort::base(); }
+#endif
 
 __attribute__((visibility("default"))) OrtStatus* OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessionOptions*,
                                                                                                int) {

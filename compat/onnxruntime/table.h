@@ -25,6 +25,8 @@ struct Function {
 
 /// The functions in the order of the table.
 std::span<const Function> functions();
+/// What OrtGetApiBase returns.
+const OrtApiBase& base();
 /// The table that OrtGetApiBase()->GetApi returns for each version.
 const OrtApi& table();
 

@@ -4,12 +4,13 @@
 #include "compat/onnxruntime/custom/operators.h"
 #include "compat/onnxruntime/functions.h"
 #include "compat/onnxruntime/status.h"
+#include "compat/onnxruntime/table.h"
 
 namespace frazil::ort {
 namespace {
 
 void call(RegisterCustomOpsFn function, OrtSessionOptions* options) {
-  if (OrtStatus* const status = function(options, OrtGetApiBase()); status != nullptr) throw_status(status);
+  if (OrtStatus* const status = function(options, &base()); status != nullptr) throw_status(status);
 }
 
 /// Opens the library and calls its function. It stays open, because sessions use it until they are released.
