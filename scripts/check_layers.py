@@ -19,9 +19,11 @@ ORDER = [
     ["jit", "exec"],
     ["lazy", "debug", "profile"],
     ["api"],
-    ["server"],
+    ["server", "compat"],
     ["tool", "python"],
 ]
+# Layers that stand on the public API: they include it and themselves only.
+ON_PUBLIC_API = ("compat",)
 # The same for the folders of the server. Sources beside them include all of them.
 SERVER_ORDER = [
     ["core"],
@@ -103,6 +105,8 @@ def fault(layer, line):
     other = include[1]
     if other not in RANK:
         return f"{other}/ is not a layer" if QUOTED.match(line) else None
+    if layer in ON_PUBLIC_API and other not in (layer, PUBLIC):
+        return f"{layer} stands on the public API; it may not include {other}"
     return None if may_include(layer, other) else f"{layer} may not include {other}"
 
 
@@ -149,7 +153,7 @@ def room_of(path):
 
 def sources(root):
     """Yields every source with its layer."""
-    for top in ("include", "src", "tool", "python", "server"):
+    for top in ("include", "src", "tool", "python", "server", "compat"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in (".h", ".cc", ".inc"):
                 yield path, path.relative_to(root).parts[0 if top not in ("include", "src") else 1]

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-PRODUCT = ("include", "src", "server", "tool", "python/src")
+PRODUCT = ("include", "src", "server", "compat", "tool", "python/src")
 SUFFIXES = (".h", ".cc", ".inc")
 
 TOKEN = re.compile(

@@ -13,12 +13,13 @@ MAX_FILE = 800
 MAX_FUNCTION = 80
 MAX_IN_FOLDER = 45  # files in a folder of src
 MAX_METHODS = 25  # without constructors, destructors and operators
-FOLDERS = ("src", "include", "server", "tool", "python")
+FOLDERS = ("src", "include", "server", "compat", "tool", "python")
 
 # Classes over MAX_METHODS that may stay as large as they are, and not grow.
 LARGE_CLASSES = {
     "Array": 29,  # public API
     "HttpConnection": 27,
+    "OrtApi": 53,  # a table of pointers, given by ONNX Runtime
 }
 
 # Ignored when scanning for braces: comments, strings, characters, preprocessor lines.

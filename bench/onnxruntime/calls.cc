@@ -4,8 +4,6 @@
 //
 // MODEL has one float input [N] or [1,N] and one output. Each row is the median over 31 rounds, in which the libraries
 // take turns.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +11,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <dlfcn.h>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 
@@ -55,8 +55,8 @@ Library open(const char* path, const char* model) {
   check(library, api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &library.memory));
   OrtAllocator* allocator = nullptr;
   check(library, api.GetAllocatorWithDefaultOptions(&allocator));
-  for (auto [get, name] : {std::pair(api.SessionGetInputName, &library.input),
-                           std::pair(api.SessionGetOutputName, &library.output)}) {
+  for (auto [get, name] :
+       {std::pair(api.SessionGetInputName, &library.input), std::pair(api.SessionGetOutputName, &library.output)}) {
     char* text = nullptr;
     check(library, get(library.session, 0, allocator, &text));
     *name = text;
