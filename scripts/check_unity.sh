@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 alone=(
-  -path 'src/kernel/*' -o -path 'src/jit/*'  # compiled on their own
+  -path 'src/kernel/*' -o -path 'src/jit/*' -o -name 'bundled_*'  # compiled on their own
 )
 # Some definitions come from the build: any text will do.
 flags=(

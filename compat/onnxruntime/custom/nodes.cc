@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compat/onnxruntime/graph/copy_field.h"
+#include "compat/onnxruntime/graph/onnx_fields.h"
 #include "compat/onnxruntime/status.h"
 
 namespace frazil::ort {
@@ -17,12 +18,6 @@ namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_writer;
-
-// Field numbers of onnx.proto.
-constexpr unsigned kModelGraph = 7, kModelFunction = 25, kGraphNode = 1, kFunctionNode = 7;
-constexpr unsigned kInput = 1, kOutput = 2, kName = 3, kOp = 4, kAttribute = 5, kDomain = 7;
-constexpr unsigned kAttributeName = 1, kF = 2, kI = 3, kS = 4, kT = 5, kG = 6, kFloats = 7, kInts = 8, kStrings = 9,
-                   kGraphs = 11, kType = 20;
 
 /// Reads a TensorProto by the reader of files.
 ValueHandle tensor_of(std::string_view bytes) {
@@ -56,21 +51,21 @@ struct AttributeParts {
   void read(pbf_reader& from) {
     const bool packed = from.wire_type() == protozero::pbf_wire_type::length_delimited;
     switch (from.tag()) {
-      case kAttributeName: name = from.get_string(); return;
-      case kType: type = from.get_enum(); return;
-      case kF: f = from.get_float(); return;
-      case kI: i = from.get_int64(); return;
-      case kS: s = from.get_string(); return;
-      case kT: t = from.get_string(); return;
-      case kFloats:
+      case fields::attribute::kName: name = from.get_string(); return;
+      case fields::attribute::kType: type = from.get_enum(); return;
+      case fields::attribute::kFloat: f = from.get_float(); return;
+      case fields::attribute::kInt: i = from.get_int64(); return;
+      case fields::attribute::kString: s = from.get_string(); return;
+      case fields::attribute::kTensor: t = from.get_string(); return;
+      case fields::attribute::kFloats:
         if (!packed) return floats.push_back(from.get_float());
         for (const float value : from.get_packed_float()) floats.push_back(value);
         return;
-      case kInts:
+      case fields::attribute::kInts:
         if (!packed) return ints.push_back(from.get_int64());
         for (const std::int64_t value : from.get_packed_int64()) ints.push_back(value);
         return;
-      case kStrings: strings.push_back(from.get_string()); return;
+      case fields::attribute::kStrings: strings.push_back(from.get_string()); return;
       default: from.skip();
     }
   }
@@ -81,13 +76,13 @@ std::unique_ptr<OrtOpAttr> attribute_of(pbf_reader from) {
   while (from.next()) parts.read(from);
   auto attribute = std::make_unique<OrtOpAttr>(OrtOpAttr{parts.name, {}});
   switch (parts.type) {
-    case 1: attribute->value = parts.f; break;
-    case 2: attribute->value = parts.i; break;
-    case 3: attribute->value = std::move(parts.s); break;
-    case 4: attribute->value = tensor_of(parts.t); break;
-    case 6: attribute->value = std::move(parts.floats); break;
-    case 7: attribute->value = std::move(parts.ints); break;
-    case 8: attribute->value = std::move(parts.strings); break;
+    case fields::attribute::float_: attribute->value = parts.f; break;
+    case fields::attribute::int_: attribute->value = parts.i; break;
+    case fields::attribute::string_: attribute->value = std::move(parts.s); break;
+    case fields::attribute::tensor_: attribute->value = tensor_of(parts.t); break;
+    case fields::attribute::floats: attribute->value = std::move(parts.floats); break;
+    case fields::attribute::ints: attribute->value = std::move(parts.ints); break;
+    case fields::attribute::strings: attribute->value = std::move(parts.strings); break;
     default:
       fail(ORT_NOT_IMPLEMENTED, "attribute '{}' of a custom operator: its kind {} is not supported", parts.name,
            parts.type);
@@ -99,11 +94,11 @@ OrtNode node_of(pbf_reader from) {
   OrtNode node;
   while (from.next()) {
     switch (from.tag()) {
-      case kInput: node.inputs.push_back(from.get_string()); break;
-      case kOutput: node.outputs.push_back(from.get_string()); break;
-      case kName: node.name = from.get_string(); break;
-      case kOp: node.op = from.get_string(); break;
-      case kDomain: node.domain = from.get_string(); break;
+      case fields::node::kInput: node.inputs.push_back(from.get_string()); break;
+      case fields::node::kOutput: node.outputs.push_back(from.get_string()); break;
+      case fields::node::kName: node.name = from.get_string(); break;
+      case fields::node::kOp: node.op = from.get_string(); break;
+      case fields::node::kDomain: node.domain = from.get_string(); break;
       default: from.skip();
     }
   }
@@ -117,8 +112,10 @@ class Numbering {
 
   std::string model(const std::string& file) {
     return rewritten(file, [&](pbf_reader& from, pbf_writer& to) {
-      if (from.tag() == kModelGraph) return replace(from, to, [&](auto part) { return graph(part, kGraphNode); });
-      if (from.tag() == kModelFunction) return replace(from, to, [&](auto part) { return graph(part, kFunctionNode); });
+      if (from.tag() == fields::model::kGraph)
+        return replace(from, to, [&](auto part) { return graph(part, fields::graph::kNode); });
+      if (from.tag() == fields::model::kFunction)
+        return replace(from, to, [&](auto part) { return graph(part, fields::function::kNode); });
       copy_field(from, to);
     });
   }
@@ -153,7 +150,7 @@ class Numbering {
     OrtNode read = node_of(pbf_reader(message.data(), message.size()));
     if (custom_(read.domain, read.op)) return numbered(message, std::move(read));
     return rewritten(message, [&](pbf_reader& from, pbf_writer& to) {
-      if (from.tag() == kAttribute)
+      if (from.tag() == fields::node::kAttribute)
         replace(from, to, [&](auto part) { return attribute(part); });
       else
         copy_field(from, to);
@@ -162,8 +159,8 @@ class Numbering {
 
   std::string attribute(std::string_view message) {
     return rewritten(message, [&](pbf_reader& from, pbf_writer& to) {
-      if (from.tag() == kG || from.tag() == kGraphs)
-        replace(from, to, [&](auto part) { return graph(part, kGraphNode); });
+      if (from.tag() == fields::attribute::kGraph || from.tag() == fields::attribute::kGraphs)
+        replace(from, to, [&](auto part) { return graph(part, fields::graph::kNode); });
       else
         copy_field(from, to);
     });
@@ -171,17 +168,17 @@ class Numbering {
 
   std::string numbered(std::string_view message, OrtNode read) {
     std::string bytes = rewritten(message, [&](pbf_reader& from, pbf_writer& to) {
-      if (from.tag() == kAttribute)
+      if (from.tag() == fields::node::kAttribute)
         read.attributes.push_back(attribute_of(from.get_message()));
       else
         copy_field(from, to);
     });
     std::string number;
     pbf_writer attribute(number);
-    attribute.add_string(kAttributeName, NumberedFile::kNode);
-    attribute.add_int64(kI, static_cast<std::int64_t>(nodes_.size()));
-    attribute.add_enum(kType, 2);
-    pbf_writer(bytes).add_bytes(kAttribute, number);
+    attribute.add_string(fields::attribute::kName, NumberedFile::kNode);
+    attribute.add_int64(fields::attribute::kInt, static_cast<std::int64_t>(nodes_.size()));
+    attribute.add_enum(fields::attribute::kType, fields::attribute::int_);
+    pbf_writer(bytes).add_bytes(fields::node::kAttribute, number);
     nodes_.push_back(std::move(read));
     return bytes;
   }

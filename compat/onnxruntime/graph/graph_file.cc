@@ -4,6 +4,7 @@
 
 #include "compat/onnxruntime/graph/copy_field.h"
 #include "compat/onnxruntime/graph/graph.h"
+#include "compat/onnxruntime/graph/onnx_fields.h"
 #include "compat/onnxruntime/status.h"
 #include "compat/onnxruntime/value/element_types.h"
 
@@ -11,14 +12,6 @@ namespace frazil::ort {
 namespace {
 
 using protozero::pbf_writer;
-
-// Field numbers of onnx.proto.
-namespace model_field {
-constexpr unsigned kIr = 1, kGraph = 7, kOpset = 8;
-}
-namespace graph_field {
-constexpr unsigned kNode = 1, kName = 2, kInitializer = 5, kInput = 11, kOutput = 12;
-}
 
 constexpr std::int64_t kIrVersion = 10;
 
@@ -30,7 +23,7 @@ void message(pbf_writer& to, unsigned field, F&& fill) {
 }
 
 void write_tensor(pbf_writer& to, const std::string& name, const OrtValue& value) {
-  constexpr unsigned kDims = 1, kType = 2, kStrings = 6, kName = 8, kRaw = 9;
+  using namespace fields::tensor;
   for (const std::int64_t extent : value.sizes()) to.add_int64(kDims, extent);
   to.add_int32(kType, api::onnx_number(value.dtype()));
   to.add_string(kName, name);
@@ -43,7 +36,7 @@ void write_tensor(pbf_writer& to, const std::string& name, const OrtValue& value
 }
 
 void write_shape(pbf_writer& to, const OrtTensorTypeAndShapeInfo& tensor) {
-  constexpr unsigned kDim = 1, kValue = 1, kParam = 2;
+  using namespace fields::extent;
   for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
     std::string dim;  // a message of its own, because an empty one counts
     pbf_writer writer(dim);
@@ -56,7 +49,7 @@ void write_shape(pbf_writer& to, const OrtTensorTypeAndShapeInfo& tensor) {
 }
 
 void write_type(pbf_writer& to, const OrtTypeInfo& type) {
-  constexpr unsigned kTensor = 1, kSequence = 4, kMap = 5, kOptional = 9, kElement = 1, kSecond = 2;
+  using namespace fields::type;
   const auto inner = [](pbf_writer& part, unsigned field, const std::shared_ptr<const OrtTypeInfo>& contained) {
     if (contained == nullptr) fail(ORT_INVALID_ARGUMENT, "a type has no element type");
     message(part, field, [&](pbf_writer& element) { write_type(element, *contained); });
@@ -84,48 +77,47 @@ void write_type(pbf_writer& to, const OrtTypeInfo& type) {
 
 /// The content of AttributeProto for each kind of value.
 struct AttributeWriter {
-  static constexpr unsigned kF = 2, kI = 3, kS = 4, kT = 5, kFloats = 7, kInts = 8, kStrings = 9, kType = 20;
   pbf_writer& to;
 
   void operator()(std::int64_t value) const {
-    to.add_int64(kI, value);
-    to.add_enum(kType, 2);
+    to.add_int64(fields::attribute::kInt, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::int_);
   }
   void operator()(float value) const {
-    to.add_float(kF, value);
-    to.add_enum(kType, 1);
+    to.add_float(fields::attribute::kFloat, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::float_);
   }
   void operator()(const std::string& value) const {
-    to.add_bytes(kS, value);
-    to.add_enum(kType, 3);
+    to.add_bytes(fields::attribute::kString, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::string_);
   }
   void operator()(const std::vector<std::int64_t>& values) const {
-    for (const std::int64_t value : values) to.add_int64(kInts, value);
-    to.add_enum(kType, 7);
+    for (const std::int64_t value : values) to.add_int64(fields::attribute::kInts, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::ints);
   }
   void operator()(const std::vector<float>& values) const {
-    for (const float value : values) to.add_float(kFloats, value);
-    to.add_enum(kType, 6);
+    for (const float value : values) to.add_float(fields::attribute::kFloats, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::floats);
   }
   void operator()(const std::vector<std::string>& values) const {
-    for (const std::string& value : values) to.add_bytes(kStrings, value);
-    to.add_enum(kType, 8);
+    for (const std::string& value : values) to.add_bytes(fields::attribute::kStrings, value);
+    to.add_enum(fields::attribute::kType, fields::attribute::strings);
   }
   void operator()(const ValueHandle& value) const {
-    message(to, kT, [&](pbf_writer& tensor) { write_tensor(tensor, "", *value.get()); });
-    to.add_enum(kType, 4);
+    message(to, fields::attribute::kTensor, [&](pbf_writer& part) { write_tensor(part, "", *value.get()); });
+    to.add_enum(fields::attribute::kType, fields::attribute::tensor_);
   }
 };
 
 void write_node(pbf_writer& to, const OrtNode& node) {
-  constexpr unsigned kInput = 1, kOutput = 2, kName = 3, kOp = 4, kAttribute = 5, kDomain = 7, kAttributeName = 1;
+  using namespace fields::node;
   for (const std::string& input : node.inputs) to.add_string(kInput, input);
   for (const std::string& output : node.outputs) to.add_string(kOutput, output);
   to.add_string(kName, node.name);
   to.add_string(kOp, node.op);
   for (const auto& attribute : node.attributes) {
     message(to, kAttribute, [&](pbf_writer& part) {
-      part.add_string(kAttributeName, attribute->name);
+      part.add_string(fields::attribute::kName, attribute->name);
       std::visit(AttributeWriter{part}, attribute->value);
     });
   }
@@ -133,7 +125,7 @@ void write_node(pbf_writer& to, const OrtNode& node) {
 }
 
 void write_ports(pbf_writer& to, unsigned field, const std::vector<OrtValueInfo>& ports) {
-  constexpr unsigned kName = 1, kType = 2;
+  using namespace fields::port;
   for (const OrtValueInfo& port : ports) {
     message(to, field, [&](pbf_writer& info) {
       info.add_string(kName, port.name);
@@ -144,19 +136,19 @@ void write_ports(pbf_writer& to, unsigned field, const std::vector<OrtValueInfo>
 
 void write_graph(pbf_writer& to, const OrtGraph& graph) {
   for (const auto& node : graph.nodes) {
-    message(to, graph_field::kNode, [&](pbf_writer& part) { write_node(part, *node); });
+    message(to, fields::graph::kNode, [&](pbf_writer& part) { write_node(part, *node); });
   }
   for (const OrtGraph::Initializer& initializer : graph.initializers) {
-    message(to, graph_field::kInitializer,
+    message(to, fields::graph::kInitializer,
             [&](pbf_writer& part) { write_tensor(part, initializer.name, *initializer.value.get()); });
   }
-  write_ports(to, graph_field::kInput, graph.inputs);
-  write_ports(to, graph_field::kOutput, graph.outputs);
+  write_ports(to, fields::graph::kInput, graph.inputs);
+  write_ports(to, fields::graph::kOutput, graph.outputs);
 }
 
 void write_opset(pbf_writer& to, std::string_view domain, std::int64_t version) {
-  constexpr unsigned kDomain = 1, kVersion = 2;
-  message(to, model_field::kOpset, [&](pbf_writer& opset) {
+  using namespace fields::opset;
+  message(to, fields::model::kOpset, [&](pbf_writer& opset) {
     opset.add_string(kDomain, domain.data(), domain.size());
     opset.add_int64(kVersion, version);
   });
@@ -164,8 +156,8 @@ void write_opset(pbf_writer& to, std::string_view domain, std::int64_t version) 
 
 void copy_graph(pbf_writer& to, protozero::pbf_reader from, const OrtGraph& graph) {
   while (from.next()) {
-    const bool replaced = (from.tag() == graph_field::kInput && !graph.inputs.empty()) ||
-                          (from.tag() == graph_field::kOutput && !graph.outputs.empty());
+    const bool replaced = (from.tag() == fields::graph::kInput && !graph.inputs.empty()) ||
+                          (from.tag() == fields::graph::kOutput && !graph.outputs.empty());
     if (replaced)
       from.skip();
     else
@@ -185,10 +177,10 @@ std::string file_of(const OrtModel& model) {
   const OrtGraph& graph = graph_of(model);
   std::string bytes;
   pbf_writer to(bytes);
-  to.add_int64(model_field::kIr, kIrVersion);
+  to.add_int64(fields::model::kIr, kIrVersion);
   for (const auto& [domain, version] : model.opsets) write_opset(to, domain, version);
-  message(to, model_field::kGraph, [&](pbf_writer& part) {
-    part.add_string(graph_field::kName, "graph");
+  message(to, fields::model::kGraph, [&](pbf_writer& part) {
+    part.add_string(fields::graph::kName, "graph");
     write_graph(part, graph);
   });
   return bytes;
@@ -201,8 +193,8 @@ std::string extended(const std::string& file, const OrtModel& model) {
   try {
     protozero::pbf_reader from(file);
     while (from.next()) {
-      if (from.tag() == model_field::kGraph)
-        message(to, model_field::kGraph, [&](pbf_writer& part) { copy_graph(part, from.get_message(), graph); });
+      if (from.tag() == fields::model::kGraph)
+        message(to, fields::model::kGraph, [&](pbf_writer& part) { copy_graph(part, from.get_message(), graph); });
       else
         copy_field(from, to);
     }

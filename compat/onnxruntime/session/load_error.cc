@@ -2,17 +2,18 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "compat/onnxruntime/graph/onnx_fields.h"
+
 namespace frazil::ort {
 namespace {
 
 /// Whether the bytes are messages as a model has them, from the first to the last.
 bool is_model(const std::string& bytes) {
-  constexpr protozero::pbf_tag_type kGraph = 7;
   bool has_graph = false;
   try {
     protozero::pbf_reader reader(bytes);
     while (reader.next()) {
-      has_graph = has_graph || reader.tag() == kGraph;
+      has_graph = has_graph || reader.tag() == fields::model::kGraph;
       reader.skip();
     }
   } catch (const protozero::exception&) {
