@@ -6,6 +6,8 @@
     outputs = model.run({"x": x})     # by name
 """
 
+import os as _os
+
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .debug import Comparison, Debugger, Stop, compare
 from .errors import BadInput, BadModel, Cancelled, Error, FileError
@@ -25,6 +27,14 @@ from . import torch
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
+
+_switch = _os.environ.get("FRAZIL_ONNXRUNTIME", "")
+if _switch not in ("", "0", "1"):
+    raise BadInput(f"FRAZIL_ONNXRUNTIME: expected 0 or 1, got '{_switch}'")
+if _switch == "1":
+    from .onnxruntime.install import install as _install
+
+    _install()
 
 __all__ = [
     "BadInput",
