@@ -36,7 +36,11 @@ struct Port {
   std::vector<std::string> dims;           ///< "3", "N", "2*N + 1": equal symbols mean equal extents
   std::vector<std::int64_t> extents = {};  ///< the constant extents; -1 for others, whose text is in `dims`
   std::string full_type = {};              ///< the type with the whole text of each extent
-  bool has_default = false;                ///< inputs: an omitted input has the value of the model file
+  /// The extents as the ONNX file declares them for the input or output of this name: "3", or the text of dim_param in
+  /// any bytes ("past + seq", "?"), or "" without either. LoadOptions::extents and edits do not change them. nullopt if
+  /// the file declares no shape, or the model is not from an ONNX file.
+  std::optional<std::vector<std::string>> declared = {};
+  bool has_default = false;  ///< inputs: an omitted input has the value of the model file
   /// The items of a sequence or the values of a map, without a name; null for tensors. `dtype` of a map is that of its
   /// keys.
   std::shared_ptr<const Port> item = nullptr;

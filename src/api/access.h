@@ -65,13 +65,19 @@ class CalledModels {
   bool is_own_ = false;
 };
 
-struct Model::Impl {
+/// What a model has from its load and edits of it keep.
+struct Inherited {
+  std::shared_ptr<Policy> policy = {};
+  LoadBounds bounds = usual_bounds();  ///< bounds of planning
+  CalledModels registry = {};          ///< of the calls
+};
+
+struct Model::Impl : Inherited {
+  explicit Impl(const Inherited& from) : Inherited(from) {}
+
   std::shared_ptr<const Graph> graph;
-  std::shared_ptr<Policy> policy;
   std::vector<Port> inputs, outputs;
   std::shared_ptr<const std::vector<std::string>> output_names;
-  LoadBounds bounds;      ///< bounds of planning
-  CalledModels registry;  ///< of the calls
   Mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> executables;  ///< made on first use
   Mutex digest_mutex;
@@ -112,8 +118,7 @@ struct Access {
   static Datum release(Array& array);
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and checks its policy.
-  static Model model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds = usual_bounds(),
-                     const CalledModels& registry = {}, bool check_calls = true);
+  static Model model(Graph graph, const Inherited& from = {}, bool check_calls = true);
   /// Checks the model's policy and returns the model.
   static Model allowed(Model model);
   /// Returns `model`, with the policy of `from` if it has none. Checks that policy.
@@ -148,6 +153,8 @@ struct Access {
                            std::chrono::steady_clock::time_point since);
 };
 
+/// Returns what a model has from a load within `bounds`.
+Inherited inherited(const LoadOptions& options, LoadBounds bounds);
 /// Checks the policy of `from`, whose edit makes `to`.
 void check_edit(const Model& from, const Model& to);
 

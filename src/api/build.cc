@@ -202,8 +202,7 @@ void GraphBuilder::output(std::string_view name, Term value) {
 
 Model GraphBuilder::build(const LoadOptions& options) const {
   Graph copy = impl_->to().graph();
-  return Access::model(std::move(copy), options.policy, bounds_of(options), CalledModels(options.registry),
-                       options.check_calls);
+  return Access::model(std::move(copy), inherited(options, bounds_of(options)), options.check_calls);
 }
 
 }  // namespace frazil::api

@@ -206,7 +206,7 @@ Reduced reduce(const Model& model, std::span<const Named> inputs, const CompareO
                                 options.a.memory_limit.value_or(knobs()->limits.memory_bytes)};
   debug::Reduced found = take(debug::reduce(Access::impl(model).graph, ways, data_of(model, inputs)));
   const auto& of = Access::impl(model);
-  Reduced made{Access::model(std::move(found.graph), of.policy, of.bounds), {}, std::move(found.why)};
+  Reduced made{Access::model(std::move(found.graph), of), {}, std::move(found.why)};
   for (Datum& value : found.inputs) made.inputs.push_back(Access::array(std::move(value)));
   return made;
 }

@@ -117,7 +117,7 @@ void Function::call(std::span<const Operand> arguments, std::span<LazyArray> res
 }
 
 Model Function::model(std::span<const LazyArray> arguments, const Naming& input, const Naming& output) const {
-  return Access::model(api::take(impl_->traced.trace(refs_of(arguments), {input, output})), nullptr);
+  return Access::model(api::take(impl_->traced.trace(refs_of(arguments), {input, output})));
 }
 
 // ---- control flow ----

@@ -60,6 +60,13 @@ void count_port(const Port& port, std::size_t& bytes) {
          kMaxBytes);
 }
 
+/// Sets what the file declares for the ports.
+void declare(std::vector<Port>& ports, const ModelInfo::Declared& declared) {
+  for (Port& port : ports) {
+    if (const auto at = declared.find(port.name); at != declared.end()) port.declared = at->second;
+  }
+}
+
 ImportOptions import_options(const LoadOptions& options) {
   LoadBounds bounds = bounds_of(options);
   return {.limits = bounds.limits,
@@ -117,14 +124,10 @@ std::shared_ptr<exec::Executable> Model::Impl::executable(ExecutionMode mode) {
   return known;
 }
 
-Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds bounds, const CalledModels& registry,
-                    bool check_calls) {
+Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
   check(verify(graph, knobs()->verify));
-  if (check_calls) api::check_calls(graph, registry);
-  auto impl = std::make_shared<Model::Impl>();
-  impl->registry = registry;
-  impl->policy = std::move(policy);
-  impl->bounds = std::move(bounds);
+  if (check_calls) api::check_calls(graph, from.registry);
+  auto impl = std::make_shared<Model::Impl>(from);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
     impl->inputs.push_back(port_of(graph.scope(), graph.type(graph.main().params[i]), graph.input_names()[i]));
@@ -139,6 +142,10 @@ Model Access::model(Graph graph, std::shared_ptr<Policy> policy, LoadBounds boun
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
   impl->graph = std::make_shared<const Graph>(std::move(graph));
   return allowed(Model(impl));
+  if (graph.info != nullptr) {
+    declare(impl->inputs, graph.info->declared_inputs);
+    declare(impl->outputs, graph.info->declared_outputs);
+  }
 }
 
 Model Access::allowed(Model model) {
@@ -153,14 +160,12 @@ Model Access::allowed(Model model) {
 Model Access::governed(Model model, const Model& from) {
   Model::Impl& own = *model.impl_;
   if (own.policy || !from.impl_->policy) return model;
-  auto impl = std::make_shared<Model::Impl>();
+  auto impl = std::make_shared<Model::Impl>(static_cast<const Inherited&>(own));
   impl->graph = own.graph;
   impl->policy = from.impl_->policy;
   impl->inputs = own.inputs;
   impl->outputs = own.outputs;
   impl->output_names = own.output_names;
-  impl->bounds = own.bounds;
-  impl->registry = own.registry;
   {
     const std::scoped_lock lock(own.mutex);
     impl->executables = own.executables;
@@ -179,7 +184,11 @@ void check_edit(const Model& from, const Model& to) {
 namespace {
 
 Model made(Graph graph, const LoadOptions& options, const LoadBounds& bounds) {
-  return Access::model(std::move(graph), options.policy, bounds, CalledModels(options.registry), options.check_calls);
+Inherited inherited(const LoadOptions& options, LoadBounds bounds) {
+  return {.policy = options.policy, .bounds = std::move(bounds), .registry = CalledModels(options.registry)};
+}
+
+  return Access::model(std::move(graph), inherited(options, bounds), options.check_calls);
 }
 
 }  // namespace
@@ -281,7 +290,7 @@ Metadata Model::metadata() const {
 
 Model Model::ragged(std::string_view extent) const {
   const LoadScope scope(impl_->bounds, "joining requests", source_bytes(*impl_->graph));
-  return Access::model(take(pass::ragged(*impl_->graph, extent)), impl_->policy, impl_->bounds, impl_->registry);
+  return Access::model(take(pass::ragged(*impl_->graph, extent)), *impl_);
 }
 
 void Model::save(const std::string& path, const SaveOptions& options) const {

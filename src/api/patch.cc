@@ -106,7 +106,7 @@ Model Patch::commit() {
   const auto patch = std::exchange(impl_->patch, nullptr);
   impl_->builder = nullptr;
   const auto& from = Access::impl(*impl_->model);
-  Model edited = Access::model(take(std::move(*patch).commit()), from.policy, from.bounds, from.registry);
+  Model edited = Access::model(take(std::move(*patch).commit()), from);
   check_edit(*impl_->model, edited);
   return edited;
 }

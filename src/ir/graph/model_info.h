@@ -33,6 +33,10 @@ struct ModelInfo {
     Properties parameters;  ///< e.g. SCALE_TENSOR and the tensor's name
   };
   std::vector<Quantization> quantization;
+  /// The extents that the file declares for the graph's inputs and outputs, by name: numbers or the texts of dim_param,
+  /// empty without either. Without a shape there is no entry.
+  using Declared = std::map<std::string, std::vector<std::string>, std::less<>>;
+  Declared declared_inputs, declared_outputs;
 
   /// Metadata of a model-local function.
   struct Function {

@@ -43,6 +43,16 @@ Status keep_value_notes(ModelInfo& info, const GraphParts& body) {
   return {};
 }
 
+Status keep_declared(ModelInfo::Declared& declared, const std::vector<Bytes>& ports) {
+  for (const Bytes bytes : ports) {
+    FRAZIL_TRY(const ValueInfo port, read_value_info(bytes));
+    if (!port.type) continue;
+    FRAZIL_TRY(auto extents, declared_extents(*port.type));
+    if (extents) declared.try_emplace(std::string(port.name), *std::move(extents));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status keep_graph_info(ModelParts& model, GraphParts& body) {
@@ -52,6 +62,8 @@ Status keep_graph_info(ModelParts& model, GraphParts& body) {
   for (const Bytes bytes : body.quantization) {
     FRAZIL_TRY(info.quantization.emplace_back(), read_quantization(bytes));
   }
+  FRAZIL_CHECK(keep_declared(info.declared_inputs, body.inputs));
+  FRAZIL_CHECK(keep_declared(info.declared_outputs, body.outputs));
   return keep_value_notes(info, body);
 }
 

@@ -45,6 +45,9 @@ Result<ValueInfo> read_value_info(Bytes bytes);
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
 
 /// A graph in an attribute.
+/// Returns the extents of the shape in a TypeProto of a tensor, or of an optional tensor: a number as text, the text of
+/// dim_param, or "". Returns nullopt if it has no shape.
+Result<std::optional<std::vector<std::string>>> declared_extents(Bytes bytes);
 struct GraphAttr {
   Bytes bytes;
   std::shared_ptr<void> scope;  ///< scope for its names, if it differs from the attribute's

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/value/text.h"
 #include "ir/op/max_axes.h"
@@ -154,3 +155,39 @@ Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, co
 }
 
 }  // namespace frazil::onnx
+Result<std::optional<std::vector<std::string>>> declared_extents(Bytes bytes) {
+  std::optional<Bytes> tensor, optional, shape;
+  const auto read_kind = [&](Reader& reader, Tag tag) -> Result<bool> {
+    if (tag == 1) return store(reader, tensor.emplace());
+    return tag == 9 ? store(reader, optional.emplace()) : Result<bool>(false);
+  };
+  FRAZIL_CHECK(each_field(bytes, read_kind));
+  for (int depth = 0; optional && depth < kMaxTypeDepth; ++depth) {
+    std::optional<Bytes> item;
+    FRAZIL_CHECK(each_field(*std::exchange(optional, std::nullopt), [&](Reader& reader, Tag tag) -> Result<bool> {
+      return tag == 1 ? store(reader, item.emplace()) : Result<bool>(false);
+    }));
+    if (item) FRAZIL_CHECK(each_field(*item, read_kind));
+  }
+  if (!tensor) return std::nullopt;
+  FRAZIL_CHECK(each_field(*tensor, [&](Reader& reader, Tag tag) -> Result<bool> {
+    return tag == 2 ? store(reader, shape.emplace()) : Result<bool>(false);
+  }));
+  if (!shape) return std::nullopt;
+  std::vector<std::string> extents;
+  FRAZIL_CHECK(each_field(*shape, [&](Reader& reader, Tag tag) -> Result<bool> {
+    if (tag != 1) return false;
+    FRAZIL_TRY(const Bytes dimension, message_field(reader));
+    std::string& text = extents.emplace_back();
+    FRAZIL_CHECK(each_field(dimension, [&](Reader& field, Tag part) -> Result<bool> {
+      if (part == 2) return store(field, text);
+      if (part != 1) return false;
+      FRAZIL_TRY(const std::int64_t number, integer_field(field));
+      text = std::to_string(number);
+      return true;
+    }));
+    return true;
+  }));
+  return extents;
+}
+

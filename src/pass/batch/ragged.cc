@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/edit/rebuild.h"
+#include "ir/graph/model_info.h"
 #include "ir/op/op.h"
 #include "pass/batch/rules_ragged.h"
 
@@ -59,6 +60,15 @@ void add_lengths(Graph& graph) {
   builder.input(free_name(kLengths, is_port), Type::tensor(Elem::i64, {requests}));
 }
 
+/// Drops the extents that the file declares: rows have taken the place of requests.
+void drop_declared(Graph& graph) {
+  if (graph.info == nullptr || (graph.info->declared_inputs.empty() && graph.info->declared_outputs.empty())) return;
+  auto info = std::make_shared<ModelInfo>(*graph.info);
+  info->declared_inputs.clear();
+  info->declared_outputs.clear();
+  graph.info = std::move(info);
+}
+
 }  // namespace
 
 Result<Graph> ragged(const Graph& graph, std::string_view extent) {
@@ -66,6 +76,7 @@ Result<Graph> ragged(const Graph& graph, std::string_view extent) {
   if (!symbol) return fail(Code::bad_input, "there is no extent '{}'", extent);
   Graph with_lengths = graph;
   add_lengths(with_lengths);
+  drop_declared(with_lengths);
   FRAZIL_TRY(const RowAxes axes, RowAxes::of(with_lengths, *symbol, ragged_operators()));
   RaggedWriter writer(with_lengths, axes);
   return rebuild(with_lengths, writer);
