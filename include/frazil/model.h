@@ -66,6 +66,19 @@ struct LoadOptions {
   std::shared_ptr<Policy> policy;
   bool fix_defaults = false;  ///< ONNX files: inputs with a default become constants and are removed from inputs()
   std::vector<std::string> keep_defaults = {};  ///< inputs that fix_defaults does not apply to
+  /// ONNX files: constants for the extents of inputs by their name in the file, the text of dim_param. Other names have
+  /// no effect. `denoted_extents` has them by the denotation of the dimension, such as "DATA_BATCH"; it comes first.
+  /// The load fails with Code::bad_input for a negative number, and for one that contradicts a number in the file or
+  /// bounds of the extent.
+  std::map<std::string, std::int64_t> extents = {};
+  std::map<std::string, std::int64_t> denoted_extents = {};
+  /// ONNX files: external data in memory. The key is the `location` in the model file. If no key is equal, one with the
+  /// same last path component serves ("w.bin" for "./sub/w.bin"); two such keys are Code::bad_input. Other locations
+  /// are read from the model's folder. The tensors are copied, so the bytes need to live only until the load returns.
+  std::map<std::string, std::span<const std::byte>> files = {};
+  /// Keeps the bytes of `files` alive as long as a model uses them. The tensors are then not copied, and the bytes must
+  /// not change. Null: they are copied.
+  std::shared_ptr<const void> files_owner = {};
   std::optional<std::uint64_t> memory_limit;    ///< bytes of the graph and of tensor data copied out of the file
   std::optional<std::uint64_t> max_elements;    ///< per tensor
   std::optional<std::uint64_t> max_nodes;       ///< including those of inlined functions

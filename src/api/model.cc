@@ -67,6 +67,15 @@ void declare(std::vector<Port>& ports, const ModelInfo::Declared& declared) {
   }
 }
 
+/// Checks constants for extents. `option` is the name of the field that has them.
+onnx::FixedExtents::ByText fixed_extents(const std::map<std::string, std::int64_t>& extents, std::string_view option) {
+  for (const auto& [name, extent] : extents) {
+    if (extent >= 0 && extent <= Dim::kMax) continue;
+    refuse(frazil::Code::bad_input, "LoadOptions::{}: '{}' is {}, expected 0 to {}", option, name, extent, Dim::kMax);
+  }
+  return {extents.begin(), extents.end()};
+}
+
 ImportOptions import_options(const LoadOptions& options) {
   LoadBounds bounds = bounds_of(options);
   return {.limits = bounds.limits,
@@ -74,7 +83,10 @@ ImportOptions import_options(const LoadOptions& options) {
           .stop = std::move(bounds.stop),
           .fix_defaults = options.fix_defaults,
           .copies = options.copies,
-          .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()}};
+          .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()},
+          .extents = {.by_name = fixed_extents(options.extents, "extents"),
+                      .by_denotation = fixed_extents(options.denoted_extents, "denoted_extents")},
+          .files = {.by_location = {options.files.begin(), options.files.end()}, .keep_alive = options.files_owner}};
 }
 
 }  // namespace
@@ -139,13 +151,13 @@ Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
     impl->outputs.push_back(port_of(graph.scope(), graph.type(graph.main().results[i]), graph.output_names()[i]));
     count_port(impl->outputs.back(), bytes);
   }
-  impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
-  impl->graph = std::make_shared<const Graph>(std::move(graph));
-  return allowed(Model(impl));
   if (graph.info != nullptr) {
     declare(impl->inputs, graph.info->declared_inputs);
     declare(impl->outputs, graph.info->declared_outputs);
   }
+  impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
+  impl->graph = std::make_shared<const Graph>(std::move(graph));
+  return allowed(Model(impl));
 }
 
 Model Access::allowed(Model model) {
@@ -181,13 +193,13 @@ void check_edit(const Model& from, const Model& to) {
   }
 }
 
-namespace {
-
-Model made(Graph graph, const LoadOptions& options, const LoadBounds& bounds) {
 Inherited inherited(const LoadOptions& options, LoadBounds bounds) {
   return {.policy = options.policy, .bounds = std::move(bounds), .registry = CalledModels(options.registry)};
 }
 
+namespace {
+
+Model made(Graph graph, const LoadOptions& options, const LoadBounds& bounds) {
   return Access::model(std::move(graph), inherited(options, bounds), options.check_calls);
 }
 

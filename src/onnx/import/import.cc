@@ -65,10 +65,12 @@ Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_pt
                                 std::string_view model_dir, const ImportOptions& options) {
   return guarded([&] {
     const LoadScope scope(options.bounds(), "loading the model", bytes.size());
-    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies);
+    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies,
+                              options.files);
     const onnx::Source source{.keep_alive = std::move(keep_alive),
                               .external = [&files](const ExternalRef& ref) { return files.load(ref); },
-                              .max_name = options.limits.name_bytes};
+                              .max_name = options.limits.name_bytes,
+                              .fixed = options.extents};
     return import_either_side(bytes, source, options);
   });
 }

@@ -12,6 +12,8 @@
 #include "base/os/io.h"
 #include "base/value/error.h"
 #include "ir/graph/graph.h"
+#include "onnx/read/fixed_extents.h"
+#include "onnx/read/memory_files.h"
 #include "tensor/onnx_proto.h"
 
 namespace frazil {
@@ -30,6 +32,8 @@ struct ImportOptions {
   bool assume_branches = true;
   std::string copies = {};                                ///< copies of the model's files, as for MappedFile::open()
   std::set<std::string, std::less<>> keep_defaults = {};  ///< inputs that `fix_defaults` does not change
+  onnx::FixedExtents extents = {};                        ///< numbers from 0 to Dim::kMax
+  onnx::MemoryFiles files = {};                           ///< external data that are not read from the folder
 
   LoadBounds bounds() const { return {limits, time, stop}; }
 };
@@ -38,14 +42,14 @@ struct ImportOptions {
 /// are inlined; constants and identities become values. Weights stay in the mapped file, which the graph keeps alive.
 /// Operators are looked up in OpRegistry::global(): call link_operators() before.
 ///
-/// External data are read from the model's folder only. Fails with Code::bad_model for damaged or invalid models, and
-/// with Code::unsupported for operators and features that this build lacks. Fails with Code::limit or Code::cancelled
-/// for models that exceed the limits in the options or are stopped. Never throws.
+/// External data are read from ImportOptions::files and the model's folder only. Fails with Code::bad_model for damaged
+/// or invalid models, and with Code::unsupported for operators and features that this build lacks. Fails with
+/// Code::limit or Code::cancelled for models that exceed the limits in the options or are stopped. Never throws.
 Result<Graph> import_onnx(const std::string& path, const ImportOptions& options = {});
 Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options = {});
 
 /// Reads an ONNX model from bytes in memory. `keep_alive` keeps the bytes alive; if it is null, weights are copied.
-/// External data are an error if `model_dir` is empty.
+/// External data that are not in ImportOptions::files are an error if `model_dir` is empty.
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                                 std::string_view model_dir = {}, const ImportOptions& options = {});
 

@@ -10,6 +10,7 @@
 
 #include "ir/edit/builder.h"
 #include "ir/graph/attr.h"
+#include "onnx/read/fixed_extents.h"
 #include "onnx/read/wire.h"
 #include "tensor/onnx_proto.h"
 
@@ -20,6 +21,7 @@ struct Source {
   std::shared_ptr<const void> keep_alive;
   ExternalLoader external;
   std::size_t max_name = 0;
+  FixedExtents fixed{};
   std::map<std::string, Bounds, std::less<>> bounds{};  ///< by symbol name
 };
 
@@ -43,11 +45,11 @@ Result<ValueInfo> read_value_info(Bytes bytes);
 /// Decodes a TypeProto. Named dims become symbols of that name; other dims become symbols "value.axis" named after
 /// `value`. Items of sequences, optionals and maps without extents are unranked.
 Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source);
-
-/// A graph in an attribute.
 /// Returns the extents of the shape in a TypeProto of a tensor, or of an optional tensor: a number as text, the text of
 /// dim_param, or "". Returns nullopt if it has no shape.
 Result<std::optional<std::vector<std::string>>> declared_extents(Bytes bytes);
+
+/// A graph in an attribute.
 struct GraphAttr {
   Bytes bytes;
   std::shared_ptr<void> scope;  ///< scope for its names, if it differs from the attribute's

@@ -12,7 +12,7 @@ constexpr int kMaxTypeDepth = 32;
 
 struct Dimension {
   std::optional<std::int64_t> value;
-  std::string_view param;
+  std::string_view param, denotation;
 };
 
 /// Returns whether the text is one that exporters write for an unknown extent.
@@ -81,9 +81,11 @@ class TypeReader {
     Dimension d;
     FRAZIL_CHECK(each_field(bytes, [&](Reader& reader, Tag tag) -> Result<bool> {
       if (tag == 1) return store(reader, d.value.emplace());
-      return tag == 2 ? store(reader, d.param) : Result<bool>(false);
+      if (tag == 2) return store(reader, d.param);
+      return tag == 3 ? store(reader, d.denotation) : Result<bool>(false);
     }));
     if (d.value && *d.value < 0) d.value.reset();
+    FRAZIL_CHECK(fix(d));
     if (d.value && *d.value > Dim::kMax) return fail(Code::bad_model, "its extent {} is too large", *d.value);
     if (!is_utf8(d.param)) {
       return fail(Code::bad_model, "the name of a dimension is not UTF-8: '{}'", proto::shown(d.param));
@@ -93,6 +95,27 @@ class TypeReader {
                   source_.max_name);
     }
     return d;
+  }
+
+  /// Sets the number that the load gives the dimension.
+  Status fix(Dimension& d) const {
+    const auto& [by_name, by_denotation] = source_.fixed;
+    const auto named = by_name.find(d.param), denoted = by_denotation.find(d.denotation);
+    if (denoted != by_denotation.end() && !d.denotation.empty()) {
+      if (d.value && *d.value != denoted->second) {
+        return fail(Code::bad_input, "its extent {} has the denotation '{}', which is set to {}", *d.value,
+                    proto::shown(d.denotation), denoted->second);
+      }
+      d.value = denoted->second;
+    } else if (!d.value && named != by_name.end() && !d.param.empty()) {
+      d.value = named->second;
+    }
+    const auto bounds = source_.bounds.find(d.param);
+    if (!d.value || bounds == source_.bounds.end()) return {};
+    const auto [min, max] = bounds->second;
+    if (*d.value >= min && *d.value <= max) return {};
+    return fail(Code::bad_input, "its extent '{}' is set to {}, outside of its bounds {}..{}", proto::shown(d.param),
+                *d.value, min, max);
   }
 
   Dim extent(const Dimension& d, std::size_t axis) {
@@ -150,11 +173,6 @@ Result<ValueInfo> read_value_info(Bytes bytes) {
   return info;
 }
 
-Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source) {
-  return TypeReader(builder, value, source).read(bytes, 0);
-}
-
-}  // namespace frazil::onnx
 Result<std::optional<std::vector<std::string>>> declared_extents(Bytes bytes) {
   std::optional<Bytes> tensor, optional, shape;
   const auto read_kind = [&](Reader& reader, Tag tag) -> Result<bool> {
@@ -191,3 +209,8 @@ Result<std::optional<std::vector<std::string>>> declared_extents(Bytes bytes) {
   return extents;
 }
 
+Result<Type> read_type(Bytes bytes, Builder& builder, std::string_view value, const Source& source) {
+  return TypeReader(builder, value, source).read(bytes, 0);
+}
+
+}  // namespace frazil::onnx

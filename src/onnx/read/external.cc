@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -36,6 +37,8 @@ std::optional<std::string> plain_path(std::string_view location) {
   }
   return path.empty() ? std::nullopt : std::optional(path);
 }
+
+std::string_view last_part(std::string_view location) { return location.substr(location.find_last_of('/') + 1); }
 
 /// Flags that open without blocking on pipes and without acquiring a controlling terminal.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -98,7 +101,7 @@ Result<ExternalFiles::File> ExternalFiles::map(const std::string& path) {
                 info.st_nlink);
   }
   FRAZIL_TRY(auto mapped, MappedFile::map(file, path, copies_));
-  return File{std::move(mapped), {}};
+  return File{mapped->bytes(), mapped};
 }
 
 Status ExternalFiles::check_sum(File& file, std::string_view expected) {
@@ -107,29 +110,54 @@ Status ExternalFiles::check_sum(File& file, std::string_view expected) {
   if (sum.size() != 40 || sum.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return fail(Code::bad_model, "its checksum '{}' is not a SHA-1 checksum of 40 hex digits", proto::shown(expected));
   }
-  if (file.sha1.empty()) file.sha1 = sha1(file.mapped->bytes());
+  if (file.sha1.empty()) file.sha1 = sha1(file.bytes);
   if (file.sha1 == sum) return {};
   return fail(Code::bad_model, "the file is damaged or not the model's: its SHA-1 checksum is {}, expected {}",
               file.sha1, sum);
 }
 
-Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
-  if (folder_path_.empty()) return fail(Code::bad_input, "the model was given as bytes, without a folder");
-  const auto path = plain_path(ref.location);
+Result<ExternalFiles::File*> ExternalFiles::in_memory(std::string_view location) {
+  auto found = memory_.by_location.find(location);
+  if (found == memory_.by_location.end()) {
+    const auto is_it = [&](const auto& file) { return last_part(file.first) == last_part(location); };
+    const auto end = memory_.by_location.end();
+    found = std::find_if(memory_.by_location.begin(), end, is_it);
+    if (found == end) return nullptr;
+    if (const auto other = std::find_if(std::next(found), end, is_it); other != end) {
+      return fail(Code::bad_input, "the files in memory have '{}' and '{}', expected one of this name",
+                  proto::shown(found->first), proto::shown(other->first));
+    }
+  }
+  return &used_.try_emplace(found->first, File{found->second, memory_.keep_alive}).first->second;
+}
+
+Result<ExternalFiles::File*> ExternalFiles::in_folder(std::string_view location) {
+  if (folder_path_.empty()) {
+    return fail(Code::bad_input, "the model was given as bytes, without a folder{}",
+                memory_.by_location.empty() ? "" : ", and the files in memory do not have it");
+  }
+  const auto path = plain_path(location);
   if (!path) return fail(Code::bad_model, "not a relative path inside the model's folder");
   auto known = files_.find(*path);
   if (known == files_.end()) {
     FRAZIL_TRY(File file, map(*path));
     known = files_.emplace(*path, std::move(file)).first;
   }
-  File& file = known->second;
-  const auto bytes = file.mapped->bytes();
+  return &known->second;
+}
+
+Result<ExternalBytes> ExternalFiles::load_from(const ExternalRef& ref) {
+  FRAZIL_TRY(File * file, in_memory(ref.location));
+  if (file == nullptr) {
+    FRAZIL_TRY(file, in_folder(ref.location));
+  }
+  const auto bytes = file->bytes;
   if (ref.offset > bytes.size() || ref.length > bytes.size() - ref.offset) {
     return fail(Code::bad_model, "{} bytes at offset {} are requested, but it has {}", ref.length, ref.offset,
                 bytes.size());
   }
-  if (!ref.checksum.empty()) FRAZIL_CHECK(check_sum(file, ref.checksum));
-  return ExternalBytes{bytes.subspan(ref.offset, ref.length), file.mapped};
+  if (!ref.checksum.empty()) FRAZIL_CHECK(check_sum(*file, ref.checksum));
+  return ExternalBytes{bytes.subspan(ref.offset, ref.length), file->keep_alive};
 }
 
 Result<ExternalBytes> ExternalFiles::load(const ExternalRef& ref) {
