@@ -52,10 +52,9 @@ class Engine:
 
     def __init__(self, of: str | bytes, options: SessionOptions) -> None:
         self._options = options
-        self._extents = options._fixed_extents()
-        self._opened = Opened(Source(of, options), self._extents)
+        self._opened = Opened(Source(of, options))
         self._overridable = dict(self._opened.overridable)
-        self._now = Ports(self._opened.model, self._overridable, self._extents)
+        self._now = Ports(self._opened.model, self._overridable)
         self._lock = threading.Lock()
         self._live: LiveModel | None = None
         self._recorder = Recorder(options.profile_file_prefix) if options.enable_profiling else None
@@ -87,7 +86,7 @@ class Engine:
         if self._live is not None:
             model = self._live.current.model
             if model is not self._now.model:
-                self._now = Ports(model, self._overridable, self._extents)
+                self._now = Ports(model, self._overridable)
         return self._now
 
     def _open_initializers(self) -> None:
@@ -105,7 +104,7 @@ class Engine:
                 self._live.publish(model, reason="initializers become inputs")
                 model = self._live.current.model
             self._overridable = {}
-            self._now = Ports(model, {}, self._extents)
+            self._now = Ports(model, {})
 
     # ---- runs ----
 

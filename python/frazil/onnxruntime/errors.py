@@ -120,5 +120,7 @@ def of_load(error: Exception, source: str) -> OnnxRuntimeError:
     if "no operator" in text:
         own_domain = "in domain 'ai.onnx'" in text
         return (InvalidGraph if own_domain else Fail).of(f"Load model from {source} failed: {text}")
+    if "newer than" in text:
+        return Fail.of(f"Load model from {source} failed: {text}")
     found = InvalidGraph if isinstance(error, errors.BadModel) else type(of_run(error))
     return found.of(f"Load model from {source} failed: {text}")

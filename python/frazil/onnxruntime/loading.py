@@ -10,11 +10,12 @@ import numpy
 from .. import errors
 from ..model import Model, from_bytes, load
 from .environment import process
-from .errors import InvalidArgument, NotImplemented, of_load
+from .errors import InvalidArgument, NoSuchFile, NotImplemented, of_load
 from .options import SessionOptions
 from .ports import Ports
 
 MOST_THREADS = 1024
+EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 FIRST_WITH_OVERRIDABLE = 4  # IR version; older files list all initializers as inputs
 
 
@@ -51,7 +52,20 @@ def load_options_of(options: SessionOptions) -> dict[str, Any]:
     dict
         Keywords of frazil.load().
     """
-    return {}
+    made: dict[str, Any] = {"extents": dict(options._extents), "denoted_extents": dict(options._denotations)}
+    folder = options._config.all().get(EXTERNAL_FOLDER)
+    if folder:
+        made["files"] = _files_in(folder)
+    return made
+
+
+def _files_in(folder: str) -> dict[str, Any]:
+    """Maps the files of a folder, by name."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file() and entry.stat().st_size > 0)
+        return {name: numpy.memmap(os.path.join(folder, name), numpy.uint8, "r") for name in names}
+    except OSError as error:
+        raise NoSuchFile.of(f"session config entry '{EXTERNAL_FOLDER}': {error}") from error
 
 
 class Source:
@@ -67,17 +81,17 @@ class Source:
 
     def __init__(self, of: str | bytes, options: SessionOptions) -> None:
         self._of = of
-        self._options = options
+        self._check_format(options)
+        self._initializers = {name: value._tensor() for name, value in options._initializers.items()}
         self._keywords = {**run_options_of(options), **load_options_of(options)}
-        self._check_format()
 
     @property
     def name(self) -> str:
         """The path, or "model"."""
         return self._of if isinstance(self._of, str) else "model"
 
-    def _check_format(self) -> None:
-        wanted = self._options._config.all().get("session.load_model_format", "").upper()
+    def _check_format(self, options: SessionOptions) -> None:
+        wanted = options._config.all().get("session.load_model_format", "").upper()
         if wanted == "ORT" or self._magic() == b"ORTM":
             raise NotImplemented.of(f"Load model from {self.name} failed: ORT files are not read; pass the ONNX file")
 
@@ -113,8 +127,7 @@ class Source:
             model = load(self._of, **keywords) if isinstance(self._of, str) else from_bytes(self._of, **keywords)
         except (errors.Error, MemoryError) as error:
             raise of_load(error, self.name) from error
-        given = {name: value._tensor() for name, value in self._options._initializers.items()}
-        return with_initializers(model, given) if given else model
+        return with_initializers(model, self._initializers) if self._initializers else model
 
 
 def with_initializers(model: Model, values: Mapping[str, numpy.ndarray]) -> Model:
@@ -153,20 +166,16 @@ class Opened:
     ----------
     source : Source
         Where it is loaded from.
-    extents : dict
-        Free extents by name that the program has fixed.
     """
 
-    def __init__(self, source: Source, extents: Mapping[str, int]) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         whole = source.load()
-        self.overridable = {arg.name: arg for arg in Ports(whole, {}, extents).initializers.values()}
-        if whole.metadata.ir_version < FIRST_WITH_OVERRIDABLE and whole.metadata.ir_version > 0:
-            self.overridable, fixed = {}, bool(self.overridable)
-        else:
-            fixed = bool(self.overridable)
+        found = Ports(whole, {}).initializers
+        old = 0 < whole.metadata.ir_version < FIRST_WITH_OVERRIDABLE
+        self.overridable = {} if old else found
         # Constants are faster than inputs: initializers become inputs when the first run feeds one.
-        self.model = source.load(fix_defaults=True) if fixed else whole
+        self.model = source.load(fix_defaults=True) if found else whole
 
     def with_inputs(self) -> Model:
         """Loads the model with its initializers as inputs.

@@ -145,14 +145,14 @@ class SessionOptions:
         self._extents[name] = int(value)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, value: int) -> None:
-        """Keeps a number for extents of a denotation. It has no effect on results.
+        """Fixes the free extents of inputs that have a denotation.
 
         Parameters
         ----------
         denotation : str
-            The denotation in the file.
+            The denotation in the file, such as 'DATA_BATCH'.
         value : int
-            The number.
+            Their number.
         """
         self._denotations[denotation] = int(value)
 
@@ -273,10 +273,6 @@ class SessionOptions:
             Whether these options name a provider.
         """
         return bool(self._providers)
-
-    def _fixed_extents(self) -> dict[str, int]:
-        """The free extents that the program fixed, by name."""
-        return dict(self._extents)
 
 
 class _Cancellable(Protocol):

@@ -158,7 +158,7 @@ def is_overridable(port: _frazil.Port) -> bool:
 
 
 def declared_dims(port: _frazil.Port, unnamed: Collection[str]) -> list[Any]:
-    """Returns the extents of a tensor as the file declares them.
+    """Returns the extents of a tensor as the file declares them, or else as Frazil infers them.
 
     Parameters
     ----------
@@ -172,10 +172,14 @@ def declared_dims(port: _frazil.Port, unnamed: Collection[str]) -> list[Any]:
     list
         Numbers, names and None. Empty if the rank is unknown.
     """
-    return [_dim(dim, unnamed) for dim in port.shape or ()]
+    if port.kind != "tensor":
+        return []
+    if port.declared is not None:
+        return list(port.declared)
+    return [_inferred(dim, unnamed) for dim in port.shape or ()]
 
 
-def _dim(dim: int | str, unnamed: Collection[str]) -> Any:
+def _inferred(dim: int | str, unnamed: Collection[str]) -> int | str | None:
     if isinstance(dim, int):
         return dim
     if "?" in dim or any(name in dim for name in unnamed):
@@ -191,18 +195,18 @@ class Ports:
     ----------
     model : Model
         The model.
-    overridable : collection of str
-        The names of initializers that may be fed.
-    extents : dict
-        Free extents by name that the program has fixed.
+    overridable : dict
+        Initializers that may be fed, but are constants of this model, by name.
     """
 
-    def __init__(self, model: Model, overridable: Mapping[str, NodeArg], extents: Mapping[str, int]) -> None:
+    def __init__(self, model: Model, overridable: Mapping[str, NodeArg]) -> None:
         unnamed = {f"{port.name}.{axis}" for port in model.inputs for axis in range(len(port.shape or ()))}
 
         def arg(port: _frazil.Port) -> NodeArg:
-            dims = [extents.get(dim, dim) for dim in declared_dims(port, unnamed)]
-            return NodeArg(port.name, dims, type_name(port.full_type))
+            dims = declared_dims(port, unnamed)
+            fixed = port.extents if len(port.extents) == len(dims) else [-1] * len(dims)
+            shown = [extent if extent >= 0 and type(dim) is not int else dim for dim, extent in zip(dims, fixed)]
+            return NodeArg(port.name, shown, type_name(port.full_type))
 
         self.model = model
         self.by_name = {port.name: port for port in model.inputs}

@@ -127,11 +127,14 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+/// The Python package reads the value.
+Status check_onnxruntime(Knobs&, const Knob& knob, std::string_view text) { return one_of({"0", "1"}, knob, text); }
+
 struct Row {
   Knob knob;
   Set set;
 };
-constexpr std::array<Row, 22> kTable{{
+constexpr std::array<Row, 23> kTable{{
     {{"FRAZIL_DEBUG", "integer", "0", "0..6",
       "What is logged to stderr besides warnings: 1 loads, new plans and code of whole plans, 2 plans, missed guards "
       "and "
@@ -209,6 +212,10 @@ constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615",
       "Maximum length of a name in a model, in bytes."},
      &set_load_limit<&LoadLimits::name_bytes>},
+    {{"FRAZIL_ONNXRUNTIME", "0 or 1", "0", "",
+      "1: where Python imports frazil, import onnxruntime means frazil.onnxruntime; see "
+      "docs/how-to/onnxruntime-python.md."},
+     &check_onnxruntime},
 }};
 
 std::optional<std::string> from_environment(std::string_view name) {
