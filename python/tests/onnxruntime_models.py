@@ -68,10 +68,11 @@ def tensor_type(element, dims):
     return field(1, field(1, element) + field(2, shape))
 
 
-def node(op, inputs, outputs, domain=""):
-    """Returns a NodeProto without attributes."""
+def node(op, inputs, outputs, domain="", **attributes):
+    """Returns a NodeProto. Attributes are integers."""
     ports = b"".join(field(1, name) for name in inputs) + b"".join(field(2, name) for name in outputs)
-    return field(1, ports + field(4, op) + (field(7, domain) if domain else b""))
+    given = b"".join(field(5, field(1, name) + field(3, value) + field(20, 2)) for name, value in attributes.items())
+    return field(1, ports + field(4, op) + given + (field(7, domain) if domain else b""))
 
 
 def model_of(nodes, inputs, outputs, opset=17, domains=()):
