@@ -75,9 +75,9 @@ def namespaces() -> dict[str, dict[str, Any]]:
     dict
         Names and values by module; "" is the package itself.
     """
-    names = {name: globals()[name] for name in __all__}
-    state = {**names, **{kind.__name__: kind for kind in errors.CLASSES}, "SessionIOBinding": IOBinding}
-    collection = {
+    names: dict[str, Any] = {name: globals()[name] for name in __all__}
+    state: dict[str, Any] = {**names, **{kind.__name__: kind for kind in errors.CLASSES}, "SessionIOBinding": IOBinding}
+    collection: dict[str, Any] = {
         "InferenceSession": InferenceSession,
         "Session": InferenceSession,
         "IOBinding": IOBinding,

@@ -114,18 +114,17 @@ class InferenceSession:
         provider_options: Sequence[Mapping[Any, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
-        self._model_path: str | None = None
-        self._model_bytes: bytes | None = None
-        if isinstance(path_or_bytes, (str, os.PathLike)):
-            self._model_path = os.fspath(path_or_bytes)
-        elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
-            self._model_bytes = path_or_bytes if isinstance(path_or_bytes, bytes) else bytes(path_or_bytes)
-        else:
+        if isinstance(path_or_bytes, (bytearray, memoryview)):
+            path_or_bytes = bytes(path_or_bytes)
+        if not isinstance(path_or_bytes, (str, os.PathLike, bytes)):
             raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+        source: str | bytes = path_or_bytes if isinstance(path_or_bytes, bytes) else os.fspath(path_or_bytes)
+        self._model_path = source if isinstance(source, str) else None
+        self._model_bytes = source if isinstance(source, bytes) else None
         self._sess_options = sess_options if sess_options is not None else SessionOptions()
         self._enable_fallback = bool(kwargs.get("enable_fallback", True))
         self._set_providers(providers, provider_options)
-        self._sess = Engine(self._model_path if self._model_bytes is None else self._model_bytes, self._sess_options)
+        self._sess = Engine(source, self._sess_options)
 
     def _set_providers(self, providers: Providers | None, options: Sequence[Mapping[Any, Any]] | None) -> None:
         names, given = check_and_normalize_provider_args(providers, options, [PROVIDER])

@@ -6,6 +6,7 @@ import ctypes
 from typing import Any, NoReturn, Sequence
 
 import numpy
+from numpy import ndarray
 
 from .. import _frazil
 from .devices import CPU, check_device
@@ -73,7 +74,7 @@ def array_at(pointer: int, element_type: Any, shape: Sequence[int]) -> numpy.nda
         return numpy.empty(extents, dtype)
     if not pointer:
         raise InvalidArgument.of("the address of the memory is 0")
-    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(int(pointer))
+    memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(int(pointer))
     return numpy.frombuffer(memory, dtype).reshape(extents)
 
 
@@ -117,7 +118,7 @@ class OrtValue:
     """
 
     def __init__(self, ortvalue: Any, numpy_obj: Any = None) -> None:
-        self._value = ortvalue._value if isinstance(ortvalue, OrtValue) else ortvalue
+        self._value: Any = ortvalue._value if isinstance(ortvalue, OrtValue) else ortvalue
 
     @staticmethod
     def ortvalue_from_numpy(
@@ -369,7 +370,7 @@ class OrtValue:
         """
         return isinstance(self._value, list) and all(isinstance(item, numpy.ndarray) for item in self._value)
 
-    def numpy(self) -> numpy.ndarray:
+    def numpy(self) -> ndarray:
         """Returns a copy of the tensor.
 
         Returns
@@ -379,7 +380,7 @@ class OrtValue:
         """
         return self._tensor().copy()
 
-    def update_inplace(self, np_arr: numpy.ndarray) -> None:
+    def update_inplace(self, np_arr: ndarray) -> None:
         """Writes other elements into the tensor's memory.
 
         Parameters
