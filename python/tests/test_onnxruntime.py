@@ -59,6 +59,7 @@ TYPES = [
 def test_names_of_types(text, name):
     (arg,) = session_of(f"graph g(%x: {text}) {{ %y = Identity(%x) return y = %y }}").get_inputs()
     assert arg.type == name
+    assert name.startswith("tensor") or arg.shape == []
 
 
 @pytest.mark.parametrize(
@@ -260,6 +261,12 @@ def test_an_index_out_of_range_names_the_node():
     assert kind is errors.InvalidArgument and "'pick'" in text
 
 
+def test_a_wrong_shape_of_an_output_is_no_error():
+    declared = [("y", tensor_type(F32, [3, 4]))]
+    session = ort.InferenceSession(model_of([node("Neg", ["x"], ["y"])], [("x", tensor_type(F32, [1]))], declared))
+    assert session.run(None, {"x": np.ones(1, np.float32)})[0].tolist() == [-1]
+
+
 NEG = [node("Neg", ["x"], ["y"])]
 X, Y = [("x", tensor_type(F32, [1]))], [("y", tensor_type(F32, [1]))]
 BAD_MODELS = [
@@ -347,8 +354,16 @@ def test_all_settings_are_kept():
     assert session.run(None, {"x": rows([1, 2])})[0].tolist() == [[2, 4]]
     with pytest.raises(errors.NotFound):
         options.get_session_config_entry("other")
-    with pytest.raises(TypeError, match="SessionOptions.logid: expected str, got int"):
-        options.logid = 3
+    for name, value, expected in [
+        ("logid", 3, "str, got int 3"),
+        ("intra_op_num_threads", 2.5, "int, got float 2.5"),
+        ("graph_optimization_level", 7, "GraphOptimizationLevel, got int 7"),
+        ("execution_mode", "parallel", "ExecutionMode, got str 'parallel'"),
+    ]:
+        with pytest.raises(TypeError, match=f"SessionOptions.{name}: expected {expected}"):
+            setattr(options, name, value)
+    options.intra_op_num_threads = np.int64(2)
+    assert options.intra_op_num_threads == 2
     with pytest.raises(TypeError, match="expected a key and a value"):
         options.add_session_config_entry("key", 1)
 

@@ -75,6 +75,7 @@ assert importlib.util.find_spec("onnxruntime").name == "onnxruntime"
 assert importlib.metadata.version("onnxruntime") == "1.30.0"
 assert importlib.metadata.distribution("onnxruntime").metadata["Name"] == "onnxruntime"
 assert "onnxruntime" in importlib.metadata.packages_distributions()
+assert importlib.metadata.entry_points(group="console_scripts") is not None
 import onnxruntime
 assert onnxruntime.InferenceSession is frazil.onnxruntime.InferenceSession and len(onnxruntime.__path__) == 1
 assert onnxruntime.__version__ == "1.30.0" and onnxruntime.__file__

@@ -96,6 +96,12 @@ def test_dlpack():
     assert flags.data_type() == "tensor(bool)" and flags.numpy().tolist() == [True, False]
 
 
+def test_devices():
+    device = ort.OrtDevice.make("cpu", 0)
+    assert (device.device_type(), device.device_id(), ort.OrtDevice.cpu()) == (0, 0, 0)
+    assert ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT).name == "Cpu"
+
+
 def test_runs_with_values(double):
     x = OrtValue.ortvalue_from_numpy(rows([1, 2]))
     (y,) = double.run_with_ort_values(["y"], {"x": x})

@@ -94,15 +94,15 @@ class OrtDevice:
         """
         return self._id
 
-    def device_type(self) -> str:
-        """Returns the name of the device.
+    def device_type(self) -> int:
+        """Returns the number of the kind of device.
 
         Returns
         -------
-        str
-            'cpu'.
+        int
+            0, the result of cpu().
         """
-        return CPU
+        return 0
 
     def device_mem_type(self) -> int:
         """Returns the kind of the memory.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
-from typing import Any, Iterable, Mapping, Protocol, Sequence
+from typing import Any, Callable, Iterable, Mapping, Protocol, Sequence
 
 from .enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from .errors import InvalidArgument, NotFound, NotImplemented
@@ -13,14 +14,18 @@ from .values import OrtValue
 
 def _kept(name: str, kind: type, doc: str) -> Any:
     """Returns a property that stores a value of one type."""
+    conversions: dict[type, Callable[[Any], Any]] = {bool: bool, str: os.fspath, int: operator.index}
+    convert = conversions.get(kind, lambda value: kind(operator.index(value)))
 
     def get(self: Any) -> Any:
         return self._values[name]
 
     def put(self: Any, value: Any) -> None:
-        if not isinstance(value, (kind, int) if kind is not str else (str, os.PathLike)):
-            raise TypeError(f"{type(self).__name__}.{name}: expected {kind.__name__}, got {type(value).__name__}")
-        self._values[name] = os.fspath(value) if kind is str else kind(value)  # type: ignore[call-overload]
+        try:
+            self._values[name] = convert(value)
+        except (TypeError, ValueError):
+            expected = f"{type(self).__name__}.{name}: expected {kind.__name__}"
+            raise TypeError(f"{expected}, got {type(value).__name__} {value!r}") from None
 
     return property(get, put, doc=doc)
 

@@ -170,9 +170,9 @@ def declared_dims(port: _frazil.Port, unnamed: Collection[str]) -> list[Any]:
     Returns
     -------
     list
-        Numbers, names and None. Empty if the rank is unknown.
+        Numbers, names and None. Empty for an unknown rank, an optional, a sequence and a map.
     """
-    if port.kind != "tensor":
+    if port.kind != "tensor" or port.type.startswith("opt<"):
         return []
     if port.declared is not None:
         return list(port.declared)
