@@ -28,10 +28,7 @@ from . import torch
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
 
-_switch = _os.environ.get("FRAZIL_ONNXRUNTIME", "")
-if _switch not in ("", "0", "1"):
-    raise BadInput(f"FRAZIL_ONNXRUNTIME: expected 0 or 1, got '{_switch}'")
-if _switch == "1":
+if _os.environ.get("FRAZIL_ONNXRUNTIME") == "1":  # the module in C++ has checked the value
     from .onnxruntime.install import install as _install
 
     _install()

@@ -69,7 +69,6 @@ def test_install(python):
 import importlib.metadata, importlib.util, sys
 import frazil.onnxruntime
 frazil.onnxruntime.install()
-frazil.onnxruntime.install()
 assert frazil.onnxruntime.is_installed()
 assert importlib.util.find_spec("onnxruntime").name == "onnxruntime"
 assert importlib.metadata.version("onnxruntime") == "1.30.0"
@@ -77,6 +76,7 @@ assert importlib.metadata.distribution("onnxruntime").metadata["Name"] == "onnxr
 assert "onnxruntime" in importlib.metadata.packages_distributions()
 assert importlib.metadata.entry_points(group="console_scripts") is not None
 import onnxruntime
+assert onnxruntime.capi.onnxruntime_pybind11_state.Fail.code == 1  # without another import
 assert onnxruntime.InferenceSession is frazil.onnxruntime.InferenceSession and len(onnxruntime.__path__) == 1
 assert onnxruntime.__version__ == "1.30.0" and onnxruntime.__file__
 from onnxruntime.capi import _pybind_state
@@ -114,7 +114,7 @@ def test_uninstall(python):
 import importlib.metadata, importlib.util, sys
 import frazil.onnxruntime as f
 before = list(sys.meta_path)
-f.install(), f.uninstall(), f.uninstall()
+f.install(), f.install(), f.uninstall(), f.uninstall()
 assert not f.is_installed() and sys.meta_path == before
 assert importlib.util.find_spec("onnxruntime") is None
 assert not [name for name in sys.modules if name.startswith("onnxruntime")]
