@@ -66,6 +66,18 @@ struct LoadOptions {
   std::shared_ptr<Policy> policy;
   bool fix_defaults = false;  ///< ONNX files: inputs with a default become constants and are removed from inputs()
   std::vector<std::string> keep_defaults = {};  ///< inputs that fix_defaults does not apply to
+  /// The model runs what ONNX Runtime runs although ONNX or this library does not allow it. Edits keep the option.
+  ///
+  /// Extents of one name may differ between inputs. A run with equal ones is not slower. The first run with others
+  /// plans the model again, with one warning; such runs cost more, because nothing is known about their extents.
+  ///
+  /// ONNX files: Concat ignores an input whose type has no elements and other extents that do not fit. Reductions and
+  /// Squeeze ignore axes that a constant repeats. Compress ignores the end of a condition that is longer than the axis.
+  /// ir_version may be missing.
+  ///
+  /// With or without the option, declared types of outputs and inner values that differ from the inferred ones only
+  /// cause warnings, and initializers below IR version 4 are constants even if they are listed as inputs.
+  bool lenient = false;
   /// ONNX files: constants for the extents of inputs by their name in the file, the text of dim_param. Other names have
   /// no effect. `denoted_extents` has them by the denotation of the dimension, such as "DATA_BATCH"; it comes first.
   /// The load fails with Code::bad_input for a negative number, and for one that contradicts a number in the file or

@@ -21,6 +21,7 @@
 #include "base/value/error.h"
 #include "exec/run/session.h"
 #include "ir/edit/builder.h"
+#include "ir/edit/own_extents.h"
 #include "ir/edit/patch.h"
 #include "ir/graph/names.h"
 #include "tensor/datum.h"
@@ -70,9 +71,10 @@ struct Inherited {
   std::shared_ptr<Policy> policy = {};
   LoadBounds bounds = usual_bounds();  ///< bounds of planning
   CalledModels registry = {};          ///< of the calls
+  bool lenient = false;                ///< LoadOptions::lenient
 };
 
-struct Model::Impl : Inherited {
+struct Model::Impl : Inherited, std::enable_shared_from_this<Model::Impl> {
   explicit Impl(const Inherited& from) : Inherited(from) {}
 
   std::shared_ptr<const Graph> graph;
@@ -80,15 +82,20 @@ struct Model::Impl : Inherited {
   std::shared_ptr<const std::vector<std::string>> output_names;
   Mutex mutex;
   std::array<std::shared_ptr<exec::Executable>, 5> executables;  ///< made on first use
+  std::vector<EqualAxes> equal_axes;  ///< of a lenient model: the axes of inputs whose extents need not be equal
+  Mutex own_extents_mutex;
+  std::shared_ptr<Impl> own_extents;  ///< guarded by own_extents_mutex; see with_own_extents()
   Mutex digest_mutex;
   std::string digest;  ///< guarded by digest_mutex; computed on first use
 
   std::shared_ptr<exec::Executable> executable(ExecutionMode mode);
+  /// Returns whether the extents of all `equal_axes` are equal. An empty Datum has the input's default.
+  bool has_equal_extents(std::span<const Datum> given) const;
+  /// Returns the model whose inputs share no extents. It is made on first use, with a warning. Throws Code::bad_model,
+  /// with the node, if one needs the extents to be equal.
+  std::shared_ptr<Impl> with_own_extents();
   /// Drops the plans. Open sessions keep theirs.
-  void forget_plans() {
-    const std::scoped_lock lock(mutex);
-    executables = {};
-  }
+  void forget_plans();
 };
 
 struct Body::Impl {
@@ -116,6 +123,7 @@ struct Access {
   static void assign(Array& array, Datum datum);
   /// Moves the value out for reuse. Returns an empty Datum if it is shared.
   static Datum release(Array& array);
+  using ModelImpl = Model::Impl;
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and checks its policy.
   static Model model(Graph graph, const Inherited& from = {}, bool check_calls = true);

@@ -82,6 +82,7 @@ ImportOptions import_options(const LoadOptions& options) {
           .time = bounds.time,
           .stop = std::move(bounds.stop),
           .fix_defaults = options.fix_defaults,
+          .lenient = options.lenient,
           .copies = options.copies,
           .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()},
           .extents = {.by_name = fixed_extents(options.extents, "extents"),
@@ -136,6 +137,42 @@ std::shared_ptr<exec::Executable> Model::Impl::executable(ExecutionMode mode) {
   return known;
 }
 
+void Model::Impl::forget_plans() {
+  std::shared_ptr<Impl> other;
+  {
+    const std::scoped_lock lock(own_extents_mutex);
+    other = own_extents;
+  }
+  if (other != nullptr) other->forget_plans();
+  const std::scoped_lock lock(mutex);
+  executables = {};
+}
+
+bool Model::Impl::has_equal_extents(std::span<const Datum> given) const {
+  const auto extent = [&](std::size_t input, std::size_t axis) -> std::optional<std::int64_t> {
+    const bool has = input < given.size() && given[input].is_tensor();
+    const Tensor* const tensor = has ? &given[input].tensor() : graph->input_default(input);
+    if (tensor == nullptr || tensor->rank() != graph->type(graph->main().params[input]).rank()) return std::nullopt;
+    return tensor->sizes()[axis];
+  };
+  return std::ranges::all_of(equal_axes, [&](const EqualAxes& axes) {
+    const auto a = extent(axes.first_input, axes.first_axis), b = extent(axes.input, axes.axis);
+    return !a || !b || *a == *b;
+  });
+}
+
+std::shared_ptr<Model::Impl> Model::Impl::with_own_extents() {
+  const std::scoped_lock lock(own_extents_mutex);
+  if (own_extents != nullptr) return own_extents;
+  const LoadScope scope(bounds, "planning the model for inputs without equal extents", source_bytes(*graph));
+  auto made = std::make_shared<Impl>(static_cast<const Inherited&>(*this));
+  made->graph = std::make_shared<const Graph>(take(frazil::with_own_extents(*graph, equal_axes)));
+  logging::warn("plan", fmt::format("model '{}': extents of one name differ between inputs; such runs use a plan "
+                                    "that does not bind names",
+                                    graph->name));
+  return own_extents = std::move(made);
+}
+
 Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
   check(verify(graph, knobs()->verify));
   if (check_calls) api::check_calls(graph, from.registry);
@@ -156,6 +193,7 @@ Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
     declare(impl->outputs, graph.info->declared_outputs);
   }
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
+  if (from.lenient) impl->equal_axes = equal_axes(graph);
   impl->graph = std::make_shared<const Graph>(std::move(graph));
   return allowed(Model(impl));
 }
@@ -178,6 +216,7 @@ Model Access::governed(Model model, const Model& from) {
   impl->inputs = own.inputs;
   impl->outputs = own.outputs;
   impl->output_names = own.output_names;
+  impl->equal_axes = own.equal_axes;
   {
     const std::scoped_lock lock(own.mutex);
     impl->executables = own.executables;
@@ -194,7 +233,10 @@ void check_edit(const Model& from, const Model& to) {
 }
 
 Inherited inherited(const LoadOptions& options, LoadBounds bounds) {
-  return {.policy = options.policy, .bounds = std::move(bounds), .registry = CalledModels(options.registry)};
+  return {.policy = options.policy,
+          .bounds = std::move(bounds),
+          .registry = CalledModels(options.registry),
+          .lenient = options.lenient};
 }
 
 namespace {

@@ -13,6 +13,8 @@ namespace frazil::api {
 
 /// Throws for an unknown tier.
 ExecutionMode mode_of(const Options& options);
+/// Returns the limits of a session with these options.
+Limits limits_of(const Options& options);
 std::unique_ptr<exec::Session> open_session(exec::Executable& executable, const Options& options);
 /// Returns the deadline of a run with these options.
 std::optional<std::chrono::steady_clock::duration> run_time_of(const Options& options);

@@ -7,6 +7,7 @@
 #include <frazil/session.h>
 
 #include "api/access.h"
+#include "api/model_sessions.h"
 #include "api/open.h"
 #include "api/profiler.h"
 #include "api/request_queue.h"
@@ -14,7 +15,6 @@
 #include "base/os/knobs.h"
 #include "base/thread/mutex.h"
 #include "base/thread/scheduler.h"
-#include "exec/native/explain_tiers.h"
 #include "ir/op/op.h"
 
 namespace frazil::api {
@@ -92,16 +92,6 @@ class Adapter : public exec::Observer {
   const Graph* graph_ = nullptr;             ///< graph of the current plan
 };
 
-Limits limits_of(const Options& options) {
-  Limits limits = knobs()->limits;
-  if (options.memory_limit) limits.memory_bytes = *options.memory_limit;
-  if (options.arena_limit) limits.arena_bytes = *options.arena_limit;
-  if (options.max_elements) limits.tensor_elements = *options.max_elements;
-  if (options.max_steps) limits.steps = *options.max_steps;
-  if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms, "Options::deadline_ms");
-  return limits;
-}
-
 /// The number of runs that this thread is inside of.
 thread_local int runs_here = 0;
 
@@ -124,6 +114,16 @@ std::shared_ptr<Scheduler> scheduler_of(const Options& options) {
 }
 
 }  // namespace
+
+Limits limits_of(const Options& options) {
+  Limits limits = knobs()->limits;
+  if (options.memory_limit) limits.memory_bytes = *options.memory_limit;
+  if (options.arena_limit) limits.arena_bytes = *options.arena_limit;
+  if (options.max_elements) limits.tensor_elements = *options.max_elements;
+  if (options.max_steps) limits.steps = *options.max_steps;
+  if (options.deadline_ms) limits.time = duration_of(*options.deadline_ms, "Options::deadline_ms");
+  return limits;
+}
 
 bool inside_run() noexcept { return runs_here > 0; }
 
@@ -189,7 +189,8 @@ struct Session::Impl {
   ~Impl();
 
   Model model;
-  std::unique_ptr<exec::Session> session;
+  std::unique_ptr<ModelSessions> session;
+  exec::Session* running = nullptr;  ///< the one that has the run in progress
   Limits limits;
   Limits opened_limits{};  ///< limits of the options
   api::Observer* observer = nullptr;
@@ -300,13 +301,9 @@ Session::Impl::~Impl() {
 }
 
 Session Model::open(const Options& options) const {
-  const auto mode = mode_of(options);
   auto impl = std::make_unique<Session::Impl>(*this);
-  impl->session = open_session(*impl_->executable(mode), options);
+  impl->session = std::make_unique<ModelSessions>(impl->model, options, &impl->stop);
   impl->limits = impl->opened_limits = limits_of(options);
-  impl->session->set_stop(&impl->stop);
-  impl->session->set_registry({impl_, &impl_->registry});
-  impl->session->allow_padding(true);
   return Session(std::move(impl));
 }
 
@@ -387,7 +384,7 @@ void Session::Impl::run(std::span<const Array> given, std::vector<Array>& values
   check_run(model);
   const logging::SinkScope log(Access::impl(model).bounds.log);
   pass(given, values);
-  const Status status = session->run(inputs, outputs);
+  const Status status = running->run(inputs, outputs);
   inputs.clear();
   check(status);
   take_results(values);
@@ -402,6 +399,8 @@ void Session::Impl::pass(std::span<const Array> given, std::vector<Array>& value
   for (std::size_t k = 0; k < bound.size(); ++k) {
     if (bound[k].data != nullptr) outputs[k] = lend(k);
   }
+  running = &session->of(inputs);
+  if (profiler != nullptr) profiler->keep_alive(running->executable().shared_from_this());
 }
 
 void Session::Impl::take_results(std::vector<Array>& values) {
@@ -496,7 +495,7 @@ void Session::start(std::vector<Array> inputs, Post post, Done done) {
   const auto part = [&s, begun = false]() mutable -> std::shared_ptr<Event> {
     const RunHere here;
     const logging::SinkScope log(Access::impl(s.model).bounds.log);
-    return take(std::exchange(begun, true) ? s.session->go_on() : s.session->start(s.inputs, s.outputs));
+    return take(std::exchange(begun, true) ? s.running->go_on() : s.running->start(s.inputs, s.outputs));
   };
   std::shared_ptr<StartedRun> run;
   try {
@@ -659,12 +658,8 @@ void Session::stop_profile() {
   impl().stop_profile();
 }
 
-Counters Session::counters() const {
-  const exec::Counters& c = impl().session->counters();
-  return {c.runs,    c.plans, c.shape_changes, c.prepared, c.iterations, impl().session->held_bytes(),
-          c.entered, c.missed};
-}
+Counters Session::counters() const { return impl().session->counters(); }
 
-std::string Session::explain() const { return exec::explain_tiers(impl().session->executable()); }
+std::string Session::explain() const { return impl().session->explain(); }
 
 }  // namespace frazil::api

@@ -59,6 +59,17 @@ Result<Graph> import_either_side(std::span<const std::byte> bytes, const onnx::S
   return again ? std::move(again) : std::move(graph);
 }
 
+Result<Graph> import_leniently(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options) {
+  auto graph = import_either_side(bytes, source, options);
+  if (graph || !options.lenient || graph.error().code != Code::bad_model) return graph;
+  source.own_extents = true;
+  auto again = import_either_side(bytes, source, options);
+  if (!again) return graph;
+  logging::warn("load", fmt::format("the names of the inputs' extents contradict the nodes, and mean nothing: {}",
+                                    graph.error().text()));
+  return again;
+}
+
 }  // namespace
 
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
@@ -71,7 +82,7 @@ Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_pt
                               .external = [&files](const ExternalRef& ref) { return files.load(ref); },
                               .max_name = options.limits.name_bytes,
                               .fixed = options.extents};
-    return import_either_side(bytes, source, options);
+    return import_leniently(bytes, source, options);
   });
 }
 

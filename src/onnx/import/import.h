@@ -27,6 +27,7 @@ struct ImportOptions {
   /// Treat initializers that are also graph inputs as constants and not as inputs. Otherwise, from IR version 4 on,
   /// they are defaults that requests may override.
   bool fix_defaults = false;
+  bool lenient = false;  ///< accept what relax() accepts, a missing IR version, and names of extents that contradict
   /// The branch whose types are assumed first if the branches of an If have different ranks: true for `then`. See
   /// Assumption.
   bool assume_branches = true;

@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::int64_t kNewestIrVersion = 13;
 
-Status check_model(const ModelParts& model, std::vector<std::string>& warnings) {
+Status check_model(const ModelParts& model, bool lenient, std::vector<std::string>& warnings) {
   if (!model.has_graph) return fail(Code::bad_model, "not an ONNX model: it has no graph");
   const std::int64_t ir_version = model.info.ir_version;
-  if (ir_version < 1) return fail(Code::bad_model, "not an ONNX model: it has no IR version");
-  if (model.opsets.empty() && ir_version >= 3) return fail(Code::bad_model, "the model imports no opset");
+  if (ir_version < 1 && !lenient) return fail(Code::bad_model, "not an ONNX model: it has no IR version");
+  if (ir_version < 1) warn(warnings, "the model has no IR version; it is read as one of version 3");
+  if (model.opsets.empty() && (ir_version >= 3 || ir_version < 1))
+    return fail(Code::bad_model, "the model imports no opset");
   if (ir_version > kNewestIrVersion) {
     warn(warnings, "the model is of IR version {}, newer than {}, the newest this version knows", ir_version,
          kNewestIrVersion);
@@ -28,7 +30,7 @@ Status check_model(const ModelParts& model, std::vector<std::string>& warnings) 
 Result<Graph> Importer::run(Bytes bytes) {
   FRAZIL_TRY(model_, read_model(bytes));
   warnings_ = std::move(model_.warnings);
-  FRAZIL_CHECK(check_model(model_, warnings_));
+  FRAZIL_CHECK(check_model(model_, options_.lenient, warnings_));
   FRAZIL_CHECK(functions_.index(model_.functions, options_.limits));
   take_bounds(model_, source_, warnings_);
   FRAZIL_CHECK(start());

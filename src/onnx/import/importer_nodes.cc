@@ -3,6 +3,7 @@
 #include "onnx/import/attributes.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/metadata.h"
+#include "onnx/upgrade/relax.h"
 
 namespace frazil::onnx {
 
@@ -85,6 +86,7 @@ Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(draft.attrs, decode_attributes(source_, cx, node, repeated_));
   const std::size_t first = graph_.node_count();
   FRAZIL_CHECK(upgrade(draft));
+  if (options_.lenient) FRAZIL_CHECK(relax(draft, warnings_));
   if (draft.results) {
     const Value first_result = draft.results->empty() ? Value{} : (*draft.results)[0];
     const auto maker = first_result ? graph_.producer(first_result) : std::nullopt;

@@ -22,6 +22,7 @@ struct Source {
   ExternalLoader external;
   std::size_t max_name = 0;
   FixedExtents fixed{};
+  bool own_extents = false;  ///< each open dimension has a symbol of its own, whatever its name
   std::map<std::string, Bounds, std::less<>> bounds{};  ///< by symbol name
 };
 

@@ -120,7 +120,7 @@ class TypeReader {
 
   Dim extent(const Dimension& d, std::size_t axis) {
     if (d.value) return *d.value;
-    if (!says_unknown(d.param)) return symbol(own(d.param));
+    if (!says_unknown(d.param) && !source_.own_extents) return symbol(own(d.param));
     std::string name = fmt::format("{}.{}", value_, axis);
     while (builder_.graph().scope().find_symbol(name)) name += "'";
     return symbol(name);
