@@ -241,6 +241,7 @@ Loading options_of(const py::kwargs& keywords) {
   take(keywords, "max_nesting", loading.load.max_nesting);
   take(keywords, "max_name_bytes", loading.load.max_name_bytes);
   take(keywords, "load_deadline_ms", loading.load.deadline_ms);
+  take(keywords, "lenient", loading.load.lenient);
   take(keywords, "extents", loading.load.extents);
   take(keywords, "denoted_extents", loading.load.denoted_extents);
   take_files(keywords, loading);

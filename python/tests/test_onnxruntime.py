@@ -261,6 +261,18 @@ def test_an_index_out_of_range_names_the_node():
     assert kind is errors.InvalidArgument and "'pick'" in text
 
 
+def test_extents_of_one_name_may_differ():
+    pair = [("x", tensor_type(F32, ["N", 2])), ("z", tensor_type(F32, ["N", 2]))]
+    model = model_of([node("Concat", ["x", "z"], ["y"], axis=0)], pair, [("y", tensor_type(F32, ["M", 2]))])
+    session = ort.InferenceSession(model)
+    for rows_of_x, rows_of_z in [(2, 2), (2, 3), (0, 1), (4, 4)]:
+        feeds = {"x": np.ones((rows_of_x, 2), np.float32), "z": np.zeros((rows_of_z, 2), np.float32)}
+        assert session.run(None, feeds)[0].tolist() == [[1, 1]] * rows_of_x + [[0, 0]] * rows_of_z
+    session.frazil.edit(lambda patch: patch.replace("y", patch.tap("y") * 2))
+    feeds = {"x": np.ones((2, 2), np.float32), "z": np.zeros((1, 2), np.float32)}
+    assert session.run(None, feeds)[0].tolist() == [[2, 2], [2, 2], [0, 0]]
+
+
 def test_a_wrong_shape_of_an_output_is_no_error():
     declared = [("y", tensor_type(F32, [3, 4]))]
     session = ort.InferenceSession(model_of([node("Neg", ["x"], ["y"])], [("x", tensor_type(F32, [1]))], declared))

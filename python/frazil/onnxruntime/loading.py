@@ -16,7 +16,6 @@ from .ports import Ports
 
 MOST_THREADS = 1024
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-FIRST_WITH_OVERRIDABLE = 4  # IR version; older files list all initializers as inputs
 
 
 def run_options_of(options: SessionOptions) -> dict[str, Any]:
@@ -52,7 +51,11 @@ def load_options_of(options: SessionOptions) -> dict[str, Any]:
     dict
         Keywords of frazil.load().
     """
-    made: dict[str, Any] = {"extents": dict(options._extents), "denoted_extents": dict(options._denotations)}
+    made: dict[str, Any] = {
+        "lenient": True,
+        "extents": dict(options._extents),
+        "denoted_extents": dict(options._denotations),
+    }
     folder = options._config.all().get(EXTERNAL_FOLDER)
     if folder:
         made["files"] = _files_in(folder)
@@ -171,11 +174,9 @@ class Opened:
     def __init__(self, source: Source) -> None:
         self.source = source
         whole = source.load()
-        found = Ports(whole, {}).initializers
-        old = 0 < whole.metadata.ir_version < FIRST_WITH_OVERRIDABLE
-        self.overridable = {} if old else found
+        self.overridable = Ports(whole, {}).initializers
         # Constants are faster than inputs: initializers become inputs when the first run feeds one.
-        self.model = source.load(fix_defaults=True) if found else whole
+        self.model = source.load(fix_defaults=True) if self.overridable else whole
 
     def with_inputs(self) -> Model:
         """Loads the model with its initializers as inputs.
