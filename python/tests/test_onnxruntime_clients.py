@@ -24,7 +24,8 @@ def file_of(folder, text, more=lambda model: model):
 
 def test_text_recognition(tmp_path):
     """As RapidOCR: a list of characters in the metadata, five settings, providers by availability."""
-    from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions, get_available_providers, get_device
+    from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
+    from onnxruntime import get_available_providers, get_device
 
     text = """graph recognise(%x: f32[N,3,48,W]) {
       %m: f32[N,3,1,W] = ReduceMean(%x, i64[1] [2])

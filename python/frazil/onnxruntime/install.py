@@ -106,8 +106,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
     def _missing(self, fullname: str, part: str) -> importlib.machinery.ModuleSpec | None:
-        advice = None if self._genuine else next((a for top, a in _ADVICE.items() if f"{part}.".startswith(f"{top}.")), None)
-        return importlib.machinery.ModuleSpec(fullname, _Missing(advice)) if advice else None
+        advice = [text for top, text in _ADVICE.items() if f"{part}.".startswith(f"{top}.")]
+        if self._genuine or not advice:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, _Missing(advice[0]))
 
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context = importlib.metadata.DistributionFinder.Context()
