@@ -99,6 +99,12 @@ Status set_jit(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_onnxruntime(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_CHECK(one_of({"0", "1"}, knob, text));
+  knobs.onnxruntime = text == "1";
+  return {};
+}
+
 Status set_code_generator(Knobs& knobs, const Knob&, std::string_view text) {
   knobs.code_generator = text;
   return {};
@@ -126,9 +132,6 @@ Status set_passes(Knobs& knobs, const Knob& knob, std::string_view text) {
   knobs.passes = *set;
   return {};
 }
-
-/// The Python package reads the value.
-Status check_onnxruntime(Knobs&, const Knob& knob, std::string_view text) { return one_of({"0", "1"}, knob, text); }
 
 struct Row {
   Knob knob;
@@ -215,7 +218,7 @@ constexpr std::array<Row, 23> kTable{{
     {{"FRAZIL_ONNXRUNTIME", "0 or 1", "0", "",
       "1: where Python imports frazil, import onnxruntime means frazil.onnxruntime; see "
       "docs/how-to/onnxruntime-python.md."},
-     &check_onnxruntime},
+     &set_onnxruntime},
 }};
 
 std::optional<std::string> from_environment(std::string_view name) {
