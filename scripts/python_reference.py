@@ -31,6 +31,9 @@ PAGES = {
         ],
     ),
     "python-nn": ("`frazil.nn`: modules as in torch.nn", ["frazil.nn", "frazil.nn.init"]),
+    "python-onnxruntime": (
+        "`frazil.onnxruntime`: sessions as in ONNX Runtime's Python package", ["frazil.onnxruntime"],
+    ),
     "python-functional": ("`frazil.nn.functional`: functions as in torch.nn.functional", ["frazil.nn.functional"]),
 }  # fmt: skip
 GENERATED = "Operators"  # the class whose methods are operators; docs/reference/operators.md lists them

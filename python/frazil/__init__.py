@@ -6,6 +6,8 @@
     outputs = model.run({"x": x})     # by name
 """
 
+import os as _os
+
 from ._frazil import Counters, DType, Options, Port, __version__, dtype, dtypes, from_dlpack, operators
 from .debug import Comparison, Debugger, Stop, compare
 from .errors import BadInput, BadModel, Cancelled, Error, FileError
@@ -25,6 +27,11 @@ from . import torch
 
 globals().update({d.name: d for d in dtypes})  # frazil.float32, frazil.bfloat16, ...
 bool_ = dtype("bool")
+
+if _os.environ.get("FRAZIL_ONNXRUNTIME") == "1":  # the module in C++ has checked the value
+    from .onnxruntime.install import install as _install
+
+    _install()
 
 __all__ = [
     "BadInput",

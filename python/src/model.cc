@@ -1,3 +1,4 @@
+#include <charconv>
 #include <chrono>
 
 #include "python/src/docs.h"
@@ -123,6 +124,25 @@ py::object shape_of(const Port& port) {
   return extents_object(port.dims);
 }
 
+/// Returns the extents in the file: numbers, texts and None.
+py::object declared_by(const Port& port) {
+  if (!port.declared) return py::none();
+  py::tuple declared(port.declared->size());
+  for (std::size_t axis = 0; axis < declared.size(); ++axis) {
+    const std::string& dim = (*port.declared)[axis];
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(dim.data(), dim.data() + dim.size(), number);
+    const bool is_number = error == std::errc() && end == dim.data() + dim.size();
+    if (is_number)
+      declared[axis] = number;
+    else if (dim.empty())
+      declared[axis] = py::none();
+    else
+      declared[axis] = text_of(dim);
+  }
+  return declared;
+}
+
 py::object dtype_of_port(const Port& port) {
   return port.kind == Array::Kind::tensor ? object_of(port.dtype) : py::object(py::none());
 }
@@ -154,6 +174,10 @@ void bind_ports(py::module_& m) {
           "shape", &shape_of,
           "a tuple of numbers, and of texts for extents that runs decide: (\"N\", 3); None where the "
           "rank is unknown")
+      .def_property_readonly(
+          "declared", &declared_by,
+          "The extents as the file declares them: a tuple of numbers, texts, and None for extents without either; "
+          "None if the file declares no shape, or the model is not from a file.")
       .def_readonly("optional", &Port::optional, "Whether it may be left out.")
       .def("__repr__", &repr_of);
 }
@@ -172,39 +196,6 @@ void take(const py::kwargs& keywords, const char* name, T& to) {
   if (PyDict_DelItemString(keywords.ptr(), name) != 0) throw py::error_already_set();
 }
 
-struct Loading {
-  LoadOptions load;
-  Options run;
-};
-
-/// Takes the options of loading from `keywords`. The remaining ones are options of runs.
-Loading options_of(const py::kwargs& keywords) {
-  Loading loading;
-  take(keywords, "fix_defaults", loading.load.fix_defaults);
-  take(keywords, "load_memory_limit", loading.load.memory_limit);
-  py::object policy = py::none();
-  take(keywords, "policy", policy);
-  loading.load.policy = policy_of(policy);
-  take(keywords, "max_nodes", loading.load.max_nodes);
-  take(keywords, "max_nesting", loading.load.max_nesting);
-  take(keywords, "max_name_bytes", loading.load.max_name_bytes);
-  take(keywords, "load_deadline_ms", loading.load.deadline_ms);
-  set_options(loading.run, keywords);
-  loading.load.max_elements = loading.run.max_elements;
-  return loading;
-}
-
-template <class F>
-ModelObject loaded(const py::kwargs& keywords, F&& load) {
-  const Loading options = options_of(keywords);
-  Model model = [&] {
-    const Unlocked unlocked;
-    return load(options.load);
-  }();
-  flush_log();  // the caller sees the warnings of the load before its result
-  return {model, PoolOptions{.session = options.run}};
-}
-
 /// The contiguous bytes of an object.
 class Bytes {
  public:
@@ -221,6 +212,54 @@ class Bytes {
  private:
   Py_buffer view_;
 };
+
+struct Loading {
+  LoadOptions load;
+  Options run;
+  std::vector<std::unique_ptr<Bytes>> files;  ///< what `load.files` refers to
+};
+
+/// Takes the dict of external data in memory.
+void take_files(const py::kwargs& keywords, Loading& loading) {
+  std::map<std::string, py::buffer> files;
+  take(keywords, "files", files);
+  for (const auto& [location, bytes] : files) {
+    loading.files.push_back(std::make_unique<Bytes>(bytes));
+    loading.load.files[location] = loading.files.back()->span();
+  }
+}
+
+/// Takes the options of loading from `keywords`. The remaining ones are options of runs.
+Loading options_of(const py::kwargs& keywords) {
+  Loading loading;
+  take(keywords, "fix_defaults", loading.load.fix_defaults);
+  take(keywords, "load_memory_limit", loading.load.memory_limit);
+  py::object policy = py::none();
+  take(keywords, "policy", policy);
+  loading.load.policy = policy_of(policy);
+  take(keywords, "max_nodes", loading.load.max_nodes);
+  take(keywords, "max_nesting", loading.load.max_nesting);
+  take(keywords, "max_name_bytes", loading.load.max_name_bytes);
+  take(keywords, "load_deadline_ms", loading.load.deadline_ms);
+  take(keywords, "lenient", loading.load.lenient);
+  take(keywords, "extents", loading.load.extents);
+  take(keywords, "denoted_extents", loading.load.denoted_extents);
+  take_files(keywords, loading);
+  set_options(loading.run, keywords);
+  loading.load.max_elements = loading.run.max_elements;
+  return loading;
+}
+
+template <class F>
+ModelObject loaded(const py::kwargs& keywords, F&& load) {
+  const Loading options = options_of(keywords);
+  Model model = [&] {
+    const Unlocked unlocked;
+    return load(options.load);
+  }();
+  flush_log();  // the caller sees the warnings of the load before its result
+  return {model, PoolOptions{.session = options.run}};
+}
 
 void bind_loading(py::module_& m) {
   m.def("load", [](const std::string& path, const py::kwargs& keywords) {

@@ -137,7 +137,10 @@ def test_docstrings():
                     assert of.__doc__, f"{name}.{member}"
 
 
-@pytest.mark.parametrize("page", ["reference/python.md", "reference/nn.md", "tutorials/python.md"])
+PAGES = ["reference/python.md", "reference/nn.md", "tutorials/python.md", "how-to/onnxruntime-python.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_of_the_documentation(page, tmp_path, monkeypatch):
     """Each block of a page runs, after those before it; `# value` behind an expression is what it gives."""
     monkeypatch.chdir(tmp_path)

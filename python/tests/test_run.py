@@ -219,6 +219,30 @@ def test_sessions(affine):
     assert session(x)[0].tolist() == [1, 1]
 
 
+def test_extents_of_a_file(tmp_path):
+    made = frazil.from_text("graph g(%x: f32[N,2]) { %y: f32[N,2] = Neg(%x) return y = %y }")
+    made.save(tmp_path / "m.onnx")
+    assert made.inputs[0].declared is None
+    for fixed, extents in [({}, (-1, 2)), ({"N": 3, "other": 1}, (3, 2))]:
+        model = frazil.load(tmp_path / "m.onnx", extents=fixed)
+        assert model.inputs[0].declared == ("N", 2) and model.inputs[0].extents == extents
+    for wrong, kind in [({"N": -1}, frazil.BadInput), ({"N": "3"}, TypeError), (3, TypeError)]:
+        with pytest.raises(kind):
+            frazil.load(tmp_path / "m.onnx", extents=wrong)
+
+
+def test_external_data_in_memory(tmp_path):
+    weights = {"w": np.arange(40, dtype=np.float32)}
+    text = "weight @w: f32[40]\ngraph g(%x: f32[]) { %y = Add(%x, @w) return y = %y }"
+    frazil.from_text(text, weights).save(tmp_path / "m.onnx", external_bytes=1)
+    model, data = (tmp_path / "m.onnx").read_bytes(), (tmp_path / "m.onnx.data").read_bytes()
+    for given in (data, bytearray(data), np.frombuffer(data, np.uint8)):
+        assert frazil.from_bytes(model, files={"m.onnx.data": given})(1).tolist() == list(range(1, 41))
+    for wrong, kind in [({"other": data}, frazil.BadInput), ({"m.onnx.data": 3}, TypeError), ([data], TypeError)]:
+        with pytest.raises(kind):
+            frazil.from_bytes(model, files=wrong)
+
+
 def test_files(tmp_path, affine):
     path = tmp_path / "affine.onnx"
     affine.save(path)

@@ -70,6 +70,7 @@ TEST(Knobs, AreSetByTheirVariables) {
        {[](const Knobs& k) { return k.load_time ? std::uint64_t(*k.load_time / std::chrono::milliseconds(1)) : 0; }}},
       {"FRAZIL_FILL", {[](const Knobs& k) { return std::uint64_t(k.fill.value_or(0)); }}},
       {"FRAZIL_PASSES", {[](const Knobs& k) { return std::uint64_t(k.passes == PassSet::none() ? 2 : 0); }}},
+      {"FRAZIL_ONNXRUNTIME", {[](const Knobs& k) { return std::uint64_t(k.onnxruntime ? 2 : 0); }}},
       {"FRAZIL_MAX_NODES", {[](const Knobs& k) { return k.load.nodes; }}},
       {"FRAZIL_MAX_NESTING", {[](const Knobs& k) { return k.load.nesting; }}},
       {"FRAZIL_MAX_NAME_BYTES", {[](const Knobs& k) { return k.load.name_bytes; }}},
@@ -82,6 +83,7 @@ TEST(Knobs, AreSetByTheirVariables) {
                         : words == "FRAZIL_TIER"         ? "1"
                         : words == "FRAZIL_JIT"          ? "off"
                         : words == "FRAZIL_CODE_SYMBOLS" ? "gdb"
+                        : words == "FRAZIL_ONNXRUNTIME"  ? "1"
                                                          : "2";
     const Knobs set = parsed({{name, value}}).value();
     const Knobs empty = parsed({{name, ""}}).value(), none = parsed({}).value();

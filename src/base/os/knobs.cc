@@ -99,6 +99,12 @@ Status set_jit(Knobs& knobs, const Knob& knob, std::string_view text) {
   return {};
 }
 
+Status set_onnxruntime(Knobs& knobs, const Knob& knob, std::string_view text) {
+  FRAZIL_CHECK(one_of({"0", "1"}, knob, text));
+  knobs.onnxruntime = text == "1";
+  return {};
+}
+
 Status set_code_generator(Knobs& knobs, const Knob&, std::string_view text) {
   knobs.code_generator = text;
   return {};
@@ -131,7 +137,7 @@ struct Row {
   Knob knob;
   Set set;
 };
-constexpr std::array<Row, 22> kTable{{
+constexpr std::array<Row, 23> kTable{{
     {{"FRAZIL_DEBUG", "integer", "0", "0..6",
       "What is logged to stderr besides warnings: 1 loads, new plans and code of whole plans, 2 plans, missed guards "
       "and "
@@ -209,6 +215,10 @@ constexpr std::array<Row, 22> kTable{{
     {{"FRAZIL_MAX_NAME_BYTES", "integer", "4096", "0..18446744073709551615",
       "Maximum length of a name in a model, in bytes."},
      &set_load_limit<&LoadLimits::name_bytes>},
+    {{"FRAZIL_ONNXRUNTIME", "0 or 1", "0", "",
+      "1: where Python imports frazil, import onnxruntime means frazil.onnxruntime; see "
+      "docs/how-to/onnxruntime-python.md."},
+     &set_onnxruntime},
 }};
 
 std::optional<std::string> from_environment(std::string_view name) {

@@ -30,6 +30,7 @@ struct Knobs {
   int verify = 0;
   std::string tier = "auto";         ///< the tier of runs that ask for "auto"
   bool jit = true;                   ///< whether machine code may be generated and loaded
+  bool onnxruntime = false;          ///< whether the Python package takes the name onnxruntime, which it reads itself
   std::string code_generator;        ///< path of the code generator; empty: that of the installation or build
   std::string code_cache;            ///< a folder, "off", or empty for the user's own
   std::string code_symbols = "off";  ///< tools that get symbols of generated code: "off", "perf", "gdb" or "perf,gdb"
