@@ -25,7 +25,9 @@ PACKAGES = {
     "@gutenye/ocr-node": "1.4.8",
     "@huggingface/transformers": "4.3.2",
     "@ricky0123/vad-web": "0.0.31",
+    "@siteed/sherpa-onnx.rn": "1.3.1",  # has ONNX Runtime's own headers in C++
 }
+LIBRARIES = {"theirs": "node_modules/onnxruntime-node/bin/napi-v6/linux/x64", "ours": "../compat"}
 TARGETS = {"node_cases": 1.0, "sherpa_vad": 0.4, "ocr": 0.9, "transformers": 0.9}
 
 
@@ -48,6 +50,34 @@ def install(folder: pathlib.Path) -> bool:
     return True
 
 
+def result_of(name: str, done: subprocess.CompletedProcess):
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            found = json.loads(line[len("RESULT "):])
+            return found["results"], found["ms"]
+    raise RuntimeError(f"{name}: no result, exit code {done.returncode}: {done.stderr.strip()[-800:]}")
+
+
+class CxxProgram:
+    """A program that is compiled on ONNX Runtime's own header, and linked to the library."""
+
+    name, program = "C++", "cxx_program"
+
+    def __init__(self, models: pathlib.Path):
+        self.models = models
+
+    def run(self, folder: pathlib.Path, library: pathlib.Path | None, extra: dict[str, str] | None = None):
+        program = folder / "cxx_program"
+        headers = folder / "node_modules/@siteed/sherpa-onnx.rn/prebuilt/include/onnxruntime"
+        if not program.exists():
+            subprocess.run(["c++", "-std=c++17", "-O1", f"-I{headers}", HERE / "cxx_program.cc", "-o", program,
+                            f"-L{folder / LIBRARIES['ours']}", "-lonnxruntime"], check=True)
+        place = library.parent if library else folder / LIBRARIES["theirs"]
+        done = subprocess.run([program, self.models], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ) | {"LD_LIBRARY_PATH": str(place)} | (extra or {}))
+        return result_of(self.name, done)
+
+
 class Client:
     """A client program with its arguments."""
 
@@ -64,11 +94,7 @@ class Client:
             environment["LD_PRELOAD"] = str(library)
         done = subprocess.run(["node", HERE / f"{self.program}.mjs", *self.arguments], cwd=folder, env=environment,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
-        for line in done.stdout.splitlines():
-            if line.startswith("RESULT "):
-                found = json.loads(line[len("RESULT "):])
-                return found["results"], found["ms"]
-        raise RuntimeError(f"{self.name}: no result, exit code {done.returncode}: {done.stderr.strip()[-800:]}")
+        return result_of(self.name, done)
 
 
 def differences(theirs, ours) -> list[str]:
@@ -83,7 +109,7 @@ def refused_functions() -> set[str]:
     return set(re.findall(r"^REFUSED\((\w+)", text, re.MULTILINE))
 
 
-def count(client: Client, folder: pathlib.Path, shim: pathlib.Path, ours: pathlib.Path) -> set[str]:
+def count(client: Client | CxxProgram, folder: pathlib.Path, shim: pathlib.Path, ours: pathlib.Path) -> set[str]:
     """Returns the functions that the client calls."""
     counts = folder / f"{client.name}.counts"
     counts.unlink(missing_ok=True)
@@ -91,7 +117,7 @@ def count(client: Client, folder: pathlib.Path, shim: pathlib.Path, ours: pathli
     return {line.split()[0] for line in counts.read_text().splitlines()}
 
 
-def clients(folder: pathlib.Path, models: pathlib.Path, shared: pathlib.Path) -> list[Client]:
+def clients(folder: pathlib.Path, models: pathlib.Path, shared: pathlib.Path) -> list[Client | CxxProgram]:
     found = [Client("onnxruntime-node", "node_cases", models)]
     wave = shared / "models/silero_vad/speech.wav"
     vad = folder / "node_modules/@ricky0123/vad-web/dist"
@@ -101,6 +127,8 @@ def clients(folder: pathlib.Path, models: pathlib.Path, shared: pathlib.Path) ->
         found += [Client(f"sherpa-onnx-node {v}", "sherpa_vad", models, path, wave) for v, path in versions.items()]
     else:
         print(f"skipped: sherpa-onnx-node, because there is no recording {wave}")
+    if shutil.which("c++"):
+        found.append(CxxProgram(models))
     return [*found, Client("ocr-node", "ocr", models), Client("transformers.js", "transformers", models)]
 
 
@@ -135,10 +163,14 @@ def main() -> int:
             times["ours"].append(ms)
             wrong = wrong or differences(theirs, mine)
         called = set() if args.no_count else count(client, folder, build / "compat/shim/libonnxruntime.so.1", ours)
-        a, b = (statistics.median(times[which]) for which in ("theirs", "ours"))
         wrong += [f"calls {name}, which is refused" for name in sorted(called & refused)]
-        print(f"{client.name:<22} {a:>10.2f} {b:>10.2f} {b / a:>6.2f} {TARGETS[client.program]:>7}  {len(called):>9}  "
-              f"{'equal' if not wrong else 'DIFFERS'}", flush=True)
+        outcome = "equal" if not wrong else "DIFFERS"
+        if None in times["ours"]:
+            figures = f"{'':>10} {'':>10} {'':>6} {'':>7}"
+        else:
+            a, b = (statistics.median(times[which]) for which in ("theirs", "ours"))
+            figures = f"{a:>10.2f} {b:>10.2f} {b / a:>6.2f} {TARGETS[client.program]:>7}"
+        print(f"{client.name:<22} {figures}  {len(called):>9}  {outcome}", flush=True)
         for line in wrong:
             print(f"    {line}")
         failed = failed or bool(wrong)
