@@ -390,7 +390,7 @@ std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* oper
     if (def->domain.empty() && built_in) {
       refuse(frazil::Code::bad_input, "operator '{}' is built in: give the model's operator a domain", op.name);
     }
-    if (!set->add(std::move(def))) {
+    if (!set->add(def)) {
       refuse(frazil::Code::bad_input, "the model's operators have '{}' of domain '{}' twice", op.name, op.domain);
     }
   }

@@ -2,10 +2,7 @@
 
 namespace frazil {
 
-bool OpSet::add(std::shared_ptr<const OpDef> op) {
-  const auto key = std::pair(op->domain, op->name);
-  return ops_.try_emplace(key, std::move(op)).second;
-}
+bool OpSet::add(const std::shared_ptr<const OpDef>& op) { return ops_.try_emplace({op->domain, op->name}, op).second; }
 
 const OpDef* OpSet::find(std::string_view domain, std::string_view name) const {
   const auto it = ops_.find({domain, name});

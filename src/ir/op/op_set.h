@@ -14,7 +14,7 @@ namespace frazil {
 class OpSet {
  public:
   /// Returns false, and ignores the operator, if one of the same domain and name exists.
-  bool add(std::shared_ptr<const OpDef> op);
+  bool add(const std::shared_ptr<const OpDef>& op);
   /// Returns null if there is none.
   const OpDef* find(std::string_view domain, std::string_view name) const;
 
