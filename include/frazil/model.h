@@ -89,6 +89,9 @@ struct LoadOptions {
   /// same last path component serves ("w.bin" for "./sub/w.bin"); two such keys are Code::bad_input. Other locations
   /// are read from the model's folder. The tensors are copied, so the bytes need to live only until the load returns.
   std::map<std::string, std::span<const std::byte>> files = {};
+  /// Model::from_bytes(): the folder of external data. Empty: there is none, and external data that are not in `files`
+  /// are Code::bad_input.
+  std::string folder = {};
   /// Keeps the bytes of `files` alive as long as a model uses them. The tensors are then not copied, and the bytes must
   /// not change. Null: they are copied.
   std::shared_ptr<const void> files_owner = {};
@@ -140,8 +143,8 @@ class Model {
   /// copied. Throws Code::bad_input if the file cannot be read, Code::bad_model if it is damaged or invalid, and
   /// Code::unsupported for features that this version lacks.
   static Model load(const std::string& path, const LoadOptions& options = {});
-  /// Reads a model from memory, as load() does. The bytes are copied. External data are Code::bad_input, because there
-  /// is no folder to search.
+  /// Reads a model from memory, as load() does. The bytes are copied. External data come from LoadOptions::files and
+  /// LoadOptions::folder.
   static Model from_bytes(std::span<const std::byte> bytes, const LoadOptions& options = {});
   /// Parses the text form; `weights` holds the tensors that the text calls @name.
   static Model from_text(std::string_view text, const std::map<std::string, Array>& weights = {},

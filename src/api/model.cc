@@ -260,7 +260,7 @@ Model Model::from_bytes(std::span<const std::byte> bytes, const LoadOptions& opt
   start();
   const Inherited from = inherited(options, bounds_of(options));
   const logging::SinkScope log(from.bounds.log);
-  return Access::model(take(import_onnx_bytes(bytes, nullptr, {}, import_options(options, from))), from,
+  return Access::model(take(import_onnx_bytes(bytes, nullptr, options.folder, import_options(options, from))), from,
                        options.check_calls);
 }
 

@@ -1,5 +1,7 @@
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "api/tiny_onnx.h"
@@ -198,6 +200,28 @@ TEST(OrtCustomOps, ErrorsOfKernelsReachTheProgram) {
   EXPECT_NE(load.text.find("the kernel is broken"), std::string::npos) << load.text;
   const std::string unknown = file_of({scale_node({"x"}, "y", 2)});
   EXPECT_NE(refusal(ort().CreateSessionFromArray(env(), unknown.data(), unknown.size(), nullptr, &none)).text, "");
+}
+
+// The bytes of a file are rewritten for the load; its weights are still beside it.
+TEST(OrtCustomOps, ModelsMayHaveExternalData) {
+  Registered registered(22);
+  const std::string external = number(1, 1) + number(2, kF32) + bytes(8, "bias") + number(14, 1) +
+                               bytes(13, bytes(1, "location") + bytes(2, "bias.bin"));
+  const std::filesystem::path folder = testing::TempDir() + "frazil_custom";
+  std::filesystem::create_directories(folder);
+  const float half = 0.5f;
+  std::ofstream(folder / "bias.bin", std::ios::binary).write(reinterpret_cast<const char*>(&half), sizeof half);
+  std::ofstream(folder / "model.onnx", std::ios::binary) << file_of({scale_node({"x", "bias"}, "y", 3)}, external);
+  OrtSession* made = nullptr;
+  ok(ort().CreateSession(env(), (folder / "model.onnx").c_str(), registered.options.get(), &made));
+  {
+    const Owned<OrtSession> session{made, ort().ReleaseSession};
+    EXPECT_TRUE(registered.op.last.constant_bias);
+    std::vector<float> data{2};
+    const auto x = tensor(data, {1});
+    EXPECT_EQ(read<float>(run(session.get(), {{"x", x.get()}}).get()), (std::vector<float>{6.5f}));
+  }
+  std::filesystem::remove_all(folder);
 }
 
 // Two sessions have operators of one name: each runs its own.

@@ -178,6 +178,17 @@ TEST(OrtSessions, WeightsComeFromTheProgram) {
   }
   OrtSession* none = nullptr;
   EXPECT_NE(refusal(ort().CreateSessionFromArray(env(), file.data(), file.size(), nullptr, &none)).text, "");
+
+  // The entry that names a folder for models from memory.
+  const std::filesystem::path folder = testing::TempDir() + "frazil_weights";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "weights.bin", std::ios::binary).write(reinterpret_cast<const char*>(content), sizeof content);
+  const auto options = session_options();
+  ok(ort().AddSessionConfigEntry(options.get(), "session.model_external_initializers_file_folder_path",
+                                 folder.c_str()));
+  EXPECT_EQ(read<float>(run(session_of(file, options.get()).get(), {{"x", x.get()}}).get()),
+            (std::vector<float>{15, 26}));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(OrtSessions, OptionsKeepWhatIsSet) {

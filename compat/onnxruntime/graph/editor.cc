@@ -128,6 +128,7 @@ OrtStatus* create_editing(const OrtEnv* env, const char* model_path, const OrtSe
       throw_status(status);
     }
     (*out)->edited_file = content_of(model_path);
+    (*out)->edited_folder = folder_of(model_path);
   });
 }
 OrtStatus* create_editing_from_array(const OrtEnv* env, const void* model_data, std::size_t model_data_length,
@@ -166,7 +167,7 @@ OrtStatus* finalize(OrtSession* session, const OrtSessionOptions* options, OrtPr
   return guarded([&] {
     const std::string& file = file_of_editing(session);
     if (options != nullptr) session->options = *options;
-    session->set_model(load_bytes(file.data(), file.size(), session->options));
+    session->set_model(load_bytes(file.data(), file.size(), session->options, session->edited_folder));
     session->edited_file.reset();
   });
 }

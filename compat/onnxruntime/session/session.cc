@@ -25,8 +25,9 @@ Place place_of(const api::Port& port, std::size_t position) {
   return place;
 }
 
-api::LoadOptions load_options(const OrtSessionOptions& options) {
+api::LoadOptions load_options(const OrtSessionOptions& options, const std::string& folder) {
   api::LoadOptions load;
+  load.folder = folder;
   load.lenient = true;
   load.log = log_of(logger_of(options));
   load.stop = options.cancelled->get_token();
@@ -45,22 +46,21 @@ api::Model with_initializers(api::Model model, const OrtSessionOptions& options)
 }
 
 /// Loads a file whose nodes use custom operators.
-api::Model load_custom(const std::string& file, const OrtSessionOptions& options) {
+api::Model load_custom(const std::string& file, api::LoadOptions load, const OrtSessionOptions& options) {
   CustomOperators operators(options);
   const std::string prepared = operators.prepared(file);
-  api::LoadOptions load = load_options(options);
   load.operators = operators.host();
   api::Model model = api::Model::from_bytes(std::as_bytes(std::span(prepared)), load);
   operators.make_kernels(model);
   return model;
 }
 
-/// Loads, with the codes of ONNX Runtime for what goes wrong.
+/// Loads, with the codes of ONNX Runtime for what goes wrong. External data lie in `folder`.
 template <class Load, class Bytes>
-api::Model loaded(const OrtSessionOptions& options, const Load& load, const Bytes& bytes) {
+api::Model loaded(const OrtSessionOptions& options, const std::string& folder, const Load& load, const Bytes& bytes) {
   try {
-    return with_initializers(options.domains.empty() ? load(load_options(options)) : load_custom(bytes(), options),
-                             options);
+    const api::LoadOptions with = load_options(options, folder);
+    return with_initializers(options.domains.empty() ? load(with) : load_custom(bytes(), with, options), options);
   } catch (const api::Error& error) {
     throw Failure(load_code(error, bytes), error.what());
   }
@@ -111,6 +111,11 @@ OrtStatus* name_at(const OrtSession* session, std::size_t index, const char* wha
 
 }  // namespace
 
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -122,15 +127,15 @@ api::Model load_file(const std::string& path, const OrtSessionOptions& options) 
     fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
   }
   return loaded(
-      options, [&](const api::LoadOptions& load) { return api::Model::load(path, load); },
+      options, folder_of(path), [&](const api::LoadOptions& load) { return api::Model::load(path, load); },
       [&] { return content_of(path); });
 }
 
-api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options) {
+api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options, const std::string& folder) {
   require(data, "model_data");
   const std::span bytes(static_cast<const std::byte*>(data), size);
   return loaded(
-      options, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); },
+      options, folder, [&](const api::LoadOptions& load) { return api::Model::from_bytes(bytes, load); },
       [&] { return std::string(static_cast<const char*>(data), size); });
 }
 
@@ -198,7 +203,10 @@ OrtStatus* CreateSession(const OrtEnv*, const char* model_path, const OrtSession
 OrtStatus* CreateSessionFromArray(const OrtEnv*, const void* model_data, std::size_t model_data_length,
                                   const OrtSessionOptions* options, OrtSession** out) {
   return guarded([&] {
-    *out = make_session(load_bytes(model_data, model_data_length, or_default(options)), or_default(options));
+    const OrtSessionOptions& given = or_default(options);
+    const auto folder = given.config.find("session.model_external_initializers_file_folder_path");
+    *out = make_session(
+        load_bytes(model_data, model_data_length, given, folder == given.config.end() ? "" : folder->second), given);
   });
 }
 OrtStatus* CreateSessionWithPrepackedWeightsContainer(const OrtEnv* env, const char* model_path,

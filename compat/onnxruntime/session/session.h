@@ -53,7 +53,9 @@ struct OrtSession {
   std::vector<frazil::ort::Place> initializers;  ///< inputs with a default
   std::vector<frazil::ort::Place> outputs;
   std::shared_ptr<const frazil::ort::Variant> all;
-  std::optional<std::string> edited_file;  ///< of a session of the model editor, until it is finalized
+  /// The file of a session of the model editor, until it is finalized, and the folder of its external data.
+  std::optional<std::string> edited_file;
+  std::string edited_folder;
 
   /// A profiled session: one at a time, on one recording.
   struct Profiling {
@@ -72,9 +74,13 @@ struct OrtSession {
 
 namespace frazil::ort {
 
-/// Load a model with the options of a session. Throw Failure with the codes of ONNX Runtime.
+/// Load a model with the options of a session. Throw Failure with the codes of ONNX Runtime. External data of bytes lie
+/// in `folder`, if it is not empty.
 api::Model load_file(const std::string& path, const OrtSessionOptions& options);
-api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options);
+api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options,
+                      const std::string& folder = {});
+/// Returns the folder of a file.
+std::string folder_of(const std::string& path);
 /// Returns the content of a file, or what of it can be read.
 std::string content_of(const std::string& path);
 
