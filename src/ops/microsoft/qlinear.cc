@@ -32,16 +32,6 @@ Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
 
 void unary_out(CompositeCx& cx, Expr y) { cx.out(0, quantised(cx, y, 3, cx.elem(0))); }
 
-/// Moves the channels first, as in other operators, or last.
-Expr channels_to(Expr x, bool front) {
-  Ints perm;
-  for (std::size_t i = 0; i < x.type().rank(); ++i) perm.push_back(static_cast<std::int64_t>(i));
-  if (perm.size() < 3) return x;
-  if (front) std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
-  if (!front) std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
-  return Transpose({x}, {.perm = std::move(perm)});
-}
-
 }  // namespace
 
 void qlinear_add_body(CompositeCx& cx) {
