@@ -30,6 +30,7 @@
 #include "ops/microsoft/group_query.h"
 #include "ops/microsoft/inverse.h"
 #include "ops/microsoft/norm.h"
+#include "ops/microsoft/position.h"
 #include "ops/microsoft/product.h"
 #include "ops/microsoft/qlinear.h"
 #include "ops/microsoft/quant.h"
