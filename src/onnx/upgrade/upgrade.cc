@@ -1,5 +1,6 @@
 #include "onnx/upgrade/upgrade.h"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
@@ -142,6 +143,16 @@ Status upgrade(Draft& draft) {
     if (draft.results || draft.op != before) break;
   }
   return {};
+}
+
+bool is_known_operator(std::string_view domain, std::string_view op, std::int64_t opset) {
+  const auto newest = newest_opset(domain);
+  if (opset < 1 || (newest && opset > *newest)) return false;
+  if (OpRegistry::global().find(domain, op) != nullptr) return true;
+  const auto found = changes_by_op().find(op);
+  return found != changes_by_op().end() && std::ranges::any_of(found->second, [&](const Change* change) {
+           return change->domain == domain && change->before == kAlways;
+         });
 }
 
 std::optional<std::int64_t> newest_opset(std::string_view domain) {
