@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include <frazil/environment.h>
 #include <frazil/operators.h>
 
 #include "tool/commands.h"
+#include "tool/coverage.h"
 #include "tool/op_facts.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
@@ -209,19 +211,31 @@ int list_passes(const ListOptions& options) {
   return kDone;
 }
 
-void add_list(CLI::App& app, Action& action, const char* name, const char* doc, int (*list)(const ListOptions&)) {
+using List = std::function<int(const ListOptions&)>;
+
+CLI::App* add_list(CLI::App& app, Action& action, const char* name, const char* doc, List list) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand(name, doc);
   command->option_defaults()->group(group::kOutput);
   auto* json = command->add_flag("--json", options->json, "Write one JSON object, alone on the last line of stdout");
   command->add_flag("--markdown", options->markdown, "A Markdown table, for the documentation")->excludes(json);
-  command->callback([options, list, &action] { action = [options, list] { return list(*options); }; });
+  command->callback(
+      [options, list = std::move(list), &action] { action = [options, list] { return list(*options); }; });
+  return command;
 }
 
 }  // namespace
 
 void add_ops(CLI::App& app, Action& action) {
-  add_list(app, action, "ops", "List the operators of this build", list_ops);
+  auto models = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = add_list(app, action, "ops", "List the operators of this build, or those that models lack",
+                               [models](const ListOptions& options) {
+                                 return models->empty() ? list_ops(options) : report_coverage(*models, options.json);
+                               });
+  command->add_option("--coverage", *models, "List the operators of these files and folders that are not available")
+      ->type_name("MODEL")
+      ->group(group::kInputs)
+      ->excludes("--markdown");
 }
 
 void add_knobs(CLI::App& app, Action& action) {

@@ -45,6 +45,21 @@ struct OperatorInfo {
 
 /// Returns all operators, including those that the program defined, sorted by domain and name.
 std::vector<OperatorInfo> operators();
+/// An operator that nodes of a model file call.
+struct UsedOperator {
+  std::string name;
+  std::string domain;      ///< "" is ai.onnx
+  std::int64_t opset = 0;  ///< of the domain in the file; 0 if the file imports none
+  std::size_t nodes = 0;   ///< number of calls, in subgraphs and functions of the file too
+  bool available = false;  ///< a load knows the operator in this opset
+  std::string full_name() const { return domain.empty() ? name : domain + "." + name; }
+};
+/// Returns the operators of an ONNX file, sorted by domain, name and opset, without loading the model: types,
+/// attributes and weights are not read. Calls of functions that the file defines are not listed, but the nodes of these
+/// functions are. Throws Code::bad_input if the file cannot be read, and Code::bad_model if it is damaged or has no
+/// graph.
+std::vector<UsedOperator> used_operators(const std::string& path);
+
 /// Returns "int", "floats", ...
 std::string_view name_of(OperatorInfo::Kind kind);
 

@@ -1,7 +1,9 @@
 #include <frazil/operators.h>
 
 #include "api/bind.h"
+#include "base/os/io.h"
 #include "ir/op/op.h"
+#include "onnx/import/used_operators.h"
 #include "pass/engine/passes.h"
 #include "pass/engine/rules.h"
 
@@ -47,6 +49,18 @@ std::vector<OperatorInfo> operators() {
   start();
   std::vector<OperatorInfo> all;
   for (const OpDef* op : OpRegistry::global().all()) all.push_back(info_of(*op));
+  return all;
+}
+
+std::vector<UsedOperator> used_operators(const std::string& path) {
+  start();
+  const auto file = take(MappedFile::open(path));
+  auto found = onnx::used_operators(file->bytes());
+  if (!found) raise(within(path + ": ", std::move(found).error()).error());
+  std::vector<UsedOperator> all;
+  for (onnx::UsedOperator& op : *found) {
+    all.push_back({std::move(op.name), std::move(op.domain), op.opset, op.nodes, op.known});
+  }
   return all;
 }
 

@@ -1,15 +1,13 @@
 #include "onnx/import/import.h"
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
-#include <new>
 
-#include "base/limits/no_memory.h"
 #include "base/os/log.h"
 #include "base/value/text.h"
 #include "onnx/import/importer.h"
 #include "onnx/read/external.h"
+#include "onnx/read/guarded.h"
 
 namespace frazil {
 namespace {
@@ -20,22 +18,16 @@ Result<Graph> one_line(Result<Graph> result) {
   return result;
 }
 
-/// Runs part of an import and converts exceptions on malformed bytes or failed allocation to faults.
+/// Runs part of an import.
 template <class Work>
-Result<Graph> guarded(const Work& work) try {
-  return work();
-} catch (const protozero::exception&) {
-  return fail(Code::bad_model, "the model is damaged or cut short");
-} catch (const std::bad_alloc&) {
-  return no_memory_left();
-} catch (const std::exception& e) {
-  return fail(Code::internal, "while importing the model: {}", e.what());
+Result<Graph> guarded(const Work& work) {
+  return onnx::guarded("importing the model", work);
 }
 
 Result<Graph> import_once(std::span<const std::byte> bytes, onnx::Source source, const ImportOptions& options,
                           bool& assumed) {
   const GraphMemory memory;
-  return guarded([&] {
+  return guarded([&]() -> Result<Graph> {
     onnx::Importer importer(std::move(source), options, bytes.size());
     Result<Graph> graph = importer.run(bytes);
     assumed = importer.assumed();

@@ -151,6 +151,16 @@ bool has_upgrade(std::string_view domain, std::string_view op) {
   return std::ranges::any_of(found->second, [&](const Change* change) { return change->domain == domain; });
 }
 
+bool is_known_operator(std::string_view domain, std::string_view op, std::int64_t opset) {
+  const auto newest = newest_opset(domain);
+  if (opset < 1 || (newest && opset > *newest)) return false;
+  if (OpRegistry::global().find(domain, op) != nullptr) return true;
+  const auto found = changes_by_op().find(op);
+  return found != changes_by_op().end() && std::ranges::any_of(found->second, [&](const Change* change) {
+           return change->domain == domain && change->before == kAlways;
+         });
+}
+
 std::optional<std::int64_t> newest_opset(std::string_view domain) {
   for (const Version& v : kNewest) {
     if (v.domain == domain) return v.newest;

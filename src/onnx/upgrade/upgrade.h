@@ -106,6 +106,9 @@ Status upgrade(Draft& draft);
 /// Returns whether upgrade() rewrites nodes of this operator in any opset.
 bool has_upgrade(std::string_view domain, std::string_view op);
 
+/// Returns true if an import knows nodes of this operator and opset: the registry has it, or an upgrade replaces it.
+bool is_known_operator(std::string_view domain, std::string_view op, std::int64_t opset);
+
 /// Returns the newest opset of `domain` in the table, or nullopt for domains that are not ONNX's.
 std::optional<std::int64_t> newest_opset(std::string_view domain);
 

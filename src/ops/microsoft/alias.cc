@@ -1,6 +1,8 @@
 #include "ops/microsoft/alias.h"
 
 #include "ops/core/compose.h"
+#include "ops/elementwise/math.h"
+#include "ops/ml/svm.h"
 
 namespace frazil::ops::microsoft {
 namespace {
@@ -34,6 +36,56 @@ void unique_body(CompositeCx& cx) {
   cx.out(0, y[0]);
   if (cx.output_count() > 1) cx.out(1, y[2]);
   if (cx.output_count() > 2) cx.out(2, y[3]);
+}
+
+void legacy_grid_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<LegacyGridAttrs>();
+  if (!has_rank(cx, 0, 4) || !has_rank(cx, 1, 4)) return;
+  if (a.mode != "bilinear" && a.mode != "nearest" && a.mode != "bicubic") {
+    return cx.error("mode '{}' is not one of bilinear, nearest, bicubic", a.mode);
+  }
+  GridSampleAttrs grid{a.align_corners, "nearest", a.padding_mode};
+  if (a.mode != "nearest") grid.mode = a.mode == "bilinear" ? "linear" : "cubic";
+  cx.out(0, ops::GridSample({cx.in(0), cx.in(1)}, grid));
+}
+
+namespace {
+
+/// Passes the inputs and requested outputs on to an operator with the same ports.
+template <class Op, class A>
+void forward_to(CompositeCx& cx, const Op& op, const A& attrs) {
+  std::vector<Expr> in;
+  for (std::size_t i = 0; i < cx.input_count(); ++i) in.push_back(cx.has(i) ? cx.in(i) : cx.builder().absent());
+  const auto out = op.call(in, attrs, cx.output_count());
+  for (std::size_t i = 0; i < out.size(); ++i) cx.out(i, out[i]);
+}
+
+}  // namespace
+
+void stateful_conv_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<StatefulConvAttrs>();
+  if (left_out(cx, "channels_last", a.channels_last == 0) && left_out(cx, "dilation", a.dilation == 1) &&
+      left_out(cx, "ndim", a.ndim == 1) && left_out(cx, "state_window", a.state_window == 0)) {
+    forward_to(cx, ops::CausalConvWithState, static_cast<const CausalConvAttrs&>(a));
+  }
+}
+
+void fused_linear_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<FusedLinearAttrs>();
+  if (!left_out(cx, "state_window", a.state_window == 0)) return;
+  forward_to(cx, ops::LinearAttention, static_cast<const LinearAttentionAttrs&>(a));
+}
+
+void expand_dims_body(CompositeCx& cx) {
+  cx.out(0, Unsqueeze({cx.in(0), Reshape({as_elem(cx.in(1), Elem::i64), cx.ints({1})})}));
+}
+
+void distance_body(CompositeCx& cx) {
+  const std::string& metric = cx.attrs<DistanceAttrs>().metric;
+  if (metric != "euclidean" && metric != "sqeuclidean") return cx.unsupported("metric '{}' is not supported", metric);
+  if (!has_rank(cx, 0, 2) || !has_rank(cx, 1, 2)) return;
+  const Expr square = SquareDistance(cx.in(0), cx.in(1));
+  cx.out(0, metric == "euclidean" ? Sqrt(square) : square);
 }
 
 }  // namespace frazil::ops::microsoft

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "ops/image/sample.h"
 #include "ops/index/index.h"
 #include "ops/microsoft/microsoft.h"
+#include "ops/nn/attention.h"
 #include "ops/nn/quant.h"
 #include "ops/view/view.h"
 
@@ -56,5 +58,71 @@ FRAZIL_OP(QuantizeLinear,
 FRAZIL_OP(DequantizeLinear,
           composite<LinearDequantAttrs>({"DequantizeLinear", 1, "(x - x_zero_point) * x_scale.", kDomain},
                                         {kDequantizeIn, kDequantizeOut}, dequantize_body));
+
+struct LegacyGridAttrs {
+  std::int64_t align_corners = 0;
+  std::string mode = "bilinear";
+  std::string padding_mode = "zeros";
+  static constexpr std::array fields{
+      attr<&LegacyGridAttrs::align_corners>("align_corners", "1: -1 and 1 are centres of the outer pixels, not edges"),
+      attr<&LegacyGridAttrs::mode>("mode", "bilinear, nearest or bicubic"),
+      attr<&LegacyGridAttrs::padding_mode>("padding_mode", "outside: zeros, border or reflection")};
+};
+inline constexpr std::array<Port, 2> kLegacyGridIn{{{"X", "T1", elems::kFloat}, {"Grid", "T1", elems::kFloat}}};
+inline constexpr std::array<Port, 1> kLegacyGridOut{{{"Y", "T1", elems::kFloat}}};
+void legacy_grid_body(CompositeCx& cx);
+FRAZIL_OP(GridSample,
+          composite<LegacyGridAttrs>({"GridSample", 1, "Images sampled at the positions of a grid.", kDomain},
+                                     {kLegacyGridIn, kLegacyGridOut}, legacy_grid_body));
+
+struct StatefulConvAttrs : CausalConvAttrs {
+  std::int64_t channels_last = 0;
+  std::int64_t dilation = 1;
+  std::int64_t ndim = 1;
+  std::int64_t state_window = 0;
+  static constexpr std::array fields{
+      CausalConvAttrs::fields[0], attr<&StatefulConvAttrs::channels_last>("channels_last", "must be 0"),
+      attr<&StatefulConvAttrs::dilation>("dilation", "must be 1"), attr<&StatefulConvAttrs::ndim>("ndim", "must be 1"),
+      attr<&StatefulConvAttrs::state_window>("state_window", "must be 0")};
+};
+void stateful_conv_body(CompositeCx& cx);
+FRAZIL_OP(CausalConvWithState,
+          composite<StatefulConvAttrs>({"CausalConvWithState", 1,
+                                        "Depthwise convolution over past and present steps; gives the steps that the "
+                                        "next call needs.",
+                                        kDomain},
+                                       {kCausalConvIn, kCausalConvOut}, stateful_conv_body));
+
+struct FusedLinearAttrs : LinearAttentionAttrs {
+  std::int64_t state_window = 0;
+  static constexpr std::array fields{LinearAttentionAttrs::fields[0],
+                                     LinearAttentionAttrs::fields[1],
+                                     LinearAttentionAttrs::fields[2],
+                                     LinearAttentionAttrs::fields[3],
+                                     attr<&FusedLinearAttrs::state_window>("state_window", "must be 0"),
+                                     LinearAttentionAttrs::fields[4]};
+};
+void fused_linear_body(CompositeCx& cx);
+FRAZIL_OP(LinearAttention,
+          composite<FusedLinearAttrs>({"LinearAttention", 1,
+                                       "Attention without softmax as a recurrence over a matrix state, with decay and "
+                                       "delta rule.",
+                                       kDomain},
+                                      {kLinearAttentionIn, kLinearAttentionOut}, fused_linear_body));
+
+inline constexpr std::array<Port, 2> kExpandDimsIn{{{"X", "T", elems::kTensor}, {"axis", "", one(Elem::i32)}}};
+void expand_dims_body(CompositeCx& cx);
+FRAZIL_OP(ExpandDims, composite({"ExpandDims", 1, "X with one more axis, of extent 1.", kDomain},
+                                {kExpandDimsIn, kPortY<elems::kTensor>}, expand_dims_body));
+
+struct DistanceAttrs {
+  std::string metric = "sqeuclidean";
+  static constexpr std::array fields{attr<&DistanceAttrs::metric>("metric", "euclidean or sqeuclidean")};
+};
+inline constexpr ElemSet kDistanceElems = elems::kF32 | one(Elem::f64);
+inline constexpr std::array<Port, 1> kDistanceOut{{{"C", "T", kDistanceElems}}};
+void distance_body(CompositeCx& cx);
+FRAZIL_OP(CDist, composite<DistanceAttrs>({"CDist", 1, "The distance of each row of A from each row of B.", kDomain},
+                                          {kPortAB<kDistanceElems>, kDistanceOut}, distance_body));
 
 }  // namespace frazil::ops::microsoft

@@ -4,6 +4,7 @@
 #include "ops/core/compose.h"
 #include "ops/elementwise/math.h"
 #include "ops/index/index.h"
+#include "ops/view/view.h"
 
 namespace frazil::ops {
 
@@ -41,6 +42,15 @@ Expr rows(CompositeCx& cx, Expr table, Expr indices, std::string name) {
 }
 
 Expr widened(Expr x) { return as_elem(x, compute_elem(x.type().elem)); }
+
+Expr channels_to(Expr x, bool front) {
+  Ints perm;
+  for (std::size_t i = 0; i < x.type().rank(); ++i) perm.push_back(static_cast<std::int64_t>(i));
+  if (perm.size() < 3) return x;
+  if (front) std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+  if (!front) std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  return Transpose({x}, {.perm = std::move(perm)});
+}
 
 bool has_rank(CompositeCx& cx, std::size_t i, std::size_t rank) {
   if (cx.rank(i) == rank) return true;

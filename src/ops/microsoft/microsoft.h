@@ -31,6 +31,8 @@ Expr in_range(Expr numbers, std::string name, Expr low, Expr limit);
 Expr rows(CompositeCx& cx, Expr table, Expr indices, std::string name);
 /// Returns x in its compute type.
 Expr widened(Expr x);
+/// Moves the channels of an image after the batch, or to the last axis.
+Expr channels_to(Expr x, bool front);
 /// Returns true if input i has `rank` axes, else reports an error.
 bool has_rank(CompositeCx& cx, std::size_t i, std::size_t rank);
 /// Requires an unimplemented attribute to have its default. Otherwise reports an error that names it and returns false.

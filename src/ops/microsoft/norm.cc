@@ -5,6 +5,7 @@
 #include "ops/core/compose.h"
 #include "ops/elementwise/logic.h"
 #include "ops/elementwise/math.h"
+#include "ops/nn/quant.h"
 #include "ops/view/view.h"
 
 namespace frazil::ops::microsoft {
@@ -78,31 +79,69 @@ void bias_softmax_body(CompositeCx& cx) {
   cx.out(0, as_elem(Reshape({Softmax({matrix}, {.axis = 1}), ShapeOf({data})}, {.allowzero = 1}), cx.elem(0)));
 }
 
-void embed_norm_body(CompositeCx& cx) {
-  if (!has_rank(cx, 0, 2) || !has_rank(cx, 2, 2) || !has_rank(cx, 3, 2)) return;
-  if (cx.has(1) != cx.has(4)) return cx.error("segment_ids and segment_embedding are given together or not at all");
-  const Expr ids = cx.in(0), batch = extent(ids, 0), steps = extent(ids, 1), size = extent(cx.in(2), 1);
-  const Expr position = cx.has(8) ? fit_broadcast(cx.in(8), "position_ids", ids) : iota(cx, extent_scalar(ids, 1));
-  const Expr places = fit(cx.in(3), "position_embedding", {extent(cx.in(3), 0), size});
-  Expr sum = widened(rows(cx, cx.in(2), ids, "input_ids"));
-  sum = Add(sum, widened(rows(cx, places, position, "position_ids")));
-  if (cx.has(1)) {
-    if (!has_rank(cx, 4, 2)) return;
-    const Expr segments = fit(cx.in(4), "segment_embedding", {extent(cx.in(4), 0), size});
-    sum = Add(sum, widened(rows(cx, segments, fit(cx.in(1), "segment_ids", {batch, steps}), "segment_ids")));
+namespace {
+
+/// The sum of embeddings that EmbedLayerNormalization and its quantised form normalise. `real` returns a gathered part
+/// of input i as real numbers of compute type.
+template <class Real>
+std::optional<Expr> embedding_sum(CompositeCx& cx, std::optional<std::size_t> places_input, const Real& real) {
+  if (!has_rank(cx, 0, 2) || !has_rank(cx, 2, 2) || !has_rank(cx, 3, 2)) return std::nullopt;
+  if (cx.has(1) != cx.has(4)) {
+    cx.error("segment_ids and segment_embedding are given together or not at all");
+    return std::nullopt;
   }
+  const Expr ids = cx.in(0), size = extent(cx.in(2), 1);
+  const Expr position = places_input && cx.has(*places_input) ? fit_broadcast(cx.in(*places_input), "position_ids", ids)
+                                                              : iota(cx, extent_scalar(ids, 1));
+  const Expr places = fit(cx.in(3), "position_embedding", {extent(cx.in(3), 0), size});
+  Expr sum = real(2, rows(cx, cx.in(2), ids, "input_ids"));
+  sum = Add(sum, real(3, rows(cx, places, position, "position_ids")));
+  if (!cx.has(1)) return sum;
+  if (!has_rank(cx, 4, 2)) return std::nullopt;
+  const Expr segments = fit(cx.in(4), "segment_embedding", {extent(cx.in(4), 0), size});
+  const Expr ids_of = fit(cx.in(1), "segment_ids", {extent(ids, 0), extent(ids, 1)});
+  return Add(sum, real(4, rows(cx, segments, ids_of, "segment_ids")));
+}
+
+/// Returns the number of tokens that the mask keeps, [batch]; 0 without a mask.
+Expr kept_tokens(CompositeCx& cx, std::size_t mask) {
+  const Expr ids = cx.in(0), batch = extent(ids, 0);
+  if (!cx.has(mask)) return Expand({cx.number(Elem::i32, 0), batch});
+  const Expr kept = Equal(fit(cx.in(mask), "mask", {batch, extent(ids, 1)}), cx.number(Elem::i32, 1));
+  return ReduceSum({as_elem(kept, Elem::i32), cx.ints({1})}, {.keepdims = 0});
+}
+
+}  // namespace
+
+void embed_norm_body(CompositeCx& cx) {
+  const auto sum = embedding_sum(cx, 8, [](std::size_t, Expr part) { return widened(part); });
+  if (!sum) return;
   LayerNormAttrs norm;
   norm.epsilon = cx.attrs<EmbedNormAttrs>().epsilon;
-  const Expr y = LayerNormalization({sum, along_last(cx, 5, "gamma", sum), along_last(cx, 6, "beta", sum)}, norm);
+  const Expr y = LayerNormalization({*sum, along_last(cx, 5, "gamma", *sum), along_last(cx, 6, "beta", *sum)}, norm);
   cx.out(0, as_elem(y, cx.elem(2)));
-  if (cx.output_count() > 1) {
-    const Expr none = cx.number(Elem::i32, 0), one_token = cx.number(Elem::i32, 1);
-    cx.out(1, cx.has(7) ? ReduceSum({as_elem(Equal(fit(cx.in(7), "mask", {batch, steps}), one_token), Elem::i32),
-                                     cx.ints({1})},
-                                    {.keepdims = 0})
-                        : Expand({none, batch}));
+  if (cx.output_count() > 1) cx.out(1, kept_tokens(cx, 7));
+  if (cx.output_count() > 2) cx.out(2, as_elem(*sum, cx.elem(2)));
+}
+
+void qembed_norm_body(CompositeCx& cx) {
+  if (cx.has(4) != cx.has(10) || cx.has(4) != cx.has(15)) {
+    return cx.error("segment_embedding, its scale and its zero point are given together or not at all");
   }
-  if (cx.output_count() > 2) cx.out(2, as_elem(sum, cx.elem(2)));
+  // The scale of input i is input i + 6 and its zero point input i + 11.
+  const auto real = [&](std::size_t i, Expr part) {
+    const auto whole = [&](std::size_t at) { return Reshape({cx.in(at), cx.builder().ints({})}); };
+    return ops::DequantizeLinear({part, whole(i + 6), whole(i + 11)});
+  };
+  const auto sum = embedding_sum(cx, std::nullopt, real);
+  if (!sum) return;
+  const auto parameter = [&](std::size_t i, const char* name) {
+    return real(i, fit(cx.in(i), name, {extent(*sum, -1)}));
+  };
+  LayerNormAttrs norm;
+  norm.epsilon = cx.attrs<QEmbedNormAttrs>().epsilon;
+  cx.out(0, LayerNormalization({*sum, parameter(5, "gamma_quant"), parameter(6, "beta_quant")}, norm));
+  if (cx.output_count() > 1) cx.out(1, kept_tokens(cx, 7));
 }
 
 }  // namespace frazil::ops::microsoft

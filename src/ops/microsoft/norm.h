@@ -91,4 +91,36 @@ FRAZIL_OP(EmbedLayerNormalization,
                                      "Word, position and segment embeddings, summed and normalised.", kDomain},
                                     {kEmbedNormIn, kEmbedNormOut}, embed_norm_body));
 
+inline constexpr ElemSet kTableBytes = one(Elem::u8) | one(Elem::i8);
+inline constexpr std::array<Port, 18> kQEmbedNormIn{
+    {{"input_ids", "", kI32},
+     {"segment_ids", "", kI32, Port::Use::optional},
+     {"word_embedding_quant", "T2", kTableBytes},
+     {"position_embedding_quant", "T2", kTableBytes},
+     {"segment_embedding", "T2", kTableBytes, Port::Use::optional},
+     {"gamma_quant", "T2", kTableBytes},
+     {"beta_quant", "T2", kTableBytes},
+     {"mask", "", kI32, Port::Use::optional},
+     {"word_embedding_scale", "", elems::kF32},
+     {"position_embedding_scale", "", elems::kF32},
+     {"segment_embedding_scale", "", elems::kF32, Port::Use::optional},
+     {"gamma_scale", "", elems::kF32},
+     {"beta_scale", "", elems::kF32},
+     {"word_embedding_zero_point", "T2", kTableBytes},
+     {"position_embedding_zero_point", "T2", kTableBytes},
+     {"segment_embedding_zero_point", "T2", kTableBytes, Port::Use::optional},
+     {"gamma_zero_point", "T2", kTableBytes},
+     {"beta_zero_point", "T2", kTableBytes}}};
+inline constexpr std::array<Port, 2> kQEmbedNormOut{
+    {{"layernorm_out", "", elems::kF32}, {"mask_index_out", "", kI32, Port::Use::optional}}};
+struct QEmbedNormAttrs {
+  float epsilon = 1e-12f;
+  static constexpr std::array fields{attr<&QEmbedNormAttrs::epsilon>("epsilon", "added to the variance")};
+};
+void qembed_norm_body(CompositeCx& cx);
+FRAZIL_OP(QEmbedLayerNormalization,
+          composite<QEmbedNormAttrs>({"QEmbedLayerNormalization", 1, "EmbedLayerNormalization of quantised tables.",
+                                      kDomain},
+                                     {kQEmbedNormIn, kQEmbedNormOut}, qembed_norm_body));
+
 }  // namespace frazil::ops::microsoft

@@ -1,5 +1,6 @@
 #include "ops/microsoft/product.h"
 
+#include "ops/contraction/channels_last.h"
 #include "ops/core/compose.h"
 #include "ops/elementwise/logic.h"
 #include "ops/elementwise/math.h"
@@ -79,13 +80,12 @@ void transpose_matmul_body(CompositeCx& cx) {
   scaled_product(cx, a.alpha, {a.transA != 0, false}, {a.transB != 0, false});
 }
 
-void fused_conv_body(CompositeCx& cx) {
+namespace {
+
+/// Applies the activation of a convolution to y, which has compute type.
+void activated_out(CompositeCx& cx, Expr y) {
   const auto& a = cx.attrs<FusedConvAttrs>();
   const Floats& list = a.activation_params;
-  std::vector<Expr> in{widened(cx.in(0)), widened(cx.in(1))};
-  if (cx.has(2)) in.push_back(widened(cx.in(2)));
-  Expr y = Conv(in, static_cast<const ConvAttrs&>(a));
-  if (cx.has(3)) y = Add(y, widened(Fit({cx.in(3), ShapeOf({y})}, {.name = "Z"})));
   if (!cx.builder().status()) return;
   const Elem wide = y.type().elem;
   if (a.activation == "Clip") {
@@ -94,6 +94,34 @@ void fused_conv_body(CompositeCx& cx) {
   }
   const auto z = activated(cx, {a.activation, parameter(list, 0), parameter(list, 1), parameter(list, 2)}, y);
   if (z) cx.out(0, as_elem(*z, cx.elem(0)));
+}
+
+std::vector<Expr> wide_conv_inputs(CompositeCx& cx) {
+  std::vector<Expr> in{widened(cx.in(0)), widened(cx.in(1))};
+  if (cx.has(2)) in.push_back(widened(cx.in(2)));
+  return in;
+}
+
+Expr plus_z(CompositeCx& cx, Expr y) {
+  return cx.has(3) ? Add(y, widened(Fit({cx.in(3), ShapeOf({y})}, {.name = "Z"}))) : y;
+}
+
+}  // namespace
+
+void fused_conv_body(CompositeCx& cx) {
+  const Expr y = Conv(wide_conv_inputs(cx), static_cast<const ConvAttrs&>(cx.attrs<FusedConvAttrs>()));
+  activated_out(cx, plus_z(cx, y));
+}
+
+void nhwc_fused_conv_body(CompositeCx& cx) {
+  const Expr y = ConvChannelsLast(wide_conv_inputs(cx), static_cast<const ConvAttrs&>(cx.attrs<FusedConvAttrs>()));
+  activated_out(cx, plus_z(cx, y));
+}
+
+void nhwc_conv_body(CompositeCx& cx) {
+  std::vector<Expr> in{cx.in(0), channels_to(cx.in(1), true)};
+  if (cx.has(2)) in.push_back(cx.in(2));
+  cx.out(0, ConvChannelsLast(in, cx.attrs<ConvAttrs>()));
 }
 
 void fused_gemm_body(CompositeCx& cx) {

@@ -57,6 +57,16 @@ void fused_conv_body(CompositeCx& cx);
 FRAZIL_OP(FusedConv, composite<FusedConvAttrs>({"FusedConv", 1, "An activation of a convolution plus Z.", kDomain},
                                                {kFusedConvIn, kPortY<elems::kFloat>}, fused_conv_body));
 
+void nhwc_conv_body(CompositeCx& cx);
+void nhwc_fused_conv_body(CompositeCx& cx);
+FRAZIL_OP(NhwcConv, composite<ConvAttrs>({"NhwcConv", 1,
+                                          "Convolution with the channels of X, W and Y in the last axis.", kDomain},
+                                         {kConvIn, kPortY<elems::kFloat>}, nhwc_conv_body));
+FRAZIL_OP(NhwcFusedConv,
+          composite<FusedConvAttrs>({"NhwcFusedConv", 1, "FusedConv with the channels of X, Z and Y in the last axis.",
+                                     kDomain},
+                                    {kFusedConvIn, kPortY<elems::kFloat>}, nhwc_fused_conv_body));
+
 struct FusedGemmAttrs : GemmAttrs {
   std::string activation;
   std::optional<float> activation_alpha;

@@ -1,6 +1,7 @@
 #include "ops/microsoft/qlinear.h"
 
 #include "ops/core/compose.h"
+#include "ops/elementwise/logic.h"
 #include "ops/elementwise/math.h"
 #include "ops/elementwise/nn.h"
 #include "ops/nn/norm.h"
@@ -31,16 +32,6 @@ Expr quantised(CompositeCx& cx, Expr x, std::size_t i, Elem to) {
 }
 
 void unary_out(CompositeCx& cx, Expr y) { cx.out(0, quantised(cx, y, 3, cx.elem(0))); }
-
-/// Moves the channels first, as in other operators, or last.
-Expr channels_to(Expr x, bool front) {
-  Ints perm;
-  for (std::size_t i = 0; i < x.type().rank(); ++i) perm.push_back(static_cast<std::int64_t>(i));
-  if (perm.size() < 3) return x;
-  if (front) std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
-  if (!front) std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
-  return Transpose({x}, {.perm = std::move(perm)});
-}
 
 }  // namespace
 
@@ -95,6 +86,25 @@ void qlinear_global_pool_body(CompositeCx& cx) {
   const Expr x = real_input(cx, 0);
   const Expr y = GlobalAveragePool(last ? channels_to(x, true) : x);
   unary_out(cx, last ? channels_to(y, false) : y);
+}
+
+void qlinear_reduce_mean_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<QReduceMeanAttrs>();
+  unary_out(cx, ReduceMean({real_input(cx, 0), cx.ints(a.axes)}, {.keepdims = a.keepdims.value_or(1)}));
+}
+
+void qlinear_where_body(CompositeCx& cx) {
+  const Expr z = Where(cx.in(0), real_input(cx, 1), real_input(cx, 4));
+  cx.out(0, quantised(cx, z, 7, cx.elem(1)));
+}
+
+void qlinear_conv_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<QConvAttrs>();
+  const bool last = a.channels_last != 0;
+  std::vector<Expr> in{last ? channels_to(cx.in(0), true) : cx.in(0)};
+  for (std::size_t i = 1; i < cx.input_count(); ++i) in.push_back(cx.has(i) ? cx.in(i) : cx.builder().absent());
+  const Expr y = ops::QLinearConv(in, static_cast<const ConvAttrs&>(a));
+  cx.out(0, last ? channels_to(y, false) : y);
 }
 
 void nhwc_max_pool_body(CompositeCx& cx) {

@@ -94,6 +94,46 @@ FRAZIL_OP(QLinearGlobalAveragePool,
                                         "The mean over all spatial axes of quantised numbers, quantised.", kDomain},
                                        kQUnary, qlinear_global_pool_body));
 
+struct QReduceMeanAttrs {
+  Ints axes;
+  std::optional<std::int64_t> keepdims;
+  static constexpr std::array fields{
+      required<&QReduceMeanAttrs::axes>("axes", "the axes that are reduced; none: all"),
+      required<&QReduceMeanAttrs::keepdims>("keepdims", "1: reduced axes are kept with extent 1")};
+};
+void qlinear_reduce_mean_body(CompositeCx& cx);
+FRAZIL_OP(QLinearReduceMean,
+          composite<QReduceMeanAttrs>({"QLinearReduceMean", 1,
+                                       "The mean over some axes of quantised numbers, quantised.", kDomain},
+                                      kQUnary, qlinear_reduce_mean_body));
+
+inline constexpr std::array<Port, 9> kQWhereIn{{{"condition", "", elems::kBool},
+                                                {"X", "T", kByte},
+                                                {"x_scale", "", elems::kF32},
+                                                {"x_zero_point", "T", kByte},
+                                                {"Y", "T", kByte},
+                                                {"y_scale", "", elems::kF32},
+                                                {"y_zero_point", "T", kByte},
+                                                {"z_scale", "", elems::kF32},
+                                                {"z_zero_point", "T", kByte}}};
+inline constexpr std::array<Port, 1> kQWhereOut{{{"Z", "T", kByte}}};
+void qlinear_where_body(CompositeCx& cx);
+FRAZIL_OP(QLinearWhere, composite({"QLinearWhere", 1, "Quantised X where the condition holds, else Y.", kDomain},
+                                  {kQWhereIn, kQWhereOut}, qlinear_where_body));
+
+struct QConvAttrs : ConvAttrs {
+  std::int64_t channels_last = 0;
+  static constexpr std::array fields{
+      kAutoPad,   attr<&QConvAttrs::channels_last>("channels_last", "1: the channels of x are the last axis"),
+      kDilations, attr<&ConvAttrs::group>("group", "number of independent groups of channels"),
+      kKernel,    kPads,
+      kStrides};
+};
+void qlinear_conv_body(CompositeCx& cx);
+FRAZIL_OP(QLinearConv,
+          composite<QConvAttrs>({"QLinearConv", 1, "Convolution of quantised numbers, quantised.", kDomain},
+                                {kQLinearConvIn, kQuantOut}, qlinear_conv_body));
+
 struct NhwcPoolAttrs : PoolAttrs {
   static constexpr std::array fields{kAutoPad, kCeilMode, kDilations, kKernelRequired, kPads, kStrides};
 };

@@ -9,31 +9,7 @@
 #include "ops/view/view.h"
 
 namespace frazil::ops::microsoft {
-namespace {
 
-constexpr std::int64_t kSizeEnd = std::int64_t{1} << 31;
-
-bool is_extent(CompositeCx& cx, std::string_view name, std::int64_t value) {
-  if (value >= 1 && value < kSizeEnd) return true;
-  cx.error("{} {} is outside [1, {})", name, value, kSizeEnd);
-  return false;
-}
-
-bool has_blocks(CompositeCx& cx) {
-  const auto& a = cx.attrs<MatMulNBitsAttrs>();
-  if (!is_extent(cx, "K", a.K) || !is_extent(cx, "N", a.N) || !is_extent(cx, "block_size", a.block_size)) return false;
-  if (a.block_size < 16 || !std::has_single_bit(static_cast<std::uint64_t>(a.block_size))) {
-    cx.error("block_size {} is not a power of two of at least 16", a.block_size);
-    return false;
-  }
-  if (a.bits != 2 && a.bits != 4 && a.bits != 8) {
-    cx.error("bits must be 2, 4 or 8, got {}", a.bits);
-    return false;
-  }
-  return left_out(cx, "weight_prepacked", a.weight_prepacked == 0) && input_left_out(cx, 4, "g_idx");
-}
-
-/// Unpacks numbers of `bits` bits along the last axis, lowest bits first.
 Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   if (bits == 8) return bytes;
   const auto rank = static_cast<std::int64_t>(bytes.type().rank());
@@ -45,6 +21,32 @@ Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits) {
   }
   const Expr all = Concat(std::span<const Expr>(parts), {.axis = rank});
   return MergeAxes({all}, {.axis = rank - 1, .count = 2});
+}
+
+bool is_extent(CompositeCx& cx, std::string_view name, std::int64_t value) {
+  constexpr std::int64_t end = std::int64_t{1} << 31;
+  if (value >= 1 && value < end) return true;
+  cx.error("{} {} is outside [1, {})", name, value, end);
+  return false;
+}
+
+bool is_block_size(CompositeCx& cx, std::int64_t size) {
+  if (size >= 16 && std::has_single_bit(static_cast<std::uint64_t>(size))) return true;
+  cx.error("block_size {} is not a power of two of at least 16", size);
+  return false;
+}
+
+namespace {
+
+bool has_blocks(CompositeCx& cx) {
+  const auto& a = cx.attrs<MatMulNBitsAttrs>();
+  if (!is_extent(cx, "K", a.K) || !is_extent(cx, "N", a.N) || !is_extent(cx, "block_size", a.block_size)) return false;
+  if (!is_block_size(cx, a.block_size)) return false;
+  if (a.bits != 2 && a.bits != 4 && a.bits != 8) {
+    cx.error("bits must be 2, 4 or 8, got {}", a.bits);
+    return false;
+  }
+  return left_out(cx, "weight_prepacked", a.weight_prepacked == 0) && input_left_out(cx, 4, "g_idx");
 }
 
 /// Returns a parameter per block, [N, blocks, 1], in compute type.

@@ -82,4 +82,12 @@ void qgemm_body(CompositeCx& cx);
 FRAZIL_OP(QGemm, composite<QGemmAttrs>({"QGemm", 1, "Gemm of quantised matrices, real or quantised.", kDomain},
                                        {kQGemmIn, kQGemmOut}, qgemm_body));
 
+// ---- shared by the operators on packed weights ----
+
+/// Unpacks numbers of `bits` bits, 2, 4 or 8, along the last axis, lowest bits first.
+Expr unpacked_bits(CompositeCx& cx, Expr bytes, std::int64_t bits);
+/// Return true for an extent in [1, 2^31), and for a power of two of at least 16. Otherwise they report an error.
+bool is_extent(CompositeCx& cx, std::string_view name, std::int64_t value);
+bool is_block_size(CompositeCx& cx, std::int64_t size);
+
 }  // namespace frazil::ops::microsoft

@@ -111,7 +111,9 @@ std::size_t direction_count(CompositeCx& cx, const RecurrentAttrs& a) {
   return 1;
 }
 
-Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, std::initializer_list<const char*> own) {
+/// Makes a layer without weights. Axis `hidden_axis` of R has the extent of a state.
+Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, std::initializer_list<const char*> own,
+                 std::int64_t hidden_axis = 2) {
   const std::size_t directions = direction_count(cx, a);
   for (std::size_t i = 0; i < 3; ++i) {
     if (cx.rank(i) != 3) cx.error("X, W and R must have 3 axes, got {}", cx.rank(i));
@@ -132,10 +134,8 @@ Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, st
     layer.activations.clear();
     return layer;
   }
-  layer.hidden = a.hidden_size ? int1(cx, *a.hidden_size) : extent(cx.in(2), 2);
+  layer.hidden = a.hidden_size ? int1(cx, *a.hidden_size) : extent(cx.in(2), hidden_axis);
   layer.rows = Mul(layer.hidden, int1(cx, static_cast<std::int64_t>(gates)));
-  layer.w = fit(wide_input(cx, 1), "W", {layer.count, layer.rows, extent(layer.x, 2)});
-  layer.r = fit(wide_input(cx, 2), "R", {layer.count, layer.rows, layer.hidden});
   if (cx.has(4)) {
     const Expr lengths = fit(cx.in(4), "sequence_lens", {extent(layer.x, 1)});
     layer.lengths = Unsqueeze({as_elem(lengths, Elem::i64), cx.ints({1})});
@@ -144,38 +144,58 @@ Layer make_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates, st
   return layer;
 }
 
+/// Makes a layer with the weights of ONNX: [directions, gates * hidden, inputs] and [directions, gates * hidden,
+/// hidden].
+Layer weighted_layer(CompositeCx& cx, const RecurrentAttrs& a, std::size_t gates,
+                     std::initializer_list<const char*> own) {
+  Layer layer = make_layer(cx, a, gates, own);
+  if (layer.activations.empty()) return layer;
+  layer.w = fit(wide_input(cx, 1), "W", {layer.count, layer.rows, extent(layer.x, 2)});
+  layer.r = fit(wide_input(cx, 2), "R", {layer.count, layer.rows, layer.hidden});
+  return layer;
+}
+
 std::vector<Expr> split(Expr x, std::int64_t axis, std::size_t parts) {
   return Split.call({x}, {.axis = axis, .num_outputs = static_cast<std::int64_t>(parts)}, parts);
 }
 
+/// The biases of one direction, for each gate. Empty without a bias.
+struct Biases {
+  std::vector<Expr> w, r;
+};
+
+Biases biases_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
+  if (!cx.has(3)) return {};
+  const Expr bias = fit(wide_input(cx, 3), "B", {layer.count, Mul(layer.rows, int1(cx, 2))});
+  const auto halves = split(pick(cx, bias, 0, static_cast<std::int64_t>(direction)), 0, 2);
+  if (layer.gates == 1) return {{halves[0]}, {halves[1]}};
+  return {split(halves[0], 0, layer.gates), split(halves[1], 0, layer.gates)};
+}
+
 /// The weights of one direction.
 struct Weights {
-  Expr w, r;                         ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
-  std::vector<Expr> bias_w, bias_r;  ///< for each gate; empty without a bias
+  Expr w, r;  ///< transposed: [inputs, gates * hidden], [hidden, gates * hidden]
+  Biases bias;
 };
 
 Weights weights_of(CompositeCx& cx, const Layer& layer, std::size_t direction) {
   const auto d = static_cast<std::int64_t>(direction);
-  Weights weights{Transpose({pick(cx, layer.w, 0, d)}, {.perm = {1, 0}}),
-                  Transpose({pick(cx, layer.r, 0, d)}, {.perm = {1, 0}}),
-                  {},
-                  {}};
-  if (!cx.has(3)) return weights;
-  const Expr bias = fit(wide_input(cx, 3), "B", {layer.count, Mul(layer.rows, int1(cx, 2))});
-  const auto halves = split(pick(cx, bias, 0, d), 0, 2);
-  weights.bias_w = layer.gates == 1 ? std::vector{halves[0]} : split(halves[0], 0, layer.gates);
-  weights.bias_r = layer.gates == 1 ? std::vector{halves[1]} : split(halves[1], 0, layer.gates);
-  return weights;
+  const Expr w = Transpose({pick(cx, layer.w, 0, d)}, {.perm = {1, 0}});
+  const Expr r = Transpose({pick(cx, layer.r, 0, d)}, {.perm = {1, 0}});
+  return {w, r, biases_of(cx, layer, direction)};
 }
 
-/// Returns x times the input weights for all steps in one product. Adds the input biases, and the recurrent biases of
-/// the first `joined_gates` gates.
-Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_gates) {
-  const Expr product = MatMul(layer.x, weights.w);
-  if (weights.bias_w.empty()) return product;
-  std::vector<Expr> bias = weights.bias_w;
-  for (std::size_t g = 0; g < joined_gates; ++g) bias[g] = Add(bias[g], weights.bias_r[g]);
+/// Adds the input biases, and the recurrent biases of the first `joined_gates` gates, to the product of the input.
+Expr biased(Expr product, const Biases& biases, std::size_t joined_gates) {
+  if (biases.w.empty()) return product;
+  std::vector<Expr> bias = biases.w;
+  for (std::size_t g = 0; g < joined_gates; ++g) bias[g] = Add(bias[g], biases.r[g]);
   return Add(product, bias.size() == 1 ? bias[0] : Concat(std::span<const Expr>(bias), {.axis = 0}));
+}
+
+/// Returns x times the input weights for all steps in one product, with the biases that biased() adds.
+Expr projected(const Layer& layer, const Weights& weights, std::size_t joined_gates) {
+  return biased(MatMul(layer.x, weights.w), weights.bias, joined_gates);
 }
 
 Expr initial_state(CompositeCx& cx, const Layer& layer, std::size_t input, std::size_t direction) {
@@ -233,7 +253,7 @@ void finish(CompositeCx& cx, const Layer& layer, const std::vector<std::vector<E
 }  // namespace
 
 void rnn_body(CompositeCx& cx) {
-  const Layer layer = make_layer(cx, cx.attrs<RnnAttrs>(), 1, {"Tanh"});
+  const Layer layer = weighted_layer(cx, cx.attrs<RnnAttrs>(), 1, {"Tanh"});
   if (layer.activations.empty()) return;
   std::vector<std::vector<Expr>> results;
   for (std::size_t d = 0; d < layer.directions; ++d) {
@@ -280,14 +300,14 @@ struct GruCell {
 
 void gru_body(CompositeCx& cx) {
   const auto& a = cx.attrs<GruAttrs>();
-  const Layer layer = make_layer(cx, a, 3, {"Sigmoid", "Tanh"});
+  const Layer layer = weighted_layer(cx, a, 3, {"Sigmoid", "Tanh"});
   if (layer.activations.empty()) return;
   std::vector<std::vector<Expr>> results;
   for (std::size_t d = 0; d < layer.directions; ++d) {
     const bool linear = a.linear_before_reset != 0;
     const Weights weights = weights_of(cx, layer, d);
     const GruCell cell{layer.activations[2 * d], layer.activations[2 * d + 1], split(weights.r, 1, 3),
-                       linear && cx.has(3) ? weights.bias_r[2] : cx.builder().absent(), linear};
+                       linear && cx.has(3) ? weights.bias.r[2] : cx.builder().absent(), linear};
     const std::array states{initial_state(cx, layer, 5, d)};
     results.push_back(run_direction(cx, layer, d, projected(layer, weights, linear ? 2 : 3), states, cell));
   }
@@ -299,7 +319,7 @@ namespace {
 /// An LSTM cell with gates i, o, f, c: c' = f * c + i * g, h' = o * h(c').
 struct LstmCell {
   std::span<const Activation> act;  ///< the activations f, g, h
-  Expr r;
+  const std::function<Expr(CompositeCx&, Expr)>& recurrent;
   std::vector<Expr> peephole;  ///< i, o, f; empty without peepholes
   bool input_forget;
 
@@ -309,7 +329,7 @@ struct LstmCell {
   }
   std::vector<Expr> operator()(CompositeCx& cx, Expr x, std::span<const Expr> states) const {
     const Expr c = states[1];
-    const auto in = split(Add(x, MatMul(states[0], captured(cx.builder(), r))), -1, 4);
+    const auto in = split(Add(x, recurrent(cx, states[0])), -1, 4);
     const Expr i = gate(cx, in[0], 0, c);
     const Expr forget = input_forget ? Sub(number_like(cx, i, 1), i) : gate(cx, in[2], 2, c);
     const Expr next = Add(Mul(forget, c), Mul(i, act[1](cx, in[3])));
@@ -320,22 +340,46 @@ struct LstmCell {
 
 }  // namespace
 
-void lstm_body(CompositeCx& cx) {
-  const auto& a = cx.attrs<LstmAttrs>();
-  const Layer layer = make_layer(cx, a, 4, {"Sigmoid", "Tanh", "Tanh"});
+void lstm_with(CompositeCx& cx, const LstmAttrs& a, std::int64_t hidden_axis, const LstmWeights& weights) {
+  const Layer layer = make_layer(cx, a, 4, {"Sigmoid", "Tanh", "Tanh"}, hidden_axis);
   if (layer.activations.empty()) return;
+  const LstmProducts products = weights({layer.directions, layer.count, extent(layer.x, 2), layer.hidden, layer.rows});
+  if (!cx.status()) return;
   std::vector<std::vector<Expr>> results;
   for (std::size_t d = 0; d < layer.directions; ++d) {
-    const Weights weights = weights_of(cx, layer, d);
-    LstmCell cell{std::span(layer.activations).subspan(3 * d, 3), weights.r, {}, a.input_forget != 0};
+    const Biases biases = biases_of(cx, layer, d);
+    const std::function<Expr(CompositeCx&, Expr)> recurrent = [&](CompositeCx& body, Expr h) {
+      return products.state(body, h, d);
+    };
+    LstmCell cell{std::span(layer.activations).subspan(3 * d, 3), recurrent, {}, a.input_forget != 0};
     if (cx.has(7)) {
       const Expr all = fit(wide_input(cx, 7), "P", {layer.count, Mul(layer.hidden, int1(cx, 3))});
       cell.peephole = split(pick(cx, all, 0, static_cast<std::int64_t>(d)), 0, 3);
     }
+    const Expr input = biased(products.input(cx, layer.x, d), biases, 4);
     const std::array states{initial_state(cx, layer, 5, d), initial_state(cx, layer, 6, d)};
-    results.push_back(run_direction(cx, layer, d, projected(layer, weights, 4), states, cell));
+    results.push_back(run_direction(cx, layer, d, input, states, cell));
   }
   finish(cx, layer, results);
+}
+
+void lstm_body(CompositeCx& cx) {
+  lstm_with(cx, cx.attrs<LstmAttrs>(), 2, [&](const LstmExtents& e) -> LstmProducts {
+    const Expr w = fit(wide_input(cx, 1), "W", {e.count, e.gates, e.inputs});
+    const Expr r = fit(wide_input(cx, 2), "R", {e.count, e.gates, e.hidden});
+    std::vector<Expr> input, state;
+    for (std::size_t d = 0; d < e.directions; ++d) {
+      const auto part = static_cast<std::int64_t>(d);
+      input.push_back(Transpose({pick(cx, w, 0, part)}, {.perm = {1, 0}}));
+      state.push_back(Transpose({pick(cx, r, 0, part)}, {.perm = {1, 0}}));
+    }
+    const auto product = [](std::vector<Expr> all) {
+      return [all = std::move(all)](CompositeCx& body, Expr x, std::size_t direction) {
+        return MatMul(x, captured(body.builder(), all[direction]));
+      };
+    };
+    return {product(std::move(input)), product(std::move(state))};
+  });
 }
 
 }  // namespace frazil::ops

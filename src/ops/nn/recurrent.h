@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "ir/op/define.h"
 
 namespace frazil::ops {
@@ -82,5 +84,24 @@ FRAZIL_OP(GRU, composite<GruAttrs>({"GRU", {22, 7}, "One-layer network of gated 
 FRAZIL_OP(LSTM,
           composite<LstmAttrs>({"LSTM", {22, 7}, "One-layer network of long short-term memory cells over a sequence."},
                                {kRecurrentIn, kRecurrentOut}, lstm_body));
+
+// ---- LSTM with other weights ----
+
+/// The extents of an LSTM: 1-D tensors of one element.
+struct LstmExtents {
+  std::size_t directions;
+  Expr count;  ///< the number of directions
+  Expr inputs, hidden;
+  Expr gates;  ///< 4 * hidden
+};
+/// The products with the weights of one direction. They are called with the context of the block that computes them.
+struct LstmProducts {
+  std::function<Expr(CompositeCx& cx, Expr x, std::size_t direction)> input;  ///< [steps, batch, inputs] to gates
+  std::function<Expr(CompositeCx& cx, Expr h, std::size_t direction)> state;  ///< [batch, hidden] to gates
+};
+using LstmWeights = std::function<LstmProducts(const LstmExtents&)>;
+/// Computes an LSTM whose inputs are those of LSTM except for W and R, which only `weights` reads. Axis `hidden_axis`
+/// of R has the extent of a state.
+void lstm_with(CompositeCx& cx, const LstmAttrs& a, std::int64_t hidden_axis, const LstmWeights& weights);
 
 }  // namespace frazil::ops
