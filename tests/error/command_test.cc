@@ -76,6 +76,50 @@ TEST_F(Command, StreamsRunLineByLine) {
   EXPECT_TRUE(identical(*second, *third));
 }
 
+/// An ONNX file of one node Neg, or of another operator of ai.onnx with a name of 3 letters.
+std::string model_of(const std::string& op) {
+  const std::string node = "\x0a\x01x\x12\x01y\x22\x03" + op;
+  const std::string graph = std::string("\x0a") + static_cast<char>(node.size()) + node;
+  return std::string("\x08\x09\x42\x02\x10\x0d\x3a") + static_cast<char>(graph.size()) + graph;
+}
+
+TEST_F(Command, CoverageNamesMissingOperators) {
+  const TempFolder folder;
+  const std::string known = folder.write("known.onnx", model_of("Neg"));
+  const Ended all = run_tool({"ops", "--coverage", known});
+  EXPECT_EQ(all.exit, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("total: 1 model, 1 node: all operators available"));
+  folder.write("unknown.onnx", model_of("Xyz"));
+  const Ended some = run_tool({"ops", "--coverage", folder / "", "--json"});
+  EXPECT_EQ(some.exit, 1) << some.err;
+  const json result = json::parse(some.out);
+  EXPECT_EQ(result["models"].size(), 2);
+  EXPECT_EQ(result["nodes"], 2);
+  const json missing = {{{"domain", ""}, {"name", "Xyz"}, {"opset", 13}, {"nodes", 1}, {"models", 1}}};
+  EXPECT_EQ(result["missing"], missing);
+}
+
+TEST_F(Command, CoverageReportsDamagedModelsAndGoesOn) {
+  const TempFolder folder;
+  folder.write("a.onnx", "no model");
+  folder.write("b.onnx", model_of("Xyz"));
+  const Ended ended = run_tool({"ops", "--coverage", folder / ""});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.out, HasSubstr("  Xyz (opset 13): 1 node\n"));
+  EXPECT_THAT(ended.err, HasSubstr("a.onnx: the model is damaged or cut short"));
+  EXPECT_EQ(run_tool({"ops", "--coverage", folder / "none"}).exit, 2);
+  const TempFolder empty;
+  const Ended none = run_tool({"ops", "--coverage", empty / ""});
+  EXPECT_EQ(none.exit, 2);
+  EXPECT_THAT(none.err, HasSubstr("no model found"));
+}
+
+TEST_F(Command, CoverageReadsSubgraphsAndFunctions) {
+  const Ended ended = run_tool({"ops", "--coverage", digits_model(), "--json"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_GT(json::parse(ended.out)["nodes"].get<int>(), 10);
+}
+
 TEST_F(Command, BenchReportsTheContractedFields) {
   const TempFolder folder;
   const std::string stream = folder.write("s.jsonl", "{}\n{\"image\": \"=0\"}\n");

@@ -199,6 +199,12 @@ Sx four_bit_number(Sx code, const FourBitAttrs& a) {
   return y;
 }
 
+Status check_four_bit(const void* attrs) {
+  const std::int64_t type = static_cast<const FourBitAttrs*>(attrs)->quant_type;
+  if (type == 0 || type == 1) return {};
+  return fail(Code::bad_model, "quant_type must be 0 or 1, got {}", type);
+}
+
 void matmul_bnb4_body(CompositeCx& cx) {
   if (!is_bnb4(cx)) return;
   const Expr a = widened(cx.in(0)), w = bnb4_weights(cx, a.type().elem);

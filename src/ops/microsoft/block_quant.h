@@ -35,10 +35,11 @@ struct FourBitAttrs {
   static constexpr std::array fields{attr<&FourBitAttrs::quant_type>("quant_type", "0: FP4, 1: NF4")};
 };
 Sx four_bit_number(Sx code, const FourBitAttrs& a);
+Status check_four_bit(const void* attrs);
 FRAZIL_OP(FourBitNumber,
-          elementwise<1, FourBitAttrs>({"FourBitNumber", 1, "The number that a 4-bit code stands for.", "frazil"},
-                                       unary<elems::kF32>,
-                                       [](Sx code, const FourBitAttrs& a) { return four_bit_number(code, a); }));
+          elementwise<1, FourBitAttrs>(
+              {"FourBitNumber", 1, "The number that a 4-bit code stands for.", "frazil"}, unary<elems::kF32>,
+              [](Sx code, const FourBitAttrs& a) { return four_bit_number(code, a); }, nullptr, check_four_bit));
 
 struct MatMulBnb4Attrs {
   std::int64_t K = 0;

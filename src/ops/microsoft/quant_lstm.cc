@@ -22,8 +22,8 @@ Expr by_direction(CompositeCx& cx, std::size_t i, std::string name, const LstmEx
 }
 
 /// Splits the weights in input `i`, whose scale is input `scale`, followed by the zero point.
-std::vector<Stored> stored_weights(CompositeCx& cx, std::size_t i, std::string name, std::size_t scale, Expr rows,
-                                   const LstmExtents& e) {
+std::vector<Stored> stored_weights(CompositeCx& cx, std::size_t i, const std::string& name, std::size_t scale,
+                                   Expr rows, const LstmExtents& e) {
   const Expr weights = fit(cx.in(i), name, {e.count, rows, e.gates});
   const Expr scales = by_direction(cx, scale, name + "_scale", e);
   const Expr zeros = by_direction(cx, scale + 1, name + "_zero_point", e);
