@@ -80,7 +80,7 @@ std::optional<Tensor> with_element(const Tensor& t, std::int64_t i, int value) {
     if (is_small_float(t.elem())) from_f32(t.elem(), &number, at, 1);
     if (is_int(t.elem()) || t.elem() == Elem::boolean) *at = static_cast<std::byte>(value);
   }
-  if (out.identical(t)) return std::nullopt;
+  if (identical(out, t)) return std::nullopt;
   return out;
 }
 
