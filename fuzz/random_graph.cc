@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "draft.h"
-#include "ir/infer/infer.h"
 #include "ops/core/registry.h"
 #include "random_attr.h"
 #include "random_value.h"
@@ -326,7 +325,7 @@ class Generator {
     }
     return graph_.scope().bounds(d).min >= 0 && graph_.scope().str(d).size() < 12 ? d : Dim(2);
   }
-  Dim multiple(Dim d) { return InferCx(graph_, NodeId{}).scope().mul(d, Dim(c_.between(2, 4))); }
+  Dim multiple(Dim d) { return Builder(graph_).scope().mul(d, Dim(c_.between(2, 4))); }
 
   // ---- new values ----
 

@@ -1,6 +1,7 @@
 #include "reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -100,9 +101,12 @@ class Reducer {
       : now_(std::move(start)), kind_(std::move(kind)), failure_(failure) {}
 
   Sketch run() {
+    using R = Reducer;
+    constexpr auto kSteps = std::to_array({&R::runs, &R::outputs, &R::remove_nodes, &R::hoist, &R::bypass, &R::freeze,
+                                           &R::inputs, &R::extents, &R::attributes, &R::values});
     for (bool again = true; again && budget_ > 0;) {
-      again = runs() | outputs() | remove_nodes() | hoist() | bypass() | freeze() | inputs() | extents() |
-              attributes() | values();
+      again = false;
+      for (const auto step : kSteps) again |= (this->*step)();
     }
     return std::move(now_);
   }
