@@ -89,7 +89,8 @@ class Talk {
   }
 
   server::ServerOptions options_{.max_bytes = 1 << 16, .compress_from = 64};
-  server::Transport transport_{options_};
+  server::TransportTotals totals_;
+  server::Transport transport_{options_, totals_};
   int client_ = -1;
   std::string answer_;
 };

@@ -27,7 +27,7 @@ std::optional<Finding> improper(const Fault& fault, std::string_view who) {
   if (fault.code == Code::internal || fault.code == Code::cancelled) {
     return Finding{fmt::format("{} fails with {}: {}", who, name_of(fault.code), kind_of(fault.text())), fault.text()};
   }
-  if (fault.message.empty() || fault.message.contains('\n')) {
+  if (fault.message.empty() || fault.text().contains('\n')) {
     return Finding{fmt::format("{} fails without one line", who), fault.text()};
   }
   return std::nullopt;

@@ -72,7 +72,7 @@ class Writer {
     Type made = type.type;
     made.shape.clear();
     for (const std::string& text : type.dims) {
-      FRAZIL_TRY(const Dim d, Builder(graph_).scope().parse(text));
+      FRAZIL_TRY(const Dim d, parse_dim(Builder(graph_).scope(), text));
       made.shape.push_back(d);
     }
     if (!type.item.empty()) {

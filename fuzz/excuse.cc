@@ -213,7 +213,8 @@ class Idle {
 }  // namespace
 
 bool is_lazy(const Graph& graph, const std::vector<Datum>& inputs, const Fault& fault) {
-  const std::string_view name = named_node(fault.text());
+  const std::string text = fault.text();
+  const std::string_view name = named_node(text);
   std::vector<pass::PassRun> ran;
   const auto plan = make_plan(graph, {PassSet::none()}, ran);
   if (plan && !name.empty() && !has_step(*plan, name)) return true;

@@ -136,7 +136,7 @@ void reduce_input(const char* name) {
   const auto bytes = seed ? bytes_of(std::strtoull(name, nullptr, 10)) : contents(name);
   Choices choices(bytes);
   const auto c = random_case(choices);
-  if (!c) return fmt::print(stderr, "FINDING {}: {}\n", c.error().kind, c.error().text());
+  if (!c) return fmt::print(stderr, "FINDING {}: {}\n", c.error().kind, c.error().message);
   if (kind_found_apart(*c) == "a crash") return show(*c, Finding{.kind = "a crash", .message = ""}, true);
   if (const auto found = check(*c)) return show(*c, *found);
   fmt::print(stderr, "{}: nothing is found\n{}", name, print(c->graph));

@@ -19,7 +19,7 @@ void read_once(std::span<const std::uint8_t> data) {
   }
   const auto again = npy_from_bytes(std::as_bytes(std::span(*bytes)), "b.npy");
   require(again.has_value(), "not read again: {}", again ? "" : again.error().text());
-  require(again->identical(*tensor), "{} changes when it is written", tensor->summary());
+  require(identical(*again, *tensor), "{} changes when it is written", summary(*tensor));
 }
 
 /// Where an .npy file's header begins and ends, when its length is right.

@@ -40,11 +40,11 @@ bool same(const Datum& a, const Datum& b);
 bool all_same(const std::vector<Datum>& a, const std::vector<Datum>& b) { return std::ranges::equal(a, b, same); }
 bool same(const Datum& a, const Datum& b) {
   if (kind_of(a) != kind_of(b)) return false;
-  if (a.is_tensor()) return a.tensor().identical(b.tensor());
+  if (a.is_tensor()) return identical(a.tensor(), b.tensor());
   if (a.is_sequence()) return all_same(a.sequence().items, b.sequence().items);
   if (a.empty()) return true;
   return std::ranges::equal(a.map().items, b.map().items, [](const auto& x, const auto& y) {
-    return x.first.identical(y.first) && same(x.second, y.second);
+    return identical(x.first, y.first) && same(x.second, y.second);
   });
 }
 

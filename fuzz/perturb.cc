@@ -267,8 +267,8 @@ class AddNoise : public Rewriter {
 Result<Graph> with_rounding_noise(const Graph& graph) {
   FRAZIL_TRY(const Graph plain,
              pass::run_passes(graph, {PassSet::none(), 0, [](const Graph&, NodeId) { return false; }}));
-  AddNoise noise;
-  return rebuild(plain, noise);
+  AddNoise rewriter;
+  return rebuild(plain, rewriter);
 }
 
 void seed_noise(std::uint64_t seed) { noise = {seed * 0x9e3779b97f4a7c15ull + 1, 0}; }

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "draft.h"
-#include "ir/infer/infer.h"
 #include "ops/core/registry.h"
 #include "random_attr.h"
 #include "random_value.h"
@@ -322,11 +321,11 @@ class Generator {
   Dim usable(Dim d) {
     if (d.is_const()) return d.value() >= 0 && d.value() <= kLargest ? d : Dim(2);
     for (SymbolId s : graph_.scope().symbols_of(d)) {
-      if (graph_.scope().is_unbacked(s)) return Dim(c_.between(1, 3));
+      if (is_unbacked(graph_.scope(), s)) return Dim(c_.between(1, 3));
     }
     return graph_.scope().bounds(d).min >= 0 && graph_.scope().str(d).size() < 12 ? d : Dim(2);
   }
-  Dim multiple(Dim d) { return InferCx(graph_, NodeId{}).scope().mul(d, Dim(c_.between(2, 4))); }
+  Dim multiple(Dim d) { return Builder(graph_).scope().mul(d, Dim(c_.between(2, 4))); }
 
   // ---- new values ----
 
@@ -413,13 +412,13 @@ class Generator {
     for (std::size_t s = 0; s < graph.scope().symbol_count(); ++s) {
       symbols.push_back(c_.chance(10) ? 0 : extent());
     }
-    const auto eval = [&](Dim d) { return graph.scope().eval(d, symbols).value_or(1); };
+    const auto extent_of = [&](Dim d) { return eval(graph.scope(), d, symbols).value_or(1); };
     std::vector<Datum> all;
     const Look usual = random_look(c_);
     for (Value v : graph.main().params) {
       const bool index = graph.type(v).is_tensor() && is_int(graph.type(v).elem) && c_.chance(60);
       const Look look = index ? Look::index : c_.chance(70) ? usual : random_look(c_);
-      all.push_back(random_datum(graph.type(v), eval, look, c_));
+      all.push_back(random_datum(graph.type(v), extent_of, look, c_));
     }
     return all;
   }

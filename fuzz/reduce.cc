@@ -1,6 +1,7 @@
 #include "reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -80,7 +81,7 @@ std::optional<Tensor> with_element(const Tensor& t, std::int64_t i, int value) {
     if (is_small_float(t.elem())) from_f32(t.elem(), &number, at, 1);
     if (is_int(t.elem()) || t.elem() == Elem::boolean) *at = static_cast<std::byte>(value);
   }
-  if (out.identical(t)) return std::nullopt;
+  if (identical(out, t)) return std::nullopt;
   return out;
 }
 
@@ -100,9 +101,12 @@ class Reducer {
       : now_(std::move(start)), kind_(std::move(kind)), failure_(failure) {}
 
   Sketch run() {
+    using R = Reducer;
+    constexpr auto kSteps = std::to_array({&R::runs, &R::outputs, &R::remove_nodes, &R::hoist, &R::bypass, &R::freeze,
+                                           &R::inputs, &R::extents, &R::attributes, &R::values});
     for (bool again = true; again && budget_ > 0;) {
-      again = runs() | outputs() | remove_nodes() | hoist() | bypass() | freeze() | inputs() | extents() |
-              attributes() | values();
+      again = false;
+      for (const auto step : kSteps) again |= (this->*step)();
     }
     return std::move(now_);
   }

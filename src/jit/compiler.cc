@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -40,6 +41,22 @@ void start_llvm() {
     llvm::InitializeNativeTargetAsmPrinter();
     leave_out_domain_reassignment();
   });
+}
+
+/// Returns the library functions that passes may evaluate or replace. They leave out those that the C library rounds in
+/// its own way: LLVM evaluates acosf of a constant as a rounded acos, which differs from the kernels' acosf.
+llvm::TargetLibraryInfoImpl replaceable_functions(const llvm::Triple& triple) {
+  llvm::TargetLibraryInfoImpl functions(triple);
+#define FRAZIL_KEEP(name) llvm::LibFunc_##name, llvm::LibFunc_##name##f
+  for (const llvm::LibFunc function :
+       {FRAZIL_KEEP(exp), FRAZIL_KEEP(expm1), FRAZIL_KEEP(log), FRAZIL_KEEP(log1p), FRAZIL_KEEP(sin), FRAZIL_KEEP(cos),
+        FRAZIL_KEEP(tan), FRAZIL_KEEP(asin), FRAZIL_KEEP(acos), FRAZIL_KEEP(atan), FRAZIL_KEEP(sinh), FRAZIL_KEEP(cosh),
+        FRAZIL_KEEP(tanh), FRAZIL_KEEP(asinh), FRAZIL_KEEP(acosh), FRAZIL_KEEP(atanh), FRAZIL_KEEP(erf),
+        FRAZIL_KEEP(pow)}) {
+    functions.setUnavailable(function);
+  }
+#undef FRAZIL_KEEP
+  return functions;
 }
 
 /// The compilation of one function in a module of its own.
@@ -156,6 +173,8 @@ void Compilation::optimise() {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(machine_.get());
+  functions.registerPass(
+      [&] { return llvm::TargetLibraryAnalysis(replaceable_functions(llvm::Triple(module_.getTargetTriple()))); });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

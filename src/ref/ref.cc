@@ -70,7 +70,12 @@ Result<std::vector<Datum>> run_by_choices(const Graph& graph, std::span<const Da
     }
     Choices choices = choices_of(chosen);
     choices.by_key[made.missed->key] = made.missed->value;
-    FRAZIL_TRY(chosen, rebuild(graph, choices));
+    auto rebuilt = rebuild(graph, choices);
+    if (!rebuilt) {  // the inputs made this choice, so they are at fault
+      if (rebuilt.error().code == Code::bad_model) rebuilt.error().code = Code::bad_input;
+      return std::unexpected(std::move(rebuilt).error());
+    }
+    chosen = std::move(*rebuilt);
   }
   return std::unexpected(why);
 }

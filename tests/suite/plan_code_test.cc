@@ -215,6 +215,35 @@ TEST_F(PlanCode, ComesForAPlanWithoutLoops) {
   EXPECT_GT(session->counters().entered, 0u);
 }
 
+/// Passes evaluate functions of constants unless they are off; LLVM must leave them to the C library as well.
+TEST_F(PlanCode, FunctionsOfConstantsGiveTheBitsOfTheKernels) {
+  struct Case {
+    const char* function;
+    double from;  ///< eight arguments from here on, 0.1171875 apart
+  };
+  const Case cases[] = {{"Acos", -0.5},  {"Acosh", 1}, {"Asin", -0.5}, {"Asinh", -2}, {"Atan", -2},
+                        {"Atanh", -0.5}, {"Cos", -2},  {"Cosh", -2},   {"Erf", -2},   {"Exp", -2},
+                        {"Log", 0.5},    {"Sin", -2},  {"Sinh", -2},   {"Tan", -1},   {"Tanh", -2}};
+  for (const Case& c : cases) {
+    for (const char* elem : {"f32", "f64"}) {
+      std::string nodes, results;
+      for (int k = 0; k < 8; ++k) {
+        nodes += fmt::format(" %y{} = {}({}[] {})", k, c.function, elem, c.from + 0.1171875 * k);
+        results += fmt::format("{} y{} = %y{}", k == 0 ? "" : ",", k, k);
+      }
+      const std::string text = fmt::format("graph g() {{{} return{} }}", nodes, results);
+      SCOPED_TRACE(text);
+      const auto graph = std::make_shared<const Graph>(graph_of(text));
+      const auto run = [&](Tier tier) {
+        return Executable::make(graph, {.passes = PassSet::none(), .tier = tier}).value()->open()->run({});
+      };
+      const auto got = run(Tier::compiled), want = run(Tier::interpreted);
+      ASSERT_TRUE(got && want);
+      expect_equal(*graph, *got, *want, kExact);
+    }
+  }
+}
+
 struct RowProductCase {
   std::int64_t k, n;
   const char* behind;    ///< what follows the product, up to %out
