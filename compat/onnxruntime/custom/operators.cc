@@ -156,6 +156,7 @@ struct CustomNodes {
   std::map<std::string, std::string, std::less<>> config;
   OrtLogger logger;
   std::mutex mutex;
+  bool ended = false;             ///< guarded by the mutex
   std::vector<CustomNode> nodes;  ///< by number; guarded by the mutex until the kernels are made
 
   CustomNode& node_of(const api::NodeAttributes& attributes) {
@@ -179,6 +180,7 @@ struct CustomNodes {
 
   std::vector<api::TensorType> types(const api::NodeAttributes& attributes, std::span<const api::TensorType> operands) {
     const std::scoped_lock lock(mutex);
+    if (ended) fail(ORT_FAIL, "the session of the custom operators has ended");
     CustomNode& at = node_of(attributes);
     const OrtCustomOp& op = choose(*at.node, operands);
     const std::vector<OrtTensorTypeAndShapeInfo> outputs = output_infos(op, *at.node, operands);
@@ -216,6 +218,13 @@ struct CustomNodes {
     return results;
   }
 
+  /// No run may be in progress.
+  void end() {
+    const std::scoped_lock lock(mutex);
+    ended = true;
+    nodes.clear();
+  }
+
   void make_kernel(CustomNode& at) {
     at.info.config = config;
     at.info.logger = logger;
@@ -238,6 +247,10 @@ CustomOperators::CustomOperators(const OrtSessionOptions& options) : nodes_(std:
       if (is_for_cpu(*op)) nodes_->operators[{name, op->GetName(op)}].push_back(op);
     }
   }
+}
+
+CustomOperators::~CustomOperators() {
+  if (nodes_ != nullptr) nodes_->end();
 }
 
 std::string CustomOperators::prepared(const std::string& file) {

@@ -46,27 +46,28 @@ api::Model with_initializers(api::Model model, const OrtSessionOptions& options)
 }
 
 /// Loads a file whose nodes use custom operators.
-api::Model load_custom(const std::string& file, api::LoadOptions load, const OrtSessionOptions& options) {
-  CustomOperators operators(options);
-  const std::string prepared = operators.prepared(file);
-  load.operators = operators.host();
+LoadedModel load_custom(const std::string& file, api::LoadOptions load, const OrtSessionOptions& options) {
+  auto operators = std::make_unique<CustomOperators>(options);
+  const std::string prepared = operators->prepared(file);
+  load.operators = operators->host();
   api::Model model = api::Model::from_bytes(std::as_bytes(std::span(prepared)), load);
-  operators.make_kernels(model);
-  return model;
+  operators->make_kernels(model);
+  return {std::move(operators), with_initializers(std::move(model), options)};
 }
 
 /// Loads, with the codes of ONNX Runtime for what goes wrong. External data lie in `folder`.
 template <class Load, class Bytes>
-api::Model loaded(const OrtSessionOptions& options, const std::string& folder, const Load& load, const Bytes& bytes) {
+LoadedModel loaded(const OrtSessionOptions& options, const std::string& folder, const Load& load, const Bytes& bytes) {
   try {
     const api::LoadOptions with = load_options(options, folder);
-    return with_initializers(options.domains.empty() ? load(with) : load_custom(bytes(), with, options), options);
+    if (!options.domains.empty()) return load_custom(bytes(), with, options);
+    return {nullptr, with_initializers(load(with), options)};
   } catch (const api::Error& error) {
     throw Failure(load_code(error, bytes), error.what());
   }
 }
 
-OrtSession* make_session(api::Model model, const OrtSessionOptions& options) {
+OrtSession* make_session(LoadedModel model, const OrtSessionOptions& options) {
   auto session = std::make_unique<OrtSession>(std::move(model), options);
   if (!options.optimized_path.empty()) session->model.save(options.optimized_path);
   return session.release();
@@ -121,7 +122,7 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-api::Model load_file(const std::string& path, const OrtSessionOptions& options) {
+LoadedModel load_file(const std::string& path, const OrtSessionOptions& options) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) {
     fail(ORT_NO_SUCHFILE, "Load model from {} failed: there is no such file", path);
@@ -131,7 +132,8 @@ api::Model load_file(const std::string& path, const OrtSessionOptions& options) 
       [&] { return content_of(path); });
 }
 
-api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options, const std::string& folder) {
+LoadedModel load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options,
+                       const std::string& folder) {
   require(data, "model_data");
   const std::span bytes(static_cast<const std::byte*>(data), size);
   return loaded(
@@ -141,7 +143,8 @@ api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOption
 
 }  // namespace frazil::ort
 
-OrtSession::OrtSession(frazil::api::Model loaded, const OrtSessionOptions& given) : options(given), model(loaded) {
+OrtSession::OrtSession(frazil::ort::LoadedModel loaded, const OrtSessionOptions& given)
+    : options(given), model(loaded.model) {
   if (options.profile_prefix) {
     profiling = std::make_unique<Profiling>();
     profiling->start_ns = frazil::ort::now_ns();
@@ -149,9 +152,9 @@ OrtSession::OrtSession(frazil::api::Model loaded, const OrtSessionOptions& given
   set_model(std::move(loaded));
 }
 
-void OrtSession::set_model(frazil::api::Model loaded) {
+void OrtSession::set_model(frazil::ort::LoadedModel loaded) {
   namespace ort = frazil::ort;
-  model = std::move(loaded);
+  model = std::move(loaded.model);
   inputs.clear();
   initializers.clear();
   outputs.clear();
@@ -166,6 +169,7 @@ void OrtSession::set_model(frazil::api::Model loaded) {
       ort::Variant{std::move(every), frazil::api::SessionPool(model, pool_options())});
   const std::scoped_lock lock(mutex_);
   variants_.clear();
+  operators = std::move(loaded.operators);
   model.open(pool_options().session);  // a model that cannot be planned fails here, as it does in ONNX Runtime
 }
 

@@ -13,6 +13,7 @@
 #include <frazil/profile.h>
 #include <frazil/session_pool.h>
 
+#include "compat/onnxruntime/custom/operators.h"
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 #include "compat/onnxruntime/options.h"
 #include "compat/onnxruntime/value/type_info.h"
@@ -27,6 +28,12 @@ struct Place {
   std::size_t position = 0;  ///< among all inputs, or all outputs, of the model
 };
 
+/// A model with the custom operators that it uses.
+struct LoadedModel {
+  std::unique_ptr<CustomOperators> operators;  ///< null: none
+  api::Model model;
+};
+
 /// The model that computes some of the outputs of a session, with its sessions.
 struct Variant {
   std::vector<std::size_t> outputs;  ///< positions in OrtSession::outputs, ascending
@@ -37,7 +44,7 @@ struct Variant {
 
 /// A model with the sessions that run it. Any number of threads may run it at the same time.
 struct OrtSession {
-  OrtSession(frazil::api::Model loaded, const OrtSessionOptions& options);
+  OrtSession(frazil::ort::LoadedModel loaded, const OrtSessionOptions& options);
 
   /// Returns the sessions for these outputs. A subset of the outputs has a model of its own, without the nodes that
   /// only the others need; after kVariants of them, all outputs are computed.
@@ -45,9 +52,10 @@ struct OrtSession {
   static constexpr std::size_t kVariants = 8;
 
   /// Replaces the model. No run may be in progress.
-  void set_model(frazil::api::Model loaded);
+  void set_model(frazil::ort::LoadedModel loaded);
 
   OrtSessionOptions options;
+  std::unique_ptr<frazil::ort::CustomOperators> operators;  ///< of the model, whose sessions end before it
   frazil::api::Model model;
   std::vector<frazil::ort::Place> inputs;        ///< those without a default
   std::vector<frazil::ort::Place> initializers;  ///< inputs with a default
@@ -76,9 +84,9 @@ namespace frazil::ort {
 
 /// Load a model with the options of a session. Throw Failure with the codes of ONNX Runtime. External data of bytes lie
 /// in `folder`, if it is not empty.
-api::Model load_file(const std::string& path, const OrtSessionOptions& options);
-api::Model load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options,
-                      const std::string& folder = {});
+LoadedModel load_file(const std::string& path, const OrtSessionOptions& options);
+LoadedModel load_bytes(const void* data, std::size_t size, const OrtSessionOptions& options,
+                       const std::string& folder = {});
 /// Returns the folder of a file.
 std::string folder_of(const std::string& path);
 /// Returns the content of a file, or what of it can be read.
