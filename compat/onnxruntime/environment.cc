@@ -96,7 +96,8 @@ void log_hint(std::string_view function, std::string_view why) noexcept {
       to = env.logger;
     }
     to.write(ORT_LOGGING_LEVEL_INFO, "hint", "frazil", fmt::format("{} has no effect: {}", function, why).c_str());
-  } catch (const std::exception&) {  // a message that cannot be made is not worth an error
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "frazil (onnxruntime): a message is lost: %s\n", error.what());
   }
 }
 

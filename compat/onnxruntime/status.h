@@ -52,7 +52,8 @@ OrtStatus* guarded(F&& body) noexcept {
 }
 
 /// Throws ORT_INVALID_ARGUMENT, naming the argument, if the pointer is null.
-inline void require(const void* pointer, const char* argument) {
+template <class T>
+void require(T* pointer, const char* argument) {
   if (pointer == nullptr) fail(ORT_INVALID_ARGUMENT, "argument '{}' is null", argument);
 }
 

@@ -7,6 +7,7 @@
  * Functions return null on success. Each object is released by its Release function, which accepts null. Texts that a
  * function returns through an allocator are freed by that allocator. Sessions may be run by any number of threads. */
 
+/* NOLINTBEGIN(modernize-*, readability-*): plain C */
 #include "onnxruntime_types.h"
 
 #define ORT_API_VERSION 30
@@ -673,3 +674,4 @@ struct OrtApi {
 #endif
 
 #include "onnxruntime_subtables.h"
+/* NOLINTEND(modernize-*, readability-*) */

@@ -2,6 +2,7 @@
 
 /* The tables that functions of OrtApi return. Included by onnxruntime_c_api.h. */
 
+/* NOLINTBEGIN(modernize-*, readability-*): plain C */
 #include "onnxruntime_types.h"
 
 #ifdef __cplusplus
@@ -105,3 +106,4 @@ struct OrtInteropApi {
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-*, readability-*) */

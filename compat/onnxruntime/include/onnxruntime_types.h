@@ -3,6 +3,7 @@
 /* The types of the C interface of ONNX Runtime, version 30: enumerations, opaque handles, callbacks, and the structs
  * that programs fill in. Numbers and layouts are part of the binary interface. Included by onnxruntime_c_api.h. */
 
+/* NOLINTBEGIN(modernize-*, readability-*): plain C */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -489,3 +490,4 @@ typedef struct OrtExternalTensorDescriptor {
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-*, readability-*) */

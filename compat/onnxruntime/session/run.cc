@@ -224,7 +224,7 @@ OrtStatus* RunAsync(OrtSession* session, const OrtRunOptions* run_options, const
                     void* user_data) {
   return guarded([&] {
     require(session, "session");
-    require(reinterpret_cast<const void*>(run_async_callback), "run_async_callback");
+    require(run_async_callback, "run_async_callback");
     std::thread([=] {
       OrtStatus* const status =
           Run(session, run_options, input_names, input, input_len, output_names, output_names_len, output);

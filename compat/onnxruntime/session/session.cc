@@ -38,7 +38,7 @@ api::LoadOptions load_options(const OrtSessionOptions& options, const std::strin
 }
 
 /// Replaces weights of the model by the values of AddInitializer.
-api::Model with_initializers(api::Model model, const OrtSessionOptions& options) {
+api::Model with_initializers(const api::Model& model, const OrtSessionOptions& options) {
   if (options.initializers.empty()) return model;
   api::Patch patch(model, "initializers");
   for (const auto& [name, value] : options.initializers) patch.replace(name, patch.constant(value->operand()));
@@ -52,7 +52,7 @@ LoadedModel load_custom(const std::string& file, api::LoadOptions load, const Or
   load.operators = operators->host();
   api::Model model = api::Model::from_bytes(std::as_bytes(std::span(prepared)), load);
   operators->make_kernels(model);
-  return {std::move(operators), with_initializers(std::move(model), options)};
+  return {std::move(operators), with_initializers(model, options)};
 }
 
 /// Loads, with the codes of ONNX Runtime for what goes wrong. External data lie in `folder`.
@@ -154,7 +154,7 @@ OrtSession::OrtSession(frazil::ort::LoadedModel loaded, const OrtSessionOptions&
 
 void OrtSession::set_model(frazil::ort::LoadedModel loaded) {
   namespace ort = frazil::ort;
-  model = std::move(loaded.model);
+  model = loaded.model;
   inputs.clear();
   initializers.clear();
   outputs.clear();

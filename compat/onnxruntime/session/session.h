@@ -44,11 +44,11 @@ struct Variant {
 
 /// A model with the sessions that run it. Any number of threads may run it at the same time.
 struct OrtSession {
-  OrtSession(frazil::ort::LoadedModel loaded, const OrtSessionOptions& options);
+  OrtSession(frazil::ort::LoadedModel loaded, const OrtSessionOptions& given);
 
   /// Returns the sessions for these outputs. A subset of the outputs has a model of its own, without the nodes that
   /// only the others need; after kVariants of them, all outputs are computed.
-  std::shared_ptr<const frazil::ort::Variant> variant(std::span<const std::size_t> outputs);
+  std::shared_ptr<const frazil::ort::Variant> variant(std::span<const std::size_t> wanted);
   static constexpr std::size_t kVariants = 8;
 
   /// Replaces the model. No run may be in progress.
