@@ -152,7 +152,7 @@ OrtStatus* KernelContext_GetOutput(OrtKernelContext* context, std::size_t index,
     element(context->outputs, index, "output");
     const api::Dtype dtype = dtype_of(element(context->info->outputs, index, "output").tensor.type);
     auto& value = context->outputs[index];
-    value = std::make_unique<OrtValue>(api::Array(dtype, sizes_of(dim_values, dim_count)));
+    value = std::make_unique<OrtValue>(api::Array(dtype, sizes_of(view(checked_dims(dim_values, dim_count)))));
     *out = value.get();
   });
 }

@@ -145,7 +145,7 @@ std::unique_ptr<OrtValue> operand_value(const api::Array& operand) {
   if (operand.dtype() == api::Dtype::string || packing(operand.dtype()) != 1) {
     return std::make_unique<OrtValue>(operand);
   }
-  return std::make_unique<OrtValue>(operand.dtype(), operand.sizes(), const_cast<void*>(operand.data()),
+  return std::make_unique<OrtValue>(operand.dtype(), dims_of(operand.sizes()), const_cast<void*>(operand.data()),
                                     operand.bytes());
 }
 

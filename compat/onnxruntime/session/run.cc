@@ -23,7 +23,7 @@ const Place* find(const std::vector<Place>& places, std::string_view name, std::
   return found == places.end() ? nullptr : &*found;
 }
 
-void check_extents(const Place& place, const api::Sizes& sizes) {
+void check_extents(const Place& place, std::span<const std::int64_t> sizes) {
   const OrtTensorTypeAndShapeInfo& wanted = place.type.tensor;
   if (!wanted.has_shape || wanted.dims.empty()) return;  // ONNX Runtime takes a scalar's type for one of any rank
   if (sizes.size() != wanted.dims.size()) {
@@ -159,7 +159,8 @@ void deliver(api::Array result, const Place& place, OrtValue*& value) {
     return;
   }
   const OrtValue from(std::move(result));
-  if (!from.is_tensor() || !value->is_tensor() || from.dtype() != value->dtype() || from.sizes() != value->sizes()) {
+  if (!from.is_tensor() || !value->is_tensor() || from.dtype() != value->dtype() ||
+      !std::ranges::equal(from.sizes(), value->sizes())) {
     fail(ORT_INVALID_ARGUMENT, "output '{}': the given value has another type or other extents than the result",
          place.name);
   }

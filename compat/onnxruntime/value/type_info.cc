@@ -26,7 +26,7 @@ std::string symbol_of(const api::Port& port, std::size_t axis) {
 OrtTensorTypeAndShapeInfo tensor_of(const api::Port& port) {
   OrtTensorTypeAndShapeInfo tensor{.type = element_type(port.dtype), .has_shape = port.ranked};
   if (!port.ranked) return tensor;
-  tensor.dims = port.extents;
+  tensor.dims = dims_of(port.extents);
   for (std::size_t axis = 0; axis < port.extents.size(); ++axis) {
     tensor.symbols.push_back(port.extents[axis] >= 0 ? "" : symbol_of(port, axis));
   }
@@ -96,7 +96,8 @@ OrtTypeInfo type_of(const api::Port& port) {
 
 OrtTypeInfo type_of(const api::Array& array) {
   switch (array.kind()) {
-    case api::Array::Kind::tensor: return tensor_type({.type = element_type(array.dtype()), .dims = array.sizes()});
+    case api::Array::Kind::tensor:
+      return tensor_type({.type = element_type(array.dtype()), .dims = dims_of(array.sizes())});
     case api::Array::Kind::sequence: return sequence_type(array);
     case api::Array::Kind::map: return map_type(array);
     case api::Array::Kind::none: break;

@@ -8,12 +8,13 @@
 #include <frazil/model.h>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
+#include "compat/onnxruntime/value/dims.h"
 
 /// The element type and extents of a tensor.
 struct OrtTensorTypeAndShapeInfo {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   bool has_shape = true;
-  std::vector<std::int64_t> dims;    ///< -1: an extent that is not known before a run
+  frazil::ort::Dims dims;            ///< -1: an extent that is not known before a run
   std::vector<std::string> symbols;  ///< the texts of unknown extents; as long as `dims`, or empty if all are ""
 };
 

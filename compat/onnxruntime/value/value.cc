@@ -13,12 +13,11 @@
 
 using frazil::api::Array;
 using frazil::api::Dtype;
-using frazil::api::Sizes;
 
 namespace frazil::ort {
 namespace {
 
-std::size_t product(const Sizes& sizes) {
+std::size_t product(std::span<const std::int64_t> sizes) {
   std::size_t count = 1;
   for (const std::int64_t extent : sizes) count *= static_cast<std::size_t>(extent);
   return count;
@@ -50,9 +49,9 @@ std::mutex& mutex_of(const void* value) {
 
 }  // namespace
 
-Sizes sizes_of(const std::int64_t* shape, std::size_t shape_len) {
+Dims checked_dims(const std::int64_t* shape, std::size_t shape_len) {
   if (shape_len != 0) require(shape, "shape");
-  Sizes sizes(shape, shape + shape_len);
+  Dims sizes(shape, shape + shape_len);
   std::int64_t count = 1;
   for (const std::int64_t extent : sizes) {
     if (extent < 0) fail(ORT_INVALID_ARGUMENT, "extent {} of a tensor is negative", extent);
@@ -72,7 +71,7 @@ const OrtValue& tensor(const OrtValue* value, const char* argument) {
 std::unique_ptr<OrtValue> value_of(Array array) { return std::make_unique<OrtValue>(owned(std::move(array))); }
 
 void copy_elements(const OrtValue& from, OrtValue& to) {
-  if (!to.is_tensor() || from.dtype() != to.dtype() || from.sizes() != to.sizes()) {
+  if (!to.is_tensor() || from.dtype() != to.dtype() || !std::ranges::equal(from.sizes(), to.sizes())) {
     fail(ORT_INVALID_ARGUMENT, "a tensor is copied to a value of another type or other extents");
   }
   if (from.dtype() == Dtype::string) {
@@ -85,9 +84,9 @@ void copy_elements(const OrtValue& from, OrtValue& to) {
 
 }  // namespace frazil::ort
 
-OrtValue::OrtValue(Dtype dtype, Sizes sizes, void* data, std::size_t bytes)
+OrtValue::OrtValue(Dtype dtype, frazil::ort::Dims sizes, void* data, std::size_t bytes)
     : memory_(true), dtype_(dtype), sizes_(std::move(sizes)), data_(data) {
-  const std::size_t needed = frazil::ort::border_bytes(dtype, frazil::ort::product(sizes_));
+  const std::size_t needed = frazil::ort::border_bytes(dtype, frazil::ort::product(frazil::ort::view(sizes_)));
   if (bytes < needed) {
     frazil::ort::fail(ORT_INVALID_ARGUMENT, "the tensor needs {} bytes, the buffer has {}", needed, bytes);
   }
@@ -137,13 +136,13 @@ Array OrtValue::operand() const {
     if (data_.load(std::memory_order_relaxed) == nullptr || dtype() == Dtype::string) return array_;
   }
   if (frazil::ort::packing(dtype()) != 1) {
-    Array bytes(dtype(), sizes());
+    Array bytes(dtype(), frazil::ort::sizes_of(sizes()));
     frazil::ort::unpack(dtype(), static_cast<const std::uint8_t*>(this->data()), count(),
                         static_cast<std::uint8_t*>(bytes.mutable_data()));
     return bytes;
   }
   const auto* const first = static_cast<const std::byte*>(this->data());
-  return Array::borrow(dtype(), sizes(), {first, count() * frazil::api::byte_size(dtype())});
+  return Array::borrow(dtype(), frazil::ort::sizes_of(sizes()), {first, count() * frazil::api::byte_size(dtype())});
 }
 
 Array OrtValue::result() const { return frazil::ort::packing(dtype()) == 1 ? array_ : operand(); }

@@ -13,6 +13,7 @@
 #include <frazil/array.h>
 
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
+#include "compat/onnxruntime/value/dims.h"
 
 /// A value: a tensor over memory that the program or an allocator owns, or an array of Frazil, which may be a tensor, a
 /// sequence, a map or none. Threads may read one value at the same time. Bindings share it with the program, so it
@@ -20,7 +21,7 @@
 struct OrtValue {
   /// A tensor over memory of the program, which must stay valid as long as the value. The memory has the border's
   /// layout, in which elements of less than a byte are packed.
-  OrtValue(frazil::api::Dtype dtype, frazil::api::Sizes sizes, void* data, std::size_t bytes);
+  OrtValue(frazil::api::Dtype dtype, frazil::ort::Dims sizes, void* data, std::size_t bytes);
   explicit OrtValue(frazil::api::Array array);
   ~OrtValue();
   OrtValue(const OrtValue&) = delete;
@@ -28,7 +29,7 @@ struct OrtValue {
 
   bool is_tensor() const { return over_memory() || array_.is_tensor(); }
   frazil::api::Dtype dtype() const { return over_memory() ? dtype_ : array_.dtype(); }
-  const frazil::api::Sizes& sizes() const { return over_memory() ? sizes_ : array_.sizes(); }
+  std::span<const std::int64_t> sizes() const { return over_memory() ? frazil::ort::view(sizes_) : array_.sizes(); }
   std::size_t count() const;
   /// Returns the elements in the border's layout. They stay where they are. Memory that something else uses is copied
   /// first. Throws ORT_INVALID_ARGUMENT if the value is no tensor.
@@ -57,7 +58,7 @@ struct OrtValue {
 
   bool memory_ = false;
   frazil::api::Dtype dtype_ = frazil::api::Dtype::f32;
-  frazil::api::Sizes sizes_;
+  frazil::ort::Dims sizes_;
   OrtAllocator* owner_ = nullptr;
   mutable frazil::api::Array array_;
   mutable std::vector<std::uint8_t> packed_;   ///< the packed elements of an array of a type of less than a byte
@@ -92,7 +93,7 @@ std::unique_ptr<OrtValue> value_of(api::Array array);
 /// Throws ORT_INVALID_ARGUMENT, naming the argument, for null and for values that are no tensors.
 const OrtValue& tensor(const OrtValue* value, const char* argument = "value");
 /// Returns the extents. Throws ORT_INVALID_ARGUMENT for a negative one, and if their product exceeds an int64.
-api::Sizes sizes_of(const std::int64_t* shape, std::size_t shape_len);
+Dims checked_dims(const std::int64_t* shape, std::size_t shape_len);
 
 /// Copies all elements. Throws ORT_INVALID_ARGUMENT if types or extents differ.
 void copy_elements(const OrtValue& from, OrtValue& to);

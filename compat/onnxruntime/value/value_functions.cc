@@ -12,8 +12,8 @@
 namespace frazil::ort {
 namespace {
 
-std::unique_ptr<OrtValue> allocated(OrtAllocator& allocator, api::Dtype dtype, api::Sizes sizes) {
-  if (dtype == api::Dtype::string) return std::make_unique<OrtValue>(api::Array(dtype, std::move(sizes)));
+std::unique_ptr<OrtValue> allocated(OrtAllocator& allocator, api::Dtype dtype, Dims sizes) {
+  if (dtype == api::Dtype::string) return std::make_unique<OrtValue>(api::Array(dtype, sizes_of(view(sizes))));
   std::size_t count = 1;
   for (const std::int64_t extent : sizes) count *= static_cast<std::size_t>(extent);
   const std::size_t bytes = border_bytes(dtype, count);
@@ -30,7 +30,7 @@ std::unique_ptr<OrtValue> allocated(OrtAllocator& allocator, api::Dtype dtype, a
 }
 
 /// Returns the element at `location` in row-major order.
-std::size_t position(const api::Sizes& sizes, const std::int64_t* location, std::size_t count) {
+std::size_t position(std::span<const std::int64_t> sizes, const std::int64_t* location, std::size_t count) {
   if (count != sizes.size()) fail(ORT_INVALID_ARGUMENT, "TensorAt: {} indices for {} axes", count, sizes.size());
   std::size_t at = 0;
   for (std::size_t axis = 0; axis < count; ++axis) {
@@ -59,7 +59,7 @@ OrtStatus* CreateTensorAsOrtValue(OrtAllocator* allocator, const std::int64_t* s
   return guarded([&] {
     require(allocator, "allocator");
     require(out, "out");
-    *out = allocated(*allocator, dtype_of(type), sizes_of(shape, shape_len)).release();
+    *out = allocated(*allocator, dtype_of(type), checked_dims(shape, shape_len)).release();
   });
 }
 
@@ -72,7 +72,7 @@ OrtStatus* CreateTensorWithDataAsOrtValue(const OrtMemoryInfo*, void* p_data, st
     if (dtype == api::Dtype::string) {
       fail(ORT_INVALID_ARGUMENT, "a tensor of strings has memory of its own: use CreateTensorAsOrtValue");
     }
-    *out = new OrtValue(dtype, sizes_of(shape, shape_len), p_data, p_data_len);
+    *out = new OrtValue(dtype, checked_dims(shape, shape_len), p_data, p_data_len);
   });
 }
 
@@ -139,7 +139,7 @@ OrtStatus* GetTensorMemoryInfo(const OrtValue* value, const OrtMemoryInfo** out)
 OrtStatus* GetTensorTypeAndShape(const OrtValue* value, OrtTensorTypeAndShapeInfo** out) {
   return guarded([&] {
     const OrtValue& checked = tensor(value);
-    *out = new OrtTensorTypeAndShapeInfo{.type = element_type(checked.dtype()), .dims = checked.sizes()};
+    *out = new OrtTensorTypeAndShapeInfo{.type = element_type(checked.dtype()), .dims = dims_of(checked.sizes())};
   });
 }
 OrtStatus* GetTensorElementTypeAndShapeDataReference(const OrtValue* value, ONNXTensorElementDataType* type,
@@ -155,7 +155,7 @@ OrtStatus* GetTypeInfo(const OrtValue* value, OrtTypeInfo** out) {
   return guarded([&] {
     require(value, "value");
     *out = value->is_tensor()
-               ? new OrtTypeInfo(tensor_type({.type = element_type(value->dtype()), .dims = value->sizes()}))
+               ? new OrtTypeInfo(tensor_type({.type = element_type(value->dtype()), .dims = dims_of(value->sizes())}))
                : new OrtTypeInfo(type_of(value->array()));
   });
 }
