@@ -303,10 +303,25 @@ class Rebuilder {
       alike = alike && matcher_.matches(from_.block(b).params, to_.block(b).params) &&
               matcher_.matches(from_.block(b).results, to_.block(b).results);
     }
-    if (!alike) FRAZIL_CHECK(infer_region(to_, id));
+    if (!alike || refers_to_replaced(node.out)) FRAZIL_CHECK(infer_region(to_, id));
     write_.place(id);
     keep_values(node.out);
     return {};
+  }
+
+  /// Returns true if an extent of the values is an element of a value that another one replaces, such as a trip count.
+  bool refers_to_replaced(std::span<const Value> values) const {
+    const auto replaced = [this](SymbolId s) {
+      const auto origin = from_.origin(s);
+      if (!origin) return false;
+      const Value now = map_[origin->value.id];
+      return now && now != origin->value;
+    };
+    return std::ranges::any_of(values, [&](Value v) {
+      return v && std::ranges::any_of(from_.type(v).shape, [&](Dim d) {
+               return std::ranges::any_of(from_.scope().symbols_of(d), replaced);
+             });
+    });
   }
 
   void enter(NodeId old, NodeId made, std::size_t index, bool again) {
