@@ -301,7 +301,10 @@ class Rebuilder {
     bool alike = rewriter_.keeps_types(id) && matcher_.matches(node.in, to_.node(id).in);
     for (const BlockId b : node.blocks) {
       alike = alike && matcher_.matches(from_.block(b).params, to_.block(b).params) &&
-              matcher_.matches(from_.block(b).results, to_.block(b).results);
+              matcher_.matches(from_.block(b).results, to_.block(b).results) &&
+              std::ranges::equal(from_.block(b).results, to_.block(b).results, [this](Value was, Value now) {
+                return !was || from_.def(was).kind == to_.def(now).kind;  // a param as a Loop's condition ends nothing
+              });
     }
     if (!alike || refers_to_replaced(node.out)) FRAZIL_CHECK(infer_region(to_, id));
     write_.place(id);
