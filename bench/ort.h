@@ -7,16 +7,11 @@
 
 #include "bench/host_tensor.h"
 #include "bench/requests.h"
+#include "compat/onnxruntime/include/onnxruntime_c_api.h"
 
 /// The C API of ONNX Runtime, the peer. The library is opened at run time and not needed for building. Every function
 /// throws std::runtime_error with the peer's message if a call fails.
 namespace bench {
-
-namespace ort_abi {
-struct Env;
-struct Session;
-struct Value;
-}  // namespace ort_abi
 
 /// The opened library and its environment. Must outlive every OrtSession made from it; not copied or moved.
 class Ort {
@@ -36,14 +31,12 @@ class Ort {
  private:
   friend class OrtSession;
   friend class OrtPrepared;
-  template <class Entry>
-  typename Entry::Function function(Entry entry) const;
-  template <class Entry, class... Args>
-  auto call(Entry entry, Args... args) const;
+  template <class Function, class... Args>
+  auto call(Function OrtApi::* function, Args... args) const;
 
   void* handle_ = nullptr;
-  void* const* table_ = nullptr;
-  ort_abi::Env* env_ = nullptr;
+  const OrtApi* api_ = nullptr;
+  OrtEnv* env_ = nullptr;
   std::string version_;
 };
 
@@ -75,7 +68,7 @@ class OrtSession {
   std::vector<Port> ports(bool outputs) const;
 
   const Ort& ort_;
-  ort_abi::Session* session_ = nullptr;
+  ::OrtSession* session_ = nullptr;
   std::vector<Port> inputs_, outputs_;
 };
 
@@ -103,20 +96,20 @@ class OrtPrepared {
  private:
   struct Carried {
     std::size_t output, input;
-    ort_abi::Value* initial;
+    OrtValue* initial;
   };
   void make_requests(const Requests& requests);
-  void release(ort_abi::Value*& value) const;
+  void release(OrtValue*& value) const;
   void release_outputs();
   void release_all();
-  ort_abi::Value* make_value(const HostTensor& tensor) const;
-  HostTensor read_value(ort_abi::Value* value) const;
+  OrtValue* make_value(const HostTensor& tensor) const;
+  HostTensor read_value(OrtValue* value) const;
 
   const OrtSession& session_;
   std::vector<const char*> input_names_, output_names_;
-  std::vector<std::vector<ort_abi::Value*>> requests_;  ///< inputs per request; null if carried
+  std::vector<std::vector<OrtValue*>> requests_;  ///< inputs per request; null if carried
   std::vector<Carried> carried_;
-  std::vector<ort_abi::Value*> output_values_;
+  std::vector<OrtValue*> output_values_;
 };
 
 }  // namespace bench

@@ -10,7 +10,7 @@ FOLDER = ROOT / "compat/onnxruntime"
 ROW = re.compile(r'^(WORKS|HINT|IGNORED|REFUSED)\((\w+)(?:, (\w+))??(?:, "(.*)")?\)$')
 HEAD = """# Functions of ONNX Runtime's C interface
 
-This page tells users of `libonnxruntime.so.1` what each function does there; [onnxruntime.md](../onnxruntime.md) says how to use the library. It is generated
+This page is for users of `libonnxruntime.so.1`. It lists what each function does there; [onnxruntime.md](../onnxruntime.md) says how to use the library. It is generated
 by `scripts/onnxruntime_functions.py`, from the table that the library is made of.
 
 | kind | functions | meaning |

@@ -20,7 +20,7 @@ struct OrtEpDevice {
   OrtHardwareDevice hardware;
   OrtKeyValuePairs metadata, options;
 };
-/// Where an initializer lies in a file.
+/// The place of an initializer in a file.
 struct OrtExternalInitializerInfo {
   std::string path;
   std::int64_t offset;

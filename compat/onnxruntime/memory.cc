@@ -166,7 +166,7 @@ OrtStatus* AllocatorGetStats(const OrtAllocator* allocator, OrtKeyValuePairs** o
   });
 }
 
-/// A configuration of an arena. Nothing reads it.
+/// A configuration of an arena, which has no effect.
 struct Arena {};
 OrtStatus* CreateArenaCfg(std::size_t, int, int, int, OrtArenaCfg** out) {
   return guarded([&] { *out = reinterpret_cast<OrtArenaCfg*>(new Arena); });

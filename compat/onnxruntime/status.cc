@@ -23,7 +23,7 @@ OrtErrorCode code_of(const api::Error& error) {
   return ORT_FAIL;
 }
 
-/// What is returned when there is no memory for a status.
+/// The status for an error that finds no memory for its own.
 OrtStatus no_memory{ORT_FAIL, "out of memory"};
 
 OrtStatus* make(OrtErrorCode code, const char* message) noexcept {

@@ -4,7 +4,7 @@
 
 namespace frazil::ort {
 
-/// What OrtGetApiBase returns.
+/// The object that OrtGetApiBase returns.
 const OrtApiBase& base();
 /// The table that OrtGetApiBase()->GetApi returns for each version, made of functions.def.
 const OrtApi& table();

@@ -1,6 +1,6 @@
-// A libonnxruntime.so.1 that stands in front of another one, counts the calls of each function, and can make one fail.
+// A libonnxruntime.so.1 that passes calls to another one, counts the calls of each function, and can make one fail.
 //
-//   FRAZIL_SHIM_LIBRARY  the library behind it
+//   FRAZIL_SHIM_LIBRARY  the other library
 //   FRAZIL_SHIM_COUNTS   a file to which the process appends "name calls" at its end
 //   FRAZIL_SHIM_DENY     the name of a function that answers NOT_IMPLEMENTED
 #include <atomic>

@@ -12,7 +12,7 @@
 #include "compat/onnxruntime/value/type_info.h"
 #include "compat/onnxruntime/value/value.h"
 
-/// What a kernel is told of its node when it is made. Copies are independent of the session.
+/// The description of a node that its kernel receives. Copies are independent of the session.
 struct OrtKernelInfo {
   std::shared_ptr<const OrtNode> node;
   std::vector<OrtTypeInfo> inputs, outputs;
@@ -29,7 +29,7 @@ struct OrtKernelContext {
   std::vector<std::unique_ptr<void, void (*)(void*)>> scratch;
 };
 
-/// What a function that infers shapes is told, and what it says.
+/// The arguments of a function that infers shapes, and its results.
 struct OrtShapeInferContext {
   const OrtNode* node;
   std::vector<OrtTensorTypeAndShapeInfo> inputs;

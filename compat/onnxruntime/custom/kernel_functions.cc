@@ -48,7 +48,7 @@ const auto& element(const List& list, std::size_t index, const char* what) {
 
 }  // namespace
 
-// ---- what a kernel is told when it is made ----
+// ---- the node of a kernel ----
 
 OrtStatus* KernelInfoGetAttribute_float(const OrtKernelInfo* info, const char* name, float* out) {
   return guarded([&] { *out = attribute<float>(info, name); });

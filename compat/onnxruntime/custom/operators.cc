@@ -58,7 +58,7 @@ ONNXTensorElementDataType input_type(const OrtCustomOp& op, std::size_t i) {
   return op.GetInputType(&op, std::min(i, op.GetInputTypeCount(&op) - 1));
 }
 
-/// Whether the operator takes operands of these types. An undefined type of the operator is any type.
+/// Returns true if the operator takes operands of these types. An undefined type of the operator is any type.
 bool takes(const OrtCustomOp& op, std::span<const api::TensorType> operands) {
   const Arity arity = arity_of(op);
   std::size_t given = operands.size();

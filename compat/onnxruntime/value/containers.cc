@@ -24,7 +24,7 @@ Array scalar_at(const Array& tensor, std::size_t i) {
   return scalar;
 }
 
-/// Returns scalars of one type as a tensor with one axis. Without scalars, its type is `otherwise`.
+/// Returns scalars of one type as a tensor with one axis. It has the type `otherwise` if there are no scalars.
 Array joined(const std::vector<Array>& scalars, api::Dtype otherwise) {
   const api::Dtype dtype = scalars.empty() ? otherwise : scalars.front().dtype();
   Array tensor(dtype, {static_cast<std::int64_t>(scalars.size())});

@@ -12,7 +12,7 @@ namespace frazil::ort {
 
 /// Returns the type's number at the border.
 ONNXTensorElementDataType element_type(api::Dtype dtype);
-/// Throws ORT_INVALID_ARGUMENT for a number that is no type.
+/// Throws ORT_INVALID_ARGUMENT for a number that no type has.
 api::Dtype dtype_of(ONNXTensorElementDataType type);
 /// Returns "float", "int64", ... as in "tensor(float)".
 const char* name_of(ONNXTensorElementDataType type);

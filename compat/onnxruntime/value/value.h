@@ -32,7 +32,7 @@ struct OrtValue {
   std::span<const std::int64_t> sizes() const { return over_memory() ? frazil::ort::view(sizes_) : array_.sizes(); }
   std::size_t count() const;
   /// Returns the elements in the border's layout. They stay where they are. Memory that something else uses is copied
-  /// first. Throws ORT_INVALID_ARGUMENT if the value is no tensor.
+  /// first. Throws ORT_INVALID_ARGUMENT if the value is a sequence or a map.
   void* data() const;
   /// Returns the value as an operand of a run, which sees later changes of the memory that data() returned.
   frazil::api::Array operand() const;
@@ -90,7 +90,7 @@ class ValueHandle {
 
 /// Returns a value for a result of a run. It shares no memory with the program's.
 std::unique_ptr<OrtValue> value_of(api::Array array);
-/// Throws ORT_INVALID_ARGUMENT, naming the argument, for null and for values that are no tensors.
+/// Throws ORT_INVALID_ARGUMENT, naming the argument, for null and for other kinds of values.
 const OrtValue& tensor(const OrtValue* value, const char* argument = "value");
 /// Returns the extents. Throws ORT_INVALID_ARGUMENT for a negative one, and if their product exceeds an int64.
 Dims checked_dims(const std::int64_t* shape, std::size_t shape_len);

@@ -22,7 +22,7 @@ struct Linear {
   Expr scales, points;  ///< of quantised weights
 };
 
-/// How the weights are quantised. bits is 0 for real weights, block is 0 where a row has one scale.
+/// The quantisation of the weights. bits is 0 for real weights, block is 0 where a row has one scale.
 struct Packing {
   std::int64_t bits = 0, block = 0;
 };
