@@ -43,7 +43,7 @@ def tiny_bert(folder: pathlib.Path) -> None:
     g.output("last_hidden_state", x)
 
     (folder / "onnx").mkdir(parents=True, exist_ok=True)
-    g.build().save(str(folder / "onnx" / "model.onnx"))
+    g.build().save(str(folder / "onnx" / "model.onnx"), opset=20)
     (folder / "config.json").write_text(json.dumps({
         "model_type": "bert", "architectures": ["BertModel"], "hidden_size": hidden, "num_attention_heads": heads,
         "num_hidden_layers": 2, "vocab_size": len(words), "max_position_embeddings": 64, "type_vocab_size": 2}))
@@ -77,7 +77,7 @@ def small_cases(folder: pathlib.Path) -> None:
     def save(name: str, build) -> None:
         g = frazil.Graph(name)
         build(g)
-        g.build().save(str(folder / f"{name}.onnx"))
+        g.build().save(str(folder / f"{name}.onnx"), opset=20)
 
     def unary(op: str, dtype, dims=("N",), **attributes):
         return lambda g: g.output("y", getattr(g, op)(g.input("x", dtype, dims), **attributes))
