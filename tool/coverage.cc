@@ -37,7 +37,7 @@ struct Survey {
 };
 
 /// The missing operators of all models.
-struct Totals {
+struct CoverageTotals {
   struct Missing {
     std::size_t nodes = 0, models = 0;
   };
@@ -118,7 +118,7 @@ void print_survey(const Survey& s) {
   }
 }
 
-void print_totals(const Totals& t) {
+void print_totals(const CoverageTotals& t) {
   std::string text = fmt::format("total: {}, {}: ", plural(t.models, "model"), plural(t.nodes, "node"));
   text += t.missing.empty()
               ? "all operators available"
@@ -132,7 +132,7 @@ void print_totals(const Totals& t) {
   }
 }
 
-Json json_of(const Survey& s) {
+Json coverage_json(const Survey& s) {
   if (s.error) return {{"model", s.model}, {"error", s.error->what()}};
   Json missing = Json::array();
   for (const UsedOperator& op : s.missing()) {
@@ -141,7 +141,7 @@ Json json_of(const Survey& s) {
   return {{"model", s.model}, {"nodes", s.nodes()}, {"operators", s.operators.size()}, {"missing", std::move(missing)}};
 }
 
-Json json_of(const Totals& t, Json models) {
+Json coverage_json(const CoverageTotals& t, Json models) {
   Json missing = Json::array();
   for (const auto& [key, entry] : t.missing) {
     const auto& [domain, name, opset] = key;
@@ -157,15 +157,15 @@ Json json_of(const Totals& t, Json models) {
 }  // namespace
 
 int report_coverage(const std::vector<std::string>& paths, bool json) {
-  Totals totals;
+  CoverageTotals totals;
   Json models = Json::array();
   for (const std::string& model : find_models(paths)) {
     const Survey survey = survey_of(model);
     totals.add(survey);
-    if (json) models.push_back(json_of(survey));
+    if (json) models.push_back(coverage_json(survey));
     if (!json) print_survey(survey);
   }
-  if (json) print_json(json_of(totals, std::move(models)));
+  if (json) print_json(coverage_json(totals, std::move(models)));
   if (!json) print_totals(totals);
   if (totals.errors.size() == 1) throw Error(totals.errors[0]);
   if (!totals.errors.empty()) {
