@@ -30,7 +30,7 @@ OrtEnv& environment() {
   return *env;
 }
 
-// Only the first creation sets it up: later ones get the same environment, as it is.
+// The first creation sets it up. Later ones get the same environment, as it is.
 void acquire(Logger logger, const OrtThreadingOptions* threads, OrtEnv** out) {
   require(out, "out");
   OrtEnv& env = environment();

@@ -9,6 +9,9 @@
 #include "compat/onnxruntime/pairs.h"
 #include "compat/onnxruntime/status.h"
 
+/// A configuration of an arena, which has no effect.
+struct OrtArenaCfg {};
+
 namespace frazil::ort {
 namespace {
 
@@ -161,19 +164,17 @@ OrtStatus* AllocatorGetStats(const OrtAllocator* allocator, OrtKeyValuePairs** o
     constexpr std::uint32_t kSince = 23;
     if (allocator->version < kSince || allocator->GetStats == nullptr)
       *out = new OrtKeyValuePairs;
-    else if (OrtStatus* const status = allocator->GetStats(allocator, out); status != nullptr)
-      throw_status(status);
+    else
+      check(allocator->GetStats(allocator, out));
   });
 }
 
-/// A configuration of an arena, which has no effect.
-struct Arena {};
 OrtStatus* CreateArenaCfg(std::size_t, int, int, int, OrtArenaCfg** out) {
-  return guarded([&] { *out = reinterpret_cast<OrtArenaCfg*>(new Arena); });
+  return guarded([&] { *out = new OrtArenaCfg; });
 }
 OrtStatus* CreateArenaCfgV2(const char* const*, const std::size_t*, std::size_t, OrtArenaCfg** out) {
   return CreateArenaCfg(0, 0, 0, 0, out);
 }
-void ReleaseArenaCfg(OrtArenaCfg* input) { delete reinterpret_cast<Arena*>(input); }
+void ReleaseArenaCfg(OrtArenaCfg* input) { delete input; }
 
 }  // namespace frazil::ort

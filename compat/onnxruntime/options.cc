@@ -7,6 +7,9 @@
 #include "compat/onnxruntime/value/element_types.h"
 #include "compat/onnxruntime/value/value.h"
 
+/// An object without content: sessions share weights whose content is equal.
+struct OrtPrepackedWeightsContainer {};
+
 namespace frazil::ort {
 namespace {
 
@@ -254,11 +257,11 @@ OrtStatus* RunOptionsDisableProfiling(OrtRunOptions* options) {
   return with(options, [&](OrtRunOptions& to) { to.profile_prefix.reset(); });
 }
 
-// ---- containers of packed weights: sessions share weights whose content is equal ----
+// ---- containers of packed weights ----
 
 OrtStatus* CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer** out) {
-  return guarded([&] { *out = reinterpret_cast<OrtPrepackedWeightsContainer*>(new char); });
+  return guarded([&] { *out = new OrtPrepackedWeightsContainer; });
 }
-void ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) { delete reinterpret_cast<char*>(input); }
+void ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) { delete input; }
 
 }  // namespace frazil::ort

@@ -52,7 +52,8 @@ OrtStatus* status_of_exception() noexcept {
   }
 }
 
-void throw_status(OrtStatus* status) {
+void check(OrtStatus* status) {
+  if (status == nullptr) return;
   Failure failure(status->code, status->message);
   ReleaseStatus(status);
   throw failure;

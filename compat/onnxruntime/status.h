@@ -36,8 +36,8 @@ template <class... Args>
 /// Returns the status for the exception that is being handled.
 OrtStatus* status_of_exception() noexcept;
 
-/// Throws what the status says, and releases it.
-[[noreturn]] void throw_status(OrtStatus* status);
+/// Does nothing for null. Else throws the error of the status, and releases the status.
+void check(OrtStatus* status);
 
 /// Calls `body` and returns null, or the status for its exception. Each function of the table that can fail is such a
 /// call, so that no exception leaves the library.

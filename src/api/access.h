@@ -67,7 +67,7 @@ class CalledModels {
   bool is_own_ = false;
 };
 
-/// What a model has from its load and edits of it keep.
+/// The properties that a load gives a model, and that edits of it keep.
 struct Inherited {
   std::shared_ptr<Policy> policy = {};
   LoadBounds bounds = usual_bounds();           ///< bounds of planning

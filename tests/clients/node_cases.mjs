@@ -22,7 +22,7 @@ async function run(name, feeds, fetches, options) {
   return shown;
 }
 
-/** An error by its first words: up to the first name or number that engines word differently. */
+/** Returns "error" if the call fails: the texts of the two libraries differ. */
 async function fails(call) {
   try {
     await call();

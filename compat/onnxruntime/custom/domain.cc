@@ -9,9 +9,7 @@
 namespace frazil::ort {
 namespace {
 
-void call(RegisterCustomOpsFn function, OrtSessionOptions* options) {
-  if (OrtStatus* const status = function(options, &base()); status != nullptr) throw_status(status);
-}
+void call(RegisterCustomOpsFn function, OrtSessionOptions* options) { check(function(options, &base())); }
 
 /// Opens the library and calls its function. It stays open, because sessions use it until they are released.
 void* open_library(OrtSessionOptions* options, const char* path) {

@@ -34,5 +34,4 @@ struct OrtShapeInferContext {
   const OrtNode* node;
   std::vector<OrtTensorTypeAndShapeInfo> inputs;
   std::vector<OrtTensorTypeAndShapeInfo> outputs;
-  std::vector<bool> given;  ///< by output
 };

@@ -208,9 +208,7 @@ OrtStatus* ShapeInferContext_SetOutputTypeShape(const OrtShapeInferContext* cont
   return guarded([&] {
     require(info, "info");
     element(context->outputs, index, "output");
-    auto& to = const_cast<OrtShapeInferContext&>(*context);  // the interface has it const
-    to.outputs[index] = *info;
-    to.given[index] = true;
+    const_cast<OrtShapeInferContext*>(context)->outputs[index] = *info;  // the interface has it const
   });
 }
 

@@ -108,31 +108,26 @@ ONNXTensorElementDataType output_type(const OrtCustomOp& op, std::size_t k, std:
 
 std::vector<OrtTensorTypeAndShapeInfo> output_infos(const OrtCustomOp& op, const OrtNode& node,
                                                     std::span<const api::TensorType> operands) {
-  OrtShapeInferContext context{.node = &node, .inputs = {}, .outputs = {}, .given = {}};
+  OrtShapeInferContext context{.node = &node, .inputs = {}, .outputs = {}};
   std::ranges::transform(operands, std::back_inserter(context.inputs), info_of);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     context.outputs.push_back({.type = output_type(op, k, operands), .has_shape = false});
   }
-  context.given.resize(node.outputs.size());
   if (op.version >= kShapes && op.InferOutputShapeFn != nullptr) {
-    if (OrtStatus* const status = op.InferOutputShapeFn(&op, &context); status != nullptr) throw_status(status);
+    check(op.InferOutputShapeFn(&op, &context));
   }
   return std::move(context.outputs);
 }
 
 /// A node with its kernel. Before the kernel is made, the node's types may become known in several steps.
 struct CustomNode {
-  std::shared_ptr<const OrtNode> node;
   const OrtCustomOp* op = nullptr;
   OrtKernelInfo info;
   void* kernel = nullptr;
 
   CustomNode() = default;
   CustomNode(CustomNode&& other) noexcept
-      : node(std::move(other.node)),
-        op(other.op),
-        info(std::move(other.info)),
-        kernel(std::exchange(other.kernel, nullptr)) {}
+      : op(other.op), info(std::move(other.info)), kernel(std::exchange(other.kernel, nullptr)) {}
   CustomNode& operator=(CustomNode&&) = delete;
   ~CustomNode() {
     if (kernel != nullptr) op->KernelDestroy(kernel);
@@ -182,11 +177,10 @@ struct CustomNodes {
     const std::scoped_lock lock(mutex);
     if (ended) fail(ORT_FAIL, "the session of the custom operators has ended");
     CustomNode& at = node_of(attributes);
-    const OrtCustomOp& op = choose(*at.node, operands);
-    const std::vector<OrtTensorTypeAndShapeInfo> outputs = output_infos(op, *at.node, operands);
+    const OrtCustomOp& op = choose(*at.info.node, operands);
+    const std::vector<OrtTensorTypeAndShapeInfo> outputs = output_infos(op, *at.info.node, operands);
     if (at.kernel == nullptr) {
       at.op = &op;
-      at.info.node = at.node;
       at.info.inputs.clear();
       for (const api::TensorType& type : operands) at.info.inputs.push_back(tensor_type(info_of(type)));
       at.info.outputs.clear();
@@ -201,18 +195,16 @@ struct CustomNodes {
     const CustomNode& at = node_of(attributes);
     OrtKernelContext context{.info = &at.info, .inputs = {}, .outputs = {}, .scratch = {}};
     for (const api::Array& operand : operands) context.inputs.push_back(operand_value(operand));
-    context.outputs.resize(at.node->outputs.size());
+    context.outputs.resize(at.info.node->outputs.size());
     if (at.op->version >= kV2 && at.op->KernelComputeV2 != nullptr) {
-      if (OrtStatus* const status = at.op->KernelComputeV2(at.kernel, &context); status != nullptr) {
-        throw_status(status);
-      }
+      check(at.op->KernelComputeV2(at.kernel, &context));
     } else {
       at.op->KernelCompute(at.kernel, &context);
     }
     std::vector<api::Array> results;
     for (std::size_t k = 0; k < context.outputs.size(); ++k) {
       const OrtValue* const value = context.outputs[k].get();
-      if (value == nullptr && !at.node->outputs[k].empty()) fail(ORT_FAIL, "its kernel gives no output {}", k);
+      if (value == nullptr && !at.info.node->outputs[k].empty()) fail(ORT_FAIL, "its kernel gives no output {}", k);
       results.push_back(value == nullptr ? api::Array() : value->result());
     }
     return results;
@@ -229,9 +221,7 @@ struct CustomNodes {
     at.info.config = config;
     at.info.logger = logger;
     if (at.op->version >= kV2 && at.op->CreateKernelV2 != nullptr) {
-      if (OrtStatus* const status = at.op->CreateKernelV2(at.op, &table(), &at.info, &at.kernel); status != nullptr) {
-        throw_status(status);
-      }
+      check(at.op->CreateKernelV2(at.op, &table(), &at.info, &at.kernel));
     } else {
       at.kernel = at.op->CreateKernel(at.op, &table(), &at.info);
     }
@@ -258,7 +248,7 @@ std::string CustomOperators::prepared(const std::string& file) {
     return nodes_->operators.contains({std::string(domain), std::string(op)});
   });
   for (OrtNode& node : numbered.nodes) {
-    nodes_->nodes.emplace_back().node = std::make_shared<const OrtNode>(std::move(node));
+    nodes_->nodes.emplace_back().info.node = std::make_shared<const OrtNode>(std::move(node));
   }
   return std::move(numbered.bytes);
 }

@@ -114,19 +114,14 @@ OrtStatus* create_session(const OrtEnv* env, const OrtModel* model, const OrtSes
   return guarded([&] {
     require(model, "model");
     const std::string file = file_of(*model);
-    if (OrtStatus* const status = CreateSessionFromArray(env, file.data(), file.size(), options, out);
-        status != nullptr) {
-      throw_status(status);
-    }
+    check(CreateSessionFromArray(env, file.data(), file.size(), options, out));
   });
 }
 
 OrtStatus* create_editing(const OrtEnv* env, const char* model_path, const OrtSessionOptions* options,
                           OrtSession** out) {
   return guarded([&] {
-    if (OrtStatus* const status = CreateSession(env, model_path, options, out); status != nullptr) {
-      throw_status(status);
-    }
+    check(CreateSession(env, model_path, options, out));
     (*out)->edited_file = content_of(model_path);
     (*out)->edited_folder = folder_of(model_path);
   });
@@ -134,10 +129,7 @@ OrtStatus* create_editing(const OrtEnv* env, const char* model_path, const OrtSe
 OrtStatus* create_editing_from_array(const OrtEnv* env, const void* model_data, std::size_t model_data_length,
                                      const OrtSessionOptions* options, OrtSession** out) {
   return guarded([&] {
-    if (OrtStatus* const status = CreateSessionFromArray(env, model_data, model_data_length, options, out);
-        status != nullptr) {
-      throw_status(status);
-    }
+    check(CreateSessionFromArray(env, model_data, model_data_length, options, out));
     (*out)->edited_file = std::string(static_cast<const char*>(model_data), model_data_length);
   });
 }

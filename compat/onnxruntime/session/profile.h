@@ -7,6 +7,9 @@
 
 namespace frazil::ort {
 
+/// The options of recordings.
+inline constexpr api::ProfilerOptions kProfilerOptions{.trace_events = 1'000'000};
+
 /// Nanoseconds of a steady clock.
 std::uint64_t now_ns();
 /// Writes the recording as a trace of Chrome to "<prefix>_<date>_<time>.json". Returns the file's name. Throws ORT_FAIL

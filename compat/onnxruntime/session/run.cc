@@ -16,6 +16,8 @@
 namespace frazil::ort {
 namespace {
 
+[[noreturn]] void fail_terminated() { fail(ORT_FAIL, "Exiting due to terminate flag being set to true."); }
+
 /// Returns the place of this name, which is most often the one at `guess`; null if there is none.
 const Place* find(const std::vector<Place>& places, std::string_view name, std::size_t guess) {
   if (guess < places.size() && places[guess].name == name) return &places[guess];
@@ -44,7 +46,7 @@ void check_input(const Place& place, const OrtValue& value) {
   const ONNXTensorElementDataType type = element_type(value.dtype());
   if (type != place.type.tensor.type) {
     fail(ORT_INVALID_ARGUMENT, "Unexpected input data type. Actual: (tensor({})) , expected: ({})", name_of(type),
-         place.type_text);
+         text_of(place.type));
   }
   check_extents(place, value.sizes());
 }
@@ -113,7 +115,7 @@ void run_once(const OrtRunOptions* options, api::Session& session, std::span<con
   try {
     session.run(operands, results);
   } catch (const api::Error& error) {
-    if (error.code() == api::Code::cancelled) fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
+    if (error.code() == api::Code::cancelled) fail_terminated();
     throw;
   }
 }
@@ -121,7 +123,7 @@ void run_once(const OrtRunOptions* options, api::Session& session, std::span<con
 void run_profiled(OrtSession& session, const OrtRunOptions* options, api::Session& leased,
                   std::span<const api::Array> operands, api::Results& results) {
   if (options != nullptr && options->profile_prefix) {
-    const api::Profiler profiler{{.trace_events = 1'000'000}};
+    const api::Profiler profiler(kProfilerOptions);
     leased.start_profile(profiler);
     run_once(options, leased, operands, results);
     leased.stop_profile();
@@ -158,13 +160,7 @@ void deliver(api::Array result, const Place& place, OrtValue*& value) {
     value = value_of(std::move(result)).release();
     return;
   }
-  const OrtValue from(std::move(result));
-  if (!from.is_tensor() || !value->is_tensor() || from.dtype() != value->dtype() ||
-      !std::ranges::equal(from.sizes(), value->sizes())) {
-    fail(ORT_INVALID_ARGUMENT, "output '{}': the given value has another type or other extents than the result",
-         place.name);
-  }
-  copy_elements(from, *value);
+  copy_elements(OrtValue(std::move(result)), *value, fmt::format("output '{}'", place.name));
 }
 
 /// Gives the results to the program's pointers. After a failure, those that were null are null again.
@@ -193,7 +189,7 @@ void run(OrtSession& session, const OrtRunOptions* options, std::span<const char
          std::span<const OrtValue* const> inputs, std::span<const char* const> output_names,
          std::span<OrtValue*> values) {
   if (output_names.empty()) fail(ORT_INVALID_ARGUMENT, "at least one output must be asked for");
-  if (options != nullptr && options->terminated) fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
+  if (options != nullptr && options->terminated) fail_terminated();
   std::array<std::byte, 1024> scratch;  // the lists of a usual run need no allocation
   std::pmr::monotonic_buffer_resource memory(scratch.data(), scratch.size());
   std::pmr::vector<api::Array> operands(session.inputs.size() + session.initializers.size(), &memory);

@@ -20,9 +20,7 @@ namespace frazil::ort {
 namespace {
 
 Place place_of(const api::Port& port, std::size_t position) {
-  Place place{.name = port.name, .type = type_of(port), .position = position};
-  place.type_text = text_of(place.type);
-  return place;
+  return {.name = port.name, .type = type_of(port), .position = position};
 }
 
 api::LoadOptions load_options(const OrtSessionOptions& options, const std::string& folder) {

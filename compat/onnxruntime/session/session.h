@@ -16,6 +16,7 @@
 #include "compat/onnxruntime/custom/operators.h"
 #include "compat/onnxruntime/include/onnxruntime_c_api.h"
 #include "compat/onnxruntime/options.h"
+#include "compat/onnxruntime/session/profile.h"
 #include "compat/onnxruntime/value/type_info.h"
 
 namespace frazil::ort {
@@ -24,7 +25,6 @@ namespace frazil::ort {
 struct Place {
   std::string name;
   OrtTypeInfo type;
-  std::string type_text;     ///< "tensor(float)"
   std::size_t position = 0;  ///< among all inputs, or all outputs, of the model
 };
 
@@ -68,7 +68,7 @@ struct OrtSession {
   /// A profiled session: one at a time, on one recording.
   struct Profiling {
     std::mutex mutex;
-    frazil::api::Profiler profiler{{.trace_events = 1'000'000}};
+    frazil::api::Profiler profiler{frazil::ort::kProfilerOptions};
     std::uint64_t start_ns = 0;
     bool ended = false;
   };

@@ -24,7 +24,7 @@ Array scalar_at(const Array& tensor, std::size_t i) {
   return scalar;
 }
 
-/// Returns scalars of one type as a tensor with one axis. It has the type `otherwise` if there are no scalars.
+/// Returns scalars of one type as a tensor with one axis. Its type is `otherwise` if the list is empty.
 Array joined(const std::vector<Array>& scalars, api::Dtype otherwise) {
   const api::Dtype dtype = scalars.empty() ? otherwise : scalars.front().dtype();
   Array tensor(dtype, {static_cast<std::int64_t>(scalars.size())});
@@ -53,14 +53,6 @@ Array map_of(const OrtValue* keys, const OrtValue* values) {
     entries.emplace_back(scalar_at(key_tensor, i), scalar_at(value_tensor, i));
   }
   return Array::map(entries);
-}
-
-/// A value that shares nothing with the program's memory.
-Array independent(const OrtValue* value) {
-  require(value, "in");
-  Array array = value->operand();
-  if (array.is_tensor() && array.layout().block == 0) array.mutable_data();
-  return array;
 }
 
 /// Part 0 of a map is its keys, part 1 its values.
@@ -110,7 +102,10 @@ OrtStatus* CreateValue(const OrtValue* const* in, std::size_t num_values, ONNXTy
     }
     if (value_type != ONNX_TYPE_SEQUENCE) fail(ORT_FAIL, "CreateValue makes sequences and maps only");
     std::vector<Array> items;
-    for (std::size_t i = 0; i < num_values; ++i) items.push_back(independent(in[i]));
+    for (std::size_t i = 0; i < num_values; ++i) {
+      require(in[i], "in");
+      items.push_back(owned(in[i]->operand()));
+    }
     *out = new OrtValue(Array::sequence(items));
   });
 }

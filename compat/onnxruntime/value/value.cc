@@ -29,7 +29,15 @@ bool is_borrowed(const Array& array) {
   return array.layout().block == 0 && array.count() != 0;
 }
 
-/// A result may be an operand, whose memory the program reuses, or a weight, which it must not change.
+// Values of different threads share few of these, and each is held for one decision.
+std::mutex& mutex_of(const void* value) {
+  static std::array<std::mutex, 16> mutexes;
+  return mutexes[reinterpret_cast<std::uintptr_t>(value) / sizeof(OrtValue) % mutexes.size()];
+}
+
+}  // namespace
+
+// A result may be an operand, whose memory the program reuses, or a weight, which it must not change.
 Array owned(Array array) {
   if (!is_borrowed(array)) return array;
   if (array.is_tensor()) {
@@ -40,14 +48,6 @@ Array owned(Array array) {
   for (Array& item : items) item = owned(std::move(item));
   return Array::sequence(items);
 }
-
-// Values of different threads share few of these, and each is held for one decision.
-std::mutex& mutex_of(const void* value) {
-  static std::array<std::mutex, 16> mutexes;
-  return mutexes[reinterpret_cast<std::uintptr_t>(value) / sizeof(OrtValue) % mutexes.size()];
-}
-
-}  // namespace
 
 Dims checked_dims(const std::int64_t* shape, std::size_t shape_len) {
   if (shape_len != 0) require(shape, "shape");
@@ -70,9 +70,10 @@ const OrtValue& tensor(const OrtValue* value, const char* argument) {
 
 std::unique_ptr<OrtValue> value_of(Array array) { return std::make_unique<OrtValue>(owned(std::move(array))); }
 
-void copy_elements(const OrtValue& from, OrtValue& to) {
-  if (!to.is_tensor() || from.dtype() != to.dtype() || !std::ranges::equal(from.sizes(), to.sizes())) {
-    fail(ORT_INVALID_ARGUMENT, "a tensor is copied to a value of another type or other extents");
+void copy_elements(const OrtValue& from, OrtValue& to, std::string_view what) {
+  if (!from.is_tensor() || !to.is_tensor() || from.dtype() != to.dtype() ||
+      !std::ranges::equal(from.sizes(), to.sizes())) {
+    fail(ORT_INVALID_ARGUMENT, "{}: the given value has another type or other extents than the result", what);
   }
   if (from.dtype() == Dtype::string) {
     std::ranges::copy(from.strings(), to.strings().begin());

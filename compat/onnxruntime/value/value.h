@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,8 @@ class ValueHandle {
   OrtValue* value_ = nullptr;
 };
 
+/// Returns the array in memory that neither the program nor the model uses.
+api::Array owned(api::Array array);
 /// Returns a value for a result of a run. It shares no memory with the program's.
 std::unique_ptr<OrtValue> value_of(api::Array array);
 /// Throws ORT_INVALID_ARGUMENT, naming the argument, for null and for other kinds of values.
@@ -95,7 +98,7 @@ const OrtValue& tensor(const OrtValue* value, const char* argument = "value");
 /// Returns the extents. Throws ORT_INVALID_ARGUMENT for a negative one, and if their product exceeds an int64.
 Dims checked_dims(const std::int64_t* shape, std::size_t shape_len);
 
-/// Copies all elements. Throws ORT_INVALID_ARGUMENT if types or extents differ.
-void copy_elements(const OrtValue& from, OrtValue& to);
+/// Copies all elements. Throws ORT_INVALID_ARGUMENT, with `what`, if types or extents differ.
+void copy_elements(const OrtValue& from, OrtValue& to, std::string_view what);
 
 }  // namespace frazil::ort

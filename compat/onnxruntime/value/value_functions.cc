@@ -82,11 +82,7 @@ OrtStatus* CreateTensorWithDataAndDeleterAsOrtValue(OrtAllocator* deleter, void*
   return guarded([&] {
     require(deleter, "deleter");
     OrtValue* value = nullptr;
-    if (OrtStatus* const status =
-            CreateTensorWithDataAsOrtValue(nullptr, p_data, p_data_len, shape, shape_len, type, &value);
-        status != nullptr) {
-      throw_status(status);
-    }
+    check(CreateTensorWithDataAsOrtValue(nullptr, p_data, p_data_len, shape, shape_len, type, &value));
     value->own(*deleter);
     *out = value;
   });
@@ -169,7 +165,8 @@ OrtStatus* GetValueType(const OrtValue* value, ONNXType* out) {
 OrtStatus* CopyTensors(const OrtEnv*, const OrtValue* const* sources, OrtValue* const* targets, OrtSyncStream*,
                        std::size_t num_tensors) {
   return guarded([&] {
-    for (std::size_t i = 0; i < num_tensors; ++i) copy_elements(tensor(sources[i]), *targets[i]);
+    for (std::size_t i = 0; i < num_tensors; ++i)
+      copy_elements(tensor(sources[i]), *targets[i], fmt::format("tensor {}", i));
   });
 }
 

@@ -34,7 +34,7 @@ struct ModelInfo {
   };
   std::vector<Quantization> quantization;
   /// The extents that the file declares for the graph's inputs and outputs, by name: numbers or the texts of dim_param,
-  /// empty without either. Without a shape there is no entry.
+  /// empty without either. A value without a shape has no entry.
   using Declared = std::map<std::string, std::vector<std::string>, std::less<>>;
   Declared declared_inputs, declared_outputs;
 
