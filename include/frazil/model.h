@@ -70,7 +70,7 @@ struct LoadOptions {
   /// The model runs what ONNX Runtime runs although ONNX or this library does not allow it. Edits keep the option.
   ///
   /// Extents of one name may differ between inputs. A run with equal ones is not slower. The first run with others
-  /// plans the model again, with one warning; such runs cost more, because nothing is known about their extents.
+  /// plans the model again, with one warning; such runs use a second plan, which knows no extents.
   ///
   /// ONNX files: Concat ignores an input whose type has no elements and other extents that do not fit. Reductions and
   /// Squeeze ignore axes that a constant repeats. Compress ignores the end of a condition that is longer than the axis.
