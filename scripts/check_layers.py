@@ -19,25 +19,33 @@ ORDER = [
     ["jit", "exec"],
     ["lazy", "debug", "profile"],
     ["api"],
+    ["govern"],
     ["server", "compat"],
     ["tool", "python"],
 ]
 # Layers that stand on the public API: they include it and themselves only.
-ON_PUBLIC_API = ("compat",)
-# The same for the folders of the server. Sources beside them include all of them.
-SERVER_ORDER = [
-    ["core"],
-    ["config"],
-    ["net", "access"],
-    ["request"],
-    ["batch", "state"],
-    ["model"],
-    ["pipeline"],
-    ["host"],
-    ["service"],
-    ["web"],
-    ["http", "grpc"],
-]
+ON_PUBLIC_API = ("compat", "govern")
+# The same for the folders of a layer. Sources beside them include all of them.
+ROOMS = {
+    "govern": [
+        ["base"],
+        ["policy", "audit", "sign", "report"],
+        ["bom", "replay", "gate"],
+    ],
+    "server": [
+        ["core"],
+        ["config"],
+        ["net", "access"],
+        ["request"],
+        ["batch", "state"],
+        ["model"],
+        ["pipeline"],
+        ["host"],
+        ["service"],
+        ["web"],
+        ["http", "grpc"],
+    ],
+}
 PUBLIC = "frazil"  # include/frazil: a part of the layer api that includes only itself
 LLVM_FOLDER = "jit"
 
@@ -48,7 +56,7 @@ ENTRIES = ["onnx/import/import", "ops/core/registry", "ref/ref"]
 
 # Includes of internal headers that remain in tool/, with the reason. The list can only shrink: an entry without such an
 # include is an error.
-TOOL_ALLOWED = ("frazil", "tool", "server")
+TOOL_ALLOWED = ("frazil", "tool", "server", "govern")
 TOOL_INTERNAL = {
     "cmd_serve.cc": ("reads a key file within a limit", {"base/os/io.h"}),
     "cmd_tune.cc": (
@@ -77,7 +85,7 @@ TOOL_INTERNAL = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](\w+)/')
-ROOM_INCLUDE = re.compile(r'^\s*#\s*include\s*"server/([^"]+)"')
+ROOM_INCLUDE = re.compile(r'^\s*#\s*include\s*"(\w+)/([^"]+)"')
 FULL_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 QUOTED = re.compile(r'^\s*#\s*include\s*"')
 FORWARD = re.compile(r"(?:\s*(?:struct|class|enum class) \w+(?: : [\w:]+)?;)*\s*")
@@ -86,7 +94,9 @@ LLVM = re.compile(r'\bllvm(::|-c/|/)')
 
 RANK = {layer: rank for rank, group in enumerate(ORDER) for layer in group}
 RANK[PUBLIC] = RANK["api"]
-ROOM_RANK = {room: rank for rank, group in enumerate(SERVER_ORDER) for room in group}
+ROOM_RANK = {
+    layer: {room: rank for rank, group in enumerate(order) for room in group} for layer, order in ROOMS.items()
+}
 
 
 def may_include(layer, other):
@@ -110,15 +120,16 @@ def fault(layer, line):
     return None if may_include(layer, other) else f"{layer} may not include {other}"
 
 
-def room_fault(room, line):
-    """Returns the reason why a line is not allowed in a folder of the server, or None."""
+def room_fault(layer, room, line):
+    """Returns the reason why a line is not allowed in a folder of a layer, or None."""
     include = ROOM_INCLUDE.match(line)
-    if not include or room is None:
+    if not include or room is None or include[1] != layer:
         return None
-    other = include[1].split("/")[0] if "/" in include[1] else None
-    if other == room or (other in ROOM_RANK and ROOM_RANK[other] < ROOM_RANK[room]):
+    rank = ROOM_RANK[layer]
+    other = include[2].split("/")[0] if "/" in include[2] else None
+    if other == room or (other in rank and rank[other] < rank[room]):
         return None
-    return f"server/{room} may not include server/{include[1]}"
+    return f"{layer}/{room} may not include {layer}/{include[2]}"
 
 
 def tool_faults(root):
@@ -147,13 +158,13 @@ def declares_outside(layer, path, text):
 
 
 def room_of(path):
-    """Returns the folder of a source of the server; None for other sources and for those beside the folders."""
-    return path.parts[1] if path.parts[0] == "server" and len(path.parts) > 2 else None
+    """Returns the folder of a source of a layer with ordered folders; None for the others and those beside them."""
+    return path.parts[1] if path.parts[0] in ROOMS and len(path.parts) > 2 else None
 
 
 def sources(root):
     """Yields every source with its layer."""
-    for top in ("include", "src", "tool", "python", "server", "compat"):
+    for top in ("include", "src", "tool", "python", "server", "compat", "govern"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in (".h", ".cc", ".inc"):
                 yield path, path.relative_to(root).parts[0 if top not in ("include", "src") else 1]
@@ -173,7 +184,7 @@ def main():
             faults += 1
         room = room_of(path.relative_to(root))
         for number, line in enumerate(text.splitlines(), 1):
-            if reason := fault(layer, line) or room_fault(room, line):
+            if reason := fault(layer, line) or room_fault(layer, room, line):
                 print(f"{path.relative_to(root)}:{number}: {reason}")
                 faults += 1
     for reason in tool_faults(root):
