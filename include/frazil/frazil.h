@@ -24,6 +24,7 @@
 #include <frazil/native.h>
 #include <frazil/observer.h>
 #include <frazil/operators.h>
+#include <frazil/policy.h>
 #include <frazil/profile.h>
 #include <frazil/registry.h>
 #include <frazil/session.h>
@@ -45,6 +46,7 @@ using api::BatchReport;
 using api::BFloat16;
 using api::Body;
 using api::byte_size;
+using api::Change;
 using api::Closeness;
 using api::Code;
 using api::code_generator;
@@ -58,6 +60,7 @@ using api::Debugger;
 using api::diff;
 using api::diff_dot;
 using api::difference;
+using api::Dispatch;
 using api::Divergence;
 using api::Dtype;
 using api::dtype_of;
@@ -66,8 +69,10 @@ using api::EnvironmentVariable;
 using api::Error;
 using api::evaluate;
 using api::Extent;
+using api::FileFacts;
 using api::Function;
 using api::function;
+using api::govern;
 using api::GraphBuilder;
 using api::GraphView;
 using api::Half;
@@ -108,6 +113,7 @@ using api::Policy;
 using api::PoolOptions;
 using api::Port;
 using api::printable;
+using api::process_policy;
 using api::Profile;
 using api::Profiler;
 using api::ProfilerOptions;

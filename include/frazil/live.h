@@ -75,8 +75,8 @@ class LiveModel {
   /// Commits a patch of the current version's model, as edit() does. Throws Code::bad_input if another version has
   /// become current since the patch was made; the patch is then unchanged.
   Version commit(Patch& patch, VersionNote note);
-  /// Makes another model the current version. It is planned and checked as in edit(). A model without a policy takes
-  /// that of the current version.
+  /// Makes another model the current version. It is planned and checked as in edit(). It keeps its policy and gets
+  /// those of the current version.
   Version publish(Model model, VersionNote note);
   /// Makes a new version with the model of an older one.
   Version roll_back(std::uint64_t number, VersionNote note);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +9,6 @@
 #include <frazil/array.h>
 
 namespace frazil::api {
-
-class Model;
 
 /// The node of an event. The strings are valid during the call.
 struct NodeEvent {
@@ -58,19 +55,6 @@ class Observer {
   /// Called before a run for a wanted value that the passes have removed. If it returns true, the run continues without
   /// the value, else it fails with Code::unsupported. Tier "ref" has all values.
   virtual bool without(std::string_view /*name*/, std::string_view /*why*/) { return false; }
-};
-
-/// A policy that is checked before a model is loaded, edited or run. The default allows everything. A returned text is
-/// the reason for a rejection and is thrown as Code::bad_input. It must be thread-safe if sessions on several threads
-/// share it.
-class Policy {
- public:
-  virtual ~Policy() = default;
-  virtual std::optional<std::string> check_load(const Model&) { return std::nullopt; }
-  /// Called before an edit takes effect (Patch::commit, LiveModel), after check_load(to), with the models before and
-  /// after the edit.
-  virtual std::optional<std::string> check_edit(const Model& /*from*/, const Model& /*to*/) { return std::nullopt; }
-  virtual std::optional<std::string> check_run(const Model&) { return std::nullopt; }
 };
 
 }  // namespace frazil::api

@@ -13,9 +13,10 @@
 #include <frazil/build.h>
 #include <frazil/host_operator.h>
 #include <frazil/model.h>
-#include <frazil/observer.h>
+#include <frazil/policy.h>
 #include <frazil/registry.h>
 
+#include "api/policy.h"
 #include "base/limits/load_scope.h"
 #include "base/thread/mutex.h"
 #include "base/value/error.h"
@@ -69,7 +70,7 @@ class CalledModels {
 
 /// The properties that a load gives a model, and that edits of it keep.
 struct Inherited {
-  std::shared_ptr<Policy> policy = {};
+  Policies policies = {};
   LoadBounds bounds = usual_bounds();           ///< bounds of planning
   CalledModels registry = {};                   ///< of the calls
   std::shared_ptr<const OpSet> operators = {};  ///< the model's own, or null
@@ -128,11 +129,11 @@ struct Access {
   static Datum release(Array& array);
   using ModelImpl = Model::Impl;
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
-  /// Makes a model and checks its policy.
+  /// Makes a model and checks its policies.
   static Model model(Graph graph, const Inherited& from = {}, bool check_calls = true);
-  /// Checks the model's policy and returns the model.
+  /// Checks the model's policies and returns the model.
   static Model allowed(Model model);
-  /// Returns `model`, with the policy of `from` if it has none. Checks that policy.
+  /// Returns `model` with its policies and those of `from`. Checks them if some were added.
   static Model governed(Model model, const Model& from);
   /// Returns the value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
@@ -143,6 +144,8 @@ struct Access {
   /// Adds an output to the graph under construction. Returns its value.
   static Expr output(Body::Impl& body, std::string_view name, const Term& value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
+  /// Commits a patch. `note` is that of a version of a LiveModel, or null.
+  static Model commit(Patch& patch, const VersionNote* note);
   /// Returns the model that a patch edits.
   static const Model& edited_by(const Patch& patch);
   /// Returns a description of the patch so far.
@@ -166,8 +169,6 @@ struct Access {
 
 /// Returns what a model has from a load within `bounds`.
 Inherited inherited(const LoadOptions& options, LoadBounds bounds);
-/// Checks the policy of `from`, whose edit makes `to`.
-void check_edit(const Model& from, const Model& to);
 
 Error error_of(const Fault& fault);
 /// Throws api::Error.

@@ -201,16 +201,19 @@ std::vector<Named> by_name(const Model& model, std::span<const Array> operands, 
   return named;
 }
 
-/// Returns the registry of the model that runs on this thread.
-CalledModels registry_of_run() {
+/// Returns what the model that runs on this thread has from its load.
+const Inherited& running_model() {
+  static const Inherited none;
   const ExecutionLimits* const limits = ExecutionLimits::current();
-  const auto* const registry = limits == nullptr ? nullptr : static_cast<const CalledModels*>(limits->registry().get());
-  return registry == nullptr ? CalledModels() : *registry;
+  const auto* const model = limits == nullptr ? nullptr : static_cast<const Inherited*>(limits->caller().get());
+  return model == nullptr ? none : *model;
 }
 
 Results call_model(const CallAttrs& attrs, std::span<const Array> operands) {
-  const LiveModel live = registry_of_run().get(attrs.model);
+  const Inherited& caller = running_model();
+  const LiveModel live = caller.registry.get(attrs.model);
   const Version version = attrs.version == 0 ? live.current() : live.version(static_cast<std::uint64_t>(attrs.version));
+  caller.policies.check_dispatch({attrs.model, version.number, version.model});
   return version.model.run(std::span<const Named>(by_name(version.model, operands, attrs)));
 }
 

@@ -28,8 +28,8 @@ auto called(F&& function) -> Result<decltype(function())> {
 }
 
 /// Makes the operators of one model. Throws Code::bad_input for an operator that is incomplete or given twice, and for
-/// one of ai.onnx that is built in. Null gives null.
-std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* operators);
+/// one of ai.onnx that is built in or that a policy rejects. Null gives null.
+std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* operators, const Policies& policies);
 /// Registers the operator frazil.Call. Call it once.
 void register_call();
 /// Checks that the registered models keep the contracts of the graph's calls. Throws Code::bad_model.

@@ -368,6 +368,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
 void register_operator(HostOperator op) {
   start();
   check_host(op, false);
+  Policies().check_operator(op);
   static Mutex mutex;
   static auto& kept = *new std::vector<std::unique_ptr<HostDef>>;  // models may outlive main()
   const std::scoped_lock lock(mutex);
@@ -379,11 +380,12 @@ void register_operator(HostOperator op) {
   refuse(frazil::Code::bad_input, "{}", why);
 }
 
-std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* operators) {
+std::shared_ptr<const OpSet> own_operators(const std::vector<HostOperator>* operators, const Policies& policies) {
   if (operators == nullptr) return nullptr;
   auto set = std::make_shared<OpSet>();
   for (const HostOperator& op : *operators) {
     check_host(op, true);
+    policies.check_operator(op);
     auto def = std::make_shared<HostDef>(op);
     if (op.domain == "ai.onnx") def->domain = "";
     const bool built_in = OpRegistry::global().find("", op.name) != nullptr || onnx::has_upgrade("", op.name);

@@ -69,7 +69,7 @@ struct LiveModel::Impl : std::enable_shared_from_this<LiveModel::Impl> {
   /// Precondition: the caller holds `edits`, and the patch is of the current version.
   Version commit(Patch& patch, VersionNote note) {
     std::string change = Access::describe(patch);
-    Model edited = patch.commit();
+    Model edited = Access::commit(patch, &note);
     return publish(std::move(edited), std::move(note), std::move(change));
   }
 };
@@ -131,14 +131,15 @@ Version LiveModel::publish(Model model, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
   const Model now = current().model;
   model = Access::governed(std::move(model), now);
-  check_edit(now, model);
+  Access::impl(now).policies.check_change({Change::Kind::publish, now, model, &note});
   return impl_->publish(std::move(model), std::move(note), "published");
 }
 
 Version LiveModel::roll_back(std::uint64_t number, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
-  Model model = version(number).model;
-  check_edit(current().model, model);
+  const Model now = current().model;
+  Model model = Access::governed(version(number).model, now);
+  Access::impl(now).policies.check_change({Change::Kind::roll_back, now, model, &note});
   return impl_->publish(std::move(model), std::move(note), fmt::format("rolled back to {}", number));
 }
 

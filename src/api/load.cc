@@ -31,7 +31,7 @@ Result<Graph> load_file(const std::string& path, const ImportOptions& options) {
   file.read(first.data(), static_cast<std::streamsize>(first.size()));
   if (!exec::is_package(first)) return import_onnx(path, options);
   const LoadScope scope(options.bounds(), "loading the package", std::filesystem::file_size(path));
-  FRAZIL_TRY(exec::Package package, exec::open_package(path, options.copies));
+  FRAZIL_TRY(exec::Package package, exec::open_package(path, options.copies, options.check_file));
   return std::move(package.graph);
 }
 

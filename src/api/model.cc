@@ -88,7 +88,8 @@ ImportOptions import_options(const LoadOptions& options, const Inherited& inheri
           .keep_defaults = {options.keep_defaults.begin(), options.keep_defaults.end()},
           .extents = {.by_name = fixed_extents(options.extents, "extents"),
                       .by_denotation = fixed_extents(options.denoted_extents, "denoted_extents")},
-          .files = {.by_location = {options.files.begin(), options.files.end()}, .keep_alive = options.files_owner}};
+          .files = {.by_location = {options.files.begin(), options.files.end()}, .keep_alive = options.files_owner},
+          .check_file = inherited.policies.file_check()};
 }
 
 }  // namespace
@@ -200,20 +201,16 @@ Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
 }
 
 Model Access::allowed(Model model) {
-  const auto& policy = model.impl_->policy;
-  if (!policy) return model;
-  if (const auto reason = policy->check_load(model)) {
-    refuse(frazil::Code::bad_input, "the policy refuses model '{}': {}", model.name(), *reason);
-  }
+  model.impl_->policies.check_load(model);
   return model;
 }
 
 Model Access::governed(Model model, const Model& from) {
   Model::Impl& own = *model.impl_;
-  if (own.policy || !from.impl_->policy) return model;
+  if (own.policies.has(from.impl_->policies)) return model;
   auto impl = std::make_shared<Model::Impl>(static_cast<const Inherited&>(own));
   impl->graph = own.graph;
-  impl->policy = from.impl_->policy;
+  impl->policies.add(from.impl_->policies);
   impl->inputs = own.inputs;
   impl->outputs = own.outputs;
   impl->output_names = own.output_names;
@@ -225,19 +222,12 @@ Model Access::governed(Model model, const Model& from) {
   return allowed(Model(impl));
 }
 
-void check_edit(const Model& from, const Model& to) {
-  const auto& policy = Access::impl(from).policy;
-  if (policy == nullptr) return;
-  if (const auto reason = policy->check_edit(from, to)) {
-    refuse(frazil::Code::bad_input, "the policy refuses to edit '{}': {}", from.name(), *reason);
-  }
-}
-
 Inherited inherited(const LoadOptions& options, LoadBounds bounds) {
-  return {.policy = options.policy,
+  const Policies policies(options.policy);
+  return {.policies = policies,
           .bounds = std::move(bounds),
           .registry = CalledModels(options.registry),
-          .operators = own_operators(options.operators.get()),
+          .operators = own_operators(options.operators.get(), policies),
           .lenient = options.lenient};
 }
 

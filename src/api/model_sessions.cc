@@ -9,7 +9,7 @@ namespace frazil::api {
 
 ModelSessions::ModelSessions(const Model& model, const Options& options, std::atomic<bool>* stop)
     : model_(Access::impl(model)), options_(options), stop_(stop), main_(opened(model_)), limits_(limits_of(options)) {
-  main_->set_registry({model_.shared_from_this(), &model_.registry});
+  main_->set_caller(std::shared_ptr<const Inherited>(model_.shared_from_this()));
 }
 
 std::unique_ptr<exec::Session> ModelSessions::opened(Access::ModelImpl& model) const {
@@ -22,7 +22,7 @@ std::unique_ptr<exec::Session> ModelSessions::opened(Access::ModelImpl& model) c
 void ModelSessions::open_other() {
   const auto model = model_.with_own_extents();
   other_ = opened(*model);
-  other_->set_registry({model, &model->registry});
+  other_->set_caller(std::shared_ptr<const Inherited>(model));
   other_->set_limits(limits_);
   other_->set_context(context_);
   other_->set_observer(observer_);

@@ -1,6 +1,8 @@
 #include <frazil/operators.h>
 
 #include "api/bind.h"
+#include "api/host_call.h"
+#include "api/used_operators.h"
 #include "base/os/io.h"
 #include "ir/op/op.h"
 #include "onnx/import/used_operators.h"
@@ -52,16 +54,20 @@ std::vector<OperatorInfo> operators() {
   return all;
 }
 
-std::vector<UsedOperator> used_operators(const std::string& path) {
-  start();
-  const auto file = take(MappedFile::open(path));
-  auto found = onnx::used_operators(file->bytes());
-  if (!found) raise(within(path + ": ", std::move(found).error()).error());
+std::vector<UsedOperator> used_operators(std::span<const std::byte> content) {
   std::vector<UsedOperator> all;
-  for (onnx::UsedOperator& op : *found) {
+  for (onnx::UsedOperator& op : take(onnx::used_operators(content))) {
     all.push_back({std::move(op.name), std::move(op.domain), op.opset, op.nodes, op.known});
   }
   return all;
+}
+
+std::vector<UsedOperator> used_operators(const std::string& path) {
+  start();
+  const auto file = take(MappedFile::open(path));
+  auto found = called([&] { return used_operators(file->bytes()); });
+  if (!found) raise(within(path + ": ", std::move(found).error()).error());
+  return std::move(*found);
 }
 
 std::string_view name_of(OperatorInfo::Kind kind) {

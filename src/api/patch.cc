@@ -102,13 +102,16 @@ std::string Access::describe(const Patch& patch) {
   return patch.impl_->patch->str();
 }
 
-Model Patch::commit() {
-  impl_->to();
-  const auto patch = std::exchange(impl_->patch, nullptr);
-  impl_->builder = nullptr;
-  const auto& from = Access::impl(*impl_->model);
-  Model edited = Access::model(take(std::move(*patch).commit()), from);
-  check_edit(*impl_->model, edited);
+Model Patch::commit() { return Access::commit(*this, nullptr); }
+
+Model Access::commit(Patch& patch, const VersionNote* note) {
+  Body::Impl& body = *patch.impl_;
+  body.to();
+  const auto changes = std::exchange(body.patch, nullptr);
+  body.builder = nullptr;
+  const Model::Impl& from = impl(*body.model);
+  Model edited = model(take(std::move(*changes).commit()), from);
+  from.policies.check_change({Change::Kind::edit, *body.model, edited, note});
   return edited;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include <frazil/observer.h>
 #include <frazil/session.h>
 
 #include "api/access.h"
@@ -149,13 +150,7 @@ std::optional<std::chrono::steady_clock::duration> run_time_of(const Options& op
   return limits_of(options).time;
 }
 
-void check_run(const Model& model) {
-  const auto& policy = Access::impl(model).policy;
-  if (policy == nullptr) return;
-  if (const auto reason = policy->check_run(model)) {
-    refuse(frazil::Code::bad_input, "the policy refuses to run '{}': {}", model.name(), *reason);
-  }
-}
+void check_run(const Model& model) { Access::impl(model).policies.check_run(model); }
 
 std::vector<Array> in_order(const Model& model, std::span<const Named> named) {
   std::vector<Array> by_position(model.inputs().size());

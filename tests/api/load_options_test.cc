@@ -95,16 +95,6 @@ TEST(FixedExtents, ThatCannotBe) {
 
 // ---- external data ----
 
-/// A tensor f32[2] named `name` at byte `offset` of `location`.
-std::string external(const std::string& name, const std::string& location, int offset) {
-  using namespace onnx_file;
-  const auto entry = [](const std::string& key, const std::string& value) {
-    return bytes(13, bytes(1, key) + bytes(2, value));
-  };
-  return number(1, 2) + number(2, kF32) + bytes(8, name) + entry("location", location) +
-         entry("offset", std::to_string(offset)) + entry("length", "8") + number(14, 1);
-}
-
 /// y = Add(x, w) for a weight w of another file.
 std::string adding(const std::string& location, int offset = 4) {
   using namespace onnx_file;

@@ -62,6 +62,15 @@ inline std::string integers(const std::string& name, const std::vector<std::int6
   return message;
 }
 
+/// An initializer f32[2] at byte `offset` of a file of external data.
+inline std::string external(const std::string& name, const std::string& location, int offset) {
+  const auto entry = [](const std::string& key, const std::string& value) {
+    return bytes(13, bytes(1, key) + bytes(2, value));
+  };
+  return number(1, 2) + number(2, kF32) + bytes(8, name) + entry("location", location) +
+         entry("offset", std::to_string(offset)) + entry("length", "8") + number(14, 1);
+}
+
 struct Graph {
   std::vector<std::string> nodes, inputs, outputs, initializers = {};
 };

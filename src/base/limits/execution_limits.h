@@ -99,9 +99,9 @@ class ExecutionLimits {
   /// Attaches a value of the program to the runs, for the program's operators.
   void set_context(std::shared_ptr<void> context) { context_ = std::move(context); }
   const std::shared_ptr<void>& context() const noexcept { return context_; }
-  /// Attaches the models that the runs may call by name, in a form that the caller defines.
-  void set_registry(std::shared_ptr<const void> registry) { registry_ = std::move(registry); }
-  const std::shared_ptr<const void>& registry() const noexcept { return registry_; }
+  /// Attaches what calls of other models need: the models by name and the policies, in a form that the setter defines.
+  void set_caller(std::shared_ptr<const void> caller) { caller_ = std::move(caller); }
+  const std::shared_ptr<const void>& caller() const noexcept { return caller_; }
   const std::shared_ptr<MemoryMeter>& meter() const noexcept { return meter_; }
 
   /// Returns the limits that apply to the current thread; null if there are none.
@@ -114,7 +114,7 @@ class ExecutionLimits {
 
   Limits limits_;
   std::shared_ptr<void> context_;
-  std::shared_ptr<const void> registry_;
+  std::shared_ptr<const void> caller_;
   ExecutionLimits* outer_ = nullptr;  ///< limits of the enclosing run; valid until this run ends
   std::shared_ptr<MemoryMeter> meter_;
   std::atomic<Stop> stop_{Stop::none};

@@ -361,8 +361,13 @@ std::optional<std::vector<Choices>> packaged_choices(const Graph& graph) {
   return graph.info == nullptr ? std::nullopt : OpenPackages::all().choices_of(graph);
 }
 
-Result<Package> open_package(const std::string& path, const std::string& copies) {
+Result<Package> open_package(const std::string& path, const std::string& copies, const FileCheck& check) {
   FRAZIL_TRY(auto file, MappedFile::open(path, copies));
+  if (check) {
+    if (Status allowed = check(FileKind::package, path, file->bytes()); !allowed) {
+      return within(path + ": ", std::move(allowed).error());
+    }
+  }
   auto package = Reader(std::move(file)).read();
   if (!package) return within(path + ": ", std::move(package).error());
   return package;

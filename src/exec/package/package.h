@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/os/file_check.h"
 #include "base/value/error.h"
 #include "ir/graph/graph.h"
 #include "pass/engine/passes.h"
@@ -36,8 +37,9 @@ Status write_package(const std::string& path, const Executable& executable, cons
 /// Opens a package. It holds machine code, so open only packages from a trusted source. Its packed weights are known to
 /// this process while the graph lives, its code until the process ends. Returns Code::bad_input for a truncated or
 /// damaged file. Returns Code::unsupported, with advice, for a package of another version or for another instruction
-/// set. `copies`: as in MappedFile::open().
-Result<Package> open_package(const std::string& path, const std::string& copies = {});
+/// set. `copies`: as in MappedFile::open(). `check` is
+/// called before the content is read.
+Result<Package> open_package(const std::string& path, const std::string& copies = {}, const FileCheck& check = {});
 
 /// Returns the choices for which runs of the packaged graph had their own plans. Returns nullopt for a graph that was
 /// not read from a package nor derived from one; such a graph still needs the passes.

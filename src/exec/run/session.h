@@ -33,10 +33,8 @@ class Session {
   Result<std::shared_ptr<Event>> go_on();
   /// Attaches a value of the program to the runs, for its own operators.
   void set_context(std::shared_ptr<void> context) { context_.execution_limits.set_context(std::move(context)); }
-  /// Attaches the models that the runs may call by name; see ExecutionLimits.
-  void set_registry(std::shared_ptr<const void> registry) {
-    context_.execution_limits.set_registry(std::move(registry));
-  }
+  /// Attaches what calls of other models need; see ExecutionLimits.
+  void set_caller(std::shared_ptr<const void> caller) { context_.execution_limits.set_caller(std::move(caller)); }
 
   void set_limits(const Limits& limits) { context_.limits = limits; }
   /// Sets the scheduler that shares the work of large steps; null: the session's thread does all. Results have the same

@@ -65,11 +65,12 @@ Result<Graph> import_leniently(std::span<const std::byte> bytes, onnx::Source so
 }  // namespace
 
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                                std::string_view model_dir, const ImportOptions& options) {
-  return guarded([&] {
+                                std::string_view model_dir, const ImportOptions& options, std::string_view path) {
+  return guarded([&]() -> Result<Graph> {
     const LoadScope scope(options.bounds(), "loading the model", bytes.size());
-    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies,
-                              options.files);
+    if (options.check_file) FRAZIL_CHECK(options.check_file(FileKind::model, path, bytes));
+    onnx::ExternalFiles files(std::string(model_dir), onnx::ExternalFiles::Links::inside, options.copies, options.files,
+                              options.check_file);
     const onnx::Source source{.keep_alive = std::move(keep_alive),
                               .external = [&files](const ExternalRef& ref) { return files.load(ref); },
                               .max_name = options.limits.name_bytes,
@@ -82,7 +83,8 @@ Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOp
   return guarded([&] {
     const std::filesystem::path folder = std::filesystem::path(file->path()).parent_path();
     const auto bytes = file->bytes();
-    return import_onnx_bytes(bytes, std::move(file), folder.empty() ? "." : folder.native(), options);
+    const std::string path = file->path();
+    return import_onnx_bytes(bytes, std::move(file), folder.empty() ? "." : folder.native(), options, path);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/limits/load_scope.h"
+#include "base/os/file_check.h"
 #include "base/os/io.h"
 #include "base/value/error.h"
 #include "ir/graph/graph.h"
@@ -38,6 +39,7 @@ struct ImportOptions {
   std::set<std::string, std::less<>> keep_defaults = {};  ///< inputs that `fix_defaults` does not change
   onnx::FixedExtents extents = {};                        ///< numbers from 0 to Dim::kMax
   onnx::MemoryFiles files = {};                           ///< external data that are not read from the folder
+  FileCheck check_file = {};  ///< called for the model, before it is read, and for each file of external data
 
   LoadBounds bounds() const { return {limits, time, stop}; }
 };
@@ -53,9 +55,11 @@ Result<Graph> import_onnx(const std::string& path, const ImportOptions& options 
 Result<Graph> import_onnx(std::shared_ptr<const MappedFile> file, const ImportOptions& options = {});
 
 /// Reads an ONNX model from bytes in memory. `keep_alive` keeps the bytes alive; if it is null, weights are copied.
-/// External data that are not in ImportOptions::files are an error if `model_dir` is empty.
+/// External data that are not in ImportOptions::files are an error if `model_dir` is empty. ImportOptions::check_file
+/// is called with `path`.
 Result<Graph> import_onnx_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                                std::string_view model_dir = {}, const ImportOptions& options = {});
+                                std::string_view model_dir = {}, const ImportOptions& options = {},
+                                std::string_view path = {});
 
 /// Returns the kind of message that holds values of a type.
 ProtoKind proto_kind(const Type& type);

@@ -116,6 +116,10 @@ Status ExternalFiles::check_sum(File& file, std::string_view expected) {
               file.sha1, sum);
 }
 
+Status ExternalFiles::check(std::string_view path, const File& file) const {
+  return check_ ? check_(FileKind::external, path, file.bytes) : Status();
+}
+
 Result<ExternalFiles::File*> ExternalFiles::in_memory(std::string_view location) {
   auto found = memory_.by_location.find(location);
   if (found == memory_.by_location.end()) {
@@ -128,7 +132,13 @@ Result<ExternalFiles::File*> ExternalFiles::in_memory(std::string_view location)
                   proto::shown(found->first), proto::shown(other->first));
     }
   }
-  return &used_.try_emplace(found->first, File{found->second, memory_.keep_alive}).first->second;
+  auto known = used_.find(found->first);
+  if (known == used_.end()) {
+    File file{found->second, memory_.keep_alive};
+    FRAZIL_CHECK(check(found->first, file));
+    known = used_.emplace(found->first, std::move(file)).first;
+  }
+  return &known->second;
 }
 
 Result<ExternalFiles::File*> ExternalFiles::in_folder(std::string_view location) {
@@ -141,6 +151,7 @@ Result<ExternalFiles::File*> ExternalFiles::in_folder(std::string_view location)
   auto known = files_.find(*path);
   if (known == files_.end()) {
     FRAZIL_TRY(File file, map(*path));
+    FRAZIL_CHECK(check(*path, file));
     known = files_.emplace(*path, std::move(file)).first;
   }
   return &known->second;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/os/descriptor.h"
+#include "base/os/file_check.h"
 #include "base/os/io.h"
 #include "base/value/error.h"
 #include "onnx/read/memory_files.h"
@@ -26,10 +27,14 @@ class ExternalFiles {
 
   /// An empty `folder` means that the model has no folder; every load is then an error. `copies` is passed to
   /// MappedFile::open(). `memory` is used first; a location without an equal one there is compared by the last path
-  /// component.
+  /// component. `check` is called once for each file, before its bytes are used.
   explicit ExternalFiles(std::string folder, Links links = Links::inside, std::string copies = {},
-                         MemoryFiles memory = {})
-      : folder_path_(std::move(folder)), copies_(std::move(copies)), links_(links), memory_(std::move(memory)) {}
+                         MemoryFiles memory = {}, FileCheck check = {})
+      : folder_path_(std::move(folder)),
+        copies_(std::move(copies)),
+        links_(links),
+        memory_(std::move(memory)),
+        check_(std::move(check)) {}
   /// Returns the bytes of `ref`. Fails with Code::bad_model for an invalid location, range or checksum, and with
   /// Code::bad_input for an unreadable file. The checksum of a file is computed once, and only if the model contains
   /// one.
@@ -48,10 +53,12 @@ class ExternalFiles {
   Result<File*> in_memory(std::string_view location);
   Result<File*> in_folder(std::string_view location);
   static Status check_sum(File& file, std::string_view expected);
+  Status check(std::string_view path, const File& file) const;
 
   std::string folder_path_, copies_;
   Links links_;
   MemoryFiles memory_;
+  FileCheck check_;
   Descriptor folder_;
   std::map<std::string, File, std::less<>> files_;  ///< by path in the folder
   std::map<std::string_view, File> used_;           ///< of memory_, by location
