@@ -21,7 +21,7 @@ from .nn.control import cond, while_loop
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
-from .policy import Policy
+from .policy import Change, FileFacts, FileOperator, Policy, govern
 from .symbolic import Symbolic
 from . import torch
 
@@ -39,6 +39,7 @@ __all__ = [
     "BatchReport",
     "BatchResults",
     "Cancelled",
+    "Change",
     "Comparison",
     "Counters",
     "DType",
@@ -46,6 +47,8 @@ __all__ = [
     "Diff",
     "Error",
     "FileError",
+    "FileFacts",
+    "FileOperator",
     "Function",
     "Graph",
     "HostOperator",
@@ -88,6 +91,7 @@ __all__ = [
     "from_text",
     "from_torch",
     "function",
+    "govern",
     "host_operator",
     "lazy",
     "load",

@@ -162,8 +162,8 @@ class LiveModel:
     def publish(self, model: Model, *, author: str = "", reason: str = "") -> Version:
         """Makes another model the current version.
 
-        It is planned, and checked by the policy as an edit is. A model without a policy takes that of the current
-        version.
+        It is planned, and checked by the policy as an edit is. It keeps its policy and gets those of the
+        current version.
 
         Parameters
         ----------

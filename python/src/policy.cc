@@ -8,10 +8,32 @@
 namespace frazil::python {
 namespace {
 
-constexpr std::array kPolicyFunctions{"check_load", "check_edit", "check_run"};
+constexpr std::array kPolicyFunctions{"check_file", "check_load",     "check_change",  "check_edit",
+                                      "check_run",  "check_dispatch", "check_operator"};
+enum class PolicyFunction : std::uint8_t { file, load, change, edit, run, dispatch, host_operator };
 
 py::object model_object(const Model& model) {
   return py::module_::import("frazil.model").attr("Model")(model, Options());
+}
+
+py::object make(const char* type, const auto&... fields) {
+  return py::module_::import("frazil.policy").attr(type)(fields...);
+}
+
+py::object file_object(const FileFacts& facts) {
+  py::list operators;
+  for (const api::UsedOperator& op : facts.operators()) {
+    operators.append(make("FileOperator", op.domain, op.name, op.opset, op.nodes));
+  }
+  return make("FileFacts", std::string(name_of(facts.kind)), py::bytes(facts.path.data(), facts.path.size()),
+              facts.content.size(), facts.digest(), py::tuple(operators));
+}
+
+py::object change_object(const Change& change) {
+  const VersionNote none;
+  const VersionNote& note = change.note == nullptr ? none : *change.note;
+  return make("Change", std::string(name_of(change.kind)), model_object(change.from), model_object(change.to),
+              note.author, note.reason);
 }
 
 /// Calls the methods that the class overrides, and acquires the lock only for these.
@@ -25,23 +47,45 @@ class PythonPolicy : public Policy {
     }
   }
 
-  std::optional<std::string> check_load(const Model& model) override { return ask(0, model); }
-  std::optional<std::string> check_edit(const Model& from, const Model& to) override { return ask(1, from, to); }
-  std::optional<std::string> check_run(const Model& model) override { return ask(2, model); }
+  std::optional<std::string> check_file(const FileFacts& facts) override {
+    return ask(PolicyFunction::file, [&](const py::object& f) { return f(file_object(facts)); });
+  }
+  std::optional<std::string> check_load(const Model& model) override {
+    return ask(PolicyFunction::load, [&](const py::object& f) { return f(model_object(model)); });
+  }
+  std::optional<std::string> check_change(const Change& made) override {
+    if (!overridden(PolicyFunction::change)) return Policy::check_change(made);
+    return ask(PolicyFunction::change, [&](const py::object& f) { return f(change_object(made)); });
+  }
+  std::optional<std::string> check_edit(const Model& from, const Model& to) override {
+    return ask(PolicyFunction::edit, [&](const py::object& f) { return f(model_object(from), model_object(to)); });
+  }
+  std::optional<std::string> check_run(const Model& model) override {
+    return ask(PolicyFunction::run, [&](const py::object& f) { return f(model_object(model)); });
+  }
+  std::optional<std::string> check_dispatch(const Dispatch& call) override {
+    return ask(PolicyFunction::dispatch,
+               [&](const py::object& f) { return f(std::string(call.name), call.version, model_object(call.model)); });
+  }
+  std::optional<std::string> check_operator(const HostOperator& op) override {
+    return ask(PolicyFunction::host_operator, [&](const py::object& f) { return f(op.domain, op.name); });
+  }
 
  private:
-  template <class... M>
-  std::optional<std::string> ask(std::size_t function, const M&... models) {
-    if (!overridden_[function]) return std::nullopt;
+  static const char* name(PolicyFunction function) { return kPolicyFunctions[static_cast<std::size_t>(function)]; }
+  bool overridden(PolicyFunction function) const { return overridden_[static_cast<std::size_t>(function)]; }
+  /// Returns the reason of a function that `call` calls.
+  std::optional<std::string> ask(PolicyFunction function, const auto& call) {
+    if (!overridden(function)) return std::nullopt;
     const Locked locked;
     try {
-      const py::object reason = to_.attr(kPolicyFunctions[function])(model_object(models)...);
+      const py::object reason = call(to_.attr(name(function)));
       if (reason.is_none()) return std::nullopt;
       if (py::isinstance<py::str>(reason)) return reason.cast<std::string>();
-      refuse(std::string(kPolicyFunctions[function]) + "() must return a text or None, got " +
+      refuse(std::string(name(function)) + "() must return a text or None, got " +
              py::repr(reason).cast<std::string>());
     } catch (py::error_already_set& error) {
-      throw_raised(error, std::string(kPolicyFunctions[function]) + "(): ");
+      throw_raised(error, std::string(name(function)) + "(): ");
     }
   }
 
@@ -51,6 +95,10 @@ class PythonPolicy : public Policy {
 };
 
 }  // namespace
+
+void bind_policies(py::module_& m) {
+  m.def("govern", [](const py::object& policy) { govern(policy_of(policy)); });
+}
 
 std::shared_ptr<Policy> policy_of(const py::object& object) {
   return object.is_none() ? nullptr : std::make_shared<PythonPolicy>(object);

@@ -1,9 +1,14 @@
 """Policies: what may be loaded, edited and run."""
 
 import gc
+import hashlib
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import frazil
 import numpy as np
@@ -203,3 +208,97 @@ def test_several_threads():
     with ThreadPoolExecutor(6) as pool:
         refused = sum(pool.map(work, range(6)))
     assert policy.runs == 300 and 0 < refused < 300
+
+
+class Watcher(frazil.Policy):
+    """Overrides the functions of files, changes, calls and operators."""
+
+    def __init__(self):
+        self.lines = []
+        self.refused = None
+
+    def answer(self, *line):
+        self.lines.append(line)
+        return "no " + line[0] if line[0] == self.refused else None
+
+    def check_file(self, file):
+        return self.answer("file", file.kind, file.path, file.size, file.digest, file.operators)
+
+    def check_change(self, change):
+        names = change.before.name, change.after.name
+        return self.answer("change", change.kind, *names, change.author, change.reason)
+
+    def check_dispatch(self, name, version, model):
+        return self.answer("dispatch", name, version, model.name)
+
+    def check_operator(self, domain, name):
+        return self.answer("operator", domain, name)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "m.onnx"
+    frazil.from_text(TEXT).save(path)
+    digest = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    watcher = Watcher()
+    frazil.load(path, policy=watcher)
+    operators = (frazil.FileOperator("", "Add", 7, 1), frazil.FileOperator("", "Mul", 7, 1))
+    assert watcher.lines == [("file", "model", str(path), path.stat().st_size, digest, operators)]
+    watcher.refused = "file"
+    with pytest.raises(frazil.BadInput, match="the policy refuses the file: no file"):
+        frazil.load(path, policy=watcher)
+
+
+def test_changes_and_calls():
+    watcher = Watcher()
+    live = frazil.LiveModel(frazil.from_text(TEXT, policy=watcher))
+    with live.edit(author="ada", reason="sign") as patch:
+        patch.replace("y", patch.op("Neg", patch.tap("y")))
+    live.roll_back(1, author="bob")
+    assert watcher.lines == [
+        ("change", "edit", "g", "g", "ada", "sign"),
+        ("change", "roll back", "g", "g", "bob", ""),
+    ]
+    frazil.registry["watched"] = live
+    caller = frazil.from_text(
+        """graph c(%x: f32[N]) {
+             %y = frazil::Call(%x) {model = "watched", takes = ["f32[N]"], gives = ["f32[N]"]}
+             return y = %y
+           }""",
+        policy=watcher,
+    )
+    assert caller([1]) == 3 and watcher.lines[-1] == ("dispatch", "watched", 3, "g")
+    watcher.refused = "dispatch"
+    with pytest.raises(frazil.BadInput, match="refuses the call of 'watched', version 3: no dispatch"):
+        caller([1])
+    del frazil.registry["watched"]
+
+
+def test_the_policy_of_the_process():
+    script = """
+import frazil
+from test_policy import TEXT, Watcher
+
+watcher = Watcher()
+frazil.govern(watcher)
+live = frazil.LiveModel(frazil.from_text(TEXT))
+live.publish(frazil.from_text(TEXT, policy=frazil.Policy()), author="ada")
+assert watcher.lines == [("change", "publish", "g", "g", "ada", "")], watcher.lines
+watcher.refused = "operator"
+for refused in (
+    lambda: frazil.host_operator("com.acme.New")(lambda x: x),
+    lambda: frazil.govern(Watcher()),
+    lambda: frazil.govern(None),
+):
+    try:
+        refused()
+    except frazil.BadInput as error:
+        print(error)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "the policy refuses operator 'com.acme.New': no operator",
+        "govern: the process has a policy, which cannot be replaced",
+        "govern: there is no policy",
+    ]
