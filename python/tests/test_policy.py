@@ -252,7 +252,7 @@ def test_changes_and_calls():
     watcher = Watcher()
     live = frazil.LiveModel(frazil.from_text(TEXT, policy=watcher))
     with live.edit(author="ada", reason="sign") as patch:
-        patch.replace("y", patch.op("Neg", patch.tap("y")))
+        patch.replace("y", -patch.tap("y"))
     live.roll_back(1, author="bob")
     assert watcher.lines == [
         ("change", "edit", "g", "g", "ada", "sign"),
