@@ -30,6 +30,7 @@
 #include <frazil/session.h>
 #include <frazil/session_pool.h>
 #include <frazil/text.h>
+#include <frazil/worst_case.h>
 
 namespace frazil {
 
@@ -69,16 +70,17 @@ using api::EnvironmentVariable;
 using api::Error;
 using api::evaluate;
 using api::Extent;
+using api::ExtentRange;
 using api::FileFacts;
 using api::Function;
 using api::function;
-using api::govern;
 using api::GraphBuilder;
 using api::GraphView;
 using api::Half;
 using api::HostOperator;
 using api::HostReply;
 using api::HostStart;
+using api::install_policy;
 using api::is_compiling;
 using api::LazyArray;
 using api::Line;
@@ -140,6 +142,7 @@ using api::Sizes;
 using api::stack;
 using api::TensorType;
 using api::Term;
+using api::Unbounded;
 using api::ValueEvent;
 using api::Version;
 using api::VersionNote;
@@ -147,6 +150,8 @@ using api::wait_for_compilation;
 using api::warn_without_code_generator;
 using api::where;
 using api::with_environment;
+using api::worst_case;
+using api::WorstCase;
 using api::write_pb;
 
 }  // namespace frazil

@@ -86,7 +86,7 @@ class Policy {
 /// Gives the process a policy. It is checked before the policy of LoadOptions, for each load, change, run and
 /// registration that begins later, also of models that were loaded before. It cannot be removed or replaced: a second
 /// call throws Code::bad_input, as does null. Thread-safe.
-void govern(std::shared_ptr<Policy> policy);
+void install_policy(std::shared_ptr<Policy> policy);
 /// Returns the policy of the process, or null.
 std::shared_ptr<Policy> process_policy();
 

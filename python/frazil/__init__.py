@@ -21,7 +21,7 @@ from .nn.control import cond, while_loop
 from .live import Diff, LiveModel, LivePatch, LiveSession, Registry, Version, diff, diff_dot, registry
 from .model import Model, Session, from_bytes, from_text, load
 from .observe import NodeEvent, Observer, Profile
-from .policy import Change, FileFacts, FileOperator, Policy, govern
+from .policy import Change, FileFacts, FileOperator, Policy, install_policy
 from .symbolic import Symbolic
 from . import torch
 
@@ -91,8 +91,8 @@ __all__ = [
     "from_text",
     "from_torch",
     "function",
-    "govern",
     "host_operator",
+    "install_policy",
     "lazy",
     "load",
     "load_state_dict",

@@ -198,7 +198,7 @@ class Policy:
         return None
 
 
-def govern(policy: Policy) -> None:
+def install_policy(policy: Policy) -> None:
     """Gives the process a policy.
 
     It is checked before the policy of a load, for each load, change, run and registration that begins later, also of
@@ -214,4 +214,4 @@ def govern(policy: Policy) -> None:
     BadInput
         If the process has a policy.
     """
-    _frazil.govern(policy)
+    _frazil.install_policy(policy)

@@ -97,7 +97,7 @@ class PythonPolicy : public Policy {
 }  // namespace
 
 void bind_policies(py::module_& m) {
-  m.def("govern", [](const py::object& policy) { govern(policy_of(policy)); });
+  m.def("install_policy", [](const py::object& policy) { install_policy(policy_of(policy)); });
 }
 
 std::shared_ptr<Policy> policy_of(const py::object& object) {

@@ -279,15 +279,15 @@ import frazil
 from test_policy import TEXT, Watcher
 
 watcher = Watcher()
-frazil.govern(watcher)
+frazil.install_policy(watcher)
 live = frazil.LiveModel(frazil.from_text(TEXT))
 live.publish(frazil.from_text(TEXT, policy=frazil.Policy()), author="ada")
 assert watcher.lines == [("change", "publish", "g", "g", "ada", "")], watcher.lines
 watcher.refused = "operator"
 for refused in (
     lambda: frazil.host_operator("com.acme.New")(lambda x: x),
-    lambda: frazil.govern(Watcher()),
-    lambda: frazil.govern(None),
+    lambda: frazil.install_policy(Watcher()),
+    lambda: frazil.install_policy(None),
 ):
     try:
         refused()
@@ -299,6 +299,6 @@ for refused in (
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "the policy refuses operator 'com.acme.New': no operator",
-        "govern: the process has a policy, which cannot be replaced",
-        "govern: there is no policy",
+        "install_policy: the process has a policy, which cannot be replaced",
+        "install_policy: there is no policy",
     ]

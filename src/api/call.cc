@@ -244,7 +244,7 @@ const OpDef& definition() {
                          .attrs = attr_table<CallAttrs>(),
                          .inputs = kIn,
                          .outputs = kOut,
-                         .form = Opaque{types, run_call, "another model computes it"},
+                         .form = Opaque{types, run_call, "another model computes it", false, Opaque::Work::unknown},
                          .stateful = true};
   return def;
 }

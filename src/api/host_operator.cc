@@ -360,7 +360,7 @@ HostDef::HostDef(HostOperator given) : OpDef{}, host(std::move(given)) {
            }};
   inputs = std::span(ports).first(in);
   outputs = std::span(ports).subspan(in);
-  form = Opaque{infer_host, host.start ? start_host : run_host, "a program defines it", true};
+  form = Opaque{infer_host, host.start ? start_host : run_host, "a program defines it", true, Opaque::Work::unknown};
   stateful = !host.pure;
   effects = host.effects;
 }

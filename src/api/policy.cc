@@ -35,12 +35,12 @@ std::string_view name_of(Change::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void govern(std::shared_ptr<Policy> policy) {
-  if (policy == nullptr) refuse(frazil::Code::bad_input, "govern: there is no policy");
+void install_policy(std::shared_ptr<Policy> policy) {
+  if (policy == nullptr) refuse(frazil::Code::bad_input, "install_policy: there is no policy");
   auto kept = std::make_unique<const std::shared_ptr<Policy>>(std::move(policy));
   const std::shared_ptr<Policy>* none = nullptr;
   if (!process.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) {
-    refuse(frazil::Code::bad_input, "govern: the process has a policy, which cannot be replaced");
+    refuse(frazil::Code::bad_input, "install_policy: the process has a policy, which cannot be replaced");
   }
   (void)kept.release();
 }

@@ -81,6 +81,9 @@ struct DimProgram {
   /// Runs code[from, to) on `regs`, which has at least `registers` elements. Returns false if a division by zero
   /// occurred.
   bool run(std::span<std::int64_t> regs, std::size_t from, std::size_t to) const;
+  /// Runs the same on ranges. The range of a register contains its value for all values of the symbols in their ranges.
+  /// A divisor of 0 is left out.
+  void run_bounds(std::span<Bounds> regs, std::size_t from, std::size_t to) const;
 };
 
 /// Owns symbols and hash-consed expressions. Adding expressions is not thread-safe. While nothing is added, several

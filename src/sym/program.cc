@@ -3,6 +3,7 @@
 #include "sym/dim.h"
 #include "sym/expressions.h"
 #include "sym/impl.h"
+#include "sym/interval.h"
 #include "sym/reach.h"
 #include "sym/saturate.h"
 
@@ -39,6 +40,24 @@ bool DimProgram::run(std::span<std::int64_t> regs, std::size_t from, std::size_t
     r[ins->dst] = v;
   }
   return ok;
+}
+
+void DimProgram::run_bounds(std::span<Bounds> regs, std::size_t from, std::size_t to) const {
+  for (std::size_t i = from; i < to; ++i) {
+    const Ins& ins = code[i];
+    const Bounds a = regs[ins.a], b = regs[ins.b];
+    Bounds& v = regs[ins.dst];
+    switch (ins.op) {
+      case Op::constant: v = {ins.imm, ins.imm}; break;
+      case Op::add: v = sym::add(a, b); break;
+      case Op::sub: v = sym::add(a, sym::scale(b, -1)); break;
+      case Op::mul: v = sym::mul(a, b); break;
+      case Op::floordiv: v = sym::floordiv(a, b); break;
+      case Op::mod: v = sym::remainder(b); break;
+      case Op::min: v = sym::min(a, b); break;
+      case Op::max: v = sym::max(a, b); break;
+    }
+  }
 }
 
 namespace {

@@ -226,7 +226,7 @@ TEST_F(Policies, AnExceptionRejects) {
 int governed_process(const std::string& path) {
   Model before = named("before", "Neg");
   const auto policy = std::make_shared<Recorder>();
-  frazil::govern(policy);
+  frazil::install_policy(policy);
   LiveModel live(named("a", "Neg"));
   live.edit({"ada", ""}, [](Patch& patch) { patch.replace("y", patch.op("Abs", {patch.tap("y")})); });
   before.run({{"x", Array::of<float>({1}, {1})}});
@@ -241,8 +241,8 @@ int governed_process(const std::string& path) {
   EXPECT_THAT(message_of([&] { register_operator(made); }, Code::bad_input), HasSubstr("not operator"));
   EXPECT_THAT(message_of([&] { before.run({{"x", Array::of<float>({1}, {1})}}); }, Code::bad_input),
               HasSubstr("not run"));
-  EXPECT_EQ(message_of([&] { frazil::govern(std::make_shared<Recorder>()); }, Code::bad_input),
-            "govern: the process has a policy, which cannot be replaced");
+  EXPECT_EQ(message_of([&] { frazil::install_policy(std::make_shared<Recorder>()); }, Code::bad_input),
+            "install_policy: the process has a policy, which cannot be replaced");
   EXPECT_EQ(frazil::process_policy(), policy);
   return testing::Test::HasFailure() ? 1 : 0;
 }

@@ -97,9 +97,9 @@ constexpr Op<A> composite(OpInfo info, Ports ports, void (*body)(CompositeCx&),
 }
 template <class A = NoAttrs>
 constexpr Op<A> opaque(OpInfo info, Ports ports, Status (*types)(InferCx&), Status (*run)(OpaqueCall&),
-                       std::string_view reason) {
+                       std::string_view reason, Opaque::Work work = Opaque::Work::linear) {
   return {{info.name, info.domain, info.since, info.doc, attr_table<A>(), ports.in, ports.out,
-           Opaque{types, run, reason}, info.stateful}};
+           Opaque{types, run, reason, false, work}, info.stateful}};
 }
 template <class A = NoAttrs>
 constexpr Op<A> region(OpInfo info, Ports ports, Region form) {

@@ -85,12 +85,21 @@ struct Composite {
 
 /// A type rule and a reference kernel.
 struct Opaque {
+  /// How the time of `run` grows with n, the number of elements of all operands and results.
+  enum class Work : std::uint8_t {
+    linear,     ///< at most a constant number of operations per element
+    sorting,    ///< n log n
+    quadratic,  ///< n squared
+    cubic,      ///< n to the power of 1.5, as for square matrices of n elements
+    unknown,    ///< it depends on more than n
+  };
   Status (*types)(InferCx& cx);
   Status (*run)(OpaqueCall& call);
   std::string_view reason;  ///< why no other form fits; one line
   /// True if `run` takes operands of unknown rank as they come. Otherwise the type rule is applied again to their
   /// values.
   bool any_rank = false;
+  Work work = Work::linear;
 };
 
 /// Control flow over blocks.

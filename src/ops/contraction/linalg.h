@@ -8,7 +8,7 @@ namespace frazil::ops {
 Status det_types(InferCx& cx);
 Status det_run(OpaqueCall& call);
 FRAZIL_OP(Det, opaque({"Det", {22, 11}, "The determinants of square matrices."}, unary<elems::kFloat>, det_types,
-                      det_run, "elimination is not a fold over scalars"));
+                      det_run, "elimination is not a fold over scalars", Opaque::Work::cubic));
 
 struct DiagonalAttrs {
   std::int64_t first = 0;

@@ -14,6 +14,6 @@ Status image_decoder_types(InferCx& cx);
 Status image_decoder_run(OpaqueCall& call);
 FRAZIL_OP(ImageDecoder, opaque<ImageDecoderAttrs>({"ImageDecoder", 20, "The pixels of an image file: rows of pixels."},
                                                   {kEncodedIn, kDecodedOut}, image_decoder_types, image_decoder_run,
-                                                  "the output's extents depend on data"));
+                                                  "the output's extents depend on data", Opaque::Work::unknown));
 
 }  // namespace frazil::ops

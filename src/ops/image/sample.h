@@ -50,7 +50,8 @@ Status roi_align_types(InferCx& cx);
 Status roi_align_run(OpaqueCall& call);
 FRAZIL_OP(RoiAlign,
           opaque<RoiAlignAttrs>({"RoiAlign", {22, 16}, "Regions of images, sampled on a fixed number of parts."},
-                                {kRoiAlignIn, kRoiOut}, roi_align_types, roi_align_run, kDataDependentIndex));
+                                {kRoiAlignIn, kRoiOut}, roi_align_types, roi_align_run, kDataDependentIndex,
+                                Opaque::Work::unknown));
 
 struct MaxRoiPoolAttrs {
   Ints pooled_shape;
@@ -65,6 +66,7 @@ Status max_roi_pool_types(InferCx& cx);
 Status max_roi_pool_run(OpaqueCall& call);
 FRAZIL_OP(MaxRoiPool,
           opaque<MaxRoiPoolAttrs>({"MaxRoiPool", {22, 1}, "The maximum of each part of a region of an image."},
-                                  {kMaxRoiPoolIn, kRoiOut}, max_roi_pool_types, max_roi_pool_run, kDataDependentIndex));
+                                  {kMaxRoiPoolIn, kRoiOut}, max_roi_pool_types, max_roi_pool_run, kDataDependentIndex,
+                                  Opaque::Work::unknown));
 
 }  // namespace frazil::ops

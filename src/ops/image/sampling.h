@@ -55,10 +55,10 @@ inline constexpr std::array<Port, 5> kDeformConvIn{{
 }};
 Status deform_conv_types(InferCx& cx);
 Status deform_conv_run(OpaqueCall& call);
-FRAZIL_OP(DeformConv,
-          opaque<DeformConvAttrs>(
-              {"DeformConv", {22, 19}, "2-D convolution whose taps are displaced by given offsets."},
-              {kDeformConvIn, kPortY<elems::kFloat>}, deform_conv_types, deform_conv_run, kDataDependentIndex));
+FRAZIL_OP(DeformConv, opaque<DeformConvAttrs>(
+                          {"DeformConv", {22, 19}, "2-D convolution whose taps are displaced by given offsets."},
+                          {kDeformConvIn, kPortY<elems::kFloat>}, deform_conv_types, deform_conv_run,
+                          kDataDependentIndex, Opaque::Work::unknown));
 
 struct ResizeAttrs {
   std::int64_t antialias = 0;

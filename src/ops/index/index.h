@@ -154,7 +154,8 @@ Status top_k_types(InferCx& cx);
 Status top_k_run(OpaqueCall& call);
 FRAZIL_OP(TopK,
           opaque<TopKAttrs>({"TopK", {24, 10}, "The K largest or smallest along one axis; the lower index wins ties."},
-                            {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is not a fold over scalars"));
+                            {kTopKIn, kTopKOut}, top_k_types, top_k_run, "a sort is not a fold over scalars",
+                            Opaque::Work::sorting));
 
 struct NmsAttrs {
   std::int64_t center_point_box = 0;
@@ -174,7 +175,7 @@ FRAZIL_OP(NonMaxSuppression,
           opaque<NmsAttrs>({"NonMaxSuppression",
                             {11, 10},
                             "The best boxes of each class, without those that overlap a better one too much."},
-                           {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent));
+                           {kNmsIn, kIndicesOut}, nms_types, nms_run, kDataDependentExtent, Opaque::Work::quadratic));
 
 struct CompressAttrs {
   std::optional<std::int64_t> axis;
@@ -203,8 +204,8 @@ inline constexpr std::array<Port, 4> kUniqueOut{{
 }};
 Status unique_types(InferCx& cx);
 Status unique_run(OpaqueCall& call);
-FRAZIL_OP(Unique,
-          opaque<UniqueAttrs>({"Unique", 11, "The distinct elements or slices, and their positions."},
-                              {kPortX<elems::kTensor>, kUniqueOut}, unique_types, unique_run, kDataDependentExtent));
+FRAZIL_OP(Unique, opaque<UniqueAttrs>({"Unique", 11, "The distinct elements or slices, and their positions."},
+                                      {kPortX<elems::kTensor>, kUniqueOut}, unique_types, unique_run,
+                                      kDataDependentExtent, Opaque::Work::sorting));
 
 }  // namespace frazil::ops

@@ -16,7 +16,8 @@ Status coupled_run(OpaqueCall& call);
 FRAZIL_OP(CoupledProbabilities,
           opaque({"CoupledProbabilities", 1, "Probabilities of classes from those of each two, (0, 1), (0, 2), ...",
                   "frazil"},
-                 unary<elems::kF32>, coupled_types, coupled_run, "an iteration until convergence"));
+                 unary<elems::kF32>, coupled_types, coupled_run, "an iteration until convergence",
+                 Opaque::Work::unknown));
 
 struct SvmClassifierAttrs {
   Ints classlabels_ints = {};

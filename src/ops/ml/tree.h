@@ -67,7 +67,7 @@ Status tree_votes_types(InferCx& cx);
 Status tree_votes_run(OpaqueCall& call);
 FRAZIL_OP(TreeVotes, opaque<TreeVotesAttrs>({"TreeVotes", 1, "The votes of the trees' leaves for each row.", "frazil"},
                                             {kVotesIn, kVotesOut}, tree_votes_types, tree_votes_run,
-                                            "which nodes are read depends on data"));
+                                            "which nodes are read depends on data", Opaque::Work::unknown));
 
 // ---- TreeEnsemble ----
 

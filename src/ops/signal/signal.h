@@ -66,7 +66,7 @@ FRAZIL_OP(DFT, opaque<DftAttrs>({"DFT", 20,
                                  "The discrete Fourier transform along one axis; the last axis holds the "
                                  "real, or the real and the imaginary part."},
                                 {kDftIn, kDftOut}, dft_types, dft_run,
-                                "a fast transform is not a fold over one iteration space"));
+                                "a fast transform is not a fold over one iteration space", Opaque::Work::quadratic));
 
 inline constexpr std::array<Port, 4> kStftIn{{
     {"signal", "T1", elems::kFloat},

@@ -24,9 +24,10 @@ struct StringSplitAttrs {
 inline constexpr std::array<Port, 2> kStringSplitOut{{{"Y", "T", elems::kString}, {"Z", "", elems::kI64}}};
 Status string_split_types(InferCx& cx);
 Status string_split_run(OpaqueCall& call);
-FRAZIL_OP(StringSplit, opaque<StringSplitAttrs>({"StringSplit", 20, "The parts of each string along a new last axis."},
-                                                {kPortX<elems::kString>, kStringSplitOut}, string_split_types,
-                                                string_split_run, "the output's extent depends on data"));
+FRAZIL_OP(StringSplit,
+          opaque<StringSplitAttrs>({"StringSplit", 20, "The parts of each string along a new last axis."},
+                                   {kPortX<elems::kString>, kStringSplitOut}, string_split_types, string_split_run,
+                                   "the output's extent depends on data", Opaque::Work::unknown));
 
 struct StringNormalizerAttrs {
   std::string case_change_action = "NONE";
@@ -46,7 +47,7 @@ FRAZIL_OP(StringNormalizer,
           opaque<StringNormalizerAttrs>({"StringNormalizer", 10,
                                          "The strings without stop words, with their case changed."},
                                         unary<elems::kString>, string_normalizer_types, string_normalizer_run,
-                                        "the output's extent depends on data"));
+                                        "the output's extent depends on data", Opaque::Work::unknown));
 
 struct RegexFullMatchAttrs {
   std::string pattern;
@@ -57,6 +58,6 @@ Status regex_full_match_run(OpaqueCall& call);
 FRAZIL_OP(RegexFullMatch,
           opaque<RegexFullMatchAttrs>({"RegexFullMatch", 20, "Whether the pattern matches the whole string."},
                                       {kPortX<elems::kString>, kPortBool}, regex_full_match_types, regex_full_match_run,
-                                      "the pattern is compiled once for all strings"));
+                                      "the pattern is compiled once for all strings", Opaque::Work::unknown));
 
 }  // namespace frazil::ops

@@ -44,8 +44,8 @@ inline constexpr ElemSet kTokens = elems::kIndex | elems::kString;
 inline constexpr std::array<Port, 1> kTfIdfIn{{{"X", "T", kTokens}}}, kTfIdfOut{{{"Y", "", elems::kF32}}};
 Status tf_idf_types(InferCx& cx);
 Status tf_idf_run(OpaqueCall& call);
-FRAZIL_OP(TfIdfVectorizer,
-          opaque<TfIdfAttrs>({"TfIdfVectorizer", 9, "How often n-grams occur in each row, weighted."},
-                             {kTfIdfIn, kTfIdfOut}, tf_idf_types, tf_idf_run, "a look-up of sequences of tokens"));
+FRAZIL_OP(TfIdfVectorizer, opaque<TfIdfAttrs>({"TfIdfVectorizer", 9, "How often n-grams occur in each row, weighted."},
+                                              {kTfIdfIn, kTfIdfOut}, tf_idf_types, tf_idf_run,
+                                              "a look-up of sequences of tokens", Opaque::Work::unknown));
 
 }  // namespace frazil::ops

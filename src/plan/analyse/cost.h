@@ -29,7 +29,6 @@ class Costs {
   Cost of(std::uint32_t pc, std::span<const std::int64_t> registers);
 
  private:
-  friend class CostReader;
   /// `each` operations at a number of points, which the instructions [from, to) of the program compute.
   struct Term {
     double each;

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <frazil/worst_case.h>
+
+#include "govern/base/json.h"
+
+namespace frazil::govern {
+
+/// What a report assumes about requests.
+struct ReportOptions {
+  std::map<std::string, api::ExtentRange> extents;  ///< by name; extents that a model lacks have no effect
+};
+
+/// Returns what can be said about all paths of a model without running it. Members:
+///   name, digest         of the model
+///   operators            [{domain, name, opset, count}] of the graph with its bodies, sorted; opset is null if the
+///   file
+///                        imports none
+///   models               [{name, version}] that frazil.Call runs; version is null for the current one
+///   extents              {name: [least, most]} that the bounds assume
+///   worst_operations, worst_cost_ns, worst_memory_bytes, worst_output_bytes
+///                        upper bounds as in api::WorstCase; null if there is none
+///   unbounded            [{of: "work" | "memory", where, why}]
+///   influence            {"output 'y'" | "node 'If_12' (If)": [inputs]}
+/// The canonical text of equal models and options is equal.
+Json report_of(const api::Model& model, const ReportOptions& options);
+
+/// Returns "sha256:..." of a report's canonical text.
+std::string digest_of_report(const Json& report);
+
+}  // namespace frazil::govern
