@@ -28,6 +28,7 @@ void add_debug(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_reduce(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_plan_capacity(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);

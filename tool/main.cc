@@ -66,6 +66,7 @@ void declare(CLI::App& app, Action& action) {
   add_compare(app, action);
   add_reduce(app, action);
   add_compile(app, action);
+  add_report(app, action);
 #ifdef FRAZIL_VIEW
   add_view(app, action);
 #else

@@ -58,9 +58,13 @@ void add_unbounded(Json& list, const char* of, const std::vector<api::Unbounded>
   for (const api::Unbounded& part : parts) list.push_back({{"of", of}, {"where", part.where}, {"why", part.why}});
 }
 
-Json whole(double number) { return std::ceil(std::min(number, 0x1p53)); }
-
 }  // namespace
+
+Json number_of_bound(std::optional<double> bound) {
+  constexpr double kExact = 0x1p53;
+  if (!bound) return nullptr;
+  return *bound < kExact ? Json(static_cast<std::uint64_t>(std::ceil(*bound))) : Json(*bound);
+}
 
 Json report_of(const api::Model& model, const ReportOptions& options) {
   const auto extents = extents_of(model, options);
@@ -71,8 +75,8 @@ Json report_of(const api::Model& model, const ReportOptions& options) {
                  {"operators", operators_of(model)},
                  {"models", calls_of(model)},
                  {"extents", Json::object()},
-                 {"worst_operations", works ? whole(worst.operations) : Json()},
-                 {"worst_cost_ns", works ? whole(worst.nanoseconds) : Json()},
+                 {"worst_operations", number_of_bound(works ? std::optional(worst.operations) : std::nullopt)},
+                 {"worst_cost_ns", number_of_bound(works ? std::optional(worst.nanoseconds) : std::nullopt)},
                  {"worst_memory_bytes", fits ? Json(worst.memory_bytes) : Json()},
                  {"worst_output_bytes", fits ? Json(worst.output_bytes) : Json()},
                  {"unbounded", Json::array()},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include <frazil/worst_case.h>
@@ -27,6 +28,9 @@ struct ReportOptions {
 ///   influence            {"output 'y'" | "node 'If_12' (If)": [inputs]}
 /// The canonical text of equal models and options is equal.
 Json report_of(const api::Model& model, const ReportOptions& options);
+
+/// Returns a bound as a member of a report: rounded up to an integer below 2^53, null without a bound.
+Json number_of_bound(std::optional<double> bound);
 
 /// Returns "sha256:..." of a report's canonical text.
 std::string digest_of_report(const Json& report);

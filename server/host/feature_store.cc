@@ -353,6 +353,9 @@ class FeaturesNode : public HostNode {
       : HostNode(std::move(name), "features", scope, parts.entity, results), parts_(std::move(parts)) {}
 
  protected:
+  std::string endpoint() const override {
+    return "redis://" + parts_.view.redis + "/" + parts_.view.project + "/" + parts_.view.view;
+  }
   void start(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);

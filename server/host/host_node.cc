@@ -118,6 +118,7 @@ Clock::duration time_of(const YamlNode& node, double least_ms, double unit_ms) {
 namespace {
 
 struct Registered {
+  std::string name;
   std::vector<Port> inputs, outputs;
   HostFunction function;
 };
@@ -163,6 +164,7 @@ class FunctionNode : public HostNode {
         outputs_(std::move(outputs)) {}
 
  protected:
+  std::string endpoint() const override { return function_->name; }
   void start(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);
@@ -235,7 +237,8 @@ HostStep read_function(const YamlNode& node, const std::string& step_name, const
 }  // namespace
 
 void register_host_function(const std::string& name, const HostSignature& signature, HostFunction function) {
-  auto registered = std::make_shared<const Registered>(Registered{.inputs = ports_of(name, signature.inputs),
+  auto registered = std::make_shared<const Registered>(Registered{.name = name,
+                                                                  .inputs = ports_of(name, signature.inputs),
                                                                   .outputs = ports_of(name, signature.outputs),
                                                                   .function = std::move(function)});
   const std::scoped_lock lock(registry().mutex);

@@ -130,7 +130,7 @@ class HostNode : public StepNode {
            const Results& results);
   std::vector<Slot> reads() const override { return reads_; }
   std::vector<Slot> writes() const override { return writes_; }
-  NodeView view() const override { return {.kind = kind_}; }
+  NodeView view() const override { return {.kind = kind_, .endpoint = endpoint()}; }
   /// Returns the mean duration so far.
   Clock::duration expected() const override {
     const std::uint64_t count = uses().ended.count();
@@ -138,6 +138,8 @@ class HostNode : public StepNode {
   }
 
  protected:
+  /// Returns what the node calls, as NodeView::endpoint.
+  virtual std::string endpoint() const = 0;
   static void expect_time(const Flow& flow) {
     if (flow.left() <= Clock::duration::zero()) throw Refusal(Http::timeout, "the time-out has passed");
   }

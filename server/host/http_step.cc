@@ -112,6 +112,7 @@ class HttpNode : public HostNode {
   }
 
  protected:
+  std::string endpoint() const override { return parts_.url.shown; }
   void start(StepCall step) const override {
     const Flow& flow = *step.flow;
     const Clock::time_point until = limit_of(flow, parts_.time_out), began = Clock::now();

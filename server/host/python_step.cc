@@ -384,6 +384,7 @@ class PythonNode : public HostNode {
         workers_guard_(std::make_shared<WorkersGuard>(scope.workers)) {}
 
  protected:
+  std::string endpoint() const override { return parts_.command.file + ":" + parts_.command.function; }
   void start(StepCall step) const override {
     const Flow& flow = *step.flow;
     expect_time(flow);

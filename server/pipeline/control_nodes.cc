@@ -140,7 +140,7 @@ class LoopNode : public Node {
   Clock::duration expected() const override { return parts_.again ? Clock::duration::zero() : parts_.block.expected(); }
   NodeView view() const override {
     const std::string rule = parts_.again ? "while " + parts_.again->text() : "";
-    return {.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}};
+    return {.kind = "loop", .branches = {{.block = &parts_.block, .rule = rule}}, .most = parts_.most};
   }
 
   void lower(Lowering& to) const override {

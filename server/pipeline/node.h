@@ -40,6 +40,8 @@ struct NodeView {
   std::string_view kind;           ///< as in the steps of a path
   const Served* target = nullptr;  ///< for a call
   std::vector<Branch> branches = {};
+  std::string endpoint = {};  ///< what a host node calls, without secrets: a URL, or a file and a function
+  std::int64_t most = 1;      ///< the largest number of iterations of a loop
 };
 
 /// Run counts of a node. Thread-safe.

@@ -1,0 +1,192 @@
+#include "govern/report/pipeline_report.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "govern/base/error.h"
+#include "govern/report/report.h"
+
+namespace frazil::govern {
+namespace {
+
+constexpr double kMostPaths = 1e300;
+
+/// A bound, or none.
+using Bound = std::optional<double>;
+
+Bound bound_of(const Json& report, const char* member) {
+  const Json& value = report.at(member);
+  return value.is_null() ? std::nullopt : Bound(value.get<double>());
+}
+Bound sum(Bound a, Bound b) { return a && b ? Bound(*a + *b) : std::nullopt; }
+Bound most(Bound a, Bound b) { return a && b ? Bound(std::max(*a, *b)) : std::nullopt; }
+Bound times(Bound a, double count) { return a ? Bound(*a * count) : std::nullopt; }
+
+/// What a part of a route may take.
+struct Worst {
+  Bound operations = 0, cost = 0, memory = 0, outputs = 0;
+  double paths = 1;
+};
+
+/// One after the other: memory is free between the parts.
+Worst sequence(const Worst& a, const Worst& b) {
+  return {sum(a.operations, b.operations), sum(a.cost, b.cost), most(a.memory, b.memory), sum(a.outputs, b.outputs),
+          std::min(a.paths * b.paths, kMostPaths)};
+}
+Worst choice(const Worst& a, const Worst& b) {
+  return {most(a.operations, b.operations), most(a.cost, b.cost), most(a.memory, b.memory), most(a.outputs, b.outputs),
+          std::min(a.paths + b.paths, kMostPaths)};
+}
+/// At the same time.
+Worst parallel(const Worst& a, const Worst& b) {
+  Worst both = sequence(a, b);
+  both.memory = sum(a.memory, b.memory);
+  return both;
+}
+Worst repeated(const Worst& body, std::int64_t most_times) {
+  const auto n = static_cast<double>(most_times);
+  double paths = 1, each = 1;
+  for (std::int64_t i = 0; i < most_times && paths < kMostPaths; ++i) {
+    each = std::min(each * body.paths, kMostPaths);
+    paths = std::min(paths + each, kMostPaths);
+    if (body.paths == 1) {
+      paths = n + 1;
+      break;
+    }
+  }
+  return {times(body.operations, n), times(body.cost, n), body.memory, times(body.outputs, n), paths};
+}
+
+class RouteReader {
+ public:
+  explicit RouteReader(const std::vector<CalledReport>& called) : called_(called) {}
+
+  Worst of(const std::vector<RouteNode>& nodes) {
+    Worst all;
+    for (const RouteNode& node : nodes) all = sequence(all, of(node));
+    return all;
+  }
+
+  void write(Json& report) const {
+    report["models"] = Json::array();
+    for (const auto& [key, digest] : models_) {
+      report["models"].push_back(
+          {{"name", key.first}, {"version", Json::parse(key.second)}, {"digest", Json::parse(digest)}});
+    }
+    report["operators"] = Json::array();
+    for (const auto& [key, count] : operators_) {
+      const auto& [domain, name, opset] = key;
+      report["operators"].push_back(
+          {{"domain", domain}, {"name", name}, {"opset", Json::parse(opset)}, {"count", count}});
+    }
+    report["endpoints"] = Json::array();
+    for (const auto& [kind, address, node] : endpoints_) {
+      report["endpoints"].push_back({{"kind", kind}, {"address", address}, {"node", node}});
+    }
+    report["branches"] = branches_;
+    report["unbounded"] = unbounded_;
+  }
+
+ private:
+  Worst of(const RouteNode& node) {
+    if (node.kind == "run") return of_call(node);
+    if (!node.endpoint.empty()) endpoints_.emplace(node.kind, node.endpoint, node.name);
+    if (node.branches.empty()) return {};
+    if (node.kind == "loop") return repeated(of(node.branches.front().nodes), node.most);
+    note_branches(node);
+    std::optional<Worst> all;
+    for (const RouteNode::Branch& branch : node.branches) {
+      const Worst one = of(branch.nodes);
+      all = all ? combined(node.kind, *all, one) : one;
+    }
+    return *all;
+  }
+
+  static Worst combined(const std::string& kind, const Worst& a, const Worst& b) {
+    if (kind == "switch" || kind == "split") return choice(a, b);
+    return kind == "fallback" ? sequence(a, b) : parallel(a, b);
+  }
+
+  void note_branches(const RouteNode& node) {
+    Json rules = Json::array();
+    for (const RouteNode::Branch& branch : node.branches) rules.push_back(branch.rule);
+    branches_.push_back({{"node", node.name}, {"kind", node.kind}, {"rules", std::move(rules)}});
+  }
+
+  Worst of_call(const RouteNode& node) {
+    const Json* const report = report_of_model(node.model, node.version);
+    if (report == nullptr) {
+      fail(Code::bad_input, "node '{}': there is no report of model '{}', version {}", node.name, node.model,
+           node.version);
+    }
+    add_model(node.model, node.version, *report, node.name);
+    return {bound_of(*report, "worst_operations"), bound_of(*report, "worst_cost_ns"),
+            bound_of(*report, "worst_memory_bytes"), bound_of(*report, "worst_output_bytes"),
+            report->value("paths", 1.0)};
+  }
+
+  const Json* report_of_model(const std::string& name, const std::string& version) const {
+    const auto found = std::ranges::find_if(
+        called_, [&](const CalledReport& one) { return one.model == name && one.version == version; });
+    return found == called_.end() ? nullptr : &found->report;
+  }
+
+  /// Adds what a called model or pipeline can reach, once. `place` is the node that runs it.
+  void add_model(const std::string& name, const std::string& version, const Json& report, const std::string& place) {
+    if (!models_.emplace(std::pair(name, Json(version).dump()), report.at("digest").dump()).second) return;
+    if (report.contains("endpoints")) {
+      for (const Json& end : report.at("endpoints")) {
+        endpoints_.emplace(end.at("kind"), end.at("address"), place + "." + end.at("node").get<std::string>());
+      }
+    } else {
+      add_graph(name, report);
+    }
+    for (const Json& model : report.at("models")) {
+      const Json& called_version = model.at("version");
+      const auto inner = called_version.is_string() ? report_of_model(model.at("name"), called_version) : nullptr;
+      if (inner != nullptr) {
+        add_model(model.at("name"), called_version, *inner, place);
+      } else {
+        models_.emplace(std::pair(model.at("name"), called_version.dump()), "null");
+      }
+    }
+  }
+
+  void add_graph(const std::string& name, const Json& report) {
+    for (const Json& op : report.at("operators")) {
+      operators_[{op.at("domain"), op.at("name"), op.at("opset").dump()}] += op.at("count").get<std::uint64_t>();
+    }
+    for (const Json& part : report.at("unbounded")) {
+      unbounded_.push_back({{"of", part.at("of")},
+                            {"where", fmt::format("model '{}': {}", name, part.at("where").get<std::string>())},
+                            {"why", part.at("why")}});
+    }
+  }
+
+  const std::vector<CalledReport>& called_;
+  std::map<std::pair<std::string, std::string>, std::string> models_;  // name and version; digest: both as JSON
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> operators_;  // opset as JSON
+  std::set<std::tuple<std::string, std::string, std::string>> endpoints_;
+  Json branches_ = Json::array(), unbounded_ = Json::array();
+};
+
+}  // namespace
+
+Json report_of(const Route& route, const std::vector<CalledReport>& called) {
+  RouteReader reader(called);
+  const Worst worst = reader.of(route.nodes);
+  Json report = {{"name", route.name},
+                 {"digest", route.digest},
+                 {"worst_operations", number_of_bound(worst.operations)},
+                 {"worst_cost_ns", number_of_bound(worst.cost)},
+                 {"worst_memory_bytes", number_of_bound(worst.memory)},
+                 {"worst_output_bytes", number_of_bound(worst.outputs)},
+                 {"paths", worst.paths}};
+  reader.write(report);
+  return report;
+}
+
+}  // namespace frazil::govern

@@ -1,0 +1,137 @@
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "govern/report/report.h"
+#include "tool/commands.h"
+#include "tool/common.h"
+#include "tool/option_table.h"
+#include "tool/report.h"
+#include "tool/served_report.h"
+
+namespace frazil::tool {
+namespace {
+
+struct PathReportOptions {
+  std::string path;
+  std::vector<std::string> extents;  // NAME=LEAST..MOST
+  api::LoadOptions load;
+  bool json = false;
+};
+
+std::optional<std::int64_t> whole_number_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  return whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+/// Reads "N=1..512" or "N=8".
+std::pair<std::string, api::ExtentRange> extent_from(const std::string& text) {
+  const std::size_t sign = text.rfind('=');
+  if (sign != std::string::npos) {
+    const std::string_view range = std::string_view(text).substr(sign + 1);
+    const std::size_t dots = range.find("..");
+    const auto least = whole_number_of(range.substr(0, dots));
+    const auto most = dots == std::string_view::npos ? least : whole_number_of(range.substr(dots + 2));
+    if (least && most && *least <= *most) return {text.substr(0, sign), {*least, *most}};
+  }
+  fail(Code::bad_input, "--extent: expected NAME=LEAST..MOST, got '{}'", one_line(text));
+}
+
+std::string bound_text(const govern::Json& bound, double unit, std::string_view name) {
+  return bound.is_null() ? "unbounded" : fmt::format("{:.3g} {}", bound.get<double>() / unit, name);
+}
+
+std::string list_text(const govern::Json& list, const auto& text) {
+  std::string line;
+  for (const auto& item : list) line += (line.empty() ? "" : ", ") + text(item);
+  return line.empty() ? "none" : line;
+}
+
+std::string operator_text(const govern::Json& op) {
+  const std::string domain = op["domain"].get<std::string>();
+  return (domain.empty() ? "" : domain + ".") + op["name"].get<std::string>();
+}
+
+std::string model_text(const govern::Json& model) {
+  const govern::Json& version = model["version"];
+  const std::string number = version.is_null()     ? "current"
+                             : version.is_string() ? version.get<std::string>()
+                                                   : version.dump();
+  return fmt::format("{} ({})", model["name"].get<std::string>(), number);
+}
+
+void print_report(const govern::Json& report) {
+  const auto text = [](const govern::Json& item) { return item.get<std::string>(); };
+  print_line(fmt::format("{}  {}", one_line(report["name"].get<std::string>()), report["digest"].get<std::string>()));
+  print_line("  operators    " + list_text(report["operators"], operator_text));
+  print_line("  models       " + list_text(report["models"], model_text));
+  if (report.contains("endpoints")) {
+    print_line("  endpoints    " + list_text(report["endpoints"], [](const auto& end) {
+                 return end["kind"].template get<std::string>() + " " + end["address"].template get<std::string>();
+               }));
+    print_line(fmt::format("  paths        {:.6g}", report["paths"].get<double>()));
+  }
+  print_line(fmt::format(
+      "  at most      {}, {}, outputs of {}", bound_text(report["worst_cost_ns"], 1e6, "ms of a core"),
+      bound_text(report["worst_memory_bytes"], 1e6, "MB"), bound_text(report["worst_output_bytes"], 1e6, "MB")));
+  for (const auto& part : report["unbounded"]) {
+    print_line(fmt::format("  no bound of {}: {}: {}", text(part["of"]), one_line(text(part["where"])),
+                           one_line(text(part["why"]))));
+  }
+  if (!report.contains("influence")) return;
+  for (const auto& [what, inputs] : report["influence"].items()) {
+    print_line(fmt::format("  {} depends on {}", one_line(what), one_line(list_text(inputs, text))));
+  }
+}
+
+int write_report(const PathReportOptions& options) {
+  govern::ReportOptions assumed;
+  for (const std::string& text : options.extents) assumed.extents.insert(extent_from(text));
+  govern::Json all;
+  if (std::filesystem::is_directory(options.path)) {
+    all = report_of_folder(options.path, assumed);
+  } else {
+    all["models"] = govern::Json::array({govern::report_of(load_model(options.path, options.load), assumed)});
+  }
+  if (options.json) {
+    print_text(govern::canonical(all) + "\n");
+  } else {
+    for (const auto& [kind, reports] : all.items()) {
+      for (const auto& report : reports) print_report(report);
+    }
+  }
+  if (const auto error = finish_output()) throw *error;
+  return kDone;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PathReportOptions>();
+  CLI::App* command =
+      app.add_subcommand("report", "Report what a model or pipeline can reach and take, over all of its paths");
+  command->add_option("DIR", options->path, "A model, or a folder of models and pipelines as in 'frazil serve'")
+      ->required();
+  command->option_defaults()->group(group::kInputs);
+  command
+      ->add_option("--extent", options->extents,
+                   "The range of an extent, or of an input that is one integer: N=1..512. Repeatable")
+      ->type_name("NAME=LEAST..MOST")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_load_limits(*command, options->load);
+  command
+      ->add_flag("--json", options->json, "Write one JSON object in canonical form, alone on the last line of stdout")
+      ->group(group::kOutput);
+  command->footer(
+      "Nothing is run. The report lists operators, models and endpoints that any path can reach, upper bounds of work "
+      "and memory for all inputs in the given ranges, and the inputs that may influence each output and decision. A "
+      "part without a bound is named with its reason.\n\n"
+      "Example:\n"
+      "  frazil report models --extent N=1..8 --extent tokens=1..512");
+  command->callback([options, &action] { action = [options] { return write_report(*options); }; });
+}
+
+}  // namespace frazil::tool
