@@ -43,6 +43,7 @@ frazil command
 libfrazil0 library jit
 libfrazil-dev archive
 python3-frazil python
+libfrazil-onnxruntime onnxruntime
 END
 python3 "$source/scripts/check_sbom.py" "$tree"/debian/*.cdx.json >"$work/sbom.log" || { cat "$work/sbom.log" >&2; exit 1; }
 (cd "$tree" && dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo --no-check-builddeps >"$work/log" 2>&1) ||

@@ -3,7 +3,7 @@
 
     make_sbom.py BUILD --name NAME --version VERSION --part PART... [--copied] -o FILE
 
-PART is command, library, jit, python or archive. The components come from the build: Debian packages of the shared
+PART is command, library, jit, python, onnxruntime or archive. The components come from the build: Debian packages of the shared
 libraries that the parts' files need (ldd), of the archives in their link commands, and of the headers that their
 sources include (ninja); for the command also the JavaScript libraries of its page. `copied`: the package contains the
 shared libraries. Licences are those of /usr/share/doc/*/copyright, as far as these are machine readable.
@@ -23,10 +23,11 @@ from debian_packages import facts_of, licences_of, packages_of, paths_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Each part has a file in the build, and folders of objects.
 PARTS = {
-    "command": ("frazil", ("src/", "server/", "tool/")),
+    "command": ("frazil", ("src/", "govern/", "server/", "tool/")),
     "library": ("src/libfrazil.so.*.*.*", ("src/",)),
     "jit": ("libfrazil_jit.so", ("src/",)),
     "python": ("python/frazil/_frazil.*.so", ("python/",)),
+    "onnxruntime": ("compat/libonnxruntime.so.*.*", ("src/", "compat/")),
     "archive": (None, ("src/", "server/")),
 }
 SPDX = {

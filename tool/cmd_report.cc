@@ -1,5 +1,6 @@
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "govern/report/report.h"
@@ -43,10 +44,23 @@ std::string bound_text(const govern::Json& bound, double unit, std::string_view 
   return bound.is_null() ? "unbounded" : fmt::format("{:.3g} {}", bound.get<double>() / unit, name);
 }
 
-std::string list_text(const govern::Json& list, const auto& text) {
+/// Returns the items, of which at most `most` are shown.
+std::string list_text(const govern::Json& list, const auto& text, std::size_t most = 40) {
   std::string line;
-  for (const auto& item : list) line += (line.empty() ? "" : ", ") + text(item);
+  for (std::size_t i = 0; i < std::min(list.size(), most); ++i) line += (i == 0 ? "" : ", ") + text(list[i]);
+  if (list.size() > most) line += fmt::format(" and {} more", list.size() - most);
   return line.empty() ? "none" : line;
+}
+
+/// Prints each reason once, with the first node and the number of others.
+void print_unbounded(const govern::Json& parts) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> places;
+  for (const auto& part : parts) places[{part["of"], part["why"]}].push_back(part["where"]);
+  for (const auto& [reason, where] : places) {
+    const std::string others = where.size() == 1 ? "" : fmt::format(" and {} more", where.size() - 1);
+    print_line(fmt::format("  no bound of {}: {}{}: {}", reason.first, one_line(where.front()), others,
+                           one_line(reason.second)));
+  }
 }
 
 std::string operator_text(const govern::Json& op) {
@@ -76,13 +90,10 @@ void print_report(const govern::Json& report) {
   print_line(fmt::format(
       "  at most      {}, {}, outputs of {}", bound_text(report["worst_cost_ns"], 1e6, "ms of a core"),
       bound_text(report["worst_memory_bytes"], 1e6, "MB"), bound_text(report["worst_output_bytes"], 1e6, "MB")));
-  for (const auto& part : report["unbounded"]) {
-    print_line(fmt::format("  no bound of {}: {}: {}", text(part["of"]), one_line(text(part["where"])),
-                           one_line(text(part["why"]))));
-  }
+  print_unbounded(report["unbounded"]);
   if (!report.contains("influence")) return;
   for (const auto& [what, inputs] : report["influence"].items()) {
-    print_line(fmt::format("  {} depends on {}", one_line(what), one_line(list_text(inputs, text))));
+    print_line(fmt::format("  {} depends on {}", one_line(what), one_line(list_text(inputs, text, 8))));
   }
 }
 

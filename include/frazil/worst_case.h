@@ -23,7 +23,7 @@ struct Unbounded {
 /// Upper bounds of a run of a model, over all of its paths. A part without a bound adds nothing to the numbers.
 struct WorstCase {
   double operations = 0;   ///< scalar operations; a multiplication and an addition of a product are two
-  double nanoseconds = 0;  ///< the time of the operations on one core, predicted by the table of `frazil tune`
+  double nanoseconds = 0;  ///< a prediction of their time on one core, by the table of `frazil tune`, with a margin
   std::vector<Unbounded> unbounded_work;
   std::uint64_t memory_bytes = 0;  ///< of values between nodes, and of values that grow, such as a KV cache
   std::uint64_t output_bytes = 0;

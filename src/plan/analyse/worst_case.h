@@ -27,7 +27,7 @@ struct Unbounded {
 /// An upper bound of the work of one run, over all paths and all extents in the ranges.
 struct WorstWork {
   double operations = 0;   ///< scalar operations; an exponential counts as one
-  double nanoseconds = 0;  ///< on one core, by kernel::tuning()
+  double nanoseconds = 0;  ///< a prediction on one core, by kernel::tuning(), of the time when nothing disturbs it
   std::vector<Unbounded> unbounded;
 };
 

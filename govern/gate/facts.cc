@@ -1,0 +1,124 @@
+#include "govern/gate/facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include <frazil/host_operator.h>
+#include <frazil/live.h>
+
+#include "govern/report/report.h"
+
+namespace frazil::govern {
+namespace {
+
+std::string operator_name(const Json& op) {
+  const std::string& domain = op.at("domain").get_ref<const std::string&>();
+  const std::string& name = op.at("name").get_ref<const std::string&>();
+  return domain.empty() ? name : domain + "." + name;
+}
+
+std::string model_name(const Json& model) {
+  const Json& version = model.at("version");
+  const std::string text = version.is_null() ? "" : version.is_string() ? version.get<std::string>() : version.dump();
+  return model.at("name").get<std::string>() + "/" + text;
+}
+
+Json names(const Json& list, std::string (*name)(const Json&)) {
+  Json result = Json::array();
+  for (const Json& item : list) result.push_back(name(item));
+  return result;
+}
+
+Json report_facts(const Json& report) {
+  Json facts = {{"digest", digest_of_report(report)},
+                {"operators", names(report.at("operators"), operator_name)},
+                {"models", names(report.at("models"), model_name)},
+                {"endpoints", Json::array()},
+                {"code", Json::array()},
+                {"bounded", report.at("unbounded").empty()},
+                {"influences", Json::array()}};
+  if (report.at("worst_cost_ns").is_number_integer()) facts["worst_cost_ns"] = report.at("worst_cost_ns");
+  if (report.at("worst_memory_bytes").is_number_integer()) facts["worst_memory"] = report.at("worst_memory_bytes");
+  for (const auto& [what, inputs] : report.at("influence").items()) {
+    for (const Json& input : inputs) {
+      facts["influences"].push_back({{"from", "tensor:" + input.get<std::string>()}, {"to", what}});
+    }
+  }
+  return facts;
+}
+
+/// Returns the items of `a` that `b` lacks.
+Json without(const Json& a, const Json& b) {
+  Json result = Json::array();
+  for (const Json& item : a) {
+    if (std::ranges::find(b, item) == b.end()) result.push_back(item);
+  }
+  return result;
+}
+
+std::int64_t lines_of(const std::string& difference, char sign) {
+  std::int64_t count = 0;
+  for (std::size_t at = 0; at < difference.size(); at = difference.find('\n', at) + 1) {
+    count += difference[at] == sign ? 1 : 0;
+    if (difference.find('\n', at) == std::string::npos) break;
+  }
+  return count;
+}
+
+Json diff_facts(const api::Change& change, const Json& now, const Json& before) {
+  const std::string lines = api::diff(change.from, change.to);
+  return {{"added_operators", without(now.at("operators"), before.at("operators"))},
+          {"removed_operators", without(before.at("operators"), now.at("operators"))},
+          {"added_models", without(now.at("models"), before.at("models"))},
+          {"added_endpoints", without(now.at("endpoints"), before.at("endpoints"))},
+          {"added_nodes", lines_of(lines, '+')},
+          {"removed_nodes", lines_of(lines, '-')},
+          {"weights_changed", lines.empty() && change.from.digest() != change.to.digest()}};
+}
+
+}  // namespace
+
+Json file_facts(const api::FileFacts& file) {
+  Json operators = Json::array();
+  for (const api::UsedOperator& op : file.operators()) {
+    operators.push_back({{"domain", op.domain}, {"name", op.name}, {"opset", op.opset}});
+  }
+  return {{"path", file.path},
+          {"format", name_of(file.kind)},
+          {"digest", file.digest()},
+          {"bytes", file.content.size()},
+          {"operators", std::move(operators)}};
+}
+
+Json load_facts(const api::Model& model, const Json& report, const Subject& subject) {
+  return {{"model", subject.model.empty() ? model.name() : subject.model},
+          {"version", subject.version},
+          {"digest", model.digest()},
+          {"report", report_facts(report)}};
+}
+
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const Subject& subject) {
+  Json facts = load_facts(change.to, report, subject);
+  facts["parent"] = change.from.digest();
+  facts["author"] = !subject.author.empty() ? subject.author : change.note == nullptr ? "" : change.note->author;
+  const std::string reason =
+      !subject.reason.empty() ? subject.reason : change.note == nullptr ? "" : change.note->reason;
+  if (!reason.empty()) facts["reason"] = reason;
+  facts["diff"] = diff_facts(change, facts.at("report"), report_facts(before));
+  return facts;
+}
+
+Json dispatch_facts(const api::Dispatch& dispatch) {
+  return {{"by", "call"},
+          {"caller", ""},
+          {"model", dispatch.name},
+          {"version", std::to_string(dispatch.version)},
+          {"digest", dispatch.model.digest()},
+          {"tenant", ""}};
+}
+
+Json operator_facts(const api::HostOperator& op) {
+  return {{"kind", "operator"}, {"name", op.domain + "." + op.name}, {"phase", "start"}};
+}
+
+}  // namespace frazil::govern
