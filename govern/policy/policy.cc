@@ -7,36 +7,18 @@
 #include "govern/policy/evaluate.h"
 
 namespace frazil::govern {
+
 namespace {
-
-/// Limits the memory of a decision. Throws std::bad_alloc beyond the limit.
-class Memory : public std::pmr::memory_resource {
- public:
-  explicit Memory(std::size_t most) : left_(most) {}
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (bytes > left_) throw std::bad_alloc();
-    left_ -= bytes;
-    return first_.allocate(bytes, alignment);
-  }
-  void do_deallocate(void*, std::size_t, std::size_t) override {}
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-  std::size_t left_;
-  alignas(std::max_align_t) std::array<std::byte, 1024> buffer_;
-  std::pmr::monotonic_buffer_resource first_{buffer_.data(), buffer_.size()};
-};
+constexpr std::uint32_t kNoRule = ~std::uint32_t{0};
 
 Outcome outcome_of(const Value& value) {
   if (value.is_true()) return Outcome::match;
   return value.is_false() ? Outcome::no_match : Outcome::error;
 }
-
-constexpr std::uint32_t kNoRule = ~std::uint32_t{0};
+}  // namespace
 
 /// The outcomes of the rules that decide: the first of each kind.
-struct Tally {
+struct Policy::Tally {
   std::uint32_t permit = kNoRule, forbid = kNoRule;
   std::uint32_t permit_error = kNoRule, forbid_error = kNoRule;
   Value permit_fault, forbid_fault;
@@ -67,6 +49,27 @@ struct Tally {
     return kNoRule;
   }
   const Value& fault() const { return forbid_error != kNoRule ? forbid_fault : permit_fault; }
+};
+
+namespace {
+
+/// Limits the memory of a decision. Throws std::bad_alloc beyond the limit.
+class Memory : public std::pmr::memory_resource {
+ public:
+  explicit Memory(std::size_t most) : left_(most) {}
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (bytes > left_) throw std::bad_alloc();
+    left_ -= bytes;
+    return first_.allocate(bytes, alignment);
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::size_t left_;
+  alignas(std::max_align_t) std::array<std::byte, 1024> buffer_;
+  std::pmr::monotonic_buffer_resource first_{buffer_.data(), buffer_.size()};
 };
 
 Decision undecided(std::string_view digest, std::uint64_t serial, const char* why) {
@@ -113,44 +116,59 @@ Json to_json(const Decision& decision) {
   return json;
 }
 
-Decision Policy::decide_unguarded(const Input& input, const DecideOptions& options) const {
-  if (!input.fault().empty()) return undecided(digest_, serial(), input.fault().c_str());
-  const auto hook = input.hook();
-  if (!hook) return undecided(digest_, serial(), "the input is not that of a hook");
+/// Counts the outcomes of the enforced or the shadow rules of a hook. Returns false if the limit of steps was reached.
+bool Policy::tally(const Input& input, const DecideOptions& options, bool shadow, Tally& tally,
+                   std::vector<ShadowResult>* results) const {
+  const Hook hook = input.hook().value();
   Memory memory(options.max_memory);
   Scope scope{program_, input.slots(), memory};
-  scope.steps = options.max_steps != 0 ? options.max_steps : max_steps_[static_cast<std::size_t>(*hook)];
-  Tally enforced, all;
-  Decision decision = undecided(digest_, serial(), "");
-  for (const RuleOnHook& on : rules_on(*hook)) {
+  scope.steps = options.max_steps != 0 ? options.max_steps : max_steps_[static_cast<std::size_t>(hook)];
+  for (const RuleOnHook& on : rules_on(hook)) {
     const RuleSyntax& rule = syntax_.rules[on.rule];
+    if (rule.shadow != shadow) continue;
     const Value value = evaluate(scope, on.node);
-    if (scope.stopped) return undecided(digest_, serial(), "the limit of steps was reached");
-    all.count(on.rule, rule.permits, value);
-    if (!rule.shadow) {
-      enforced.count(on.rule, rule.permits, value);
-    } else if (const Outcome outcome = outcome_of(value); outcome != Outcome::no_match) {
-      decision.shadow.push_back({rule.name.text, outcome});
-    }
+    if (scope.stopped) return false;
+    tally.count(on.rule, rule.permits, value);
+    const Outcome outcome = outcome_of(value);
+    if (results != nullptr && outcome != Outcome::no_match) results->push_back({rule.name.text, outcome});
   }
-  if (!decision.shadow.empty()) decision.would = all.cause();
-  const Cause cause = enforced.cause();
-  if (const std::uint32_t rule = enforced.rule(); rule != kNoRule) {
+  return true;
+}
+
+Decision Policy::decide_enforced(const Input& input, const DecideOptions& options, Tally& tally_of) const {
+  if (!input.fault().empty()) return undecided(digest_, serial(), input.fault().c_str());
+  if (!input.hook()) return undecided(digest_, serial(), "the input is not that of a hook");
+  if (!tally(input, options, false, tally_of, nullptr)) {
+    return undecided(digest_, serial(), "the limit of steps was reached");
+  }
+  Decision decision = undecided(digest_, serial(), "");
+  const Cause cause = tally_of.cause();
+  if (const std::uint32_t rule = tally_of.rule(); rule != kNoRule) {
     decision.rule = syntax_.rules[rule].name.text;
     decision.reason = syntax_.rules[rule].reason;
-    if (cause == Cause::could_not_decide) decision.error = describe(enforced.fault(), program_, input.layout());
+    if (cause == Cause::could_not_decide) decision.error = describe(tally_of.fault(), program_, input.layout());
   }
   decision.cause = cause;
   return decision;
 }
 
 Decision Policy::decide(const Input& input, const DecideOptions& options) const noexcept {
+  Tally rules;
+  Decision decision;
   try {
-    return decide_unguarded(input, options);
+    decision = decide_enforced(input, options, rules);
   } catch (...) {
     // Short enough for std::string's own memory: reporting must not fail.
     return undecided(digest_, serial(), "out of memory");
   }
+  if (!has_shadow_ || !input.hook() || !input.fault().empty()) return decision;
+  try {
+    const bool done = tally(input, options, true, rules, &decision.shadow);
+    if (!decision.shadow.empty()) decision.would = done ? rules.cause() : Cause::could_not_decide;
+  } catch (...) {
+    decision.would = Cause::could_not_decide;
+  }
+  return decision;
 }
 
 std::vector<RuleResult> Policy::explain(const Input& input) const {

@@ -120,7 +120,10 @@ class Policy {
  private:
   friend class PolicyReader;
   Policy() = default;
-  Decision decide_unguarded(const Input& input, const DecideOptions& options) const;
+  struct Tally;
+  Decision decide_enforced(const Input& input, const DecideOptions& options, Tally& tally_of) const;
+  bool tally(const Input& input, const DecideOptions& options, bool shadow, Tally& tally,
+             std::vector<ShadowResult>* results) const;
 
   std::string file_, digest_;
   PolicySyntax syntax_;
@@ -130,6 +133,7 @@ class Policy {
   std::array<bool, kHooks> reads_request_ = {};
   std::array<std::uint64_t, kHooks> max_steps_ = {};
   std::vector<Name> unused_;
+  bool has_shadow_ = false;
 };
 
 }  // namespace frazil::govern

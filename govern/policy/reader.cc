@@ -101,6 +101,7 @@ void PolicyReader::read_rules() {
   for (std::uint32_t i = 0; i < policy_->syntax_.rules.size(); ++i) {
     const Name& name = policy_->syntax_.rules[i].name;
     if (!names.insert(name.text).second) fail_at(policy_->file_, name.at, "there are two rules '{}'", name.text);
+    policy_->has_shadow_ |= policy_->syntax_.rules[i].shadow;
     read_rule(i);
   }
   for (const auto& [name, constant] : constants_) {
