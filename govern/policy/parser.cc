@@ -143,7 +143,9 @@ Expr Parser::unary() {
   std::vector<Token> operators;
   while (token_.is("!") || token_.is("-")) {
     if (operators.size() >= kMaxDepth) fail_at(lexer_.file(), token_.at, "the expression is nested deeper than {}", kMaxDepth);
+    const bool pair = !operators.empty() && operators.back().text == token_.text;  // CEL: two of them cancel out
     operators.push_back(take());
+    if (pair) operators.resize(operators.size() - 2);
   }
   const bool number_next = token_.kind == TokenKind::integer || token_.kind == TokenKind::real;
   const bool negative = number_next && !operators.empty() && operators.back().is("-");
