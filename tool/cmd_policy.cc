@@ -212,7 +212,8 @@ int list_hooks(const PolicyOptions& options) {
   }
   govern::Json list = govern::Json::array();
   for (const govern::HookInfo& row : govern::hooks()) {
-    list.push_back({{"name", row.name}, {"doc", row.doc}, {"budget", row.budget}, {"fields", json_of_record(row.record)}});
+    list.push_back(
+        {{"name", row.name}, {"doc", row.doc}, {"budget", row.budget}, {"fields", json_of_record(row.record)}});
     if (!options.json) print_line(fmt::format("{:<9}  {}: {}", row.name, row.doc, row.record.field_names()));
   }
   if (options.json) print_governed({{"hooks", list}});
@@ -233,8 +234,9 @@ CLI::App* add_part(CLI::App& policy, const std::shared_ptr<PolicyOptions>& optio
 }
 
 void add_explain(CLI::App& policy, const std::shared_ptr<PolicyOptions>& options, Action& action) {
-  CLI::App* command = add_part(policy, options, action, "explain",
-                               "Print which rules match an input, which have an error, and the decision", explain_policy);
+  CLI::App* command =
+      add_part(policy, options, action, "explain",
+               "Print which rules match an input, which have an error, and the decision", explain_policy);
   command->add_option("FILE", options->file, "A policy")->required();
   command->option_defaults()->group(group::kInputs);
   command->add_option("--hook", options->hook, "The hook: see 'frazil policy hooks'")->type_name("HOOK")->required();
@@ -249,7 +251,8 @@ void add_diff(CLI::App& policy, const std::shared_ptr<PolicyOptions>& options, A
   command->add_option("OLD", options->file, "The policy in force")->required();
   command->add_option("NEW", options->other, "The other policy")->required();
   CLI::App* source = command->add_option_group("", "");
-  source->add_option("--decisions", options->decisions, "What was asked: JSON lines of {\"hook\", \"input\", \"count\"}")
+  source
+      ->add_option("--decisions", options->decisions, "What was asked: JSON lines of {\"hook\", \"input\", \"count\"}")
       ->type_name("FILE")
       ->group(group::kInputs);
   source->add_option("--log", options->log, "The folder of an audit log")->type_name("DIR")->group(group::kInputs);

@@ -37,10 +37,9 @@ std::vector<CaseResult> run_cases(const Policy& policy) {
   for (const CaseSyntax& test : policy.cases()) {
     const Input input = Input::from_json(hook_named(test.hook.text).value(), test.input, "input");
     const Decision decision = policy.decide(input);
-    const bool passed =
-        kind_of(decision.cause) == test.expectation && (!test.rule || test.rule->text == decision.rule);
-    results.push_back({&test, passed ? std::string()
-                                     : fmt::format("expected {}, got {}", text_of(test), summary_of(decision))});
+    const bool passed = kind_of(decision.cause) == test.expectation && (!test.rule || test.rule->text == decision.rule);
+    results.push_back(
+        {&test, passed ? std::string() : fmt::format("expected {}, got {}", text_of(test), summary_of(decision))});
   }
   return results;
 }

@@ -21,8 +21,8 @@ std::vector<Change> compare(const Policy& before, const Policy& after, std::span
     const Input input = Input::from_json(questions[i].hook, questions[i].input, fmt::format("question {}: input", i));
     Change change = {i, before.decide(input), after.decide(input)};
     const auto undecided = [](const Decision& d) { return d.cause == Cause::could_not_decide; };
-    const bool differs = change.before.permits() != change.after.permits() ||
-                         undecided(change.before) != undecided(change.after);
+    const bool differs =
+        change.before.permits() != change.after.permits() || undecided(change.before) != undecided(change.after);
     if (differs) changes.push_back(std::move(change));
   }
   return changes;

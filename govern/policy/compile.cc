@@ -238,9 +238,9 @@ Compiled Compiler::logic(const Expr& expr) {
 }
 
 Compiled Compiler::comparison(const Expr& expr) {
-  constexpr std::pair<std::string_view, Op> kOps[] = {{"==", Op::equal},      {"!=", Op::unequal},
-                                                      {"<", Op::less},        {"<=", Op::less_equal},
-                                                      {">", Op::greater},     {">=", Op::greater_equal}};
+  constexpr std::pair<std::string_view, Op> kOps[] = {{"==", Op::equal},  {"!=", Op::unequal},
+                                                      {"<", Op::less},    {"<=", Op::less_equal},
+                                                      {">", Op::greater}, {">=", Op::greater_equal}};
   const Op op = std::ranges::find(kOps, std::string_view(expr.text), &std::pair<std::string_view, Op>::first)->second;
   const Compiled a = compile(expr.parts[0]), b = compile(expr.parts[1]);
   const bool equality = op == Op::equal || op == Op::unequal;
@@ -305,8 +305,8 @@ Compiled Compiler::choice(const Expr& expr) {
   }
   const Node& known = program_.nodes[condition.node];
   if (known.op == Op::constant) return program_.constants[known.a].boolean ? yes : no;
-  Compiled made = add({Op::choose, Kind::absent, condition.node, yes.node, no.node, expr.at},
-                      joined(yes.type, no.type), 1, {condition, yes, no});
+  Compiled made = add({Op::choose, Kind::absent, condition.node, yes.node, no.node, expr.at}, joined(yes.type, no.type),
+                      1, {condition, yes, no});
   if (program_.nodes[made.node].op == Op::choose) made.cost -= std::min(yes.cost, no.cost);
   return made;
 }
@@ -409,10 +409,12 @@ Compiled Compiler::macro(const Expr& expr, Op op) {
   need_arguments(expr, 2);
   const Compiled range = compile(expr.parts[0]);
   const Kind kind = range.type.kind;
-  if (kind != Kind::list && kind != Kind::map) refuse(expr.at, "'{}' needs a list or a map, got {}", expr.text, name_of(range.type));
+  if (kind != Kind::list && kind != Kind::map)
+    refuse(expr.at, "'{}' needs a list or a map, got {}", expr.text, name_of(range.type));
   const Expr& variable = expr.parts[1];
   if (variable.form != Form::name) refuse(variable.at, "'{}' needs the name of a variable first", expr.text);
-  const bool taken = std::ranges::find(variables_, std::string_view(variable.text), &Variable::name) != variables_.end();
+  const bool taken =
+      std::ranges::find(variables_, std::string_view(variable.text), &Variable::name) != variables_.end();
   if (taken || target_.constants.contains(variable.text) || target_.layout.record().find(variable.text)) {
     refuse(variable.at, "the variable '{}' has the name of something else", variable.text);
   }

@@ -25,11 +25,11 @@ using Constants = std::map<std::string, Constant, std::less<>>;
 struct Compiled {
   std::uint32_t node = 0;
   Type type;
-  double cost = 1;             ///< the worst case, in the units of cost.h
-  bool reads = false;          ///< depends on the input
-  bool reads_request = false;  ///< depends on a field marked per_request
-  bool fails = false;          ///< an error for every input
-  std::uint32_t variables = 0; ///< macro variables that are free in it, as bits
+  double cost = 1;              ///< the worst case, in the units of cost.h
+  bool reads = false;           ///< depends on the input
+  bool reads_request = false;   ///< depends on a field marked per_request
+  bool fails = false;           ///< an error for every input
+  std::uint32_t variables = 0;  ///< macro variables that are free in it, as bits
 };
 
 /// What an expression is compiled for.

@@ -396,7 +396,8 @@ std::string describe(const Value& error, const Program& program, const Layout& l
   const auto text = [&]() -> std::string {
     switch (error.error) {
       case EvalError::absent_field: return fmt::format("field{} is absent", name);
-      case EvalError::no_key: return node.op == Op::make_map ? "a key occurs twice" : fmt::format("there is no key{}", name);
+      case EvalError::no_key:
+        return node.op == Op::make_map ? "a key occurs twice" : fmt::format("there is no key{}", name);
       case EvalError::no_index: return "the index is outside of the list";
       case EvalError::overflow: return "the result is beyond 64 bits";
       case EvalError::division: return "division by zero";

@@ -16,7 +16,7 @@ namespace frazil::govern {
 struct Scope {
   const Program& program;
   std::span<const Value> slots;
-  std::pmr::memory_resource& memory;  ///< of texts and lists that the expression makes
+  std::pmr::memory_resource& memory;                                ///< of texts and lists that the expression makes
   std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();  ///< nodes that may still be evaluated
   bool stopped = false;                                             ///< no steps were left
   std::array<Value, kMaxVariables> variables = {};

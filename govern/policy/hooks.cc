@@ -47,8 +47,9 @@ struct Parts {
 
   const RecordType influence = {
       "influence",
-      {{"from", text(kName), "`tensor:NAME`, `parameter:NAME`, `tenant`, `feature:NAME`, `http`, `code`, `chance` or "
-                             "`clock`"},
+      {{"from", text(kName),
+        "`tensor:NAME`, `parameter:NAME`, `tenant`, `feature:NAME`, `http`, `code`, `chance` or "
+        "`clock`"},
        {"to", text(kPath), "what it may choose: `model:NAME/VERSION`, `endpoint:URL` or `code:FILE`"}}};
   const Type influence_type = record_of(influence);
 
@@ -215,8 +216,8 @@ std::vector<HookInfo> make_table() {
        kActionBudget},
       {Hook::dispatch, "dispatch", "before a model or an arm calls a version, and for versions that clients name",
        dispatch_record(), kRequestBudget},
-      {Hook::external, "external", "before a connection to a host, and before a program is started",
-       external_record(), kRequestBudget},
+      {Hook::external, "external", "before a connection to a host, and before a program is started", external_record(),
+       kRequestBudget},
       {Hook::run, "run", "before each request", run_record(), kRequestBudget},
       {Hook::config, "config", "before a configuration takes effect", config_record(), kActionBudget},
       {Hook::admin, "admin", "before an operator's access to requests, tensors or records", admin_record(),
@@ -267,8 +268,9 @@ std::optional<Hook> hook_named(std::string_view name) {
 std::string hooks_markdown() {
   std::string out = kPageBegin;
   for (const HookInfo& row : table()) {
-    out += fmt::format("\n## {}\n\nAsked {}. Budget of a rule: {:.0f} units.\n\n| field | type | meaning |\n|---|---|---|\n",
-                       row.name, row.doc, row.budget);
+    out += fmt::format(
+        "\n## {}\n\nAsked {}. Budget of a rule: {:.0f} units.\n\n| field | type | meaning |\n|---|---|---|\n", row.name,
+        row.doc, row.budget);
     append_fields(out, row.record, "");
   }
   return out;

@@ -29,8 +29,8 @@ inline constexpr std::size_t kHooks = 11;
 /// A row of the table of hooks: what the language, the reference page and the command know about a hook.
 struct HookInfo {
   Hook hook;
-  const char* name;  ///< in policies: "roll_back"
-  const char* doc;   ///< when the hook is asked
+  const char* name;   ///< in policies: "roll_back"
+  const char* doc;    ///< when the hook is asked
   RecordType record;  ///< what it is asked with
   double budget;      ///< the highest worst-case cost of a rule, in units of Policy; see cost.h
 };

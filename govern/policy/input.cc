@@ -81,8 +81,8 @@ std::string fault_of(const Type& type, const Value& value) {
   if (type.kind != value.kind) return fmt::format("expected {}, got another type", name_of(type));
   const bool sized = value.kind == Kind::text || value.kind == Kind::list || value.kind == Kind::map;
   if (sized && value.size > type.bound) {
-    return fmt::format("{} {}, but at most {} are declared", value.size, value.kind == Kind::text ? "bytes" : "elements",
-                       type.bound);
+    return fmt::format("{} {}, but at most {} are declared", value.size,
+                       value.kind == Kind::text ? "bytes" : "elements", type.bound);
   }
   const std::uint32_t step = value.kind == Kind::map ? 2 : 1;
   if (value.kind != Kind::list && value.kind != Kind::map) return {};

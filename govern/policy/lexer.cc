@@ -127,12 +127,14 @@ Token Lexer::number(Token token) {
   const char* const first = text_.data() + at_ + (hex ? 2 : 0);
   const char* const last = text_.data() + end;
   token.kind = real ? TokenKind::real : TokenKind::integer;
-  const auto result = real ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer, hex ? 16 : 10);
+  const auto result =
+      real ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer, hex ? 16 : 10);
   if (result.ec != std::errc() || result.ptr != last) {
     fail_at(file_, token.at, "the number {} is out of range", text_.substr(at_, std::min<std::size_t>(end - at_, 40)));
   }
   while (at_ < end) advance();
-  if (is_letter(peek())) fail_at(file_, token.at, "a number may not end in '{}'; there are int and double only", peek());
+  if (is_letter(peek()))
+    fail_at(file_, token.at, "a number may not end in '{}'; there are int and double only", peek());
   return token;
 }
 
@@ -173,7 +175,8 @@ Token Lexer::literal(Token token, bool raw) {
   const char quote = peek();
   advance();
   while (peek() != quote || at_ >= text_.size()) {
-    if (at_ >= text_.size() || peek() == '\n' || peek() == '\r') fail_at(file_, token.at, "a string has no closing {}", quote);
+    if (at_ >= text_.size() || peek() == '\n' || peek() == '\r')
+      fail_at(file_, token.at, "a string has no closing {}", quote);
     const bool escaped = peek() == '\\' && !raw;
     if (!escaped) token.text += peek();
     advance();
@@ -194,7 +197,8 @@ Token Lexer::symbol(Token token) {
     const char c = peek();
     if (c == '\0' || !kSingle.contains(c)) {
       if (c > ' ' && c < 0x7f) fail_at(file_, token.at, "the character '{}' has no meaning here", c);
-      fail_at(file_, token.at, "byte {:#04x} has no meaning here", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      fail_at(file_, token.at, "byte {:#04x} has no meaning here",
+              static_cast<unsigned>(static_cast<unsigned char>(c)));
     }
     token.text = c;
   }

@@ -9,9 +9,9 @@ namespace frazil::govern {
 namespace {
 
 /// Words of CEL that a name may not be.
-constexpr std::string_view kReserved[] = {"as",       "break", "const",  "continue", "else",      "false", "for",
-                                          "function", "if",    "import", "in",       "let",       "loop",  "namespace",
-                                          "null",     "package", "return", "true",   "var",       "void",  "while"};
+constexpr std::string_view kReserved[] = {"as",       "break",   "const",  "continue", "else", "false", "for",
+                                          "function", "if",      "import", "in",       "let",  "loop",  "namespace",
+                                          "null",     "package", "return", "true",     "var",  "void",  "while"};
 
 bool is_reserved(std::string_view word) { return std::ranges::find(kReserved, word) != std::end(kReserved); }
 
@@ -94,12 +94,14 @@ Expr Parser::make(Form form, Place at, std::string text, std::vector<Expr> parts
   expr.text = std::move(text);
   expr.parts = std::move(parts);
   for (const Expr& part : expr.parts) expr.depth = std::max(expr.depth, part.depth + 1);
-  if (expr.depth > kMaxDepth) fail_at(lexer_.file(), at, "the expression is nested deeper than {}", kMaxDepth);
+  if (expr.depth > kMaxExpressionDepth)
+    fail_at(lexer_.file(), at, "the expression is nested deeper than {}", kMaxExpressionDepth);
   return expr;
 }
 
 Expr Parser::expression() {
-  if (++depth_ > kMaxDepth) fail_at(lexer_.file(), token_.at, "the expression is nested deeper than {}", kMaxDepth);
+  if (++depth_ > kMaxExpressionDepth)
+    fail_at(lexer_.file(), token_.at, "the expression is nested deeper than {}", kMaxExpressionDepth);
   Expr condition = binary(0);
   if (token_.is("?")) {
     const Place at = take().at;
@@ -142,7 +144,8 @@ Expr Parser::binary(std::size_t level) {
 Expr Parser::unary() {
   std::vector<Token> operators;
   while (token_.is("!") || token_.is("-")) {
-    if (operators.size() >= kMaxDepth) fail_at(lexer_.file(), token_.at, "the expression is nested deeper than {}", kMaxDepth);
+    if (operators.size() >= kMaxExpressionDepth)
+      fail_at(lexer_.file(), token_.at, "the expression is nested deeper than {}", kMaxExpressionDepth);
     const bool pair = !operators.empty() && operators.back().text == token_.text;  // CEL: two of them cancel out
     operators.push_back(take());
     if (pair) operators.resize(operators.size() - 2);

@@ -8,7 +8,7 @@ namespace frazil::govern {
 
 /// Limits of a policy's text.
 inline constexpr std::size_t kMaxPolicyBytes = 256 << 10, kMaxRules = 1000;
-inline constexpr std::uint32_t kMaxDepth = 200;
+inline constexpr std::uint32_t kMaxExpressionDepth = 200;
 
 /// Reads the text of a policy. `file` names it in errors. Throws Code::bad_input with line and column, and Code::limit
 /// for texts beyond the limits.

@@ -48,7 +48,8 @@ struct Decision {
   std::string_view policy;  ///< the digest of the policy
   std::uint64_t serial = 0;
   std::vector<ShadowResult> shadow;
-  std::optional<Cause> would;  ///< the cause if shadow rules were enforced; set if a shadow rule matched or had an error
+  std::optional<Cause>
+      would;  ///< the cause if shadow rules were enforced; set if a shadow rule matched or had an error
 
   bool permits() const { return cause == Cause::permitted; }
 };
@@ -59,7 +60,7 @@ Json to_json(const Decision& decision);
 
 /// Limits of one decision; a decision that reaches one denies.
 struct DecideOptions {
-  std::uint64_t max_steps = 0;                   ///< nodes to evaluate; 0: what the costs of the hook's rules allow
+  std::uint64_t max_steps = 0;                    ///< nodes to evaluate; 0: what the costs of the hook's rules allow
   std::size_t max_memory = std::size_t{1} << 24;  ///< bytes of texts and lists that rules make
 };
 
@@ -101,8 +102,8 @@ class Policy {
   /// Returns the digest of the text: "sha256:...".
   const std::string& digest() const { return digest_; }
 
-  /// Decides. Never throws and never permits after an error: a fault of any kind gives Cause::could_not_decide. Allocates
-  /// only for errors, for shadow results and for texts that rules make.
+  /// Decides. Never throws and never permits after an error: a fault of any kind gives Cause::could_not_decide.
+  /// Allocates only for errors, for shadow results and for texts that rules make.
   Decision decide(const Input& input, const DecideOptions& options = {}) const noexcept;
   /// Returns the outcome of every rule of the input's hook. Throws std::bad_alloc.
   std::vector<RuleResult> explain(const Input& input) const;

@@ -16,21 +16,21 @@ namespace frazil::govern {
 /// Operations of nodes. In the comments, a, b and c are the operands of the node: nodes, unless they are called
 /// something else.
 enum class Op : std::uint8_t {
-  constant,     ///< the constant a
-  slot,         ///< the input's slot a
-  variable,     ///< the macro's variable a
-  select,       ///< field b of the record a
-  key,          ///< the entry of the map a with the key that is constant b
-  index_list,   ///< element b of the list a
-  index_map,    ///< the entry of the map a with the key b
-  has_slot,     ///< whether slot a is present; error if slot b, the record around it, is absent
-  has_select,   ///< whether field b of the record a is present
-  has_key,      ///< whether the map a has the key that is constant b
+  constant,    ///< the constant a
+  slot,        ///< the input's slot a
+  variable,    ///< the macro's variable a
+  select,      ///< field b of the record a
+  key,         ///< the entry of the map a with the key that is constant b
+  index_list,  ///< element b of the list a
+  index_map,   ///< the entry of the map a with the key b
+  has_slot,    ///< whether slot a is present; error if slot b, the record around it, is absent
+  has_select,  ///< whether field b of the record a is present
+  has_key,     ///< whether the map a has the key that is constant b
   invert,
   negate,
-  both,         ///< a && b
-  either,       ///< a || b
-  choose,       ///< a ? b : c
+  both,    ///< a && b
+  either,  ///< a || b
+  choose,  ///< a ? b : c
   equal,
   unequal,
   less,
@@ -44,17 +44,17 @@ enum class Op : std::uint8_t {
   modulo,
   in_list,
   in_map,
-  in_set,       ///< whether the text a is in the sorted list that is constant b
-  make_list,    ///< of b nodes from arguments[a]
-  make_map,     ///< of b pairs of nodes from arguments[a]
-  all,          ///< the list or map a, the condition b, the variable c
+  in_set,     ///< whether the text a is in the sorted list that is constant b
+  make_list,  ///< of b nodes from arguments[a]
+  make_map,   ///< of b pairs of nodes from arguments[a]
+  all,        ///< the list or map a, the condition b, the variable c
   exists,
   exists_one,
   size,
   starts_with,
   ends_with,
   contains,
-  matches,      ///< the text a, the pattern b
+  matches,  ///< the text a, the pattern b
   to_integer,
   to_real,
   to_text,

@@ -134,8 +134,10 @@ void PolicyReader::add(std::uint32_t index, const Name& hook_name) {
     }
     if (condition.fails) fail_at(file, at, "{}the condition is an error for every input", context);
     if (condition.cost > info_of(hook).budget) {
-      fail_at(file, at, "{}the worst case costs {:.0f} units, and {:.0f} are allowed; test the sizes of fewer lists or "
-              "nest fewer macros", context, condition.cost, info_of(hook).budget);
+      fail_at(file, at,
+              "{}the worst case costs {:.0f} units, and {:.0f} are allowed; test the sizes of fewer lists or "
+              "nest fewer macros",
+              context, condition.cost, info_of(hook).budget);
     }
     made.node = condition.node;
     made.cost = condition.cost;

@@ -61,7 +61,8 @@ void review_hook(const Policy& policy, Hook hook, std::vector<Finding>& findings
     const Name& name = rule.rule->name;
     if (rule.on->never) {
       findings.push_back({name.at, fmt::format("rule '{}' never matches on '{}': its condition is false for every "
-                                               "input", name.text, name_of(hook))});
+                                               "input",
+                                               name.text, name_of(hook))});
     }
     for (const Candidate& other : all) {
       std::string why = why_covered(rule, other, name_of(hook));

@@ -20,16 +20,16 @@ enum class Form : std::uint8_t {
   integer,
   real,
   text,
-  name,     ///< `text`
-  select,   ///< parts[0].text
-  index,    ///< parts[0][parts[1]]
-  call,     ///< text(parts...)
-  method,   ///< parts[0].text(parts[1]...)
-  unary,    ///< the operator in `text`
-  binary,   ///< the operator in `text`
-  choice,   ///< parts[0] ? parts[1] : parts[2]
-  list,     ///< [parts...]
-  map,      ///< {parts[0]: parts[1], ...}
+  name,    ///< `text`
+  select,  ///< parts[0].text
+  index,   ///< parts[0][parts[1]]
+  call,    ///< text(parts...)
+  method,  ///< parts[0].text(parts[1]...)
+  unary,   ///< the operator in `text`
+  binary,  ///< the operator in `text`
+  choice,  ///< parts[0] ? parts[1] : parts[2]
+  list,    ///< [parts...]
+  map,     ///< {parts[0]: parts[1], ...}
 };
 
 struct Expr {

@@ -15,9 +15,9 @@ struct RecordType;
 /// A static type with its bounds. Types refer to the types of their parts, which must outlive them.
 struct Type {
   Kind kind = Kind::boolean;
-  std::uint32_t bound = 0;           ///< most bytes of a text, elements of a list, entries of a map
-  std::uint32_t key_bound = 0;       ///< most bytes of a key of a map
-  const Type* element = nullptr;     ///< of a list or a map; nullptr for the literals [] and {}
+  std::uint32_t bound = 0;        ///< most bytes of a text, elements of a list, entries of a map
+  std::uint32_t key_bound = 0;    ///< most bytes of a key of a map
+  const Type* element = nullptr;  ///< of a list or a map; nullptr for the literals [] and {}
   const RecordType* record = nullptr;
 };
 

@@ -140,10 +140,8 @@ Condition RandomRules::atom() {
     case 4:
       return {fmt::format("has(budget_left) && budget_left > {}", n),
               fmt::format("context has budget_left && context.budget_left > {}", n)};
-    case 5:
-      return {fmt::format("model.startsWith({})", w), fmt::format("context.model like \"{}*\"", w.substr(1, 1))};
-    default:
-      return {fmt::format("model.contains({})", w), fmt::format("context.model like \"*{}*\"", w.substr(1, 1))};
+    case 5: return {fmt::format("model.startsWith({})", w), fmt::format("context.model like \"{}*\"", w.substr(1, 1))};
+    default: return {fmt::format("model.contains({})", w), fmt::format("context.model like \"*{}*\"", w.substr(1, 1))};
   }
 }
 
@@ -183,8 +181,13 @@ Json RandomRules::next() {
   if (left < 6) input["budget_left"] = context["budget_left"] = left;
   const auto read = Policy::read(policy, "random.policy");
   const Decision decision = read->decide(Input::from_json(Hook::run, input, "input"));
-  return {{"policy", policy},   {"cedar", cedar},        {"context", context}, {"input", input},
-          {"ours", decision.permits() ? "allow" : "deny"}, {"cause", name_of(decision.cause)}, {"rule", decision.rule}};
+  return {{"policy", policy},
+          {"cedar", cedar},
+          {"context", context},
+          {"input", input},
+          {"ours", decision.permits() ? "allow" : "deny"},
+          {"cause", name_of(decision.cause)},
+          {"rule", decision.rule}};
 }
 
 int run(int argc, char** argv) {

@@ -12,7 +12,8 @@ using govern::Field;
 using govern::Kind;
 using govern::Type;
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                       kMost = std::numeric_limits<std::int64_t>::max();
 
 struct Record {
   const Type integer = {.kind = Kind::integer}, text = {.kind = Kind::text, .bound = 64};
@@ -64,15 +65,30 @@ std::int64_t RandomExpression::number() {
 }
 
 double RandomExpression::real_number() {
-  static const std::vector<double> kSpecial = {0.0, -0.0, 1.0, -1.5, 0.1, 1e300, -1e300, 1e-300, 9.3e18, 9223372036854774784.0};
+  static const std::vector<double> kSpecial = {0.0,   -0.0,   1.0,    -1.5,   0.1,
+                                               1e300, -1e300, 1e-300, 9.3e18, 9223372036854774784.0};
   if (chance(50)) return one_of(kSpecial);
   return (static_cast<double>(below(4001)) - 2000) / 16;
 }
 
 std::string RandomExpression::quoted() {
-  static const std::vector<std::string> kTexts = {
-      R"("")", R"("a")", R"("ab")", R"("abc")", R"("b")", R"('x')", R"("1")", R"("-12")", R"("2.5")", R"("Add")",
-      R"("a\nb")", R"("\u00e9t\u00e9")", R"("\U0001F600")", R"(r"\d")", R"("k1")", R"("k2")", R"("9223372036854775808")"};
+  static const std::vector<std::string> kTexts = {R"("")",
+                                                  R"("a")",
+                                                  R"("ab")",
+                                                  R"("abc")",
+                                                  R"("b")",
+                                                  R"('x')",
+                                                  R"("1")",
+                                                  R"("-12")",
+                                                  R"("2.5")",
+                                                  R"("Add")",
+                                                  R"("a\nb")",
+                                                  R"("\u00e9t\u00e9")",
+                                                  R"("\U0001F600")",
+                                                  R"(r"\d")",
+                                                  R"("k1")",
+                                                  R"("k2")",
+                                                  R"("9223372036854775808")"};
   return one_of(kTexts);
 }
 
@@ -97,17 +113,16 @@ std::string RandomExpression::integer(int size) {
     return one_of<std::string>({"i1", "i2", "i3", "r.n"});
   }
   const auto [a, b] = split(size);
-  switch (below(9)) {
+  switch (below(11)) {
     case 0: return choice(integer(a / 2), integer(a - a / 2), b);
     case 1: return fmt::format("{}[{}]", integers(a), integer(b));
     case 2: return fmt::format("{}[{}]", map(a), text(b));
     case 3: return one_of<std::string>({"m.k1", "m.k2", "lr[0].n"});
     case 4: return chance(50) ? fmt::format("size({})", text(a)) : fmt::format("{}.size()", texts(a));
-    case 5: return chance(50) ? fmt::format("int('{}' + {})", number() % 10, text(a))
-                               : fmt::format("int({})", real(a));
+    case 5: return chance(50) ? fmt::format("int('{}' + {})", number() % 10, text(a)) : fmt::format("int({})", real(a));
     case 6: return fmt::format("-{}", one_of<std::string>({"i1", "i2", "m.k1", "r.n"}));
-    default:
-      return fmt::format("({} {} {})", integer(a), one_of<std::string>({"+", "-", "*", "/", "%"}), integer(b));
+    case 7: return fmt::format("({} % {})", integer(a), one_of<std::string>({"2", "-7", "0", "1000", "-1000"}));
+    default: return fmt::format("({} {} {})", integer(a), one_of<std::string>({"+", "-", "*", "/"}), integer(b));
   }
 }
 
@@ -205,7 +220,8 @@ std::string RandomExpression::macro(int size) {
 
 std::string RandomExpression::test(int size) {
   const auto [a, b] = split(size);
-  if (chance(20)) return fmt::format("{}.matches({})", text(a), one_of<std::string>({R"('^a.*c$')", R"(r'\d+')", "'b|x'"}));
+  if (chance(20))
+    return fmt::format("{}.matches({})", text(a), one_of<std::string>({R"('^a.*c$')", R"(r'\d+')", "'b|x'"}));
   return fmt::format("{}.{}({})", text(a), one_of<std::string>({"startsWith", "endsWith", "contains"}), text(b));
 }
 
@@ -235,7 +251,9 @@ std::string RandomExpression::expression(int size) {
 }
 
 govern::Json RandomExpression::input() {
-  const auto word = [&] { return one_of<std::string>({"", "a", "ab", "abc", "b", "-12", "2.5", "Add", "été", "k1", "😀"}); };
+  const auto word = [&] {
+    return one_of<std::string>({"", "a", "ab", "abc", "b", "-12", "2.5", "Add", "été", "k1", "😀"});
+  };
   const auto inner = [&] {
     govern::Json object = {{"n", number()}};
     if (chance(60)) object["t"] = word();

@@ -13,7 +13,8 @@ namespace frazil::test {
 /// The record that random expressions read: fields of every type, some of them optional.
 const govern::Layout& random_layout();
 
-/// Makes random expressions of the policy language that have types, and inputs for them. Equal seeds give equal results.
+/// Makes random expressions of the policy language that have types, and inputs for them. Equal seeds give equal
+/// results.
 class RandomExpression {
  public:
   explicit RandomExpression(std::uint64_t seed) : random_(seed) {}
