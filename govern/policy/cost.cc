@@ -20,7 +20,7 @@ double cost_of_equal(const Type& a, const Type& b) {
 }
 
 double cost_of_key(const Type& map, std::uint32_t bytes) {
-  return 1 + map.bound * (0.5 + cost_of_bytes(std::min(map.key_bound, bytes)));
+  return 1 + map.bound * (0.3 + cost_of_bytes(std::min(map.key_bound, bytes)));
 }
 
 double cost_of_set(const Type& list, std::uint32_t bytes) {

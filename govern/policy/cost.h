@@ -10,7 +10,7 @@
 namespace frazil::govern {
 
 /// Returns the cost of comparing or copying bytes, besides that of the node.
-inline double cost_of_bytes(double bytes) { return bytes / 32; }
+inline double cost_of_bytes(double bytes) { return bytes / 64; }
 /// Returns the cost of comparing two values of one type.
 double cost_of_equal(const Type& a, const Type& b);
 /// Returns the cost of finding a key of at most `bytes` bytes in a map.

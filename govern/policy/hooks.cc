@@ -8,8 +8,8 @@
 namespace frazil::govern {
 namespace {
 
-// Budgets in units of about 10 ns: 0.1 ms for what each request asks, 100 ms for what an operator's action asks.
-constexpr double kRequestBudget = 10'000, kActionBudget = 10'000'000;
+// Budgets in units of about 10 ns: 0.2 ms for what each request asks, 100 ms for what an operator's action asks.
+constexpr double kRequestBudget = 20'000, kActionBudget = 10'000'000;
 constexpr std::uint32_t kName = 256, kDigest = 71, kPath = 1024, kText = 4096;
 
 Type text(std::uint32_t bound) { return {.kind = Kind::text, .bound = bound}; }
@@ -267,11 +267,16 @@ std::optional<Hook> hook_named(std::string_view name) {
 
 std::string hooks_markdown() {
   std::string out = kPageBegin;
+  const HookInfo* previous = nullptr;
   for (const HookInfo& row : table()) {
-    out += fmt::format(
-        "\n## {}\n\nAsked {}. Budget of a rule: {:.0f} units.\n\n| field | type | meaning |\n|---|---|---|\n", row.name,
-        row.doc, row.budget);
+    out += fmt::format("\n## {}\n\nAsked {}. Budget of a rule: {:.0f} units.\n\n", row.name, row.doc, row.budget);
+    if (previous != nullptr && std::string_view(previous->record.name) == row.record.name) {
+      out += fmt::format("The fields are those of [{0}](#{0}).\n", previous->name);
+      continue;
+    }
+    out += "| field | type | meaning |\n|---|---|---|\n";
     append_fields(out, row.record, "");
+    previous = &row;
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <memory_resource>
 
 #include "govern/base/error.h"
+#include "govern/policy/shown.h"
 
 namespace frazil::govern {
 
@@ -172,7 +173,7 @@ class FromJson {
     for (const auto& [name, value] : json.items()) {
       const auto field = type.find(name);
       if (!field) {
-        fail(Code::bad_input, "{}: there is no field '{}'; the fields are {}", path, name, type.field_names());
+        fail(Code::bad_input, "{}: there is no field '{}'; the fields are {}", path, shown(name), type.field_names());
       }
       call(*field, value, fmt::format("{}.{}", path, name));
     }
@@ -219,7 +220,7 @@ class FromJson {
     for (auto it = json.begin(); it != json.end(); ++it) {
       check_size(it.key().size(), type.key_bound, "bytes of a key", path);
       *next++ = Value::of(std::string_view(it.key()));
-      *next++ = convert(it.value(), *type.element, fmt::format("{}['{}']", path, it.key()));
+      *next++ = convert(it.value(), *type.element, fmt::format("{}['{}']", path, shown(it.key())));
     }
     return map;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "govern/policy/lexer.h"
+#include "govern/policy/shown.h"
 
 namespace frazil::govern {
 namespace {
@@ -309,7 +310,7 @@ Json Parser::json_of(const Expr& expr) const {
       for (std::size_t i = 0; i < expr.parts.size(); i += 2) {
         const Expr& key = expr.parts[i];
         if (key.form != Form::text) fail_at(lexer_.file(), key.at, "expected the name of a field as a string");
-        if (object.contains(key.text)) fail_at(lexer_.file(), key.at, "the key \"{}\" occurs twice", key.text);
+        if (object.contains(key.text)) fail_at(lexer_.file(), key.at, "the key \"{}\" occurs twice", shown(key.text));
         object[key.text] = json_of(expr.parts[i + 1]);
       }
       return object;

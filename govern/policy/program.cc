@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "govern/policy/shown.h"
+
 #ifdef FRAZIL_RE2
 #include <re2/re2.h>
 #endif
@@ -24,7 +26,7 @@ struct Pattern::Compiled {
 
 Pattern::Pattern(std::string_view text) : compiled_(std::make_unique<Compiled>(text)) {
   if (!compiled_->expression.ok()) {
-    fail(Code::bad_input, "the pattern is not valid for RE2: {}", compiled_->expression.error());
+    fail(Code::bad_input, "the pattern is not valid for RE2: {}", shown(compiled_->expression.error()));
   }
 }
 bool Pattern::matches(std::string_view text) const {

@@ -8,6 +8,7 @@
 #include "govern/base/file.h"
 #include "govern/policy/lexer.h"
 #include "govern/policy/parser.h"
+#include "govern/policy/shown.h"
 
 namespace frazil::govern {
 namespace {
@@ -169,7 +170,8 @@ void PolicyReader::check_cases() const {
   const auto& rules = policy_->syntax_.rules;
   for (const CaseSyntax& test : policy_->syntax_.cases) {
     const Hook hook = hook_of(test.hook, policy_->file_);
-    const auto what = fmt::format("{}:{}:{}: case \"{}\"", policy_->file_, test.at.line, test.at.column, test.name);
+    const auto what =
+        fmt::format("{}:{}:{}: case \"{}\"", policy_->file_, test.at.line, test.at.column, shown(test.name));
     (void)Input::from_json(hook, test.input, what);
     if (test.rule && std::ranges::none_of(rules, [&](const RuleSyntax& r) { return r.name.text == test.rule->text; })) {
       fail_at(policy_->file_, test.rule->at, "there is no rule '{}'", test.rule->text);
