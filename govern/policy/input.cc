@@ -41,7 +41,7 @@ std::optional<std::uint32_t> Layout::find(std::string_view path) const {
 FieldId field_of(Hook hook, std::string_view path) {
   const auto slot = Layout::of(hook).find(path);
   if (!slot) fail(Code::internal, "hook '{}' has no field '{}'", name_of(hook), path);
-  return {*slot};
+  return {hook, *slot};
 }
 
 struct Input::State {
@@ -100,6 +100,10 @@ std::string fault_of(const Type& type, const Value& value) {
 }  // namespace
 
 void Input::put(FieldId field, const Value& value) {
+  if (field.hook != layout_->hook()) {
+    state_->fault = "a field of another hook";
+    return;
+  }
   const std::span<const Layout::Slot> slots = layout_->slots();
   const Layout::Slot& slot = slots[field.slot];
   if (std::string fault = fault_of(slot.field->type, value); !fault.empty() && state_->fault.empty()) {
@@ -240,7 +244,7 @@ Input Input::from_json(const Layout& layout, Json json, std::string_view what) {
     reader.each_field(object, record, path, [&](std::uint32_t index, const Json& value, const std::string& inner) {
       const std::uint32_t slot = first + index;
       const Type& type = record.fields[index].type;
-      if (type.kind != Kind::record) return input.put({slot}, reader.convert(value, type, inner));
+      if (type.kind != Kind::record) return input.put({layout.hook(), slot}, reader.convert(value, type, inner));
       const std::uint32_t inside = layout.slots()[slot].first;
       const auto count = static_cast<std::uint32_t>(type.record->fields.size());
       state.slots[slot] = Value::compound(Kind::record, &state.slots[inside], count);

@@ -45,7 +45,8 @@ class Layout {
 
 /// A field of a hook's record: what Input::set() takes. Look it up once and keep it.
 struct FieldId {
-  std::uint32_t slot;
+  std::optional<Hook> hook;
+  std::uint32_t slot = 0;
 };
 /// Throws Code::internal if the hook has no field of this path.
 FieldId field_of(Hook hook, std::string_view path);
@@ -53,8 +54,8 @@ FieldId field_of(Hook hook, std::string_view path);
 /// What a policy is asked with: the values of a hook's record. A field that is not set is absent.
 ///
 /// set() refers to the memory of texts, which must live until the decision. A value of another type or beyond its
-/// declared bound makes the input faulty, and every decision on a faulty input denies. One thread uses an input; use it
-/// again after clear(), which keeps memory.
+/// declared bound makes the input faulty, and so does a field of another hook. Every decision on a faulty input denies.
+/// One thread uses an input; use it again after clear(), which keeps memory.
 class Input {
  public:
   explicit Input(Hook hook);

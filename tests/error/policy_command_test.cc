@@ -57,7 +57,7 @@ TEST_F(PolicyCommand, RunsCases) {
   const Ended failed = run_tool({"policy", "test", other});
   EXPECT_EQ(failed.exit, 1);
   EXPECT_EQ(failed.out, other +
-                            ":5:6: case \"b\": expected deny, got could not decide: rule 'large', 3:36: there is no "
+                            ":5:6: case \"b\": expected deny, got could not decide: rule 'large', 3:37: there is no "
                             "key 'size'\n1 passed, 1 failed\n");
 }
 

@@ -128,6 +128,9 @@ TEST(PolicyInput, IsFilledWithoutJson) {
   input.set(tenant, std::string_view(std::string(300, 'a')));
   EXPECT_EQ(summary_of(open->decide(input)),
             "could not decide: field 'tenant': 300 bytes, but at most 256 are declared");
+  input.clear();
+  input.set(field_of(Hook::admin, "user"), "acme");
+  EXPECT_EQ(summary_of(open->decide(input)), "could not decide: a field of another hook");
   EXPECT_EQ(error_of([] { field_of(Hook::run, "tenat"); }), "hook 'run' has no field 'tenat'");
 }
 
