@@ -52,7 +52,7 @@ govern::Json json_of_policy(const Policy& policy) {
 
 int check_policy(const PolicyOptions& options) {
   const auto policy = Policy::read_file(options.file);
-  const std::vector<govern::Finding> findings = govern::review(*policy);
+  const std::vector<govern::PolicyFinding> findings = govern::review(*policy);
   govern::Json json = json_of_policy(*policy);
   json["rules"] = govern::Json::array();
   json["findings"] = govern::Json::array();
@@ -66,7 +66,7 @@ int check_policy(const PolicyOptions& options) {
                              rule.shadow ? ", shadow" : "", on.reads_request ? ", asked for each request" : ""));
     }
   }
-  for (const govern::Finding& finding : findings) {
+  for (const govern::PolicyFinding& finding : findings) {
     json["findings"].push_back({{"line", finding.at.line}, {"column", finding.at.column}, {"text", finding.text}});
     if (!options.json) print_line(fmt::format("{}: {}", place_text(*policy, finding.at), finding.text));
   }
@@ -170,7 +170,7 @@ int diff_policies(const PolicyOptions& options) {
   govern::Json list = govern::Json::array();
   std::uint64_t asked = 0, changed = 0;
   for (const govern::Asked& question : questions) asked += question.count;
-  for (const govern::Change& change : govern::compare(*before, *after, questions)) {
+  for (const govern::DecisionChange& change : govern::compare(*before, *after, questions)) {
     const govern::Asked& question = questions[change.index];
     changed += question.count;
     list.push_back({{"index", change.index},
@@ -198,7 +198,7 @@ govern::Json json_of_record(const govern::RecordType& record) {
                         {"doc", field.doc},
                         {"optional", field.optional},
                         {"per_request", field.per_request}};
-    const govern::Type* part = field.type.element == nullptr ? &field.type : field.type.element;
+    const govern::ValueType* part = field.type.element == nullptr ? &field.type : field.type.element;
     if (part->record != nullptr) row["fields"] = json_of_record(*part->record);
     fields.push_back(row);
   }

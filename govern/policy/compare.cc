@@ -15,11 +15,11 @@ Asked asked_of(const Json& record, std::string_view what) {
   return asked;
 }
 
-std::vector<Change> compare(const Policy& before, const Policy& after, std::span<const Asked> questions) {
-  std::vector<Change> changes;
+std::vector<DecisionChange> compare(const Policy& before, const Policy& after, std::span<const Asked> questions) {
+  std::vector<DecisionChange> changes;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const Input input = Input::from_json(questions[i].hook, questions[i].input, fmt::format("question {}: input", i));
-    Change change = {i, before.decide(input), after.decide(input)};
+    DecisionChange change = {i, before.decide(input), after.decide(input)};
     const auto undecided = [](const Decision& d) { return d.cause == Cause::could_not_decide; };
     const bool differs =
         change.before.permits() != change.after.permits() || undecided(change.before) != undecided(change.after);

@@ -21,13 +21,13 @@ struct Asked {
 Asked asked_of(const Json& record, std::string_view what);
 
 /// A question that two policies answer differently.
-struct Change {
+struct DecisionChange {
   std::size_t index = 0;  ///< of the question
   Decision before, after;
 };
 
 /// Asks both policies each question and returns those where one permits and the other denies, and those where only one
 /// could decide. The decisions refer to the policies. Throws Code::bad_input for an input that does not fit its hook.
-std::vector<Change> compare(const Policy& before, const Policy& after, std::span<const Asked> questions);
+std::vector<DecisionChange> compare(const Policy& before, const Policy& after, std::span<const Asked> questions);
 
 }  // namespace frazil::govern

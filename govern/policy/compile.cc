@@ -17,7 +17,7 @@ constexpr std::uint32_t kMostBound = 1u << 30;
 
 std::uint32_t sum_of(std::uint32_t a, std::uint32_t b) { return std::min(kMostBound, a + b); }
 
-bool is_sized(Kind kind) { return kind == Kind::text || kind == Kind::list || kind == Kind::map; }
+bool is_sized(ValueKind kind) { return kind == ValueKind::text || kind == ValueKind::list || kind == ValueKind::map; }
 
 class Compiler {
  public:
@@ -27,7 +27,7 @@ class Compiler {
  private:
   struct Variable {
     std::string_view name;
-    Type type;
+    ValueType type;
   };
 
   template <class... A>
@@ -35,10 +35,10 @@ class Compiler {
     fail_at(target_.file, at, "{}{}", target_.context, fmt::format(format, std::forward<A>(args)...));
   }
   /// Adds a node over operands, whose costs are added to its own.
-  Compiled add(Node node, Type type, double own_cost, const std::vector<Compiled>& operands);
+  Compiled add(PolicyNode node, ValueType type, double own_cost, const std::vector<Compiled>& operands);
   Compiled fold(Compiled whole);
-  Compiled constant(const Value& value, Type type, Place at);
-  Type joined(const Type& a, const Type& b);
+  Compiled constant(const Value& value, ValueType type, Place at);
+  ValueType joined(const ValueType& a, const ValueType& b);
 
   Compiled name(const Expr& expr);
   Compiled slot(std::uint32_t index, Place at);
@@ -53,19 +53,19 @@ class Compiler {
   Compiled choice(const Expr& expr);
   Compiled list(const Expr& expr);
   Compiled map(const Expr& expr);
-  Compiled collect(Op op, const Type& type, double cost, const std::vector<Compiled>& items, Place at);
+  Compiled collect(Op op, const ValueType& type, double cost, const std::vector<Compiled>& items, Place at);
   Compiled call(const Expr& expr);
   Compiled has(const Expr& expr);
   Compiled macro(const Expr& expr, Op op);
   Compiled size(const Expr& expr);
   Compiled text_test(const Expr& expr, Op op);
   Compiled matches(const Expr& expr);
-  Compiled convert(const Expr& expr, Kind to);
-  Compiled operand(const Expr& expr, Kind kind, std::string_view of);
+  Compiled convert(const Expr& expr, ValueKind to);
+  Compiled operand(const Expr& expr, ValueKind kind, std::string_view of);
   void need_arguments(const Expr& expr, std::size_t count) const;
 
   const Target& target_;
-  Program& program_;
+  PolicyProgram& program_;
   std::vector<Variable> variables_;
 };
 
@@ -76,7 +76,7 @@ void merge(Compiled& to, const Compiled& operand) {
   to.variables |= operand.variables;
 }
 
-Compiled Compiler::add(Node node, Type type, double own_cost, const std::vector<Compiled>& operands) {
+Compiled Compiler::add(PolicyNode node, ValueType type, double own_cost, const std::vector<Compiled>& operands) {
   node.kind = type.kind;
   Compiled made;
   made.type = type;
@@ -93,14 +93,14 @@ Compiled Compiler::fold(Compiled whole) {
   if (whole.reads || whole.variables != 0 || whole.cost > program_.fold_budget) return whole;
   program_.fold_budget -= whole.cost;
   std::pmr::monotonic_buffer_resource memory;
-  Scope scope{program_, {}, memory};
+  EvalScope scope{program_, {}, memory};
   const Value value = evaluate(scope, whole.node);
   whole.fails = value.is_error();
   if (whole.fails || program_.nodes[whole.node].op == Op::constant) return whole;
   return constant(program_.keep(value), whole.type, program_.nodes[whole.node].at);
 }
 
-Compiled Compiler::constant(const Value& value, Type type, Place at) {
+Compiled Compiler::constant(const Value& value, ValueType type, Place at) {
   if (is_sized(type.kind)) type.bound = value.size;
   Compiled made;
   made.type = type;
@@ -109,8 +109,8 @@ Compiled Compiler::constant(const Value& value, Type type, Place at) {
 }
 
 /// Returns a type that values of both types have.
-Type Compiler::joined(const Type& a, const Type& b) {
-  Type both = a;
+ValueType Compiler::joined(const ValueType& a, const ValueType& b) {
+  ValueType both = a;
   both.bound = std::max(a.bound, b.bound);
   both.key_bound = std::max(a.key_bound, b.key_bound);
   if (a.element == nullptr || b.element == nullptr) {
@@ -123,11 +123,11 @@ Type Compiler::joined(const Type& a, const Type& b) {
 
 Compiled Compiler::compile(const Expr& expr) {
   switch (expr.form) {
-    case Form::boolean: return constant(Value::of(expr.boolean), {.kind = Kind::boolean}, expr.at);
-    case Form::integer: return constant(Value::of(expr.integer), {.kind = Kind::integer}, expr.at);
-    case Form::real: return constant(Value::of(expr.real), {.kind = Kind::real}, expr.at);
+    case Form::boolean: return constant(Value::of(expr.boolean), {.kind = ValueKind::boolean}, expr.at);
+    case Form::integer: return constant(Value::of(expr.integer), {.kind = ValueKind::integer}, expr.at);
+    case Form::real: return constant(Value::of(expr.real), {.kind = ValueKind::real}, expr.at);
     case Form::text:
-      return constant(program_.keep(Value::of(std::string_view(expr.text))), {.kind = Kind::text}, expr.at);
+      return constant(program_.keep(Value::of(std::string_view(expr.text))), {.kind = ValueKind::text}, expr.at);
     case Form::name: return name(expr);
     case Form::select: return select(expr);
     case Form::index: return index(expr);
@@ -144,7 +144,7 @@ Compiled Compiler::compile(const Expr& expr) {
 
 Compiled Compiler::slot(std::uint32_t index, Place at) {
   const auto slots = target_.layout.slots();
-  Compiled made = add({Op::slot, Kind::absent, index, 0, 0, at}, slots[index].field->type, 1, {});
+  Compiled made = add({Op::slot, ValueKind::absent, index, 0, 0, at}, slots[index].field->type, 1, {});
   for (std::uint32_t i = index; i != Layout::kNone; i = slots[i].parent) {
     made.reads_request |= slots[i].field->per_request;
   }
@@ -173,44 +173,46 @@ Compiled Compiler::name(const Expr& expr) {
 
 Compiled Compiler::select(const Expr& expr) {
   const Compiled base = compile(expr.parts[0]);
-  const Node of = program_.nodes[base.node];
-  if (base.type.kind == Kind::map && base.type.element != nullptr) {
+  const PolicyNode of = program_.nodes[base.node];
+  if (base.type.kind == ValueKind::map && base.type.element != nullptr) {
     const std::uint32_t key = program_.add_constant(program_.keep(Value::of(std::string_view(expr.text))));
     const double cost = cost_of_key(base.type, static_cast<std::uint32_t>(expr.text.size()));
-    return add({Op::key, Kind::absent, base.node, key, 0, expr.at}, *base.type.element, cost, {base});
+    return add({Op::key, ValueKind::absent, base.node, key, 0, expr.at}, *base.type.element, cost, {base});
   }
-  if (base.type.kind != Kind::record) refuse(expr.at, "{} has no fields, so not '{}'", name_of(base.type), expr.text);
+  if (base.type.kind != ValueKind::record)
+    refuse(expr.at, "{} has no fields, so not '{}'", name_of(base.type), expr.text);
   const RecordType& record = *base.type.record;
   const auto field = record.find(expr.text);
   if (!field) {
     refuse(expr.at, "{} has no field '{}'; its fields are {}", name_of(base.type), expr.text, record.field_names());
   }
   if (of.op == Op::slot) return slot(target_.layout.slots()[of.a].first + *field, expr.at);
-  return add({Op::select, Kind::absent, base.node, *field, 0, expr.at}, record.fields[*field].type, 1, {base});
+  return add({Op::select, ValueKind::absent, base.node, *field, 0, expr.at}, record.fields[*field].type, 1, {base});
 }
 
 Compiled Compiler::index(const Expr& expr) {
   const Compiled base = compile(expr.parts[0]), at = compile(expr.parts[1]);
-  const bool is_list = base.type.kind == Kind::list;
-  if (!is_list && base.type.kind != Kind::map) refuse(expr.at, "{} has no elements", name_of(base.type));
-  const Kind wanted = is_list ? Kind::integer : Kind::text;
+  const bool is_list = base.type.kind == ValueKind::list;
+  if (!is_list && base.type.kind != ValueKind::map) refuse(expr.at, "{} has no elements", name_of(base.type));
+  const ValueKind wanted = is_list ? ValueKind::integer : ValueKind::text;
   if (at.type.kind != wanted) {
-    refuse(expr.parts[1].at, "expected {} as index of {}, got {}", name_of(Type{.kind = wanted}), name_of(base.type),
-           name_of(at.type));
+    refuse(expr.parts[1].at, "expected {} as index of {}, got {}", name_of(ValueType{.kind = wanted}),
+           name_of(base.type), name_of(at.type));
   }
   if (base.type.element == nullptr) refuse(expr.at, "an empty literal has no elements");
   const double cost = is_list ? 1 : cost_of_key(base.type, at.type.bound);
-  return add({is_list ? Op::index_list : Op::index_map, Kind::absent, base.node, at.node, 0, expr.at},
+  return add({is_list ? Op::index_list : Op::index_map, ValueKind::absent, base.node, at.node, 0, expr.at},
              *base.type.element, cost, {base, at});
 }
 
 Compiled Compiler::unary(const Expr& expr) {
   const Compiled operand = compile(expr.parts[0]);
-  const Kind kind = operand.type.kind;
-  const bool fits = expr.text == "!" ? kind == Kind::boolean : kind == Kind::integer || kind == Kind::real;
+  const ValueKind kind = operand.type.kind;
+  const bool fits =
+      expr.text == "!" ? kind == ValueKind::boolean : kind == ValueKind::integer || kind == ValueKind::real;
   if (!fits) refuse(expr.at, "'{}' has no meaning for {}", expr.text, name_of(operand.type));
   const Op op = expr.text == "!" ? Op::invert : Op::negate;
-  return add({op, Kind::absent, operand.node, 0, 0, expr.at}, operand.type, 1, {operand});
+  return add({op, ValueKind::absent, operand.node, 0, 0, expr.at}, operand.type, 1, {operand});
 }
 
 Compiled Compiler::binary(const Expr& expr) {
@@ -223,18 +225,18 @@ Compiled Compiler::binary(const Expr& expr) {
 
 Compiled Compiler::logic(const Expr& expr) {
   const bool is_or = expr.text == "||";
-  const Compiled a = operand(expr.parts[0], Kind::boolean, expr.text);
-  const Compiled b = operand(expr.parts[1], Kind::boolean, expr.text);
+  const Compiled a = operand(expr.parts[0], ValueKind::boolean, expr.text);
+  const Compiled b = operand(expr.parts[1], ValueKind::boolean, expr.text);
   const auto known = [&](const Compiled& side) -> std::optional<bool> {
-    const Node& node = program_.nodes[side.node];
+    const PolicyNode& node = program_.nodes[side.node];
     if (node.op != Op::constant) return std::nullopt;
     return program_.constants[node.a].boolean;
   };
   const auto left = known(a), right = known(b);
   if (left == is_or || (left && !right)) return left == is_or ? a : b;
   if (right) return right == is_or ? b : a;
-  return add({is_or ? Op::either : Op::both, Kind::absent, a.node, b.node, 0, expr.at}, {.kind = Kind::boolean}, 1,
-             {a, b});
+  return add({is_or ? Op::either : Op::both, ValueKind::absent, a.node, b.node, 0, expr.at},
+             {.kind = ValueKind::boolean}, 1, {a, b});
 }
 
 Compiled Compiler::comparison(const Expr& expr) {
@@ -244,18 +246,19 @@ Compiled Compiler::comparison(const Expr& expr) {
   const Op op = std::ranges::find(kOps, std::string_view(expr.text), &std::pair<std::string_view, Op>::first)->second;
   const Compiled a = compile(expr.parts[0]), b = compile(expr.parts[1]);
   const bool equality = op == Op::equal || op == Op::unequal;
-  const Kind kind = a.type.kind;
+  const ValueKind kind = a.type.kind;
   if (!is_same(a.type, b.type)) {
     refuse(expr.at, "'{}' compares {} and {}; both must have one type", expr.text, name_of(a.type), name_of(b.type));
   }
-  if (kind == Kind::record || (!equality && kind != Kind::integer && kind != Kind::real && kind != Kind::text)) {
+  if (kind == ValueKind::record ||
+      (!equality && kind != ValueKind::integer && kind != ValueKind::real && kind != ValueKind::text)) {
     refuse(expr.at, "'{}' has no meaning for {}", expr.text, name_of(a.type));
   }
-  for (const Type* part = a.type.element; part != nullptr; part = part->element) {
-    if (part->kind == Kind::record) refuse(expr.at, "'{}' has no meaning for {}", expr.text, name_of(a.type));
+  for (const ValueType* part = a.type.element; part != nullptr; part = part->element) {
+    if (part->kind == ValueKind::record) refuse(expr.at, "'{}' has no meaning for {}", expr.text, name_of(a.type));
   }
-  return add({op, Kind::absent, a.node, b.node, 0, expr.at}, {.kind = Kind::boolean}, cost_of_equal(a.type, b.type),
-             {a, b});
+  return add({op, ValueKind::absent, a.node, b.node, 0, expr.at}, {.kind = ValueKind::boolean},
+             cost_of_equal(a.type, b.type), {a, b});
 }
 
 Compiled Compiler::arithmetic(const Expr& expr) {
@@ -263,60 +266,60 @@ Compiled Compiler::arithmetic(const Expr& expr) {
       {'+', Op::add}, {'-', Op::subtract}, {'*', Op::multiply}, {'/', Op::divide}, {'%', Op::modulo}};
   const Op op = std::ranges::find(kOps, expr.text.front(), &std::pair<char, Op>::first)->second;
   const Compiled a = compile(expr.parts[0]), b = compile(expr.parts[1]);
-  const Kind kind = a.type.kind;
-  const bool number = kind == Kind::integer || (kind == Kind::real && op != Op::modulo);
-  const bool joins = op == Op::add && (kind == Kind::text || kind == Kind::list);
+  const ValueKind kind = a.type.kind;
+  const bool number = kind == ValueKind::integer || (kind == ValueKind::real && op != Op::modulo);
+  const bool joins = op == Op::add && (kind == ValueKind::text || kind == ValueKind::list);
   if (!is_same(a.type, b.type) || !(number || joins)) {
     refuse(expr.at, "'{}' has no meaning for {} and {}", expr.text, name_of(a.type), name_of(b.type));
   }
-  Type type = joined(a.type, b.type);
+  ValueType type = joined(a.type, b.type);
   if (joins) type.bound = sum_of(a.type.bound, b.type.bound);
-  const double copied = kind == Kind::text ? cost_of_bytes(type.bound) : joins ? type.bound : 0;
-  return add({op, Kind::absent, a.node, b.node, 0, expr.at}, type, 1 + copied, {a, b});
+  const double copied = kind == ValueKind::text ? cost_of_bytes(type.bound) : joins ? type.bound : 0;
+  return add({op, ValueKind::absent, a.node, b.node, 0, expr.at}, type, 1 + copied, {a, b});
 }
 
 Compiled Compiler::membership(const Expr& expr) {
   const Compiled item = compile(expr.parts[0]), container = compile(expr.parts[1]);
-  const Type& of = container.type;
-  const bool is_map = of.kind == Kind::map;
-  const bool fits = is_map ? item.type.kind == Kind::text
-                           : of.kind == Kind::list && (of.element == nullptr || is_same(*of.element, item.type));
-  if (!fits || item.type.kind == Kind::record) {
+  const ValueType& of = container.type;
+  const bool is_map = of.kind == ValueKind::map;
+  const bool fits = is_map ? item.type.kind == ValueKind::text
+                           : of.kind == ValueKind::list && (of.element == nullptr || is_same(*of.element, item.type));
+  if (!fits || item.type.kind == ValueKind::record) {
     refuse(expr.at, "'in' has no meaning for {} and {}", name_of(item.type), name_of(of));
   }
-  const Node right = program_.nodes[container.node];
-  if (right.op == Op::constant && !is_map && item.type.kind == Kind::text && of.bound > 1) {
+  const PolicyNode right = program_.nodes[container.node];
+  if (right.op == Op::constant && !is_map && item.type.kind == ValueKind::text && of.bound > 1) {
     const std::uint32_t set = program_.sorted(program_.constants[right.a]);
-    return add({Op::in_set, Kind::absent, item.node, set, 0, expr.at}, {.kind = Kind::boolean},
+    return add({Op::in_set, ValueKind::absent, item.node, set, 0, expr.at}, {.kind = ValueKind::boolean},
                cost_of_set(of, item.type.bound), {item});
   }
   const double cost = is_map                  ? cost_of_key(of, item.type.bound)
                       : of.element == nullptr ? 1
                                               : 1 + of.bound * cost_of_equal(*of.element, item.type);
-  return add({is_map ? Op::in_map : Op::in_list, Kind::absent, item.node, container.node, 0, expr.at},
-             {.kind = Kind::boolean}, cost, {item, container});
+  return add({is_map ? Op::in_map : Op::in_list, ValueKind::absent, item.node, container.node, 0, expr.at},
+             {.kind = ValueKind::boolean}, cost, {item, container});
 }
 
 Compiled Compiler::choice(const Expr& expr) {
-  const Compiled condition = operand(expr.parts[0], Kind::boolean, "?");
+  const Compiled condition = operand(expr.parts[0], ValueKind::boolean, "?");
   const Compiled yes = compile(expr.parts[1]), no = compile(expr.parts[2]);
   if (!is_same(yes.type, no.type)) {
     refuse(expr.at, "'?' chooses between {} and {}; both must have one type", name_of(yes.type), name_of(no.type));
   }
-  const Node& known = program_.nodes[condition.node];
+  const PolicyNode& known = program_.nodes[condition.node];
   if (known.op == Op::constant) return program_.constants[known.a].boolean ? yes : no;
-  Compiled made = add({Op::choose, Kind::absent, condition.node, yes.node, no.node, expr.at}, joined(yes.type, no.type),
-                      1, {condition, yes, no});
+  Compiled made = add({Op::choose, ValueKind::absent, condition.node, yes.node, no.node, expr.at},
+                      joined(yes.type, no.type), 1, {condition, yes, no});
   if (program_.nodes[made.node].op == Op::choose) made.cost -= std::min(yes.cost, no.cost);
   return made;
 }
 
 Compiled Compiler::list(const Expr& expr) {
-  Type type = {.kind = Kind::list, .bound = static_cast<std::uint32_t>(expr.parts.size())};
+  ValueType type = {.kind = ValueKind::list, .bound = static_cast<std::uint32_t>(expr.parts.size())};
   std::vector<Compiled> items;
   for (const Expr& part : expr.parts) {
     items.push_back(compile(part));
-    const Type& item = items.back().type;
+    const ValueType& item = items.back().type;
     if (type.element != nullptr && !is_same(*type.element, item)) {
       refuse(part.at, "a list has elements of one type; this is {}, the first is {}", name_of(item),
              name_of(*type.element));
@@ -327,11 +330,11 @@ Compiled Compiler::list(const Expr& expr) {
 }
 
 Compiled Compiler::map(const Expr& expr) {
-  Type type = {.kind = Kind::map, .bound = static_cast<std::uint32_t>(expr.parts.size() / 2)};
+  ValueType type = {.kind = ValueKind::map, .bound = static_cast<std::uint32_t>(expr.parts.size() / 2)};
   std::vector<Compiled> items;
   for (std::size_t i = 0; i < expr.parts.size(); ++i) {
-    items.push_back(i % 2 == 0 ? operand(expr.parts[i], Kind::text, "a key") : compile(expr.parts[i]));
-    const Type& item = items.back().type;
+    items.push_back(i % 2 == 0 ? operand(expr.parts[i], ValueKind::text, "a key") : compile(expr.parts[i]));
+    const ValueType& item = items.back().type;
     if (i % 2 == 0) {
       type.key_bound = std::max(type.key_bound, item.bound);
       continue;
@@ -347,17 +350,17 @@ Compiled Compiler::map(const Expr& expr) {
 }
 
 /// Adds the node of a literal.
-Compiled Compiler::collect(Op op, const Type& type, double cost, const std::vector<Compiled>& items, Place at) {
+Compiled Compiler::collect(Op op, const ValueType& type, double cost, const std::vector<Compiled>& items, Place at) {
   const auto first = static_cast<std::uint32_t>(program_.arguments.size());
   for (const Compiled& item : items) program_.arguments.push_back(item.node);
   return add({op, type.kind, first, type.bound, 0, at}, type, cost, items);
 }
 
 /// Compiles an operand that must be of a kind. `of` names the operator in errors.
-Compiled Compiler::operand(const Expr& expr, Kind kind, std::string_view of) {
+Compiled Compiler::operand(const Expr& expr, ValueKind kind, std::string_view of) {
   Compiled made = compile(expr);
   if (made.type.kind == kind) return made;
-  refuse(expr.at, "'{}' needs {}, got {}", of, name_of(Type{.kind = kind}), name_of(made.type));
+  refuse(expr.at, "'{}' needs {}, got {}", of, name_of(ValueType{.kind = kind}), name_of(made.type));
 }
 
 void Compiler::need_arguments(const Expr& expr, std::size_t count) const {
@@ -377,9 +380,9 @@ Compiled Compiler::call(const Expr& expr) {
   if (method && f == "endsWith") return text_test(expr, Op::ends_with);
   if (method && f == "contains") return text_test(expr, Op::contains);
   if (!method && f == "has") return has(expr);
-  if (!method && f == "int") return convert(expr, Kind::integer);
-  if (!method && f == "double") return convert(expr, Kind::real);
-  if (!method && f == "string") return convert(expr, Kind::text);
+  if (!method && f == "int") return convert(expr, ValueKind::integer);
+  if (!method && f == "double") return convert(expr, ValueKind::real);
+  if (!method && f == "string") return convert(expr, ValueKind::text);
   refuse(expr.at,
          "there is no {} '{}'; there are size, has, int, double, string, and after a value .size, .all, .exists, "
          ".exists_one, .startsWith, .endsWith, .contains, .matches",
@@ -389,27 +392,27 @@ Compiled Compiler::call(const Expr& expr) {
 Compiled Compiler::has(const Expr& expr) {
   need_arguments(expr, 1);
   const Expr& of = expr.parts[0];
-  const Type type = {.kind = Kind::boolean};
+  const ValueType type = {.kind = ValueKind::boolean};
   if (of.form == Form::name) {
     const auto field = target_.layout.record().find(of.text);
     if (!field) refuse(of.at, "has() needs a field, and there is no field '{}'", of.text);
     const Compiled read = slot(*field, of.at);
-    return add({Op::has_slot, Kind::absent, *field, Layout::kNone, 0, expr.at}, type, 0, {read});
+    return add({Op::has_slot, ValueKind::absent, *field, Layout::kNone, 0, expr.at}, type, 0, {read});
   }
   if (of.form != Form::select) refuse(of.at, "has() needs a field: has(forecast.memory)");
   const Compiled read = select(of);
-  const Node node = program_.nodes[read.node];
+  const PolicyNode node = program_.nodes[read.node];
   if (node.op == Op::constant) return constant(Value::of(true), type, expr.at);
   const std::uint32_t around = node.op == Op::slot ? target_.layout.slots()[node.a].parent : node.b;
   const Op op = node.op == Op::slot ? Op::has_slot : node.op == Op::key ? Op::has_key : Op::has_select;
-  return add({op, Kind::absent, node.a, around, 0, expr.at}, type, 0, {read});
+  return add({op, ValueKind::absent, node.a, around, 0, expr.at}, type, 0, {read});
 }
 
 Compiled Compiler::macro(const Expr& expr, Op op) {
   need_arguments(expr, 2);
   const Compiled range = compile(expr.parts[0]);
-  const Kind kind = range.type.kind;
-  if (kind != Kind::list && kind != Kind::map)
+  const ValueKind kind = range.type.kind;
+  if (kind != ValueKind::list && kind != ValueKind::map)
     refuse(expr.at, "'{}' needs a list or a map, got {}", expr.text, name_of(range.type));
   const Expr& variable = expr.parts[1];
   if (variable.form != Form::name) refuse(variable.at, "'{}' needs the name of a variable first", expr.text);
@@ -419,40 +422,40 @@ Compiled Compiler::macro(const Expr& expr, Op op) {
     refuse(variable.at, "the variable '{}' has the name of something else", variable.text);
   }
   if (variables_.size() == kMaxVariables) refuse(expr.at, "more than {} macros are nested", kMaxVariables);
-  Type element = {.kind = Kind::text, .bound = range.type.key_bound};
-  if (kind == Kind::list && range.type.element == nullptr) refuse(expr.at, "an empty literal has no elements");
-  if (kind == Kind::list) element = *range.type.element;
+  ValueType element = {.kind = ValueKind::text, .bound = range.type.key_bound};
+  if (kind == ValueKind::list && range.type.element == nullptr) refuse(expr.at, "an empty literal has no elements");
+  if (kind == ValueKind::list) element = *range.type.element;
   const auto index = static_cast<std::uint32_t>(variables_.size());
   variables_.push_back({variable.text, element});
-  const Compiled body = operand(expr.parts[2], Kind::boolean, expr.text);
+  const Compiled body = operand(expr.parts[2], ValueKind::boolean, expr.text);
   variables_.pop_back();
   const double times = 1 + range.type.bound * (1 + body.cost);
-  return add({op, Kind::boolean, range.node, body.node, index, expr.at}, {.kind = Kind::boolean}, times - body.cost,
-             {range, body});
+  return add({op, ValueKind::boolean, range.node, body.node, index, expr.at}, {.kind = ValueKind::boolean},
+             times - body.cost, {range, body});
 }
 
 Compiled Compiler::size(const Expr& expr) {
   need_arguments(expr, expr.form == Form::method ? 0 : 1);
   const Compiled of = compile(expr.parts[0]);
   if (!is_sized(of.type.kind)) refuse(expr.at, "{} has no size", name_of(of.type));
-  const double cost = 1 + (of.type.kind == Kind::text ? cost_of_bytes(of.type.bound) : 0);
-  return add({Op::size, Kind::absent, of.node, 0, 0, expr.at}, {.kind = Kind::integer}, cost, {of});
+  const double cost = 1 + (of.type.kind == ValueKind::text ? cost_of_bytes(of.type.bound) : 0);
+  return add({Op::size, ValueKind::absent, of.node, 0, 0, expr.at}, {.kind = ValueKind::integer}, cost, {of});
 }
 
 Compiled Compiler::text_test(const Expr& expr, Op op) {
   need_arguments(expr, 1);
-  const Compiled of = operand(expr.parts[0], Kind::text, expr.text);
-  const Compiled part = operand(expr.parts[1], Kind::text, expr.text);
+  const Compiled of = operand(expr.parts[0], ValueKind::text, expr.text);
+  const Compiled part = operand(expr.parts[1], ValueKind::text, expr.text);
   const double read = op == Op::contains ? 4.0 * (of.type.bound + part.type.bound) : part.type.bound;
-  return add({op, Kind::absent, of.node, part.node, 0, expr.at}, {.kind = Kind::boolean}, 1 + cost_of_bytes(read),
-             {of, part});
+  return add({op, ValueKind::absent, of.node, part.node, 0, expr.at}, {.kind = ValueKind::boolean},
+             1 + cost_of_bytes(read), {of, part});
 }
 
 Compiled Compiler::matches(const Expr& expr) {
   need_arguments(expr, expr.form == Form::method ? 1 : 2);
-  const Compiled of = operand(expr.parts[0], Kind::text, expr.text);
-  const Compiled pattern = operand(expr.parts[1], Kind::text, expr.text);
-  const Node& node = program_.nodes[pattern.node];
+  const Compiled of = operand(expr.parts[0], ValueKind::text, expr.text);
+  const Compiled pattern = operand(expr.parts[1], ValueKind::text, expr.text);
+  const PolicyNode& node = program_.nodes[pattern.node];
   if (node.op != Op::constant) refuse(expr.parts[1].at, "the pattern of matches() must be constant");
   std::uint32_t index = 0;
   try {
@@ -462,22 +465,23 @@ Compiled Compiler::matches(const Expr& expr) {
                                           expr.parts[1].at.column, target_.context, error.what()));
   }
   const double cost = cost_of_match(of.type.bound, program_.patterns[index]->size());
-  return add({Op::matches, Kind::absent, of.node, index, 0, expr.at}, {.kind = Kind::boolean}, cost, {of});
+  return add({Op::matches, ValueKind::absent, of.node, index, 0, expr.at}, {.kind = ValueKind::boolean}, cost, {of});
 }
 
-Compiled Compiler::convert(const Expr& expr, Kind to) {
+Compiled Compiler::convert(const Expr& expr, ValueKind to) {
   constexpr std::uint32_t kMostDigits = 20;
   need_arguments(expr, 1);
   const Compiled of = compile(expr.parts[0]);
-  const Kind from = of.type.kind;
+  const ValueKind from = of.type.kind;
   if (from == to) return of;
-  const bool fits = to == Kind::text ? from == Kind::integer || from == Kind::boolean
-                                     : from == Kind::text || from == (to == Kind::real ? Kind::integer : Kind::real);
+  const bool fits = to == ValueKind::text ? from == ValueKind::integer || from == ValueKind::boolean
+                                          : from == ValueKind::text ||
+                                                from == (to == ValueKind::real ? ValueKind::integer : ValueKind::real);
   if (!fits) refuse(expr.at, "there is no conversion of {} by {}()", name_of(of.type), expr.text);
-  const Op op = to == Kind::text ? Op::to_text : to == Kind::real ? Op::to_real : Op::to_integer;
-  const Type type = {.kind = to, .bound = to == Kind::text ? kMostDigits : 0};
-  const double cost = 2 + (from == Kind::text ? of.type.bound : 0);
-  return add({op, Kind::absent, of.node, 0, 0, expr.at}, type, cost, {of});
+  const Op op = to == ValueKind::text ? Op::to_text : to == ValueKind::real ? Op::to_real : Op::to_integer;
+  const ValueType type = {.kind = to, .bound = to == ValueKind::text ? kMostDigits : 0};
+  const double cost = 2 + (from == ValueKind::text ? of.type.bound : 0);
+  return add({op, ValueKind::absent, of.node, 0, 0, expr.at}, type, cost, {of});
 }
 
 }  // namespace

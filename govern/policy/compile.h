@@ -14,7 +14,7 @@ namespace frazil::govern {
 
 /// A named constant of a policy.
 struct Constant {
-  Type type;
+  ValueType type;
   Value value;
   Place at;
   bool used = false;
@@ -24,7 +24,7 @@ using Constants = std::map<std::string, Constant, std::less<>>;
 /// An expression with its type and what is known of it without an input.
 struct Compiled {
   std::uint32_t node = 0;
-  Type type;
+  ValueType type;
   double cost = 1;              ///< the worst case, in the units of cost.h
   bool reads = false;           ///< depends on the input
   bool reads_request = false;   ///< depends on a field marked per_request
@@ -34,7 +34,7 @@ struct Compiled {
 
 /// What an expression is compiled for.
 struct Target {
-  Program& program;
+  PolicyProgram& program;
   Constants& constants;
   const Layout& layout;
   std::string_view file;  ///< in errors

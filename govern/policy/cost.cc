@@ -5,13 +5,13 @@
 
 namespace frazil::govern {
 
-double cost_of_equal(const Type& a, const Type& b) {
+double cost_of_equal(const ValueType& a, const ValueType& b) {
   const double least = std::min(a.bound, b.bound);
   const bool empty = a.element == nullptr || b.element == nullptr;
   switch (a.kind) {
-    case Kind::text: return 1 + cost_of_bytes(least);
-    case Kind::list: return 1 + (empty ? 0 : least * cost_of_equal(*a.element, *b.element));
-    case Kind::map: {
+    case ValueKind::text: return 1 + cost_of_bytes(least);
+    case ValueKind::list: return 1 + (empty ? 0 : least * cost_of_equal(*a.element, *b.element));
+    case ValueKind::map: {
       const double pair = 1 + cost_of_bytes(std::min(a.key_bound, b.key_bound));
       return 1 + (empty ? 0 : least * (least * pair + cost_of_equal(*a.element, *b.element)));
     }
@@ -19,11 +19,11 @@ double cost_of_equal(const Type& a, const Type& b) {
   }
 }
 
-double cost_of_key(const Type& map, std::uint32_t bytes) {
+double cost_of_key(const ValueType& map, std::uint32_t bytes) {
   return 1 + map.bound * (0.3 + cost_of_bytes(std::min(map.key_bound, bytes)));
 }
 
-double cost_of_set(const Type& list, std::uint32_t bytes) {
+double cost_of_set(const ValueType& list, std::uint32_t bytes) {
   const std::uint32_t most = list.element == nullptr ? 0 : list.element->bound;
   return 1 + std::log2(1.0 + list.bound) * (0.5 + cost_of_bytes(std::min(most, bytes)));
 }

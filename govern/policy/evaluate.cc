@@ -24,8 +24,8 @@ bool is_equal_map(const Value& a, const Value& b) {
 }
 
 std::partial_ordering order_of(const Value& a, const Value& b) {
-  if (a.kind == Kind::integer) return a.integer <=> b.integer;
-  if (a.kind == Kind::real) return a.real <=> b.real;
+  if (a.kind == ValueKind::integer) return a.integer <=> b.integer;
+  if (a.kind == ValueKind::real) return a.real <=> b.real;
   return a.view() <=> b.view();
 }
 
@@ -49,41 +49,41 @@ std::int64_t characters(std::string_view text) {
 
 class Evaluation {
  public:
-  explicit Evaluation(Scope& scope) : scope_(scope) {}
+  explicit Evaluation(EvalScope& scope) : scope_(scope) {}
   Value value(std::uint32_t index);
 
  private:
   using Index = std::uint32_t;
-  Value dispatch(const Node& node, Index index);
+  Value dispatch(const PolicyNode& node, Index index);
   Value fail(EvalError error, Index node) const { return Value::failed(error, node); }
-  Value checked(const Value& value, const Node& node, Index index) const {
+  Value checked(const Value& value, const PolicyNode& node, Index index) const {
     if (value.kind == node.kind) return value;
-    return fail(value.kind == Kind::absent ? EvalError::absent_field : EvalError::wrong_kind, index);
+    return fail(value.kind == ValueKind::absent ? EvalError::absent_field : EvalError::wrong_kind, index);
   }
-  Value select(const Node& node, Index index);
-  Value key(const Node& node, Index index, const Value& key);
-  Value index_list(const Node& node, Index index);
-  Value has(const Node& node, Index index);
-  Value logic(const Node& node);
-  Value comparison(const Node& node);
-  Value arithmetic(const Node& node, Index index);
+  Value select(const PolicyNode& node, Index index);
+  Value key(const PolicyNode& node, Index index, const Value& key);
+  Value index_list(const PolicyNode& node, Index index);
+  Value has(const PolicyNode& node, Index index);
+  Value logic(const PolicyNode& node);
+  Value comparison(const PolicyNode& node);
+  Value arithmetic(const PolicyNode& node, Index index);
   Value integers(Op op, std::int64_t a, std::int64_t b, Index index) const;
   static Value reals(Op op, double a, double b);
   Value join(const Value& a, const Value& b);
-  Value membership(const Node& node);
-  Value make(const Node& node, Index index);
-  Value macro(const Node& node, Index index);
-  Value text_test(const Node& node);
-  Value size(const Node& node);
-  Value negate(const Node& node, Index index);
-  Value convert(const Node& node, Index index);
+  Value membership(const PolicyNode& node);
+  Value make(const PolicyNode& node, Index index);
+  Value macro(const PolicyNode& node, Index index);
+  Value text_test(const PolicyNode& node);
+  Value size(const PolicyNode& node);
+  Value negate(const PolicyNode& node, Index index);
+  Value convert(const PolicyNode& node, Index index);
   Value to_text(const Value& value);
   const Value* find(const Value& map, const Value& key) const;
   Value* allocate(std::size_t count) {
     return static_cast<Value*>(scope_.memory.allocate(std::max<std::size_t>(count, 1) * sizeof(Value), alignof(Value)));
   }
 
-  Scope& scope_;
+  EvalScope& scope_;
 };
 
 Value Evaluation::value(Index index) {
@@ -95,7 +95,7 @@ Value Evaluation::value(Index index) {
   return dispatch(scope_.program.nodes[index], index);
 }
 
-Value Evaluation::dispatch(const Node& node, Index index) {
+Value Evaluation::dispatch(const PolicyNode& node, Index index) {
   switch (node.op) {
     case Op::constant: return scope_.program.constants[node.a];
     case Op::slot: return checked(scope_.slots[node.a], node, index);
@@ -150,7 +150,7 @@ Value Evaluation::dispatch(const Node& node, Index index) {
   return fail(EvalError::wrong_kind, index);
 }
 
-Value Evaluation::select(const Node& node, Index index) {
+Value Evaluation::select(const PolicyNode& node, Index index) {
   const Value record = value(node.a);
   if (record.is_error()) return record;
   return checked(record.items[node.b], node, index);
@@ -163,7 +163,7 @@ const Value* Evaluation::find(const Value& map, const Value& key) const {
   return nullptr;
 }
 
-Value Evaluation::key(const Node& node, Index index, const Value& key) {
+Value Evaluation::key(const PolicyNode& node, Index index, const Value& key) {
   const Value map = value(node.a);
   if (map.is_error()) return map;
   if (key.is_error()) return key;
@@ -171,7 +171,7 @@ Value Evaluation::key(const Node& node, Index index, const Value& key) {
   return found == nullptr ? fail(EvalError::no_key, index) : checked(*found, node, index);
 }
 
-Value Evaluation::index_list(const Node& node, Index index) {
+Value Evaluation::index_list(const PolicyNode& node, Index index) {
   const Value list = value(node.a);
   if (list.is_error()) return list;
   const Value at = value(node.b);
@@ -180,18 +180,18 @@ Value Evaluation::index_list(const Node& node, Index index) {
   return checked(list.items[at.integer], node, index);
 }
 
-Value Evaluation::has(const Node& node, Index index) {
+Value Evaluation::has(const PolicyNode& node, Index index) {
   if (node.op == Op::has_slot) {
-    const bool around = node.b == Layout::kNone || scope_.slots[node.b].kind == Kind::record;
-    return around ? Value::of(scope_.slots[node.a].kind != Kind::absent) : fail(EvalError::absent_field, index);
+    const bool around = node.b == Layout::kNone || scope_.slots[node.b].kind == ValueKind::record;
+    return around ? Value::of(scope_.slots[node.a].kind != ValueKind::absent) : fail(EvalError::absent_field, index);
   }
   const Value operand = value(node.a);
   if (operand.is_error()) return operand;
   if (node.op == Op::has_key) return Value::of(find(operand, scope_.program.constants[node.b]) != nullptr);
-  return Value::of(operand.items[node.b].kind != Kind::absent);
+  return Value::of(operand.items[node.b].kind != ValueKind::absent);
 }
 
-Value Evaluation::logic(const Node& node) {
+Value Evaluation::logic(const PolicyNode& node) {
   const bool decisive = node.op == Op::either;
   const Value a = value(node.a);
   if (!a.is_error() && a.boolean == decisive) return a;
@@ -200,7 +200,7 @@ Value Evaluation::logic(const Node& node) {
   return a.is_error() ? a : b;
 }
 
-Value Evaluation::comparison(const Node& node) {
+Value Evaluation::comparison(const PolicyNode& node) {
   const Value a = value(node.a);
   if (a.is_error()) return a;
   const Value b = value(node.b);
@@ -235,11 +235,11 @@ Value Evaluation::reals(Op op, double a, double b) {
 }
 
 Value Evaluation::join(const Value& a, const Value& b) {
-  if (a.kind == Kind::list) {
+  if (a.kind == ValueKind::list) {
     Value* const items = allocate(std::size_t{a.size} + b.size);
     std::uninitialized_copy_n(a.items, a.size, items);
     std::uninitialized_copy_n(b.items, b.size, items + a.size);
-    return Value::compound(Kind::list, items, a.size + b.size);
+    return Value::compound(ValueKind::list, items, a.size + b.size);
   }
   const std::size_t size = std::size_t{a.size} + b.size;
   char* const text = static_cast<char*>(scope_.memory.allocate(std::max<std::size_t>(size, 1), 1));
@@ -248,24 +248,24 @@ Value Evaluation::join(const Value& a, const Value& b) {
   return Value::of(std::string_view(text, size));
 }
 
-Value Evaluation::arithmetic(const Node& node, Index index) {
+Value Evaluation::arithmetic(const PolicyNode& node, Index index) {
   const Value a = value(node.a);
   if (a.is_error()) return a;
   const Value b = value(node.b);
   if (b.is_error()) return b;
-  if (a.kind == Kind::integer) return integers(node.op, a.integer, b.integer, index);
-  if (a.kind == Kind::real) return reals(node.op, a.real, b.real);
+  if (a.kind == ValueKind::integer) return integers(node.op, a.integer, b.integer, index);
+  if (a.kind == ValueKind::real) return reals(node.op, a.real, b.real);
   return join(a, b);
 }
 
-Value Evaluation::negate(const Node& node, Index index) {
+Value Evaluation::negate(const PolicyNode& node, Index index) {
   const Value operand = value(node.a);
   if (operand.is_error()) return operand;
-  if (operand.kind == Kind::real) return Value::of(-operand.real);
+  if (operand.kind == ValueKind::real) return Value::of(-operand.real);
   return integers(Op::subtract, 0, operand.integer, index);
 }
 
-Value Evaluation::membership(const Node& node) {
+Value Evaluation::membership(const PolicyNode& node) {
   const Value item = value(node.a);
   if (item.is_error()) return item;
   if (node.op == Op::in_set) {
@@ -279,7 +279,7 @@ Value Evaluation::membership(const Node& node) {
   return Value::of(std::ranges::any_of(items, [&](const Value& other) { return is_equal(item, other); }));
 }
 
-Value Evaluation::make(const Node& node, Index index) {
+Value Evaluation::make(const PolicyNode& node, Index index) {
   const bool is_map = node.op == Op::make_map;
   const std::uint32_t count = node.b * (is_map ? 2 : 1);
   Value* const items = allocate(count);
@@ -293,10 +293,10 @@ Value Evaluation::make(const Node& node, Index index) {
   return Value::compound(node.kind, items, node.b);
 }
 
-Value Evaluation::macro(const Node& node, Index index) {
+Value Evaluation::macro(const PolicyNode& node, Index index) {
   const Value range = value(node.a);
   if (range.is_error()) return range;
-  const std::uint32_t step = range.kind == Kind::map ? 2 : 1;
+  const std::uint32_t step = range.kind == ValueKind::map ? 2 : 1;
   Value error;
   std::uint32_t matches = 0;
   for (std::uint32_t i = 0; i < range.size; ++i) {
@@ -315,13 +315,13 @@ Value Evaluation::macro(const Node& node, Index index) {
   return Value::of(node.op == Op::all);
 }
 
-Value Evaluation::size(const Node& node) {
+Value Evaluation::size(const PolicyNode& node) {
   const Value operand = value(node.a);
   if (operand.is_error()) return operand;
-  return Value::of(operand.kind == Kind::text ? characters(operand.view()) : std::int64_t{operand.size});
+  return Value::of(operand.kind == ValueKind::text ? characters(operand.view()) : std::int64_t{operand.size});
 }
 
-Value Evaluation::text_test(const Node& node) {
+Value Evaluation::text_test(const PolicyNode& node) {
   const Value text = value(node.a);
   if (text.is_error()) return text;
   if (node.op == Op::matches) return Value::of(scope_.program.patterns[node.b]->matches(text.view()));
@@ -342,23 +342,23 @@ std::optional<T> number_in(std::string_view text) {
 }
 
 Value Evaluation::to_text(const Value& number) {
-  if (number.kind == Kind::boolean) return Value::of(std::string_view(number.boolean ? "true" : "false"));
+  if (number.kind == ValueKind::boolean) return Value::of(std::string_view(number.boolean ? "true" : "false"));
   constexpr std::size_t kMost = 20;
   char* const text = static_cast<char*>(scope_.memory.allocate(kMost, 1));
   const auto end = std::to_chars(text, text + kMost, number.integer).ptr;
   return Value::of(std::string_view(text, static_cast<std::size_t>(end - text)));
 }
 
-Value Evaluation::convert(const Node& node, Index index) {
+Value Evaluation::convert(const PolicyNode& node, Index index) {
   const Value operand = value(node.a);
   if (operand.is_error()) return operand;
   if (node.op == Op::to_text) return to_text(operand);
   if (node.op == Op::to_real) {
-    if (operand.kind == Kind::integer) return Value::of(static_cast<double>(operand.integer));
+    if (operand.kind == ValueKind::integer) return Value::of(static_cast<double>(operand.integer));
     const auto number = number_in<double>(operand.view());
     return number ? Value::of(*number) : fail(EvalError::conversion, index);
   }
-  if (operand.kind == Kind::text) {
+  if (operand.kind == ValueKind::text) {
     const auto number = number_in<std::int64_t>(operand.view());
     return number ? Value::of(*number) : fail(EvalError::conversion, index);
   }
@@ -367,7 +367,7 @@ Value Evaluation::convert(const Node& node, Index index) {
   return Value::of(static_cast<std::int64_t>(operand.real));
 }
 
-std::string path_of(const Node& node, const Program& program, const Layout& layout) {
+std::string path_of(const PolicyNode& node, const PolicyProgram& program, const Layout& layout) {
   if (node.op == Op::slot) return fmt::format(" '{}'", layout.slots()[node.a].path);
   if (node.op == Op::has_slot) return fmt::format(" '{}'", layout.slots()[node.b].path);
   if (node.op == Op::key) return fmt::format(" '{}'", program.constants[node.b].view());
@@ -378,20 +378,20 @@ std::string path_of(const Node& node, const Program& program, const Layout& layo
 
 bool is_equal(const Value& a, const Value& b) {
   switch (a.kind) {
-    case Kind::boolean: return a.boolean == b.boolean;
-    case Kind::integer: return a.integer == b.integer;
-    case Kind::real: return a.real == b.real;
-    case Kind::text: return a.view() == b.view();
-    case Kind::list: return std::ranges::equal(std::span(a.items, a.size), std::span(b.items, b.size), is_equal);
-    case Kind::map: return is_equal_map(a, b);
+    case ValueKind::boolean: return a.boolean == b.boolean;
+    case ValueKind::integer: return a.integer == b.integer;
+    case ValueKind::real: return a.real == b.real;
+    case ValueKind::text: return a.view() == b.view();
+    case ValueKind::list: return std::ranges::equal(std::span(a.items, a.size), std::span(b.items, b.size), is_equal);
+    case ValueKind::map: return is_equal_map(a, b);
     default: return false;
   }
 }
 
-Value evaluate(Scope& scope, std::uint32_t node) { return Evaluation(scope).value(node); }
+Value evaluate(EvalScope& scope, std::uint32_t node) { return Evaluation(scope).value(node); }
 
-std::string describe(const Value& error, const Program& program, const Layout& layout) {
-  const Node& node = program.nodes[error.node];
+std::string describe(const Value& error, const PolicyProgram& program, const Layout& layout) {
+  const PolicyNode& node = program.nodes[error.node];
   const std::string name = path_of(node, program, layout);
   const auto text = [&]() -> std::string {
     switch (error.error) {

@@ -12,20 +12,20 @@ namespace {
 constexpr double kRequestBudget = 20'000, kActionBudget = 10'000'000;
 constexpr std::uint32_t kName = 256, kDigest = 71, kPath = 1024, kText = 4096;
 
-Type text(std::uint32_t bound) { return {.kind = Kind::text, .bound = bound}; }
-Type boolean() { return {.kind = Kind::boolean}; }
-Type integer() { return {.kind = Kind::integer}; }
+ValueType text(std::uint32_t bound) { return {.kind = ValueKind::text, .bound = bound}; }
+ValueType boolean() { return {.kind = ValueKind::boolean}; }
+ValueType integer() { return {.kind = ValueKind::integer}; }
 /// `element` must outlive the type.
-Type list_of(const Type& element, std::uint32_t bound) {
-  return {.kind = Kind::list, .bound = bound, .element = &element};
+ValueType list_of(const ValueType& element, std::uint32_t bound) {
+  return {.kind = ValueKind::list, .bound = bound, .element = &element};
 }
-Type record_of(const RecordType& record) { return {.kind = Kind::record, .record = &record}; }
+ValueType record_of(const RecordType& record) { return {.kind = ValueKind::record, .record = &record}; }
 
 constexpr bool kOptional = true, kPerRequest = true;
 
 /// The records and element types inside the records of hooks.
 struct Parts {
-  const Type name = text(kName), path = text(kPath), parameter = text(kPath);
+  const ValueType name = text(kName), path = text(kPath), parameter = text(kPath);
 
   const RecordType signature = {
       "signature",
@@ -37,13 +37,13 @@ struct Parts {
                            {{"name", text(kPath), "the path beneath the folder, with `/`"},
                             {"digest", text(kDigest), "`sha256:` and 64 hexadecimal digits"},
                             {"bytes", integer(), "the size in bytes"}}};
-  const Type file_type = record_of(file);
+  const ValueType file_type = record_of(file);
 
   const RecordType op = {"operator",
                          {{"domain", text(kName), "the domain as written; empty for ONNX's own"},
                           {"name", text(kName), "the operator type"},
                           {"opset", integer(), "the opset version that the file imports for the domain"}}};
-  const Type operator_type = record_of(op);
+  const ValueType operator_type = record_of(op);
 
   const RecordType influence = {
       "influence",
@@ -51,7 +51,7 @@ struct Parts {
         "`tensor:NAME`, `parameter:NAME`, `tenant`, `feature:NAME`, `http`, `code`, `chance` or "
         "`clock`"},
        {"to", text(kPath), "what it may choose: `model:NAME/VERSION`, `endpoint:URL` or `code:FILE`"}}};
-  const Type influence_type = record_of(influence);
+  const ValueType influence_type = record_of(influence);
 
   const RecordType report = {
       "report",
@@ -90,7 +90,7 @@ struct Parts {
                              {{"path", text(kPath), "the setting: `models.bert.batching.delay_ms`"},
                               {"old", text(kText), "its value as JSON; absent if it is new", kOptional},
                               {"new", text(kText), "its value as JSON; absent if it was removed", kOptional}}};
-  const Type change_type = record_of(change);
+  const ValueType change_type = record_of(change);
 
   const RecordType lowered = {"lowered",
                               {{"redaction", boolean(), "whether less is redacted than before"},
@@ -175,7 +175,7 @@ RecordType external_record() {
 
 RecordType run_record() {
   const Parts& p = parts();
-  const Type parameters = {.kind = Kind::map, .bound = 64, .key_bound = 64, .element = &p.parameter};
+  const ValueType parameters = {.kind = ValueKind::map, .bound = 64, .key_bound = 64, .element = &p.parameter};
   return {"run",
           {{"tenant", text(kName), "the tenant, by its credential; empty without tenants"},
            {"model", text(kName), "the model"},
@@ -233,10 +233,10 @@ const std::vector<HookInfo>& table() {
 void append_fields(std::string& out, const RecordType& record, const std::string& prefix) {
   for (const Field& field : record.fields) {
     const std::string name = prefix + field.name;
-    const bool of_records = field.type.element != nullptr && field.type.element->kind == Kind::record;
+    const bool of_records = field.type.element != nullptr && field.type.element->kind == ValueKind::record;
     out += fmt::format("| `{}` | `{}` | {}{}{} |\n", name, bounded_name_of(field.type), field.doc,
                        field.optional ? "; optional" : "", field.per_request ? "; per request" : "");
-    if (field.type.kind == Kind::record) append_fields(out, *field.type.record, name + ".");
+    if (field.type.kind == ValueKind::record) append_fields(out, *field.type.record, name + ".");
     if (of_records) append_fields(out, *field.type.element->record, name + "[].");
   }
 }

@@ -16,7 +16,7 @@ void Layout::add(const RecordType& record, const std::string& prefix, std::uint3
   const auto first = static_cast<std::uint32_t>(slots_.size());
   for (const Field& field : record.fields) slots_.push_back({&field, prefix + field.name, parent, kNone});
   for (std::uint32_t i = 0; i < record.fields.size(); ++i) {
-    if (record.fields[i].type.kind != Kind::record) continue;
+    if (record.fields[i].type.kind != ValueKind::record) continue;
     slots_[first + i].first = static_cast<std::uint32_t>(slots_.size());
     add(*record.fields[i].type.record, slots_[first + i].path + ".", first + i);
   }
@@ -78,15 +78,15 @@ void Input::clear() {
 namespace {
 
 /// Returns what is wrong with a value of the type; empty if nothing is.
-std::string fault_of(const Type& type, const Value& value) {
+std::string fault_of(const ValueType& type, const Value& value) {
   if (type.kind != value.kind) return fmt::format("expected {}, got another type", name_of(type));
-  const bool sized = value.kind == Kind::text || value.kind == Kind::list || value.kind == Kind::map;
+  const bool sized = value.kind == ValueKind::text || value.kind == ValueKind::list || value.kind == ValueKind::map;
   if (sized && value.size > type.bound) {
     return fmt::format("{} {}, but at most {} are declared", value.size,
-                       value.kind == Kind::text ? "bytes" : "elements", type.bound);
+                       value.kind == ValueKind::text ? "bytes" : "elements", type.bound);
   }
-  const std::uint32_t step = value.kind == Kind::map ? 2 : 1;
-  if (value.kind != Kind::list && value.kind != Kind::map) return {};
+  const std::uint32_t step = value.kind == ValueKind::map ? 2 : 1;
+  if (value.kind != ValueKind::list && value.kind != ValueKind::map) return {};
   for (std::uint32_t i = 0; i < value.size; ++i) {
     if (step == 2 && value.items[2 * i].size > type.key_bound) {
       return fmt::format("a key of {} bytes, but at most {} are declared", value.items[2 * i].size, type.key_bound);
@@ -112,7 +112,7 @@ void Input::put(FieldId field, const Value& value) {
   state_->slots[field.slot] = value;
   for (std::uint32_t parent = slot.parent; parent != Layout::kNone; parent = slots[parent].parent) {
     const auto count = static_cast<std::uint32_t>(slots[parent].field->type.record->fields.size());
-    state_->slots[parent] = Value::compound(Kind::record, &state_->slots[slots[parent].first], count);
+    state_->slots[parent] = Value::compound(ValueKind::record, &state_->slots[slots[parent].first], count);
   }
 }
 
@@ -128,7 +128,7 @@ void Input::set(FieldId field, std::string_view value) {
 void Input::set(FieldId field, std::span<const std::string_view> values) {
   Value* const items = state_->allocate(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) items[i] = Value::of(values[i]);
-  put(field, Value::compound(Kind::list, items, static_cast<std::uint32_t>(values.size())));
+  put(field, Value::compound(ValueKind::list, items, static_cast<std::uint32_t>(values.size())));
 }
 
 void Input::set(FieldId field, std::span<const std::pair<std::string_view, std::string_view>> entries) {
@@ -137,7 +137,7 @@ void Input::set(FieldId field, std::span<const std::pair<std::string_view, std::
     items[2 * i] = Value::of(entries[i].first);
     items[2 * i + 1] = Value::of(entries[i].second);
   }
-  put(field, Value::compound(Kind::map, items, static_cast<std::uint32_t>(entries.size())));
+  put(field, Value::compound(ValueKind::map, items, static_cast<std::uint32_t>(entries.size())));
 }
 
 namespace {
@@ -148,17 +148,17 @@ class FromJson {
  public:
   explicit FromJson(Allocate allocate) : allocate_(std::move(allocate)) {}
 
-  Value convert(const Json& json, const Type& type, const std::string& path) {
+  Value convert(const Json& json, const ValueType& type, const std::string& path) {
     switch (type.kind) {
-      case Kind::boolean: return Value::of(checked<bool>(json, json.is_boolean(), type, path));
-      case Kind::integer: return Value::of(integer(json, type, path));
-      case Kind::real: return Value::of(checked<double>(json, json.is_number(), type, path));
-      case Kind::text: return text(json, type, path);
-      case Kind::list: return list(json, type, path);
-      case Kind::map: return map(json, type, path);
-      case Kind::record: return record(json, *type.record, path);
-      case Kind::absent:
-      case Kind::error: break;
+      case ValueKind::boolean: return Value::of(checked<bool>(json, json.is_boolean(), type, path));
+      case ValueKind::integer: return Value::of(integer(json, type, path));
+      case ValueKind::real: return Value::of(checked<double>(json, json.is_number(), type, path));
+      case ValueKind::text: return text(json, type, path);
+      case ValueKind::list: return list(json, type, path);
+      case ValueKind::map: return map(json, type, path);
+      case ValueKind::record: return record(json, *type.record, path);
+      case ValueKind::absent:
+      case ValueKind::error: break;
     }
     return {};
   }
@@ -168,7 +168,7 @@ class FromJson {
     each_field(json, type, path, [&](std::uint32_t field, const Json& value, const std::string& inner) {
       items[field] = convert(value, type.fields[field].type, inner);
     });
-    return Value::compound(Kind::record, items, static_cast<std::uint32_t>(type.fields.size()));
+    return Value::compound(ValueKind::record, items, static_cast<std::uint32_t>(type.fields.size()));
   }
 
   template <class F>
@@ -185,7 +185,7 @@ class FromJson {
 
  private:
   template <class T>
-  static T checked(const Json& json, bool fits, const Type& type, const std::string& path) {
+  static T checked(const Json& json, bool fits, const ValueType& type, const std::string& path) {
     if (!fits) fail(Code::bad_input, "{}: expected {}, got {}", path, name_of(type), json.type_name());
     return json.template get<T>();
   }
@@ -194,33 +194,33 @@ class FromJson {
     if (size > most) fail(Code::bad_input, "{}: {} {}, but at most {} are declared", path, size, of, most);
   }
 
-  static std::int64_t integer(const Json& json, const Type& type, const std::string& path) {
+  static std::int64_t integer(const Json& json, const ValueType& type, const std::string& path) {
     const bool large = json.is_number_unsigned() && json.get<std::uint64_t>() >> 63 != 0;
     return checked<std::int64_t>(json, json.is_number_integer() && !large, type, path);
   }
 
-  static Value text(const Json& json, const Type& type, const std::string& path) {
+  static Value text(const Json& json, const ValueType& type, const std::string& path) {
     if (!json.is_string()) fail(Code::bad_input, "{}: expected string, got {}", path, json.type_name());
     const std::string& text = json.get_ref<const std::string&>();
     check_size(text.size(), type.bound, "bytes", path);
     return Value::of(std::string_view(text));
   }
 
-  Value list(const Json& json, const Type& type, const std::string& path) {
+  Value list(const Json& json, const ValueType& type, const std::string& path) {
     if (!json.is_array()) fail(Code::bad_input, "{}: expected {}, got {}", path, name_of(type), json.type_name());
     check_size(json.size(), type.bound, "elements", path);
     Value* const items = allocate_(json.size());
     for (std::size_t i = 0; i < json.size(); ++i) {
       items[i] = convert(json[i], *type.element, fmt::format("{}[{}]", path, i));
     }
-    return Value::compound(Kind::list, items, static_cast<std::uint32_t>(json.size()));
+    return Value::compound(ValueKind::list, items, static_cast<std::uint32_t>(json.size()));
   }
 
-  Value map(const Json& json, const Type& type, const std::string& path) {
+  Value map(const Json& json, const ValueType& type, const std::string& path) {
     if (!json.is_object()) fail(Code::bad_input, "{}: expected {}, got {}", path, name_of(type), json.type_name());
     check_size(json.size(), type.bound, "entries", path);
     Value* next = allocate_(2 * json.size());
-    const Value map = Value::compound(Kind::map, next, static_cast<std::uint32_t>(json.size()));
+    const Value map = Value::compound(ValueKind::map, next, static_cast<std::uint32_t>(json.size()));
     for (auto it = json.begin(); it != json.end(); ++it) {
       check_size(it.key().size(), type.key_bound, "bytes of a key", path);
       *next++ = Value::of(std::string_view(it.key()));
@@ -243,11 +243,11 @@ Input Input::from_json(const Layout& layout, Json json, std::string_view what) {
                         const std::string& path) -> void {
     reader.each_field(object, record, path, [&](std::uint32_t index, const Json& value, const std::string& inner) {
       const std::uint32_t slot = first + index;
-      const Type& type = record.fields[index].type;
-      if (type.kind != Kind::record) return input.put({layout.hook(), slot}, reader.convert(value, type, inner));
+      const ValueType& type = record.fields[index].type;
+      if (type.kind != ValueKind::record) return input.put({layout.hook(), slot}, reader.convert(value, type, inner));
       const std::uint32_t inside = layout.slots()[slot].first;
       const auto count = static_cast<std::uint32_t>(type.record->fields.size());
-      state.slots[slot] = Value::compound(Kind::record, &state.slots[inside], count);
+      state.slots[slot] = Value::compound(ValueKind::record, &state.slots[inside], count);
       self(self, *type.record, value, inside, inner);
     });
   };

@@ -52,7 +52,7 @@ class Parser {
   void need_word(std::string_view word) {
     if (!take_word(word)) expected(fmt::format("'{}'", word));
   }
-  Name name(std::string_view what) {
+  SyntaxName name(std::string_view what) {
     if (token_.kind != TokenKind::name) expected(what);
     if (is_reserved(token_.text)) {
       fail_at(lexer_.file(), token_.at, "'{}' is a reserved word and cannot be {}", token_.text, what);
@@ -60,7 +60,7 @@ class Parser {
     const Place at = token_.at;
     return {take().text, at};
   }
-  Name text(std::string_view what) {
+  SyntaxName text(std::string_view what) {
     if (token_.kind != TokenKind::text) expected(what);
     const Place at = token_.at;
     return {take().text, at};
@@ -265,7 +265,7 @@ std::int64_t Parser::serial() {
 }
 
 ConstantSyntax Parser::constant() {
-  Name of = name("the name of a constant");
+  SyntaxName of = name("the name of a constant");
   need("=");
   Expr value = expression();
   need(";");
@@ -281,7 +281,7 @@ RuleSyntax Parser::rule(bool permits) {
     rule.hooks.push_back(name("the name of a hook"));
   } while (take_if(","));
   if (take_word("mode")) {
-    const Name mode = name("'enforce' or 'shadow'");
+    const SyntaxName mode = name("'enforce' or 'shadow'");
     if (mode.text != "enforce" && mode.text != "shadow") {
       fail_at(lexer_.file(), mode.at, "expected 'enforce' or 'shadow', got '{}'", mode.text);
     }
@@ -329,7 +329,7 @@ Expectation Parser::expectation() {
 
 CaseSyntax Parser::test_case() {
   CaseSyntax test;
-  Name title = text("the name of the case as a string");
+  SyntaxName title = text("the name of the case as a string");
   test.name = std::move(title.text);
   test.at = title.at;
   need_word("on");

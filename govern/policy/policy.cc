@@ -121,7 +121,7 @@ bool Policy::tally(const Input& input, const DecideOptions& options, bool shadow
                    std::vector<ShadowResult>* results) const {
   const Hook hook = input.hook().value();
   Memory memory(options.max_memory);
-  Scope scope{program_, input.slots(), memory};
+  EvalScope scope{program_, input.slots(), memory};
   scope.steps = options.max_steps != 0 ? options.max_steps : max_steps_[static_cast<std::size_t>(hook)];
   for (const RuleOnHook& on : rules_on(hook)) {
     const RuleSyntax& rule = syntax_.rules[on.rule];
@@ -177,7 +177,7 @@ std::vector<RuleResult> Policy::explain(const Input& input) const {
   const std::size_t hook = static_cast<std::size_t>(*input.hook());
   for (const RuleOnHook& on : rules_on(*input.hook())) {
     Memory memory(DecideOptions().max_memory);
-    Scope scope{program_, input.slots(), memory};
+    EvalScope scope{program_, input.slots(), memory};
     scope.steps = max_steps_[hook];
     const Value value = evaluate(scope, on.node);
     RuleResult& result = results.emplace_back(RuleResult{on.rule, outcome_of(value), {}});

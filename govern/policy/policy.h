@@ -115,7 +115,7 @@ class Policy {
   std::span<const RuleSyntax> rules() const { return syntax_.rules; }
   std::span<const RuleOnHook> rules_on(Hook hook) const { return on_hook_[static_cast<std::size_t>(hook)]; }
   std::span<const CaseSyntax> cases() const { return syntax_.cases; }
-  std::span<const Name> unused_constants() const { return unused_; }
+  std::span<const SyntaxName> unused_constants() const { return unused_; }
   const std::string& file() const { return file_; }
 
  private:
@@ -129,11 +129,11 @@ class Policy {
   std::string file_, digest_;
   PolicySyntax syntax_;
   std::optional<std::int64_t> until_;
-  Program program_;
+  PolicyProgram program_;
   std::array<std::vector<RuleOnHook>, kHooks> on_hook_;
   std::array<bool, kHooks> reads_request_ = {};
   std::array<std::uint64_t, kHooks> max_steps_ = {};
-  std::vector<Name> unused_;
+  std::vector<SyntaxName> unused_;
   bool has_shadow_ = false;
 };
 

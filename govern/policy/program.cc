@@ -44,25 +44,25 @@ std::uint32_t Pattern::size() const { return 0; }
 #endif
 Pattern::~Pattern() = default;
 
-std::uint32_t Program::add(const Node& node) {
+std::uint32_t PolicyProgram::add(const PolicyNode& node) {
   nodes.push_back(node);
   return static_cast<std::uint32_t>(nodes.size() - 1);
 }
 
-std::uint32_t Program::add_constant(const Value& value) {
+std::uint32_t PolicyProgram::add_constant(const Value& value) {
   constants.push_back(value);
   return static_cast<std::uint32_t>(constants.size() - 1);
 }
 
-Value Program::keep(const Value& value) {
-  const std::size_t count = std::size_t{value.size} * (value.kind == Kind::map ? 2 : 1);
-  const std::size_t bytes = value.kind == Kind::text ? value.size + sizeof(std::string) : count * sizeof(Value);
+Value PolicyProgram::keep(const Value& value) {
+  const std::size_t count = std::size_t{value.size} * (value.kind == ValueKind::map ? 2 : 1);
+  const std::size_t bytes = value.kind == ValueKind::text ? value.size + sizeof(std::string) : count * sizeof(Value);
   if (bytes > keep_budget) fail(Code::limit, "the constants of the policy take more than 64 MiB");
   Value kept = value;
-  if (value.kind == Kind::text) {
+  if (value.kind == ValueKind::text) {
     keep_budget -= bytes;
     kept.text = texts.emplace_back(value.view()).data();
-  } else if (value.kind == Kind::list || value.kind == Kind::map) {
+  } else if (value.kind == ValueKind::list || value.kind == ValueKind::map) {
     keep_budget -= bytes;
     std::vector<Value>& items = elements.emplace_back();
     items.reserve(count);
@@ -72,15 +72,15 @@ Value Program::keep(const Value& value) {
   return kept;
 }
 
-std::uint32_t Program::sorted(const Value& list) {
+std::uint32_t PolicyProgram::sorted(const Value& list) {
   const auto [found, added] = sorted_index.try_emplace(list.items);
   if (!added) return found->second;
   std::vector<Value> items(list.items, list.items + list.size);
   std::ranges::sort(items, {}, &Value::view);
-  return found->second = add_constant(keep(Value::compound(Kind::list, items.data(), list.size)));
+  return found->second = add_constant(keep(Value::compound(ValueKind::list, items.data(), list.size)));
 }
 
-std::uint32_t Program::pattern(std::string_view text) {
+std::uint32_t PolicyProgram::pattern(std::string_view text) {
   constexpr std::size_t kMost = 100;
   if (const auto found = pattern_index.find(text); found != pattern_index.end()) return found->second;
   if (patterns.size() == kMost) fail(Code::limit, "more than {} patterns", kMost);

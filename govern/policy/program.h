@@ -60,9 +60,9 @@ enum class Op : std::uint8_t {
   to_text,
 };
 
-struct Node {
+struct PolicyNode {
   Op op = Op::constant;
-  Kind kind = Kind::absent;  ///< of the result
+  ValueKind kind = ValueKind::absent;  ///< of the result
   std::uint32_t a = 0, b = 0, c = 0;
   Place at;
 };
@@ -88,20 +88,20 @@ class Pattern {
 };
 
 /// The expressions of a policy in one table. Immutable once they are compiled; threads may share it.
-struct Program {
-  std::vector<Node> nodes;
+struct PolicyProgram {
+  std::vector<PolicyNode> nodes;
   std::vector<Value> constants;
   std::vector<std::uint32_t> arguments;
   std::vector<std::unique_ptr<Pattern>> patterns;
   std::deque<std::string> texts;            ///< memory of constants
   std::deque<std::vector<Value>> elements;  ///< memory of constants
-  std::deque<Type> types;                   ///< memory of element types
+  std::deque<ValueType> types;              ///< memory of element types
   std::map<std::string, std::uint32_t, std::less<>> pattern_index;
   std::map<const Value*, std::uint32_t> sorted_index;
   double fold_budget = 20'000'000;        ///< cost of constant expressions that may still be evaluated
   std::size_t keep_budget = 64ull << 20;  ///< bytes that constants may still take
 
-  std::uint32_t add(const Node& node);
+  std::uint32_t add(const PolicyNode& node);
   std::uint32_t add_constant(const Value& value);
   /// Copies a value, with all texts and elements, into the memory of constants. Throws Code::limit beyond the budget.
   Value keep(const Value& value);

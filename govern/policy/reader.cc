@@ -49,7 +49,7 @@ std::string hook_names() {
   return names;
 }
 
-Hook hook_of(const Name& name, std::string_view file) {
+Hook hook_of(const SyntaxName& name, std::string_view file) {
   if (const auto hook = hook_named(name.text)) return *hook;
   fail_at(file, name.at, "there is no hook '{}'; the hooks are {}", name.text, hook_names());
 }
@@ -80,14 +80,14 @@ void PolicyReader::read_until() {
 
 void PolicyReader::read_constants() {
   for (const ConstantSyntax& syntax : policy_->syntax_.constants) {
-    const Name& name = syntax.name;
+    const SyntaxName& name = syntax.name;
     for (const HookInfo& row : hooks()) {
       if (!row.record.find(name.text)) continue;
       fail_at(policy_->file_, name.at, "the constant '{}' has the name of a field of hook '{}'", name.text, row.name);
     }
     const Compiled value = compile(syntax.value, {policy_->program_, constants_, no_fields(), policy_->file_,
                                                   fmt::format("constant '{}': ", name.text)});
-    const Node& node = policy_->program_.nodes[value.node];
+    const PolicyNode& node = policy_->program_.nodes[value.node];
     if (node.op != Op::constant) {
       fail_at(policy_->file_, syntax.value.at, "constant '{}': the expression is an error or too costly", name.text);
     }
@@ -100,7 +100,7 @@ void PolicyReader::read_constants() {
 void PolicyReader::read_rules() {
   std::set<std::string_view> names;
   for (std::uint32_t i = 0; i < policy_->syntax_.rules.size(); ++i) {
-    const Name& name = policy_->syntax_.rules[i].name;
+    const SyntaxName& name = policy_->syntax_.rules[i].name;
     if (!names.insert(name.text).second) fail_at(policy_->file_, name.at, "there are two rules '{}'", name.text);
     policy_->has_shadow_ |= policy_->syntax_.rules[i].shadow;
     read_rule(i);
@@ -112,25 +112,26 @@ void PolicyReader::read_rules() {
 
 void PolicyReader::read_rule(std::uint32_t index) {
   std::set<std::string_view> names;
-  for (const Name& hook : policy_->syntax_.rules[index].hooks) {
+  for (const SyntaxName& hook : policy_->syntax_.rules[index].hooks) {
     if (!names.insert(hook.text).second) fail_at(policy_->file_, hook.at, "hook '{}' is named twice", hook.text);
     add(index, hook);
   }
 }
 
-void PolicyReader::add(std::uint32_t index, const Name& hook_name) {
+void PolicyReader::add(std::uint32_t index, const SyntaxName& hook_name) {
   const RuleSyntax& rule = policy_->syntax_.rules[index];
   const std::string& file = policy_->file_;
   const Hook hook = hook_of(hook_name, file);
-  Program& program = policy_->program_;
+  PolicyProgram& program = policy_->program_;
   RuleOnHook made = {.rule = index};
   if (!rule.condition) {
-    made.node = program.add({Op::constant, Kind::boolean, program.add_constant(Value::of(true)), 0, 0, rule.name.at});
+    made.node =
+        program.add({Op::constant, ValueKind::boolean, program.add_constant(Value::of(true)), 0, 0, rule.name.at});
   } else {
     const std::string context = fmt::format("rule '{}', hook '{}': ", rule.name.text, hook_name.text);
     const Compiled condition = compile(*rule.condition, {program, constants_, Layout::of(hook), file, context});
     const Place at = rule.condition->at;
-    if (condition.type.kind != Kind::boolean) {
+    if (condition.type.kind != ValueKind::boolean) {
       fail_at(file, at, "{}the condition is {}, not bool", context, name_of(condition.type));
     }
     if (condition.fails) fail_at(file, at, "{}the condition is an error for every input", context);
@@ -144,7 +145,7 @@ void PolicyReader::add(std::uint32_t index, const Name& hook_name) {
     made.cost = condition.cost;
     made.reads_request = condition.reads_request;
   }
-  const Node& node = program.nodes[made.node];
+  const PolicyNode& node = program.nodes[made.node];
   made.always = node.op == Op::constant && program.constants[node.a].boolean;
   made.never = node.op == Op::constant && !made.always;
   policy_->on_hook_[static_cast<std::size_t>(hook)].push_back(made);

@@ -19,7 +19,7 @@ class PolicyReader {
   void read_constants();
   void read_rules();
   void read_rule(std::uint32_t index);
-  void add(std::uint32_t index, const Name& hook_name);
+  void add(std::uint32_t index, const SyntaxName& hook_name);
   void check_cases() const;
   void check_totals();
 

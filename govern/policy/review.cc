@@ -55,10 +55,10 @@ std::vector<Candidate> candidates(const Policy& policy, Hook hook) {
   return all;
 }
 
-void review_hook(const Policy& policy, Hook hook, std::vector<Finding>& findings) {
+void review_hook(const Policy& policy, Hook hook, std::vector<PolicyFinding>& findings) {
   const std::vector<Candidate> all = candidates(policy, hook);
   for (const Candidate& rule : all) {
-    const Name& name = rule.rule->name;
+    const SyntaxName& name = rule.rule->name;
     if (rule.on->never) {
       findings.push_back({name.at, fmt::format("rule '{}' never matches on '{}': its condition is false for every "
                                                "input",
@@ -75,13 +75,13 @@ void review_hook(const Policy& policy, Hook hook, std::vector<Finding>& findings
 
 }  // namespace
 
-std::vector<Finding> review(const Policy& policy) {
-  std::vector<Finding> findings;
+std::vector<PolicyFinding> review(const Policy& policy) {
+  std::vector<PolicyFinding> findings;
   for (const HookInfo& row : hooks()) review_hook(policy, row.hook, findings);
-  for (const Name& name : policy.unused_constants()) {
+  for (const SyntaxName& name : policy.unused_constants()) {
     findings.push_back({name.at, fmt::format("constant '{}' is not used", name.text)});
   }
-  std::ranges::stable_sort(findings, {}, [](const Finding& f) { return std::tuple(f.at.line, f.at.column); });
+  std::ranges::stable_sort(findings, {}, [](const PolicyFinding& f) { return std::tuple(f.at.line, f.at.column); });
   return findings;
 }
 

@@ -48,20 +48,20 @@ struct Expr {
 /// Returns a text that is equal for expressions of equal trees only.
 std::string text_of(const Expr& expr);
 
-struct Name {
+struct SyntaxName {
   std::string text;
   Place at;
 };
 
 struct ConstantSyntax {
-  Name name;
+  SyntaxName name;
   Expr value;
 };
 
 struct RuleSyntax {
-  Name name;
+  SyntaxName name;
   bool permits = false, shadow = false;
-  std::vector<Name> hooks;
+  std::vector<SyntaxName> hooks;
   std::optional<Expr> condition;
   std::string reason;
 };
@@ -72,16 +72,16 @@ enum class Expectation : std::uint8_t { permit, deny, error };
 struct CaseSyntax {
   std::string name;
   Place at;
-  Name hook;
+  SyntaxName hook;
   Json input;
   Expectation expectation = Expectation::permit;
-  std::optional<Name> rule;  ///< `by RULE`
+  std::optional<SyntaxName> rule;  ///< `by RULE`
 };
 
 struct PolicySyntax {
   std::string name;
   std::int64_t serial = 0;
-  std::optional<Name> until;
+  std::optional<SyntaxName> until;
   std::vector<ConstantSyntax> constants;
   std::vector<RuleSyntax> rules;
   std::vector<CaseSyntax> cases;

@@ -5,19 +5,19 @@
 namespace frazil::govern {
 namespace {
 
-std::string type_text(const Type& type, bool bounds) {
+std::string type_text(const ValueType& type, bool bounds) {
   const auto bound = [&](std::uint32_t most) { return bounds ? fmt::format("<={}", most) : std::string(); };
   const auto element = [&] { return type.element == nullptr ? "?" : type_text(*type.element, bounds); };
   switch (type.kind) {
-    case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
-    case Kind::real: return "double";
-    case Kind::text: return "string" + bound(type.bound);
-    case Kind::list: return fmt::format("list<{}>{}", element(), bound(type.bound));
-    case Kind::map: return fmt::format("map<string{}, {}>{}", bound(type.key_bound), element(), bound(type.bound));
-    case Kind::record: return fmt::format("record {}", type.record->name);
-    case Kind::absent:
-    case Kind::error: break;
+    case ValueKind::boolean: return "bool";
+    case ValueKind::integer: return "int";
+    case ValueKind::real: return "double";
+    case ValueKind::text: return "string" + bound(type.bound);
+    case ValueKind::list: return fmt::format("list<{}>{}", element(), bound(type.bound));
+    case ValueKind::map: return fmt::format("map<string{}, {}>{}", bound(type.key_bound), element(), bound(type.bound));
+    case ValueKind::record: return fmt::format("record {}", type.record->name);
+    case ValueKind::absent:
+    case ValueKind::error: break;
   }
   return "none";
 }
@@ -37,13 +37,13 @@ std::string RecordType::field_names() const {
   return names;
 }
 
-bool is_same(const Type& a, const Type& b) {
+bool is_same(const ValueType& a, const ValueType& b) {
   if (a.kind != b.kind || a.record != b.record) return false;
   if (a.element == nullptr || b.element == nullptr) return true;
   return is_same(*a.element, *b.element);
 }
 
-std::string name_of(const Type& type) { return type_text(type, false); }
-std::string bounded_name_of(const Type& type) { return type_text(type, true); }
+std::string name_of(const ValueType& type) { return type_text(type, false); }
+std::string bounded_name_of(const ValueType& type) { return type_text(type, true); }
 
 }  // namespace frazil::govern

@@ -13,18 +13,18 @@ namespace frazil::govern {
 struct RecordType;
 
 /// A static type with its bounds. Types refer to the types of their parts, which must outlive them.
-struct Type {
-  Kind kind = Kind::boolean;
-  std::uint32_t bound = 0;        ///< most bytes of a text, elements of a list, entries of a map
-  std::uint32_t key_bound = 0;    ///< most bytes of a key of a map
-  const Type* element = nullptr;  ///< of a list or a map; nullptr for the literals [] and {}
+struct ValueType {
+  ValueKind kind = ValueKind::boolean;
+  std::uint32_t bound = 0;             ///< most bytes of a text, elements of a list, entries of a map
+  std::uint32_t key_bound = 0;         ///< most bytes of a key of a map
+  const ValueType* element = nullptr;  ///< of a list or a map; nullptr for the literals [] and {}
   const RecordType* record = nullptr;
 };
 
 /// A field of a record.
 struct Field {
   const char* name;
-  Type type;
+  ValueType type;
   const char* doc;
   bool optional = false;     ///< has() is meant to be asked before the field is read
   bool per_request = false;  ///< differs between requests of the same model version and tenant
@@ -41,10 +41,10 @@ struct RecordType {
 };
 
 /// Returns whether values of the types can be compared. Bounds do not count; the element type of [] fits every other.
-bool is_same(const Type& a, const Type& b);
+bool is_same(const ValueType& a, const ValueType& b);
 /// Returns "int", "list<string>", "map<string, int>", "record signature".
-std::string name_of(const Type& type);
+std::string name_of(const ValueType& type);
 /// Returns the type with its bounds: "list<string<=64><=100>".
-std::string bounded_name_of(const Type& type);
+std::string bounded_name_of(const ValueType& type);
 
 }  // namespace frazil::govern

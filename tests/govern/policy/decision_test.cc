@@ -158,7 +158,7 @@ TEST(PolicyVersion, HasASerialAnExpiryAndADigest) {
 
 std::vector<std::string> findings_of(std::string_view rules) {
   std::vector<std::string> texts;
-  for (const Finding& f : review(*policy_of(rules))) texts.push_back(fmt::format("{}: {}", f.at.line, f.text));
+  for (const PolicyFinding& f : review(*policy_of(rules))) texts.push_back(fmt::format("{}: {}", f.at.line, f.text));
   return texts;
 }
 
@@ -212,7 +212,7 @@ TEST(PolicyCompare, ListsDecisionsThatChange) {
         R"({"hook": "admin", "input": {}})", R"({"hook": "run", "input": {}})"}) {
     questions.push_back(asked_of(parse_json(line, "line"), "line"));
   }
-  const std::vector<Change> changes = compare(*before, *after, questions);
+  const std::vector<DecisionChange> changes = compare(*before, *after, questions);
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].index, 0u);
   EXPECT_EQ(summary_of(changes[0].after), "forbidden by 'no'");

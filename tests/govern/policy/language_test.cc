@@ -121,20 +121,21 @@ TEST(PolicyTypes, ARuleIsCheckedForEachOfItsHooks) {
 
 /// Evaluates an expression without inputs, or with those of random_layout().
 std::string result_of(std::string_view text, const Json& input = Json::object()) {
-  Program program;
+  PolicyProgram program;
   Constants constants;
   const Input values = Input::from_json(random_layout(), input, "input");
   const Compiled compiled = compile(parse_expression(text, "e"), {program, constants, random_layout(), "e", ""});
   std::pmr::monotonic_buffer_resource memory;
-  Scope scope{program, values.slots(), memory};
+  EvalScope scope{program, values.slots(), memory};
   scope.steps = static_cast<std::uint64_t>(compiled.cost) + 1;
   const Value value = evaluate(scope, compiled.node);
   switch (value.kind) {
-    case Kind::boolean: return value.boolean ? "true" : "false";
-    case Kind::integer: return fmt::format("{}", value.integer);
-    case Kind::real: return fmt::format("{}", value.real);
-    case Kind::text: return fmt::format("'{}'", value.view());
-    case Kind::error: return scope.stopped ? "more steps than the cost" : describe(value, program, random_layout());
+    case ValueKind::boolean: return value.boolean ? "true" : "false";
+    case ValueKind::integer: return fmt::format("{}", value.integer);
+    case ValueKind::real: return fmt::format("{}", value.real);
+    case ValueKind::text: return fmt::format("'{}'", value.view());
+    case ValueKind::error:
+      return scope.stopped ? "more steps than the cost" : describe(value, program, random_layout());
     default: return "another kind";
   }
 }

@@ -30,16 +30,16 @@ using namespace govern;
 
 Json tagged(const Value& value) {
   switch (value.kind) {
-    case Kind::boolean: return value.boolean;
-    case Kind::integer: return {{"int", fmt::format("{}", value.integer)}};
-    case Kind::real: return {{"double", std::isnan(value.real) ? "NaN" : fmt::format("{:.17g}", value.real)}};
-    case Kind::text: return value.view();
-    case Kind::list: {
+    case ValueKind::boolean: return value.boolean;
+    case ValueKind::integer: return {{"int", fmt::format("{}", value.integer)}};
+    case ValueKind::real: return {{"double", std::isnan(value.real) ? "NaN" : fmt::format("{:.17g}", value.real)}};
+    case ValueKind::text: return value.view();
+    case ValueKind::list: {
       Json list = Json::array();
       for (std::uint32_t i = 0; i < value.size; ++i) list.push_back(tagged(value.items[i]));
       return list;
     }
-    case Kind::map: {
+    case ValueKind::map: {
       Json pairs = Json::array();
       for (std::uint32_t i = 0; i < value.size; ++i) {
         pairs.push_back({tagged(value.items[2 * i]), tagged(value.items[2 * i + 1])});
@@ -54,11 +54,11 @@ Json tagged_record(const Value* fields, const RecordType& type) {
   Json pairs = Json::array();
   for (std::uint32_t i = 0; i < type.fields.size(); ++i) {
     const Value& value = fields[i];
-    if (value.kind == Kind::absent) continue;
-    const Type& of = type.fields[i].type;
+    if (value.kind == ValueKind::absent) continue;
+    const ValueType& of = type.fields[i].type;
     Json json = tagged(value);
-    if (value.kind == Kind::record) json = tagged_record(value.items, *of.record);
-    if (value.kind == Kind::list && of.element->kind == Kind::record) {
+    if (value.kind == ValueKind::record) json = tagged_record(value.items, *of.record);
+    if (value.kind == ValueKind::list && of.element->kind == ValueKind::record) {
       json = Json::array();
       for (std::uint32_t j = 0; j < value.size; ++j) {
         json.push_back(tagged_record(value.items[j].items, *of.element->record));
@@ -71,13 +71,13 @@ Json tagged_record(const Value* fields, const RecordType& type) {
 
 /// Returns {"value"}, {"error"} or {"refused"}.
 Json result_of(const std::string& text, const Input& input) {
-  Program program;
+  PolicyProgram program;
   Constants constants;
   try {
     const Expr expr = parse_expression(text, "expression");
     const Compiled compiled = compile(expr, {program, constants, input.layout(), "expression", ""});
     std::pmr::monotonic_buffer_resource memory;
-    Scope scope{program, input.slots(), memory};
+    EvalScope scope{program, input.slots(), memory};
     scope.steps = static_cast<std::uint64_t>(compiled.cost) + 1;  // the cost bounds the steps
     const Value value = evaluate(scope, compiled.node);
     if (scope.stopped) return {{"refused", "MORE STEPS THAN THE COST"}};

@@ -9,21 +9,21 @@ namespace frazil::test {
 namespace {
 
 using govern::Field;
-using govern::Kind;
-using govern::Type;
+using govern::ValueKind;
+using govern::ValueType;
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
                        kMost = std::numeric_limits<std::int64_t>::max();
 
 struct Record {
-  const Type integer = {.kind = Kind::integer}, text = {.kind = Kind::text, .bound = 64};
-  const Type boolean = {.kind = Kind::boolean}, real = {.kind = Kind::real};
-  const Type integers = {.kind = Kind::list, .bound = 8, .element = &integer};
-  const Type texts = {.kind = Kind::list, .bound = 8, .element = &text};
-  const Type map = {.kind = Kind::map, .bound = 8, .key_bound = 16, .element = &integer};
+  const ValueType integer = {.kind = ValueKind::integer}, text = {.kind = ValueKind::text, .bound = 64};
+  const ValueType boolean = {.kind = ValueKind::boolean}, real = {.kind = ValueKind::real};
+  const ValueType integers = {.kind = ValueKind::list, .bound = 8, .element = &integer};
+  const ValueType texts = {.kind = ValueKind::list, .bound = 8, .element = &text};
+  const ValueType map = {.kind = ValueKind::map, .bound = 8, .key_bound = 16, .element = &integer};
   const govern::RecordType inner = {"inner", {{"n", integer, ""}, {"t", text, "", true}}};
-  const Type inner_type = {.kind = Kind::record, .record = &inner};
-  const Type inners = {.kind = Kind::list, .bound = 4, .element = &inner_type};
+  const ValueType inner_type = {.kind = ValueKind::record, .record = &inner};
+  const ValueType inners = {.kind = ValueKind::list, .bound = 4, .element = &inner_type};
   const govern::RecordType record = {"record",
                                      {{"b1", boolean, ""},
                                       {"b2", boolean, "", true},
