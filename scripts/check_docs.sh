@@ -4,7 +4,8 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}
 print() {
-  "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
+  # shellcheck disable=SC2086  # the words of a command
+  "$tool" $1 --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
 }
 page=docs/reference/onnxruntime-functions.md
 if [ "${2:-}" = --write ]; then
@@ -13,7 +14,7 @@ elif ! python3 "$root/scripts/onnxruntime_functions.py" | diff - "$root/$page" >
   echo "$page is not what scripts/onnxruntime_functions.py prints: run scripts/check_docs.sh $tool --write" >&2
   exit 1
 fi
-for table in ops:operators knobs:knobs passes:passes; do
+for table in ops:operators knobs:knobs passes:passes "policy hooks:policy"; do
   page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     print "${table%%:*}" >"$root/$page"

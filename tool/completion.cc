@@ -41,6 +41,22 @@ std::string bash_kind(std::string_view value) {
   return {};
 }
 
+std::string bash_command(const CommandTable& command);
+
+/// Returns the words of the commands inside of a command: "check test".
+std::string inner_names(const CommandTable& command) {
+  std::string names;
+  for (const CommandTable& inner : command.commands) names += fmt::format("{}{}", names.empty() ? "" : " ", inner.name);
+  return names;
+}
+
+std::string bash_inner(const CommandTable& command) {
+  if (command.commands.empty()) return {};
+  std::string out = fmt::format("      kind=words words='{}'\n      case $inner in\n", inner_names(command));
+  for (const CommandTable& inner : command.commands) out += bash_command(inner);
+  return out + "      esac\n";
+}
+
 std::string bash_command(const CommandTable& command) {
   std::string out = fmt::format("    {})\n      options='{}'\n", command.name, option_names(command));
   if (!command.arguments.empty()) out += fmt::format("      {}\n", bash_kind(value_of(command.arguments.front())));
@@ -52,7 +68,7 @@ std::string bash_command(const CommandTable& command) {
     }
   }
   if (!cases.empty()) out += fmt::format("      case $previous in\n{}      esac\n", cases);
-  return out + "      ;;\n";
+  return out + bash_inner(command) + "      ;;\n";
 }
 
 /// Escapes text inside of single quotes and the brackets of _arguments.
@@ -99,7 +115,18 @@ std::string zsh_options(const CommandTable& command) {
   return out;
 }
 
+std::string zsh_command(const CommandTable& command);
+
+std::string zsh_inner(const CommandTable& command) {
+  std::string out = fmt::format(
+      "      {})\n      _arguments -C{} \\\n        '1:command:({})' '*::argument:->inner'\n      case $words[1] in\n",
+      command.name, zsh_options(command), inner_names(command));
+  for (const CommandTable& inner : command.commands) out += zsh_command(inner);
+  return out + "      esac ;;\n";
+}
+
 std::string zsh_command(const CommandTable& command) {
+  if (!command.commands.empty()) return zsh_inner(command);
   std::string out = fmt::format("      {})\n      _arguments -s{}", command.name, zsh_options(command));
   for (const OptionRow& row : command.arguments) {
     out += fmt::format(" \\\n        '{}:{}:{}'", row.repeats ? "*" : "", zsh_text(row.names.front()),
@@ -111,7 +138,7 @@ std::string zsh_command(const CommandTable& command) {
 /// The part of the bash function that finds the command and the option before the word to complete. bash splits words
 /// at "=".
 constexpr const char* kBashBegin = R"(_frazil() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= options= kind=none words= value= word
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= inner= options= kind=none words= value= word
   COMPREPLY=()
   if [[ $current == '=' ]]; then
     current=
@@ -119,7 +146,9 @@ constexpr const char* kBashBegin = R"(_frazil() {
     previous=${COMP_WORDS[COMP_CWORD-2]}
   fi
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    if [[ $word != -* ]]; then command=$word; break; fi
+    if [[ $word == -* ]]; then continue; fi
+    if [[ -n $command ]]; then inner=$word; break; fi
+    command=$word
   done
   case $command in
 )";

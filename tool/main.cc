@@ -80,6 +80,7 @@ void declare(CLI::App& app, Action& action) {
   add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
               "FRAZIL_SERVE");
 #endif
+  add_policy(app, action);
   add_completion(app, action);
   add_man(app, action);
 }
@@ -112,6 +113,9 @@ std::vector<std::string> options_of(const CLI::App& command) {
 /// among them is the mistake, as a value may follow it. It may also be why a required option is missing.
 std::string argument_error(const CLI::ParseError& error, const CLI::App& command) {
   const std::vector<std::string> rest = command.remaining();
+  const bool has_commands = !commands_of(command).empty() && command.get_subcommands().empty();
+  if (has_commands && rest.empty()) return "no command given";
+  if (has_commands && !rest.front().starts_with('-')) return unknown("command", rest.front(), commands_of(command));
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (!extra && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
   const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
@@ -125,9 +129,10 @@ int usage(const CLI::ParseError& error, const CLI::App& app, std::string_view fi
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string what = first.empty() ? "no command given" : unknown("command", first, commands_of(app)), command;
   if (first.starts_with('-')) what = unknown("option", first, options_of(app));
-  for (const CLI::App* chosen : app.get_subcommands()) {
+  for (const CLI::App* chosen = &app; !chosen->get_subcommands().empty();) {
+    chosen = chosen->get_subcommands().front();
     what = argument_error(error, *chosen);
-    command = " " + chosen->get_name();
+    command += " " + chosen->get_name();
   }
   print_error(fmt::format("frazil: {}; see frazil{} --help\n", one_line(what), command));
   return kBadInput;

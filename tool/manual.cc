@@ -52,10 +52,14 @@ std::string notes_text(std::string_view notes) {
   return kept ? out + ".EE\n" : out;
 }
 
-std::string command_text(const CommandTable& command) {
-  return fmt::format(".SS {}\n.B {}\n.PP\n{}\n{}{}", roff(command.name),
-                     roff(synopsis_of(command, "frazil " + command.name)), roff(command.text), options_text(command),
-                     notes_text(command.notes));
+/// `around` is the name of the command that a command belongs to, with a space; empty for most.
+std::string command_text(const CommandTable& command, const std::string& around = "") {
+  const std::string name = around + command.name;
+  std::string out =
+      fmt::format(".SS {}\n.B {}\n.PP\n{}\n{}{}", roff(name), roff(synopsis_of(command, "frazil " + name)),
+                  roff(command.text), options_text(command), notes_text(command.notes));
+  for (const CommandTable& inner : command.commands) out += command_text(inner, name + " ");
+  return out;
 }
 
 std::string environment_text() {

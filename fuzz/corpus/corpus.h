@@ -18,7 +18,11 @@ Seeds pb_seeds();
 /// Returns printed models, and the cases of tests/**/*.frz.
 Seeds text_seeds(const Seeds& models);
 
+/// Returns the policies of examples/ and conditions, with the byte that selects which.
+Seeds policy_seeds();
+
 std::string text_dictionary();
+std::string policy_dictionary();
 std::string npy_dictionary();
 std::string connection_dictionary();
 

@@ -29,6 +29,8 @@ Status make(const std::filesystem::path& folder) {
   FRAZIL_CHECK(write_file((folder / "connection_fuzz.dict").string(), connection_dictionary()));
   FRAZIL_CHECK(write_all(folder / "text_fuzz", text_seeds(models)));
   FRAZIL_CHECK(write_file((folder / "text_fuzz.dict").string(), text_dictionary()));
+  FRAZIL_CHECK(write_all(folder / "policy_fuzz", policy_seeds()));
+  FRAZIL_CHECK(write_file((folder / "policy_fuzz.dict").string(), policy_dictionary()));
   return write_file((folder / "npy_fuzz.dict").string(), npy_dictionary());
 }
 

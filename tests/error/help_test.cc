@@ -197,6 +197,9 @@ TEST_F(Help, BashCompletes) {
   EXPECT_THAT(completed({"run", "--threads", ""}), IsEmpty());
   EXPECT_THAT(completed({"run", "--tier", "--"}), IsEmpty());
   EXPECT_THAT(completed({"completion", ""}), ElementsAre("bash", "zsh"));
+  EXPECT_THAT(completed({"policy", ""}), ElementsAre("check", "test", "explain", "diff", "hooks"));
+  EXPECT_THAT(completed({"policy", "check", "--"}), UnorderedElementsAre("--help", "--json"));
+  EXPECT_THAT(completed({"policy", "check", "da"}), UnorderedElementsAre("data", "data.onnx"));
   for (const std::string& command : commands()) {
     EXPECT_THAT(completed({command, "--"}), testing::UnorderedElementsAreArray(options_of(help_of(command))))
         << command;
