@@ -79,6 +79,12 @@ void declare(CLI::App& app, Action& action) {
   add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
               "FRAZIL_SERVE");
 #endif
+  add_audit(app, action);
+#ifdef FRAZIL_VIEW
+  add_witness(app, action);
+#else
+  add_missing(app, action, "witness", "Cosign checkpoints of audit logs", "FRAZIL_VIEW");
+#endif
   add_completion(app, action);
   add_man(app, action);
 }
