@@ -144,7 +144,7 @@ constexpr KindRow kKinds[] = {
 bool has_type(const Json& value, MemberType type) {
   switch (type) {
     case text: return value.is_string();
-    case number: return value.is_number_unsigned();
+    case number: return value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
     case digest: return value.is_string() && is_digest_text(value.get_ref<const std::string&>());
     case object: return value.is_object();
     case list: return value.is_array();

@@ -37,9 +37,10 @@ void read_log(const std::string& folder, const ReadFilter& filter,
   const auto head = SignedCheckpoint::parse(read_file(path, kMaxNoteBytes), fmt::format("file '{}'", path));
   const std::uint64_t size = head.checkpoint.size;
   for (std::uint64_t bundle = 0; bundle * kTileWidth < size; ++bundle) {
-    for (const auto& [position, entry] : read_bundle(folder, bundle, size)) {
+    const Bundle entries = read_bundle(folder, bundle, size);
+    for (const auto& [position, entry] : entries.entries) {
       const std::uint64_t index = bundle * kTileWidth + position;
-      if (selects(filter, entry, index)) found(index, entry);
+      if (selects(filter, entry, index)) found(index, std::string(entry));
     }
   }
 }

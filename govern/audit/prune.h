@@ -25,9 +25,9 @@ class PrunePlan {
  private:
   struct Change {
     std::uint64_t bundle;
-    KeptEntries kept;
+    std::string kept;  ///< the entries that remain; see format_kept()
   };
-  void read_bundle(std::uint64_t bundle, const KeepTimes& keep, std::int64_t now_ms);
+  void plan_bundle(std::uint64_t bundle, const KeepTimes& keep, std::int64_t now_ms);
   std::set<std::string> named_blobs() const;
 
   std::string folder_, before_;

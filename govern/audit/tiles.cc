@@ -76,7 +76,7 @@ std::optional<TileName> TileName::parse(std::string_view path) {
   for (const char c : rest.substr(folder.size(), rest.find(".p/") - folder.size())) {
     if (c >= '0' && c <= '9') name.index = name.index * 10 + static_cast<std::uint64_t>(c - '0');
   }
-  return name.path() == path ? std::optional(name) : std::nullopt;
+  return name.width > 0 && name.path() == path ? std::optional(name) : std::nullopt;
 }
 
 unsigned tile_width(std::uint64_t size, unsigned level, std::uint64_t index) {
@@ -116,7 +116,7 @@ KeptEntries parse_kept(std::string_view text, std::string_view what) {
   return entries;
 }
 
-KeptEntries read_bundle(const std::string& folder, std::uint64_t bundle, std::uint64_t size) {
+Bundle read_bundle(const std::string& folder, std::uint64_t bundle, std::uint64_t size) {
   const auto path_of = [&](TileKind kind, unsigned w) {
     return folder + "/" + TileName{.kind = kind, .index = bundle, .width = w}.path();
   };
@@ -124,15 +124,18 @@ KeptEntries read_bundle(const std::string& folder, std::uint64_t bundle, std::ui
   // If the log has grown, the complete bundle is there.
   const unsigned width = std::filesystem::exists(path_of(TileKind::entries, kTileWidth)) ? kTileWidth : count;
   const std::string path = path_of(TileKind::entries, width), kept = path_of(TileKind::kept, kTileWidth);
+  Bundle result;
   if (!std::filesystem::exists(path) && count == kTileWidth) {
-    if (!std::filesystem::exists(kept)) return {};
-    return parse_kept(read_file(kept, kMaxTileBytes), fmt::format("file '{}'", kept));
+    if (!std::filesystem::exists(kept)) return result;
+    result.bytes = std::make_unique<const std::string>(read_file(kept, kMaxTileBytes + kTileWidth));
+    const KeptEntries entries = parse_kept(*result.bytes, fmt::format("file '{}'", kept));
+    result.entries.assign(entries.begin(), entries.end());
+    return result;
   }
-  KeptEntries entries;
-  const std::string bytes = read_file(path, kMaxTileBytes);
-  const auto all = parse_bundle(bytes, width, fmt::format("file '{}'", path));
-  for (unsigned i = 0; i < count; ++i) entries.emplace_hint(entries.end(), i, all[i]);
-  return entries;
+  result.bytes = std::make_unique<const std::string>(read_file(path, kMaxTileBytes));
+  const auto all = parse_bundle(*result.bytes, width, fmt::format("file '{}'", path));
+  for (unsigned i = 0; i < count; ++i) result.entries.emplace_back(i, all[i]);
+  return result;
 }
 
 std::vector<Digest> parse_hashes(std::string_view bytes, unsigned width, std::string_view what) {
@@ -171,9 +174,9 @@ Digest TileReader::subtree(unsigned height, std::uint64_t index) {
 }
 
 std::optional<std::string> TileReader::entry(std::uint64_t index) {
-  KeptEntries entries = read_bundle(folder_, index / kTileWidth, size_);
-  const auto found = entries.find(static_cast<unsigned>(index % kTileWidth));
-  return found == entries.end() ? std::nullopt : std::optional(std::move(found->second));
+  const Bundle bundle = read_bundle(folder_, index / kTileWidth, size_);
+  const auto found = std::ranges::find(bundle.entries, index % kTileWidth, [](const auto& e) { return e.first; });
+  return found == bundle.entries.end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 
 }  // namespace frazil::govern

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "govern/audit/tree.h"
@@ -48,14 +49,20 @@ void append_entry(std::string& bundle, std::string_view entry);
 std::vector<std::string_view> parse_bundle(std::string_view bundle, std::size_t count, std::string_view what);
 
 /// Entries that remain of a bundle, by their position in it.
-using KeptEntries = std::map<unsigned, std::string>;
+using KeptEntries = std::map<unsigned, std::string_view>;
 /// Returns the form of "tile/kept/N": for each entry its position (u8), then its form in a bundle.
 std::string format_kept(const KeptEntries& entries);
-/// Throws Code::bad_input for another text, and for positions that do not ascend.
+/// Returns entries that point into the text. Throws Code::bad_input for another text, and for positions that do not
+/// ascend.
 KeptEntries parse_kept(std::string_view text, std::string_view what);
 
-/// Returns the entries that a bundle of a log of `size` entries still has. Throws Code::bad_input.
-KeptEntries read_bundle(const std::string& folder, std::uint64_t bundle, std::uint64_t size);
+/// The entries that a bundle still has, in order: their positions in it, and their texts, which point into `bytes`.
+struct Bundle {
+  std::unique_ptr<const std::string> bytes;
+  std::vector<std::pair<unsigned, std::string_view>> entries;
+};
+/// Reads a bundle of a log of `size` entries, which may have been pruned. Throws Code::bad_input.
+Bundle read_bundle(const std::string& folder, std::uint64_t bundle, std::uint64_t size);
 
 /// Returns the hashes of a tile. Throws Code::bad_input unless it has exactly `width`.
 std::vector<Digest> parse_hashes(std::string_view bytes, unsigned width, std::string_view what);

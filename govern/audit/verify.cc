@@ -26,7 +26,7 @@ constexpr std::size_t kMaxFindings = 1000;
 
 /// Some consecutive bundles, verified against the tiles of leaf hashes.
 struct Block {
-  std::deque<std::string> texts;  ///< which the facts point into
+  std::vector<Bundle> bundles;  ///< which the facts point into
   std::vector<EntryFacts> facts;
   std::vector<Digest> tile_roots;  ///< of complete tiles
   std::vector<Digest> last_leaves;  ///< of the incomplete tile, if it is among them
@@ -135,18 +135,16 @@ Block LogVerifier::read_block(std::uint64_t first, std::uint64_t last) const {
 void LogVerifier::verify_bundle(std::uint64_t bundle, Block& block) const try {
   const unsigned width = tile_width(report_.size, 0, bundle);
   std::vector<Digest> leaves = TileReader(folder_, report_.size).hashes(0, bundle);
-  std::uint64_t count = 0;
-  for (auto& [position, text] : read_bundle(folder_, bundle, report_.size)) {
+  const Bundle& read = block.bundles.emplace_back(read_bundle(folder_, bundle, report_.size));
+  for (const auto& [position, entry] : read.entries) {
     const std::uint64_t index = bundle * kTileWidth + position;
-    const std::string& entry = block.texts.emplace_back(std::move(text));
-    ++count;
     if (leaf_hash(entry) != leaves[position]) {
       block.findings.add("entry", index, "the entry is not the one in the tree");
     } else if (auto facts = read_facts(entry, index, block.findings)) {
       block.facts.push_back(std::move(*facts));
     }
   }
-  if (count < width) block.missing[bundle] = width - count;
+  if (read.entries.size() < width) block.missing[bundle] = width - read.entries.size();
   if (width == kTileWidth) {
     block.tile_roots.push_back(complete_root(leaves));
   } else {
@@ -248,6 +246,10 @@ void LogVerifier::verify_history() {
     before = old.checkpoint.size;
     verify_contains("history", name, old.checkpoint);
     verify_quorum(old);
+  }
+  const bool cosigned = head_.note.signatures.size() > 1;
+  if (cosigned && (history.empty() || format_note(history.back().note) != format_note(head_.note))) {
+    report_.findings.add("history", std::nullopt, "it does not end with the checkpoint, which is cosigned");
   }
   verify_quorum(head_);
   if (options_.policy.needs_witnesses() && report_.witnessed_at.empty()) {

@@ -13,6 +13,7 @@
 #include "govern/audit/verify.h"
 #include "govern/audit/witness.h"
 #include "govern/base/digest.h"
+#include "govern/base/error.h"
 
 // Logs for tests of the audit log.
 namespace frazil::govern::testing {

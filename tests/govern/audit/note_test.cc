@@ -28,7 +28,7 @@ TEST(Notes, AKnownNoteIsVerified) {
 TEST(Notes, OtherTextsAreErrors) {
   const std::string good = "a\n\n\u2014 k AAAAAAA=\n";
   EXPECT_EQ(parse_note(good, "n").signatures.size(), 1);
-  for (const std::string bad : {"", "a\n", "a\n\n", "a\n\n\u2014 k AAAAAA==\n", "a\n\n\u2014 k AAAAAAA=", "a\n\n- k AAAAAAA=\n",
+  for (const std::string& bad : std::vector<std::string> {"", "a\n", "a\n\n", "a\n\n\u2014 k AAAAAA==\n", "a\n\n\u2014 k AAAAAAA=", "a\n\n- k AAAAAAA=\n",
                                 "a\tb\n\n\u2014 k AAAAAAA=\n", "a\n\n\u2014  AAAAAAA=\n", "a\n\n\u2014 k+l AAAAAAA=\n"}) {
     EXPECT_THROW(parse_note(bad, "n"), Error) << bad;
   }
@@ -38,7 +38,7 @@ TEST(Checkpoints, RoundTripAndIgnoreExtensions) {
   const Checkpoint checkpoint{kOrigin, 20852163, sha256("root")};
   const Checkpoint read = Checkpoint::parse(checkpoint.text() + "extension\n", "c");
   EXPECT_EQ(read.text(), checkpoint.text());
-  for (const std::string bad : {"o\n01\n" + checkpoint.text().substr(25), std::string("o\n1\nAAAA\n"), std::string("o\n-1\n")}) {
+  for (const std::string& bad : std::vector<std::string> {"o\n01\n" + checkpoint.text().substr(25), std::string("o\n1\nAAAA\n"), std::string("o\n-1\n")}) {
     EXPECT_THROW(Checkpoint::parse(bad, "c"), Error) << bad;
   }
 }
