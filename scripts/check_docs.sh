@@ -4,6 +4,10 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}
 print() {
+  if [ "$1" = audit ]; then
+    "$tool" audit kinds
+    return
+  fi
   "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
 }
 page=docs/reference/onnxruntime-functions.md
@@ -13,12 +17,12 @@ elif ! python3 "$root/scripts/onnxruntime_functions.py" | diff - "$root/$page" >
   echo "$page is not what scripts/onnxruntime_functions.py prints: run scripts/check_docs.sh $tool --write" >&2
   exit 1
 fi
-for table in ops:operators knobs:knobs passes:passes; do
+for table in ops:operators knobs:knobs passes:passes audit:audit-events; do
   page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     print "${table%%:*}" >"$root/$page"
   elif ! print "${table%%:*}" | diff - "$root/$page" >/dev/null; then
-    echo "$page is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
+    echo "$page is not what '$(basename "$tool") ${table%%:*}' prints: run scripts/check_docs.sh $tool --write" >&2
     exit 1
   fi
 done

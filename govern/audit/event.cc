@@ -217,8 +217,13 @@ bool is_digest_text(std::string_view digest) {
 }
 
 std::string event_table_markdown() {
-  std::string markdown = "Every event has these members:\n\n| member | type | required | content |\n|---|---|---|---|\n";
+  std::string markdown =
+      "# Events of the audit log\n\nThis page is for those who read an [audit log](audit-log.md). It lists the kinds of "
+      "events and their members. `frazil audit kinds` prints it.\n\nRetention classes: `always` is never pruned; "
+      "`governance` and `request` have times of their own. Events may have further members.\n\n## Common members\n\n";
+  markdown += "Every event has these members:\n\n| member | type | required | content |\n|---|---|---|---|\n";
   markdown += rows_markdown(kCommon);
+  markdown += "\n## Kinds\n";
   for (const KindRow& kind : kKinds) {
     markdown += fmt::format("\n### `{}`\n\nWhen {}. Retention class: {}.\n\n", kind.name, kind.text,
                             name_of(kind.retention));

@@ -13,6 +13,7 @@
 #include "govern/audit/verify.h"
 #include "govern/audit/witness.h"
 #include "govern/base/digest.h"
+#include "govern/base/encoding.h"
 #include "govern/base/error.h"
 
 // Logs for tests of the audit log.
@@ -22,11 +23,12 @@ namespace fs = std::filesystem;
 
 inline const std::string kOrigin = "example.com/log";
 
-/// A folder that is removed with the object.
+/// A folder that is removed with the object. In memory if possible, where syncing takes no time.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "frazil-audit-XXXXXX").string();
+    const bool memory = ::access("/dev/shm", W_OK) == 0;
+    std::string name = ((memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "frazil-audit-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   ~TemporaryFolder() { fs::remove_all(path_); }
@@ -49,8 +51,15 @@ inline void write_text(const std::string& path, const std::string& text) {
 
 inline std::string digest_of(const std::string& text) { return digest_text(sha256(text)); }
 
+/// Returns the Ed25519 key whose 32 bytes all have this value.
+inline SigningKey fixed_key(char byte) {
+  const std::string pkcs8 = *from_hex("302e020100300506032b657004220420") + std::string(32, byte);
+  return SigningKey::from_pem("-----BEGIN PRIVATE KEY-----\n" + base64(bytes_of(pkcs8)) + "\n-----END PRIVATE KEY-----\n",
+                              "a fixed key");
+}
+
 inline const SigningKey& log_key() {
-  static const SigningKey key = SigningKey::generate(KeyKind::ed25519);
+  static const SigningKey key = fixed_key(1);
   return key;
 }
 inline VerifierKey log_verifier() { return {kOrigin, SignatureType::ed25519, log_key().public_key()}; }
@@ -102,7 +111,7 @@ inline void write_log(const std::string& folder, int requests) {
 /// A witness with its key, and the policy that asks for it.
 struct TestWitness {
   explicit TestWitness(const std::string& folder) : witness(folder, "example.com/w1", key, {log_verifier()}) {}
-  SigningKey key = SigningKey::generate(KeyKind::ed25519);
+  SigningKey key = fixed_key(2);
   Witness witness;
   WitnessPolicy policy() const {
     const std::string text =

@@ -18,9 +18,7 @@ import sys
 import tempfile
 
 NEVER_PRUNED = set("boot shutdown key witness policy load edit publish roll_back erase prune gap repair".split())
-PUBLICATIONS = ("load", "edit", "publish", "roll_back")
 SLACK_MS = 10000
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z")
 
 
@@ -32,18 +30,22 @@ def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def root_of(leaves):
-    """MTH of RFC 6962 over hashes of leaves."""
-    if not leaves:
-        return sha()
-    level = list(leaves)
-    while len(level) > 1:  # an odd last node moves up unchanged, which gives the same tree
+def from_base64(text):
+    data = base64.b64decode(text, validate=True)
+    if base64.b64encode(data).decode() != text:
+        raise Violation("not base64 in its only form")
+    return data
+
+
+def root_of(level):
+    """MTH of RFC 6962 over hashes of leaves: an odd last node moves up unchanged, which gives the same tree."""
+    while len(level) > 1:
         pairs = [sha(b"\1", level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
         level = pairs + level[len(pairs) * 2 :]
-    return level[0]
+    return level[0] if level else sha()
 
 
-def openssl(pem, signature, message):
+def is_signature(pem, signature, message):
     with tempfile.NamedTemporaryFile() as first, tempfile.NamedTemporaryFile() as second:
         pathlib.Path(first.name).write_bytes(signature)
         pathlib.Path(second.name).write_bytes(message)
@@ -53,61 +55,53 @@ def openssl(pem, signature, message):
 
 class Key:
     def __init__(self, name, pem, kind):
-        der = subprocess.run(["openssl", "pkey", "-pubin", "-in", pem, "-outform", "DER"], capture_output=True, check=True)
+        command = ["openssl", "pkey", "-pubin", "-in", pem, "-outform", "DER"]
+        public = subprocess.run(command, capture_output=True, check=True).stdout[-32:]
         self.name, self.pem, self.kind = name, pem, kind
-        self.id = sha(name.encode(), b"\n", bytes([kind]), der.stdout[-32:])[:4]
+        self.id = sha(name.encode(), b"\n", bytes([kind]), public)[:4]
 
     def verifies(self, text, signatures):
         """Returns None if the key has not signed, otherwise whether the signature is valid."""
         for name, blob in signatures:
-            if name != self.name or blob[:4] != self.id:
-                continue
-            if self.kind == 1:
-                return openssl(self.pem, blob[4:], text)
-            head = b"cosignature/v1\ntime %d\n" % int.from_bytes(blob[4:12], "big")
-            return openssl(self.pem, blob[12:], head + text)
-        return None
+            if (name, blob[:4]) == (self.name, self.id):
+                if self.kind == 1:
+                    return is_signature(self.pem, blob[4:], text)
+                head = b"cosignature/v1\ntime %d\n" % int.from_bytes(blob[4:12], "big")
+                return is_signature(self.pem, blob[12:], head + text)
 
 
 def read_note(data):
     text, _, lines = data.rpartition(b"\n\n")
-    signatures = []
-    for line in lines.decode().splitlines(keepends=True):
-        match = re.fullmatch("\u2014 (\\S+) (\\S+)\n", line)
-        if not match:
-            raise Violation("not a signed note")
-        signatures.append((match[1], base64.b64decode(match[2], validate=True)))
-    if not signatures:
-        raise Violation("a note without signatures")
-    return text + b"\n", signatures
+    matches = [re.fullmatch("\u2014 (\\S+) (\\S+)\n", line) for line in lines.decode().splitlines(keepends=True)]
+    if not matches or not all(matches):
+        raise Violation("not a signed note")
+    return text + b"\n", [(match[1], from_base64(match[2])) for match in matches]
 
 
 def read_checkpoint(text):
     origin, size, root = text.decode().split("\n")[:3]
-    root = base64.b64decode(root, validate=True)
-    if not re.fullmatch(r"0|[1-9]\d*", size) or len(root) != 32:
+    if not re.fullmatch(r"0|[1-9]\d*", size) or len(from_base64(root)) != 32:
         raise Violation("not a checkpoint")
-    return origin, int(size), root
+    return origin, int(size), from_base64(root)
 
 
 def milliseconds(text):
     match = TIME.fullmatch(text)
     if not match:
         raise Violation(f"not a time: {text}")
-    parts = [int(p) for p in match.groups()]
-    moment = datetime.datetime(*parts[:6], tzinfo=datetime.timezone.utc)
-    return int(moment.timestamp()) * 1000 + parts[6]
+    parts = [int(part) for part in match.groups()]
+    return int(datetime.datetime(*parts[:6], tzinfo=datetime.timezone.utc).timestamp()) * 1000 + parts[6]
 
 
 def split(data):
     """The entries of a bundle."""
     entries = []
     while data:
-        length = int.from_bytes(data[:2], "big")
-        if len(data) < 2 + length:
+        end = 2 + int.from_bytes(data[:2], "big")
+        if len(data) < end:
             raise Violation("an entry is cut off")
-        entries.append(data[2 : 2 + length])
-        data = data[2 + length :]
+        entries.append(data[2:end])
+        data = data[end:]
     return entries
 
 
@@ -121,8 +115,7 @@ def tile_path(kind, index, width=256):
 
 class Log:
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.findings, self.leaves, self.missing = [], [], {}
+        self.folder, self.findings, self.leaves, self.missing = pathlib.Path(folder), [], [], {}
         self.now, self.former, self.policy, self.policies = {}, {}, "none", {}
         self.blobs, self.erased, self.ranges, self.dropped = {}, set(), [], 0
         self.newest, self.running = 0, False
@@ -137,12 +130,10 @@ class Log:
             raise Violation(f"{path}: {error.strerror}")
 
     def tile(self, kind, index, size):
-        """The bytes of a tile of a tree with `size` hashes at its level; a later, complete one is cut."""
+        """The bytes of a tile of a tree with `size` hashes at its level, or of the complete one if the log has grown."""
         width = min(256, size - index * 256)
-        for candidate in (width, 256):
-            if (self.folder / tile_path(kind, index, candidate)).exists():
-                return self.read(tile_path(kind, index, candidate)), width
-        return None, width
+        names = [tile_path(kind, index, w) for w in (width, 256)]
+        return next((self.read(name) for name in names if (self.folder / name).exists()), None), width
 
     def bundle(self, index, size):
         """Entries by position."""
@@ -155,16 +146,16 @@ class Log:
         path = tile_path("kept", index)
         data, entries = self.read(path) if (self.folder / path).exists() else b"", {}
         while data:
-            length = int.from_bytes(data[1:3], "big")
-            entries[data[0]], data = data[3 : 3 + length], data[3 + length :]
+            end = 3 + int.from_bytes(data[1:3], "big")
+            entries[data[0]], data = data[3:end], data[end:]
         return entries
 
     def read_tree(self, size):
         for index in range((size + 255) // 256):
             try:
                 data, width = self.tile(0, index, size)
-                if data is None or len(data) < width * 32:
-                    raise Violation(f"tile 0/{index} is missing or short")
+                if data is None or len(data) not in (width * 32, 8192):
+                    raise Violation(f"tile 0/{index} is missing or has another length")
                 hashes = [data[i * 32 : i * 32 + 32] for i in range(width)]
                 self.leaves += hashes
                 entries = self.bundle(index, size)
@@ -174,22 +165,21 @@ class Log:
                     self.missing[index] = width - len(entries)
             except Violation as violation:
                 self.find(str(violation))
-        self.upper_tiles()
-
-    def row(self, level):
-        row = self.leaves
-        for _ in range(level):
-            row = [root_of(row[i : i + 256]) for i in range(0, len(row) - 255, 256)]
-        return row
-
-    def upper_tiles(self):
         level = 1
         while row := self.row(level):
             for index in range((len(row) + 255) // 256):
                 data, width = self.tile(level, index, len(row))
-                if data is None or data[: width * 32] != b"".join(row[index * 256 : index * 256 + width]):
+                expected = b"".join(row[index * 256 : index * 256 + width])
+                if data is None or data[: width * 32] != expected or len(data) not in (width * 32, 8192):
                     self.find(f"tile {level}/{index} is not that of the tree")
             level += 1
+
+    def row(self, level):
+        """The hashes of the tiles at a level."""
+        row = self.leaves
+        for _ in range(level):
+            row = [root_of(row[i : i + 256]) for i in range(0, len(row) - 255, 256)]
+        return row
 
     def partial_files(self, size):
         """Incomplete tiles of earlier checkpoints, and files that have no place."""
@@ -203,11 +193,9 @@ class Log:
             level = int(match[1]) if match[1].isdigit() else 0
             if width == 256 or (index * 256 + width) * 256**level > size:
                 continue
-            data = path.read_bytes()
-            if match[1] == "entries":
-                found = [sha(b"\0", entry) for entry in split(data)]
-            else:
-                found = [data[i : i + 32] for i in range(0, len(data), 32)]
+            data, entries = path.read_bytes(), match[1] == "entries"
+            hashes = [data[i : i + 32] for i in range(0, len(data), 32)]
+            found = [sha(b"\0", entry) for entry in split(data)] if entries else hashes
             if found != self.row(level)[index * 256 : index * 256 + width]:
                 self.find(f"{name}: its content is not that of the tree")
 
@@ -218,11 +206,11 @@ class Log:
             event = json.loads(data)
             if json.dumps(event, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() != data:
                 raise Violation("not in canonical form")
-            self.event(index, event)
+            self.event(event, index)
         except (ValueError, KeyError, TypeError, Violation) as error:
             self.find(f"entry {index}: {error}")
 
-    def event(self, index, event):
+    def event(self, event, index):
         kind, at = event["kind"], milliseconds(event["at"])
         if at < self.newest - SLACK_MS:
             raise Violation("its time goes back")
@@ -230,49 +218,45 @@ class Log:
         for blob in event.get("blobs", []):
             self.blobs.setdefault(blob, event.get("subject"))
         if kind in ("boot", "shutdown", "repair"):
-            if (kind == "boot" and self.running) or (kind == "shutdown" and not self.running):
-                self.find(f"entry {index}: a {kind} out of order")
-            self.running = kind == "boot"
+            before, self.running = self.running, kind == "boot"
+            if (kind, before) in (("boot", True), ("shutdown", False)):
+                raise Violation(f"a {kind} out of order")
         elif kind == "policy":
-            self.policies[self.policy] = at
-            self.policy = event["policy"]
+            self.policies[self.policy], self.policy = at, event["policy"]
         elif kind == "erase":
             self.erased.add(event["subject"])
         elif kind == "prune":
-            self.prune(index, event)
-        elif kind in PUBLICATIONS:
-            self.publication(index, event, at)
+            if not event["from"] <= event["to"] <= index or NEVER_PRUNED & set(event["dropped"]):
+                raise Violation("a prune that is not allowed")
+            self.ranges.append((event["from"], event["to"]))
+            self.dropped += sum(event["dropped"].values())
+        elif kind in ("load", "edit", "publish", "roll_back"):
+            self.publication(event, at)
         elif kind == "request":
-            self.request(index, event, at)
+            self.request(event, at)
 
-    def prune(self, index, event):
-        if not event["from"] <= event["to"] <= index or NEVER_PRUNED & set(event["dropped"]):
-            raise Violation("a prune that is not allowed")
-        self.ranges.append((event["from"], event["to"]))
-        self.dropped += sum(event["dropped"].values())
-
-    def publication(self, index, event, at):
-        place = (event["model"], event.get("version", ""))
+    def publication(self, event, at):
+        place, definition = (event["model"], event.get("version", "")), event["definition"]
         now = self.now.get(place)
-        if event["policy"] != self.policy or (self.policy != "none" and not event["rule"]):
-            self.find(f"entry {index}: no permit under the policy in force")
-        if event["kind"] == "edit" and event["parent"] != now:
-            self.find(f"entry {index}: it edits another definition than that in force")
-        if event["kind"] == "roll_back" and event["definition"] != now and (place, event["definition"]) not in self.former:
-            self.find(f"entry {index}: it goes back to a definition that was not in force")
-        if now != event["definition"]:
+        known, self.now[place] = now == definition or (place, definition) in self.former, definition
+        if now != definition:
             self.former[place, now] = at
-        self.now[place] = event["definition"]
+        if event["policy"] != self.policy or (self.policy != "none" and not event["rule"]):
+            raise Violation("no permit under the policy in force")
+        if event["kind"] == "edit" and event["parent"] != now:
+            raise Violation("it edits another definition than that in force")
+        if event["kind"] == "roll_back" and not known:
+            raise Violation("it goes back to a definition that was not in force")
 
-    def request(self, index, event, at):
+    def request(self, event, at):
         place, start = (event["model"], event.get("version", "")), at - event["ms"] - SLACK_MS
         definition, policy = event["definition"], event.get("policy")
         if not self.running:
-            self.find(f"entry {index}: a request outside a boot")
+            raise Violation("a request outside a boot")
         if definition != self.now.get(place) and start > self.former.get((place, definition), -1):
-            self.find(f"entry {index}: its definition was not in force")
+            raise Violation("its definition was not in force")
         if policy not in (None, self.policy) and start > self.policies.get(policy, -1):
-            self.find(f"entry {index}: its policy was not in force")
+            raise Violation("its policy was not in force")
 
     def finish(self):
         for index, count in self.missing.items():
@@ -282,12 +266,9 @@ class Log:
             self.find("more entries are missing than removals are declared")
         for blob, subject in self.blobs.items():
             path = self.folder / "blobs" / blob[7:9] / blob[9:]
-            if not DIGEST.fullmatch(blob):
-                self.find(f"blob {blob}: not a digest")
-            elif path.exists():
-                if hashlib.sha256(path.read_bytes()).hexdigest() != blob[7:]:
-                    self.find(f"blob {blob}: its bytes have another digest")
-            elif subject not in self.erased:
+            if path.exists() and "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest() != blob:
+                self.find(f"blob {blob}: its bytes have another digest")
+            elif not path.exists() and subject not in self.erased:
                 self.find(f"blob {blob} is missing")
 
     def contains(self, what, size, root):
@@ -296,54 +277,51 @@ class Log:
         elif root_of(self.leaves[:size]) != root:
             self.find(f"{what}: the log was rewritten")
 
-    def history(self, head, head_signatures, log_key, witnesses):
+    def history(self, head, log_key, witnesses):
         data = self.read("history") if (self.folder / "history").exists() else b""
-        text, signatures = b"", []
+        last = None
         for line in data.decode().split("\n")[:-1]:  # without a line that a crash has torn
             words = line.split(" ")
             text = f"{log_key.name}\n{words[0]}\n{words[1]}\n".encode()
-            signatures = [(words[i], base64.b64decode(words[i + 1], validate=True)) for i in range(2, len(words), 2)]
-            if not log_key.verifies(text, signatures):
-                self.find(f"history {words[0]}: not signed by the log")
-            if any(witness.verifies(text, signatures) is False for witness in witnesses):
-                self.find(f"history {words[0]}: a cosignature is not valid")
+            signatures = [(words[i], from_base64(words[i + 1])) for i in range(2, len(words), 2)]
+            if not log_key.verifies(text, signatures) or any(w.verifies(text, signatures) is False for w in witnesses):
+                self.find(f"history {words[0]}: a signature is not valid")
             self.contains(f"history {words[0]}", *read_checkpoint(text)[1:])
-        if len(head_signatures) > 1 and (text, signatures) != (head, head_signatures):
+            last = (text, signatures)
+        if len(head[1]) > 1 and last != head:
             self.find("the history does not end with the cosigned checkpoint")
 
     def journal(self, size):
         header, _, data = self.read("journal").partition(b"\n")
-        if not re.fullmatch(rb"frazil-journal \d+", header):
-            raise Violation("journal: no header")
-        index = int(header[15:])
-        if index > size:
-            raise Violation("journal: it begins after the checkpoint")
+        match = re.fullmatch(rb"frazil-journal (0|[1-9]\d*)", header)
+        if not match or int(match[1]) > size:
+            raise Violation("journal: it has no header, or begins after the checkpoint")
+        index = int(match[1])
         while len(data) >= 2:
-            length = int.from_bytes(data[:2], "big")
-            leaf = sha(b"\0", data[2 : 2 + length])
-            if len(data) < length + 10 or leaf[:8] != data[2 + length : 10 + length]:
+            end = 2 + int.from_bytes(data[:2], "big")
+            leaf = sha(b"\0", data[2:end])
+            if len(data) < end + 8 or leaf[:8] != data[end : end + 8]:
                 break
             if index < size and leaf != self.leaves[index]:
                 raise Violation(f"journal: entry {index} is not the one in the tree")
-            data, index = data[10 + length :], index + 1
+            data, index = data[end + 8 :], index + 1
         if index < size:
             raise Violation("journal: entries of the checkpoint are missing")
 
     def verify(self, arguments):
-        text, signatures = read_note(self.read("checkpoint"))
-        origin, size, root = read_checkpoint(text)
+        head = read_note(self.read("checkpoint"))
+        origin, size, root = read_checkpoint(head[0])
         log_key = Key(origin, arguments.key, 1)
-        witnesses = [Key(*w.split("=", 1), 4) for w in arguments.witness]
-        if not log_key.verifies(text, signatures):
+        if not log_key.verifies(*head):
             raise Violation("the checkpoint is not signed by the log")
         self.read_tree(size)
         self.contains("checkpoint", size, root)
-        self.history(text, signatures, log_key, witnesses)
+        self.history(head, log_key, [Key(*witness.split("=", 1), 4) for witness in arguments.witness])
         for path in arguments.checkpoint:
-            older, signed = read_note(pathlib.Path(path).read_bytes())
-            if not log_key.verifies(older, signed):
+            older = read_note(pathlib.Path(path).read_bytes())
+            if not log_key.verifies(*older):
                 self.find(f"{path}: not signed by the log")
-            self.contains(path, *read_checkpoint(older)[1:])
+            self.contains(path, *read_checkpoint(older[0])[1:])
         self.partial_files(size)
         self.journal(size)
         self.finish()
@@ -359,8 +337,8 @@ def main():
     log = Log(arguments.folder)
     try:
         log.verify(arguments)
-    except (Violation, ValueError, IndexError, KeyError, TypeError) as violation:
-        log.find(str(violation))
+    except (Violation, ValueError, LookupError, TypeError) as error:
+        log.find(str(error))
     print("\n".join(log.findings) or "ok")
     return 1 if log.findings else 0
 

@@ -18,13 +18,13 @@ bool has_second_verifier() { return std::system("python3 -c '' && openssl versio
 TEST(Tampering, FlippedBytesAndCutsAreFoundByBothVerifiers) {
   const TamperCase subject;
   ASSERT_EQ(subject.first_verifier(subject.path()), "");
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     const TamperResult result = subject.damage(seed, seed % 5 == 0, false);
     EXPECT_TRUE(result.found) << seed << " " << result.text;
   }
   if (!has_second_verifier()) GTEST_SKIP() << "needs python3 and openssl";
   ASSERT_EQ(subject.second_verifier(subject.path()), 0);
-  for (unsigned seed = 0; seed < 3; ++seed) {
+  for (unsigned seed = 0; seed < 2; ++seed) {
     const TamperResult result = subject.damage(seed, seed == 0, true);
     EXPECT_TRUE(result.found_by_second) << seed << " " << result.text;
   }
@@ -194,7 +194,7 @@ TEST(EntryScan, AgreesWithTheParserOnRandomTexts) {
 
 TEST(Crashes, AKilledWriterLeavesALogThatVerifies) {
   const TemporaryFolder folder;
-  for (unsigned seed = 0; seed < 8; ++seed) ASSERT_EQ(crash_once(folder.path(), seed), "") << seed;
+  for (unsigned seed = 0; seed < 5; ++seed) ASSERT_EQ(crash_once(folder.path(), seed), "") << seed;
 }
 
 }  // namespace

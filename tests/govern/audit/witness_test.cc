@@ -101,8 +101,9 @@ TEST(Witnesses, ALogKeepsCosignedCheckpoints) {
   EXPECT_EQ(findings_of(report), "");
   EXPECT_EQ(report.witnessed_size, 104);
   // Another witness's quorum is not reached.
-  const TemporaryFolder other_state;
-  verify_options.policy = TestWitness(other_state.path()).policy();
+  const VerifierKey other{"example.com/w2", SignatureType::cosignature, fixed_key(3).public_key()};
+  const std::string text = "log " + log_verifier().text() + "\nwitness w2 " + other.text() + "\nquorum w2\n";
+  verify_options.policy = WitnessPolicy::parse(text, "policy");
   EXPECT_THAT(findings_of(verify_log(folder.path(), verify_options)), HasSubstr("no checkpoint has cosignatures"));
 }
 
