@@ -21,7 +21,8 @@ void read_note(std::string_view text) {
   const SignedCheckpoint read = SignedCheckpoint::parse(text, "f");
   require(format_note(read.note) == text, "a note changes when it is written");
   const std::string line = format_history(read);
-  const SignedCheckpoint again = parse_history(std::string_view(line).substr(0, line.size() - 1), read.checkpoint.origin, "f");
+  const SignedCheckpoint again =
+      parse_history(std::string_view(line).substr(0, line.size() - 1), read.checkpoint.origin, "f");
   require(format_history(again) == line, "a line of the history changes when it is written");
 }
 

@@ -50,9 +50,10 @@ govern::WitnessPolicy policy_of(const TrustOptions& trust, const std::function<s
   std::vector<govern::VerifierKey> logs;
   for (const std::string& path : trust.keys) {
     const std::string pem = govern::read_file(path, kMaxKeyBytes);
-    logs.push_back({origin(), govern::SignatureType::ed25519,
-                    govern::PublicKey::from_pem(pem, fmt::format("file '{}'", path))});
-    if (logs.back().key.kind() != govern::KeyKind::ed25519) fail(Code::bad_input, "file '{}': expected an Ed25519 key", path);
+    logs.push_back(
+        {origin(), govern::SignatureType::ed25519, govern::PublicKey::from_pem(pem, fmt::format("file '{}'", path))});
+    if (logs.back().key.kind() != govern::KeyKind::ed25519)
+      fail(Code::bad_input, "file '{}': expected an Ed25519 key", path);
   }
   return govern::WitnessPolicy::of_logs(std::move(logs));
 }
@@ -64,13 +65,14 @@ void print_verify_report(const govern::VerifyReport& report) {
     print_line(one_line(fmt::format("{}: {}{}", finding.check, place, finding.text)));
   }
   if (report.findings.count() > kShownFindings) {
-    print_line(fmt::format("and {} more violations; --json lists up to 1000", report.findings.count() - kShownFindings));
+    print_line(
+        fmt::format("and {} more violations; --json lists up to 1000", report.findings.count() - kShownFindings));
   }
   for (const std::string& note : report.notes) print_line(one_line("note: " + note));
   for (const auto& [kind, count] : report.kinds) print_line(fmt::format("  {:>9}  {}", count, kind));
-  const std::string witnessed = report.witnessed_at.empty()
-                                    ? "no checkpoint is witnessed"
-                                    : fmt::format("{} entries are witnessed at {}", report.witnessed_size, report.witnessed_at);
+  const std::string witnessed = report.witnessed_at.empty() ? "no checkpoint is witnessed"
+                                                            : fmt::format("{} entries are witnessed at {}",
+                                                                          report.witnessed_size, report.witnessed_at);
   print_line(one_line(fmt::format("log '{}': {} entries, {} not signed yet; {}; {} violations", report.origin,
                                   report.size, report.unsigned_entries, witnessed, report.findings.count())));
 }
@@ -168,7 +170,9 @@ void add_show_options(CLI::App& app, AuditCommand& command) {
   app.add_option("--kind", command.filter.kinds, "Only events of this kind; repeat it for several")
       ->group(group::kInputs)
       ->type_name("KIND");
-  app.add_option("--tenant", command.filter.tenant, "Only events of this tenant")->group(group::kInputs)->type_name("NAME");
+  app.add_option("--tenant", command.filter.tenant, "Only events of this tenant")
+      ->group(group::kInputs)
+      ->type_name("NAME");
   app.add_option("--from", command.from, "Only events from this date or time on (UTC)")
       ->group(group::kInputs)
       ->type_name("TIME");

@@ -47,7 +47,8 @@ int witness(const WitnessOptions& options) {
   govern::Witness witness(options.state, name, key, std::move(logs));
   const PostService service{"/add-checkpoint", kMaxRequestBytes, [&witness](const std::string& body) {
                               govern::WitnessAnswer answer = witness.add_checkpoint(body);
-                              const char* type = answer.status == 409 ? "text/x.tlog.size" : "text/plain; charset=utf-8";
+                              const char* type =
+                                  answer.status == 409 ? "text/x.tlog.size" : "text/plain; charset=utf-8";
                               return PostAnswer{answer.status, type, std::move(answer.body)};
                             }};
   serve_posts(service, options.host, options.port, [&](std::uint16_t port) {
@@ -86,7 +87,8 @@ void add_witness(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   command->footer(
-      "Run it on another machine than the log, under another administrator. At start it prints its key in the form that "
+      "Run it on another machine than the log, under another administrator. At start it prints its key in the form "
+      "that "
       "policies use.\n"
       "\n"
       "Example:\n"

@@ -34,8 +34,8 @@ struct PostAnswer {
 
 /// What is served at one path.
 struct PostService {
-  std::string path;       ///< "/add-checkpoint"
-  std::size_t max_bytes;  ///< of a request's body; larger ones get status 413
+  std::string path;                                           ///< "/add-checkpoint"
+  std::size_t max_bytes;                                      ///< of a request's body; larger ones get status 413
   std::function<PostAnswer(const std::string& body)> answer;  ///< called from one thread
 };
 

@@ -147,11 +147,8 @@ std::optional<std::uint64_t> AuditLog::Impl::append(Json event) {
 void AuditLog::Impl::add_gap() {
   if (lost == 0 || !failure.empty()) return;
   last_ms = std::max(last_ms, now_milliseconds());
-  const Json gap{{"at", format_time(last_ms)},
-                 {"kind", "gap"},
-                 {"lost", lost},
-                 {"since", lost_since},
-                 {"reason", lost_reason}};
+  const Json gap{
+      {"at", format_time(last_ms)}, {"kind", "gap"}, {"lost", lost}, {"since", lost_since}, {"reason", lost_reason}};
   queue.push_back(canonical(gap));
   queue_bytes += queue.back().size();
   ++size;
@@ -394,8 +391,13 @@ void AuditLog::close() { impl_->close(); }
 
 AuditLog::Status AuditLog::status() const {
   const std::lock_guard lock(impl_->mutex);
-  return {impl_->size, impl_->durable, impl_->signed_size,     impl_->witnessed_size,
-          impl_->lost, impl_->failure, impl_->witness_failure.empty() ? impl_->conflict : impl_->witness_failure};
+  return {impl_->size,
+          impl_->durable,
+          impl_->signed_size,
+          impl_->witnessed_size,
+          impl_->lost,
+          impl_->failure,
+          impl_->witness_failure.empty() ? impl_->conflict : impl_->witness_failure};
 }
 
 const Recovery& AuditLog::recovery() const { return impl_->store.recovery(); }

@@ -31,11 +31,11 @@ struct AuditOptions {
   std::string origin;  ///< name of the log; see is_key_name()
   SigningKey key;      ///< Ed25519
   PressureMode pressure = PressureMode::refuse;
-  std::chrono::milliseconds commit_every{100};       ///< unless wait_durable() asks for it earlier
-  std::chrono::milliseconds checkpoint_every{1000};  ///< if there are new entries
-  std::uint64_t checkpoint_entries = 16384;          ///< or after this number of entries
+  std::chrono::milliseconds commit_every{100};            ///< unless wait_durable() asks for it earlier
+  std::chrono::milliseconds checkpoint_every{1000};       ///< if there are new entries
+  std::uint64_t checkpoint_entries = 16384;               ///< or after this number of entries
   std::size_t max_pending_bytes = std::size_t{16} << 20;  ///< of requests that wait to be written
-  WitnessPolicy witnesses = {};  ///< empty: none is asked. Its `log` lines are not used.
+  WitnessPolicy witnesses = {};                           ///< empty: none is asked. Its `log` lines are not used.
   WitnessClient witness_client = {};
   WitnessMode witness_mode = WitnessMode::proceed;
   std::chrono::milliseconds witness_patience{60000};
@@ -48,7 +48,7 @@ using KeepTimes = std::map<std::string, std::chrono::seconds, std::less<>>;
 std::chrono::seconds parse_keep(std::string_view text, std::string_view what);
 
 struct PruneResult {
-  std::uint64_t from = 0, to = 0;              ///< range of indexes that was looked at
+  std::uint64_t from = 0, to = 0;                ///< range of indexes that was looked at
   std::map<std::string, std::uint64_t> dropped;  ///< entries that were removed, by kind
 };
 
@@ -84,11 +84,11 @@ class AuditLog {
   void close();
 
   struct Status {
-    std::uint64_t size = 0, durable = 0;     ///< entries: taken, and synced
+    std::uint64_t size = 0, durable = 0;  ///< entries: taken, and synced
     std::uint64_t signed_size = 0, witnessed_size = 0;
-    std::uint64_t lost = 0;                  ///< requests that are counted for the next `gap`
-    std::string failure;                     ///< why nothing can be written; empty if it can
-    std::string witness_failure;             ///< why no quorum cosigns; empty if it does
+    std::uint64_t lost = 0;       ///< requests that are counted for the next `gap`
+    std::string failure;          ///< why nothing can be written; empty if it can
+    std::string witness_failure;  ///< why no quorum cosigns; empty if it does
   };
   Status status() const;
   const Recovery& recovery() const;

@@ -26,8 +26,8 @@ class Cosigner {
   Cosigner(std::string folder, WitnessPolicy policy, WitnessClient client);
 
   struct Result {
-    Note note;                          ///< with valid cosignatures added
-    std::set<std::string> witnesses;    ///< names of those that cosigned it
+    Note note;                                    ///< with valid cosignatures added
+    std::set<std::string> witnesses;              ///< names of those that cosigned it
     std::map<std::string, std::string> failures;  ///< reasons by name
     /// A witness has seen a larger tree or another one: this log is an old copy, or a fork. Empty if none has.
     std::string conflict;

@@ -104,7 +104,8 @@ bool EntryScan::escape() {
   const unsigned char high = byte_at(text_, at_ + 3), low = byte_at(text_, at_ + 4);
   const bool hex = (low >= '0' && low <= '9') || (low >= 'a' && low <= 'f');
   // The short escapes have no long form.
-  const bool has_short = high == '0' && std::string_view("89acd").find(static_cast<char>(low)) != std::string_view::npos;
+  const bool has_short =
+      high == '0' && std::string_view("89acd").find(static_cast<char>(low)) != std::string_view::npos;
   at_ += 5;
   return (high == '0' || high == '1') && hex && !has_short;
 }

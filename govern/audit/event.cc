@@ -205,7 +205,8 @@ const KindRow* find_kind(std::string_view name) {
 std::string fault_of_event(const Json& event) {
   if (!event.is_object()) return "expected an object";
   if (std::string fault = fault_of_members(event, kCommon); !fault.empty()) return fault;
-  if (!parse_time(event["at"].get_ref<const std::string&>())) return "'at': expected a time like 2026-01-31T23:59:59.000Z";
+  if (!parse_time(event["at"].get_ref<const std::string&>()))
+    return "'at': expected a time like 2026-01-31T23:59:59.000Z";
   const auto& kind = event["kind"].get_ref<const std::string&>();
   const KindRow* row = find_kind(kind);
   return row == nullptr ? fmt::format("there is no kind '{}'", kind) : fault_of_members(event, row->members);
@@ -218,15 +219,16 @@ bool is_digest_text(std::string_view digest) {
 
 std::string event_table_markdown() {
   std::string markdown =
-      "# Events of the audit log\n\nThis page is for those who read an [audit log](audit-log.md). It lists the kinds of "
+      "# Events of the audit log\n\nThis page is for those who read an [audit log](audit-log.md). It lists the kinds "
+      "of "
       "events and their members. `frazil audit kinds` prints it.\n\nRetention classes: `always` is never pruned; "
       "`governance` and `request` have times of their own. Events may have further members.\n\n## Common members\n\n";
   markdown += "Every event has these members:\n\n| member | type | required | content |\n|---|---|---|---|\n";
   markdown += rows_markdown(kCommon);
   markdown += "\n## Kinds\n";
   for (const KindRow& kind : kKinds) {
-    markdown += fmt::format("\n### `{}`\n\nWhen {}. Retention class: {}.\n\n", kind.name, kind.text,
-                            name_of(kind.retention));
+    markdown +=
+        fmt::format("\n### `{}`\n\nWhen {}. Retention class: {}.\n\n", kind.name, kind.text, name_of(kind.retention));
     markdown += "| member | type | required | content |\n|---|---|---|---|\n" + rows_markdown(kind.members);
   }
   return markdown;

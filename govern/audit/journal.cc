@@ -33,13 +33,13 @@ void append_record(std::string& journal, std::string_view entry) {
 Journal parse_journal(std::string_view text, std::string_view what) {
   const std::size_t whole = text.size();
   const auto header = take_line(text);
-  const auto start = header && header->starts_with(kJournalName) ? parse_decimal(header->substr(kJournalName.size()))
-                                                                 : std::nullopt;
+  const auto start =
+      header && header->starts_with(kJournalName) ? parse_decimal(header->substr(kJournalName.size())) : std::nullopt;
   if (!start) fail(Code::bad_input, "{}: expected '{}' and a number first", what, kJournalName);
   Journal journal{.start = *start, .entries = {}, .bytes = whole - text.size()};
   while (text.size() >= 2) {
-    const std::size_t size = static_cast<std::size_t>(static_cast<unsigned char>(text[0])) << 8 |
-                             static_cast<unsigned char>(text[1]);
+    const std::size_t size =
+        static_cast<std::size_t>(static_cast<unsigned char>(text[0])) << 8 | static_cast<unsigned char>(text[1]);
     if (text.size() < 2 + size + kCheckBytes) break;
     const std::string_view entry = text.substr(2, size);
     if (check_of(entry) != text.substr(2 + size, kCheckBytes)) break;

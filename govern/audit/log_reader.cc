@@ -16,7 +16,9 @@ namespace {
 bool selects(const ReadFilter& filter, std::string_view entry, std::uint64_t index) {
   EntryScan scan;
   if (!scan.read(entry)) fail(Code::bad_input, "entry {}: expected an object in canonical JSON", index);
-  const auto is_member = [&](const char* name, const std::string& text) { return scan.member(name) == canonical(text); };
+  const auto is_member = [&](const char* name, const std::string& text) {
+    return scan.member(name) == canonical(text);
+  };
   const auto of_kind = [&](const std::string& kind) { return is_member("kind", kind); };
   if (!filter.kinds.empty() && std::ranges::none_of(filter.kinds, of_kind)) return false;
   if (!filter.tenant.empty() && !is_member("tenant", filter.tenant)) return false;

@@ -89,16 +89,14 @@ void TileFront::append_hash(unsigned level, const Digest& hash, std::vector<OutF
 std::vector<TileFront::OutFile> TileFront::partial() const {
   std::vector<OutFile> files;
   if (!bundle_.empty()) {
-    const TileName name{.kind = TileKind::entries,
-                        .index = size() / kTileWidth,
-                        .width = static_cast<unsigned>(size() % kTileWidth)};
+    const TileName name{
+        .kind = TileKind::entries, .index = size() / kTileWidth, .width = static_cast<unsigned>(size() % kTileWidth)};
     files.push_back({name.path(), bundle_});
   }
   for (unsigned level = 0; level < levels_.size(); ++level) {
     if (levels_[level].empty()) continue;
-    const TileName name{.level = level,
-                        .index = size() >> (8 * (level + 1)),
-                        .width = static_cast<unsigned>(levels_[level].size())};
+    const TileName name{
+        .level = level, .index = size() >> (8 * (level + 1)), .width = static_cast<unsigned>(levels_[level].size())};
     files.push_back({name.path(), bytes_of_hashes(levels_[level])});
   }
   return files;
@@ -162,7 +160,8 @@ void LogStore::replay(std::string_view bytes) {
     if (front_.size() == signed_head.size) root = front_.root();
   }
   if (root != signed_head.root) {
-    fail(Code::bad_input, "log '{}': the entries are not those of its checkpoint of size {}", folder_, signed_head.size);
+    fail(Code::bad_input, "log '{}': the entries are not those of its checkpoint of size {}", folder_,
+         signed_head.size);
   }
   journal_start_ = journal.start;
   recovery_.torn = bytes.size() - journal.bytes;
@@ -179,8 +178,9 @@ void LogStore::replay(std::string_view bytes) {
     recovery_.last_time = text_member(event, "at", "the last entry");
   }
   if (!recovery_.closed || recovery_.torn > 0) {
-    recovery_.text = fmt::format("the log was not closed in order: {} entries follow its checkpoint, {} bytes were removed",
-                                 recovery_.replayed, recovery_.torn);
+    recovery_.text =
+        fmt::format("the log was not closed in order: {} entries follow its checkpoint, {} bytes were removed",
+                    recovery_.replayed, recovery_.torn);
   }
   write_journal(std::string(bytes.substr(0, journal.bytes)));
   write_pending();

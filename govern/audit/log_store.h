@@ -44,12 +44,12 @@ class TileFront {
 
 /// What was found when a log was opened.
 struct Recovery {
-  bool created = false;      ///< the folder had no log
-  bool closed = true;        ///< its last entry is a `shutdown`, or it has none
-  std::uint64_t torn = 0;    ///< bytes of incomplete entries that were removed
+  bool created = false;        ///< the folder had no log
+  bool closed = true;          ///< its last entry is a `shutdown`, or it has none
+  std::uint64_t torn = 0;      ///< bytes of incomplete entries that were removed
   std::uint64_t replayed = 0;  ///< entries after the last checkpoint
-  std::string text;          ///< one line; empty if nothing was repaired
-  std::string last_time;     ///< `at` of the last entry; empty if there is none
+  std::string text;            ///< one line; empty if nothing was repaired
+  std::string last_time;       ///< `at` of the last entry; empty if there is none
 };
 
 /// Writes one log. Not thread-safe, apart from what is noted.
@@ -90,8 +90,8 @@ class LogStore {
   std::string folder_, origin_;
   SigningKey key_;
   File lock_, journal_;
-  std::string journal_text_;       ///< the bytes of the journal
-  bool journal_broken_ = false;    ///< a write failed: the file is written again as a whole
+  std::string journal_text_;     ///< the bytes of the journal
+  bool journal_broken_ = false;  ///< a write failed: the file is written again as a whole
   std::uint64_t journal_start_ = 0;
   TileFront front_;
   std::vector<TileFront::OutFile> pending_;  ///< files to be written before the next checkpoint

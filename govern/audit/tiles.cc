@@ -50,7 +50,8 @@ std::string_view take_entry(std::string_view& bytes, std::string_view what) {
 
 std::string TileName::path() const {
   std::string groups = fmt::format("{:03}", index % 1000);
-  for (std::uint64_t rest = index / 1000; rest > 0; rest /= 1000) groups = fmt::format("x{:03}/{}", rest % 1000, groups);
+  for (std::uint64_t rest = index / 1000; rest > 0; rest /= 1000)
+    groups = fmt::format("x{:03}/{}", rest % 1000, groups);
   std::string text = folder_of(*this) + groups;
   if (width < kTileWidth) text += fmt::format(".p/{}", width);
   return text;
@@ -71,7 +72,8 @@ std::optional<TileName> TileName::parse(std::string_view path) {
     name.level = static_cast<unsigned>(*level);
   }
   if (const auto partial = path.find(".p/"); partial != std::string_view::npos) {
-    name.width = static_cast<unsigned>(std::min<std::uint64_t>(plain_number(path.substr(partial + 3)).value_or(0), 256));
+    name.width =
+        static_cast<unsigned>(std::min<std::uint64_t>(plain_number(path.substr(partial + 3)).value_or(0), 256));
   }
   for (const char c : rest.substr(folder.size(), rest.find(".p/") - folder.size())) {
     if (c >= '0' && c <= '9') name.index = name.index * 10 + static_cast<std::uint64_t>(c - '0');

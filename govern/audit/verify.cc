@@ -28,7 +28,7 @@ constexpr std::size_t kMaxFindings = 1000;
 struct Block {
   std::vector<Bundle> bundles;  ///< which the facts point into
   std::vector<EntryFacts> facts;
-  std::vector<Digest> tile_roots;  ///< of complete tiles
+  std::vector<Digest> tile_roots;   ///< of complete tiles
   std::vector<Digest> last_leaves;  ///< of the incomplete tile, if it is among them
   std::map<std::uint64_t, std::uint64_t> missing;
   Findings findings;
@@ -323,8 +323,8 @@ void LogVerifier::verify_journal() {
     }
     report_.unsigned_entries = end - report_.size;
     if (journal.bytes < text.size()) {
-      report_.notes.push_back(fmt::format("{} bytes of incomplete entries follow the journal's last entry",
-                                          text.size() - journal.bytes));
+      report_.notes.push_back(
+          fmt::format("{} bytes of incomplete entries follow the journal's last entry", text.size() - journal.bytes));
     }
   });
 }

@@ -17,7 +17,7 @@ struct VerifyOptions {
   WitnessPolicy policy;  ///< keys of the log and of witnesses, and the quorum
   /// Checkpoints from elsewhere, by the name of the file: earlier ones, or from a witness. The log must contain them.
   std::vector<std::pair<std::string, std::string>> checkpoints;
-  unsigned threads = 0;                ///< 0: one for each core
+  unsigned threads = 0;                   ///< 0: one for each core
   std::int64_t max_backwards_ms = 10000;  ///< by which times may go back, and requests may overlap a replacement
 };
 
@@ -43,9 +43,9 @@ class Findings {
 
 struct VerifyReport {
   std::string origin;
-  std::uint64_t size = 0;            ///< of the checkpoint
-  std::uint64_t witnessed_size = 0;  ///< largest size that a quorum of witnesses has cosigned
-  std::string witnessed_at;          ///< time of the oldest cosignature of it
+  std::uint64_t size = 0;              ///< of the checkpoint
+  std::uint64_t witnessed_size = 0;    ///< largest size that a quorum of witnesses has cosigned
+  std::string witnessed_at;            ///< time of the oldest cosignature of it
   std::uint64_t unsigned_entries = 0;  ///< in the journal, after the checkpoint
   std::uint64_t pruned = 0, lost = 0, blobs = 0, history = 0;
   std::map<std::string, std::uint64_t> kinds;  ///< entries by kind

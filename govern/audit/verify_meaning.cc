@@ -181,12 +181,13 @@ void MeaningCheck::add_publication(const EntryFacts& facts) {
   InForce& state = definitions_[version_key(model, version)];
   if (facts.kind->name == "edit" && event["parent"] != state.now) {
     find("definition", facts,
-         fmt::format("it edits {}, in force is {}", text_or(event, "parent", ""), state.now.empty() ? "none" : state.now));
+         fmt::format("it edits {}, in force is {}", text_or(event, "parent", ""),
+                     state.now.empty() ? "none" : state.now));
   }
   if (facts.kind->name == "roll_back" && !state.former.contains(event["definition"]) &&
       event["definition"] != state.now) {
-    find("definition", facts, fmt::format("it goes back to {}, which was not in force before",
-                                          text_or(event, "definition", "")));
+    find("definition", facts,
+         fmt::format("it goes back to {}, which was not in force before", text_or(event, "definition", "")));
   }
   if (event["definition"] != state.now) state.replace(event["definition"], facts.at);
 }
@@ -217,9 +218,9 @@ void MeaningCheck::check_missing() {
     if (!declared) report_.findings.add("prune", from, fmt::format("{} entries from here are missing", count));
   }
   if (report_.pruned > declared_pruned_) {
-    report_.findings.add("prune", std::nullopt,
-                         fmt::format("{} entries are missing, {} removals are declared", report_.pruned,
-                                     declared_pruned_));
+    report_.findings.add(
+        "prune", std::nullopt,
+        fmt::format("{} entries are missing, {} removals are declared", report_.pruned, declared_pruned_));
   }
 }
 

@@ -35,7 +35,8 @@ AddCheckpoint parse_request(std::string_view body) {
       return request;
     }
     const auto hash = parse_digest(*line);
-    if (!hash || request.proof.size() == kMaxProofLines) fail(Code::bad_input, "the request: expected at most 63 hashes");
+    if (!hash || request.proof.size() == kMaxProofLines)
+      fail(Code::bad_input, "the request: expected at most 63 hashes");
     request.proof.push_back(*hash);
   }
   fail(Code::bad_input, "the request has no checkpoint");

@@ -26,7 +26,8 @@ class Witness {
 
   /// Answers a request "add-checkpoint". Statuses: 200 with the cosignature, 400 for another form or an old size beyond
   /// the checkpoint's, 403 without a valid signature of the log, 404 for an unknown log, 409 with the size that was
-  /// cosigned last, 422 if the proof is wrong, 500 if the state cannot be stored. The state is stored before it answers.
+  /// cosigned last, 422 if the proof is wrong, 500 if the state cannot be stored. The state is stored before it
+  /// answers.
   WitnessAnswer add_checkpoint(std::string_view body);
 
   /// Returns the witness's key for policies.

@@ -82,9 +82,12 @@ class WitnessPolicyReader {
       known(name);
       if (!used_.insert(name).second) fail(Code::bad_input, "{}: '{}' is a member of two groups", place_, name);
     }
-    const auto number = words[2] == "all" ? members.size() : words[2] == "any" ? 1 : parse_decimal(words[2]).value_or(0);
+    const auto number = words[2] == "all"   ? members.size()
+                        : words[2] == "any" ? 1
+                                            : parse_decimal(words[2]).value_or(0);
     if (number < 1 || number > members.size()) {
-      fail(Code::bad_input, "{}: expected all, any or a number from 1 to {}, got '{}'", place_, members.size(), words[2]);
+      fail(Code::bad_input, "{}: expected all, any or a number from 1 to {}, got '{}'", place_, members.size(),
+           words[2]);
     }
     define(words[1]);
     policy_.groups_.push_back({words[1], number, members});
@@ -99,7 +102,8 @@ class WitnessPolicyReader {
   }
 
   void define(const std::string& name) {
-    if (name == "none" || !names_.insert(name).second) fail(Code::bad_input, "{}: the name '{}' is taken", place_, name);
+    if (name == "none" || !names_.insert(name).second)
+      fail(Code::bad_input, "{}: the name '{}' is taken", place_, name);
   }
   void known(const std::string& name) {
     if (!names_.contains(name)) fail(Code::bad_input, "{}: '{}' is not defined above", place_, name);

@@ -59,8 +59,7 @@ std::optional<std::string> unseal(const Digest& key, std::string_view context, s
   std::string tag(sealed.substr(sealed.size() - kTagBytes)), rest(kTagBytes, '\0');
   const CipherContext cipher(EVP_CIPHER_CTX_new());
   need(cipher && EVP_CipherInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data(), 0) == 1);
-  std::string text =
-      pass(cipher.get(), context, sealed.substr(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes));
+  std::string text = pass(cipher.get(), context, sealed.substr(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes));
   need(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) == 1);
   int size = 0;
   const bool valid = EVP_CipherFinal_ex(cipher.get(), writable(rest), &size) == 1;

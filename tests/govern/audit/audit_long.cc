@@ -87,8 +87,8 @@ int speed(int count) {
   for (const auto& file : fs::recursive_directory_iterator(folder.path())) {
     if (file.is_regular_file()) bytes += file.file_size();
   }
-  fmt::print("append: {} requests in {:.2f} s, {:.2f} s of CPU: {:.0f} a second of CPU, {:.0f} bytes a request\n", count,
-             write_seconds, write_cpu, count / write_cpu, static_cast<double>(bytes) / count);
+  fmt::print("append: {} requests in {:.2f} s, {:.2f} s of CPU: {:.0f} a second of CPU, {:.0f} bytes a request\n",
+             count, write_seconds, write_cpu, count / write_cpu, static_cast<double>(bytes) / count);
   for (const unsigned threads : {1u, 2u}) {
     VerifyOptions verify_options;
     verify_options.policy = WitnessPolicy::of_logs({log_verifier()});

@@ -54,8 +54,8 @@ inline std::string digest_of(const std::string& text) { return digest_text(sha25
 /// Returns the Ed25519 key whose 32 bytes all have this value.
 inline SigningKey fixed_key(char byte) {
   const std::string pkcs8 = *from_hex("302e020100300506032b657004220420") + std::string(32, byte);
-  return SigningKey::from_pem("-----BEGIN PRIVATE KEY-----\n" + base64(bytes_of(pkcs8)) + "\n-----END PRIVATE KEY-----\n",
-                              "a fixed key");
+  return SigningKey::from_pem(
+      "-----BEGIN PRIVATE KEY-----\n" + base64(bytes_of(pkcs8)) + "\n-----END PRIVATE KEY-----\n", "a fixed key");
 }
 
 inline const SigningKey& log_key() {
@@ -114,8 +114,7 @@ struct TestWitness {
   SigningKey key = fixed_key(2);
   Witness witness;
   WitnessPolicy policy() const {
-    const std::string text =
-        "log " + log_verifier().text() + "\nwitness w1 " + witness.key().text() + "\nquorum w1\n";
+    const std::string text = "log " + log_verifier().text() + "\nwitness w1 " + witness.key().text() + "\nquorum w1\n";
     return WitnessPolicy::parse(text, "policy");
   }
   WitnessClient client() {

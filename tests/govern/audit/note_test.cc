@@ -1,7 +1,8 @@
 // Notes, checkpoints, cosignatures, keys and witness policies of C2SP.
+#include "govern/audit/note.h"
+
 #include <gtest/gtest.h>
 
-#include "govern/audit/note.h"
 #include "govern/audit/witness_policy.h"
 #include "tests/govern/audit/audit_testing.h"
 
@@ -14,7 +15,8 @@ TEST(Notes, AKnownNoteIsVerified) {
   const std::string text =
       "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
   const std::string line =
-      "\u2014 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+      "\u2014 PeterNeumann "
+      "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
   const Note note = parse_note(text + "\n" + line, "note");
   EXPECT_EQ(verify_signature(note, key), SignatureState::valid);
   EXPECT_EQ(format_note(note), text + "\n" + line);
@@ -28,8 +30,9 @@ TEST(Notes, AKnownNoteIsVerified) {
 TEST(Notes, OtherTextsAreErrors) {
   const std::string good = "a\n\n\u2014 k AAAAAAA=\n";
   EXPECT_EQ(parse_note(good, "n").signatures.size(), 1);
-  for (const std::string& bad : std::vector<std::string> {"", "a\n", "a\n\n", "a\n\n\u2014 k AAAAAA==\n", "a\n\n\u2014 k AAAAAAA=", "a\n\n- k AAAAAAA=\n",
-                                "a\tb\n\n\u2014 k AAAAAAA=\n", "a\n\n\u2014  AAAAAAA=\n", "a\n\n\u2014 k+l AAAAAAA=\n"}) {
+  for (const std::string& bad : std::vector<std::string>{
+           "", "a\n", "a\n\n", "a\n\n\u2014 k AAAAAA==\n", "a\n\n\u2014 k AAAAAAA=", "a\n\n- k AAAAAAA=\n",
+           "a\tb\n\n\u2014 k AAAAAAA=\n", "a\n\n\u2014  AAAAAAA=\n", "a\n\n\u2014 k+l AAAAAAA=\n"}) {
     EXPECT_THROW(parse_note(bad, "n"), Error) << bad;
   }
 }
@@ -38,7 +41,8 @@ TEST(Checkpoints, RoundTripAndIgnoreExtensions) {
   const Checkpoint checkpoint{kOrigin, 20852163, sha256("root")};
   const Checkpoint read = Checkpoint::parse(checkpoint.text() + "extension\n", "c");
   EXPECT_EQ(read.text(), checkpoint.text());
-  for (const std::string& bad : std::vector<std::string> {"o\n01\n" + checkpoint.text().substr(25), std::string("o\n1\nAAAA\n"), std::string("o\n-1\n")}) {
+  for (const std::string& bad : std::vector<std::string>{"o\n01\n" + checkpoint.text().substr(25),
+                                                         std::string("o\n1\nAAAA\n"), std::string("o\n-1\n")}) {
     EXPECT_THROW(Checkpoint::parse(bad, "c"), Error) << bad;
   }
 }

@@ -1,10 +1,11 @@
 // Personal data under keys that can be destroyed.
+#include "govern/audit/subject_keys.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "govern/audit/blobs.h"
-#include "govern/audit/subject_keys.h"
 #include "govern/base/cipher.h"
 #include "govern/base/encoding.h"
 #include "tests/govern/audit/audit_testing.h"
@@ -36,8 +37,10 @@ TEST(Cipher, RefusesChangedBytesKeysAndContexts) {
 
 TEST(Cipher, OpensTheVectorOfTheSpecification) {
   // Test case 14 of the GCM specification: key and nonce of zeros, one block of zeros.
-  const std::string sealed = *from_hex("000000000000000000000000" "cea7403d4d606b6e074ec5d3baf39d18"
-                                       "d0d1c8a799996bf0265b98b5d48ab919");
+  const std::string sealed = *from_hex(
+      "000000000000000000000000"
+      "cea7403d4d606b6e074ec5d3baf39d18"
+      "d0d1c8a799996bf0265b98b5d48ab919");
   EXPECT_EQ(unseal(Digest{}, "", sealed), std::string(16, '\0'));
 }
 

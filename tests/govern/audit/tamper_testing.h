@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <sys/wait.h>
+
 #include "tests/govern/audit/audit_testing.h"
 #include "tests/paths.h"
-#include <sys/wait.h>
 
 namespace frazil::govern::testing {
 

@@ -1,10 +1,11 @@
 // The tree, its proofs and its files against a tree that is written down as RFC 6962 defines it.
+#include "govern/audit/tree.h"
+
 #include <span>
 
 #include <gtest/gtest.h>
 
 #include "govern/audit/tiles.h"
-#include "govern/audit/tree.h"
 #include "govern/base/encoding.h"
 #include "govern/base/error.h"
 
@@ -34,8 +35,8 @@ std::vector<Digest> some_leaves(std::size_t count) {
 
 TEST(Tree, HasTheKnownRoots) {
   // The leaves and roots that tests of Certificate Transparency use.
-  const std::vector<std::string> entries = {"", "00", "10", "2021", "3031", "40414243", "5051525354555657",
-                                            "606162636465666768696a6b6c6d6e6f"};
+  const std::vector<std::string> entries = {
+      "", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"};
   const std::vector<std::string> roots = {"6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
                                           "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
                                           "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
@@ -107,8 +108,9 @@ TEST(Tiles, HaveTheNamesOfTheSpecification) {
     ASSERT_TRUE(parsed) << path;
     EXPECT_EQ(parsed->path(), path);
   }
-  for (const char* bad : {"tile/00/000", "tile/0/1", "tile/0/0000", "tile/8/000", "tile/0/x001/x000", "tile/0/000.p/256",
-                          "tile/0/000.p/0", "tile/0/000.p/01", "tile/a/000", "tile/0/../000", "x/0/000", "tile/0/"}) {
+  for (const char* bad :
+       {"tile/00/000", "tile/0/1", "tile/0/0000", "tile/8/000", "tile/0/x001/x000", "tile/0/000.p/256",
+        "tile/0/000.p/0", "tile/0/000.p/01", "tile/a/000", "tile/0/../000", "x/0/000", "tile/0/"}) {
     EXPECT_FALSE(TileName::parse(bad)) << bad;
   }
   // The example of the specification: a tree of 70,000.

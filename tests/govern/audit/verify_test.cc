@@ -87,7 +87,8 @@ TEST(Tampering, AnOldImageIsFoundAndNotContinued) {
   const std::string newest = read_text(folder / "log/checkpoint");
   restore(image / "log", folder / "log");
   EXPECT_THAT(error_of([&] { AuditLog log(options); }), HasSubstr("has cosigned another tree of size 108"));
-  EXPECT_THAT(findings_of(verify(folder / "log", {{"newest", newest}})), HasSubstr("the log was cut or is an older copy"));
+  EXPECT_THAT(findings_of(verify(folder / "log", {{"newest", newest}})),
+              HasSubstr("the log was cut or is an older copy"));
   // The same for a log that was deleted.
   fs::remove_all(folder / "log");
   EXPECT_THAT(error_of([&] { AuditLog log(options); }), HasSubstr("has cosigned another tree of size 108"));
@@ -153,7 +154,8 @@ TEST(Meaning, EventsThatDoNotFitAreFound) {
       {{shutdown_event(), request}, "run 4: a request outside a boot"},
       {{with(request, "at", late), request}, "time 4: its time"},
       {{with(request, "blobs", {digest_of("nothing")})}, "is missing"},
-      {{with(with(request, "blobs", {digest_of("nothing")}), "subject", "s1"), {{"kind", "erase"}, {"subject", "s1"}}}, ""},
+      {{with(with(request, "blobs", {digest_of("nothing")}), "subject", "s1"), {{"kind", "erase"}, {"subject", "s1"}}},
+       ""},
       {{{{"kind", "prune"}, {"from", 0}, {"to", 256}, {"dropped", Json::object()}, {"before", late}}}, "prune 3"},
   };
   for (const Case& c : cases) {
@@ -168,8 +170,9 @@ TEST(Meaning, EventsThatDoNotFitAreFound) {
 
 TEST(EntryScan, AgreesWithTheParserOnRandomTexts) {
   std::mt19937 random(7);
-  const std::string pieces[] = {"{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "1", "-0", "01", "1.5", "1e5", "1e+30",
-                                "true", "null", " ", "\"\\n\"", "\"\\u000a\"", "\"\\u001f\"", "\"\u00e4\"", "\"\xff\""};
+  const std::string pieces[] = {"{", "}",       "[",           "]",           ",",          ":",       "\"a\"", "\"b\"",
+                                "1", "-0",      "01",          "1.5",         "1e5",        "1e+30",   "true",  "null",
+                                " ", "\"\\n\"", "\"\\u000a\"", "\"\\u001f\"", "\"\u00e4\"", "\"\xff\""};
   int valid = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string text = "{\"a\":";
