@@ -71,6 +71,7 @@ class LogVerifier {
   void verify_tree();
   Digest computed(unsigned height, std::uint64_t index) const;
   void verify_history();
+  bool has_unknown_key(const Note& note) const;
   void verify_quorum(const SignedCheckpoint& checkpoint);
   void verify_older(const std::string& name, const std::string& text);
   void verify_contains(const char* check, const std::string& name, const Checkpoint& old);
@@ -227,6 +228,19 @@ void LogVerifier::verify_quorum(const SignedCheckpoint& checkpoint) {
   report_.witnessed_at = format_time(static_cast<std::int64_t>(std::min<std::uint64_t>(oldest, 1u << 31) * 1000));
 }
 
+/// Returns whether a note has a signature of a witness that the policy lacks. Without witnesses, none is known.
+bool LogVerifier::has_unknown_key(const Note& note) const {
+  const auto is_of = [](const NoteSignature& given, const VerifierKey& key) {
+    return given.name == key.name && given.key_id == key.id();
+  };
+  return options_.policy.needs_witnesses() && std::ranges::any_of(note.signatures, [&](const NoteSignature& given) {
+           const auto of_log = [&](const VerifierKey& log) { return is_of(given, log); };
+           const auto of_witness = [&](const WitnessPolicy::Witness& witness) { return is_of(given, witness.key); };
+           return std::ranges::none_of(options_.policy.logs(), of_log) &&
+                  std::ranges::none_of(options_.policy.witnesses(), of_witness);
+         });
+}
+
 void LogVerifier::verify_history() {
   std::vector<SignedCheckpoint> history;
   guarded("history", [&] { history = read_history(folder_); });
@@ -236,6 +250,9 @@ void LogVerifier::verify_history() {
     const std::string name = fmt::format("the cosigned checkpoint of size {}", old.checkpoint.size);
     if (!is_signed(old.note, old.checkpoint)) {
       report_.findings.add("history", std::nullopt, name + ": no known key of the log has signed it");
+    }
+    if (has_unknown_key(old.note)) {
+      report_.findings.add("history", std::nullopt, name + ": it has a signature of a key that the policy lacks");
     }
     for (const auto& witness : options_.policy.witnesses()) {
       if (verify_signature(old.note, witness.key) != SignatureState::invalid) continue;

@@ -31,8 +31,7 @@ def sha(*parts):
 
 
 def from_base64(text):
-    data = base64.b64decode(text, validate=True)
-    if base64.b64encode(data).decode() != text:
+    if base64.b64encode(data := base64.b64decode(text, validate=True)).decode() != text:
         raise Violation("not base64 in its only form")
     return data
 
@@ -284,7 +283,9 @@ class Log:
             words = line.split(" ")
             text = f"{log_key.name}\n{words[0]}\n{words[1]}\n".encode()
             signatures = [(words[i], from_base64(words[i + 1])) for i in range(2, len(words), 2)]
-            if not log_key.verifies(text, signatures) or any(w.verifies(text, signatures) is False for w in witnesses):
+            unknown = {(n, blob[:4]) for n, blob in signatures} - {(k.name, k.id) for k in [log_key, *witnesses]}
+            wrong = not log_key.verifies(text, signatures) or (witnesses and unknown)
+            if wrong or any(witness.verifies(text, signatures) is False for witness in witnesses):
                 self.find(f"history {words[0]}: a signature is not valid")
             self.contains(f"history {words[0]}", *read_checkpoint(text)[1:])
             last = (text, signatures)
@@ -340,7 +341,7 @@ def main():
     except (Violation, ValueError, LookupError, TypeError) as error:
         log.find(str(error))
     print("\n".join(log.findings) or "ok")
-    return 1 if log.findings else 0
+    return int(bool(log.findings))
 
 
 if __name__ == "__main__":
