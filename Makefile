@@ -4,6 +4,7 @@ BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak test-audit fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -128,6 +129,12 @@ arm64:  ## cross-compile for 64-bit ARM, and run the tests under emulation
 soak: configure  ## run sessions, loads and cancellations for SOAK_SECONDS (3600) and check memory; PRESET=tsan works too
 	@cmake --build $(BUILD) --target soak
 	@$(BUILD)/tests/soak
+
+test-audit: configure  ## kill a writer of an audit log 1,000 times, damage logs 1,100 times, and measure 1,000,000 requests
+	@cmake --build $(BUILD) --target audit_long
+	@$(BUILD)/tests/audit_long crash 1000
+	@$(BUILD)/tests/audit_long tamper 1000
+	@$(BUILD)/tests/audit_long speed 1000000
 
 fuzz:  ## run the fuzzers; TARGET=text_fuzz FUZZ_SECONDS=600 runs one of them for longer
 	@scripts/install-deps.sh --dev

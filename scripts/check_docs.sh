@@ -6,6 +6,11 @@ tool=${1:?usage: check_docs.sh TOOL [--write]}
 print() {
   # shellcheck disable=SC2086  # the words of a command
   "$tool" $1 --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
+  if [ "$1" = audit ]; then
+    "$tool" audit kinds
+    return
+  fi
+  "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
 }
 page=docs/reference/onnxruntime-functions.md
 if [ "${2:-}" = --write ]; then
@@ -15,11 +20,12 @@ elif ! python3 "$root/scripts/onnxruntime_functions.py" | diff - "$root/$page" >
   exit 1
 fi
 for table in ops:operators knobs:knobs passes:passes "policy hooks:policy"; do
+for table in ops:operators knobs:knobs passes:passes audit:audit-events; do
   page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     print "${table%%:*}" >"$root/$page"
   elif ! print "${table%%:*}" | diff - "$root/$page" >/dev/null; then
-    echo "$page is not what '$(basename "$tool") ${table%%:*} --markdown' prints: run scripts/check_docs.sh $tool --write" >&2
+    echo "$page is not what '$(basename "$tool") ${table%%:*}' prints: run scripts/check_docs.sh $tool --write" >&2
     exit 1
   fi
 done

@@ -81,6 +81,12 @@ void declare(CLI::App& app, Action& action) {
               "FRAZIL_SERVE");
 #endif
   add_policy(app, action);
+  add_audit(app, action);
+#ifdef FRAZIL_VIEW
+  add_witness(app, action);
+#else
+  add_missing(app, action, "witness", "Cosign checkpoints of audit logs", "FRAZIL_VIEW");
+#endif
   add_completion(app, action);
   add_man(app, action);
 }

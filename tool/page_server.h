@@ -25,4 +25,23 @@ struct PageFile {
 void serve_page(const std::vector<PageFile>& files, std::uint16_t port,
                 const std::function<void(std::uint16_t port)>& listening);
 
+/// An answer to a posted body.
+struct PostAnswer {
+  unsigned status;
+  std::string type;  ///< its media type
+  std::string body;
+};
+
+/// What is served at one path.
+struct PostService {
+  std::string path;                                           ///< "/add-checkpoint"
+  std::size_t max_bytes;                                      ///< of a request's body; larger ones get status 413
+  std::function<PostAnswer(const std::string& body)> answer;  ///< called from one thread
+};
+
+/// Answers POST requests over HTTP/1.1 at an address ("127.0.0.1", "::") until SIGINT or SIGTERM. Requests may name any
+/// host. The rest is as in serve_page().
+void serve_posts(const PostService& service, const std::string& address, std::uint16_t port,
+                 const std::function<void(std::uint16_t port)>& listening);
+
 }  // namespace frazil::tool

@@ -1,0 +1,225 @@
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "govern/audit/event.h"
+#include "govern/audit/log_reader.h"
+#include "govern/audit/proof.h"
+#include "govern/audit/verify.h"
+#include "govern/base/file.h"
+#include "tool/commands.h"
+#include "tool/option_table.h"
+#include "tool/report.h"
+
+namespace frazil::tool {
+namespace {
+
+constexpr std::uint64_t kMaxKeyBytes = 64 * 1024, kMaxPolicyBytes = 1 << 20, kMaxProofBytes = 1 << 20;
+constexpr std::size_t kShownFindings = 20;
+
+/// Options by which a checkpoint is trusted.
+struct TrustOptions {
+  std::string policy;
+  std::vector<std::string> keys;
+};
+
+struct AuditCommand {
+  std::string path;  ///< of the log, or of a proof
+  TrustOptions trust;
+  std::vector<std::string> checkpoints;
+  std::uint64_t index = 0;
+  std::string output;
+  bool json = false, show_notes = false;
+  govern::ReadFilter filter;
+  std::string from, to;
+};
+
+/// Returns the origin that a file's checkpoint names, with which keys in PEM form get their names.
+std::string origin_of(std::string_view note, const std::string& what) {
+  return govern::SignedCheckpoint::parse(note, what).checkpoint.origin;
+}
+
+govern::WitnessPolicy policy_of(const TrustOptions& trust, const std::function<std::string()>& origin) {
+  if (trust.policy.empty() == trust.keys.empty()) {
+    fail(Code::bad_input, "give the log's key with --key, or the keys of the log and its witnesses with --policy");
+  }
+  if (!trust.policy.empty()) {
+    return govern::WitnessPolicy::parse(govern::read_file(trust.policy, kMaxPolicyBytes),
+                                        fmt::format("file '{}'", trust.policy));
+  }
+  std::vector<govern::VerifierKey> logs;
+  for (const std::string& path : trust.keys) {
+    const std::string pem = govern::read_file(path, kMaxKeyBytes);
+    logs.push_back(
+        {origin(), govern::SignatureType::ed25519, govern::PublicKey::from_pem(pem, fmt::format("file '{}'", path))});
+    if (logs.back().key.kind() != govern::KeyKind::ed25519)
+      fail(Code::bad_input, "file '{}': expected an Ed25519 key", path);
+  }
+  return govern::WitnessPolicy::of_logs(std::move(logs));
+}
+
+void print_verify_report(const govern::VerifyReport& report) {
+  for (std::size_t i = 0; i < std::min(kShownFindings, report.findings.list().size()); ++i) {
+    const govern::Finding& finding = report.findings.list()[i];
+    const std::string place = finding.entry ? fmt::format("entry {}: ", *finding.entry) : "";
+    print_line(one_line(fmt::format("{}: {}{}", finding.check, place, finding.text)));
+  }
+  if (report.findings.count() > kShownFindings) {
+    print_line(
+        fmt::format("and {} more violations; --json lists up to 1000", report.findings.count() - kShownFindings));
+  }
+  for (const std::string& note : report.notes) print_line(one_line("note: " + note));
+  for (const auto& [kind, count] : report.kinds) print_line(fmt::format("  {:>9}  {}", count, kind));
+  const std::string witnessed = report.witnessed_at.empty() ? "no checkpoint is witnessed"
+                                                            : fmt::format("{} entries are witnessed at {}",
+                                                                          report.witnessed_size, report.witnessed_at);
+  print_line(one_line(fmt::format("log '{}': {} entries, {} not signed yet; {}; {} violations", report.origin,
+                                  report.size, report.unsigned_entries, witnessed, report.findings.count())));
+}
+
+/// Returns the origin of a log, or a name that no key has if its checkpoint is damaged: the verifier reports that.
+std::string origin_of_log(const std::string& folder) {
+  try {
+    return origin_of(govern::read_file(folder + "/checkpoint", govern::kMaxNoteBytes), "checkpoint");
+  } catch (const Error&) {
+    return "unknown";
+  }
+}
+
+int verify(const AuditCommand& command) {
+  govern::VerifyOptions options;
+  options.policy = policy_of(command.trust, [&] { return origin_of_log(command.path); });
+  for (const std::string& path : command.checkpoints) {
+    options.checkpoints.emplace_back(fmt::format("file '{}'", path), govern::read_file(path, govern::kMaxNoteBytes));
+  }
+  const govern::VerifyReport report = govern::verify_log(command.path, options);
+  if (command.json) {
+    print_line(report.json().dump(-1, ' ', false, govern::Json::error_handler_t::replace));
+  } else {
+    print_verify_report(report);
+  }
+  return report.ok() ? kDone : kFailed;
+}
+
+std::optional<std::int64_t> time_option(const std::string& text, const char* name) {
+  if (text.empty()) return std::nullopt;
+  const std::string whole = text.size() == 10 ? text + "T00:00:00.000Z" : text;
+  const auto time = govern::parse_time(whole);
+  if (!time) fail(Code::bad_input, "{} {}: expected a date or a time like 2026-01-31T23:59:59.000Z", name, text);
+  return time;
+}
+
+int show(AuditCommand& command) {
+  command.filter.from = time_option(command.from, "--from");
+  command.filter.to = time_option(command.to, "--to");
+  govern::read_log(command.path, command.filter, [&](std::uint64_t index, const std::string& entry) {
+    if (command.json) return print_line(fmt::format("{{\"index\":{},\"event\":{}}}", index, entry));
+    const govern::Json event = govern::parse_json(entry, fmt::format("entry {}", index));
+    govern::Json rest = event;
+    rest.erase("at");
+    rest.erase("kind");
+    print_line(one_line(fmt::format("{:>8}  {}  {:<9}  {}", index, event.value("at", ""), event.value("kind", ""),
+                                    rest.dump(-1, ' ', false, govern::Json::error_handler_t::replace))));
+  });
+  return kDone;
+}
+
+int prove(const AuditCommand& command) {
+  const std::string text = govern::prove_entry(command.path, command.index).text();
+  if (command.output.empty()) {
+    print_text(text);
+  } else {
+    govern::write_file(command.output, text);
+  }
+  return kDone;
+}
+
+int check_proof(const AuditCommand& command) {
+  const std::string what = fmt::format("file '{}'", command.path);
+  const auto proof = govern::EntryProof::parse(govern::read_file(command.path, kMaxProofBytes), what);
+  const auto policy = policy_of(command.trust, [&] { return origin_of(proof.checkpoint, what); });
+  const std::string fault = govern::check_entry_proof(proof, policy);
+  if (!fault.empty()) {
+    print_line(one_line(fmt::format("{}: {}", what, fault)));
+    return kFailed;
+  }
+  print_line(one_line(fmt::format("entry {} of log '{}':", proof.index, origin_of(proof.checkpoint, what))));
+  print_line(one_line(proof.extra));
+  return kDone;
+}
+
+void add_trust(CLI::App& app, TrustOptions& trust) {
+  app.add_option("--key", trust.keys, "The log's public key (Ed25519, PEM); repeat it for further keys")
+      ->group(group::kInputs)
+      ->type_name("PEM");
+  app.add_option("--policy", trust.policy, "Keys of the log and its witnesses, and the quorum (C2SP tlog-policy)")
+      ->group(group::kInputs)
+      ->type_name("FILE");
+}
+
+CLI::App* add_part(CLI::App& audit, const char* name, const char* text, Action& action,
+                   const std::shared_ptr<AuditCommand>& command, int (*run)(AuditCommand&), const char* argument) {
+  CLI::App* part = audit.add_subcommand(name, text);
+  part->add_option(argument, command->path, argument == std::string_view("DIR") ? "The folder of the log" : "The proof")
+      ->required();
+  part->callback([command, run, &action] { action = [command, run] { return run(*command); }; });
+  return part;
+}
+
+void add_show_options(CLI::App& app, AuditCommand& command) {
+  app.add_option("--kind", command.filter.kinds, "Only events of this kind; repeat it for several")
+      ->group(group::kInputs)
+      ->type_name("KIND");
+  app.add_option("--tenant", command.filter.tenant, "Only events of this tenant")
+      ->group(group::kInputs)
+      ->type_name("NAME");
+  app.add_option("--from", command.from, "Only events from this date or time on (UTC)")
+      ->group(group::kInputs)
+      ->type_name("TIME");
+  app.add_option("--to", command.to, "Only events before this date or time (UTC)")
+      ->group(group::kInputs)
+      ->type_name("TIME");
+  app.add_flag("--json", command.json, "Print one JSON object a line")->group(group::kOutput);
+}
+
+}  // namespace
+
+void add_audit(CLI::App& app, Action& action) {
+  const auto command = std::make_shared<AuditCommand>();
+  CLI::App* audit = app.add_subcommand("audit", "Verify and read the audit log of a server");
+  audit->require_subcommand(1);
+  CLI::App* part = add_part(
+      *audit, "verify", "Verify a log offline: signatures, the tree, every entry, and that decisions fit together",
+      action, command, [](AuditCommand& c) { return verify(c); }, "DIR");
+  add_trust(*part, command->trust);
+  part->add_option("--checkpoint", command->checkpoints,
+                   "A checkpoint of the log from elsewhere, which the log must contain; repeat it for several")
+      ->group(group::kInputs)
+      ->type_name("FILE");
+  part->add_flag("--json", command->json, "Print the report as JSON")->group(group::kOutput);
+  part = add_part(
+      *audit, "show", "Print entries of a log", action, command, [](AuditCommand& c) { return show(c); }, "DIR");
+  add_show_options(*part, *command);
+  part = add_part(
+      *audit, "prove", "Make a proof that the log has an entry, for a third party (C2SP tlog-proof)", action, command,
+      [](AuditCommand& c) { return prove(c); }, "DIR");
+  part->add_option("N", command->index, "The index of the entry")->required();
+  part->add_option("-o,--output", command->output, "The file to write; standard output if not given")
+      ->group(group::kOutput)
+      ->type_name("FILE");
+  part = add_part(
+      *audit, "check-proof", "Check a proof of an entry, and print the entry", action, command,
+      [](AuditCommand& c) { return check_proof(c); }, "FILE");
+  add_trust(*part, command->trust);
+  add_part(
+      *audit, "kinds", "Print the table of events as Markdown", action, command,
+      [](AuditCommand&) {
+        print_text(govern::event_table_markdown());
+        return int{kDone};
+      },
+      "DIR")
+      ->get_option("DIR")
+      ->required(false);
+}
+
+}  // namespace frazil::tool
