@@ -62,18 +62,25 @@ std::set<std::string> texts_of(const Json& list, const char* name, std::string_v
   return texts;
 }
 
+/// Returns an opset. Larger numbers than any opset has would not fit a comparison of signed integers.
+std::int64_t opset_from(const Json& json, std::string_view what) {
+  constexpr std::uint64_t kMost = 1'000'000;
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() <= kMost) return json.get<std::int64_t>();
+  fail(Code::bad_input, "{}: 'opset': expected a number of at most {}", what, kMost);
+}
+
 Operator operator_from(const Json& json, std::string_view what) {
   const Json& range = member(json, "opset", what);
-  const bool pair =
-      range.is_array() && range.size() == 2 && range[0].is_number_unsigned() && range[1].is_number_unsigned();
-  if (!pair || range[0] > range[1]) {
+  const bool pair = range.is_array() && range.size() == 2;
+  const std::int64_t first = pair ? opset_from(range[0], what) : 1, last = pair ? opset_from(range[1], what) : 0;
+  if (first > last) {
     fail(Code::bad_input, "{}: operator '{}': 'opset': expected [FIRST, LAST]", what,
          api::printable(text_member(json, "name", what)));
   }
   return {.domain = text_member(json, "domain", what),
           .name = text_member(json, "name", what),
-          .first = range[0].get<std::int64_t>(),
-          .last = range[1].get<std::int64_t>()};
+          .first = first,
+          .last = last};
 }
 
 Called called_from(const Json& json, std::string_view what) {
@@ -192,7 +199,7 @@ void check_cost(Check& check, const EditEnvelope& envelope, std::optional<double
 
 void check_lists(Check& check, const Json& report, std::string_view what) {
   for (const Json& used : list_member(report, "operators", what)) {
-    const auto opset = static_cast<std::int64_t>(number_member(used, "opset", what));
+    const std::int64_t opset = opset_from(member(used, "opset", what), what);
     check.check(Operator{.domain = text_member(used, "domain", what),
                          .name = text_member(used, "name", what),
                          .first = opset,
@@ -293,6 +300,11 @@ std::vector<Violation> contains(const EditEnvelope& outer, const EditEnvelope& i
               fmt::format("expected at most {}, got {}", outer.max_steps.value_or(0), *inner.max_steps));
   }
   for (const auto& [route, labels] : inner.influence) check.check_influence(route, labels);
+  if (const auto others = inner.influence.find(std::string(kAny)); others != inner.influence.end()) {
+    for (const auto& [route, allowed] : outer.influence) {
+      if (!inner.influence.contains(route)) check.check_influence(route, others->second);
+    }
+  }
   return check.take();
 }
 

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "govern/base/encoding.h"
 #include "govern/base/error.h"
+#include "govern/sign/secret_file.h"
 
 namespace frazil::govern {
 namespace {
@@ -19,21 +18,12 @@ constexpr std::string_view name_of(FilePurpose purpose) {
   return purpose == FilePurpose::code_cache ? "code cache" : "package";
 }
 
-/// Creates the file, complete or not at all: it is written under another name, and linked.
+/// Creates the key, unless another process does at the same time.
 void create_key(const std::string& path) {
   std::array<std::uint8_t, 32> key{};
   random_bytes(key);
-  const std::string temporary = fmt::format("{}.{}.new", path, ::getpid());
-  ::unlink(temporary.c_str());
-  const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const bool written = file && ::write(file.get(), key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
-                       ::fsync(file.get()) == 0;
-  const bool linked = written && (::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST);
-  const int error = errno;
-  ::unlink(temporary.c_str());
+  (void)create_secret_file(path, key);
   OPENSSL_cleanse(key.data(), key.size());
-  if (!linked) fail(Code::bad_input, "key file '{}': {}", path, std::generic_category().message(error));
-  sync_folder(place_of_file(path).folder);
 }
 
 }  // namespace
