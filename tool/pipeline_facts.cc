@@ -32,12 +32,11 @@ void add_endpoint(BillPipeline& to, const char* kind, const YamlNode& step, cons
            [&](const auto& other) { return other.kind == endpoint.kind && other.url == endpoint.url; });
 }
 
-/// Adds the file of "FILE.py:FUNCTION".
+/// Adds the file of a function in Python.
 void add_code(BillPipeline& to, const YamlNode& step) {
   const auto python = step.is_map() ? step.find("python") : std::nullopt;
   if (!python || !python->is_scalar()) return;
-  const std::string text = python->text();
-  const std::string file = fs::path(text.substr(0, text.rfind(':'))).lexically_normal().generic_string();
+  const std::string file = fs::path(python->text()).lexically_normal().generic_string();
   add_once(to.code, file, [&](const std::string& other) { return other == file; });
 }
 

@@ -13,7 +13,7 @@ namespace {
 using protozero::data_view, protozero::pbf_reader;
 using Opsets = std::map<std::string, std::int64_t>;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxGraphDepth = 64;
 
 std::string text_in(const data_view& view) { return {view.data(), view.size()}; }
 
@@ -81,7 +81,7 @@ class Walk {
     for (pbf_reader message(bytes); message.next(function_field::kNode);) node(message.get_message(), opsets, 0);
   }
   void graph(pbf_reader message, const Opsets& opsets, int depth) {
-    if (depth > kMaxDepth) fail(Code::bad_model, "graphs are nested deeper than {}", kMaxDepth);
+    if (depth > kMaxGraphDepth) fail(Code::bad_model, "graphs are nested deeper than {}", kMaxGraphDepth);
     while (message.next()) {
       switch (message.tag()) {
         case graph_field::kNode: node(message.get_message(), opsets, depth); break;

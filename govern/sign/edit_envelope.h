@@ -36,7 +36,7 @@ struct EditEnvelope {
   std::set<std::string> code;                   ///< digests of programs
   std::map<std::string, std::int64_t> extents;  ///< the largest value of each extent that inputs declare
   double worst_cost_ns = 0, worst_memory_bytes = 0;
-  std::optional<double> max_steps;                         ///< allows costs that are not bounded by the graph
+  std::optional<double> max_steps;                         ///< the limit on steps of runs without a bound on cost
   std::map<std::string, std::set<std::string>> influence;  ///< labels that may steer a route
 
   bool operator==(const EditEnvelope&) const = default;

@@ -24,7 +24,7 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMaxEntries = 100'000, kMaxDepth = 64;
+constexpr std::size_t kMaxEntries = 100'000, kMaxFolderDepth = 64;
 /// Flags that open without blocking on pipes and without acquiring a controlling terminal.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
@@ -160,7 +160,8 @@ std::vector<Folder::Entry> Folder::list(const std::vector<std::string>& ignored)
   while (!stack.empty()) {
     const auto [prefix, depth] = std::move(stack.back());
     stack.pop_back();
-    if (depth > kMaxDepth) fail(Code::limit, "folder '{}': nested deeper than {}", api::printable(prefix), kMaxDepth);
+    if (depth > kMaxFolderDepth)
+      fail(Code::limit, "folder '{}': nested deeper than {}", api::printable(prefix), kMaxFolderDepth);
     const File folder = open(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (const std::string& part : names_in(folder, path_)) {
       std::string name = prefix.empty() ? part : prefix + '/' + part;
