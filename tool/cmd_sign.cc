@@ -100,7 +100,7 @@ int verify_model(const VerifyCommand& options, const std::vector<PublicKey>& key
   if (!verified.accepted()) return print_violations(verified.violations, options.json);
   const std::string signer = keys[verified.signer].id();
   if (!options.json) {
-    print_line(fmt::format("{}: {} files are as key {} signed them", options.path, verified.files.size(), signer));
+    print_line(fmt::format("{}: as key {} signed it, files: {}", options.path, signer, verified.files.size()));
     return kDone;
   }
   Json files = Json::array();
@@ -135,6 +135,7 @@ int verify_signed_document(const VerifyCommand& options, const std::vector<Publi
 }
 
 int verify(const VerifyCommand& options) {
+  if (!std::filesystem::exists(options.path)) fail(Code::bad_input, "'{}': no such file or folder", options.path);
   const std::vector<PublicKey> keys = public_keys(options.keys);
   return options.kind == kModelKind ? verify_model(options, keys) : verify_signed_document(options, keys);
 }

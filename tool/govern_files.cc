@@ -7,7 +7,10 @@ namespace frazil::tool {
 std::vector<govern::PublicKey> public_keys(const std::vector<std::string>& paths) {
   std::vector<govern::PublicKey> keys;
   for (const std::string& path : paths) {
-    keys.push_back(govern::PublicKey::from_pem(govern::read_file(path, kMaxKeyFile), "file '" + path + "'"));
+    const std::string pem = govern::read_file(path, kMaxKeyFile), what = "file '" + path + "'";
+    const bool secret = pem.find("PRIVATE KEY-----") != std::string::npos;
+    keys.push_back(secret ? govern::SigningKey::from_pem(pem, what).public_key()
+                          : govern::PublicKey::from_pem(pem, what));
   }
   return keys;
 }
