@@ -5,6 +5,7 @@
 
 #include "govern/base/encoding.h"
 #include "govern/base/file.h"
+#include "govern/sign/approval.h"
 #include "govern/sign/bundle.h"
 #include "govern/sign/document.h"
 #include "govern/sign/edit_envelope.h"
@@ -29,11 +30,12 @@ struct SignOptions {
   std::uint64_t days = 90;
 };
 
-/// Reads a document's content; an envelope is checked and written canonically.
+/// Reads a document's content. Persons are checked; an envelope is checked and written canonically.
 std::string content_of(const std::string& path, const std::string& kind) {
   std::string text = govern::read_file(path, kMaxGovernFile);
-  if (kind != govern::kEnvelopeKind) return text;
-  return govern::text_of(govern::read_edit_envelope(text, "file '" + path + "'"));
+  const std::string what = "file '" + path + "'";
+  if (kind == govern::kPersonsKind) (void)govern::read_persons(text, what);
+  return kind == govern::kEnvelopeKind ? govern::text_of(govern::read_edit_envelope(text, what)) : text;
 }
 
 /// Returns the envelope to which a signature is added: the one in the file, or else a new one.
@@ -161,8 +163,8 @@ int keygen(const KeygenOptions& options) {
 
 void add_kind(CLI::App& command, std::string& kind) {
   command.add_option("--as", kind, "What PATH is: a model, or a document of governance")
-      ->type_name("model|policy|envelope")
-      ->check(CLI::IsMember({kModelKind, "policy", "envelope"}))
+      ->type_name("model|policy|envelope|persons")
+      ->check(CLI::IsMember({kModelKind, "policy", "envelope", "persons"}))
       ->capture_default_str();
 }
 
@@ -170,7 +172,8 @@ void add_kind(CLI::App& command, std::string& kind) {
 
 void add_sign(CLI::App& app, Action& action) {
   auto options = std::make_shared<SignOptions>();
-  CLI::App* command = app.add_subcommand("sign", "Sign a model folder, a file, a policy or an envelope");
+  CLI::App* command =
+      app.add_subcommand("sign", "Sign a model folder, a file, a policy, an envelope or a list of persons");
   command->add_option("PATH", options->path, "A folder or a file")->required();
   command->option_defaults()->group(group::kInputs);
   command->add_option("--key", options->key, "A private key in PEM form; models need ECDSA")

@@ -9,11 +9,11 @@
 #include "govern/sign/dsse.h"
 #include "govern/sign/moment.h"
 
-// Signed documents: policies and envelopes, as DSSE with signatures of several keys, a serial number and an expiry.
+// Signed documents: policies, envelopes and lists of persons, as DSSE with signatures of several keys, a serial number and an expiry.
 namespace frazil::govern {
 
 /// The kinds of documents. A document of one kind is never accepted as another.
-inline constexpr std::string_view kPolicyKind = "policy", kEnvelopeKind = "envelope", kKeysKind = "keys";
+inline constexpr std::string_view kPolicyKind = "policy", kEnvelopeKind = "envelope", kPersonsKind = "persons";
 
 struct Document {
   std::string kind;
