@@ -15,7 +15,23 @@ using Opsets = std::map<std::string, std::int64_t>;
 
 constexpr int kMaxGraphDepth = 64;
 
-std::string text_in(const data_view& view) { return {view.data(), view.size()}; }
+void require_wire_type(const pbf_reader& message, protozero::pbf_wire_type expected) {
+  if (message.wire_type() != expected) throw protozero::unknown_pbf_wire_type_exception();
+}
+/// Read the current field. The library checks the wire type only in debug builds.
+data_view view_in(pbf_reader& message) {
+  require_wire_type(message, protozero::pbf_wire_type::length_delimited);
+  return message.get_view();
+}
+pbf_reader message_in(pbf_reader& message) { return pbf_reader(view_in(message)); }
+std::string text_in(pbf_reader& message) {
+  const data_view view = view_in(message);
+  return {view.data(), view.size()};
+}
+std::int64_t number_in_field(pbf_reader& message) {
+  require_wire_type(message, protozero::pbf_wire_type::varint);
+  return message.get_int64();
+}
 
 // Numbers of fields in onnx.proto.
 namespace model_field {
@@ -40,9 +56,9 @@ void read_opset(pbf_reader message, Opsets& to) {
   std::int64_t version = 0;
   while (message.next()) {
     if (message.tag() == 1)
-      domain = message.get_string();
+      domain = text_in(message);
     else if (message.tag() == 2)
-      version = message.get_int64();
+      version = number_in_field(message);
     else
       message.skip();
   }
@@ -55,12 +71,12 @@ class Walk {
 
   void model(const data_view& bytes) {
     Opsets opsets;
-    for (pbf_reader message(bytes); message.next(model_field::kOpset);) read_opset(message.get_message(), opsets);
+    for (pbf_reader message(bytes); message.next(model_field::kOpset);) read_opset(message_in(message), opsets);
     for (pbf_reader message(bytes); message.next();) {
       switch (message.tag()) {
-        case model_field::kGraph: graph(message.get_message(), opsets, 0); break;
-        case model_field::kTraining: training(message.get_message(), opsets); break;
-        case model_field::kFunction: function(message.get_view(), opsets); break;
+        case model_field::kGraph: graph(message_in(message), opsets, 0); break;
+        case model_field::kTraining: training(message_in(message), opsets); break;
+        case model_field::kFunction: function(view_in(message), opsets); break;
         default: message.skip();
       }
     }
@@ -71,22 +87,22 @@ class Walk {
   void training(pbf_reader message, const Opsets& opsets) {
     while (message.next()) {
       if (message.tag() <= 2)
-        graph(message.get_message(), opsets, 0);
+        graph(message_in(message), opsets, 0);
       else
         message.skip();
     }
   }
   void function(const data_view& bytes, Opsets opsets) {
-    for (pbf_reader message(bytes); message.next(function_field::kOpset);) read_opset(message.get_message(), opsets);
-    for (pbf_reader message(bytes); message.next(function_field::kNode);) node(message.get_message(), opsets, 0);
+    for (pbf_reader message(bytes); message.next(function_field::kOpset);) read_opset(message_in(message), opsets);
+    for (pbf_reader message(bytes); message.next(function_field::kNode);) node(message_in(message), opsets, 0);
   }
   void graph(pbf_reader message, const Opsets& opsets, int depth) {
     if (depth > kMaxGraphDepth) fail(Code::bad_model, "graphs are nested deeper than {}", kMaxGraphDepth);
     while (message.next()) {
       switch (message.tag()) {
-        case graph_field::kNode: node(message.get_message(), opsets, depth); break;
-        case graph_field::kInitializer: tensor(message.get_message()); break;
-        case graph_field::kSparse: sparse(message.get_message()); break;
+        case graph_field::kNode: node(message_in(message), opsets, depth); break;
+        case graph_field::kInitializer: tensor(message_in(message)); break;
+        case graph_field::kSparse: sparse(message_in(message)); break;
         default: message.skip();
       }
     }
@@ -95,9 +111,9 @@ class Walk {
     OnnxFacts::Operator used;
     while (message.next()) {
       switch (message.tag()) {
-        case node_field::kOp: used.name = message.get_string(); break;
-        case node_field::kDomain: used.domain = message.get_string(); break;
-        case node_field::kAttribute: attribute(message.get_message(), opsets, depth); break;
+        case node_field::kOp: used.name = text_in(message); break;
+        case node_field::kDomain: used.domain = text_in(message); break;
+        case node_field::kAttribute: attribute(message_in(message), opsets, depth); break;
         default: message.skip();
       }
     }
@@ -109,11 +125,11 @@ class Walk {
     while (message.next()) {
       switch (message.tag()) {
         case attribute_field::kTensor:
-        case attribute_field::kTensors: tensor(message.get_message()); break;
+        case attribute_field::kTensors: tensor(message_in(message)); break;
         case attribute_field::kGraph:
-        case attribute_field::kGraphs: graph(message.get_message(), opsets, depth + 1); break;
+        case attribute_field::kGraphs: graph(message_in(message), opsets, depth + 1); break;
         case attribute_field::kSparse:
-        case attribute_field::kSparses: sparse(message.get_message()); break;
+        case attribute_field::kSparses: sparse(message_in(message)); break;
         default: message.skip();
       }
     }
@@ -121,21 +137,21 @@ class Walk {
   void sparse(pbf_reader message) {
     while (message.next()) {
       if (message.tag() <= 2)
-        tensor(message.get_message());
+        tensor(message_in(message));
       else
         message.skip();
     }
   }
   void tensor(pbf_reader message) {
-    while (message.next(kExternalData)) entry(message.get_message());
+    while (message.next(kExternalData)) entry(message_in(message));
   }
   void entry(pbf_reader message) {
     std::string key, value;
     while (message.next()) {
       if (message.tag() == 1)
-        key = text_in(message.get_view());
+        key = text_in(message);
       else if (message.tag() == 2)
-        value = text_in(message.get_view());
+        value = text_in(message);
       else
         message.skip();
     }

@@ -63,6 +63,10 @@ TEST(OnnxFacts, AreThoseOfAllGraphsAndTensors) {
 
 TEST(OnnxFacts, DamagedAndDeepFilesAreErrors) {
   EXPECT_EQ(error_of([] { (void)read_onnx_facts("\x3a\x05zz", "m"); }), "m: it is not a complete ONNX file");
+  // Known fields with another wire type: a graph as a number, a version as a text.
+  EXPECT_EQ(error_of([] { (void)read_onnx_facts("\x38\x05", "m"); }), "m: it is not a complete ONNX file");
+  EXPECT_EQ(error_of([] { (void)read_onnx_facts(field(8, field(2, "13")), "m"); }),
+            "m: it is not a complete ONNX file");
   std::string graph;
   for (int depth = 0; depth < 70; ++depth) graph = field(1, field(4, "If") + field(5, field(6, graph)));
   EXPECT_EQ(error_of([&] { (void)read_onnx_facts(field(7, graph), "m"); }), "m: graphs are nested deeper than 64");

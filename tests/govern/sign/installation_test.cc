@@ -23,7 +23,7 @@ TEST(InstallationKeys, ThatOthersMayReadAreRefused) {
   TemporaryFolder folder;
   const std::string path = folder.path("key");
   (void)InstallationKey::open(path);
-  for (const mode_t mode : {0640, 0604, 0620}) {
+  for (const mode_t mode : {0640U, 0604U, 0620U}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     EXPECT_EQ(error_of([&] { (void)InstallationKey::open(path); }),
               "key file '" + path + "': others than its owner may use it, expected mode 0600 and the user's own file");
