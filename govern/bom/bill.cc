@@ -21,22 +21,22 @@ namespace {
 
 constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 31;  // as protobuf
 constexpr const char* kEvidence = "frazil:evidence";
-constexpr const char* kDeclared = "declared";
-constexpr const char* kInferred = "inferred";
-constexpr const char* kVerified = "verified";
+constexpr const char* kEvidenceDeclared = "declared";
+constexpr const char* kEvidenceInferred = "inferred";
+constexpr const char* kEvidenceVerified = "verified";
 
 /// A version of a model.
-struct Version {
+struct BillVersion {
   std::string model, file;
   std::uint64_t number = 1;
 };
 
-void add_property(Json& component, const std::string& name, const std::string& value) {
+void add_bill_property(Json& component, const std::string& name, const std::string& value) {
   component["properties"].push_back({{"name", name}, {"value", api::printable(value)}});
 }
 
 /// Returns the name with all but unreserved characters as %XX, for package URLs.
-std::string percent(std::string_view text) {
+std::string percent_encoded(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -47,10 +47,10 @@ std::string percent(std::string_view text) {
 }
 
 std::string purl_of(std::string_view name, std::string_view version) {
-  return "pkg:generic/" + percent(name) + '@' + percent(version);
+  return "pkg:generic/" + percent_encoded(name) + '@' + percent_encoded(version);
 }
 
-std::vector<std::string_view> parts_of(std::string_view name) {
+std::vector<std::string_view> path_parts(std::string_view name) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= name.size();) {
     const std::size_t end = std::min(name.find('/', at), name.size());
@@ -60,7 +60,7 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   return parts;
 }
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
+std::optional<std::uint64_t> version_number(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size() && number > 0 && text[0] != '0';
@@ -70,26 +70,26 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 bool is_package(std::string_view file) { return file.ends_with(".frzc"); }
 
 /// Returns the version that a file of the folder is, if it is one.
-std::optional<Version> version_in(const std::string& file) {
-  const auto parts = parts_of(file);
+std::optional<BillVersion> version_in(const std::string& file) {
+  const auto parts = path_parts(file);
   const bool model = file.ends_with(".onnx") || is_package(file);
   if (!model) return std::nullopt;
   const std::string stem = std::filesystem::path(file).stem().string();
-  if (parts.size() == 1) return Version{.model = stem, .file = file};
-  const auto number = parts.size() == 3 ? number_in(parts[1]) : std::nullopt;
+  if (parts.size() == 1) return BillVersion{.model = stem, .file = file};
+  const auto number = parts.size() == 3 ? version_number(parts[1]) : std::nullopt;
   if (!number || stem != "model") return std::nullopt;
-  return Version{.model = std::string(parts[0]), .file = file, .number = *number};
+  return BillVersion{.model = std::string(parts[0]), .file = file, .number = *number};
 }
 
-std::string folder_of(const std::string& file) {
+std::string folder_part(const std::string& file) {
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
 
 /// Adds what the metadata of the file says: somebody's claims.
-void add_declared(Json& component, const api::Metadata& data) {
+void add_claims(Json& component, const api::Metadata& data) {
   const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) add_property(component, name, value);
+    if (!value.empty()) add_bill_property(component, name, value);
   };
   add("onnx:producer", data.producer);
   add("onnx:producer_version", data.producer_version);
@@ -98,21 +98,21 @@ void add_declared(Json& component, const api::Metadata& data) {
   if (data.model_version != 0) add("onnx:model_version", std::to_string(data.model_version));
   if (!data.description.empty()) {
     component["description"] = api::printable(data.description);
-    add_property(component, "frazil:evidence:description", kDeclared);
+    add_bill_property(component, "frazil:evidence:description", kEvidenceDeclared);
   }
   for (const auto& [key, value] : data.properties)
-    add_property(component, "onnx:metadata:" + api::printable(key), value);
+    add_bill_property(component, "onnx:metadata:" + api::printable(key), value);
   for (const char* key : {"license", "licence", "License", "Licence"}) {
     const auto at = data.properties.find(key);
     if (at == data.properties.end()) continue;
     component["licenses"] = Json::array({{{"license", {{"name", api::printable(at->second)}}}}});
-    add_property(component, "frazil:evidence:licenses", kDeclared);
+    add_bill_property(component, "frazil:evidence:licenses", kEvidenceDeclared);
     break;
   }
-  add_property(component, "frazil:evidence:onnx", kDeclared);
+  add_bill_property(component, "frazil:evidence:onnx", kEvidenceDeclared);
 }
 
-Json card_of(const api::Model& model) {
+Json model_card(const api::Model& model) {
   const auto list = [](const std::vector<api::Port>& ports) {
     Json formats = Json::array();
     for (const api::Port& port : ports) formats.push_back({{"format", api::printable(port.name + ": " + port.type)}});
@@ -143,7 +143,7 @@ class Bill {
   }
 
  private:
-  static std::string ref_of(const Version& version) {
+  static std::string ref_of(const BillVersion& version) {
     return fmt::format("model:{}@{}", version.model, version.number);
   }
 
@@ -151,8 +151,8 @@ class Bill {
   HashedFile add_hash(Json& component, const std::string& name) {
     HashedFile file = folder_.hash(name);
     component["hashes"] = Json::array({{{"alg", "SHA-256"}, {"content", hex(file.digest)}}});
-    add_property(component, kEvidence, covered_.has(name, file.digest) ? kVerified : kInferred);
-    add_property(component, "frazil:file", name);
+    add_bill_property(component, kEvidence, covered_.has(name, file.digest) ? kEvidenceVerified : kEvidenceInferred);
+    add_bill_property(component, "frazil:file", name);
     return file;
   }
   Json file_component(const std::string& ref, const std::string& name) {
@@ -161,7 +161,7 @@ class Bill {
     return component;
   }
 
-  void add_version(const Version& version) {
+  void add_version(const BillVersion& version) {
     const std::string number = std::to_string(version.number), ref = ref_of(version);
     Json component = {{"type", "machine-learning-model"},
                       {"bom-ref", ref},
@@ -190,40 +190,40 @@ class Bill {
   }
 
   /// Adds the facts of an ONNX file, and returns the names of its external files.
-  std::vector<std::string> add_contents(Json& component, const Version& version, const std::string& bytes) {
+  std::vector<std::string> add_contents(Json& component, const BillVersion& version, const std::string& bytes) {
     const std::string what = "file '" + version.file + "'";
     std::vector<std::string> files;
     try {
       const OnnxFacts facts = read_onnx_facts(bytes, what);
       for (const auto& [used, count] : facts.operators) {
-        add_property(component, "frazil:operator",
-                     fmt::format("{}.{} opset {} nodes {}", used.domain.empty() ? "ai.onnx" : used.domain, used.name,
-                                 used.opset, count));
+        add_bill_property(component, "frazil:operator",
+                          fmt::format("{}.{} opset {} nodes {}", used.domain.empty() ? "ai.onnx" : used.domain,
+                                      used.name, used.opset, count));
       }
-      add_property(component, "frazil:evidence:operators", kInferred);
+      add_bill_property(component, "frazil:evidence:operators", kEvidenceInferred);
       for (const std::string& location : facts.external) {
         const std::string name =
-            std::filesystem::path(folder_of(version.file) + location).lexically_normal().generic_string();
+            std::filesystem::path(folder_part(version.file) + location).lexically_normal().generic_string();
         if (name_fault(name).empty() && has(name))
           files.push_back(name);
         else
-          add_property(component, "frazil:missing-external-file", location);
+          add_bill_property(component, "frazil:missing-external-file", location);
       }
       const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
       api::LoadOptions how = options_.load;
-      how.folder = (std::filesystem::path(options_.folder) / folder_of(version.file)).string();
+      how.folder = (std::filesystem::path(options_.folder) / folder_part(version.file)).string();
       add_model(component, api::Model::from_bytes({data, bytes.size()}, how));
     } catch (const Error& error) {
-      add_property(component, "frazil:not-loaded", error.what());
+      add_bill_property(component, "frazil:not-loaded", error.what());
     }
     return files;
   }
   static void add_model(Json& component, const api::Model& model) {
-    add_property(component, "frazil:definition-digest", model.digest());
-    add_property(component, "frazil:evidence:definition-digest", kInferred);
-    component["modelCard"] = card_of(model);
-    add_property(component, "frazil:evidence:modelCard", kInferred);
-    add_declared(component, model.metadata());
+    add_bill_property(component, "frazil:definition-digest", model.digest());
+    add_bill_property(component, "frazil:evidence:definition-digest", kEvidenceInferred);
+    component["modelCard"] = model_card(model);
+    add_bill_property(component, "frazil:evidence:modelCard", kEvidenceInferred);
+    add_claims(component, model.metadata());
   }
 
   void add_pipeline(const BillPipeline& pipeline) {
@@ -234,7 +234,7 @@ class Bill {
                       {"version", "1"},
                       {"purl", purl_of(pipeline.name, "1")}};
     (void)add_hash(component, pipeline.file);
-    add_property(component, "frazil:evidence:dependencies", kDeclared);
+    add_bill_property(component, "frazil:evidence:dependencies", kEvidenceDeclared);
     Json files = Json::array();
     for (const std::string& name : pipeline.code) files.push_back(file_component(ref, name));
     if (!files.empty()) component["components"] = std::move(files);
@@ -246,7 +246,7 @@ class Bill {
         continue;
       }
       complete = false;
-      add_property(component, "frazil:missing-model", use.name + (use.version.empty() ? "" : "/" + use.version));
+      add_bill_property(component, "frazil:missing-model", use.name + (use.version.empty() ? "" : "/" + use.version));
     }
     for (const BillPipeline::Endpoint& endpoint : pipeline.endpoints) needs.insert(add_service(endpoint));
     compositions_.push_back(
@@ -272,8 +272,8 @@ class Bill {
     if (std::ranges::any_of(services_, [&](const Json& other) { return other["bom-ref"] == ref; })) return ref;
     Json service = {{"bom-ref", ref}, {"name", endpoint.url}, {"x-trust-boundary", true}};
     if (endpoint.kind == "http") service["endpoints"] = Json::array({endpoint.url});
-    add_property(service, kEvidence, kDeclared);
-    add_property(service, "frazil:kind", endpoint.kind);
+    add_bill_property(service, kEvidence, kEvidenceDeclared);
+    add_bill_property(service, "frazil:kind", endpoint.kind);
     services_.push_back(std::move(service));
     return ref;
   }
@@ -284,13 +284,13 @@ class Bill {
       const std::string ref = purl_of(library.name, library.version);
       Json component = {
           {"type", "library"}, {"bom-ref", ref}, {"name", library.name}, {"version", library.version}, {"purl", ref}};
-      add_property(component, kEvidence, kInferred);
+      add_bill_property(component, kEvidence, kEvidenceInferred);
       if (needs.insert(ref).second) components_.push_back(std::move(component));
     }
     const std::string ref = purl_of("frazil", options_.version);
     Json frazil = {
         {"type", "application"}, {"bom-ref", ref}, {"name", "frazil"}, {"version", options_.version}, {"purl", ref}};
-    add_property(frazil, kEvidence, kInferred);
+    add_bill_property(frazil, kEvidence, kEvidenceInferred);
     components_.push_back(std::move(frazil));
     dependencies_.push_back({{"ref", ref}, {"dependsOn", needs}});
     refs_.push_back(ref);
@@ -304,8 +304,8 @@ class Bill {
 
   Json whole() {
     Json root = {{"type", "application"}, {"bom-ref", "served-folder"}, {"name", "served folder"}};
-    add_property(root, kEvidence, kInferred);
-    for (const std::string& violation : covered_.violations()) add_property(root, "frazil:violation", violation);
+    add_bill_property(root, kEvidence, kEvidenceInferred);
+    for (const std::string& violation : covered_.violations()) add_bill_property(root, "frazil:violation", violation);
     std::ranges::sort(refs_);
     dependencies_.push_back({{"ref", "served-folder"}, {"dependsOn", refs_}});
     sort_by(components_, "bom-ref");
@@ -345,7 +345,7 @@ class Bill {
        compositions_ = Json::array();
 };
 
-std::string property_of(const Json& component, std::string_view name) {
+std::string bill_property(const Json& component, std::string_view name) {
   for (const Json& property : component.value("properties", Json::array())) {
     if (property["name"] == name) return property["value"];
   }
@@ -355,10 +355,10 @@ std::string property_of(const Json& component, std::string_view name) {
 void append_component(std::string& text, const Json& component, std::string_view indent) {
   text +=
       fmt::format("{}{} {} {}: {}", indent, component["type"].get<std::string>(), component["name"].get<std::string>(),
-                  component.value("version", ""), property_of(component, kEvidence));
+                  component.value("version", ""), bill_property(component, kEvidence));
   if (component.contains("hashes")) text += ", sha256:" + component["hashes"][0]["content"].get<std::string>();
   for (const char* fact : {"frazil:definition-digest", "frazil:not-loaded", "frazil:missing-model"}) {
-    if (const std::string value = property_of(component, fact); !value.empty()) {
+    if (const std::string value = bill_property(component, fact); !value.empty()) {
       text += fmt::format(", {} {}", std::string_view(fact).substr(std::string_view("frazil:").size()), value);
     }
   }
@@ -374,7 +374,7 @@ std::string text_of_bill(const Json& bill) {
   std::string text;
   for (const Json& component : bill["components"]) append_component(text, component, "");
   for (const Json& service : bill.value("services", Json::array())) {
-    text += fmt::format("service {}: {}\n", service["name"].get<std::string>(), property_of(service, kEvidence));
+    text += fmt::format("service {}: {}\n", service["name"].get<std::string>(), bill_property(service, kEvidence));
   }
   for (const Json& property : bill["metadata"]["component"]["properties"]) {
     if (property["name"] == "frazil:violation") text += "violation " + property["value"].get<std::string>() + '\n';

@@ -14,26 +14,26 @@ namespace {
 
 constexpr std::string_view kDigestPrefix = "sha256:";
 
-bool is_digest(std::string_view text) {
+bool is_digest_text(std::string_view text) {
   if (!text.starts_with(kDigestPrefix)) return false;
   const auto bytes = from_hex(text.substr(kDigestPrefix.size()));
   return bytes && bytes->size() == 32;
 }
 
-void require_digest(std::string_view name, const std::string& text, bool may_be_empty) {
-  if (is_digest(text) || (may_be_empty && text.empty())) return;
+void require_digest_text(std::string_view name, const std::string& text, bool may_be_empty) {
+  if (is_digest_text(text) || (may_be_empty && text.empty())) return;
   fail(Code::bad_input, "approval: '{}': expected a digest 'sha256:' with 64 hexadecimal digits, got '{}'", name,
        api::printable(text));
 }
 
 void require_complete(const Approval& approval) {
   const ApprovalSubject& subject = approval.subject;
-  require_digest("definition", subject.definition, false);
-  require_digest("parent", subject.parent, true);
-  require_digest("report", subject.report, true);
-  require_digest("envelope", subject.envelope, true);
-  require_digest("policy", subject.policy, true);
-  for (const auto& [name, digest] : subject.files) require_digest(name, digest, false);
+  require_digest_text("definition", subject.definition, false);
+  require_digest_text("parent", subject.parent, true);
+  require_digest_text("report", subject.report, true);
+  require_digest_text("envelope", subject.envelope, true);
+  require_digest_text("policy", subject.policy, true);
+  for (const auto& [name, digest] : subject.files) require_digest_text(name, digest, false);
   for (const auto& [name, text] : {std::pair("environment", subject.environment),
                                    std::pair("approver", approval.approver), std::pair("role", approval.role)}) {
     if (text.empty()) fail(Code::bad_input, "approval: '{}' is empty", name);
@@ -41,7 +41,7 @@ void require_complete(const Approval& approval) {
   if (approval.not_after < approval.issued) fail(Code::bad_input, "approval: it expires before it is issued");
 }
 
-Moment moment_member(const Json& json, const char* name, std::string_view what) {
+Moment moment_in_approval(const Json& json, const char* name, std::string_view what) {
   const auto moment = moment_from(text_member(json, name, what));
   if (!moment) fail(Code::bad_input, "{}: '{}': expected a time such as 2026-11-28T14:05:09Z", what, name);
   return *moment;
@@ -63,8 +63,8 @@ Approval approval_from(std::string_view payload, Approval::Kind kind, std::strin
                                 .environment = text_member(json, "environment", what)},
                     .approver = text_member(json, "approver", what),
                     .role = text_member(json, "role", what),
-                    .issued = moment_member(json, "issued", what),
-                    .not_after = moment_member(json, "not_after", what)};
+                    .issued = moment_in_approval(json, "issued", what),
+                    .not_after = moment_in_approval(json, "not_after", what)};
   const Json& files = member(json, "files", what);
   if (!files.is_object()) fail(Code::bad_input, "{}: 'files': expected an object", what);
   for (const auto& [name, digest] : files.items()) {
@@ -74,7 +74,7 @@ Approval approval_from(std::string_view payload, Approval::Kind kind, std::strin
 }
 
 /// Returns the name of the first member in which an approval differs from the subject, or "".
-std::string difference(const ApprovalSubject& approved, const ApprovalSubject& subject) {
+std::string difference_of_subjects(const ApprovalSubject& approved, const ApprovalSubject& subject) {
   const auto text = [](const std::string& value) {
     return value.empty() ? std::string("none") : api::printable(value);
   };
@@ -94,9 +94,9 @@ std::string difference(const ApprovalSubject& approved, const ApprovalSubject& s
 }
 
 /// Counts the approvals of a subject.
-class Count {
+class ApprovalCount {
  public:
-  Count(const ApprovalSubject& subject, std::span<const Person> trusted, const ApprovalRule& rule, Moment now)
+  ApprovalCount(const ApprovalSubject& subject, std::span<const Person> trusted, const ApprovalRule& rule, Moment now)
       : subject_(subject), trusted_(trusted), rule_(rule), now_(now) {
     for (const Person& person : trusted) keys_.push_back(person.key);
   }
@@ -148,7 +148,7 @@ class Count {
     if (!trusted_[*signer].roles.contains(approval.role)) {
       return fmt::format("'{}' does not have the role '{}'", approval.approver, api::printable(approval.role));
     }
-    if (std::string reason = difference(approval.subject, subject_); !reason.empty()) return reason;
+    if (std::string reason = difference_of_subjects(approval.subject, subject_); !reason.empty()) return reason;
     if (now_ > approval.not_after) return "it expired at " + moment_text(approval.not_after);
     if (approval.issued > now_ + rule_.clock_slack) return "it is issued later than now";
     return kind == Approval::Kind::emergency ? add_emergency(approval) : add_usual(approval);
@@ -258,7 +258,7 @@ ApprovalResult check_approvals(const ApprovalSubject& subject, std::span<const s
                                std::span<const Person> trusted, const ApprovalRule& rule, Moment now) {
   if (rule.threshold == 0) fail(Code::bad_input, "approval rule: a threshold of 0 approves all: expected at least 1");
   if (rule.author.empty()) fail(Code::bad_input, "approval rule: the author is not named");
-  Count count(subject, trusted, rule, now);
+  ApprovalCount count(subject, trusted, rule, now);
   for (std::size_t i = 0; i < approvals.size(); ++i) count.add(approvals[i], fmt::format("approval {}", i + 1));
   return count.result();
 }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kMediaType = "application/vnd.dev.sigstore.bundle.v0.3+json";
-constexpr std::string_view kPredicate = "https://model_signing/signature/v1.0";
+constexpr std::string_view kModelPredicate = "https://model_signing/signature/v1.0";
 const std::vector<std::string>& default_ignored() {
   static const std::vector<std::string> kIgnored = {".git", ".gitattributes", ".github", ".gitignore"};
   return kIgnored;
@@ -32,12 +32,12 @@ void require_ecdsa(KeyKind kind) {
 }
 
 /// The files that a path stands for: a folder's, or one.
-struct Scope {
+struct SignedScope {
   Folder folder;
   std::string name;                 ///< of the model, for display
   std::optional<std::string> only;  ///< the only file
 
-  explicit Scope(const std::string& path)
+  explicit SignedScope(const std::string& path)
       : folder(fs::is_directory(path) ? path : place_of_file(path).folder),
         name(fs::weakly_canonical(path).filename().string()) {
     if (!fs::is_directory(path)) only = place_of_file(path).name;
@@ -57,20 +57,20 @@ struct Scope {
 };
 
 /// A signed file.
-struct Resource {
+struct SignedResource {
   std::string name;
   Digest digest;
 };
 
 /// Returns the digest over the files' digests, which does not depend on names.
-std::string root_digest(std::span<const Resource> resources) {
+std::string digest_of_resources(std::span<const SignedResource> resources) {
   std::string bytes;
-  for (const Resource& resource : resources) bytes += text_of(resource.digest);
+  for (const SignedResource& resource : resources) bytes += text_of(resource.digest);
   return hex(sha256(bytes));
 }
 
-std::vector<Resource> resources_of(const Scope& scope, const std::vector<std::string>& ignored) {
-  std::vector<Resource> resources;
+std::vector<SignedResource> resources_of(const SignedScope& scope, const std::vector<std::string>& ignored) {
+  std::vector<SignedResource> resources;
   for (const Folder::Entry& entry : scope.entries(ignored)) {
     resources.push_back({.name = entry.name, .digest = scope.folder.hash(entry.name).digest});
   }
@@ -78,24 +78,25 @@ std::vector<Resource> resources_of(const Scope& scope, const std::vector<std::st
   return resources;
 }
 
-Json statement_of(const Scope& scope, std::span<const Resource> resources, const std::vector<std::string>& ignored) {
+Json statement_of(const SignedScope& scope, std::span<const SignedResource> resources,
+                  const std::vector<std::string>& ignored) {
   Json list = Json::array();
-  for (const Resource& resource : resources) {
+  for (const SignedResource& resource : resources) {
     list.push_back({{"name", resource.name}, {"digest", hex(resource.digest)}, {"algorithm", "sha256"}});
   }
   const Json serialization = {
       {"method", "files"}, {"hash_type", "sha256"}, {"allow_symlinks", false}, {"ignore_paths", ignored}};
-  return statement({{scope.name, root_digest(resources)}}, kPredicate,
+  return statement({{scope.name, digest_of_resources(resources)}}, kModelPredicate,
                    {{"resources", std::move(list)}, {"serialization", serialization}});
 }
 
 /// What a statement says.
-struct Manifest {
-  std::vector<Resource> resources;
+struct BundleManifest {
+  std::vector<SignedResource> resources;
   std::vector<std::string> ignored;
 };
 
-Resource resource_from(const Json& json, std::string_view what) {
+SignedResource resource_from(const Json& json, std::string_view what) {
   const std::string& name = text_member(json, "name", what);
   if (const auto fault = name_fault(name); !fault.empty()) {
     fail(Code::bad_input, "{}: signed file '{}': {}", what, api::printable(name), fault);
@@ -105,7 +106,7 @@ Resource resource_from(const Json& json, std::string_view what) {
          api::printable(name), algorithm);
   }
   const auto digest = from_hex(text_member(json, "digest", what));
-  Resource resource{.name = name, .digest = {}};
+  SignedResource resource{.name = name, .digest = {}};
   if (!digest || digest->size() != resource.digest.size()) {
     fail(Code::bad_input, "{}: signed file '{}': expected a digest of 64 hexadecimal digits", what,
          api::printable(name));
@@ -114,9 +115,9 @@ Resource resource_from(const Json& json, std::string_view what) {
   return resource;
 }
 
-void require_distinct(const std::vector<Resource>& resources, std::string_view what) {
+void require_distinct(const std::vector<SignedResource>& resources, std::string_view what) {
   std::vector<std::string> names;
-  for (const Resource& resource : resources) names.push_back(resource.name);
+  for (const SignedResource& resource : resources) names.push_back(resource.name);
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) {
@@ -152,18 +153,18 @@ std::vector<std::string> serialization_from(const Json& json, std::string_view w
   return ignored;
 }
 
-Manifest manifest_from(const std::string& payload, std::string_view what) {
-  const Statement signed_one = read_statement(payload, kPredicate, what);
+BundleManifest manifest_from(const std::string& payload, std::string_view what) {
+  const Statement signed_one = read_statement(payload, kModelPredicate, what);
   const Json& list = member(signed_one.predicate, "resources", what);
   if (!list.is_array() || list.empty()) {
     fail(Code::bad_input, "{}: 'resources': expected a list of at least one file", what);
   }
-  Manifest manifest{.resources = {},
-                    .ignored = serialization_from(member(signed_one.predicate, "serialization", what), what)};
+  BundleManifest manifest{.resources = {},
+                          .ignored = serialization_from(member(signed_one.predicate, "serialization", what), what)};
   for (const Json& resource : list) manifest.resources.push_back(resource_from(resource, what));
   require_distinct(manifest.resources, what);
   const auto root = signed_one.subjects.begin();
-  if (signed_one.subjects.size() != 1 || root->digest != root_digest(manifest.resources)) {
+  if (signed_one.subjects.size() != 1 || root->digest != digest_of_resources(manifest.resources)) {
     fail(Code::bad_input, "{}: 'subject': expected one, with the digest of the signed files' digests", what);
   }
   return manifest;
@@ -187,19 +188,19 @@ Envelope envelope_in(std::string_view bundle, std::string_view what) {
 }
 
 /// Compares a folder with a manifest.
-class Comparison {
+class FolderComparison {
  public:
-  Comparison(const Scope& scope, const VerifyOptions& options, VerifiedFolder& result)
+  FolderComparison(const SignedScope& scope, const VerifyOptions& options, VerifiedFolder& result)
       : scope_(scope), options_(options), result_(result) {}
 
-  void run(const Manifest& manifest) {
-    for (const Resource& resource : manifest.resources) signed_[resource.name] = resource.digest;
+  void run(const BundleManifest& manifest) {
+    for (const SignedResource& resource : manifest.resources) signed_[resource.name] = resource.digest;
     for (const Folder::Entry& entry : scope_.entries(ignored_by(manifest))) compare(entry);
     for (const auto& [name, digest] : signed_) refuse("missing file", name, "it is signed, but it does not exist");
   }
 
  private:
-  std::vector<std::string> ignored_by(const Manifest& manifest) const {
+  std::vector<std::string> ignored_by(const BundleManifest& manifest) const {
     std::vector<std::string> ignored = default_ignored();
     std::ranges::copy(manifest.ignored, std::back_inserter(ignored));
     if (const auto bundle = scope_.name_below(options_.bundle_path)) ignored.push_back(*bundle);
@@ -233,13 +234,13 @@ class Comparison {
     return std::string(at == std::string_view::npos ? text : text.substr(at + 3));
   }
 
-  const Scope& scope_;
+  const SignedScope& scope_;
   const VerifyOptions& options_;
   VerifiedFolder& result_;
   std::map<std::string, Digest> signed_;
 };
 
-VerifiedFolder refused(const char* rule, std::string_view what, std::string_view reason) {
+VerifiedFolder refused_folder(const char* rule, std::string_view what, std::string_view reason) {
   VerifiedFolder result;
   result.violations.push_back({.rule = rule, .object = std::string(what), .reason = std::string(reason)});
   return result;
@@ -253,7 +254,7 @@ std::string default_bundle_path(const std::string& path) {
 
 std::string sign_folder(const std::string& path, const SigningKey& key, const std::string& bundle_path) {
   require_ecdsa(key.public_key().kind());
-  const Scope scope(path);
+  const SignedScope scope(path);
   std::vector<std::string> ignored = default_ignored();
   if (const auto bundle = scope.name_below(bundle_path)) ignored.push_back(*bundle);
   Envelope envelope{.payload_type = std::string(kInTotoType),
@@ -274,20 +275,20 @@ const HashedFile* VerifiedFolder::find(std::string_view name) const {
 VerifiedFolder verify_folder(const std::string& path, std::string_view bundle, std::string_view what,
                              std::span<const PublicKey> trusted, const VerifyOptions& options) {
   for (const PublicKey& key : trusted) require_ecdsa(key.kind());
-  const Scope scope(path);
+  const SignedScope scope(path);
   VerifiedFolder result;
-  Manifest manifest;
+  BundleManifest manifest;
   try {
     const auto verified = verify_envelope(envelope_in(bundle, what), kInTotoType, trusted, 1);
-    if (!verified) return refused("signature", what, verified.error());
+    if (!verified) return refused_folder("signature", what, verified.error());
     manifest = manifest_from(verified->payload, what);
     result.signer = verified->signers.front();
     result.statement = digest_text(sha256(verified->payload));
   } catch (const Error& error) {
     const std::string_view text = error.what();
-    return refused("bundle", what, text.substr(text.starts_with(what) ? what.size() + 2 : 0));
+    return refused_folder("bundle", what, text.substr(text.starts_with(what) ? what.size() + 2 : 0));
   }
-  Comparison(scope, options, result).run(manifest);
+  FolderComparison(scope, options, result).run(manifest);
   if (!result.accepted()) result.files.clear();
   return result;
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxSignatures = 64;
 
 /// Decodes base64 of either alphabet.
-std::string base64_member(const Json& object, const char* name, std::string_view what) {
+std::string base64_in_envelope(const Json& object, const char* name, std::string_view what) {
   std::string text = text_member(object, name, what);
   if (text.find_first_of("+/") == std::string::npos) {
     std::ranges::replace(text, '-', '+');
@@ -23,7 +23,7 @@ std::string base64_member(const Json& object, const char* name, std::string_view
 }
 
 Envelope::Signature signature_from(const Json& json, std::string_view what) {
-  Envelope::Signature signature{.key_id = {}, .bytes = base64_member(json, "sig", what)};
+  Envelope::Signature signature{.key_id = {}, .bytes = base64_in_envelope(json, "sig", what)};
   const auto hint = json.find("keyid");
   if (hint == json.end() || hint->is_null()) return signature;
   signature.key_id = text_member(json, "keyid", what);
@@ -39,7 +39,7 @@ std::string pae(std::string_view payload_type, std::string_view payload) {
 
 Envelope envelope_from(const Json& json, std::string_view what) {
   Envelope envelope{.payload_type = text_member(json, "payloadType", what),
-                    .payload = base64_member(json, "payload", what),
+                    .payload = base64_in_envelope(json, "payload", what),
                     .signatures = {}};
   const Json& list = member(json, "signatures", what);
   if (!list.is_array()) fail(Code::bad_input, "{}: 'signatures': expected a list, got {}", what, list.type_name());

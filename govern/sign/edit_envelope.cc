@@ -10,22 +10,22 @@
 namespace frazil::govern {
 namespace {
 
-using Operator = EditEnvelope::Operator;
-using Called = EditEnvelope::Model;
-using Endpoint = EditEnvelope::Endpoint;
+using AllowedOperator = EditEnvelope::Operator;
+using CalledModel = EditEnvelope::Model;
+using AllowedEndpoint = EditEnvelope::Endpoint;
 
-constexpr std::string_view kAny = "*";
-constexpr std::array<std::string_view, 9> kMembers = {"operators", "models",        "endpoints",          "code",
-                                                      "extents",   "worst_cost_ns", "worst_memory_bytes", "max_steps",
-                                                      "influence"};
+constexpr std::string_view kAnyName = "*";
+constexpr std::array<std::string_view, 9> kEnvelopeMembers = {
+    "operators",          "models",    "endpoints", "code", "extents", "worst_cost_ns",
+    "worst_memory_bytes", "max_steps", "influence"};
 
-const Json& list_member(const Json& json, const char* name, std::string_view what) {
+const Json& envelope_list(const Json& json, const char* name, std::string_view what) {
   const Json& list = member(json, name, what);
   if (!list.is_array()) fail(Code::bad_input, "{}: '{}': expected a list, got {}", what, name, list.type_name());
   return list;
 }
 
-const Json& object_member(const Json& json, const char* name, std::string_view what) {
+const Json& envelope_object(const Json& json, const char* name, std::string_view what) {
   const Json& object = member(json, name, what);
   if (!object.is_object())
     fail(Code::bad_input, "{}: '{}': expected an object, got {}", what, name, object.type_name());
@@ -33,7 +33,7 @@ const Json& object_member(const Json& json, const char* name, std::string_view w
 }
 
 /// Returns a number of at least 0, or nullopt for null.
-std::optional<double> bound_member(const Json& json, const char* name, std::string_view what) {
+std::optional<double> envelope_bound(const Json& json, const char* name, std::string_view what) {
   const Json& value = member(json, name, what);
   if (value.is_null()) return std::nullopt;
   if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
@@ -41,18 +41,18 @@ std::optional<double> bound_member(const Json& json, const char* name, std::stri
 }
 
 /// Returns the text of a member, or "" if it is null or missing.
-std::string text_or_none(const Json& json, const char* name, std::string_view what) {
+std::string envelope_text(const Json& json, const char* name, std::string_view what) {
   const auto at = json.is_object() ? json.find(name) : json.end();
   return at == json.end() || at->is_null() ? "" : text_member(json, name, what);
 }
 
-double number_or_fail(const Json& json, const char* name, std::string_view what) {
-  const auto bound = bound_member(json, name, what);
+double envelope_number(const Json& json, const char* name, std::string_view what) {
+  const auto bound = envelope_bound(json, name, what);
   if (!bound) fail(Code::bad_input, "{}: '{}': expected a number", what, name);
   return *bound;
 }
 
-std::set<std::string> texts_of(const Json& list, const char* name, std::string_view what) {
+std::set<std::string> envelope_texts(const Json& list, const char* name, std::string_view what) {
   std::set<std::string> texts;
   if (!list.is_array()) fail(Code::bad_input, "{}: '{}': expected a list of texts", what, name);
   for (const Json& text : list) {
@@ -63,16 +63,17 @@ std::set<std::string> texts_of(const Json& list, const char* name, std::string_v
 }
 
 /// Returns an opset. Larger numbers than any opset has would not fit a comparison of signed integers.
-std::int64_t opset_from(const Json& json, std::string_view what) {
+std::int64_t envelope_opset(const Json& json, std::string_view what) {
   constexpr std::int64_t kMost = 1'000'000;
   if (json.is_number_integer() && json >= 0 && json <= kMost) return json.get<std::int64_t>();
   fail(Code::bad_input, "{}: 'opset': expected a number of at most {}", what, kMost);
 }
 
-Operator operator_from(const Json& json, std::string_view what) {
+AllowedOperator operator_from(const Json& json, std::string_view what) {
   const Json& range = member(json, "opset", what);
   const bool pair = range.is_array() && range.size() == 2;
-  const std::int64_t first = pair ? opset_from(range[0], what) : 1, last = pair ? opset_from(range[1], what) : 0;
+  const std::int64_t first = pair ? envelope_opset(range[0], what) : 1,
+                     last = pair ? envelope_opset(range[1], what) : 0;
   if (first > last) {
     fail(Code::bad_input, "{}: operator '{}': 'opset': expected [FIRST, LAST]", what,
          api::printable(text_member(json, "name", what)));
@@ -83,70 +84,72 @@ Operator operator_from(const Json& json, std::string_view what) {
           .last = last};
 }
 
-Called called_from(const Json& json, std::string_view what) {
-  Called called{.name = text_or_none(json, "name", what), .digest = text_or_none(json, "digest", what)};
+CalledModel called_from(const Json& json, std::string_view what) {
+  CalledModel called{.name = envelope_text(json, "name", what), .digest = envelope_text(json, "digest", what)};
   if (called.name.empty() && called.digest.empty()) {
     fail(Code::bad_input, "{}: 'models': expected a name or a digest", what);
   }
   return called;
 }
 
-Endpoint endpoint_from(const Json& json, std::string_view what) {
-  Endpoint endpoint{.kind = text_member(json, "kind", what), .host = text_member(json, "host", what), .path = {}};
+AllowedEndpoint endpoint_from(const Json& json, std::string_view what) {
+  AllowedEndpoint endpoint{
+      .kind = text_member(json, "kind", what), .host = text_member(json, "host", what), .path = {}};
   if (json.contains("path") && !json["path"].is_null()) endpoint.path = text_member(json, "path", what);
   return endpoint;
 }
 
-std::string name_of(const std::string& domain, const std::string& name) {
+std::string shown_name(const std::string& domain, const std::string& name) {
   return "operator '" + (domain.empty() ? "" : api::printable(domain) + '.') + api::printable(name) + "'";
 }
-std::string name_of(const Endpoint& endpoint) {
+std::string shown_name(const AllowedEndpoint& endpoint) {
   return fmt::format("endpoint '{}://{}{}'", api::printable(endpoint.kind), api::printable(endpoint.host),
                      api::printable(endpoint.path.value_or("")));
 }
-std::string name_of(const Called& called) {
+std::string shown_name(const CalledModel& called) {
   return called.name.empty() ? "model " + api::printable(called.digest) : "model '" + api::printable(called.name) + "'";
 }
 
-bool matches(std::string_view allowed, std::string_view name) { return allowed == kAny || allowed == name; }
+bool allows_name(std::string_view allowed, std::string_view name) { return allowed == kAnyName || allowed == name; }
 
 /// The checks that reports and inner envelopes share. `what` is allowed if the envelope has it.
-class Check {
+class EnvelopeCheck {
  public:
-  explicit Check(const EditEnvelope& envelope) : envelope_(envelope) {}
+  explicit EnvelopeCheck(const EditEnvelope& envelope) : envelope_(envelope) {}
 
   void add(const char* rule, std::string object, std::string reason) {
     violations_.push_back({.rule = rule, .object = std::move(object), .reason = std::move(reason)});
   }
-  void check(const Operator& used) {
+  void check(const AllowedOperator& used) {
     std::string ranges;
-    for (const Operator& allowed : envelope_.operators) {
-      if (allowed.domain != used.domain || !matches(allowed.name, used.name)) continue;
+    for (const AllowedOperator& allowed : envelope_.operators) {
+      if (allowed.domain != used.domain || !allows_name(allowed.name, used.name)) continue;
       if (allowed.first <= used.first && used.last <= allowed.last) return;
       ranges += fmt::format("{}{} to {}", ranges.empty() ? "" : ", ", allowed.first, allowed.last);
     }
     const std::string opset =
         used.first == used.last ? fmt::format("{}", used.first) : fmt::format("{} to {}", used.first, used.last);
-    add("operators", name_of(used.domain, used.name),
+    add("operators", shown_name(used.domain, used.name),
         ranges.empty() ? "it is not in the envelope" : fmt::format("expected opset {}, got {}", ranges, opset));
   }
-  void check(const Called& used) {
-    const auto allows = [&](const Called& allowed) {
+  void check(const CalledModel& used) {
+    const auto allows = [&](const CalledModel& allowed) {
       return (allowed.name.empty() || allowed.name == used.name) &&
              (allowed.digest.empty() || allowed.digest == used.digest);
     };
     if (std::ranges::any_of(envelope_.models, allows)) return;
-    const bool named = std::ranges::any_of(envelope_.models, [&](const Called& m) { return m.name == used.name; });
-    add("models", name_of(used),
+    const bool named = std::ranges::any_of(envelope_.models, [&](const CalledModel& m) { return m.name == used.name; });
+    add("models", shown_name(used),
         named && !used.name.empty()
             ? fmt::format("expected the digest of the envelope, got {}", used.digest.empty() ? "none" : used.digest)
             : "it is not in the envelope");
   }
-  void check(const Endpoint& used) {
-    const auto allows = [&](const Endpoint& allowed) {
+  void check(const AllowedEndpoint& used) {
+    const auto allows = [&](const AllowedEndpoint& allowed) {
       return allowed.kind == used.kind && allowed.host == used.host && (!allowed.path || allowed.path == used.path);
     };
-    if (!std::ranges::any_of(envelope_.endpoints, allows)) add("endpoints", name_of(used), "it is not in the envelope");
+    if (!std::ranges::any_of(envelope_.endpoints, allows))
+      add("endpoints", shown_name(used), "it is not in the envelope");
   }
   void check_code(const std::string& name, const std::string& digest) {
     if (!envelope_.code.contains(digest)) {
@@ -167,7 +170,7 @@ class Check {
   }
   void check_influence(const std::string& route, const std::set<std::string>& labels) {
     auto allowed = envelope_.influence.find(route);
-    if (allowed == envelope_.influence.end()) allowed = envelope_.influence.find(std::string(kAny));
+    if (allowed == envelope_.influence.end()) allowed = envelope_.influence.find(std::string(kAnyName));
     const std::string object = "route '" + api::printable(route) + "'";
     if (allowed == envelope_.influence.end()) return add("influence", object, "it is not in the envelope");
     for (const std::string& label : labels) {
@@ -189,25 +192,26 @@ class Check {
 };
 
 /// Compares the cost of a report. A limit on steps replaces a bound that the graph does not have.
-void check_cost(Check& check, const EditEnvelope& envelope, std::optional<double> cost, std::optional<double> steps) {
+void check_cost(EnvelopeCheck& check, const EditEnvelope& envelope, std::optional<double> cost,
+                std::optional<double> steps) {
   const bool limited = !cost && envelope.max_steps && steps;
   if (!limited) return check.check_bound("worst_cost_ns", cost, envelope.worst_cost_ns);
   check.check_bound("max_steps", steps, *envelope.max_steps);
 }
 
-void check_lists(Check& check, const Json& report, std::string_view what) {
-  for (const Json& used : list_member(report, "operators", what)) {
-    const std::int64_t opset = opset_from(member(used, "opset", what), what);
-    check.check(Operator{.domain = text_member(used, "domain", what),
-                         .name = text_member(used, "name", what),
-                         .first = opset,
-                         .last = opset});
+void check_lists(EnvelopeCheck& check, const Json& report, std::string_view what) {
+  for (const Json& used : envelope_list(report, "operators", what)) {
+    const std::int64_t opset = envelope_opset(member(used, "opset", what), what);
+    check.check(AllowedOperator{.domain = text_member(used, "domain", what),
+                                .name = text_member(used, "name", what),
+                                .first = opset,
+                                .last = opset});
   }
-  for (const Json& used : list_member(report, "models", what)) {
-    check.check(Called{.name = text_member(used, "name", what), .digest = text_or_none(used, "digest", what)});
+  for (const Json& used : envelope_list(report, "models", what)) {
+    check.check(CalledModel{.name = text_member(used, "name", what), .digest = envelope_text(used, "digest", what)});
   }
-  for (const Json& used : list_member(report, "endpoints", what)) check.check(endpoint_from(used, what));
-  for (const Json& used : list_member(report, "code", what)) {
+  for (const Json& used : envelope_list(report, "endpoints", what)) check.check(endpoint_from(used, what));
+  for (const Json& used : envelope_list(report, "code", what)) {
     check.check_code(text_member(used, "name", what), text_member(used, "digest", what));
   }
 }
@@ -217,22 +221,22 @@ void check_lists(Check& check, const Json& report, std::string_view what) {
 EditEnvelope read_edit_envelope(std::string_view text, std::string_view what) {
   const Json json = parse_json(text, what);
   EditEnvelope read;
-  for (const Json& one : list_member(json, "operators", what)) read.operators.insert(operator_from(one, what));
-  for (const Json& one : list_member(json, "models", what)) read.models.insert(called_from(one, what));
-  for (const Json& one : list_member(json, "endpoints", what)) read.endpoints.insert(endpoint_from(one, what));
-  read.code = texts_of(list_member(json, "code", what), "code", what);
-  const Json& extents = object_member(json, "extents", what);
+  for (const Json& one : envelope_list(json, "operators", what)) read.operators.insert(operator_from(one, what));
+  for (const Json& one : envelope_list(json, "models", what)) read.models.insert(called_from(one, what));
+  for (const Json& one : envelope_list(json, "endpoints", what)) read.endpoints.insert(endpoint_from(one, what));
+  read.code = envelope_texts(envelope_list(json, "code", what), "code", what);
+  const Json& extents = envelope_object(json, "extents", what);
   for (const auto& [name, value] : extents.items()) {
     read.extents[name] = static_cast<std::int64_t>(number_member(extents, name.c_str(), what));
   }
-  read.worst_cost_ns = number_or_fail(json, "worst_cost_ns", what);
-  read.worst_memory_bytes = number_or_fail(json, "worst_memory_bytes", what);
-  read.max_steps = bound_member(json, "max_steps", what);
-  for (const auto& [route, labels] : object_member(json, "influence", what).items()) {
-    read.influence[route] = texts_of(labels, "influence", what);
+  read.worst_cost_ns = envelope_number(json, "worst_cost_ns", what);
+  read.worst_memory_bytes = envelope_number(json, "worst_memory_bytes", what);
+  read.max_steps = envelope_bound(json, "max_steps", what);
+  for (const auto& [route, labels] : envelope_object(json, "influence", what).items()) {
+    read.influence[route] = envelope_texts(labels, "influence", what);
   }
   for (const auto& [name, value] : json.items()) {
-    if (std::ranges::find(kMembers, name) == kMembers.end()) {
+    if (std::ranges::find(kEnvelopeMembers, name) == kEnvelopeMembers.end()) {
       fail(Code::bad_input, "{}: '{}' is not a member of envelopes", what, api::printable(name));
     }
   }
@@ -263,28 +267,28 @@ std::string text_of(const EditEnvelope& envelope) {
 }
 
 std::vector<Violation> contains(const EditEnvelope& envelope, const Json& report, std::string_view what) {
-  Check check(envelope);
+  EnvelopeCheck check(envelope);
   check_lists(check, report, what);
   if (!envelope.extents.empty()) {
-    const Json& extents = object_member(report, "extents", what);
+    const Json& extents = envelope_object(report, "extents", what);
     for (const auto& [name, bound] : envelope.extents) {
-      if (extents.contains(name)) check.check_extent(name, bound_member(extents, name.c_str(), what));
+      if (extents.contains(name)) check.check_extent(name, envelope_bound(extents, name.c_str(), what));
     }
   }
-  check_cost(check, envelope, bound_member(report, "worst_cost_ns", what), bound_member(report, "max_steps", what));
-  check.check_bound("worst_memory_bytes", bound_member(report, "worst_memory_bytes", what),
+  check_cost(check, envelope, envelope_bound(report, "worst_cost_ns", what), envelope_bound(report, "max_steps", what));
+  check.check_bound("worst_memory_bytes", envelope_bound(report, "worst_memory_bytes", what),
                     envelope.worst_memory_bytes);
-  for (const auto& [route, labels] : object_member(report, "influence", what).items()) {
-    check.check_influence(route, texts_of(labels, "influence", what));
+  for (const auto& [route, labels] : envelope_object(report, "influence", what).items()) {
+    check.check_influence(route, envelope_texts(labels, "influence", what));
   }
   return check.take();
 }
 
 std::vector<Violation> contains(const EditEnvelope& outer, const EditEnvelope& inner) {
-  Check check(outer);
-  for (const Operator& used : inner.operators) check.check(used);
-  for (const Called& used : inner.models) check.check(used);
-  for (const Endpoint& used : inner.endpoints) check.check(used);
+  EnvelopeCheck check(outer);
+  for (const AllowedOperator& used : inner.operators) check.check(used);
+  for (const CalledModel& used : inner.models) check.check(used);
+  for (const AllowedEndpoint& used : inner.endpoints) check.check(used);
   for (const std::string& digest : inner.code) check.check_code(digest, digest);
   for (const auto& [name, bound] : outer.extents) {
     const auto own = inner.extents.find(name);
@@ -298,7 +302,7 @@ std::vector<Violation> contains(const EditEnvelope& outer, const EditEnvelope& i
               fmt::format("expected at most {}, got {}", outer.max_steps.value_or(0), *inner.max_steps));
   }
   for (const auto& [route, labels] : inner.influence) check.check_influence(route, labels);
-  if (const auto others = inner.influence.find(std::string(kAny)); others != inner.influence.end()) {
+  if (const auto others = inner.influence.find(std::string(kAnyName)); others != inner.influence.end()) {
     for (const auto& [route, allowed] : outer.influence) {
       if (!inner.influence.contains(route)) check.check_influence(route, others->second);
     }

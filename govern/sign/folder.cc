@@ -24,11 +24,11 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMaxEntries = 100'000, kMaxFolderDepth = 64;
+constexpr std::size_t kMaxFolderEntries = 100'000, kMaxFolderDepth = 64;
 /// Flags that open without blocking on pipes and without acquiring a controlling terminal.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-[[noreturn]] void fail_of(const std::string& name, int error) {
+[[noreturn]] void fail_on_file(const std::string& name, int error) {
   fail(Code::bad_input, "file '{}': {}", api::printable(name), std::generic_category().message(error));
 }
 
@@ -52,9 +52,9 @@ int open_below(int folder, const char* name, int flags) {
 #endif
 }
 
-FileState state_of(const File& file, const std::string& name, nlink_t* links = nullptr) {
+FileState file_state(const File& file, const std::string& name, nlink_t* links = nullptr) {
   struct stat info = {};
-  if (::fstat(file.get(), &info) != 0) fail_of(name, errno);
+  if (::fstat(file.get(), &info) != 0) fail_on_file(name, errno);
   if (!S_ISREG(info.st_mode)) fail(Code::bad_input, "file '{}': expected a regular file", api::printable(name));
   if (links != nullptr) *links = info.st_nlink;
   const auto ns = [](const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
@@ -65,7 +65,7 @@ FileState state_of(const File& file, const std::string& name, nlink_t* links = n
           .changed_ns = ns(info.st_ctim)};
 }
 
-Digest digest_of(const File& file, const std::string& name) {
+Digest digest_of_file(const File& file, const std::string& name) {
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
@@ -76,7 +76,7 @@ Digest digest_of(const File& file, const std::string& name) {
   for (off_t at = 0;;) {
     const ssize_t count = ::pread(file.get(), part.get(), kPart, at);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_of(name, errno);
+    if (count < 0) fail_on_file(name, errno);
     if (count == 0) break;
     at += count;
     if (EVP_DigestUpdate(context.get(), part.get(), static_cast<std::size_t>(count)) != 1) throw std::bad_alloc();
@@ -108,20 +108,20 @@ Directory directory_of(const File& folder, const std::string& path) {
   fail(Code::bad_input, "folder '{}': {}", path, std::generic_category().message(error));
 }
 
-std::vector<std::string> names_in(const File& folder, const std::string& path) {
+std::vector<std::string> names_in_folder(const File& folder, const std::string& path) {
   const Directory directory = directory_of(folder, path);
   std::vector<std::string> names;
   while (const dirent* const entry = ::readdir(directory.get())) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
-    if (names.size() > kMaxEntries) fail(Code::limit, "folder '{}': more than {} files", path, kMaxEntries);
+    if (names.size() > kMaxFolderEntries) fail(Code::limit, "folder '{}': more than {} files", path, kMaxFolderEntries);
   }
   return names;
 }
 
 bool is_folder(const File& folder, const std::string& part, const std::string& name, bool& regular) {
   struct stat info = {};
-  if (::fstatat(folder.get(), part.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) fail_of(name, errno);
+  if (::fstatat(folder.get(), part.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) fail_on_file(name, errno);
   regular = S_ISREG(info.st_mode);
   return S_ISDIR(info.st_mode);
 }
@@ -130,7 +130,7 @@ bool is_folder(const File& folder, const std::string& part, const std::string& n
 
 bool HashedFile::is_unchanged() const {
   if (!file) fail(Code::bad_input, "file '{}': it is closed", name);
-  return state_of(file, name) == state;
+  return file_state(file, name) == state;
 }
 
 Folder::Folder(std::string path) : path_(std::move(path)) {
@@ -151,7 +151,7 @@ File Folder::open(const std::string& name, int flags) const {
     fail(Code::bad_input, "file '{}': a symbolic link, which signatures do not follow; replace it by a copy",
          api::printable(name));
   }
-  fail_of(name, errno);
+  fail_on_file(name, errno);
 }
 
 std::vector<Folder::Entry> Folder::list(const std::vector<std::string>& ignored) const {
@@ -163,7 +163,7 @@ std::vector<Folder::Entry> Folder::list(const std::vector<std::string>& ignored)
     if (depth > kMaxFolderDepth)
       fail(Code::limit, "folder '{}': nested deeper than {}", api::printable(prefix), kMaxFolderDepth);
     const File folder = open(prefix.empty() ? "." : prefix, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (const std::string& part : names_in(folder, path_)) {
+    for (const std::string& part : names_in_folder(folder, path_)) {
       std::string name = prefix.empty() ? part : prefix + '/' + part;
       if (std::ranges::find(ignored, name) != ignored.end()) continue;
       require_utf8(name);
@@ -173,7 +173,8 @@ std::vector<Folder::Entry> Folder::list(const std::vector<std::string>& ignored)
       else
         entries.push_back(std::move(entry));
     }
-    if (entries.size() > kMaxEntries) fail(Code::limit, "folder '{}': more than {} files", path_, kMaxEntries);
+    if (entries.size() > kMaxFolderEntries)
+      fail(Code::limit, "folder '{}': more than {} files", path_, kMaxFolderEntries);
   }
   std::ranges::sort(entries, {}, &Entry::name);
   return entries;
@@ -184,13 +185,13 @@ HashedFile Folder::hash(const std::string& name) const {
     fail(Code::bad_input, "file '{}': {}", api::printable(name), fault);
   HashedFile hashed{.name = name, .digest = {}, .state = {}, .file = open(name, kReadFlags)};
   nlink_t links = 0;
-  hashed.state = state_of(hashed.file, name, &links);
+  hashed.state = file_state(hashed.file, name, &links);
   if (links > 1) {
     fail(Code::bad_input,
          "file '{}': it has {} hard links, so that it may belong outside the folder; replace it by a copy",
          api::printable(name), links);
   }
-  hashed.digest = digest_of(hashed.file, name);
+  hashed.digest = digest_of_file(hashed.file, name);
   if (!hashed.is_unchanged())
     fail(Code::bad_input, "file '{}': it was written while it was read", api::printable(name));
   return hashed;
