@@ -5,6 +5,7 @@ BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 .DEFAULT_GOAL := help
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak test-audit fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-signatures package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -45,6 +46,9 @@ test-clients: configure  ## run programs for ONNX Runtime from npm on its librar
 test-policy-peers: configure  ## compare the policy language with CEL's and Cedar's packages from npm, on random expressions and rule sets
 	@cmake --build $(BUILD) --target policy_peers
 	@python3 tests/govern/policy/peers.py $(BUILD) || [ $$? -eq 77 ]
+test-signatures: configure  ## exchange signatures of models with Sigstore's libraries from npm; validate bills of materials
+	@cmake --build $(BUILD) --target frazil_tool
+	@tests/signatures/run.py $(BUILD); code=$$?; [ $$code -eq 77 ] || exit $$code
 
 deb: package-build  ## make the Debian packages, in DEB_DIR (build-package/deb)
 	@scripts/make_deb.sh build-package $(or $(DEB_DIR),build-package/deb)

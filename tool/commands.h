@@ -34,6 +34,11 @@ void add_plan_capacity(CLI::App& app, Action& action);
 void add_policy(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
 void add_witness(CLI::App& app, Action& action);
+void add_keygen(CLI::App& app, Action& action);
+void add_sign(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_approve(CLI::App& app, Action& action);
+void add_bom(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_man(CLI::App& app, Action& action);
 /// Adds a command that is missing in this build and fails with Code::unsupported. `option` is the CMake option that

@@ -75,10 +75,12 @@ void declare(CLI::App& app, Action& action) {
 #ifdef FRAZIL_SERVE
   add_serve(app, action);
   add_plan_capacity(app, action);
+  add_bom(app, action);
 #else
   add_missing(app, action, "serve", "Serve the models of a folder over HTTP and gRPC", "FRAZIL_SERVE");
   add_missing(app, action, "plan-capacity", "Forecast times and memory of a mix of requests for a server",
               "FRAZIL_SERVE");
+  add_missing(app, action, "bom", "Write the bill of materials of a served folder", "FRAZIL_SERVE");
 #endif
   add_policy(app, action);
   add_audit(app, action);
@@ -87,6 +89,10 @@ void declare(CLI::App& app, Action& action) {
 #else
   add_missing(app, action, "witness", "Cosign checkpoints of audit logs", "FRAZIL_VIEW");
 #endif
+  add_keygen(app, action);
+  add_sign(app, action);
+  add_verify(app, action);
+  add_approve(app, action);
   add_completion(app, action);
   add_man(app, action);
 }

@@ -15,6 +15,8 @@ Seeds npy_seeds();
 Seeds infer_seeds();
 Seeds connection_seeds();
 Seeds pb_seeds();
+/// Returns inputs of bundle_fuzz: a selecting byte and a text.
+Seeds bundle_seeds(const Seeds& models);
 /// Returns printed models, and the cases of tests/**/*.frz.
 Seeds text_seeds(const Seeds& models);
 

@@ -27,6 +27,7 @@ Status make(const std::filesystem::path& folder) {
   FRAZIL_CHECK(write_all(folder / "infer_fuzz", infer_seeds()));
   FRAZIL_CHECK(write_all(folder / "connection_fuzz", connection_seeds()));
   FRAZIL_CHECK(write_file((folder / "connection_fuzz.dict").string(), connection_dictionary()));
+  FRAZIL_CHECK(write_all(folder / "bundle_fuzz", bundle_seeds(models)));
   FRAZIL_CHECK(write_all(folder / "text_fuzz", text_seeds(models)));
   FRAZIL_CHECK(write_file((folder / "text_fuzz.dict").string(), text_dictionary()));
   FRAZIL_CHECK(write_all(folder / "policy_fuzz", policy_seeds()));
