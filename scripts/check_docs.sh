@@ -5,12 +5,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 tool=${1:?usage: check_docs.sh TOOL [--write]}
 print() {
   # shellcheck disable=SC2086  # the words of a command
-  "$tool" $1 --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
-  if [ "$1" = audit ]; then
-    "$tool" audit kinds
-    return
-  fi
-  "$tool" "$1" --markdown | if [ "$1" = ops ]; then python3 "$root/scripts/operator_cases.py"; else cat; fi
+  case $1 in
+    audit*) "$tool" $1 ;;
+    ops) "$tool" ops --markdown | python3 "$root/scripts/operator_cases.py" ;;
+    *) "$tool" $1 --markdown ;;
+  esac
 }
 page=docs/reference/onnxruntime-functions.md
 if [ "${2:-}" = --write ]; then
@@ -19,8 +18,7 @@ elif ! python3 "$root/scripts/onnxruntime_functions.py" | diff - "$root/$page" >
   echo "$page is not what scripts/onnxruntime_functions.py prints: run scripts/check_docs.sh $tool --write" >&2
   exit 1
 fi
-for table in ops:operators knobs:knobs passes:passes "policy hooks:policy"; do
-for table in ops:operators knobs:knobs passes:passes audit:audit-events; do
+for table in ops:operators knobs:knobs passes:passes "policy hooks:policy" "audit kinds:audit-events"; do
   page=docs/reference/${table#*:}.md
   if [ "${2:-}" = --write ]; then
     print "${table%%:*}" >"$root/$page"

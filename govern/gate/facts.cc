@@ -101,8 +101,9 @@ Json change_facts(const api::Change& change, const Json& report, const Json& bef
   Json facts = load_facts(change.to, report, subject);
   facts["parent"] = change.from.digest();
   facts["author"] = !subject.author.empty() ? subject.author : change.note == nullptr ? "" : change.note->author;
-  const std::string reason =
-      !subject.reason.empty() ? subject.reason : change.note == nullptr ? "" : change.note->reason;
+  const std::string reason = !subject.reason.empty()  ? subject.reason
+                             : change.note == nullptr ? ""
+                                                      : change.note->reason;
   if (!reason.empty()) facts["reason"] = reason;
   facts["diff"] = diff_facts(change, facts.at("report"), report_facts(before));
   return facts;

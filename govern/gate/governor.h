@@ -37,10 +37,10 @@ class SubjectScope {
 };
 
 struct GovernorOptions {
-  std::shared_ptr<const Policy> policy;                     ///< not null
-  std::shared_ptr<AuditLog> audit = {};                     ///< null: decisions are not recorded
-  std::map<std::string, api::ExtentRange> extents = {};     ///< ranges that reports assume; see ReportOptions
-  std::function<void(std::string_view)> warn = {};          ///< receives what shadow rules would have refused
+  std::shared_ptr<const Policy> policy;                  ///< not null
+  std::shared_ptr<AuditLog> audit = {};                  ///< null: decisions are not recorded
+  std::map<std::string, api::ExtentRange> extents = {};  ///< ranges that reports assume; see ReportOptions
+  std::function<void(std::string_view)> warn = {};       ///< receives what shadow rules would have refused
 };
 
 /// The policy of a process: asks the rules of a policy file at each hook of the library, and records what it decided.
@@ -81,7 +81,7 @@ class Governor : public api::Policy {
 
   GovernorOptions options_;
   mutable std::shared_mutex mutex_;
-  std::shared_ptr<const govern::Policy> rules_;                     ///< guarded by mutex_
+  std::shared_ptr<const govern::Policy> rules_;                    ///< guarded by mutex_
   std::map<std::string, Verdict, std::less<>> runs_, dispatches_;  ///< kept decisions; guarded by mutex_
 };
 
