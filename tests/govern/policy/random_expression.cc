@@ -119,7 +119,7 @@ std::string RandomExpression::integer(int size) {
     case 2: return fmt::format("{}[{}]", map(a), text(b));
     case 3: return one_of<std::string>({"m.k1", "m.k2", "lr[0].n"});
     case 4: return chance(50) ? fmt::format("size({})", text(a)) : fmt::format("{}.size()", texts(a));
-    case 5: return chance(50) ? fmt::format("int('{}' + {})", number() % 10, text(a)) : fmt::format("int({})", real(a));
+    case 5: return chance(50) ? fmt::format("int('{}' + {})", below(9) + 1, text(a)) : fmt::format("int({})", real(a));
     case 6: return fmt::format("-{}", one_of<std::string>({"i1", "i2", "m.k1", "r.n"}));
     case 7: return fmt::format("({} % {})", integer(a), one_of<std::string>({"2", "-7", "0", "1000", "-1000"}));
     default: return fmt::format("({} {} {})", integer(a), one_of<std::string>({"+", "-", "*", "/"}), integer(b));
