@@ -9,7 +9,8 @@
 #include "govern/sign/dsse.h"
 #include "govern/sign/moment.h"
 
-// Signed documents: policies, envelopes and lists of persons, as DSSE with signatures of several keys, a serial number and an expiry.
+// Signed documents: policies, envelopes and lists of persons, as DSSE with signatures of several keys, a serial number
+// and an expiry.
 namespace frazil::govern {
 
 /// The kinds of documents. A document of one kind is never accepted as another.

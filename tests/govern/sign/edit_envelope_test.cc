@@ -19,7 +19,8 @@ const char* const kEnvelope = R"({
 
 const char* const kReport = R"({
   "operators": [{"domain": "", "name": "MatMul", "opset": 21, "count": 3}],
-  "models": [{"name": "small", "version": null, "digest": null}, {"name": "large", "version": 2, "digest": "sha256:aa"}],
+  "models": [{"name": "small", "version": null, "digest": null},
+             {"name": "large", "version": 2, "digest": "sha256:aa"}],
   "endpoints": [{"kind": "http", "host": "a.example:443", "path": "/x"}],
   "code": [{"name": "clean.py", "digest": "sha256:cc"}], "extents": {"batch": 64, "length": 5000},
   "worst_cost_ns": 1000, "worst_memory_bytes": 4096, "max_steps": null,
