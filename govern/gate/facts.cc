@@ -90,14 +90,14 @@ Json file_facts(const api::FileFacts& file) {
           {"operators", std::move(operators)}};
 }
 
-Json load_facts(const api::Model& model, const Json& report, const Subject& subject) {
+Json load_facts(const api::Model& model, const Json& report, const ActionSubject& subject) {
   return {{"model", subject.model.empty() ? model.name() : subject.model},
           {"version", subject.version},
           {"digest", model.digest()},
           {"report", report_facts(report)}};
 }
 
-Json change_facts(const api::Change& change, const Json& report, const Json& before, const Subject& subject) {
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject) {
   Json facts = load_facts(change.to, report, subject);
   facts["parent"] = change.from.digest();
   facts["author"] = !subject.author.empty() ? subject.author : change.note == nullptr ? "" : change.note->author;

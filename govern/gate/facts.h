@@ -10,9 +10,9 @@ namespace frazil::govern {
 
 Json file_facts(const api::FileFacts& file);
 /// `report` is report_of(model).
-Json load_facts(const api::Model& model, const Json& report, const Subject& subject);
+Json load_facts(const api::Model& model, const Json& report, const ActionSubject& subject);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
-Json change_facts(const api::Change& change, const Json& report, const Json& before, const Subject& subject);
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject);
 Json dispatch_facts(const api::Dispatch& dispatch);
 Json operator_facts(const api::HostOperator& op);
 

@@ -7,14 +7,18 @@
 #include "govern/report/report.h"
 
 namespace frazil::govern {
+
+/// Policy is api::Policy in the scope of Governor.
+using Rules = Policy;
+
 namespace {
 
 constexpr std::size_t kMostKept = 4096;
 
-thread_local const Subject* current_subject = nullptr;
+thread_local const ActionSubject* current_subject = nullptr;
 
-const Subject& subject_here() {
-  static const Subject none;
+const ActionSubject& subject_here() {
+  static const ActionSubject none;
   return current_subject == nullptr ? none : *current_subject;
 }
 
@@ -22,7 +26,7 @@ std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void check_valid(const std::shared_ptr<const Policy>& rules) {
+void check_valid(const std::shared_ptr<const Rules>& rules) {
   if (rules == nullptr) fail(Code::bad_input, "there is no policy");
   if (rules->has_expired(unix_now())) fail(Code::bad_input, "policy '{}' has expired", rules->name());
 }
@@ -39,7 +43,7 @@ std::string rejection_text(const Decision& decision) {
 
 }  // namespace
 
-SubjectScope::SubjectScope(Subject subject)
+SubjectScope::SubjectScope(ActionSubject subject)
     : subject_(std::move(subject)), outer_(std::exchange(current_subject, &subject_)) {}
 SubjectScope::~SubjectScope() { current_subject = outer_; }
 
@@ -48,7 +52,7 @@ Governor::Governor(GovernorOptions options) : options_(std::move(options)), rule
   record({{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
 }
 
-void Governor::replace(std::shared_ptr<const Policy> policy) {
+void Governor::replace(std::shared_ptr<const Rules> policy) {
   check_valid(policy);
   const std::unique_lock lock(mutex_);
   if (policy->name() != rules_->name()) {
@@ -64,7 +68,7 @@ void Governor::replace(std::shared_ptr<const Policy> policy) {
   dispatches_.clear();
 }
 
-std::shared_ptr<const Policy> Governor::policy() const {
+std::shared_ptr<const Rules> Governor::policy() const {
   const std::shared_lock lock(mutex_);
   return rules_;
 }
@@ -73,7 +77,7 @@ void Governor::record(Json event) {
   if (options_.audit != nullptr) options_.audit->append_durable(std::move(event));
 }
 
-Governor::Verdict Governor::decide(const govern::Policy& rules, const Input& input, std::string_view model) {
+Governor::Verdict Governor::decide(const Rules& rules, const Input& input, std::string_view model) {
   const Decision decision = rules.decide(input);
   const Hook hook = input.hook().value_or(Hook::load);
   if (decision.would && options_.warn && *decision.would != Cause::permitted && decision.permits()) {
@@ -99,11 +103,11 @@ std::optional<std::string> Governor::check_file(const api::FileFacts& file) {
   return decide(*policy(), input, subject_here().model).reason;
 }
 
-std::optional<std::string> Governor::record_change(std::string_view kind, const govern::Policy& rules,
-                                                   const Verdict& verdict, const api::Model& model, const Json& report,
+std::optional<std::string> Governor::record_change(std::string_view kind, const Rules& rules, const Verdict& verdict,
+                                                   const api::Model& model, const Json& report,
                                                    const api::Model* parent) {
   if (verdict.reason) return verdict.reason;
-  const Subject& subject = subject_here();
+  const ActionSubject& subject = subject_here();
   Json event = {{"kind", kind},
                 {"model", subject.model.empty() ? model.name() : subject.model},
                 {"definition", model.digest()},

@@ -18,7 +18,7 @@
 namespace frazil::govern {
 
 /// What a load or a change is for. The program knows it, the graph does not.
-struct Subject {
+struct ActionSubject {
   std::string model, version;  ///< under which it is served
   std::string author, reason;  ///< of a change; empty texts: those of its VersionNote
 };
@@ -26,14 +26,14 @@ struct Subject {
 /// Names the subject of what this thread loads or changes, until the end of the scope.
 class SubjectScope {
  public:
-  explicit SubjectScope(Subject subject);
+  explicit SubjectScope(ActionSubject subject);
   ~SubjectScope();
   SubjectScope(const SubjectScope&) = delete;
   SubjectScope& operator=(const SubjectScope&) = delete;
 
  private:
-  Subject subject_;
-  const Subject* outer_;
+  ActionSubject subject_;
+  const ActionSubject* outer_;
 };
 
 struct GovernorOptions {
@@ -55,8 +55,8 @@ class Governor : public api::Policy {
 
   /// Replaces the rules. Decisions that are kept are forgotten. Throws Code::bad_input, and keeps the old ones, if the
   /// policy has another name, a serial that is not higher, or has expired.
-  void replace(std::shared_ptr<const Policy> policy);
-  std::shared_ptr<const Policy> policy() const;
+  void replace(std::shared_ptr<const govern::Policy> policy);
+  std::shared_ptr<const govern::Policy> policy() const;
 
   std::optional<std::string> check_file(const api::FileFacts& file) override;
   std::optional<std::string> check_load(const api::Model& model) override;

@@ -211,7 +211,7 @@ std::string_view name_fault(std::string_view name) {
   return {};
 }
 
-Place place_of_file(const std::string& path) {
+FolderPlace place_of_file(const std::string& path) {
   const std::filesystem::path file(path);
   const std::string folder = file.parent_path().string();
   return {.folder = folder.empty() ? "." : folder, .name = file.filename().string()};

@@ -64,9 +64,9 @@ class Folder {
 std::string_view name_fault(std::string_view name);
 
 /// A file as a folder and a name in it.
-struct Place {
+struct FolderPlace {
   std::string folder, name;
 };
-Place place_of_file(const std::string& path);
+FolderPlace place_of_file(const std::string& path);
 
 }  // namespace frazil::govern
