@@ -28,6 +28,11 @@ struct DecodingCase {
   std::optional<float> length_penalty = {}, repetition_penalty = {};
   Rows vocab_mask = {}, prefix_vocab_mask = {}, attention_mask = {}, decoder_input_ids = {};
   std::int64_t ngram = 0, early_stopping = 0;
+  std::optional<float> top_p = {}, temperature = {};  ///< of Sampling, as the next ones
+  std::int64_t custom = 0, min_tokens_to_keep = 0;
+  std::optional<float> presence_penalty = {};
+  Rows presence_mask = {};
+  std::optional<std::int32_t> seed = {};
   bool all_outputs = false;
   bool constants = false;  ///< scalars are initializers, not inputs of the model
 };
@@ -280,6 +285,10 @@ inline std::vector<std::pair<std::string, std::optional<Tensor>>> decoding_input
   in.emplace_back("prefix_vocab_mask", rows(c.prefix_vocab_mask));
   in.emplace_back("attention_mask", rows(c.attention_mask));
   if (beams) in.emplace_back("decoder_input_ids", rows(c.decoder_input_ids));
+  if (c.op == "Sampling") {
+    in.emplace_back("presence_mask", rows(c.presence_mask));
+    in.emplace_back("seed", c.seed ? whole(*c.seed) : std::nullopt);
+  }
   return in;
 }
 
@@ -287,6 +296,11 @@ inline std::vector<Message> decoding_attributes(const DecodingCase& c) {
   std::vector<Message> attrs{attr("eos_token_id", c.eos), attr("pad_token_id", c.pad)};
   if (c.ngram != 0) attrs.push_back(attr("no_repeat_ngram_size", c.ngram));
   if (c.early_stopping != 0) attrs.push_back(attr("early_stopping", c.early_stopping));
+  if (c.top_p) attrs.push_back(attr("top_p", *c.top_p));
+  if (c.temperature) attrs.push_back(attr("temperature", *c.temperature));
+  if (c.presence_penalty) attrs.push_back(attr("presence_penalty", *c.presence_penalty));
+  if (c.custom != 0) attrs.push_back(attr("custom", c.custom));
+  if (c.min_tokens_to_keep != 0) attrs.push_back(attr("min_tokens_to_keep", c.min_tokens_to_keep));
   if (c.form.starts_with("gpt")) {
     attrs.push_back(graph_attr("decoder", gpt_decoder(c.weights)));
     if (c.form == "gpt init") attrs.push_back(graph_attr("init_decoder", gpt_decoder(c.weights + 1000)));

@@ -67,11 +67,12 @@ struct SearchState {
   std::vector<Value> next_position;  ///< of a GPT decoder: the position of the next token
   std::vector<Value> search;  ///< `ended`, or the state of the beams
   std::vector<Value> past;
-  Value goes_on = {}, scores = {};  ///< results of a step only
+  std::vector<Value> scores;  ///< of all steps, if they are wanted
+  Value goes_on = {};         ///< result of a step only
 
   std::vector<Value> values() const {
     std::vector<Value> all{input_ids, sequences};
-    for (const auto* part : {&prompt, &next_position, &search, &past}) all.insert(all.end(), part->begin(), part->end());
+    for (const auto* part : {&prompt, &next_position, &search, &past, &scores}) all.insert(all.end(), part->begin(), part->end());
     return all;
   }
   /// Returns a state of the same form with other values.
@@ -80,7 +81,7 @@ struct SearchState {
     std::size_t next = 0;
     s.input_ids = values[next++];
     s.sequences = values[next++];
-    for (auto* part : {&s.prompt, &s.next_position, &s.search, &s.past}) {
+    for (auto* part : {&s.prompt, &s.next_position, &s.search, &s.past, &s.scores}) {
       for (Value& v : *part) v = values[next++];
     }
     return s;
@@ -114,6 +115,7 @@ class Decoding : public std::enable_shared_from_this<Decoding> {
   Value ints(BlockId block, std::vector<std::int64_t> values) const { return Builder(graph_, block).ints(values).value; }
   Value scalar(BlockId block, std::int64_t value) const { return Builder(graph_, block).scalar(value).value; }
   Value input(std::size_t i) const { return i < in_.size() ? in_[i] : Value{}; }
+  bool wants_scores() const { return beams() && wanted_.size() > 2 && wanted_[2]; }
   bool beams() const { return ports_.choice == Choice::beams; }
   template <class... A>
   [[nodiscard]] std::unexpected<Fault> error(fmt::format_string<A...> format, A&&... args) const {
@@ -128,19 +130,21 @@ class Decoding : public std::enable_shared_from_this<Decoding> {
   Status read_attributes(Draft& d);
   Status check_inputs(const Draft& d) const;
   Result<Signature> signature(const GraphAttr& graph, std::string_view attr) const;
-  Status check_gpt(const Signature& s, std::string_view attr) const;
-  Status check_decoder() const;
+  Status check_gpt(const Signature& s, std::string_view attr);
+  Status check_decoder();
   Status check_encoder() const;
   Status check_names(const std::vector<DeclaredValue>& values, std::initializer_list<std::string_view> names,
                      std::string_view what) const;
-  Status check_vocabulary(const Type& logits) const;
+  Status check_vocabulary(const Type& logits);
 
   // ---- start ----
   Result<std::unique_ptr<Splice>> begin_gpt();
   Result<std::unique_ptr<Splice>> begin_encoder();
   Result<Value> start_tokens();
   Result<Value> by_beam(Value rows) const;
-  Result<std::vector<Value>> start_search(Value prompt) const;
+  Status start_search(Value prompt);
+  Result<Value> zeros(Elem elem, const std::vector<Value>& extents) const;
+  Result<Value> row_count() const;
   Result<Value> empty_past(const Type& declared, std::size_t rows_axis, std::size_t steps_axis) const;
   Result<Spliced> after_encoder(const std::vector<Value>& results);
   Result<Spliced> after_first(const std::vector<Value>& logits_and_past);
@@ -157,7 +161,6 @@ class Decoding : public std::enable_shared_from_this<Decoding> {
   Result<std::unique_ptr<Splice>> open_loop(Value steps);
   Result<Spliced> after_decoder(const std::vector<Value>& results);
   Result<Spliced> finish(std::span<const Value> loop);
-  Result<Value> all_scores(Value loop_scores) const;
 
   Graph& graph_;
   const BlockId parent_;
@@ -170,12 +173,12 @@ class Decoding : public std::enable_shared_from_this<Decoding> {
   Signature decoder_signature_, encoder_signature_;
 
   Value prefix_mask_, steps_;
+  std::int64_t vocabulary_ = 0;
   std::vector<Value> fixed_before_past_, fixed_after_past_;  ///< decoder inputs that do not change
   bool whole_sequences_ = false;                             ///< the decoder reads all tokens so far
   std::size_t past_count_ = 0;
   std::int64_t rows_axis_ = 0;  ///< axis of `past` for rows
   SearchState state_;           ///< before the loop, then in its body
-  std::optional<Value> first_scores_;
   std::int64_t first_step_ = 0;
   BlockId body_;
   NodeId loop_;
@@ -292,17 +295,20 @@ Status Decoding::check_names(const std::vector<DeclaredValue>& values, std::init
   return {};
 }
 
-Status Decoding::check_vocabulary(const Type& logits) const {
+Status Decoding::check_vocabulary(const Type& logits) {
   if (logits.rank() != 3) return error("'logits' of the decoder: expected 3 axes, got {}", logits.rank());
-  const Dim size = logits.shape[2];
-  if (attrs_.vocab_size > 0 && !(size.is_const() && size.value() == attrs_.vocab_size)) {
-    return unsupported("attribute 'vocab_size' ({}) must be the last extent of 'logits'; leave it out",
-                       attrs_.vocab_size);
+  if (!logits.shape[2].is_const() || logits.shape[2].value() < 1) {
+    return error("'logits' of the decoder: expected a positive number as last extent");
+  }
+  vocabulary_ = logits.shape[2].value();
+  if (attrs_.vocab_size > 0 && vocabulary_ != attrs_.vocab_size) {
+    return unsupported("attribute 'vocab_size' is {}, the last extent of 'logits' {}; they must be equal",
+                       attrs_.vocab_size, vocabulary_);
   }
   return {};
 }
 
-Status Decoding::check_gpt(const Signature& s, std::string_view attr) const {
+Status Decoding::check_gpt(const Signature& s, std::string_view attr) {
   const std::string inputs = fmt::format("attribute '{}': its input", attr);
   const std::string outputs = fmt::format("attribute '{}': its output", attr);
   FRAZIL_CHECK(check_names(s.inputs, {"input_ids", "position_ids", "attention_mask", "past_0"}, inputs));
@@ -314,7 +320,7 @@ Status Decoding::check_gpt(const Signature& s, std::string_view attr) const {
   return check_vocabulary(s.outputs[0].type);
 }
 
-Status Decoding::check_decoder() const {
+Status Decoding::check_decoder() {
   const Signature& s = decoder_signature_;
   const std::size_t before = 1 + (s.inputs.size() > 1 && s.inputs[1].name == "encoder_attention_mask" ? 1U : 0U);
   FRAZIL_CHECK(check_names(s.inputs, {"input_ids"}, "attribute 'decoder': its input"));
@@ -403,20 +409,34 @@ Result<Value> Decoding::by_beam(Value rows) const {
   return emit(parent_, "frazil.RepeatRows", {rows, input(ports_.num_beams)});
 }
 
-Result<std::vector<Value>> Decoding::start_search(Value prompt) const {
-  if (beams()) {
-    return emit_all(parent_, "frazil.BeamStart", {prompt, input(ports_.num_beams), input(kMaxLength)},
-                    {{"pad_token_id", AttrValue(attrs_.pad)}}, kBeamState);
-  }
-  FRAZIL_TRY(const Value items, emit(parent_, "Shape", {prompt}, {{"end", AttrValue(std::int64_t{1})}}));
-  const Value no = Builder(graph_, parent_).scalar(false).value;
-  FRAZIL_TRY(const Value ended, emit(parent_, "Expand", {no, items}));
-  return std::vector<Value>{ended};
+Result<Value> Decoding::zeros(Elem elem, const std::vector<Value>& extents) const {
+  FRAZIL_TRY(const Value shape, emit(parent_, "Concat", extents, {{"axis", AttrValue(std::int64_t{0})}}));
+  Builder builder(graph_, parent_);
+  return emit(parent_, "Expand", {CompositeCx(builder, {}, nullptr, 0).number(elem, 0).value, shape});
 }
 
-/// Returns a past without steps, for the rows of state_.sequences.
+/// Returns the number of rows as a 1-D tensor.
+Result<Value> Decoding::row_count() const {
+  return emit(parent_, "Shape", {state_.sequences}, {{"end", AttrValue(std::int64_t{1})}});
+}
+
+Status Decoding::start_search(Value prompt) {
+  if (!beams()) {
+    FRAZIL_TRY(const Value items, row_count());
+    FRAZIL_TRY(state_.search.emplace_back(), zeros(Elem::boolean, {items}));
+    return {};
+  }
+  FRAZIL_TRY(state_.search, emit_all(parent_, "frazil.BeamStart", {prompt, input(ports_.num_beams), input(kMaxLength)},
+                                     {{"pad_token_id", AttrValue(attrs_.pad)}}, kBeamState));
+  if (!wants_scores()) return {};
+  FRAZIL_TRY(const Value rows, row_count());
+  FRAZIL_TRY(state_.scores.emplace_back(), zeros(Elem::f32, {ints(parent_, {0}), rows, ints(parent_, {vocabulary_})}));
+  return {};
+}
+
+/// Returns a past without steps.
 Result<Value> Decoding::empty_past(const Type& declared, std::size_t rows_axis, std::size_t steps_axis) const {
-  FRAZIL_TRY(const Value rows, emit(parent_, "Shape", {state_.sequences}, {{"end", AttrValue(std::int64_t{1})}}));
+  FRAZIL_TRY(const Value rows, row_count());
   std::vector<Value> extents;
   for (std::size_t i = 0; i < declared.rank(); ++i) {
     const Dim d = declared.shape[i];
@@ -428,10 +448,7 @@ Result<Value> Decoding::empty_past(const Type& declared, std::size_t rows_axis, 
       extents.push_back(ints(parent_, {i == steps_axis ? 0 : d.value()}));
     }
   }
-  FRAZIL_TRY(const Value shape, emit(parent_, "Concat", std::move(extents), {{"axis", AttrValue(std::int64_t{0})}}));
-  Builder builder(graph_, parent_);
-  const Value zero = CompositeCx(builder, {}, nullptr, 0).number(declared.elem, 0).value;
-  return emit(parent_, "Expand", {zero, shape});
+  return zeros(declared.elem, extents);
 }
 
 Result<std::unique_ptr<Splice>> Decoding::begin_gpt() {
@@ -446,7 +463,7 @@ Result<std::unique_ptr<Splice>> Decoding::begin_gpt() {
   state_.prompt = {positions, mask};
   state_.next_position = {next_position};
   FRAZIL_TRY(steps_, emit(parent_, "frazil.StepCount", {input(kMaxLength), in_[0]}));
-  FRAZIL_TRY(state_.search, start_search(in_[0]));
+  FRAZIL_CHECK(start_search(in_[0]));
   rows_axis_ = 1;
   past_count_ = s.outputs.size() - 1;
   constexpr std::size_t kFirstPast = 3, kRank = 5, kSteps = 3;
@@ -474,7 +491,7 @@ Result<std::unique_ptr<Splice>> Decoding::begin_encoder() {
   FRAZIL_TRY(const Value start, start_tokens());
   FRAZIL_TRY(state_.sequences, by_beam(start));
   FRAZIL_TRY(steps_, emit(parent_, "frazil.StepCount", {input(kMaxLength), start}));
-  FRAZIL_TRY(state_.search, start_search(start));
+  FRAZIL_CHECK(start_search(start));
   std::vector<Value> inputs{in_[0]};
   if (attrs_.model_type == kT5Model) {
     FRAZIL_TRY(const Value mask,
@@ -530,7 +547,6 @@ Result<Spliced> Decoding::after_first(const std::vector<Value>& logits_and_past)
   const auto present = std::span(logits_and_past).subspan(1);
   FRAZIL_TRY(state_, advance(parent_, state_, logits_and_past[0], present, scalar(parent_, 0)));
   first_step_ = 1;
-  if (state_.scores) first_scores_ = state_.scores;
   FRAZIL_TRY(const Value steps, emit(parent_, "Sub", {steps_, scalar(parent_, 1)}));
   FRAZIL_TRY(auto loop, open_loop(steps));
   return Spliced{{}, std::move(loop)};
@@ -597,17 +613,20 @@ Status Decoding::choose_beams(BlockId block, Value scores, SearchState& next) co
   std::vector<Value> inputs{scores, next.search[0], next.sequences};
   inputs.insert(inputs.end(), next.search.begin() + 1, next.search.end());
   inputs.push_back(input(ports_.length_penalty));
-  const bool keep_scores = wanted_.size() > 2 && wanted_[2];
   FRAZIL_TRY(const auto made, emit_all(block, "frazil.BeamStep", std::move(inputs),
                                        {{"eos_token_id", AttrValue(attrs_.eos)},
                                         {"pad_token_id", AttrValue(attrs_.pad)},
                                         {"early_stopping", AttrValue(attrs_.early_stopping)}},
-                                       keep_scores ? 10 : 9));
+                                       wants_scores() ? 10 : 9));
   next.search = {made[0], made[2], made[3], made[4], made[5]};
   next.sequences = made[1];
   next.input_ids = made[6];
   next.goes_on = made[8];
-  if (keep_scores) next.scores = made[9];
+  if (wants_scores()) {
+    FRAZIL_TRY(const Value added, emit(block, "Unsqueeze", {made[9], ints(block, {0})}));
+    FRAZIL_TRY(next.scores[0],
+               emit(block, "Concat", {next.scores[0], added}, {{"axis", AttrValue(std::int64_t{0})}}));
+  }
   for (Value& past : next.past) {
     FRAZIL_TRY(past, emit(block, "Gather", {past, made[7]}, {{"axis", AttrValue(rows_axis_)}}));
   }
@@ -636,21 +655,11 @@ Result<Spliced> Decoding::after_decoder(const std::vector<Value>& results) {
   std::vector<Value> yielded{next.goes_on};
   const std::vector<Value> carried = next.values();
   yielded.insert(yielded.end(), carried.begin(), carried.end());
-  if (next.scores) yielded.push_back(next.scores);
   const std::vector<bool> all(yielded.size() - 1, true);
   Builder outside(graph_, parent_);
   outside.yield(loop_, 0, std::move(yielded));
   FRAZIL_CHECK(outside.close(loop_, all));
   return finish(graph_.node(loop_).out);
-}
-
-Result<Value> Decoding::all_scores(Value loop_scores) const {
-  Value scores = loop_scores;
-  if (first_scores_) {
-    FRAZIL_TRY(const Value first, emit(parent_, "Unsqueeze", {*first_scores_, ints(parent_, {0})}));
-    FRAZIL_TRY(scores, emit(parent_, "Concat", {first, loop_scores}, {{"axis", AttrValue(std::int64_t{0})}}));
-  }
-  return emit(parent_, "frazil.StepScores", {scores, steps_, input(ports_.num_beams)});
 }
 
 Result<Spliced> Decoding::finish(std::span<const Value> loop) {
@@ -665,8 +674,9 @@ Result<Spliced> Decoding::finish(std::span<const Value> loop) {
   inputs.push_back(input(ports_.num_return_sequences));
   inputs.push_back(input(ports_.length_penalty));
   FRAZIL_TRY(std::vector<Value> outputs, emit_all(parent_, "frazil.BeamEnd", std::move(inputs), pad, 2));
-  if (wanted_.size() > 2 && wanted_[2]) {
-    FRAZIL_TRY(outputs.emplace_back(), all_scores(loop.back()));
+  if (wants_scores()) {
+    FRAZIL_TRY(outputs.emplace_back(),
+               emit(parent_, "frazil.StepScores", {last.scores[0], steps_, input(ports_.num_beams)}));
   }
   return Spliced{std::move(outputs)};
 }

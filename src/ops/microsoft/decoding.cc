@@ -1,5 +1,6 @@
 #include "ops/microsoft/decoding.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "ops/contraction/contraction.h"
@@ -154,7 +155,7 @@ void sampled_tokens_body(CompositeCx& cx) {
     const Expr before = Concat({none, cut(cx, sum, 1, int1(cx, 0), int1(cx, -1))}, {.axis = 1});
     removed = Greater(before, f32_number(cx, static_cast<double>(a.top_p)));
   } else {
-    const Expr end = Sub(count, int1(cx, a.min_tokens_to_keep));
+    const Expr end = Sub(count, int1(cx, std::max<std::int64_t>(1, a.min_tokens_to_keep)));
     removed = And(LessOrEqual(sum, f32_number(cx, static_cast<double>(1 - a.top_p))), Less(places, end));
   }
   const Expr kept = Where(removed, f32_number(cx, static_cast<double>(a.filter_value)), sorted[0]);

@@ -86,7 +86,7 @@ struct SampledTokensAttrs {
   static constexpr std::array fields{
       attr<&SampledTokensAttrs::custom>("custom", "1: filters from the highest score on, else from the lowest"),
       attr<&SampledTokensAttrs::filter_value>("filter_value", "score of a token that is filtered out"),
-      attr<&SampledTokensAttrs::min_tokens_to_keep>("min_tokens_to_keep", "tokens that no filter removes"),
+      attr<&SampledTokensAttrs::min_tokens_to_keep>("min_tokens_to_keep", "tokens that top_p does not remove; at least 1"),
       attr<&SampledTokensAttrs::top_p>("top_p", "probability that the tokens which are kept must exceed")};
 };
 inline constexpr std::array<Port, 3> kSampledTokensIn{{{"scores", "", elems::kF32},
