@@ -52,9 +52,9 @@ inline Tensor decoder_weight(const std::string& name, std::uint32_t seed, Sizes 
 }
 
 /// Nodes of a subgraph under construction.
-class Net {
+class Subgraph {
  public:
-  explicit Net(std::uint32_t seed) : seed_(seed) {}
+  explicit Subgraph(std::uint32_t seed) : seed_(seed) {}
 
   std::string add(const std::string& op, Names inputs, std::vector<Message> attrs = {}, std::string output = {}) {
     if (output.empty()) output = op + "_" + std::to_string(spec.nodes.size());
@@ -130,7 +130,7 @@ inline Message tokens(std::string_view name, const std::vector<std::string>& dim
 
 /// A decoder of the GPT form: inputs input_ids, position_ids, attention_mask and past_*, outputs logits and present_*.
 inline Message gpt_decoder(std::uint32_t seed) {
-  Net n(seed);
+  Subgraph n(seed);
   const std::string words = n.add("Gather", {n.weight("words", {kVocabulary, kHidden}, 1.5F), "input_ids"});
   const std::string places = n.add("Gather", {n.weight("places", {32, kHidden}, 1.5F), "position_ids"});
   std::string x = n.add("Add", {words, places});
@@ -148,10 +148,12 @@ inline Message gpt_decoder(std::uint32_t seed) {
     const std::string layer = std::to_string(l);
     const std::string k = n.heads(n.dense(x, "k" + layer, kHidden, kHidden));
     const std::string v = n.heads(n.dense(x, "v" + layer, kHidden, kHidden));
-    const std::string both = n.add("Concat", {n.add("Unsqueeze", {k, n.ints({0})}), n.add("Unsqueeze", {v, n.ints({0})})},
-                                   {attr("axis", 0)});
+    const std::string both = n.add(
+        "Concat", {n.add("Unsqueeze", {k, n.ints({0})}), n.add("Unsqueeze", {v, n.ints({0})})}, {attr("axis", 0)});
     n.add("Concat", {"past_" + layer, both}, {attr("axis", 3)}, "present_" + layer);
-    const auto part = [&](std::int64_t i) { return n.add("Gather", {"present_" + layer, n.index(i)}, {attr("axis", 0)}); };
+    const auto part = [&](std::int64_t i) {
+      return n.add("Gather", {"present_" + layer, n.index(i)}, {attr("axis", 0)});
+    };
     const std::string q = n.heads(n.dense(x, "q" + layer, kHidden, kHidden));
     x = n.add("Add", {x, n.dense(n.attend(q, part(0), part(1), bias), "o" + layer, kHidden, kHidden)});
     x = n.mlp(x, "mlp" + layer);
@@ -164,7 +166,7 @@ inline Message gpt_decoder(std::uint32_t seed) {
 
 /// The layers of an encoder-decoder's decoder for tokens `ids`. Reads past_*_self_* if `with_past`; writes
 /// present_*_self_* and logits.
-inline void t5_layers(Net& n, const std::string& ids, bool with_past, const std::string& bias,
+inline void t5_layers(Subgraph& n, const std::string& ids, bool with_past, const std::string& bias,
                       const std::string& cross) {
   std::string x = n.add("Gather", {n.weight("words", {kVocabulary, kHidden}, 1.5F), ids});
   for (int l = 0; l < kLayers; ++l) {
@@ -202,7 +204,7 @@ inline std::vector<Message> t5_values(const std::string& prefix, const std::stri
 /// The encoder of an encoder-decoder. In form "t5" and "whisper" it also takes the decoder's first step. In form
 /// "t5 new" it gives keys and values only. Whisper's has features instead of tokens and no mask.
 inline Message t5_encoder(std::uint32_t seed, const std::string& form) {
-  Net n(seed);
+  Subgraph n(seed);
   const bool whisper = form == "whisper", first = form != "t5 new";
   std::vector<Message> inputs;
   std::string x, bias;
@@ -215,7 +217,9 @@ inline Message t5_encoder(std::uint32_t seed, const std::string& form) {
     x = n.add("Gather", {n.weight("encoder.words", {kVocabulary, kHidden}, 1.5F), "encoder_input_ids"});
     bias = n.mask_bias("encoder_attention_mask");
   }
-  const auto project = [&](const std::string& name) { return n.heads(n.dense(x, "encoder." + name, kHidden, kHidden)); };
+  const auto project = [&](const std::string& name) {
+    return n.heads(n.dense(x, "encoder." + name, kHidden, kHidden));
+  };
   x = n.add("Add", {x, n.attend(project("q"), project("k"), project("v"), bias)}, {}, "encoder_hidden_states");
   for (int l = 0; l < kLayers; ++l) {
     for (const std::string part : {"key", "value"}) {
@@ -234,7 +238,7 @@ inline Message t5_encoder(std::uint32_t seed, const std::string& form) {
 }
 
 inline Message t5_decoder(std::uint32_t seed, const std::string& form) {
-  Net n(seed);
+  Subgraph n(seed);
   std::vector<Message> inputs{tokens("input_ids", {"B", "1"})};
   std::string bias;
   if (form != "whisper") {

@@ -63,16 +63,17 @@ struct Signature {
 /// The values that one step passes to the next.
 struct SearchState {
   Value input_ids, sequences;
-  std::vector<Value> prompt;  ///< of a GPT decoder: position_ids and attention_mask
+  std::vector<Value> prompt;         ///< of a GPT decoder: position_ids and attention_mask
   std::vector<Value> next_position;  ///< of a GPT decoder: the position of the next token
-  std::vector<Value> search;  ///< `ended`, or the state of the beams
+  std::vector<Value> search;         ///< `ended`, or the state of the beams
   std::vector<Value> past;
   std::vector<Value> scores;  ///< of all steps, if they are wanted
   Value goes_on = {};         ///< result of a step only
 
   std::vector<Value> values() const {
     std::vector<Value> all{input_ids, sequences};
-    for (const auto* part : {&prompt, &next_position, &search, &past, &scores}) all.insert(all.end(), part->begin(), part->end());
+    for (const auto* part : {&prompt, &next_position, &search, &past, &scores})
+      all.insert(all.end(), part->begin(), part->end());
     return all;
   }
   /// Returns a state of the same form with other values.
@@ -112,7 +113,9 @@ class Decoding : public std::enable_shared_from_this<Decoding> {
                                       const std::vector<NamedAttr>& attrs, std::size_t outputs) const;
   Result<Value> emit(BlockId block, std::string_view op, std::vector<Value> inputs,
                      const std::vector<NamedAttr>& attrs = {}) const;
-  Value ints(BlockId block, std::vector<std::int64_t> values) const { return Builder(graph_, block).ints(values).value; }
+  Value ints(BlockId block, std::vector<std::int64_t> values) const {
+    return Builder(graph_, block).ints(values).value;
+  }
   Value scalar(BlockId block, std::int64_t value) const { return Builder(graph_, block).scalar(value).value; }
   Value input(std::size_t i) const { return i < in_.size() ? in_[i] : Value{}; }
   bool wants_scores() const { return beams() && wanted_.size() > 2 && wanted_[2]; }
@@ -332,7 +335,8 @@ Status Decoding::check_decoder() {
   const std::size_t past = s.inputs.size() - before - (hidden ? 1U : 0U);
   if (past == 0 || past % 4 != 0 || s.outputs.size() != 1 + past / 2) {
     return error(
-        "attribute 'decoder': it has {} inputs for past keys and values and {} outputs, expected 4 inputs and 2 outputs "
+        "attribute 'decoder': it has {} inputs for past keys and values and {} outputs, expected 4 inputs and 2 "
+        "outputs "
         "for each layer, and 'logits'",
         past, s.outputs.size());
   }
@@ -390,8 +394,7 @@ Status Decoding::read(Draft& d) {
 // ---- start ----
 
 std::unique_ptr<Splice> Decoding::splice(std::string_view attr, const GraphAttr& graph, std::vector<Value> inputs,
-                                         BlockId block,
-                                         Result<Spliced> (Decoding::*then)(const std::vector<Value>&)) {
+                                         BlockId block, Result<Spliced> (Decoding::*then)(const std::vector<Value>&)) {
   auto next = [self = shared_from_this(), then](const std::vector<Value>& results) { return (*self.*then)(results); };
   return std::make_unique<Splice>(Splice{attr, graph, std::move(inputs), block, std::move(next)});
 }
@@ -481,8 +484,8 @@ Result<Value> Decoding::start_tokens() {
   if (const Value given = input(ports_.decoder_input_ids); given && attrs_.model_type == kWhisperModel) return given;
   if (attrs_.start_token < 0) return error("attribute 'decoder_start_token_id': expected a token");
   FRAZIL_TRY(const Value items, emit(parent_, "Shape", {in_[0]}, {{"end", AttrValue(std::int64_t{1})}}));
-  FRAZIL_TRY(const Value shape, emit(parent_, "Concat", {items, ints(parent_, {1})},
-                                     {{"axis", AttrValue(std::int64_t{0})}}));
+  FRAZIL_TRY(const Value shape,
+             emit(parent_, "Concat", {items, ints(parent_, {1})}, {{"axis", AttrValue(std::int64_t{0})}}));
   const Value token = Builder(graph_, parent_).scalar(static_cast<std::int32_t>(attrs_.start_token)).value;
   return emit(parent_, "Expand", {token, shape});
 }
@@ -599,9 +602,9 @@ Status Decoding::choose_token(BlockId block, Value scores, Value step, SearchSta
     FRAZIL_TRY(tokens, emit(block, "ArgMax", {scores},
                             {{"axis", AttrValue(std::int64_t{1})}, {"keepdims", AttrValue(std::int64_t{0})}}));
   }
-  FRAZIL_TRY(const auto made, emit_all(block, "frazil.AppendTokens", {tokens, next.sequences, next.search[0]},
-                                       {{"eos_token_id", AttrValue(attrs_.eos)}, {"pad_token_id", AttrValue(attrs_.pad)}},
-                                       4));
+  FRAZIL_TRY(const auto made,
+             emit_all(block, "frazil.AppendTokens", {tokens, next.sequences, next.search[0]},
+                      {{"eos_token_id", AttrValue(attrs_.eos)}, {"pad_token_id", AttrValue(attrs_.pad)}}, 4));
   next.sequences = made[0];
   next.search = {made[1]};
   next.input_ids = made[2];
@@ -624,8 +627,7 @@ Status Decoding::choose_beams(BlockId block, Value scores, SearchState& next) co
   next.goes_on = made[8];
   if (wants_scores()) {
     FRAZIL_TRY(const Value added, emit(block, "Unsqueeze", {made[9], ints(block, {0})}));
-    FRAZIL_TRY(next.scores[0],
-               emit(block, "Concat", {next.scores[0], added}, {{"axis", AttrValue(std::int64_t{0})}}));
+    FRAZIL_TRY(next.scores[0], emit(block, "Concat", {next.scores[0], added}, {{"axis", AttrValue(std::int64_t{0})}}));
   }
   for (Value& past : next.past) {
     FRAZIL_TRY(past, emit(block, "Gather", {past, made[7]}, {{"axis", AttrValue(rows_axis_)}}));

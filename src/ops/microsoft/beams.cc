@@ -53,9 +53,9 @@ void beam_step_body(CompositeCx& cx) {
   const Expr flat = Reshape({total, join_shape({items, Mul(beams, vocabulary)})});
   const auto best = TopK.call({flat, Mul(beams, int1(cx, 2))}, {.axis = 1}, 2);
   const Expr tokens = Mod({best[1], vocabulary}), from = Div(best[1], vocabulary);
-  const auto next = BeamRank.call({best[0], tokens, from, cx.in(2), cx.in(3), cx.in(4), cx.in(5), cx.in(6),
-                                   length_penalty_of(cx, 7)},
-                                  cx.attrs<BeamRankAttrs>(), 7);
+  const auto next =
+      BeamRank.call({best[0], tokens, from, cx.in(2), cx.in(3), cx.in(4), cx.in(5), cx.in(6), length_penalty_of(cx, 7)},
+                    cx.attrs<BeamRankAttrs>(), 7);
   const Expr parents = Reshape({next[2], rows_of}), column = Reshape({next[1], join_shape({rows_of, int1(cx, 1)})});
   cx.out(0, next[0]);
   cx.out(1, Concat({Gather({cx.in(2), parents}, {.axis = 0}), column}, {.axis = 1}));
@@ -79,8 +79,7 @@ void step_scores_body(CompositeCx& cx) {
   if (!has_rank(cx, 0, 3)) return;
   const Expr scores = cx.in(0), beams = Reshape({as_elem(cx.in(2), Elem::i64), cx.ints({1})});
   const Expr steps = Reshape({cx.in(1), cx.ints({1})}), missing = Sub(steps, extent(scores, 0));
-  const Expr padded =
-      ops::Pad({scores, join_shape({int1(cx, 0), missing}), cx.number(Elem::f32, 0), cx.ints({0})});
+  const Expr padded = ops::Pad({scores, join_shape({int1(cx, 0), missing}), cx.number(Elem::f32, 0), cx.ints({0})});
   const Expr items = Div(extent(scores, 1), beams);
   cx.out(0, Reshape({padded, join_shape({steps, items, beams, extent(scores, 2)})}));
 }
@@ -100,9 +99,7 @@ class KeptBeams {
       : most_(most), length_(length), penalty_(penalty), used_(used), scores_(scores), tokens_(tokens) {}
 
   bool full() const { return used_ == most_; }
-  float score_of(float sum, std::int64_t length) const {
-    return sum / std::pow(static_cast<float>(length), penalty_);
-  }
+  float score_of(float sum, std::int64_t length) const { return sum / std::pow(static_cast<float>(length), penalty_); }
   /// Adds a sequence unless all kept ones are better. The places after its end keep the padding.
   void add(std::span<const std::int32_t> sequence, float sum, std::int32_t pad) {
     const float score = score_of(sum, std::ssize(sequence));
@@ -209,7 +206,11 @@ struct RankStep {
     return sequences.subspan(static_cast<std::size_t>(i * sizes.length), static_cast<std::size_t>(sizes.length));
   }
   KeptBeams kept_of(std::int64_t item) const {
-    return {sizes.beams,       sizes.most, penalty, kept[item], kept_scores + item * sizes.beams,
+    return {sizes.beams,
+            sizes.most,
+            penalty,
+            kept[item],
+            kept_scores + item * sizes.beams,
             kept_tokens + item * sizes.beams * sizes.most};
   }
   void put(std::int64_t item, std::int64_t beam, float sum, std::int32_t token, std::int64_t parent) const {

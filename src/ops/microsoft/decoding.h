@@ -3,8 +3,8 @@
 #include "ops/microsoft/microsoft.h"
 
 // The parts of GreedySearch, Sampling and BeamSearch, which an import expands into a Loop around the decoder.
-// docs/decisions/0220-decoding-loops.md describes the expansion. In all of them, a row is one sequence: a batch item, or
-// one beam of a batch item. The beams of an item are adjacent rows.
+// docs/decisions/0220-decoding-loops.md describes the expansion. In all of them, a row is one sequence: a batch item,
+// or one beam of a batch item. The beams of an item are adjacent rows.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::string_view kOwnDomain = "frazil";
@@ -30,7 +30,8 @@ inline constexpr std::array<Port, 3> kPromptInputsOut{{{"mask", "", kTokenElems}
                                                        {"next_position", "", kTokenElems, Port::Use::optional}}};
 void prompt_inputs_body(CompositeCx& cx);
 FRAZIL_OP(PromptInputs,
-          composite<PromptInputsAttrs>({"PromptInputs", 1, "The mask of a prompt, and positions that count its tokens without padding.",
+          composite<PromptInputsAttrs>({"PromptInputs", 1,
+                                        "The mask of a prompt, and positions that count its tokens without padding.",
                                         kOwnDomain},
                                        {kPromptInputsIn, kPromptInputsOut}, prompt_inputs_body));
 
@@ -38,9 +39,9 @@ inline constexpr std::array<Port, 2> kNextInputsIn{{{"mask", "", kTokenElems}, {
 inline constexpr std::array<Port, 2> kNextInputsOut{
     {{"next_mask", "", kTokenElems}, {"next_position", "", kTokenElems}}};
 void next_inputs_body(CompositeCx& cx);
-FRAZIL_OP(NextInputs, composite({"NextInputs", 1, "The mask with one more step, and the position after it.",
-                                 kOwnDomain},
-                                {kNextInputsIn, kNextInputsOut}, next_inputs_body));
+FRAZIL_OP(NextInputs,
+          composite({"NextInputs", 1, "The mask with one more step, and the position after it.", kOwnDomain},
+                    {kNextInputsIn, kNextInputsOut}, next_inputs_body));
 
 /// Checks that max_length exceeds the prompt. `steps` is the difference, an i64 scalar.
 inline constexpr std::array<Port, 2> kStepCountIn{{{"max_length", "", kTokenElems}, {"prompt", "", kTokenElems}}};
@@ -73,10 +74,10 @@ inline constexpr std::array<Port, 9> kTokenScoresIn{{
 }};
 inline constexpr std::array<Port, 1> kTokenScoresOut{{{"scores", "", elems::kF32}}};
 void token_scores_body(CompositeCx& cx);
-FRAZIL_OP(TokenScores, composite<TokenScoresAttrs>(
-                           {"TokenScores", 1, "The scores of the next token of each row, with penalties and masks.",
-                            kOwnDomain},
-                           {kTokenScoresIn, kTokenScoresOut}, token_scores_body));
+FRAZIL_OP(TokenScores,
+          composite<TokenScoresAttrs>(
+              {"TokenScores", 1, "The scores of the next token of each row, with penalties and masks.", kOwnDomain},
+              {kTokenScoresIn, kTokenScoresOut}, token_scores_body));
 
 struct SampledTokensAttrs {
   std::int64_t custom = 0;
@@ -86,19 +87,19 @@ struct SampledTokensAttrs {
   static constexpr std::array fields{
       attr<&SampledTokensAttrs::custom>("custom", "1: filters from the highest score on, else from the lowest"),
       attr<&SampledTokensAttrs::filter_value>("filter_value", "score of a token that is filtered out"),
-      attr<&SampledTokensAttrs::min_tokens_to_keep>("min_tokens_to_keep", "tokens that top_p does not remove; at least 1"),
+      attr<&SampledTokensAttrs::min_tokens_to_keep>("min_tokens_to_keep",
+                                                    "tokens that top_p does not remove; at least 1"),
       attr<&SampledTokensAttrs::top_p>("top_p", "probability that the tokens which are kept must exceed")};
 };
-inline constexpr std::array<Port, 3> kSampledTokensIn{{{"scores", "", elems::kF32},
-                                                       {"step", "", elems::kI64},
-                                                       {"seed", "", kTokenElems, Port::Use::optional}}};
-inline constexpr std::array<Port, 2> kSampledTokensOut{{{"tokens", "", elems::kI64},
-                                                        {"filtered", "", elems::kF32, Port::Use::optional}}};
+inline constexpr std::array<Port, 3> kSampledTokensIn{
+    {{"scores", "", elems::kF32}, {"step", "", elems::kI64}, {"seed", "", kTokenElems, Port::Use::optional}}};
+inline constexpr std::array<Port, 2> kSampledTokensOut{
+    {{"tokens", "", elems::kI64}, {"filtered", "", elems::kF32, Port::Use::optional}}};
 void sampled_tokens_body(CompositeCx& cx);
-FRAZIL_OP(SampledTokens, composite<SampledTokensAttrs>(stateful({"SampledTokens", 1,
-                                                                 "A token of each row, drawn from the likeliest ones.",
-                                                                 kOwnDomain}),
-                                                       {kSampledTokensIn, kSampledTokensOut}, sampled_tokens_body));
+FRAZIL_OP(SampledTokens,
+          composite<SampledTokensAttrs>(stateful({"SampledTokens", 1,
+                                                  "A token of each row, drawn from the likeliest ones.", kOwnDomain}),
+                                        {kSampledTokensIn, kSampledTokensOut}, sampled_tokens_body));
 
 struct AppendTokensAttrs {
   std::int64_t eos_token_id = 0;
@@ -114,10 +115,10 @@ inline constexpr std::array<Port, 4> kAppendTokensOut{{{"next_sequences", "", kT
                                                        {"input_ids", "", kTokenElems},
                                                        {"goes_on", "", elems::kBool}}};
 void append_tokens_body(CompositeCx& cx);
-FRAZIL_OP(AppendTokens, composite<AppendTokensAttrs>(
-                            {"AppendTokens", 1, "The sequences with one more token each; ended rows are padded.",
-                             kOwnDomain},
-                            {kAppendTokensIn, kAppendTokensOut}, append_tokens_body));
+FRAZIL_OP(AppendTokens,
+          composite<AppendTokensAttrs>({"AppendTokens", 1,
+                                        "The sequences with one more token each; ended rows are padded.", kOwnDomain},
+                                       {kAppendTokensIn, kAppendTokensOut}, append_tokens_body));
 
 struct PadSequencesAttrs {
   std::int64_t pad_token_id = 0;
@@ -127,8 +128,7 @@ struct PadSequencesAttrs {
 inline constexpr std::array<Port, 2> kPadSequencesIn{{{"sequences", "", kTokenElems}, {"max_length", "", kTokenElems}}};
 inline constexpr std::array<Port, 1> kPadSequencesOut{{{"padded", "", kTokenElems}}};
 void pad_sequences_body(CompositeCx& cx);
-FRAZIL_OP(PadSequences,
-          composite<PadSequencesAttrs>({"PadSequences", 1, "Sequences padded to max_length.", kOwnDomain},
-                                       {kPadSequencesIn, kPadSequencesOut}, pad_sequences_body));
+FRAZIL_OP(PadSequences, composite<PadSequencesAttrs>({"PadSequences", 1, "Sequences padded to max_length.", kOwnDomain},
+                                                     {kPadSequencesIn, kPadSequencesOut}, pad_sequences_body));
 
 }  // namespace frazil::ops::microsoft
