@@ -181,9 +181,10 @@ void append_tokens_body(CompositeCx& cx) {
 
 void pad_sequences_body(CompositeCx& cx) {
   if (!has_rank(cx, 0, 2)) return;
-  const Expr missing = Sub(decoding_integer(cx, 1), extent(cx.in(0), 1)), none = int1(cx, 0);
+  const Expr length = decoding_integer(cx, 1), missing = Sub(length, extent(cx.in(0), 1)), none = int1(cx, 0);
   const Expr pad = cx.number(Elem::i32, static_cast<double>(cx.attrs<PadSequencesAttrs>().pad_token_id));
-  cx.out(0, ops::Pad({cx.in(0), join_shape({none, missing}), pad, cx.ints({1})}));
+  const Expr padded = ops::Pad({cx.in(0), join_shape({none, missing}), pad, cx.ints({1})});
+  cx.out(0, fit(padded, "sequences", {extent(cx.in(0), 0), length}));
 }
 
 }  // namespace frazil::ops::microsoft
