@@ -3,7 +3,7 @@
 #include "onnx/upgrade/rules.h"
 
 // Decoding loops of com.microsoft: GreedySearch, Sampling, BeamSearch and WhisperBeamSearch become a Loop around their
-// decoder. docs/decisions/0220-decoding-loops.md describes the graph that results.
+// decoder. docs/decisions/0235-decoding-loops.md describes the graph that results.
 namespace frazil::onnx::rules {
 namespace {
 

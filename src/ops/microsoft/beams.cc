@@ -14,15 +14,9 @@
 namespace frazil::ops::microsoft {
 namespace {
 
-constexpr std::int64_t kMostBeams = 128;
+constexpr std::int64_t kMostSteps = 4096;
 /// The sum of all beams but an item's first one before the first step, so that they do not repeat its candidates.
 constexpr double kUnusedBeam = -1e9;
-
-/// Returns an integer in [1, most] as a 1-D i64 tensor.
-Expr beam_count(CompositeCx& cx, std::size_t i, std::string name, Expr most) {
-  const Expr count = Reshape({as_elem(cx.in(i), Elem::i64), cx.ints({1})});
-  return in_range(count, std::move(name), int1(cx, 1), Add(most, int1(cx, 1)));
-}
 
 Expr length_penalty_of(CompositeCx& cx, std::size_t i) {
   return cx.has(i) ? Reshape({as_f32(cx.in(i)), cx.ints({})}) : cx.number(Elem::f32, 1);
@@ -32,8 +26,8 @@ Expr length_penalty_of(CompositeCx& cx, std::size_t i) {
 
 void beam_start_body(CompositeCx& cx) {
   if (cx.rank(0) == 0) return cx.error("input 'input_ids' must have at least one axis");
-  const Expr items = extent(cx.in(0), 0), beams = beam_count(cx, 1, "num_beams", int1(cx, kMostBeams));
-  const Expr length = Reshape({as_elem(cx.in(2), Elem::i64), cx.ints({1})});
+  const Expr items = extent(cx.in(0), 0), beams = beam_count(cx, 1);
+  const Expr length = length_limit(cx, 2, int1(cx, 1));
   const Expr place = iota(cx, Squeeze({beams, cx.ints({0})})), shape = join_shape({items, beams});
   const Expr first = Equal(place, cx.number(Elem::i64, 0));
   cx.out(0, Expand({Where(first, cx.number(Elem::f32, 0), cx.number(Elem::f32, kUnusedBeam)), shape}));
@@ -68,7 +62,9 @@ void beam_step_body(CompositeCx& cx) {
 
 void beam_end_body(CompositeCx& cx) {
   if (!has_rank(cx, 1, 2)) return;
-  const Expr count = beam_count(cx, 6, "num_return_sequences", extent(cx.in(1), 1));
+  const Expr wanted = Reshape({as_elem(cx.in(6), Elem::i64), cx.ints({1})});
+  const Expr end = Add(extent(cx.in(1), 1), int1(cx, 1));
+  const Expr count = in_range(wanted, "num_return_sequences", int1(cx, 1), end);
   const auto best =
       BeamResult.call({cx.in(0), cx.in(1), cx.in(2), cx.in(3), cx.in(4), cx.in(5), length_penalty_of(cx, 7), count},
                       cx.attrs<BeamStartAttrs>(), cx.output_count());
@@ -77,8 +73,9 @@ void beam_end_body(CompositeCx& cx) {
 
 void step_scores_body(CompositeCx& cx) {
   if (!has_rank(cx, 0, 3)) return;
-  const Expr scores = cx.in(0), beams = Reshape({as_elem(cx.in(2), Elem::i64), cx.ints({1})});
-  const Expr steps = Reshape({cx.in(1), cx.ints({1})}), missing = Sub(steps, extent(scores, 0));
+  const Expr scores = cx.in(0), beams = beam_count(cx, 2), taken = extent(scores, 0);
+  const Expr steps = in_range(Reshape({cx.in(1), cx.ints({1})}), "steps", taken, int1(cx, kMostSteps + 1));
+  const Expr missing = Sub(steps, taken);
   const Expr padded = ops::Pad({scores, join_shape({int1(cx, 0), missing}), cx.number(Elem::f32, 0), cx.ints({0})});
   const Expr items = Div(extent(scores, 1), beams);
   cx.out(0, Reshape({padded, join_shape({steps, items, beams, extent(scores, 2)})}));
@@ -310,6 +307,7 @@ Status beam_result_types(InferCx& cx) {
   const Shape state = cx.shape(kResultDone + 3);
   FRAZIL_CHECK(cx.require_equal(cx.shape(1)[0], state[0], "items of 'sums'"));
   FRAZIL_CHECK(cx.require_equal(cx.shape(1)[1], state[1], "beams of 'sums'"));
+  FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(7)), 1, "element count of 'count'"));
   FRAZIL_TRY(const std::vector<Dim> count, cx.ints(7, 1));
   cx.out(0, Type::tensor(Elem::i32, {state[0], count[0], state[2]}));
   if (cx.wants(1)) cx.out(1, Type::tensor(Elem::f32, {state[0], count[0]}));

@@ -18,7 +18,7 @@ namespace frazil::ops::microsoft {
 namespace {
 
 constexpr auto kLowestScore = static_cast<double>(std::numeric_limits<float>::lowest());
-constexpr std::int64_t kMostLength = 4096;
+constexpr std::int64_t kMostLength = 4096, kMostBeams = 128;
 
 /// Returns an integer of one element as a 1-D i64 tensor.
 Expr decoding_integer(CompositeCx& cx, std::size_t i) { return Reshape({as_elem(cx.in(i), Elem::i64), cx.ints({1})}); }
@@ -34,10 +34,35 @@ Expr valid_tokens(CompositeCx& cx, Expr tokens, Expr scores) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the only element of an integer tensor if it is known when the graph is built.
+std::optional<std::int64_t> known_integer(CompositeCx& cx, Expr x) {
+  const std::vector<Dim>* known = x ? cx.builder().graph().known_value(x.value) : nullptr;
+  if (known == nullptr || known->size() != 1 || !(*known)[0].is_const()) return std::nullopt;
+  return (*known)[0].value();
+}
+
+/// Returns input i, checked to be in [low, most]. A number that is known to be valid stays known.
+Expr checked_integer(CompositeCx& cx, std::size_t i, std::string name, Expr low, std::int64_t most) {
+  const Expr number = decoding_integer(cx, i);
+  const auto known = known_integer(cx, number), least = known_integer(cx, low);
+  if (known && least && *least <= *known && *known <= most) return number;
+  return in_range(number, std::move(name), low, int1(cx, most + 1));
+}
+
+}  // namespace
+
+Expr length_limit(CompositeCx& cx, std::size_t i, Expr least) {
+  return checked_integer(cx, i, "max_length", least, kMostLength);
+}
+
+Expr beam_count(CompositeCx& cx, std::size_t i) { return checked_integer(cx, i, "num_beams", int1(cx, 1), kMostBeams); }
+
 void repeat_rows_body(CompositeCx& cx) {
   const Expr x = cx.in(0);
   if (cx.rank(0) == 0) return cx.error("input 'data' must have at least one axis");
-  std::vector<Expr> shape{extent(x, 0), decoding_integer(cx, 1)};
+  std::vector<Expr> shape{extent(x, 0), beam_count(cx, 1)};
   for (std::size_t i = 1; i < cx.rank(0); ++i) shape.push_back(extent(x, static_cast<std::int64_t>(i)));
   const Expr wide = Expand({Unsqueeze({x, cx.ints({1})}), Concat(std::span<const Expr>(shape), {.axis = 0})});
   cx.out(0, MergeAxes({wide}, {.axis = 0, .count = 2}));
@@ -63,14 +88,13 @@ void next_inputs_body(CompositeCx& cx) {
   const Expr mask = cx.in(0), seen = cx.number(Elem::i32, 1);
   const Expr added = Expand({seen, join_shape({extent(mask, 0), int1(cx, 1)})});
   cx.out(0, Concat({mask, added}, {.axis = 1}));
-  cx.out(1, Add(cx.in(1), seen));
+  cx.out(1, Add(fit(cx.in(1), "position", {extent(mask, 0), int1(cx, 1)}), seen));
 }
 
 void step_count_body(CompositeCx& cx) {
   if (!has_rank(cx, 1, 2)) return;
   const Expr prompt = extent(cx.in(1), 1), more = Add(prompt, int1(cx, 1));
-  const Expr length = in_range(decoding_integer(cx, 0), "max_length", more, int1(cx, kMostLength + 1));
-  cx.out(0, scalar_of_single(cx, Sub(length, prompt)));
+  cx.out(0, scalar_of_single(cx, Sub(length_limit(cx, 0, more), prompt)));
 }
 
 // ---- scores of the next token ----
@@ -181,10 +205,11 @@ void append_tokens_body(CompositeCx& cx) {
 
 void pad_sequences_body(CompositeCx& cx) {
   if (!has_rank(cx, 0, 2)) return;
-  const Expr length = decoding_integer(cx, 1), missing = Sub(length, extent(cx.in(0), 1)), none = int1(cx, 0);
+  const Expr now = extent(cx.in(0), 1), none = int1(cx, 0), length = length_limit(cx, 1, now);
+  const Expr missing = Sub(length, now);
   const Expr pad = cx.number(Elem::i32, static_cast<double>(cx.attrs<PadSequencesAttrs>().pad_token_id));
   const Expr padded = ops::Pad({cx.in(0), join_shape({none, missing}), pad, cx.ints({1})});
-  cx.out(0, fit(padded, "sequences", {extent(cx.in(0), 0), length}));
+  cx.out(0, fit(padded, "sequences", {extent(cx.in(0), 0), decoding_integer(cx, 1)}));
 }
 
 }  // namespace frazil::ops::microsoft

@@ -3,17 +3,23 @@
 #include "ops/microsoft/microsoft.h"
 
 // The parts of GreedySearch, Sampling and BeamSearch, which an import expands into a Loop around the decoder.
-// docs/decisions/0220-decoding-loops.md describes the expansion. In all of them, a row is one sequence: a batch item,
+// docs/decisions/0235-decoding-loops.md describes the expansion. In all of them, a row is one sequence: a batch item,
 // or one beam of a batch item. The beams of an item are adjacent rows.
 namespace frazil::ops::microsoft {
 
 inline constexpr std::string_view kOwnDomain = "frazil";
 inline constexpr ElemSet kTokenElems = one(Elem::i32);
 
+/// Returns input i, a number of beams, as a 1-D i64 tensor, checked to be in the range that ONNX Runtime allows.
+Expr beam_count(CompositeCx& cx, std::size_t i);
+
+/// Returns input i, max_length, in the same way. `least` is 1-D.
+Expr length_limit(CompositeCx& cx, std::size_t i, Expr least);
+
 inline constexpr std::array<Port, 2> kRepeatRowsIn{{{"data", "T", elems::kTensor}, {"count", "", kTokenElems}}};
 inline constexpr std::array<Port, 1> kRepeatRowsOut{{{"rows", "T", elems::kTensor}}};
 void repeat_rows_body(CompositeCx& cx);
-FRAZIL_OP(RepeatRows, composite({"RepeatRows", 1, "Each slice of the first axis `count` times.", kOwnDomain},
+FRAZIL_OP(RepeatRows, composite({"RepeatRows", 1, "Each slice of the first axis once for each beam.", kOwnDomain},
                                 {kRepeatRowsIn, kRepeatRowsOut}, repeat_rows_body));
 
 struct PromptInputsAttrs {

@@ -101,8 +101,8 @@ Status uniform_run(OpaqueCall& call) {
 }
 
 Status uniform_of_types(InferCx& cx) {
-  for (const std::size_t i : {1, 2}) {
-    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(i)), 1, "element count of the seed and of the stream"));
+  for (const std::size_t i : {0, 1, 2}) {
+    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(i)), 1, "element counts of count, seed and stream"));
   }
   FRAZIL_TRY(const std::vector<Dim> count, cx.ints(0, 1));
   if (count[0].is_const() && !is_extent(count[0].value())) return cx.error("{}", no_extent(count[0].value()));
