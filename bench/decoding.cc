@@ -94,10 +94,10 @@ class Cases {
 
   DecodingCase next() {
     DecodingCase c;
-    constexpr const char* kForms[] = {"gpt", "gpt", "gpt", "gpt init", "t5", "t5 new", "whisper"};
+    constexpr const char* kForms[] = {"gpt", "gpt", "gpt", "gpt init", "t5", "t5 new", "t5 whole", "whisper"};
     c.weights = below(100000);
     c.op = chance(3) ? "GreedySearch" : "BeamSearch";
-    c.form = c.op == "GreedySearch" ? (chance(4) ? "gpt init" : "gpt") : kForms[below(7)];
+    c.form = c.op == "GreedySearch" ? (chance(4) ? "gpt init" : "gpt") : kForms[below(8)];
     if (c.form == "whisper" && chance(2)) c.op = "WhisperBeamSearch";
     const std::uint32_t items = 1 + below(3), length = 1 + below(5);
     c.eos = 1 + below(8);

@@ -18,7 +18,8 @@ using Rows = std::vector<std::vector<std::int32_t>>;
 struct DecodingCase {
   std::string name;
   std::string op = "GreedySearch";
-  std::string form = "gpt";  ///< or "gpt init": with init_decoder; "t5", "t5 new": see t5_encoder; "whisper"
+  std::string form = "gpt";  ///< or "gpt init": with init_decoder; "t5", "t5 new", "whisper": see t5_encoder;
+                             ///< "t5 whole": the decoder reads all tokens so far
   std::uint32_t weights = 1;
   Rows prompt = {};
   std::int32_t max_length = 12;
@@ -239,17 +240,18 @@ inline Message t5_encoder(std::uint32_t seed, const std::string& form) {
 
 inline Message t5_decoder(std::uint32_t seed, const std::string& form) {
   Subgraph n(seed);
-  std::vector<Message> inputs{tokens("input_ids", {"B", "1"})};
+  const std::string steps = form == "t5 whole" ? "S" : "1";
+  std::vector<Message> inputs{tokens("input_ids", {"B", steps})};
   std::string bias;
   if (form != "whisper") {
     inputs.push_back(tokens("encoder_attention_mask", {"B", "E"}));
     bias = n.mask_bias("encoder_attention_mask");
   }
-  if (form == "t5" || form == "whisper") inputs.push_back(f32("encoder_hidden_states", {"B", "E", "8"}));
+  if (form != "t5 new") inputs.push_back(f32("encoder_hidden_states", {"B", "E", "8"}));
   for (Message& v : t5_values("past", "self", "P")) inputs.push_back(std::move(v));
   for (Message& v : t5_values("past", "cross", "E")) inputs.push_back(std::move(v));
   t5_layers(n, "input_ids", true, bias, "past");
-  std::vector<Message> outputs{f32("logits", {"B", "1", "20"})};
+  std::vector<Message> outputs{f32("logits", {"B", steps, "20"})};
   for (Message& v : t5_values("present", "self", "T")) outputs.push_back(std::move(v));
   return n.finish(std::move(inputs), std::move(outputs));
 }
