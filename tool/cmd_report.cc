@@ -81,10 +81,12 @@ void print_report(const govern::Json& report) {
   print_line(fmt::format("{}  {}", one_line(report["name"].get<std::string>()), report["digest"].get<std::string>()));
   print_line("  operators    " + list_text(report["operators"], operator_text));
   print_line("  models       " + list_text(report["models"], model_text));
-  if (report.contains("endpoints")) {
-    print_line("  endpoints    " + list_text(report["endpoints"], [](const auto& end) {
-                 return end["kind"].template get<std::string>() + " " + end["address"].template get<std::string>();
+  if (report.contains("paths")) {
+    print_line("  endpoints    " + list_text(report["endpoints"], [&](const auto& end) {
+                 return text(end["kind"]) + " " + text(end["host"]) + text(end["path"]);
                }));
+    print_line("  code         " +
+               list_text(report["code"], [&](const auto& program) { return text(program["name"]); }));
     print_line(fmt::format("  paths        {:.6g}", report["paths"].get<double>()));
   }
   print_line(fmt::format(

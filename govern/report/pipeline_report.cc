@@ -60,6 +60,17 @@ Worst repeated(const Worst& body, std::int64_t most_times) {
   return {times(body.operations, n), times(body.cost, n), body.memory, times(body.outputs, n), paths};
 }
 
+/// Splits "http://host:80/path" into "host:80" and "/path".
+std::pair<std::string, std::string> split_url(std::string_view url) {
+  if (const std::size_t scheme = url.find("//"); scheme != std::string_view::npos) url.remove_prefix(scheme + 2);
+  const std::size_t slash = std::min(url.find('/'), url.size());
+  return {std::string(url.substr(0, slash)), std::string(url.substr(slash))};
+}
+
+std::string url_of(const Json& endpoint) {
+  return "//" + endpoint.at("host").get<std::string>() + endpoint.at("path").get<std::string>();
+}
+
 class RouteReader {
  public:
   explicit RouteReader(const std::vector<CalledReport>& called) : called_(called) {}
@@ -82,10 +93,17 @@ class RouteReader {
       report["operators"].push_back(
           {{"domain", domain}, {"name", name}, {"opset", Json::parse(opset)}, {"count", count}});
     }
-    report["endpoints"] = Json::array();
+    report["endpoints"] = report["code"] = Json::array();
     for (const auto& [kind, address, node] : endpoints_) {
-      report["endpoints"].push_back({{"kind", kind}, {"address", address}, {"node", node}});
+      if (kind == "code") {
+        report["code"].push_back({{"name", address}, {"digest", ""}, {"node", node}});
+      } else {
+        const auto [host, path] = split_url(address);
+        report["endpoints"].push_back({{"kind", kind}, {"host", host}, {"path", path}, {"node", node}});
+      }
     }
+    report["influence"] = Json::object();
+    report["max_steps"] = nullptr;
     report["branches"] = branches_;
     report["unbounded"] = unbounded_;
   }
@@ -137,10 +155,12 @@ class RouteReader {
   /// Adds what a called model or pipeline can reach, once. `place` is the node that runs it.
   void add_model(const std::string& name, const std::string& version, const Json& report, const std::string& place) {
     if (!models_.emplace(std::pair(name, Json(version).dump()), report.at("digest").dump()).second) return;
-    if (report.contains("endpoints")) {
+    if (report.contains("paths")) {
+      const auto at = [&](const Json& end) { return place + "." + end.at("node").get<std::string>(); };
       for (const Json& end : report.at("endpoints")) {
-        endpoints_.emplace(end.at("kind"), end.at("address"), place + "." + end.at("node").get<std::string>());
+        endpoints_.emplace(end.at("kind"), url_of(end), at(end));
       }
+      for (const Json& program : report.at("code")) endpoints_.emplace("code", program.at("name"), at(program));
     } else {
       add_graph(name, report);
     }

@@ -35,11 +35,13 @@ struct CalledReport {
   Json report;
 };
 
-/// Returns what can be said about all paths of a pipeline. It has the members of report_of() except `extents` and
-/// `influence`, and:
+/// Returns what can be said about all paths of a pipeline. It has the members of a model's report except `extents`,
+/// and:
 ///   models        [{name, version, digest}] that a path can run, also in arms of share 0; version and digest are
 ///                 null for a model that frazil.Call runs
-///   endpoints     [{kind, address, node}] outside of the process
+///   endpoints     [{kind, host, path, node}] outside of the process
+///   code          [{name, digest, node}] of programs; the digest is empty, as it is not known
+///   influence     {}: not computed for pipelines
 ///   branches      [{node, kind, rules}]
 ///   paths         number of different paths, a loop counted with each number of iterations; at most 1e300
 /// Of the branches of a switch or split, the most expensive counts. Fallbacks, races, ensembles and shadows count all

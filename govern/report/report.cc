@@ -41,15 +41,26 @@ Json calls_of(const api::Model& model) {
   return list;
 }
 
-std::map<std::string, api::ExtentRange> extents_of(const api::Model& model, const ReportOptions& options) {
-  std::map<std::string, api::ExtentRange> used;
-  const auto use = [&](const std::string& name) {
+bool is_name(std::string_view dim) {
+  constexpr std::string_view kOperators = " +-*/(),";
+  return dim != "?" && dim.find_first_of(kOperators) == std::string_view::npos &&
+         dim.find_first_not_of("0123456789") != std::string_view::npos;
+}
+
+/// Returns the range of each extent of the inputs, and of those inputs that are one integer and have a range.
+std::map<std::string, std::optional<api::ExtentRange>> extents_of(const api::Model& model,
+                                                                  const ReportOptions& options) {
+  std::map<std::string, std::optional<api::ExtentRange>> used;
+  const auto range_of = [&](const std::string& name) {
     const auto range = options.extents.find(name);
-    if (range != options.extents.end()) used.insert(*range);
+    return range == options.extents.end() ? std::nullopt : std::optional(range->second);
   };
   for (const api::Port& port : model.inputs()) {
-    for (const std::string& dim : port.dims) use(dim);
-    if (port.extents.empty() && port.ranked) use(port.name);
+    for (const std::string& dim : port.dims) {
+      if (is_name(dim)) used[dim] = range_of(dim);
+    }
+    const bool is_scalar = port.extents.empty() && port.ranked && port.kind == api::Array::Kind::tensor;
+    if (is_scalar && range_of(port.name)) used[port.name] = range_of(port.name);
   }
   return used;
 }
@@ -68,12 +79,19 @@ Json number_of_bound(std::optional<double> bound) {
 
 Json report_of(const api::Model& model, const ReportOptions& options) {
   const auto extents = extents_of(model, options);
-  const api::WorstCase worst = worst_case(model, extents);
+  std::map<std::string, api::ExtentRange> ranges;
+  for (const auto& [name, range] : extents) {
+    if (range) ranges[name] = *range;
+  }
+  const api::WorstCase worst = worst_case(model, ranges);
   const bool works = worst.unbounded_work.empty(), fits = worst.unbounded_memory.empty();
   Json report = {{"name", model.name()},
                  {"digest", model.digest()},
                  {"operators", operators_of(model)},
                  {"models", calls_of(model)},
+                 {"endpoints", Json::array()},
+                 {"code", Json::array()},
+                 {"max_steps", nullptr},
                  {"extents", Json::object()},
                  {"worst_operations", number_of_bound(works ? std::optional(worst.operations) : std::nullopt)},
                  {"worst_cost_ns", number_of_bound(works ? std::optional(worst.nanoseconds) : std::nullopt)},
@@ -81,7 +99,9 @@ Json report_of(const api::Model& model, const ReportOptions& options) {
                  {"worst_output_bytes", fits ? Json(worst.output_bytes) : Json()},
                  {"unbounded", Json::array()},
                  {"influence", influence_of(model)}};
-  for (const auto& [name, range] : extents) report["extents"][name] = {range.least, range.most};
+  for (const auto& [name, range] : extents) {
+    report["extents"][name] = range ? Json({range->least, range->most}) : Json();
+  }
   add_unbounded(report["unbounded"], "work", worst.unbounded_work);
   add_unbounded(report["unbounded"], "memory", worst.unbounded_memory);
   return report;

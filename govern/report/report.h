@@ -21,7 +21,9 @@ struct ReportOptions {
 ///   file
 ///                        imports none
 ///   models               [{name, version}] that frazil.Call runs; version is null for the current one
-///   extents              {name: [least, most]} that the bounds assume
+///   endpoints, code      [], as a graph reaches nothing outside of the process
+///   max_steps            null, as a report does not limit runs
+///   extents              {name: [least, most] or null} of the inputs, which the bounds assume
 ///   worst_operations, worst_cost_ns, worst_memory_bytes, worst_output_bytes
 ///                        upper bounds as in api::WorstCase; null if there is none
 ///   unbounded            [{of: "work" | "memory", where, why}]

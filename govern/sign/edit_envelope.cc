@@ -216,6 +216,16 @@ void check_lists(EnvelopeCheck& check, const Json& report, std::string_view what
   }
 }
 
+/// Returns the larger end of a range [least, most], or nullopt for null.
+std::optional<double> largest_extent(const Json& extents, const std::string& name, std::string_view what) {
+  const Json& range = extents.at(name);
+  if (range.is_null()) return std::nullopt;
+  if (!range.is_array() || range.size() != 2 || !range[1].is_number()) {
+    fail(Code::bad_input, "{}: 'extents': '{}': expected [LEAST, MOST] or null", what, api::printable(name));
+  }
+  return range[1].get<double>();
+}
+
 }  // namespace
 
 EditEnvelope read_edit_envelope(std::string_view text, std::string_view what) {
@@ -272,7 +282,7 @@ std::vector<Violation> contains(const EditEnvelope& envelope, const Json& report
   if (!envelope.extents.empty()) {
     const Json& extents = envelope_object(report, "extents", what);
     for (const auto& [name, bound] : envelope.extents) {
-      if (extents.contains(name)) check.check_extent(name, envelope_bound(extents, name.c_str(), what));
+      if (extents.contains(name)) check.check_extent(name, largest_extent(extents, name, what));
     }
   }
   check_cost(check, envelope, envelope_bound(report, "worst_cost_ns", what), envelope_bound(report, "max_steps", what));

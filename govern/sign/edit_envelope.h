@@ -50,9 +50,9 @@ std::string text_of(const EditEnvelope& envelope);
 
 /// Returns in what a static report leaves an envelope, in the order of the envelope's members; empty: it is inside. The
 /// report has the members `operators`, `models`, `endpoints`, `code`, `worst_cost_ns` (null: unbounded),
-/// `worst_memory_bytes`, `max_steps` (null: none) and `influence`; also `extents`, if the envelope has any. Other
-/// members are ignored. An unbounded cost is inside only if both have max_steps and the report's is not larger. Throws
-/// Code::bad_input, with `what`, if a member is missing or ill-typed.
+/// `worst_memory_bytes`, `max_steps` (null: none) and `influence`; also `extents`, {name: [least, most] or null}, if
+/// the envelope has any. Other members are ignored. An unbounded cost is inside only if both have max_steps and the
+/// report's is not larger. Throws Code::bad_input, with `what`, if a member is missing or ill-typed.
 std::vector<Violation> contains(const EditEnvelope& envelope, const Json& report, std::string_view what);
 
 /// Returns what an inner envelope allows and an outer one does not. Ranges of opsets are compared with one range of the

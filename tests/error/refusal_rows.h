@@ -88,6 +88,12 @@ inline void expect_integers_tried(const OpDef& op, const std::string& tried, con
   }
 }
 
+/// The parts of decoding loops, whose tables are in decoding_parts_test.cc.
+inline const std::set<std::string_view> kDecodingParts = {
+    "AppendTokens",  "BeamEnd",    "BeamRank",     "BeamResult",   "BeamStart",
+    "BeamStep",      "NextInputs", "PadSequences", "PromptInputs", "RepeatRows",
+    "SampledTokens", "StepCount",  "StepScores",   "TokenScores",  "UniformOf"};
+
 /// A name for a parameterised test.
 inline std::string name_of_row(std::string_view call, std::size_t index) {
   std::string name(call.substr(0, call.find('(')));

@@ -91,4 +91,9 @@ Status batched_scan(Draft& d);
 Status sequence_map(Draft& d);
 Status flex_attention(Draft& d);
 
+// ---- decoding loops ----
+Status greedy_search(Draft& d);
+Status sampling(Draft& d);
+Status beam_search(Draft& d);
+
 }  // namespace frazil::onnx::rules

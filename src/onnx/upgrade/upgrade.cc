@@ -10,7 +10,7 @@ namespace frazil::onnx {
 namespace {
 
 constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
-constexpr std::string_view kMl = "ai.onnx.ml";
+constexpr std::string_view kMl = "ai.onnx.ml", kMicrosoft = "com.microsoft";
 
 /// A change: `apply` rewrites nodes `op` of opsets below `before`. Changes apply in the order of the table.
 struct Change {
@@ -107,6 +107,12 @@ constexpr Change kChanges[] = {
     // ---- ai.onnx.preview ----
     {"FlexAttention", kAlways, rules::flex_attention, "ai.onnx.preview"},
 
+    // ---- com.microsoft ----
+    {"BeamSearch", kAlways, rules::beam_search, kMicrosoft},
+    {"GreedySearch", kAlways, rules::greedy_search, kMicrosoft},
+    {"Sampling", kAlways, rules::sampling, kMicrosoft},
+    {"WhisperBeamSearch", kAlways, rules::beam_search, kMicrosoft},
+
     // ---- ai.onnx.ml ----
     {"LabelEncoder", 2, rules::label_encoder, kMl},
 };
@@ -116,7 +122,7 @@ struct Version {
   std::int64_t newest;
 };
 constexpr Version kNewest[] = {
-    {"", 28}, {kMl, 5}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}, {"com.microsoft", 1},
+    {"", 28}, {kMl, 5}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}, {kMicrosoft, 1},
 };
 
 const std::unordered_map<std::string_view, std::vector<const Change*>>& changes_by_op() {

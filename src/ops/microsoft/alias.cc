@@ -1,5 +1,6 @@
 #include "ops/microsoft/alias.h"
 
+#include "ops/core/bound.h"
 #include "ops/core/compose.h"
 #include "ops/elementwise/math.h"
 #include "ops/ml/svm.h"
@@ -78,6 +79,26 @@ void fused_linear_body(CompositeCx& cx) {
 
 void expand_dims_body(CompositeCx& cx) {
   cx.out(0, Unsqueeze({cx.in(0), Reshape({as_elem(cx.in(1), Elem::i64), cx.ints({1})})}));
+}
+
+void unfold_tensor_body(CompositeCx& cx) {
+  const auto& a = cx.attrs<UnfoldTensorAttrs>();
+  const auto rank = static_cast<std::int64_t>(cx.rank(0));
+  if (a.dim < -rank || a.dim >= rank) return cx.error("dim {} is outside [{}, {})", a.dim, -rank, rank);
+  if (a.size < 1 || a.size >= Dim::kMax) return cx.error("size must be a positive extent, got {}", a.size);
+  if (a.step < 1 || a.step >= Dim::kMax) return cx.error("step must be a positive extent, got {}", a.step);
+  const auto whole = [&](std::int64_t x) { return cx.number(Elem::i64, static_cast<double>(x)); };
+  const std::int64_t axis = a.dim < 0 ? a.dim + rank : a.dim;
+  const Expr positions = AtLeast({extent_scalar(cx.in(0), axis)}, {.low = a.size, .name = "the extent of axis dim"});
+  const Expr count = Add(Div(Sub(positions, whole(a.size)), whole(a.step)), whole(1));
+  const Expr starts = Unsqueeze({Mul(iota(cx, count), whole(a.step)), cx.ints({1})});
+  const Expr windows = Gather({cx.in(0), Add(starts, iota(cx, whole(a.size)))}, {.axis = axis});
+  Ints perm;
+  for (std::int64_t i = 0; i <= rank; ++i) {
+    if (i != axis + 1) perm.push_back(i);
+  }
+  perm.push_back(axis + 1);
+  cx.out(0, Transpose({windows}, {.perm = std::move(perm)}));
 }
 
 void distance_body(CompositeCx& cx) {

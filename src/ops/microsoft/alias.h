@@ -115,6 +115,22 @@ void expand_dims_body(CompositeCx& cx);
 FRAZIL_OP(ExpandDims, composite({"ExpandDims", 1, "X with one more axis, of extent 1.", kDomain},
                                 {kExpandDimsIn, kPortY<elems::kTensor>}, expand_dims_body));
 
+struct UnfoldTensorAttrs {
+  std::int64_t dim = -1;
+  std::int64_t size = 1;
+  std::int64_t step = 1;
+  static constexpr std::array fields{attr<&UnfoldTensorAttrs::dim>("dim", "the axis that is cut"),
+                                     required<&UnfoldTensorAttrs::size>("size", "positions of a window"),
+                                     attr<&UnfoldTensorAttrs::step>("step", "distance of the windows' starts")};
+};
+inline constexpr std::array<Port, 1> kUnfoldTensorIn{{{"input", "T", elems::kTensor}}},
+    kUnfoldTensorOut{{{"output", "T", elems::kTensor}}};
+void unfold_tensor_body(CompositeCx& cx);
+FRAZIL_OP(UnfoldTensor,
+          composite<UnfoldTensorAttrs>({"UnfoldTensor", 1,
+                                        "All windows along an axis; their positions are a last axis.", kDomain},
+                                       {kUnfoldTensorIn, kUnfoldTensorOut}, unfold_tensor_body));
+
 struct DistanceAttrs {
   std::string metric = "sqeuclidean";
   static constexpr std::array fields{attr<&DistanceAttrs::metric>("metric", "euclidean or sqeuclidean")};

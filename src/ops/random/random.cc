@@ -100,6 +100,25 @@ Status uniform_run(OpaqueCall& call) {
   return {};
 }
 
+Status uniform_of_types(InferCx& cx) {
+  for (const std::size_t i : {0, 1, 2}) {
+    FRAZIL_CHECK(cx.require_equal(product(cx.scope(), cx.shape(i)), 1, "element counts of count, seed and stream"));
+  }
+  FRAZIL_TRY(const std::vector<Dim> count, cx.ints(0, 1));
+  if (count[0].is_const() && !is_extent(count[0].value())) return cx.error("{}", no_extent(count[0].value()));
+  cx.out(0, Type::tensor(Elem::f64, {count[0]}));
+  return {};
+}
+
+Status uniform_of_run(OpaqueCall& call) {
+  const std::int64_t count = call.in(0).integer(0);
+  if (!is_extent(count)) return fail(Code::bad_input, "{}", no_extent(count));
+  FRAZIL_TRY(std::byte* const out, call.out(0, std::array{count}));
+  const std::span<double> to(reinterpret_cast<double*>(out), static_cast<std::size_t>(count));
+  fill_philox(to, static_cast<std::uint64_t>(call.in(1).integer(0)), static_cast<std::uint64_t>(call.in(2).integer(0)));
+  return {};
+}
+
 // ---- operators derived from Uniform ----
 
 namespace {
@@ -181,18 +200,22 @@ void bernoulli_body(CompositeCx& cx) {
   cx.out(0, as_elem(Less(u, as_elem(cx.in(0), Elem::f64)), *elem));
 }
 
+Expr drawn_classes(CompositeCx& cx, Expr scores, Expr numbers) {
+  const Expr p = Softmax({as_elem(scores, Elem::f64)}, {.axis = 1});
+  const Expr below = Unsqueeze({CumSum({p, cx.number(Elem::i64, 1)}), cx.ints({1})});
+  const Expr passed = as_elem(LessOrEqual(below, Unsqueeze({numbers, cx.ints({2})})), Elem::i64);
+  const Expr drawn = ReduceSum({passed, cx.ints({2})}, {.keepdims = 0});
+  return Min2(drawn, Sub(extent_scalar(p, 1), cx.number(Elem::i64, 1)));
+}
+
 void multinomial_body(CompositeCx& cx) {
   const auto& a = cx.attrs<MultinomialAttrs>();
   const auto elem = allowed_elem(cx, a.dtype, elems::kIndex);
   if (cx.rank(0) != 2) cx.error("input 'input' must have 2 axes, got {}", cx.rank(0));
   if (a.sample_size < 1) cx.error("sample_size must be positive, got {}", a.sample_size);
   if (!elem || !cx.status()) return;
-  const Expr p = Softmax({as_elem(cx.in(0), Elem::f64)}, {.axis = 1});
-  const Expr below = Unsqueeze({CumSum({p, cx.number(Elem::i64, 1)}), cx.ints({1})});
-  const Expr u = Uniform({join_shape({extent(p, 0), int1(cx, a.sample_size)})}, Seed{a.seed}.stream(0));
-  const Expr passed = as_elem(LessOrEqual(below, Unsqueeze({u, cx.ints({2})})), Elem::i64);
-  const Expr drawn = ReduceSum({passed, cx.ints({2})}, {.keepdims = 0});
-  cx.out(0, as_elem(Min2(drawn, Sub(extent_scalar(p, 1), cx.number(Elem::i64, 1))), *elem));
+  const Expr u = Uniform({join_shape({extent(cx.in(0), 0), int1(cx, a.sample_size)})}, Seed{a.seed}.stream(0));
+  cx.out(0, as_elem(drawn_classes(cx, cx.in(0), u), *elem));
 }
 
 namespace {

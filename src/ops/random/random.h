@@ -24,6 +24,17 @@ FRAZIL_OP(Uniform, opaque<UniformAttrs>(stateful({"Uniform", 1, "Numbers in [0, 
                                         {kUniformIn, kUniformOut}, uniform_types, uniform_run,
                                         "its elements are generated, not computed from operands"));
 
+inline constexpr std::array<Port, 3> kUniformOfIn{
+    {{"count", "", elems::kI64}, {"seed", "", elems::kIndex}, {"stream", "", elems::kI64}}};
+Status uniform_of_types(InferCx& cx);
+Status uniform_of_run(OpaqueCall& call);
+FRAZIL_OP(UniformOf, opaque({"UniformOf", 1, "Uniform with a seed and a stream that are inputs; 1-D.", "frazil"},
+                            {kUniformOfIn, kUniformOut}, uniform_of_types, uniform_of_run,
+                            "its elements are generated, not computed from operands"));
+
+/// Returns class numbers drawn by rows of unnormalised logarithms, as i64. `numbers` is [rows, draws], in [0, 1).
+Expr drawn_classes(CompositeCx& cx, Expr scores, Expr numbers);
+
 struct RandomUniformAttrs {
   Elem dtype = Elem::f32;
   float high = 1;

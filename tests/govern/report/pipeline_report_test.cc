@@ -87,7 +87,7 @@ TEST(PipelineReport, ListsAllThatAnyBranchReaches) {
             R"([{"digest":"sha256:10.000000","name":"a","version":"1"},{"digest":"sha256:7.000000","name":"b",)"
             R"("version":"1"},{"digest":"sha256:1.000000","name":"c","version":"1"},)"
             R"({"digest":"sha256:q","name":"q","version":"1"}])");
-  EXPECT_EQ(report["endpoints"].dump(), R"([{"address":"http://host/x","kind":"http","node":"run_q.ask"}])");
+  EXPECT_EQ(report["endpoints"].dump(), R"([{"host":"host","kind":"http","node":"run_q.ask","path":"/x"}])");
   EXPECT_TRUE(report["worst_cost_ns"].is_null());
   EXPECT_EQ(report["unbounded"][0]["where"], "model 'c': node 'n' (Loop)");
   EXPECT_EQ(report["operators"].dump(), R"([{"count":6,"domain":"","name":"Add","opset":18}])");

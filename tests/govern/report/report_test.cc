@@ -63,8 +63,8 @@ TEST(Report, IsCanonicalAndComplete) {
   const Model model = Model::from_text(kRouter);
   const Json report = report_of(model, {.extents = {{"N", {1, 8}}, {"n", {0, 3}}, {"elsewhere", {1, 2}}}});
   const std::string expected =
-      R"x({"digest":")x" + model.digest() + R"x(","extents":{"N":[1,8],"n":[0,3]},)x" +
-      R"x("influence":{"node 'refine' (Loop)":["n","x"],"output 'y'":["n","x"]},"models":[],"name":"router",)x" +
+      R"x({"code":[],"digest":")x" + model.digest() + R"x(","endpoints":[],"extents":{"N":[1,8],"n":[0,3]},)x" +
+      R"x("influence":{"node 'refine' (Loop)":["n","x"],"output 'y'":["n","x"]},"max_steps":null,"models":[],"name":"router",)x" +
       R"x("operators":[{"count":1,"domain":"","name":"Add","opset":null},)x" +
       R"x({"count":1,"domain":"","name":"Loop","opset":null},{"count":1,"domain":"","name":"Neg","opset":null}],)x" +
       R"x("unbounded":[],"worst_cost_ns":)x" + canonical(report["worst_cost_ns"]) + R"x(,"worst_memory_bytes":)x" +

@@ -22,7 +22,7 @@ const char* const kReport = R"({
   "models": [{"name": "small", "version": null, "digest": null},
              {"name": "large", "version": 2, "digest": "sha256:aa"}],
   "endpoints": [{"kind": "http", "host": "a.example:443", "path": "/x"}],
-  "code": [{"name": "clean.py", "digest": "sha256:cc"}], "extents": {"batch": 64, "length": 5000},
+  "code": [{"name": "clean.py", "digest": "sha256:cc"}], "extents": {"batch": [1, 64], "length": [1, 5000]},
   "worst_cost_ns": 1000, "worst_memory_bytes": 4096, "max_steps": null,
   "influence": {"answer": ["tensor"], "race": ["clock"]}})";
 
@@ -60,7 +60,7 @@ TEST(EditEnvelopes, NameEachBoundThatAReportLeaves) {
        {"endpoint 'redis://a.example:443/x': it is not in the envelope [endpoints]"}},
       {[](Json& r) { r["code"][0]["digest"] = "sha256:cd"; },
        {"program 'clean.py': its digest sha256:cd is not in the envelope [code]"}},
-      {[](Json& r) { r["extents"]["batch"] = 65; }, {"extent 'batch': expected at most 64, got 65 [extents]"}},
+      {[](Json& r) { r["extents"]["batch"] = {1, 65}; }, {"extent 'batch': expected at most 64, got 65 [extents]"}},
       {[](Json& r) { r["extents"]["batch"] = Json(); },
        {"extent 'batch': expected at most 64, got no bound [extents]"}},
       {[](Json& r) { r["worst_cost_ns"] = 1000.5; }, {"report: expected at most 1000, got 1000.5 [worst_cost_ns]"}},
