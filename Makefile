@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help install-deps configure build test test-all test-isas test-image test-clients package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -40,6 +40,10 @@ package-build:
 test-clients: configure  ## run programs for ONNX Runtime from npm on its library and on Frazil's, and compare results and times
 	@cmake --build $(BUILD) --target frazil_onnxruntime frazil_ort_shim frazil_python
 	@$$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) tests/clients/run.py $(BUILD)
+
+test-leniency: configure  ## load and run models that break ONNX's rules, or only just keep them, with ONNX Runtime and with Frazil
+	@cmake --build $(BUILD) --target frazil_onnxruntime frazil_leniency
+	@peer=$$(scripts/fetch_peer.sh) && $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) tests/clients/leniency/run.py $(BUILD) "$$peer"
 
 deb: package-build  ## make the Debian packages, in DEB_DIR (build-package/deb)
 	@scripts/make_deb.sh build-package $(or $(DEB_DIR),build-package/deb)
