@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kU8 = 2, kI32 = 6;
 
-Model load(const std::string& file, bool lenient) {
+Model load_file(const std::string& file, bool lenient) {
   LoadOptions options;
   options.lenient = lenient;
   return Model::from_bytes(std::as_bytes(std::span(file)), options);
@@ -29,7 +29,7 @@ Array row(const std::vector<float>& values) {
   return Array::of<float>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-std::vector<float> floats(const Array& array) { return {array.values<float>().begin(), array.values<float>().end()}; }
+std::vector<float> elements_of(const Array& array) { return {array.values<float>().begin(), array.values<float>().end()}; }
 
 // ---- parts of files ----
 
@@ -52,7 +52,7 @@ std::string text_attribute(const std::string& name, const std::string& text) {
 }
 
 /// y = op(x...) of inputs of these types, in opset 18.
-std::string one_node(const std::string& op, const std::vector<std::string>& types, const std::string& more = {},
+std::string node_of(const std::string& op, const std::vector<std::string>& types, const std::string& more = {},
                      const std::vector<std::string>& initializers = {}, const std::string& domain = {}) {
   std::vector<std::string> names, inputs;
   for (const std::string& type : types) {
@@ -68,7 +68,7 @@ std::string one_node(const std::string& op, const std::vector<std::string>& type
 std::string type(const std::vector<std::string>& extents) { return type_of(kF32, extents); }
 
 /// y = x + w for x of two elements.
-std::string sum_with(const std::vector<std::string>& weights) { return one_node("Add", {type({"2"})}, "", weights); }
+std::string sum_with(const std::vector<std::string>& weights) { return node_of("Add", {type({"2"})}, "", weights); }
 
 /// A function local.F whose one node is op(a).
 std::string function(const std::string& op, const std::string& name = "F", const std::string& domain = "local") {
@@ -150,7 +150,7 @@ std::vector<Refused> refused_files() {
        "ascending order"},
       {"sparse indices of another type", sum_with_sparse({5}, int32_indices), {x}, {1, 7}, "its indices are i32"},
       {"a domain that is not imported",
-       one_node("Gelu", {type({"2"})}, "", {}, "com.microsoft"),
+       node_of("Gelu", {type({"2"})}, "", {}, "com.microsoft"),
        {row({0, 100})},
        {0, 100},
        "imports no opset of domain 'com.microsoft'"},
@@ -178,18 +178,28 @@ std::vector<Refused> refused_files() {
        {6, 9},
        "(Constant)"},
       {"an empty auto_pad",
-       one_node("Conv", {type({"1", "1", "2"})}, text_attribute("auto_pad", ""),
+       node_of("Conv", {type({"1", "1", "2"})}, text_attribute("auto_pad", ""),
                 {number(1, 1) + number(1, 1) + number(1, 1) + number(2, kF32) + bytes(8, "w") + bytes(9, raw({3}))}),
        {Array::of<float>({1, 1, 2}, {1, 2})},
        {3, 6},
        "auto_pad ''"},
       {"axes of a scalar",
-       one_node("ReduceMax", {type({}), type_of(kI64, {"1"})}),
+       node_of("ReduceMax", {type({}), type_of(kI64, {"1"})}),
        {Array::of<float>({}, {3}), Array::of<std::int64_t>({1}, {0})},
        {3},
        "(ReduceMax)"},
+      {"a scale of two axes",
+       node_of("GroupNormalization", {type({"1", "2", "1"}), type({"1", "2"}), type({"2"})}, integer("num_groups", 2)),
+       {Array::of<float>({1, 2, 1}, {1, 2}), Array::of<float>({1, 2}, {9, 9}), row({3, 4})},
+       {3, 4},
+       "(GroupNormalization)"},
+      {"an unknown attribute of LayerNormalization",
+       node_of("LayerNormalization", {type({"1"}), type({"1"})}, integer("odd", 1)),
+       {row({1}), row({1})},
+       {0},
+       "unknown attribute 'odd'"},
       {"a condition of two axes",
-       one_node("Compress", {type({"2", "2"}), type_of(kBool, {"1", "2"})}),
+       node_of("Compress", {type({"2", "2"}), type_of(kBool, {"1", "2"})}),
        {Array::of<float>({2, 2}, {1, 2, 3, 4}), Array::of<bool>({1, 2}, {false, true})},
        {2},
        "(Compress)"},
@@ -199,18 +209,18 @@ std::vector<Refused> refused_files() {
 TEST(LenientFiles, RunAsInOnnxRuntime) {
   for (const Refused& c : refused_files()) {
     SCOPED_TRACE(c.name);
-    EXPECT_THAT(floats(load(c.file, true).run(c.inputs)[0]), ElementsAreArray(c.values));
-    EXPECT_THAT(message_of([&] { load(c.file, false).run(c.inputs); }, Code::bad_model), HasSubstr(c.strict));
+    EXPECT_THAT(elements_of(load_file(c.file, true).run(c.inputs)[0]), ElementsAreArray(c.values));
+    EXPECT_THAT(message_of([&] { load_file(c.file, false).run(c.inputs); }, Code::bad_model), HasSubstr(c.strict));
   }
 }
 
 TEST(LenientFiles, OtherFaultsStay) {
   const std::string sparse_outside = sum_with_sparse({5}, integers("", {2}));
-  EXPECT_THAT(message_of([&] { load(sparse_outside, true); }, Code::bad_model), HasSubstr("lies outside"));
+  EXPECT_THAT(message_of([&] { load_file(sparse_outside, true); }, Code::bad_model), HasSubstr("lies outside"));
   const std::string constant = onnx_file::model({.nodes = {node("Constant", {}, "y", integer("odd", 1))}, .inputs = {}, .outputs = {port("y")}});
-  EXPECT_THAT(message_of([&] { load(constant, true); }, Code::bad_model), HasSubstr("it needs one attribute"));
-  const std::string domain = one_node("Gelu", {type({"2"})}, "", {}, "some.company");
-  EXPECT_THAT(message_of([&] { load(domain, true); }, Code::bad_model), HasSubstr("imports no opset of domain"));
+  EXPECT_THAT(message_of([&] { load_file(constant, true); }, Code::bad_model), HasSubstr("it needs one attribute"));
+  const std::string domain = node_of("Gelu", {type({"2"})}, "", {}, "some.company");
+  EXPECT_THAT(message_of([&] { load_file(domain, true); }, Code::bad_model), HasSubstr("imports no opset of domain"));
 }
 
 // ---- answers that the option changes ----
@@ -251,8 +261,8 @@ std::vector<Changed> changed_answers() {
 TEST(LenientAnswers, AreThoseOfOnnxRuntime) {
   for (const Changed& c : changed_answers()) {
     SCOPED_TRACE(c.name);
-    EXPECT_THAT(floats(load(c.file, true).run(c.inputs)[0]), ElementsAreArray(c.lenient));
-    EXPECT_THAT(floats(load(c.file, false).run(c.inputs)[0]), ElementsAreArray(c.strict));
+    EXPECT_THAT(elements_of(load_file(c.file, true).run(c.inputs)[0]), ElementsAreArray(c.lenient));
+    EXPECT_THAT(elements_of(load_file(c.file, false).run(c.inputs)[0]), ElementsAreArray(c.strict));
   }
 }
 
@@ -265,7 +275,7 @@ TEST(LenientAnswers, HaveOtherShapes) {
   const Array image = Array::of<float>({1, 3, 1}, {1, 2, 3});
   const std::string split = bytes(1, "x") + bytes(2, "y") + bytes(2, "z") + bytes(4, "Split") + integer("num_outputs", 3);
   const Case cases[] = {
-      {"Squeeze without axes", one_node("Squeeze", {type({"1", "3", "1"}), type_of(kI64, {"0"})}),
+      {"Squeeze without axes", node_of("Squeeze", {type({"1", "3", "1"}), type_of(kI64, {"0"})}),
        {image, Array::of<std::int64_t>({0}, {})}, {3}, {1, 3, 1}},
       {"Split by its outputs",
        onnx_file::model({.nodes = {split}, .inputs = {f32("x", {"6"})}, .outputs = {port("y"), port("z")}}),
@@ -273,8 +283,8 @@ TEST(LenientAnswers, HaveOtherShapes) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(load(c.file, true).run(c.inputs)[0].sizes(), c.lenient);
-    EXPECT_EQ(load(c.file, false).run(c.inputs)[0].sizes(), c.strict);
+    EXPECT_EQ(load_file(c.file, true).run(c.inputs)[0].sizes(), c.lenient);
+    EXPECT_EQ(load_file(c.file, false).run(c.inputs)[0].sizes(), c.strict);
   }
 }
 

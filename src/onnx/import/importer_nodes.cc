@@ -93,7 +93,7 @@ Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(draft.attrs, decode_attributes(source_, cx, node, repeated_));
   const std::size_t first = graph_.node_count();
   const bool is_own = options_.operators != nullptr && options_.operators->find(node.domain, node.op) != nullptr;
-  if (!is_own && options_.lenient) relax_form(draft, warnings_);
+  if (!is_own && options_.lenient) FRAZIL_CHECK(relax_form(draft, warnings_));
   if (!is_own) FRAZIL_CHECK(upgrade(draft));
   if (!is_own && options_.lenient) FRAZIL_CHECK(relax(draft, warnings_));
   if (draft.results) {

@@ -85,6 +85,16 @@ Status relax_squeeze(Draft& draft, std::vector<std::string>& warnings) {
   return {};
 }
 
+Status relax_attributes(Draft& draft, std::vector<std::string>& warnings) {
+  const OpDef* const op = OpRegistry::global().find(draft.domain, draft.op);
+  std::erase_if(draft.attrs, [&](const NamedAttr& attr) {
+    const bool unknown = op != nullptr && op->attrs.find(attr.name) == nullptr;
+    if (unknown) warn(warnings, "{}: unknown attribute '{}' is ignored", draft.describe(), proto::shown(attr.name));
+    return unknown;
+  });
+  return {};
+}
+
 Status relax_split(Draft& draft, std::vector<std::string>& warnings) {
   const std::int64_t* const given = integer_attr(draft, "num_outputs");
   const auto outputs = static_cast<std::int64_t>(draft.wanted.size());
@@ -110,10 +120,6 @@ Status relax_cast(Draft& draft, std::vector<std::string>& /*warnings*/) {
 Status relax_compress(Draft& draft, std::vector<std::string>& /*warnings*/) {
   if (!draft.has(0) || !draft.has(1)) return {};
   const std::int64_t* const axis = integer_attr(draft, "axis");
-  const Type& type = draft.type(draft.in[1]);
-  if (!type.is_tensor() || !type.ranked || type.rank() != 1) {
-    FRAZIL_TRY(draft.in[1], draft.emit("Reshape", {draft.in[1], draft.ints({-1})}));
-  }
   Value length;
   if (axis == nullptr) {
     FRAZIL_TRY(const Value size, draft.emit("Size", {draft.in[0]}));
@@ -136,6 +142,7 @@ constexpr Relaxation kRelaxations[] = {
     {"Cast", relax_cast},
     {"Compress", relax_compress},
     {"Concat", relax_concat},
+    {"LayerNormalization", relax_attributes},
     {"ReduceL1", relax_reduction},
     {"ReduceL2", relax_reduction},
     {"ReduceLogSum", relax_reduction},
@@ -163,15 +170,36 @@ void relax_constant(Draft& draft, std::vector<std::string>& warnings) {
   draft.in.clear();
 }
 
+/// Flattens an input of two or more axes.
+Status flatten(Draft& draft, std::size_t i) {
+  if (!draft.has(i) || !draft.type(draft.in[i]).is_tensor()) return {};
+  const Type& type = draft.type(draft.in[i]);
+  if (!type.ranked || type.rank() < 2) return {};
+  FRAZIL_TRY(draft.in[i], draft.emit("Reshape", {draft.in[i], draft.ints({-1})}));
+  return {};
+}
+
+struct FlatInput {
+  std::string_view op;
+  std::size_t input;
+};
+constexpr FlatInput kFlatInputs[] = {
+    {"Compress", 1}, {"GroupNormalization", 1}, {"GroupNormalization", 2}, {"STFT", 2}, {"SplitToSequence", 1},
+};
+
 }  // namespace
 
-void relax_form(Draft& draft, std::vector<std::string>& warnings) {
-  if (!draft.domain.empty()) return;
+Status relax_form(Draft& draft, std::vector<std::string>& warnings) {
+  if (!draft.domain.empty()) return {};
   if (draft.op == "Constant") relax_constant(draft, warnings);
   const auto padding = std::ranges::find(draft.attrs, "auto_pad", &NamedAttr::name);
   const AttrValue* const plain = padding == draft.attrs.end() ? nullptr : padding->plain();
   const auto* const text = plain == nullptr ? nullptr : std::get_if<std::string>(plain);
   if (text != nullptr && text->empty()) draft.attrs.erase(padding);
+  for (const FlatInput& flat : kFlatInputs) {
+    if (flat.op == draft.op) FRAZIL_CHECK(flatten(draft, flat.input));
+  }
+  return {};
 }
 
 Status relax(Draft& draft, std::vector<std::string>& warnings) {

@@ -26,13 +26,13 @@ import records
 import stored
 
 HERE = pathlib.Path(__file__).resolve().parent
-CLASSES = ["equal answers", "both refuse", "ours alone answers", "ours alone refuses", "answers differ"]
+CLASSES = ["equal answers", "both refuse", "ours alone answers", "ours alone refuses", "answers differ", "ours crashes"]
 
 
 def verdict(theirs: records.Answer, ours: records.Answer) -> tuple[str, str]:
     """Returns the class of a case, and the text that explains it."""
     if ours.outcome == records.ENDED:
-        return "answers differ", f"the process ended: {ours.text}"
+        return "ours crashes", ours.text
     if theirs.outcome != records.RAN:
         if ours.outcome != records.RAN:
             return "both refuse", f"{theirs.text} / {ours.text}"
@@ -85,11 +85,11 @@ def main() -> int:
         why = reason(case.name)
         counts[kind] += 1
         if kind in CLASSES[3:]:
-            if why:
+            if why and kind != "ours crashes":
                 explained.add(why)
             else:
                 unexplained += 1
-        if kind == args.show or (kind in CLASSES[3:] and not why):
+        if kind in (args.show, "ours crashes") or (kind in CLASSES[3:] and not why):
             print(f"{kind}: {case.name}: {text[:400]}", flush=True)
     for kind in CLASSES:
         print(f"{counts[kind]:>6} {kind}")
