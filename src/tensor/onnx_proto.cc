@@ -380,8 +380,7 @@ Result<Tensor> decode(Parts& parts, std::span<const std::byte> bytes, std::share
   if (parts.location == kInFile) {
     const bool raw = parts.raw && !parts.raw->empty();
     if (raw || typed) {
-      FRAZIL_CHECK(
-          ignore_or_fail(parts, Code::bad_model, "it has both external and {} data", raw ? "raw" : "typed"));
+      FRAZIL_CHECK(ignore_or_fail(parts, Code::bad_model, "it has both external and {} data", raw ? "raw" : "typed"));
     }
     return from_external(parts, external);
   }

@@ -29,7 +29,9 @@ Array row(const std::vector<float>& values) {
   return Array::of<float>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-std::vector<float> elements_of(const Array& array) { return {array.values<float>().begin(), array.values<float>().end()}; }
+std::vector<float> elements_of(const Array& array) {
+  return {array.values<float>().begin(), array.values<float>().end()};
+}
 
 // ---- parts of files ----
 
@@ -53,7 +55,7 @@ std::string text_attribute(const std::string& name, const std::string& text) {
 
 /// y = op(x...) of inputs of these types, in opset 18.
 std::string node_of(const std::string& op, const std::vector<std::string>& types, const std::string& more = {},
-                     const std::vector<std::string>& initializers = {}, const std::string& domain = {}) {
+                    const std::vector<std::string>& initializers = {}, const std::string& domain = {}) {
   std::vector<std::string> names, inputs;
   for (const std::string& type : types) {
     names.push_back("x" + std::to_string(names.size()));
@@ -79,10 +81,9 @@ std::string function(const std::string& op, const std::string& name = "F", const
 /// y = F(x) for a function of the file.
 std::string call_of(const std::string& functions, const std::string& op = "F", const std::string& domain = "local",
                     const std::string& more = {}) {
-  return onnx_file::model({.nodes = {node(op, {"x"}, "y", bytes(7, domain) + more)},
-                           .inputs = {f32("x", {"2"})},
-                           .outputs = {port("y")}},
-                          9, 18, bytes(8, bytes(1, "local") + number(2, 1)) + functions);
+  return onnx_file::model(
+      {.nodes = {node(op, {"x"}, "y", bytes(7, domain) + more)}, .inputs = {f32("x", {"2"})}, .outputs = {port("y")}},
+      9, 18, bytes(8, bytes(1, "local") + number(2, 1)) + functions);
 }
 
 std::string sparse(const std::vector<float>& values, const std::string& indices) {
@@ -112,10 +113,8 @@ std::vector<Refused> refused_files() {
   const std::string int32_indices = number(1, 1) + number(2, kI32) + number(5, 1);
   return {
       {"an initializer without a name",
-       onnx_file::model({.nodes = {neg},
-                         .inputs = {f32("x", {"2"})},
-                         .outputs = {port("y")},
-                         .initializers = {tensor("", {1, 2})}}),
+       onnx_file::model(
+           {.nodes = {neg}, .inputs = {f32("x", {"2"})}, .outputs = {port("y")}, .initializers = {tensor("", {1, 2})}}),
        {x},
        {-1, -2},
        "an initializer has no name"},
@@ -179,7 +178,7 @@ std::vector<Refused> refused_files() {
        "(Constant)"},
       {"an empty auto_pad",
        node_of("Conv", {type({"1", "1", "2"})}, text_attribute("auto_pad", ""),
-                {number(1, 1) + number(1, 1) + number(1, 1) + number(2, kF32) + bytes(8, "w") + bytes(9, raw({3}))}),
+               {number(1, 1) + number(1, 1) + number(1, 1) + number(2, kF32) + bytes(8, "w") + bytes(9, raw({3}))}),
        {Array::of<float>({1, 1, 2}, {1, 2})},
        {3, 6},
        "auto_pad ''"},
@@ -217,7 +216,8 @@ TEST(LenientFiles, RunAsInOnnxRuntime) {
 TEST(LenientFiles, OtherFaultsStay) {
   const std::string sparse_outside = sum_with_sparse({5}, integers("", {2}));
   EXPECT_THAT(message_of([&] { load_file(sparse_outside, true); }, Code::bad_model), HasSubstr("lies outside"));
-  const std::string constant = onnx_file::model({.nodes = {node("Constant", {}, "y", integer("odd", 1))}, .inputs = {}, .outputs = {port("y")}});
+  const std::string constant =
+      onnx_file::model({.nodes = {node("Constant", {}, "y", integer("odd", 1))}, .inputs = {}, .outputs = {port("y")}});
   EXPECT_THAT(message_of([&] { load_file(constant, true); }, Code::bad_model), HasSubstr("it needs one attribute"));
   const std::string domain = node_of("Gelu", {type({"2"})}, "", {}, "some.company");
   EXPECT_THAT(message_of([&] { load_file(domain, true); }, Code::bad_model), HasSubstr("imports no opset of domain"));
@@ -233,10 +233,10 @@ struct Changed {
 
 /// y = Cast(Cast(x to `to`) to float).
 std::string through(std::int64_t to) {
-  return onnx_file::model({.nodes = {node("Cast", {"x"}, "c", integer("to", to)),
-                                     node("Cast", {"c"}, "y", integer("to", kF32))},
-                           .inputs = {f32("x", {"N"})},
-                           .outputs = {port("y")}});
+  return onnx_file::model(
+      {.nodes = {node("Cast", {"x"}, "c", integer("to", to)), node("Cast", {"c"}, "y", integer("to", kF32))},
+       .inputs = {f32("x", {"N"})},
+       .outputs = {port("y")}});
 }
 
 std::vector<Changed> changed_answers() {
@@ -273,13 +273,19 @@ TEST(LenientAnswers, HaveOtherShapes) {
     Sizes lenient, strict;
   };
   const Array image = Array::of<float>({1, 3, 1}, {1, 2, 3});
-  const std::string split = bytes(1, "x") + bytes(2, "y") + bytes(2, "z") + bytes(4, "Split") + integer("num_outputs", 3);
+  const std::string split =
+      bytes(1, "x") + bytes(2, "y") + bytes(2, "z") + bytes(4, "Split") + integer("num_outputs", 3);
   const Case cases[] = {
-      {"Squeeze without axes", node_of("Squeeze", {type({"1", "3", "1"}), type_of(kI64, {"0"})}),
-       {image, Array::of<std::int64_t>({0}, {})}, {3}, {1, 3, 1}},
+      {"Squeeze without axes",
+       node_of("Squeeze", {type({"1", "3", "1"}), type_of(kI64, {"0"})}),
+       {image, Array::of<std::int64_t>({0}, {})},
+       {3},
+       {1, 3, 1}},
       {"Split by its outputs",
        onnx_file::model({.nodes = {split}, .inputs = {f32("x", {"6"})}, .outputs = {port("y"), port("z")}}),
-       {row({1, 2, 3, 4, 5, 6})}, {3}, {2}},
+       {row({1, 2, 3, 4, 5, 6})},
+       {3},
+       {2}},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

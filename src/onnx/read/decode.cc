@@ -58,8 +58,8 @@ Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tens
 Result<Ints> read_indices(const Source& source, const SparseParts& parts, std::int64_t entries) {
   FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
   const Sizes pairs{entries, static_cast<std::int64_t>(parts.sizes.size())};
-  const bool narrow = source.ignored && (indices.elem() == Elem::i32 || indices.elem() == Elem::i16 ||
-                                         indices.elem() == Elem::i8);
+  const bool narrow =
+      source.ignored && (indices.elem() == Elem::i32 || indices.elem() == Elem::i16 || indices.elem() == Elem::i8);
   if ((indices.elem() != Elem::i64 && !narrow) || (indices.sizes() != Sizes{entries} && indices.sizes() != pairs)) {
     return fail(Code::bad_model, "its indices are {}, expected i64[{}] or i64[{},{}]", indices.type_str(), pairs[0],
                 pairs[0], pairs[1]);

@@ -55,8 +55,9 @@ inline constexpr std::array<Port, 3> kDequantizeIn{
      {"x_zero_point", "T1", kQuantElems | one(Elem::i32), Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kDequantizeOut{{{"y", "", kHalfOrSingle}}};
 void dequantize_body(CompositeCx& cx);
-FRAZIL_OP(DequantizeLinear, composite<DequantizeAttrs>({"DequantizeLinear", {25, 10}, "(x - x_zero_point) * x_scale."},
-                                                       {kDequantizeIn, kDequantizeOut}, dequantize_body, dequantize_elem));
+FRAZIL_OP(DequantizeLinear,
+          composite<DequantizeAttrs>({"DequantizeLinear", {25, 10}, "(x - x_zero_point) * x_scale."},
+                                     {kDequantizeIn, kDequantizeOut}, dequantize_body, dequantize_elem));
 
 inline constexpr std::array<Port, 1> kDynamicQuantizeIn{{{"x", "", elems::kF32}}};
 inline constexpr std::array<Port, 3> kDynamicQuantizeOut{

@@ -32,7 +32,8 @@ def counting(*shape: int, dtype=F32) -> np.ndarray:
     return np.arange(1, 1 + int(np.prod(shape))).reshape(shape).astype(dtype)
 
 
-def info(name: str, like: np.ndarray | None = None, shape: Sequence | None = (), element: int | None = None) -> ValueInfoProto:
+def info(name: str, like: np.ndarray | None = None, shape: Sequence | None = (),
+         element: int | None = None) -> ValueInfoProto:
     """A value's type: that of an array, or an element type with a shape."""
     if like is not None:
         return helper.make_tensor_value_info(name, data_type(like), like.shape)
@@ -47,7 +48,8 @@ def initializer(name: str, array: np.ndarray) -> TensorProto:
     return numpy_helper.from_array(array, name)
 
 
-def node(op: str, inputs: Sequence[str], outputs: Sequence[str], domain: str = "", name: str = "", **attributes) -> NodeProto:
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], domain: str = "", name: str = "",
+         **attributes) -> NodeProto:
     return helper.make_node(op, list(inputs), list(outputs), name=name, domain=domain, **attributes)
 
 
@@ -59,7 +61,8 @@ def graph(nodes: Sequence[NodeProto], inputs=(), outputs=(), initializers=(), na
                              initializer=list(initializers))
 
 
-def model(body: GraphProto, opset: int = OPSET, ir: int = IR_VERSION, domains: Sequence[str] = (), **fields) -> ModelProto:
+def model(body: GraphProto, opset: int = OPSET, ir: int = IR_VERSION, domains: Sequence[str] = (),
+          **fields) -> ModelProto:
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
     made = helper.make_model(body, opset_imports=imports, **fields)
     made.ir_version = ir

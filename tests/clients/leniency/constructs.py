@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from building import (BOOL, F32, F64, I32, I64, U8, counting, f32, graph, i32, i64, info, initializer, model, node, scalar,
+from building import (BOOL, F32, F64, I32, I64, counting, f32, graph, i64, info, initializer, model, node, scalar,
                       untyped)
 from records import Case
 
@@ -71,7 +71,8 @@ def names() -> Iterator[Case]:
         both = simple([add], [info("x", X), info("w", f32(1, 2, 3))], initializers=[w], ir=ir)
         yield Case(f"ir {ir}/listed initializer", both, x)
         yield Case(f"ir {ir}/overridden initializer", both, {"x": X, "w": f32(7, 8, 9)})
-    shapes = {"rank": info("w", shape=(1, 3)), "extent": info("w", shape=(4,)), "type": info("w", shape=(3,), element=INT64),
+    shapes = {"rank": info("w", shape=(1, 3)), "extent": info("w", shape=(4,)),
+              "type": info("w", shape=(3,), element=INT64),
               "symbol": info("w", shape=("n",)), "no shape": info("w", shape=None), "nothing": untyped("w")}
     for kind, declared in shapes.items():
         for ir in (3, 8):
@@ -88,7 +89,8 @@ def types() -> Iterator[Case]:
     x = {"x": X}
     outputs = {"no type": untyped("y"), "no shape": info("y", shape=None), "rank": info("y", shape=(2, 3, 1)),
                "rank 0": info("y", shape=()), "extent": info("y", shape=(2, 4)), "symbol": info("y", shape=("a", "a")),
-               "element": info("y", shape=(2, 3), element=INT64), "undefined element": info("y", shape=(2, 3), element=0),
+               "element": info("y", shape=(2, 3), element=INT64),
+               "undefined element": info("y", shape=(2, 3), element=0),
                "negative": info("y", shape=(-1, -1)), "zero": info("y", shape=(0, 0)),
                "sequence": helper.make_tensor_sequence_value_info("y", FLOAT, None)}
     for kind, declared in outputs.items():
@@ -125,7 +127,8 @@ def types() -> Iterator[Case]:
     yield Case("equal names, other extents", simple([node("Concat", ["a", "b"], ["y"], axis=0)], ab), data)
     yield Case("equal names, 1", simple([node("Add", ["a", "b"], ["y"])], ab), {"a": f32(1), "b": f32(1, 2, 3)})
     declared = [info("y", shape=("N",))]
-    yield Case("output has another extent than its name", simple([node("Concat", ["a", "a"], ["y"], axis=0)], ab[:1], declared),
+    yield Case("output has another extent than its name",
+               simple([node("Concat", ["a", "a"], ["y"], axis=0)], ab[:1], declared),
                {"a": f32(1, 2)})
     fixed = simple([node("Concat", ["a", "a"], ["y"], axis=0)], ab[:1], [info("y", shape=(3,))])
     yield Case("output has another extent than its number", fixed, {"a": f32(1, 2)})
@@ -137,7 +140,8 @@ def branch(op: str, value: str, output: str, declared=None):
     return graph([node(op, [value], [output])], [], [declared or output], name=op)
 
 
-def if_model(condition: np.ndarray, then, otherwise, outputs=("y",), opset: int = 17, inputs=None) -> tuple[ModelProto, dict]:
+def if_model(condition: np.ndarray, then, otherwise, outputs=("y",), opset: int = 17,
+             inputs=None) -> tuple[ModelProto, dict]:
     made = node("If", ["c"], outputs, then_branch=then, else_branch=otherwise)
     ports = [info("c", condition), info("x", X)] if inputs is None else inputs
     return model(graph([made], ports, outputs), opset), {"c": condition, "x": X}
@@ -145,19 +149,23 @@ def if_model(condition: np.ndarray, then, otherwise, outputs=("y",), opset: int 
 
 def ifs() -> Iterator[Case]:
     for kind, condition in {"[]": np.array(True), "[1]": np.array([True]), "[1,1]": np.array([[False]]),
-                            "[2]": np.array([True, False]), "[0]": np.zeros(0, BOOL), "int": i64(1), "float": f32(1)}.items():
+                            "[2]": np.array([True, False]), "[0]": np.zeros(0, BOOL), "int": i64(1),
+                            "float": f32(1)}.items():
         yield Case(f"If/condition {kind}", *if_model(condition, branch("Neg", "x", "a"), branch("Abs", "x", "b")))
     true = np.array(True)
     outer = graph([], [], ["x"], name="then")
     yield Case("If/output is an outer value", *if_model(true, outer, branch("Abs", "x", "b")))
-    yield Case("If/output is a typed outer value", *if_model(true, graph([], [], [info("x", X)]), branch("Abs", "x", "b")))
+    yield Case("If/output is a typed outer value",
+               *if_model(true, graph([], [], [info("x", X)]), branch("Abs", "x", "b")))
     constant = graph([], [], ["w"], [initializer("w", X)], name="then")
     yield Case("If/output is an initializer", *if_model(true, constant, branch("Abs", "x", "b")))
     yield Case("If/shadows an outer name", *if_model(true, branch("Neg", "x", "x"), branch("Abs", "x", "b")))
     yield Case("If/initializer shadows an outer name",
-               *if_model(true, graph([relu(["x"], ["a"])], [], ["a"], [initializer("x", f32(-1, 1))]), branch("Abs", "x", "b")))
+               *if_model(true, graph([relu(["x"], ["a"])], [], ["a"], [initializer("x", f32(-1, 1))]),
+                         branch("Abs", "x", "b")))
     yield Case("If/equal names in the branches", *if_model(true, branch("Neg", "x", "y"), branch("Abs", "x", "y")))
-    yield Case("If/branch has an input", *if_model(true, graph([relu(["q"], ["a"])], [info("q", X)], ["a"]), branch("Abs", "x", "b")))
+    yield Case("If/branch has an input",
+               *if_model(true, graph([relu(["q"], ["a"])], [info("q", X)], ["a"]), branch("Abs", "x", "b")))
     yield Case("If/ranks differ", *if_model(true, branch("Neg", "x", "a"), branch("Flatten", "c", "b")))
     flat = graph([node("Flatten", ["x"], ["b"], axis=0)], [], ["b"])
     yield Case("If/extents differ", *if_model(np.array(False), branch("Neg", "x", "a"), flat))
@@ -170,7 +178,8 @@ def ifs() -> Iterator[Case]:
     more = graph([node("Neg", ["x"], ["a"])], [], ["a", "x"])
     yield Case("If/more outputs than the node", *if_model(true, more, more))
     yield Case("If/other count of outputs", *if_model(true, more, branch("Abs", "x", "b")))
-    yield Case("If/branch unknown operator unused", *if_model(true, branch("Neg", "x", "a"), branch("NoSuch", "x", "b")))
+    yield Case("If/branch unknown operator unused",
+               *if_model(true, branch("Neg", "x", "a"), branch("NoSuch", "x", "b")))
     yield Case("If/constant condition, other branch wrong", model(graph(
         [node("If", ["c"], ["y"], then_branch=branch("Neg", "x", "a"),
               else_branch=graph([node("MatMul", ["x", "x"], ["b"])], [], ["b"]))],
@@ -186,7 +195,8 @@ def ifs() -> Iterator[Case]:
 
 def loop_body(iteration=None, condition=None, state=None, outputs=None, nodes=None):
     return graph(nodes or [node("Identity", ["k"], ["k_out"]), node("Add", ["s", "one"], ["s_out"])],
-                 [iteration or info("i", scalar(0)), condition or info("k", np.array(True)), state or info("s", f32(0))],
+                 [iteration or info("i", scalar(0)), condition or info("k", np.array(True)),
+                  state or info("s", f32(0))],
                  outputs or ["k_out", "s_out"], [initializer("one", f32(1))], name="body")
 
 
@@ -197,7 +207,8 @@ def loop(inputs: dict, wired, body=None, outputs=("y",), **more) -> tuple[ModelP
 
 def loops() -> Iterator[Case]:
     start = {"s0": f32(1)}
-    trips = {"[]": scalar(3), "[1]": i64(3), "int32": scalar(3, I32), "[0]": np.zeros(0, I64), "[1,1]": i64(3).reshape(1, 1),
+    trips = {"[]": scalar(3), "[1]": i64(3), "int32": scalar(3, I32), "[0]": np.zeros(0, I64),
+             "[1,1]": i64(3).reshape(1, 1),
              "negative": scalar(-3), "0": scalar(0)}
     for kind, trip in trips.items():
         yield Case(f"Loop/trip count {kind}", *loop({"m": trip, **start}, ["m", "", "s0"]))
@@ -220,16 +231,20 @@ def loops() -> Iterator[Case]:
         "state of another rank": loop_body(state=info("s", shape=(1, 1))),
         "state of another type": loop_body(state=info("s", shape=(1,), element=INT64)),
         "output of another shape": loop_body(outputs=[info("k_out", np.array(True)), info("s_out", shape=(7,))]),
-        "output of another type": loop_body(outputs=[info("k_out", np.array(True)), info("s_out", shape=(1,), element=INT64)]),
+        "output of another type": loop_body(outputs=[info("k_out", np.array(True)),
+                                                     info("s_out", shape=(1,), element=INT64)]),
         "condition is passed through": loop_body(nodes=[node("Add", ["s", "one"], ["s_out"])], outputs=["k", "s_out"]),
         "state is passed through": loop_body(nodes=[node("Identity", ["k"], ["k_out"])], outputs=["k_out", "s"]),
         "scan output": loop_body(outputs=["k_out", "s_out", "s_out"]),
         "scan output is the iteration": loop_body(outputs=["k_out", "s_out", "i"]),
         "scan output is an initializer": loop_body(outputs=["k_out", "s_out", "one"]),
         "outer name is shadowed": loop_body(state=info("s0", f32(0)),
-                                            nodes=[node("Identity", ["k"], ["k_out"]), node("Add", ["s0", "one"], ["s_out"])]),
-        "outer value in a body": loop_body(nodes=[node("Identity", ["k"], ["k_out"]), node("Add", ["s", "s0"], ["s_out"])]),
-        "growing state": loop_body(nodes=[node("Identity", ["k"], ["k_out"]), node("Concat", ["s", "one"], ["s_out"], axis=0)]),
+                                            nodes=[node("Identity", ["k"], ["k_out"]),
+                                                   node("Add", ["s0", "one"], ["s_out"])]),
+        "outer value in a body": loop_body(nodes=[node("Identity", ["k"], ["k_out"]),
+                                                  node("Add", ["s", "s0"], ["s_out"])]),
+        "growing state": loop_body(nodes=[node("Identity", ["k"], ["k_out"]),
+                                          node("Concat", ["s", "one"], ["s_out"], axis=0)]),
         "growing state of open extent": loop_body(
             state=info("s", shape=("n",)),
             nodes=[node("Identity", ["k"], ["k_out"]), node("Concat", ["s", "one"], ["s_out"], axis=0)]),
@@ -238,7 +253,8 @@ def loops() -> Iterator[Case]:
         outputs = ["y", "z"] if "scan" in kind else ["y"]
         yield Case(f"Loop/body: {kind}", *loop({"m": scalar(3), **start}, ["m", "", "s0"], body, outputs))
         if "scan" in kind:
-            yield Case(f"Loop/body: {kind}, no iteration", *loop({"m": scalar(0), **start}, ["m", "", "s0"], body, outputs))
+            yield Case(f"Loop/body: {kind}, no iteration",
+                       *loop({"m": scalar(0), **start}, ["m", "", "s0"], body, outputs))
     yield Case("Loop/fewer inputs than the body", *loop({"m": scalar(3)}, ["m"]))
     yield Case("Loop/trailing empty input", *loop({"m": scalar(3), **start}, ["m", "", "s0", ""]))
     yield Case("Loop/more outputs than the body", *loop({"m": scalar(3), **start}, ["m", "", "s0"], None, ["y", "z"]))
@@ -273,7 +289,8 @@ def scans() -> Iterator[Case]:
 
 # ---- functions ----
 
-def function_model(function_nodes, opsets=(("", 17),), inputs=("a",), outputs=("b",), attributes=(), used=("x",), given=None,
+def function_model(function_nodes, opsets=(("", 17),), inputs=("a",), outputs=("b",), attributes=(), used=("x",),
+                   given=None,
                    imports=("local",), **fields):
     made = helper.make_function("local", "F", list(inputs), list(outputs), list(function_nodes),
                                 [helper.make_opsetid(d, v) for d, v in opsets], list(attributes))
@@ -290,7 +307,8 @@ def functions() -> Iterator[Case]:
     yield Case("function/domain not imported by the model", *function_model(neg, imports=()))
     yield Case("function/domain imported by itself", *function_model(neg, opsets=(("", 17), ("local", 1))))
     yield Case("function/fewer arguments", *function_model([node("Clip", ["a", "l"], ["b"])], inputs=("a", "l")))
-    yield Case("function/empty argument", *function_model([node("Clip", ["a", "l"], ["b"])], inputs=("a", "l"), used=("x", "")))
+    yield Case("function/empty argument",
+               *function_model([node("Clip", ["a", "l"], ["b"])], inputs=("a", "l"), used=("x", "")))
     yield Case("function/more arguments", *function_model(neg, used=("x", "x")))
     yield Case("function/output is an input", *function_model([], outputs=("a",)))
     leaky = node("LeakyRelu", ["a"], ["b"])
@@ -300,7 +318,8 @@ def functions() -> Iterator[Case]:
     yield Case("function/attribute not given", *function_model([leaky], attributes=("slope",)))
     yield Case("function/attribute unknown", *function_model(neg, given={"slope": 0.5}))
     yield Case("function/attribute undeclared", *function_model([leaky], given={"slope": 0.5}))
-    yield Case("function/input unused", *function_model([node("Neg", ["a"], ["b"])], inputs=("a", "u"), used=("x", "x")))
+    yield Case("function/input unused",
+               *function_model([node("Neg", ["a"], ["b"])], inputs=("a", "u"), used=("x", "x")))
     yield Case("function/ir 7", *function_model(neg, ir=7))
     yield Case("function/recursive", *function_model([node("F", ["a"], ["b"], domain="local")],
                                                      opsets=(("", 17), ("local", 1))))
@@ -310,8 +329,10 @@ def functions() -> Iterator[Case]:
     unused, data = function_model([node("NoSuch", ["a"], ["b"])])
     unused.graph.node[0].CopyFrom(relu())
     yield Case("function/unused and unknown", unused, data)
-    builtin = helper.make_function("", "Relu", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [helper.make_opsetid("", 17)], [])
-    yield Case("function/named like an operator", model(graph([relu()], [info("x", X)], ["y"]), functions=[builtin]), {"x": X})
+    builtin = helper.make_function("", "Relu", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [helper.make_opsetid("", 17)],
+                                   [])
+    yield Case("function/named like an operator", model(graph([relu()], [info("x", X)], ["y"]), functions=[builtin]),
+               {"x": X})
     for name, arguments in {"Gelu": ["x"], "BiasGelu": ["x", "x"], "NoSuchOperator": ["x"]}.items():
         inputs = ["a", "c"][:len(arguments)]
         made = helper.make_function("com.microsoft", name, inputs, ["b"], neg, [helper.make_opsetid("", 17)], [])
@@ -324,7 +345,8 @@ def functions() -> Iterator[Case]:
 
 def sequences() -> Iterator[Case]:
     make = node("SequenceConstruct", ["x", "x"], ["s"])
-    for kind, position in {"[]": scalar(1), "[1]": i64(1), "int32": scalar(1, I32), "negative": scalar(-1), "beyond": scalar(2)}.items():
+    for kind, position in {"[]": scalar(1), "[1]": i64(1), "int32": scalar(1, I32), "negative": scalar(-1),
+                           "beyond": scalar(2)}.items():
         made = simple([make, node("SequenceAt", ["s", "p"], ["y"])], [info("x", X), info("p", position)])
         yield Case(f"sequence/position {kind}", made, {"x": X, "p": position})
         made = simple([make, node("SequenceErase", ["s", "p"], ["y"])], [info("x", X), info("p", position)])
@@ -341,7 +363,8 @@ def sequences() -> Iterator[Case]:
     yield Case("sequence/split", simple([node("SplitToSequence", ["x"], ["y"], keepdims=0)]), {"x": X})
     yield Case("sequence/split scalar", simple([node("SplitToSequence", ["x", "n"], ["y"], keepdims=0, axis=1)],
                                                initializers=[initializer("n", scalar(2))]), {"x": X})
-    yield Case("optional/of a value", simple([node("Optional", ["x"], ["o"]), node("OptionalGetElement", ["o"], ["y"])]), {"x": X})
+    yield Case("optional/of a value",
+               simple([node("Optional", ["x"], ["o"]), node("OptionalGetElement", ["o"], ["y"])]), {"x": X})
     yield Case("optional/of none", simple([node("Optional", [], ["o"], type=helper.make_tensor_type_proto(1, None)),
                                            node("OptionalHasElement", ["o"], ["y"])], []), {})
     yield Case("optional/tensor", simple([node("OptionalGetElement", ["x"], ["y"])], opset=18), {"x": X})
@@ -370,13 +393,16 @@ def constants() -> Iterator[Case]:
     yield Case("Constant/an input", simple([node("Constant", ["x"], ["y"], value=value)]), {"x": X})
     sparse = helper.make_sparse_tensor(initializer("s", f32(5, 6)), initializer("i", i64(1, 3)), [5])
     yield of("sparse", sparse_value=sparse)
-    yield Case("ConstantOfShape/value [2]", simple([node("ConstantOfShape", ["h"], ["y"], value=value)], [info("h", i64(2))]),
+    yield Case("ConstantOfShape/value [2]",
+               simple([node("ConstantOfShape", ["h"], ["y"], value=value)], [info("h", i64(2))]),
                {"h": i64(2)})
     yield Case("ConstantOfShape/value scalar",
-               simple([node("ConstantOfShape", ["h"], ["y"], value=initializer("v", scalar(2, F32)))], [info("h", i64(2))]),
+               simple([node("ConstantOfShape", ["h"], ["y"], value=initializer("v", scalar(2, F32)))],
+                      [info("h", i64(2))]),
                {"h": i64(2)})
     for op in ("RandomNormal", "RandomUniform"):
-        yield Case(f"{op}/shape", simple([node(op, [], ["r"], shape=[2, 3], seed=1.0), node("Shape", ["r"], ["y"])], []), {})
+        yield Case(f"{op}/shape",
+                   simple([node(op, [], ["r"], shape=[2, 3], seed=1.0), node("Shape", ["r"], ["y"])], []), {})
     yield Case("Identity/with an attribute", simple([node("Identity", ["x"], ["y"], odd=1)]), {"x": X})
     yield Case("Identity/two inputs", simple([node("Identity", ["x", ""], ["y"])]), {"x": X})
 

@@ -3,8 +3,8 @@
 //   driver LIBRARY FOLDER BEGIN END
 //
 // Case n is FOLDER/n.onnx and FOLDER/n.in, which holds the inputs and the names of the outputs to fetch. The program
-// writes the outcome to stdout, as a number of bytes and that many bytes per case. records.py has the formats. Each case
-// runs in a process of its own, because models that break the rules can end a process.
+// writes the outcome to stdout, as a number of bytes and that many bytes per case. records.py has the formats. Each
+// case runs in a process of its own, because models that break the rules can end a process.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>

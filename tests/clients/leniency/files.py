@@ -38,7 +38,8 @@ def versions() -> Iterator[Case]:
         made = plain()
         made.opset_import[0].version = opset
         yield Case(f"opset {opset}", made, {"x": X})
-    imports = {"none": [], "ai.onnx": [("ai.onnx", 17)], "both": [("", 17), ("ai.onnx", 17)], "both differ": [("", 17), ("ai.onnx", 13)],
+    imports = {"none": [], "ai.onnx": [("ai.onnx", 17)], "both": [("", 17), ("ai.onnx", 17)],
+               "both differ": [("", 17), ("ai.onnx", 13)],
                "twice": [("", 17), ("", 17)], "twice differ": [("", 13), ("", 17)], "other only": [("ai.onnx.ml", 2)],
                "unknown domain too": [("", 17), ("a.b", 7)], "newer ml": [("", 17), ("ai.onnx.ml", 9)],
                "newer microsoft": [("", 17), ("com.microsoft", 9)], "training": [("", 17), ("ai.onnx.training", 1)]}
@@ -54,7 +55,8 @@ def versions() -> Iterator[Case]:
         yield Case(f"no opset imports, ir {ir}", made, {"x": X})
     gelu = model(graph([node("Gelu", ["x"], ["y"], domain="com.microsoft")], [info("x", X)], ["y"]))
     yield Case("domain com.microsoft not imported", gelu, {"x": X})
-    scaler = model(graph([node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[0.0], scale=[2.0])], [info("x", X)], ["y"]))
+    scaler = model(graph([node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[0.0], scale=[2.0])], [info("x", X)],
+                         ["y"]))
     yield Case("domain ai.onnx.ml not imported", scaler, {"x": X})
     made = plain()
     made.graph.node[0].domain = "ai.onnx"
@@ -146,7 +148,8 @@ def tensors() -> Iterator[Case]:
     text.raw_data = b"ab"
     yield Case("strings and raw data", returned(text), {})
     unnamed = initializer("", W)
-    yield Case("initializer without a name", model(graph([node("Relu", ["x"], ["y"])], [info("x", X)], ["y"], [unnamed])), {"x": X})
+    yield Case("initializer without a name",
+               model(graph([node("Relu", ["x"], ["y"])], [info("x", X)], ["y"], [unnamed])), {"x": X})
     segment = initializer("w", W)
     segment.segment.begin, segment.segment.end = 0, 3
     yield Case("segment", with_weight(segment), {"x": X})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from building import BOOL, F32, F64, I8, I32, I64, U8, counting, f32, i32, i64, rows_of_one, scalar
+from building import F32, F64, I8, I32, I64, U8, counting, f32, i32, i64, rows_of_one, scalar
 from records import Case
 
 NAN, INF = float("nan"), float("inf")
@@ -355,7 +355,8 @@ EXTENTS = [
     ("no is_test", "BatchNormalization", [CUBE, *([counting(3)] * 4)], {"opset": 6}),
     ("five outputs", "BatchNormalization", [CUBE, *([counting(3)] * 4)], {"outputs": 5, "opset": 9}),
     ("training", "BatchNormalization", [CUBE, *([counting(3)] * 4)], {"outputs": 3, "training_mode": 1}),
-    ("opset 1", "BatchNormalization", [CUBE, *([counting(3)] * 4)], {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1], "opset": 5}),
+    ("opset 1", "BatchNormalization", [CUBE, *([counting(3)] * 4)],
+     {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1], "opset": 5}),
     ("is_test", "Dropout", [X], {"is_test": 1, "opset": 6}),
     ("opset 1", "Dropout", [X], {"is_test": 1, "consumed_inputs": [0], "opset": 1}),
     ("ratio attribute", "Dropout", [X], {"ratio": 0.5, "opset": 10, "outputs": 2}),
@@ -372,7 +373,8 @@ VALUES = [
       for to in (2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16)),
     *((f"to {to} of odd doubles", "Cast", [np.array([NAN, INF, -INF, 300, -1, 3e9, 1e20, 1e300])], {"to": to})
       for to in (1, 2, 3, 6, 7, 9, 10, 12, 13)),
-    *((f"to {to} of odd ints", "Cast", [i64(0, -1, 300, 2**40, -(2**40))], {"to": to}) for to in (1, 2, 3, 4, 5, 6, 9, 10, 12, 13)),
+    *((f"to {to} of odd ints", "Cast", [i64(0, -1, 300, 2**40, -(2**40))], {"to": to})
+      for to in (1, 2, 3, 4, 5, 6, 9, 10, 12, 13)),
     ("to string", "Cast", [f32(1, 0.5, 1e20, NAN, -INF, 1e-7, 123456.789)], {"to": 8}),
     ("ints to string", "Cast", [i64(1, -5)], {"to": 8}),
     ("bool to string", "Cast", [np.array([True, False])], {"to": 8}),
@@ -524,7 +526,8 @@ OLD_FORMS = [
     ("empty sequence", "GRU", [np.zeros((0, 1, 2), F32), counting(1, 9, 2) / 99, counting(1, 9, 3) / 99],
      {"hidden_size": 3, "outputs": 2}),
     ("initial state [1,3]", "GRU",
-     [counting(2, 1, 2), counting(1, 9, 2) / 99, counting(1, 9, 3) / 99, None, None, counting(1, 3)], {"hidden_size": 3}),
+     [counting(2, 1, 2), counting(1, 9, 2) / 99, counting(1, 9, 3) / 99, None, None,
+      counting(1, 3)], {"hidden_size": 3}),
 ]
 
 MICROSOFT = [
@@ -536,7 +539,8 @@ MICROSOFT = [
     ("skip of one row", "SkipLayerNormalization", [counting(2, 2, 3), counting(1, 2, 3), counting(3)], {}),
     ("skip of rank 2", "SkipLayerNormalization", [counting(2, 2, 3), counting(2, 3), counting(3)], {}),
     ("skip", "SkipSimplifiedLayerNormalization", [counting(2, 2, 3), counting(2, 2, 3), counting(3)], {}),
-    ("scale [1]", "QLinearAdd", [counting(2, 3, dtype=U8), f32(0.5), np.array([1], U8), counting(2, 3, dtype=U8), f32(0.5),
+    ("scale [1]", "QLinearAdd",
+     [counting(2, 3, dtype=U8), f32(0.5), np.array([1], U8), counting(2, 3, dtype=U8), f32(0.5),
                                  np.array([1], U8), f32(1), np.array([1], U8)], {}),
     ("no zero", "QLinearAdd", [counting(2, 3, dtype=U8), scalar(0.5, F32), None, counting(2, 3, dtype=U8),
                                scalar(0.5, F32), None, scalar(1, F32)], {}),

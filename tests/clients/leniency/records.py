@@ -146,8 +146,8 @@ def answers(driver: pathlib.Path, library: pathlib.Path, folder: pathlib.Path, c
 # ---- comparison ----
 
 def difference(theirs, ours) -> str:
-    """Returns how two values differ, or "". Floats may differ as far as the order of sums affects them, which depends on
-    the largest."""
+    """Returns how two values differ, or "". Floats may differ as far as the order of sums affects them, which
+    depends on the largest."""
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
         return next((text for a, b in zip(theirs[1:], ours[1:]) if (text := difference(a, b))), "")
     if not (isinstance(theirs, tuple) and isinstance(ours, tuple) and len(theirs) == 3 and len(ours) == 3):

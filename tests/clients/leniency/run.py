@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads and runs models that break the rules of ONNX, or only just keep them, with ONNX Runtime and with Frazil's library.
+"""Loads and runs models that break or only just keep ONNX's rules, with ONNX Runtime and with Frazil's library.
 
     run.py BUILD THEIRS [--only PATTERN] [--show CLASS] [--ours LIBRARY] [--shared DIR]
 

@@ -8,7 +8,8 @@ import numpy as np
 import mutations
 from records import Case
 
-FOLDERS = ("onnx-tests/light", "onnx-tests/simple", "onnx-tests/pytorch-converted", "onnx-tests/pytorch-operator", "cases")
+FOLDERS = ("onnx-tests/light", "onnx-tests/simple", "onnx-tests/pytorch-converted", "onnx-tests/pytorch-operator",
+           "cases")
 
 
 def networks() -> dict[str, dict[str, np.ndarray]]:
