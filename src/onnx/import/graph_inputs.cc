@@ -59,6 +59,8 @@ Status define_input(Frame& main, Graph& graph, const Source& source, const Value
   if (info.type) {
     FRAZIL_TRY(type, read_type(*info.type, builder, proto::shown(info.name), source));
   } else if (initializer != nullptr && source.ignored) {
+    source.ignored(
+        fmt::format("input '{}': its type is not given; it is that of its initializer", proto::shown(info.name)));
     type = Type::tensor(tensor.elem(), Shape(tensor.sizes().begin(), tensor.sizes().end()));
   } else {
     return fail(Code::bad_model, "its type is not given");

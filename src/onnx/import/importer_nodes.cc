@@ -5,6 +5,7 @@
 #include "onnx/import/importer.h"
 #include "onnx/import/metadata.h"
 #include "onnx/import/relax_graph.h"
+#include "onnx/import/warn.h"
 #include "onnx/upgrade/relax.h"
 
 namespace frazil::onnx {
@@ -34,7 +35,7 @@ void trim_outputs(Draft& draft, const OpDef& op) {
 /// Returns the opset of the node. ImportOptions::newer_opsets accepts opsets that are newer than the newest known one;
 /// ImportOptions::lenient takes the newest known one of a domain that is not imported.
 Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, const ModelParts& model,
-                              const ImportOptions& options) {
+                              const ImportOptions& options, std::vector<std::string>& warnings) {
   const auto newest = newest_opset(node.domain);
   for (const Opsets* opsets : {cx.opsets, static_cast<const Opsets*>(&model.opsets)}) {
     const auto found = opsets->find(node.domain);
@@ -47,7 +48,11 @@ Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, cons
     return found->second;
   }
   if (model.info.ir_version < 3 && node.domain.empty()) return 1;
-  if (options.lenient && newest) return *newest;
+  if (options.lenient && newest) {
+    warn(warnings, "{}: the model imports no opset of domain '{}'; it is read as {}, the newest known one",
+         describe(cx, node), proto::shown(shown_domain(node.domain)), *newest);
+    return *newest;
+  }
   return fail_at(describe(cx, node), Code::bad_model, "the model imports no opset of domain '{}'",
                  proto::shown(shown_domain(node.domain)));
 }
@@ -76,15 +81,16 @@ Status Importer::append_node(Bytes bytes) {
   if (++nodes_ > options_.limits.nodes) return NodeOrder::too_many_nodes(options_.limits.nodes);
   const NameContext& cx = *top().cx;
   FRAZIL_CHECK(check_node(cx, node, options_.limits));
-  if (const FunctionParts* function = functions_.find(node); function != nullptr && !prefers_operator(node)) {
-    return open_call(node, *function);
+  if (const FunctionParts* function = functions_.find(node)) {
+    if (!prefers_operator(node)) return open_call(node, *function);
+    warn(warnings_, "{}: the model has a function of this name; the operator precedes it", describe(cx, node));
   }
   if (!node.overload.empty()) {
     return fail_at(describe(cx, node), Code::bad_model, "the model has no function of this name and overload '{}'",
                    proto::shown(node.overload));
   }
 
-  FRAZIL_TRY(const std::int64_t opset, opset_of(cx, node, model_, options_));
+  FRAZIL_TRY(const std::int64_t opset, opset_of(cx, node, model_, options_, warnings_));
   Builder builder(graph_, top().block);
   Draft draft(builder, node.op, node.domain, opset);
   draft.name = name_of_node(cx, node);

@@ -33,16 +33,21 @@ Status check_order(std::int64_t last, std::int64_t to, std::size_t k) {
   return {};
 }
 
-/// Writes the entries of a sparse tensor. If they must be `in_order`, they must be in row-major order without
-/// duplicates; otherwise, the last of equal indices counts.
-Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense, bool in_order) {
+/// Writes the entries of a sparse tensor. They must be in row-major order without duplicates, unless `ignored` receives
+/// such faults. The last of equal indices then counts.
+Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense,
+               const IgnoredFaults& ignored) {
   const bool linear = indices.size() == static_cast<std::size_t>(values.count());
   const std::size_t width = byte_size(dense.elem());
   std::int64_t last = -1;
+  std::optional<std::string> disorder;
   for (std::size_t k = 0; k < static_cast<std::size_t>(values.count()); ++k) {
     const std::int64_t to = dense_position(indices, k, dense.sizes(), linear);
     if (to < 0) return fail(Code::bad_model, "index {} of it lies outside {}", k, dense.type_str());
-    if (in_order) FRAZIL_CHECK(check_order(last, to, k));
+    if (const Status order = check_order(last, to, k); !order) {
+      if (!ignored) return order;
+      disorder = disorder.value_or(order.error().text());
+    }
     last = to;
     const auto offset = static_cast<std::size_t>(to);
     if (dense.elem() == Elem::string) {
@@ -51,6 +56,7 @@ Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tens
       std::memcpy(dense.mutable_data() + offset * width, values.data() + k * width, width);
     }
   }
+  if (disorder) ignored(fmt::format("a sparse tensor: {}; the last of equal indices counts", *disorder));
   return {};
 }
 
@@ -78,7 +84,7 @@ Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Te
   if (dense.elem() != Elem::string && dense.bytes() > 0) std::memset(dense.mutable_data(), 0, dense.bytes());
   if (values.count() == 0) return dense;
   FRAZIL_TRY(const Ints indices, read_indices(source, parts, values.count()));
-  FRAZIL_CHECK(scatter(values, indices, dense, !source.ignored));
+  FRAZIL_CHECK(scatter(values, indices, dense, source.ignored));
   return dense;
 }
 
