@@ -72,8 +72,8 @@ struct LoadOptions {
   /// Extents of one name may differ between inputs. A run with equal ones is not slower. The first run with others
   /// plans the model again, with one warning; such runs use a second plan, which knows no extents.
   ///
-  /// ONNX files: the faults that docs/reference/api.md lists cause warnings and are read as ONNX Runtime reads them. For
-  /// example, the last of two initializers of one name counts, and ir_version may be missing. Some answers that ONNX
+  /// ONNX files: the faults that docs/reference/api.md lists cause warnings, and are read as ONNX Runtime reads them.
+  /// Examples: the last of two initializers of one name counts, and ir_version may be missing. Some answers that ONNX
   /// leaves open are those of ONNX Runtime: a Cast of -1.0f to u8 is 255. An operator precedes a function of its name.
   ///
   /// With or without the option, declared types of outputs and inner values that differ from the inferred ones only

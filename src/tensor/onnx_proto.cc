@@ -55,7 +55,7 @@ struct Parts {
   const IgnoredFaults* ignored = nullptr;
 };
 
-/// Reports a fault to Parts::ignored, or returns it if there is no receiver.
+/// Passes a fault to Parts::ignored. Without a receiver, returns it.
 template <class... A>
 Status ignore_or_fail(const Parts& parts, Code code, fmt::format_string<A...> format, A&&... args) {
   if (parts.ignored == nullptr) return fail(code, format, std::forward<A>(args)...);

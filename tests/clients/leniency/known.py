@@ -12,7 +12,7 @@ DIFFERENCES: dict[str, str] = {
     "node/maxunpool_export_with_output_shape*": "ONNX: MaxUnpool counts indices in output_shape",
     "node/onehot_*/opset *": "ONNX: OneHot before opset 11 has no negative indices",
     "node/cast*FLOAT8E5M2*": "ONNX: NaN is 0x7e in float8e5m2",
-    # ONNX Runtime returns memory of another value or of nobody.
+    # ONNX Runtime returns wrong or unwritten values.
     "graph/Loop/body: scan output is the iteration": "ONNX Runtime returns the last iteration number for all",
     "graph/Scan/body: input passed through": "ONNX Runtime does not copy an output that is an input of the body",
     "extents/Pad/wrap/*": "ONNX Runtime does not wrap more than once",
