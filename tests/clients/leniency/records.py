@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 import struct
 import subprocess
+import tempfile
 
 import numpy as np
 import onnx
@@ -130,14 +131,15 @@ class Cursor:
 def answers(driver: pathlib.Path, library: pathlib.Path, folder: pathlib.Path, count: int, parts: int) -> list[Answer]:
     """Runs cases 0 to `count` - 1 in as many processes as `parts`."""
     bounds = [count * part // parts for part in range(parts + 1)]
-    jobs = [subprocess.Popen([driver, library, folder, str(begin), str(end)], stdout=subprocess.PIPE,
-                             stdin=subprocess.DEVNULL)
-            for begin, end in zip(bounds, bounds[1:])]
+    outputs = [tempfile.TemporaryFile() for _ in range(parts)]
+    jobs = [subprocess.Popen([driver, library, folder, str(begin), str(end)], stdout=output, stdin=subprocess.DEVNULL)
+            for begin, end, output in zip(bounds, bounds[1:], outputs)]
     found = []
-    for job in jobs:
-        cursor = Cursor(job.communicate()[0])
-        if job.returncode != 0:
+    for job, output in zip(jobs, outputs):
+        if job.wait() != 0:
             raise RuntimeError(f"{driver} ended with code {job.returncode}")
+        output.seek(0)
+        cursor = Cursor(output.read())
         while cursor.at < len(cursor.data):
             found.append(Cursor(cursor.blob()).answer())
     return found

@@ -79,7 +79,7 @@ def main() -> int:
     args = parser.parse_args()
     cases = [case for case in all_cases(args.shared) if re.search(args.only, case.name)]
     ours = args.ours or args.build / "compat/libonnxruntime.so.1"
-    verdicts = compare(cases, args.build / "tests/frazil_leniency", args.theirs, ours, os.cpu_count() or 1)
+    verdicts = compare(cases, args.build / "tests/frazil_leniency", args.theirs, ours, 2 * (os.cpu_count() or 1))
     counts, unexplained, explained = collections.Counter(), 0, set()
     for case, (kind, text) in zip(cases, verdicts):
         why = reason(case.name)
