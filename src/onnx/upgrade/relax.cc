@@ -184,7 +184,10 @@ struct FlatInput {
   std::size_t input;
 };
 constexpr FlatInput kFlatInputs[] = {
-    {"Compress", 1}, {"GroupNormalization", 1}, {"GroupNormalization", 2}, {"STFT", 2}, {"SplitToSequence", 1},
+    {"Compress", 1},
+    {"GroupNormalization", 1},
+    {"GroupNormalization", 2},
+    {"SplitToSequence", 1},
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace frazil::onnx {
 /// - Constant loses inputs, and all attributes but the first that is a value.
 /// - An empty `auto_pad` is removed.
 /// - Inputs that must be lists, but that no kernel of ONNX Runtime checks, are flattened: Compress (condition),
-///   GroupNormalization (scale, bias), SplitToSequence (split), STFT (window).
+///   GroupNormalization (scale, bias), SplitToSequence (split).
 Status relax_form(Draft& draft, std::vector<std::string>& warnings);
 
 /// Rewrites an upgraded node:
