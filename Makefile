@@ -4,6 +4,7 @@ BUILD := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
 .PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-policy-peers package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean test-audit test-signatures
+.PHONY: help install-deps configure build test test-all test-isas test-image test-clients test-leniency package-build deb test-deb wheel test-wheel check-sbom check-static demo demo-serve demo-lazy demo-dialogue robust-serve bench bench-serve bench-lazy asan tsan arm64 soak fuzz fuzz-configurations mutants coverage format lint docs clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -47,6 +48,9 @@ test-policy-peers: configure  ## compare the policy language with CEL's and Ceda
 test-signatures: configure  ## exchange signatures of models with Sigstore's libraries from npm; validate bills of materials
 	@cmake --build $(BUILD) --target frazil_tool
 	@tests/signatures/run.py $(BUILD); code=$$?; [ $$code -eq 77 ] || exit $$code
+test-leniency: configure  ## load and run models that break ONNX's rules, or only just keep them, with ONNX Runtime and with Frazil
+	@cmake --build $(BUILD) --target frazil_onnxruntime frazil_leniency
+	@peer=$$(scripts/fetch_peer.sh) && $$(sed -n 's/^Python_EXECUTABLE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) tests/clients/leniency/run.py $(BUILD) "$$peer"
 
 deb: package-build  ## make the Debian packages, in DEB_DIR (build-package/deb)
 	@scripts/make_deb.sh build-package $(or $(DEB_DIR),build-package/deb)

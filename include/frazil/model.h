@@ -72,9 +72,9 @@ struct LoadOptions {
   /// Extents of one name may differ between inputs. A run with equal ones is not slower. The first run with others
   /// plans the model again, with one warning; such runs use a second plan, which knows no extents.
   ///
-  /// ONNX files: Concat ignores an input whose type has no elements and other extents that do not fit. Reductions and
-  /// Squeeze ignore axes that a constant repeats. Compress ignores the end of a condition that is longer than the axis.
-  /// ir_version may be missing.
+  /// ONNX files: the faults that docs/reference/api.md lists cause warnings, and are read as ONNX Runtime reads them.
+  /// Examples: the last of two initializers of one name counts, and ir_version may be missing. Some answers that ONNX
+  /// leaves open are those of ONNX Runtime: a Cast of -1.0f to u8 is 255. An operator precedes a function of its name.
   ///
   /// With or without the option, declared types of outputs and inner values that differ from the inferred ones only
   /// cause warnings, and initializers below IR version 4 are constants even if they are listed as inputs.

@@ -52,7 +52,17 @@ struct Parts {
   ExternalRef ref;
   bool has_location = false, has_offset = false, has_length = false, has_checksum = false;
   std::array<std::size_t, 12> counts{};  ///< values per field of typed data
+  const IgnoredFaults* ignored = nullptr;
 };
+
+/// Passes a fault to Parts::ignored. Without a receiver, returns it.
+template <class... A>
+Status ignore_or_fail(const Parts& parts, Code code, fmt::format_string<A...> format, A&&... args) {
+  if (parts.ignored == nullptr) return fail(code, format, std::forward<A>(args)...);
+  (*parts.ignored)(fmt::format("tensor '{}': {}; this is ignored", proto::shown(parts.name),
+                               fmt::format(format, std::forward<A>(args)...)));
+  return {};
+}
 
 Status number_of(std::string_view key, std::string_view text, std::uint64_t& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -139,7 +149,6 @@ Status scan_field(Reader& reader, Parts& parts) {
 Status scan(std::span<const std::byte> bytes, Parts& parts) {
   Reader reader(bytes);
   while (reader.next()) FRAZIL_CHECK(scan_field(reader, parts));
-  if (parts.segment) return fail(Code::unsupported, "segmented tensors are not supported");
   parts.elem = elem_from_onnx(parts.data_type);
   if (parts.data_type == 0) return fail(Code::bad_model, "it has no data type");
   if (!parts.elem) return fail(Code::unsupported, "unknown data type {}", parts.data_type);
@@ -228,7 +237,19 @@ Result<Tensor> from_raw(Parts& parts, std::span<const std::byte> raw, std::share
   return tensor;
 }
 
+/// Drops entries of the external data that say nothing.
+Status check_external(Parts& parts) {
+  if (parts.has_length && parts.ref.length == 0 && parts.ignored != nullptr) parts.has_length = false;
+  constexpr std::size_t kDigits = 40;
+  if (parts.ignored == nullptr || parts.ref.checksum.empty() || parts.ref.checksum.size() == kDigits) return {};
+  FRAZIL_CHECK(ignore_or_fail(parts, Code::bad_model, "its checksum '{}' is not a SHA-1 checksum of {} hex digits",
+                              proto::shown(parts.ref.checksum), kDigits));
+  parts.ref.checksum.clear();
+  return {};
+}
+
 Result<Tensor> from_external(Parts& parts, const ExternalLoader* loader) {
+  FRAZIL_CHECK(check_external(parts));
   if (parts.ref.location.empty()) return fail(Code::bad_model, "external data without a location");
   const std::size_t expected = stored_bytes(*parts.elem, static_cast<std::size_t>(element_count(parts.sizes)));
   if (*parts.elem == Elem::string) return fail(Code::bad_model, "strings cannot be raw or external data");
@@ -287,13 +308,13 @@ class IntegerSink {
   std::optional<std::int64_t> bad_;
 };
 
-Status read_integers(Reader reader, proto::TensorField field, Elem elem, std::byte* out) {
+Status read_integers(const Parts& parts, Reader reader, proto::TensorField field, Elem elem, std::byte* out) {
   IntegerSink sink(out, byte_size(elem));
   while (reader.next(field)) {
     FRAZIL_CHECK(proto::each_varint(
         reader, [&](std::uint64_t v) { sink.add(elem == Elem::boolean ? std::uint64_t{v != 0} : v); }));
   }
-  if (sink.bad()) return fail(Code::bad_model, "value {} does not fit {}", *sink.bad(), name_of(elem));
+  if (sink.bad()) return ignore_or_fail(parts, Code::bad_model, "value {} does not fit {}", *sink.bad(), name_of(elem));
   return {};
 }
 
@@ -341,12 +362,12 @@ Result<Tensor> from_typed(Parts& parts, std::span<const std::byte> bytes) {
     read_strings(reader, tensor.as_mutable<std::string>());
   } else if (is_sub_byte(elem)) {
     std::vector<std::byte> packed(values);
-    FRAZIL_CHECK(read_integers(reader, field, Elem::u8, packed.data()));
+    FRAZIL_CHECK(read_integers(parts, reader, field, Elem::u8, packed.data()));
     unpack_bits(elem, packed, out, count);
   } else if (field == proto::kFloatData || field == proto::kDoubleData) {
     FRAZIL_CHECK(read_fixed(reader, field, elem, out));
   } else {
-    FRAZIL_CHECK(read_integers(reader, field, elem, out));
+    FRAZIL_CHECK(read_integers(parts, reader, field, elem, out));
   }
   return tensor;
 }
@@ -354,14 +375,17 @@ Result<Tensor> from_typed(Parts& parts, std::span<const std::byte> bytes) {
 Result<Tensor> decode(Parts& parts, std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                       const ExternalLoader* external) {
   FRAZIL_CHECK(scan(bytes, parts));
+  if (parts.segment) FRAZIL_CHECK(ignore_or_fail(parts, Code::unsupported, "segmented tensors are not supported"));
   const bool typed = std::ranges::any_of(parts.counts, [](std::size_t count) { return count != 0; });
   if (parts.location == kInFile) {
     const bool raw = parts.raw && !parts.raw->empty();
-    if (raw || typed) return fail(Code::bad_model, "it has both external and {} data", raw ? "raw" : "typed");
+    if (raw || typed) {
+      FRAZIL_CHECK(ignore_or_fail(parts, Code::bad_model, "it has both external and {} data", raw ? "raw" : "typed"));
+    }
     return from_external(parts, external);
   }
   if (!parts.raw) return from_typed(parts, bytes);
-  if (typed) return fail(Code::bad_model, "it has both raw and typed data");
+  if (typed) FRAZIL_CHECK(ignore_or_fail(parts, Code::bad_model, "it has both raw and typed data"));
   return from_raw(parts, *parts.raw, std::move(keep_alive));
 }
 
@@ -383,8 +407,9 @@ Result<TensorHeader> tensor_header(std::span<const std::byte> bytes) {
 }
 
 Result<Tensor> tensor_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                                 const ExternalLoader* external) {
+                                 const ExternalLoader* external, const IgnoredFaults* ignored) {
   Parts parts;
+  parts.ignored = ignored;
   return guarded(parts, [&] { return decode(parts, bytes, std::move(keep_alive), external); });
 }
 

@@ -50,8 +50,13 @@ Result<TensorHeader> tensor_header(std::span<const std::byte> bytes);
 /// bytes are borrowed even if they are not aligned for their element type. is_aligned() may then be false, and
 /// readers must use unaligned loads. Smaller unaligned data are copied. All unaligned data are copied if
 /// FRAZIL_COPY_UNALIGNED is defined, as in builds with sanitizers.
+///
+/// If `ignored` is not null, it receives the faults that ONNX Runtime ignores, and the tensor is read nevertheless: a
+/// segment, data in the message beside raw or external data, integers that do not fit their type (the low bits count),
+/// external data of length 0 (as without a length), and a checksum that is none.
+using IgnoredFaults = std::function<void(std::string)>;
 Result<Tensor> tensor_from_proto(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive = nullptr,
-                                 const ExternalLoader* external = nullptr);
+                                 const ExternalLoader* external = nullptr, const IgnoredFaults* ignored = nullptr);
 inline constexpr std::size_t kBorrowUnaligned = 4096;
 
 /// The message type of a file. The bytes do not identify it.

@@ -45,8 +45,9 @@ Result<std::map<std::string_view, NamedAttr>> call_attributes(const Source& sour
   const std::unordered_set<std::string_view> known(function.attributes.begin(), function.attributes.end());
   for (NamedAttr& attr : given) {
     if (!known.contains(attr.name) && !attrs.contains(attr.name)) {
-      return fail_at(describe(*cx, node), Code::bad_model, "the function has no attribute '{}'",
-                     proto::shown(attr.name));
+      const std::string fault = fmt::format("the function has no attribute '{}'", proto::shown(attr.name));
+      if (!source.ignored) return fail_at(describe(*cx, node), Code::bad_model, "{}", fault);
+      source.ignored(fmt::format("{}: {}; only nodes that refer to it use it", describe(*cx, node), fault));
     }
     auto* graph = std::get_if<GraphAttr>(&attr.value);
     if (graph != nullptr && !graph->scope) graph->scope = cx;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits/load_scope.h"
+#include "onnx/import/warn.h"
 
 namespace frazil::onnx {
 namespace {
@@ -36,14 +37,18 @@ Status RepeatedBytes::add(std::size_t bytes) {
               most_);
 }
 
-Status Functions::index(const std::vector<FunctionParts>& functions, const LoadLimits& limits) {
+Status Functions::index(const std::vector<FunctionParts>& functions, const LoadLimits& limits,
+                        std::vector<std::string>* warnings) {
   for (const FunctionParts& f : functions) {
     for (const std::string_view name : {f.name, f.domain, f.overload})
       FRAZIL_CHECK(check_name("a function", name, limits));
-    if (!by_key_.try_emplace({f.domain, f.name, f.overload}, &f).second) {
+    if (by_key_.insert_or_assign({f.domain, f.name, f.overload}, &f).second) continue;
+    if (warnings == nullptr) {
       return fail(Code::bad_model, "function '{}' of domain '{}' is defined twice", proto::shown(f.name),
                   proto::shown(f.domain));
     }
+    warn(*warnings, "function '{}' of domain '{}' is defined twice; the last one counts", proto::shown(f.name),
+         proto::shown(f.domain));
   }
   return {};
 }

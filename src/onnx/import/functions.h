@@ -27,7 +27,9 @@ class RepeatedBytes {
 /// The functions of a model, which must outlive this.
 class Functions {
  public:
-  Status index(const std::vector<FunctionParts>& functions, const LoadLimits& limits);
+  /// If `warnings` is null, two functions of one key are a fault. Otherwise, the last one counts, with a warning.
+  Status index(const std::vector<FunctionParts>& functions, const LoadLimits& limits,
+               std::vector<std::string>* warnings);
   /// Returns the function that the node calls, or null if it calls none.
   const FunctionParts* find(const NodeParts& node) const;
   /// Fails if the function calls itself, or if the call has too many inputs or outputs. `cx` is the call's context.

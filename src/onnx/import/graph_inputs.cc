@@ -55,8 +55,16 @@ Status define_input(Frame& main, Graph& graph, const Source& source, const Value
   if (initializer != nullptr) {
     FRAZIL_TRY(tensor, read_initializer(source, *initializer));
   }
-  if (!info.type) return fail(Code::bad_model, "its type is not given");
-  FRAZIL_TRY(Type type, read_type(*info.type, builder, proto::shown(info.name), source));
+  Type type;
+  if (info.type) {
+    FRAZIL_TRY(type, read_type(*info.type, builder, proto::shown(info.name), source));
+  } else if (initializer != nullptr && source.ignored) {
+    source.ignored(
+        fmt::format("input '{}': its type is not given; it is that of its initializer", proto::shown(info.name)));
+    type = Type::tensor(tensor.elem(), Shape(tensor.sizes().begin(), tensor.sizes().end()));
+  } else {
+    return fail(Code::bad_model, "its type is not given");
+  }
   if (initializer != nullptr) FRAZIL_CHECK(check_default(tensor, type, graph.scope()));
   const Expr input = builder.input(info.name, std::move(type), std::move(tensor));
   if (!main.cx->names.define(info.name, input.value)) return fail(Code::bad_model, "it is defined twice");

@@ -31,7 +31,7 @@ struct ImportOptions {
   /// they are defaults that requests may override.
   bool fix_defaults = false;
   const OpSet* operators = nullptr;  ///< operators that precede those of the registry
-  bool lenient = false;  ///< accept what relax() accepts, a missing IR version, and names of extents that contradict
+  bool lenient = false;              ///< accept what ONNX Runtime accepts; see LoadOptions::lenient
   /// The branch whose types are assumed first if the branches of an If have different ranks: true for `then`. See
   /// Assumption.
   bool assume_branches = true;

@@ -4,6 +4,7 @@
 
 #include "onnx/import/graph_inputs.h"
 #include "onnx/import/metadata.h"
+#include "onnx/import/relax_graph.h"
 #include "onnx/import/warn.h"
 
 namespace frazil::onnx {
@@ -31,7 +32,8 @@ Result<Graph> Importer::run(Bytes bytes) {
   FRAZIL_TRY(model_, read_model(bytes));
   warnings_ = std::move(model_.warnings);
   FRAZIL_CHECK(check_model(model_, options_.lenient, warnings_));
-  FRAZIL_CHECK(functions_.index(model_.functions, options_.limits));
+  if (options_.lenient) source_.ignored = [this](const std::string& fault) { warn(warnings_, "{}", fault); };
+  FRAZIL_CHECK(functions_.index(model_.functions, options_.limits, options_.lenient ? &warnings_ : nullptr));
   take_bounds(model_, source_, warnings_);
   FRAZIL_CHECK(start());
   if (Status done = walk(); !done) {
@@ -46,6 +48,10 @@ Result<Graph> Importer::run(Bytes bytes) {
 Status Importer::start() {
   Frame frame;
   FRAZIL_TRY(frame.body, read_graph(model_.graph));
+  if (options_.lenient) {
+    FRAZIL_CHECK(relax_inputs(frame.body, warnings_));
+    FRAZIL_CHECK(relax_initializers(frame.body, warnings_));
+  }
   if (!frame.body.name.empty()) graph_.name = proto::shown(frame.body.name);
   frame.cx = std::make_shared<NameContext>();
   frame.cx->opsets = &model_.opsets;

@@ -53,6 +53,9 @@ class Importer {
 
   // ---- nodes; importer_nodes.cc ----
   Status append_node(Bytes bytes);
+  /// Returns whether the node means an operator although the model has a function of this name. ONNX leaves that to the
+  /// runtime; ONNX Runtime prefers operators of its domains.
+  bool prefers_operator(const NodeParts& node) const;
   Status append_plain(Draft& draft, const OpDef& op, NodeParts& node);
   Status open_region(Draft& draft, const OpDef& op, NodeParts& node);
   Status open_block(std::unique_ptr<OpenRegion> region);

@@ -4,6 +4,8 @@
 #include "onnx/import/attributes.h"
 #include "onnx/import/importer.h"
 #include "onnx/import/metadata.h"
+#include "onnx/import/relax_graph.h"
+#include "onnx/import/warn.h"
 #include "onnx/upgrade/relax.h"
 
 namespace frazil::onnx {
@@ -30,13 +32,15 @@ void trim_outputs(Draft& draft, const OpDef& op) {
   while (!open && draft.wanted.size() > op.outputs.size() && !draft.wanted.back()) draft.wanted.pop_back();
 }
 
-/// Returns the opset of the node. `newer` accepts opsets that are newer than the newest known one.
-Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, const ModelParts& model, bool newer) {
+/// Returns the opset of the node. ImportOptions::newer_opsets accepts opsets that are newer than the newest known one;
+/// ImportOptions::lenient takes the newest known one of a domain that is not imported.
+Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, const ModelParts& model,
+                              const ImportOptions& options, std::vector<std::string>& warnings) {
+  const auto newest = newest_opset(node.domain);
   for (const Opsets* opsets : {cx.opsets, static_cast<const Opsets*>(&model.opsets)}) {
     const auto found = opsets->find(node.domain);
     if (found == opsets->end()) continue;
-    const auto newest = newest_opset(node.domain);
-    if (newest && found->second > *newest && !newer) {
+    if (newest && found->second > *newest && !options.newer_opsets) {
       return fail_at(describe(cx, node), Code::unsupported,
                      "opset {} of domain '{}' is newer than {}, the newest this version knows", found->second,
                      shown_domain(node.domain), *newest);
@@ -44,6 +48,11 @@ Result<std::int64_t> opset_of(const NameContext& cx, const NodeParts& node, cons
     return found->second;
   }
   if (model.info.ir_version < 3 && node.domain.empty()) return 1;
+  if (options.lenient && newest) {
+    warn(warnings, "{}: the model imports no opset of domain '{}'; it is read as {}, the newest known one",
+         describe(cx, node), proto::shown(shown_domain(node.domain)), *newest);
+    return *newest;
+  }
   return fail_at(describe(cx, node), Code::bad_model, "the model imports no opset of domain '{}'",
                  proto::shown(shown_domain(node.domain)));
 }
@@ -72,13 +81,16 @@ Status Importer::append_node(Bytes bytes) {
   if (++nodes_ > options_.limits.nodes) return NodeOrder::too_many_nodes(options_.limits.nodes);
   const NameContext& cx = *top().cx;
   FRAZIL_CHECK(check_node(cx, node, options_.limits));
-  if (const FunctionParts* function = functions_.find(node)) return open_call(node, *function);
+  if (const FunctionParts* function = functions_.find(node)) {
+    if (!prefers_operator(node)) return open_call(node, *function);
+    warn(warnings_, "{}: the model has a function of this name; the operator precedes it", describe(cx, node));
+  }
   if (!node.overload.empty()) {
     return fail_at(describe(cx, node), Code::bad_model, "the model has no function of this name and overload '{}'",
                    proto::shown(node.overload));
   }
 
-  FRAZIL_TRY(const std::int64_t opset, opset_of(cx, node, model_, options_.newer_opsets));
+  FRAZIL_TRY(const std::int64_t opset, opset_of(cx, node, model_, options_, warnings_));
   Builder builder(graph_, top().block);
   Draft draft(builder, node.op, node.domain, opset);
   draft.name = name_of_node(cx, node);
@@ -87,6 +99,7 @@ Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(draft.attrs, decode_attributes(source_, cx, node, repeated_));
   const std::size_t first = graph_.node_count();
   const bool is_own = options_.operators != nullptr && options_.operators->find(node.domain, node.op) != nullptr;
+  if (!is_own && options_.lenient) FRAZIL_CHECK(relax_form(draft, warnings_));
   if (!is_own) FRAZIL_CHECK(upgrade(draft));
   if (!is_own && options_.lenient) FRAZIL_CHECK(relax(draft, warnings_));
   if (draft.results) {
@@ -100,6 +113,14 @@ Status Importer::append_node(Bytes bytes) {
   FRAZIL_TRY(const OpDef* op, find_op(draft, options_.operators));
   trim_outputs(draft, *op);
   return std::holds_alternative<Region>(op->form) ? open_region(draft, *op, node) : append_plain(draft, *op, node);
+}
+
+bool Importer::prefers_operator(const NodeParts& node) const {
+  if (!options_.lenient || !node.overload.empty() || !newest_opset(node.domain)) return false;
+  const auto imported = model_.opsets.find(node.domain);
+  if (imported == model_.opsets.end()) return false;
+  const OpDef* const op = OpRegistry::global().find(node.domain, node.op);
+  return has_upgrade(node.domain, node.op) || (op != nullptr && op->since.oldest <= imported->second);
 }
 
 Status Importer::append_plain(Draft& draft, const OpDef& op, NodeParts& node) {
@@ -149,6 +170,7 @@ Status Importer::open_block(std::unique_ptr<OpenRegion> region) {
   frame.region = std::move(region);
   cx->names.push();
   frame.cx = cx;
+  if (options_.lenient) FRAZIL_CHECK(relax_initializers(frame.body, warnings_));
   const Bytes whole = frame.body.whole;
   FRAZIL_CHECK(frames_.push(std::move(frame), whole));
   FRAZIL_CHECK(read_declared(top().body.value_infos, top().declared));
@@ -167,6 +189,7 @@ Status Importer::open_splice(std::unique_ptr<OpenSplice> spliced) {
   frame.block = splice.block;
   frame.cx = splice.graph.scope ? std::static_pointer_cast<NameContext>(splice.graph.scope) : top().cx;
   frame.cx->names.push();
+  if (options_.lenient) FRAZIL_CHECK(relax_initializers(frame.body, warnings_));
   const std::vector<Value> inputs = splice.inputs;
   frame.spliced = std::move(spliced);
   const Bytes whole = frame.body.whole;

@@ -23,7 +23,7 @@ class Counter {
   explicit Counter(const ModelParts& model) : model_(model) {}
 
   Result<std::vector<UsedOperator>> run() {
-    FRAZIL_CHECK(functions_.index(model_.functions, {}));
+    FRAZIL_CHECK(functions_.index(model_.functions, {}, nullptr));
     waiting_.push_back({model_.graph, kGraphNode, nullptr});
     for (const FunctionParts& f : model_.functions) waiting_.push_back({f.whole, kFunctionNode, &f.opsets});
     while (!waiting_.empty()) {

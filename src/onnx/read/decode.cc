@@ -8,7 +8,8 @@
 namespace frazil::onnx {
 
 Result<Tensor> read_tensor(const Source& source, Bytes bytes) {
-  return tensor_from_proto(bytes, source.keep_alive, source.external ? &source.external : nullptr);
+  return tensor_from_proto(bytes, source.keep_alive, source.external ? &source.external : nullptr,
+                           source.ignored ? &source.ignored : nullptr);
 }
 
 namespace {
@@ -25,16 +26,28 @@ std::int64_t dense_position(std::span<const std::int64_t> indices, std::size_t k
   return position;
 }
 
-/// Writes the entries of a sparse tensor. They must be in row-major order without duplicates.
-Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense) {
+/// Fails unless the position `to` of entry `k` follows `last`.
+Status check_order(std::int64_t last, std::int64_t to, std::size_t k) {
+  if (to == last) return fail(Code::bad_model, "index {} of it repeats the one before", k);
+  if (to < last) return fail(Code::bad_model, "index {} of it is not in ascending order", k);
+  return {};
+}
+
+/// Writes the entries of a sparse tensor. They must be in row-major order without duplicates, unless `ignored` receives
+/// such faults. The last of equal indices then counts.
+Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tensor& dense,
+               const IgnoredFaults& ignored) {
   const bool linear = indices.size() == static_cast<std::size_t>(values.count());
   const std::size_t width = byte_size(dense.elem());
   std::int64_t last = -1;
+  std::optional<std::string> disorder;
   for (std::size_t k = 0; k < static_cast<std::size_t>(values.count()); ++k) {
     const std::int64_t to = dense_position(indices, k, dense.sizes(), linear);
     if (to < 0) return fail(Code::bad_model, "index {} of it lies outside {}", k, dense.type_str());
-    if (to == last) return fail(Code::bad_model, "index {} of it repeats the one before", k);
-    if (to < last) return fail(Code::bad_model, "index {} of it is not in ascending order", k);
+    if (const Status order = check_order(last, to, k); !order) {
+      if (!ignored) return order;
+      disorder = disorder.value_or(order.error().text());
+    }
     last = to;
     const auto offset = static_cast<std::size_t>(to);
     if (dense.elem() == Elem::string) {
@@ -43,6 +56,7 @@ Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tens
       std::memcpy(dense.mutable_data() + offset * width, values.data() + k * width, width);
     }
   }
+  if (disorder) ignored(fmt::format("a sparse tensor: {}; the last of equal indices counts", *disorder));
   return {};
 }
 
@@ -50,12 +64,14 @@ Status scatter(const Tensor& values, std::span<const std::int64_t> indices, Tens
 Result<Ints> read_indices(const Source& source, const SparseParts& parts, std::int64_t entries) {
   FRAZIL_TRY(const Tensor indices, read_tensor(source, parts.indices));
   const Sizes pairs{entries, static_cast<std::int64_t>(parts.sizes.size())};
-  if (indices.elem() != Elem::i64 || (indices.sizes() != Sizes{entries} && indices.sizes() != pairs)) {
+  const bool narrow =
+      source.ignored && (indices.elem() == Elem::i32 || indices.elem() == Elem::i16 || indices.elem() == Elem::i8);
+  if ((indices.elem() != Elem::i64 && !narrow) || (indices.sizes() != Sizes{entries} && indices.sizes() != pairs)) {
     return fail(Code::bad_model, "its indices are {}, expected i64[{}] or i64[{},{}]", indices.type_str(), pairs[0],
                 pairs[0], pairs[1]);
   }
   Ints copy(static_cast<std::size_t>(indices.count()));
-  if (!copy.empty()) std::memcpy(copy.data(), indices.data(), copy.size() * sizeof copy[0]);
+  for (std::int64_t i = 0; i < indices.count(); ++i) copy[static_cast<std::size_t>(i)] = indices.integer_at(i);
   return copy;
 }
 
@@ -68,7 +84,7 @@ Result<Tensor> to_dense(const Source& source, const SparseParts& parts, const Te
   if (dense.elem() != Elem::string && dense.bytes() > 0) std::memset(dense.mutable_data(), 0, dense.bytes());
   if (values.count() == 0) return dense;
   FRAZIL_TRY(const Ints indices, read_indices(source, parts, values.count()));
-  FRAZIL_CHECK(scatter(values, indices, dense));
+  FRAZIL_CHECK(scatter(values, indices, dense, source.ignored));
   return dense;
 }
 

@@ -24,6 +24,7 @@ struct Source {
   FixedExtents fixed{};
   bool own_extents = false;  ///< each open dimension has a symbol of its own, whatever its name
   std::map<std::string, Bounds, std::less<>> bounds{};  ///< by symbol name
+  IgnoredFaults ignored{};  ///< receives the faults of tensors that do not matter; empty: they are faults
 };
 
 /// The prefix of a metadata key, followed by a symbol's name. The value holds the symbol's bounds: "1..64".

@@ -64,7 +64,7 @@ void skip_simplified_body(CompositeCx& cx) {
   if (!sum) return;
   const Elem elem = cx.elem(0);
   LayerNormAttrs norm;
-  norm.epsilon = cx.attrs<SkipSimplifiedAttrs>().epsilon.value_or(0);
+  norm.epsilon = cx.attrs<SkipSimplifiedAttrs>().epsilon;
   cx.out(0, as_elem(RMSNormalization({sum, along_last(cx, 2, "gamma", sum)}, norm), elem));
   const std::int64_t last = static_cast<std::int64_t>(cx.rank(0)) - 1;
   if (cx.output_count() > 1) cx.out(1, as_elem(ReduceMean({sum, cx.ints({last})}, {.keepdims = 1}), Elem::f32));

@@ -24,8 +24,8 @@ struct SkipNormAttrs {
   static constexpr std::array fields{attr<&SkipNormAttrs::epsilon>("epsilon", "added to the variance")};
 };
 struct SkipSimplifiedAttrs {
-  std::optional<float> epsilon;
-  static constexpr std::array fields{required<&SkipSimplifiedAttrs::epsilon>("epsilon", "added to the mean square")};
+  float epsilon = 1e-12f;
+  static constexpr std::array fields{attr<&SkipSimplifiedAttrs::epsilon>("epsilon", "added to the mean square")};
 };
 inline constexpr std::array<Port, 5> kSkipNormIn{{{"input", "T", elems::kFloat},
                                                   {"skip", "T", elems::kFloat},

@@ -89,6 +89,16 @@ Expr requantized(CompositeCx& cx, Expr x, Expr zero, Elem to) {
   return as_elem(Min2(Max2(moved, cx.number(Elem::f32, low)), cx.number(Elem::f32, high)), to);
 }
 
+Elem quantize_elem(const void* attrs, std::span<const Elem> inputs) {
+  const auto& given = static_cast<const QuantizeAttrs*>(attrs)->output_dtype;
+  return given.value_or(inputs.size() > 2 ? inputs[2] : Elem::u8);
+}
+
+Elem dequantize_elem(const void* attrs, std::span<const Elem> inputs) {
+  const auto& given = static_cast<const DequantizeAttrs*>(attrs)->output_dtype;
+  return given.value_or(inputs[1] == Elem::f8e8m0 ? Elem::f32 : inputs[1]);
+}
+
 void quantize_body(CompositeCx& cx) {
   const auto& a = cx.attrs<QuantizeAttrs>();
   const auto to =

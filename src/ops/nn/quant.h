@@ -32,10 +32,13 @@ inline constexpr std::array<Port, 3> kQuantizeIn{{{"x", "T1", kQuantReal},
                                                   {"y_zero_point", "T3", kQuantElems, Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kQuantizeOut{{{"y", "", kQuantElems}}};
 void quantize_body(CompositeCx& cx);
+/// Return the element type of y.
+Elem quantize_elem(const void* attrs, std::span<const Elem> inputs);
+Elem dequantize_elem(const void* attrs, std::span<const Elem> inputs);
 FRAZIL_OP(QuantizeLinear, composite<QuantizeAttrs>({"QuantizeLinear",
                                                     {25, 10},
                                                     "x / y_scale + y_zero_point, rounded half to even and saturated."},
-                                                   {kQuantizeIn, kQuantizeOut}, quantize_body));
+                                                   {kQuantizeIn, kQuantizeOut}, quantize_body, quantize_elem));
 
 struct DequantizeAttrs {
   std::int64_t axis = 1;
@@ -52,8 +55,9 @@ inline constexpr std::array<Port, 3> kDequantizeIn{
      {"x_zero_point", "T1", kQuantElems | one(Elem::i32), Port::Use::optional}}};
 inline constexpr std::array<Port, 1> kDequantizeOut{{{"y", "", kHalfOrSingle}}};
 void dequantize_body(CompositeCx& cx);
-FRAZIL_OP(DequantizeLinear, composite<DequantizeAttrs>({"DequantizeLinear", {25, 10}, "(x - x_zero_point) * x_scale."},
-                                                       {kDequantizeIn, kDequantizeOut}, dequantize_body));
+FRAZIL_OP(DequantizeLinear,
+          composite<DequantizeAttrs>({"DequantizeLinear", {25, 10}, "(x - x_zero_point) * x_scale."},
+                                     {kDequantizeIn, kDequantizeOut}, dequantize_body, dequantize_elem));
 
 inline constexpr std::array<Port, 1> kDynamicQuantizeIn{{{"x", "", elems::kF32}}};
 inline constexpr std::array<Port, 3> kDynamicQuantizeOut{

@@ -39,6 +39,14 @@ void cosine_window(CompositeCx& cx, double a0, double a1, double a2) {
 
 }  // namespace
 
+Elem window_elem(const void* attrs, std::span<const Elem> /*inputs*/) {
+  return static_cast<const SignalWindowAttrs*>(attrs)->output_datatype;
+}
+
+Elem mel_elem(const void* attrs, std::span<const Elem> /*inputs*/) {
+  return static_cast<const MelAttrs*>(attrs)->output_datatype;
+}
+
 void hann_window_body(CompositeCx& cx) { cosine_window(cx, 0.5, 0.5, 0); }
 void hamming_window_body(CompositeCx& cx) { cosine_window(cx, 25.0 / 46, 21.0 / 46, 0); }
 void blackman_window_body(CompositeCx& cx) { cosine_window(cx, 0.42, 0.5, 0.08); }

@@ -16,16 +16,19 @@ struct SignalWindowAttrs {
       attr<&SignalWindowAttrs::periodic>("periodic", "1: for spectra; 0: symmetric"),
   };
 };
+/// Return the element type that the attribute `output_datatype` gives.
+Elem window_elem(const void* attrs, std::span<const Elem> inputs);
+Elem mel_elem(const void* attrs, std::span<const Elem> inputs);
 void hann_window_body(CompositeCx& cx);
 void hamming_window_body(CompositeCx& cx);
 void blackman_window_body(CompositeCx& cx);
 FRAZIL_OP(HannWindow, composite<SignalWindowAttrs>({"HannWindow", 17, "The window 0.5 - 0.5 cos."},
-                                                   {kWindowIn, kNumericOut}, hann_window_body));
+                                                   {kWindowIn, kNumericOut}, hann_window_body, window_elem));
 FRAZIL_OP(HammingWindow, composite<SignalWindowAttrs>({"HammingWindow", 17, "The window 25/46 - 21/46 cos."},
-                                                      {kWindowIn, kNumericOut}, hamming_window_body));
+                                                      {kWindowIn, kNumericOut}, hamming_window_body, window_elem));
 FRAZIL_OP(BlackmanWindow,
           composite<SignalWindowAttrs>({"BlackmanWindow", 17, "The window 0.42 - 0.5 cos + 0.08 cos 2."},
-                                       {kWindowIn, kNumericOut}, blackman_window_body));
+                                       {kWindowIn, kNumericOut}, blackman_window_body, window_elem));
 
 inline constexpr std::array<Port, 5> kMelIn{{
     {"num_mel_bins", "T1", elems::kIndex},
@@ -43,7 +46,7 @@ struct MelAttrs {
 void mel_weight_body(CompositeCx& cx);
 FRAZIL_OP(MelWeightMatrix, composite<MelAttrs>({"MelWeightMatrix", 17,
                                                 "Weights of spectrum bins in triangular filters on the mel scale."},
-                                               {kMelIn, kMelOut}, mel_weight_body));
+                                               {kMelIn, kMelOut}, mel_weight_body, mel_elem));
 
 // ---- spectra ----
 inline constexpr std::array<Port, 3> kDftIn{{
