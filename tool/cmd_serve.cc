@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "base/os/io.h"
+#include "govern/audit/audit_log.h"
+#include "govern/base/file.h"
+#include "govern/gate/governor.h"
 #include "server/config/config_yaml.h"
 #include "server/core/access_log.h"
 #include "server/core/log.h"
@@ -20,11 +23,14 @@
 namespace frazil::tool {
 namespace {
 
+constexpr std::uint64_t kMaxKeyFile = 64 << 10;
+
 struct ServeOptions {
   server::ServiceOptions service;
   server::ServerOptions server;
   std::string config;
   bool has_poll_interval = false;
+  std::string policy, audit, audit_key, audit_origin = "localhost/frazil";
   std::string log_level = "info", access_log, exposure_log, exposure_key;
   server::AccessFormat access_format = server::AccessFormat::text;
   std::uint64_t memory_limit = api::resources().memory_bytes / 8 * 5;  // about half of the machine's memory
@@ -100,6 +106,23 @@ std::shared_ptr<server::ExposureLog> exposure_log_of(const ServeOptions& options
       server::ExposureLog::Options{.file = options.exposure_log, .key = std::move(key)});
 }
 
+/// Opens the audit log and reads the policy. Throws api::Error for files that cannot be used.
+void govern_service(const ServeOptions& options, server::ServiceOptions& service) {
+  if (!options.audit.empty()) {
+    const std::string pem = govern::read_file(options.audit_key, kMaxKeyFile);
+    service.audit = std::make_shared<govern::AuditLog>(
+        govern::AuditOptions{.folder = options.audit,
+                             .origin = options.audit_origin,
+                             .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
+    service.audit->append_durable({{"kind", "boot"}, {"build", FRAZIL_VERSION}});
+  }
+  if (options.policy.empty()) return;
+  service.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
+      .policy = govern::Policy::read_file(options.policy),
+      .audit = service.audit,
+      .warn = [notify = service.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); }});
+}
+
 int serve(const ServeOptions& options) {
   server::ServiceOptions of_service = options.service;
   of_service.config_file = options.config;
@@ -124,6 +147,8 @@ int serve(const ServeOptions& options) {
   const server::NoticeSink notify = of_service.notify;
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
+  govern_service(options, of_service);
+  const std::shared_ptr<govern::AuditLog> audit = of_service.audit;
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
   of_server.notify = notify;
@@ -140,6 +165,10 @@ int serve(const ServeOptions& options) {
                    fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
                                options.memory_limit, options.server.max_buffered));
   });
+  if (audit != nullptr) {
+    audit->append_durable({{"kind", "shutdown"}});
+    audit->close();
+  }
   return kDone;
 }
 
@@ -226,6 +255,27 @@ void add_logs(CLI::App& command, ServeOptions& to) {
       ->needs(exposures);
 }
 
+void add_governance(CLI::App& command, ServeOptions& to) {
+  command.option_defaults()->group("Governance");
+  command
+      .add_option("--policy", to.policy,
+                  "A policy that decides which files, models, edits and runs are permitted; without it all are")
+      ->type_name("FILE");
+  const auto audit =
+      command.add_option("--audit", to.audit, "The folder of the audit log; it is made if it does not exist")
+          ->type_name("DIR");
+  const auto key = command
+                       .add_option("--audit-key", to.audit_key,
+                                   "A PEM file: the Ed25519 key that signs the audit log, from 'frazil keygen'")
+                       ->type_name("FILE");
+  audit->needs(key);
+  key->needs(audit);
+  command.add_option("--audit-origin", to.audit_origin, "The name of the audit log in its checkpoints")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->needs(audit);
+}
+
 void add_model_control(CLI::App& command, server::ServiceOptions& to, bool& has_poll_interval) {
   using server::ModelControl;
   const std::map<std::string, ModelControl> kModes{
@@ -306,6 +356,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  add_governance(*command, *options);
   add_limits(*command, options->server);
   add_logs(*command, *options);
   add_model_control(*command, service, options->has_poll_interval);

@@ -23,6 +23,13 @@ std::string model_name(const Json& model) {
   return model.at("name").get<std::string>() + "/" + text;
 }
 
+std::string endpoint_name(const Json& endpoint) {
+  return endpoint.at("kind").get<std::string>() + "://" + endpoint.at("host").get<std::string>() +
+         endpoint.at("path").get<std::string>();
+}
+
+std::string program_name(const Json& program) { return program.at("name"); }
+
 Json names(const Json& list, std::string (*name)(const Json&)) {
   Json result = Json::array();
   for (const Json& item : list) result.push_back(name(item));
@@ -33,8 +40,8 @@ Json report_facts(const Json& report) {
   Json facts = {{"digest", digest_of_report(report)},
                 {"operators", names(report.at("operators"), operator_name)},
                 {"models", names(report.at("models"), model_name)},
-                {"endpoints", Json::array()},
-                {"code", Json::array()},
+                {"endpoints", names(report.at("endpoints"), endpoint_name)},
+                {"code", names(report.at("code"), program_name)},
                 {"bounded", report.at("unbounded").empty()},
                 {"influences", Json::array()}};
   if (report.at("worst_cost_ns").is_number_integer()) facts["worst_cost_ns"] = report.at("worst_cost_ns");
@@ -90,15 +97,15 @@ Json file_facts(const api::FileFacts& file) {
           {"operators", std::move(operators)}};
 }
 
-Json load_facts(const api::Model& model, const Json& report, const ActionSubject& subject) {
-  return {{"model", subject.model.empty() ? model.name() : subject.model},
+Json load_facts(const Json& report, const ActionSubject& subject) {
+  return {{"model", subject.model},
           {"version", subject.version},
-          {"digest", model.digest()},
+          {"digest", report.at("digest")},
           {"report", report_facts(report)}};
 }
 
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject) {
-  Json facts = load_facts(change.to, report, subject);
+  Json facts = load_facts(report, subject);
   facts["parent"] = change.from.digest();
   facts["author"] = !subject.author.empty() ? subject.author : change.note == nullptr ? "" : change.note->author;
   const std::string reason = !subject.reason.empty()  ? subject.reason

@@ -9,8 +9,8 @@
 namespace frazil::govern {
 
 Json file_facts(const api::FileFacts& file);
-/// `report` is report_of(model).
-Json load_facts(const api::Model& model, const Json& report, const ActionSubject& subject);
+/// `report` is that of a model or a pipeline.
+Json load_facts(const Json& report, const ActionSubject& subject);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
 Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject);
 Json dispatch_facts(const api::Dispatch& dispatch);

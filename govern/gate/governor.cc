@@ -104,39 +104,44 @@ std::optional<std::string> Governor::check_file(const api::FileFacts& file) {
 }
 
 std::optional<std::string> Governor::record_change(std::string_view kind, const Rules& rules, const Verdict& verdict,
-                                                   const api::Model& model, const Json& report,
-                                                   const api::Model* parent) {
+                                                   const Json& facts, const std::string& author) {
   if (verdict.reason) return verdict.reason;
-  const ActionSubject& subject = subject_here();
   Json event = {{"kind", kind},
-                {"model", subject.model.empty() ? model.name() : subject.model},
-                {"definition", model.digest()},
+                {"model", facts.at("model")},
+                {"definition", facts.at("digest")},
                 {"policy", rules.digest()},
                 {"rule", verdict.rule},
-                {"report", digest_of_report(report)}};
-  if (!subject.version.empty()) event["version"] = subject.version;
-  if (!subject.author.empty()) event["actor"] = subject.author;
-  if (parent != nullptr && kind == "edit") event["parent"] = parent->digest();
+                {"report", facts.at("report").at("digest")}};
+  if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
+  if (!author.empty()) event["actor"] = author;
+  if (kind == "edit") event["parent"] = facts.at("parent");
   record(std::move(event));
   return std::nullopt;
 }
 
-std::optional<std::string> Governor::check_load(const api::Model& model) {
+std::optional<std::string> Governor::check_report(const Json& report, const ActionSubject& subject) {
   const auto rules = policy();
-  const Json report = report_of(model, {.extents = options_.extents});
-  const auto input = Input::from_json(Hook::load, load_facts(model, report, subject_here()), "load");
-  return record_change("load", *rules, decide(*rules, input, model.name()), model, report, nullptr);
+  const Json facts = load_facts(report, subject);
+  const auto input = Input::from_json(Hook::load, facts, "load");
+  return record_change("load", *rules, decide(*rules, input, subject.model), facts, subject.author);
+}
+
+std::optional<std::string> Governor::check_load(const api::Model& model) {
+  ActionSubject subject = subject_here();
+  if (subject.model.empty()) subject.model = model.name();
+  return check_report(report_of(model, report_options()), subject);
 }
 
 std::optional<std::string> Governor::check_change(const api::Change& change) {
   const auto rules = policy();
-  const Json report = report_of(change.to, {.extents = options_.extents});
-  const Json before = report_of(change.from, {.extents = options_.extents});
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
   const Hook hook = kHooksOfKinds[static_cast<std::size_t>(change.kind)];
-  const auto input = Input::from_json(hook, change_facts(change, report, before, subject_here()), name_of(hook));
-  return record_change(name_of(hook), *rules, decide(*rules, input, change.from.name()), change.to, report,
-                       &change.from);
+  ActionSubject subject = subject_here();
+  if (subject.model.empty()) subject.model = change.from.name();
+  const Json facts =
+      change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), subject);
+  const auto input = Input::from_json(hook, facts, name_of(hook));
+  return record_change(name_of(hook), *rules, decide(*rules, input, subject.model), facts, facts.at("author"));
 }
 
 std::optional<std::string> Governor::check_run(const api::Model& model) {

@@ -14,6 +14,7 @@
 
 #include "govern/audit/audit_log.h"
 #include "govern/policy/policy.h"
+#include "govern/report/report.h"
 
 namespace frazil::govern {
 
@@ -65,6 +66,11 @@ class Governor : public api::Policy {
   std::optional<std::string> check_dispatch(const api::Dispatch& dispatch) override;
   std::optional<std::string> check_operator(const api::HostOperator& op) override;
 
+  /// Decides hook `load` for a pipeline by its report, and records it. Returns the reason if the policy rejects it.
+  std::optional<std::string> check_report(const Json& report, const ActionSubject& subject);
+  /// Returns the options of the reports that rules read.
+  ReportOptions report_options() const { return {.extents = options_.extents}; }
+
   /// Decides an input that the program has filled, and records a refusal. `model` is recorded with it. Returns the
   /// reason, or nullopt if the policy permits.
   std::optional<std::string> ask(const Input& input, std::string_view model);
@@ -76,8 +82,9 @@ class Governor : public api::Policy {
   };
   Verdict decide(const govern::Policy& rules, const Input& input, std::string_view model);
   void record(Json event);
+  /// Records a permitted load or change of the definition in `facts`. Returns the reason if it is not permitted.
   std::optional<std::string> record_change(std::string_view kind, const govern::Policy& rules, const Verdict& verdict,
-                                           const api::Model& model, const Json& report, const api::Model* parent);
+                                           const Json& facts, const std::string& author);
 
   GovernorOptions options_;
   mutable std::shared_mutex mutex_;

@@ -7,10 +7,12 @@
 
 #include <frazil/error.h>
 
+#include "govern/gate/governor.h"
 #include "server/config/config_pbtxt.h"
 #include "server/model/canary.h"
 #include "server/model/served_model.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/served_reports.h"
 
 namespace frazil::server {
 
@@ -191,11 +193,14 @@ std::string quoted(const std::vector<std::string>& names) {
 
 /// Loads a version, with the defaults fixed that requests may not override. Its calls are not checked.
 api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
-  api::LoadOptions how{.copies = source_.copies, .registry = source_.registry, .check_calls = false};
+  api::LoadOptions how{
+      .policy = source_.governor, .copies = source_.copies, .registry = source_.registry, .check_calls = false};
   how.fix_defaults =
       config.defaults == Defaults::fixed || (config.defaults == Defaults::usual && !config.inputs.empty());
   for (const DeclaredPort& port : config.inputs) how.keep_defaults.push_back(port.name);
   for (const StateLink& link : config.sequences.states) how.keep_defaults.push_back(link.input);
+  const govern::SubjectScope subject(
+      {.model = entry.name, .version = std::to_string(number), .author = "", .reason = ""});
   api::Model model = api::Model::load(entry.versions.at(number).string(), how);
   std::vector<std::string> open;
   for (const api::Port& port : model.inputs()) {
@@ -400,8 +405,13 @@ class Loader::Updater {
  public:
   /// `anew`: a pipeline to reload in any case; empty: none.
   Updater(const std::vector<Entry>& list, std::shared_ptr<const Repository> repository, std::string anew,
-          Workers& workers, const NoticeSink& notify)
-      : list_(list), repository_(std::move(repository)), anew_(std::move(anew)), workers_(workers), notify_(notify) {}
+          Workers& workers, const NoticeSink& notify, govern::Governor* governor)
+      : list_(list),
+        repository_(std::move(repository)),
+        anew_(std::move(anew)),
+        workers_(workers),
+        notify_(notify),
+        governor_(governor) {}
 
   std::shared_ptr<const Repository> run() && {
     for (const Entry& entry : list_) {
@@ -445,8 +455,18 @@ class Loader::Updater {
     const std::string file = entry.pipeline->string();
     for (const std::string& needed : models_of_pipeline(file)) update_named(needed);
     std::shared_ptr<Pipeline> pipeline = read_pipeline(file, entry.name, *repository_, before, workers_, notify_);
+    check_policy(*pipeline);
     if (before != nullptr) pipeline->continue_counts_of(*before);
     repository_ = repository_->with(entry.name, {{1, std::move(pipeline)}});
+  }
+
+  void check_policy(const Pipeline& pipeline) const {
+    if (governor_ == nullptr) return;
+    ServedReports reports(governor_->report_options());
+    if (const auto reason =
+            governor_->check_report(reports.of(pipeline), {pipeline.name(), pipeline.version(), "", ""})) {
+      throw api::Error(api::Code::bad_input, "the policy refuses pipeline '" + pipeline.name() + "': " + *reason);
+    }
   }
 
   void update_named(const std::string& name) {
@@ -459,6 +479,7 @@ class Loader::Updater {
   const std::string anew_;
   Workers& workers_;
   const NoticeSink& notify_;
+  govern::Governor* const governor_;  ///< null: none
   std::set<std::string> begun_, done_;
 };
 
@@ -519,7 +540,7 @@ std::shared_ptr<const Repository> Loader::load_all() const {
   for (const Entry& entry : list) {
     if (!entry.pipeline) loads.load(entry);
   }
-  const auto repository = Updater(list, loads.repository(), "", workers_, notify_).run();
+  const auto repository = Updater(list, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
   loads.keep();
   for (const Repository::NotReady& one : repository->not_ready()) {
     warn(notify_, model_subject(one.name), "version " + std::to_string(one.version) + " is not ready: " + one.reason);
@@ -563,7 +584,7 @@ Loader::Reconfigured Loader::reconfigure(const Repository& from, const ServerCon
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, {});
-  made.repository = Updater(rest, loads.repository(), "", workers_, notify_).run();
+  made.repository = Updater(rest, loads.repository(), "", workers_, notify_, source_.governor.get()).run();
   loads.keep();
   config_ = config;
   *check_ = config.paths.check;
@@ -588,7 +609,7 @@ std::shared_ptr<const Repository> Loader::load(const Repository& from, const std
   loads.check_callers();
   std::vector<Entry> rest = list;
   drop_unloaded(rest, from, needed);
-  auto repository = Updater(rest, loads.repository(), name, workers_, notify_).run();
+  auto repository = Updater(rest, loads.repository(), name, workers_, notify_, source_.governor.get()).run();
   loads.keep();
   return repository;
 }
@@ -608,7 +629,7 @@ std::shared_ptr<const Repository> Loader::with_version(const Repository& from, c
     if (fault.name == name) models = models->with_not_ready(fault);
   }
   drop_unloaded(list, from, {});
-  return Updater(list, std::move(models), "", workers_, notify_).run();
+  return Updater(list, std::move(models), "", workers_, notify_, source_.governor.get()).run();
 }
 
 void Loader::forget(const std::set<std::string>& names) const {

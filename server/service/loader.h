@@ -21,6 +21,10 @@
 #include "server/model/repository.h"
 #include "server/state/state_store.h"
 
+namespace frazil::govern {
+class Governor;
+}  // namespace frazil::govern
+
 namespace frazil::server {
 
 /// Throws Refusal (unsupported) for a load parameter that supplies a configuration or files.
@@ -35,9 +39,10 @@ void check_load_parameter(std::string_view name);
 class Loader {
  public:
   struct Source {
-    std::string folder;                       ///< folder of the models
-    std::string copies;                       ///< folder for copies of served model files; see api::LoadOptions
-    std::shared_ptr<api::Registry> registry;  ///< receives the served models; not null
+    std::string folder;                               ///< folder of the models
+    std::string copies;                               ///< folder for copies of served model files; see api::LoadOptions
+    std::shared_ptr<api::Registry> registry;          ///< receives the served models; not null
+    std::shared_ptr<govern::Governor> governor = {};  ///< the policy of models and pipelines; null: none
     std::function<void(const std::string& model, const api::LiveModel&, const api::Version&)> edited;
     ///< called before an edit of a registered model takes effect
   };

@@ -13,7 +13,11 @@ Loader::Source source_of(const ServiceOptions& options, ServedModels::Edited edi
   if (error) {
     throw api::Error(api::Code::bad_input, "there is no folder for temporary files (TMPDIR): give --copies");
   }
-  return {.folder = options.folder, .copies = copies, .registry = options.registry, .edited = std::move(edited)};
+  return {.folder = options.folder,
+          .copies = copies,
+          .registry = options.registry,
+          .governor = options.governor,
+          .edited = std::move(edited)};
 }
 
 std::string versions_text(const Repository& repository, const std::string& model) {

@@ -4,6 +4,7 @@
 
 #include "server/config/config_yaml.h"
 #include "server/pipeline/pipeline.h"
+#include "server/service/request_audit.h"
 
 namespace frazil::server {
 namespace {
@@ -82,6 +83,7 @@ void Service::infer(const std::shared_ptr<const Served>& target, Call call) {
   }
   call.target = target;
   if (call.path == nullptr) {
+    if (options_.audit != nullptr) audit_request(call, *target, options_.audit);
     paths_.record(call, *target);
     if (dynamic_cast<const Pipeline*>(target.get()) != nullptr) name_arms(call, *target, options_.exposures);
   }

@@ -16,6 +16,11 @@
 #include "server/model/repository.h"
 #include "server/service/exposure_log.h"
 
+namespace frazil::govern {
+class AuditLog;
+class Governor;
+}  // namespace frazil::govern
+
 namespace frazil::server {
 
 /// The rule by which models are loaded and unloaded.
@@ -43,7 +48,9 @@ struct ServiceOptions {
   NoticeSink notify = [](const Notice&) {};  ///< receives notices for operators
   std::function<std::uint64_t()> dropped_notices = [] { return 0; };   ///< notices that `notify` took but were dropped
   std::function<std::uint64_t()> dropped_accesses = [] { return 0; };  ///< as that, of the access log
-  std::shared_ptr<ExposureLog> exposures;  ///< receives the arms that splits choose; null: none
+  std::shared_ptr<govern::Governor> governor;  ///< the policy of all served models; null: everything is permitted
+  std::shared_ptr<govern::AuditLog> audit;     ///< receives an event for each request; null: none
+  std::shared_ptr<ExposureLog> exposures;      ///< receives the arms that splits choose; null: none
   std::shared_ptr<LogSettings> log = std::make_shared<LogSettings>();  ///< of `notify`; clients may change them
   std::shared_ptr<const Repository> repository;  ///< served instead of the folder; for tests and benchmarks
   std::shared_ptr<api::Registry> registry;       ///< see Service::registry(); null: one of the service's own

@@ -131,6 +131,8 @@ struct Access {
   static Model::Impl& impl(const Model& model) { return *model.impl_; }
   /// Makes a model and checks its policies.
   static Model model(Graph graph, const Inherited& from = {}, bool check_calls = true);
+  /// Makes a model that does what `from` does, in another form. The policies that allowed `from` are not called.
+  static Model derived(Graph graph, const Inherited& from);
   /// Checks the model's policies and returns the model.
   static Model allowed(Model model);
   /// Returns `model` with its policies and those of `from`. Checks them if some were added.

@@ -176,8 +176,12 @@ std::shared_ptr<Model::Impl> Model::Impl::with_own_extents() {
 }
 
 Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
-  check(verify(graph, knobs()->verify));
   if (check_calls) api::check_calls(graph, from.registry);
+  return allowed(derived(std::move(graph), from));
+}
+
+Model Access::derived(Graph graph, const Inherited& from) {
+  check(verify(graph, knobs()->verify));
   auto impl = std::make_shared<Model::Impl>(from);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < graph.main().params.size(); ++i) {
@@ -197,7 +201,7 @@ Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
   impl->output_names = std::make_shared<const std::vector<std::string>>(graph.output_names());
   if (from.lenient) impl->equal_axes = equal_axes(graph);
   impl->graph = std::make_shared<const Graph>(std::move(graph));
-  return allowed(Model(impl));
+  return Model(impl);
 }
 
 Model Access::allowed(Model model) {
@@ -329,7 +333,7 @@ Metadata Model::metadata() const {
 
 Model Model::ragged(std::string_view extent) const {
   const LoadScope scope(impl_->bounds, "joining requests", source_bytes(*impl_->graph));
-  return Access::model(take(pass::ragged(*impl_->graph, extent)), *impl_);
+  return Access::derived(take(pass::ragged(*impl_->graph, extent)), *impl_);
 }
 
 void Model::save(const std::string& path, const SaveOptions& options) const {

@@ -51,7 +51,7 @@ PackageBuilder::PackageBuilder(const Model& model, Options options) {
   const auto& graph = Access::impl(model).graph;
   Graph packed = take(exec::graph_of_package(*plan(model, graph, {.passes = knobs()->passes})));
   how.passes = exec::passes_of_package(packed);
-  Model made = Access::model(std::move(packed), Access::impl(model));
+  Model made = Access::derived(std::move(packed), Access::impl(model));
   auto& impl = Access::impl(made);
   impl.executables[static_cast<std::size_t>(mode)] = plan(made, impl.graph, how);
   impl_ = std::make_shared<const Impl>(std::move(made), std::move(options), mode);
