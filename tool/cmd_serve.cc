@@ -30,7 +30,7 @@ struct ServeOptions {
   server::ServerOptions server;
   std::string config;
   bool has_poll_interval = false;
-  std::string policy, audit, audit_key, audit_origin = "localhost/frazil";
+  std::string policy, trust, audit, audit_key, audit_origin = "localhost/frazil";
   std::string log_level = "info", access_log, exposure_log, exposure_key;
   server::AccessFormat access_format = server::AccessFormat::text;
   std::uint64_t memory_limit = api::resources().memory_bytes / 8 * 5;  // about half of the machine's memory
@@ -106,6 +106,11 @@ std::shared_ptr<server::ExposureLog> exposure_log_of(const ServeOptions& options
       server::ExposureLog::Options{.file = options.exposure_log, .key = std::move(key)});
 }
 
+std::vector<govern::Person> trusted_by(const ServeOptions& options) {
+  if (options.trust.empty()) return {};
+  return govern::read_persons(govern::read_file(options.trust, kMaxKeyFile), "file '" + options.trust + "'");
+}
+
 /// Opens the audit log and reads the policy. Throws api::Error for files that cannot be used.
 void govern_service(const ServeOptions& options, server::ServiceOptions& service) {
   if (!options.audit.empty()) {
@@ -119,6 +124,7 @@ void govern_service(const ServeOptions& options, server::ServiceOptions& service
   if (options.policy.empty()) return;
   service.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
       .policy = govern::Policy::read_file(options.policy),
+      .trusted = trusted_by(options),
       .audit = service.audit,
       .warn = [notify = service.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); }});
 }
@@ -260,6 +266,11 @@ void add_governance(CLI::App& command, ServeOptions& to) {
   command
       .add_option("--policy", to.policy,
                   "A policy that decides which files, models, edits and runs are permitted; without it all are")
+      ->type_name("FILE");
+  command
+      .add_option("--trust", to.trust,
+                  "A JSON file of the persons whose signatures of models are valid: {\"persons\": [{\"name\", "
+                  "\"roles\", \"key\"}]}")
       ->type_name("FILE");
   const auto audit =
       command.add_option("--audit", to.audit, "The folder of the audit log; it is made if it does not exist")

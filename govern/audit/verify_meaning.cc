@@ -179,16 +179,16 @@ void MeaningCheck::add_publication(const EntryFacts& facts) {
   if (event["rule"] == "" && policy != "none") find("permit", facts, "it names no rule that permits it");
   const std::string model = canonical(event["model"]), version = canonical(text_or(event, "version", ""));
   InForce& state = definitions_[version_key(model, version)];
-  if (facts.kind->name == "edit" && event["parent"] != state.now) {
+  std::set<std::string>& published = published_[model];
+  if (facts.kind->name == "edit" && !published.contains(event["parent"])) {
     find("definition", facts,
-         fmt::format("it edits {}, in force is {}", text_or(event, "parent", ""),
-                     state.now.empty() ? "none" : state.now));
+         fmt::format("it edits {}, which was not in force for a version", text_or(event, "parent", "")));
   }
-  if (facts.kind->name == "roll_back" && !state.former.contains(event["definition"]) &&
-      event["definition"] != state.now) {
+  if (facts.kind->name == "roll_back" && !published.contains(event["definition"])) {
     find("definition", facts,
          fmt::format("it goes back to {}, which was not in force before", text_or(event, "definition", "")));
   }
+  published.insert(event["definition"].get<std::string>());
   if (event["definition"] != state.now) state.replace(event["definition"], facts.at);
 }
 

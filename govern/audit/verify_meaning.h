@@ -70,6 +70,7 @@ class MeaningCheck {
   std::int64_t newest_ = 0;
   bool running_ = false;
   InForce policy_;
+  std::unordered_map<std::string, std::set<std::string>> published_;  ///< definitions by model, as a JSON text
   std::unordered_map<std::string, InForce> definitions_;  ///< by model and version, as JSON texts
   std::map<std::string, Blob> blobs_;
   std::map<std::string, std::uint64_t> erased_;  ///< by subject, the entry

@@ -85,35 +85,38 @@ Json diff_facts(const api::Change& change, const Json& now, const Json& before) 
 
 }  // namespace
 
-Json file_facts(const api::FileFacts& file) {
+Json file_facts(const api::FileFacts& file, const std::string& digest, const LoadSignature& signature) {
   Json operators = Json::array();
   for (const api::UsedOperator& op : file.operators()) {
     operators.push_back({{"domain", op.domain}, {"name", op.name}, {"opset", op.opset}});
   }
   return {{"path", file.path},
-          {"format", name_of(file.kind)},
-          {"digest", file.digest()},
+          {"format", file.kind == api::FileFacts::Kind::model ? "onnx" : name_of(file.kind)},
+          {"digest", digest},
+          {"signature", signature.facts()},
           {"bytes", file.content.size()},
           {"operators", std::move(operators)}};
 }
 
-Json load_facts(const Json& report, const ActionSubject& subject) {
-  return {{"model", subject.model},
-          {"version", subject.version},
+Json load_facts(const Json& report, const ServedName& name, const LoadSignature& signature) {
+  return {{"model", name.model},
+          {"version", name.version},
           {"digest", report.at("digest")},
+          {"signature", signature.facts()},
           {"report", report_facts(report)}};
 }
 
-Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject) {
-  Json facts = load_facts(report, subject);
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name) {
+  Json facts = load_facts(report, name, {});
   facts["parent"] = change.from.digest();
-  facts["author"] = !subject.author.empty() ? subject.author : change.note == nullptr ? "" : change.note->author;
-  const std::string reason = !subject.reason.empty()  ? subject.reason
-                             : change.note == nullptr ? ""
-                                                      : change.note->reason;
-  if (!reason.empty()) facts["reason"] = reason;
+  facts["author"] = change.note == nullptr ? "" : change.note->author;
+  if (change.note != nullptr && !change.note->reason.empty()) facts["reason"] = change.note->reason;
   facts["diff"] = diff_facts(change, facts.at("report"), report_facts(before));
   return facts;
+}
+
+Json run_facts(const api::Model& model, const ServedName& name) {
+  return {{"tenant", ""}, {"model", name.model}, {"version", name.version}, {"digest", model.digest()}};
 }
 
 Json dispatch_facts(const api::Dispatch& dispatch) {

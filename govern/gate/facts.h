@@ -8,11 +8,12 @@
 // What hooks are asked with, as the records of govern/policy/hooks.cc.
 namespace frazil::govern {
 
-Json file_facts(const api::FileFacts& file);
+Json file_facts(const api::FileFacts& file, const std::string& digest, const LoadSignature& signature);
 /// `report` is that of a model or a pipeline.
-Json load_facts(const Json& report, const ActionSubject& subject);
+Json load_facts(const Json& report, const ServedName& name, const LoadSignature& signature);
 /// `report` is report_of(change.to), `before` that of the model that is changed.
-Json change_facts(const api::Change& change, const Json& report, const Json& before, const ActionSubject& subject);
+Json change_facts(const api::Change& change, const Json& report, const Json& before, const ServedName& name);
+Json run_facts(const api::Model& model, const ServedName& name);
 Json dispatch_facts(const api::Dispatch& dispatch);
 Json operator_facts(const api::HostOperator& op);
 

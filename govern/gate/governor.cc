@@ -1,32 +1,21 @@
 #include "govern/gate/governor.h"
 
 #include <chrono>
+#include <mutex>
 
 #include "govern/base/error.h"
 #include "govern/gate/facts.h"
-#include "govern/report/report.h"
 
 namespace frazil::govern {
-
-/// Policy is api::Policy in the scope of Governor.
-using Rules = Policy;
-
 namespace {
 
 constexpr std::size_t kMostKept = 4096;
-
-thread_local const ActionSubject* current_subject = nullptr;
-
-const ActionSubject& subject_here() {
-  static const ActionSubject none;
-  return current_subject == nullptr ? none : *current_subject;
-}
 
 std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void check_valid(const std::shared_ptr<const Rules>& rules) {
+void check_valid(const std::shared_ptr<const Policy>& rules) {
   if (rules == nullptr) fail(Code::bad_input, "there is no policy");
   if (rules->has_expired(unix_now())) fail(Code::bad_input, "policy '{}' has expired", rules->name());
 }
@@ -43,16 +32,69 @@ std::string rejection_text(const Decision& decision) {
 
 }  // namespace
 
-SubjectScope::SubjectScope(ActionSubject subject)
-    : subject_(std::move(subject)), outer_(std::exchange(current_subject, &subject_)) {}
-SubjectScope::~SubjectScope() { current_subject = outer_; }
+/// Forwards the checks of one model to a governor.
+class ModelPolicy : public api::Policy {
+ public:
+  ModelPolicy(std::shared_ptr<Governor> governor, ServedName name)
+      : governor_(std::move(governor)), name_(std::move(name)) {}
+
+  std::optional<std::string> check_file(const api::FileFacts& file) override {
+    const std::string digest = file.digest();
+    const LoadSignature signature = signature_with(file, digest);
+    const auto input = Input::from_json(Hook::file, file_facts(file, digest, signature), "file");
+    return governor_->ask(input, name_.model);
+  }
+  std::optional<std::string> check_load(const api::Model& model) override {
+    const Json report = report_of(model, governor_->report_options());
+    const std::scoped_lock lock(mutex_);
+    const bool has_files = !name_.model.empty();  // otherwise several loads share this object
+    return governor_->check_report(report, named(model), has_files ? signature_ : LoadSignature());
+  }
+  bool loads_changed_models() const override { return false; }
+  std::optional<std::string> check_change(const api::Change& change) override {
+    return governor_->check_change(change, named(change.from));
+  }
+  std::optional<std::string> check_run(const api::Model& model) override {
+    const ServedName name = named(model);
+    return governor_->kept_or_decided(governor_->runs_, name.model + " " + model.digest(), Hook::run, name.model,
+                                      [&] { return run_facts(model, name); });
+  }
+  std::optional<std::string> check_dispatch(const api::Dispatch& dispatch) override {
+    const std::string key = fmt::format("{}/{} {}", dispatch.name, dispatch.version, dispatch.model.digest());
+    return governor_->kept_or_decided(governor_->dispatches_, key, Hook::dispatch, dispatch.name,
+                                      [&] { return dispatch_facts(dispatch); });
+  }
+  std::optional<std::string> check_operator(const api::HostOperator& op) override {
+    return governor_->ask(Input::from_json(Hook::register_code, operator_facts(op), "register"), name_.model);
+  }
+
+ private:
+  ServedName named(const api::Model& model) const {
+    return name_.model.empty() ? ServedName{model.name(), name_.version} : name_;
+  }
+  /// Adds a file to what is known of the signature.
+  LoadSignature signature_with(const api::FileFacts& file, const std::string& digest) {
+    const std::scoped_lock lock(mutex_);
+    if (file.kind == api::FileFacts::Kind::external) {
+      signature_.require(file.path, digest);
+    } else {
+      signature_ = signature_of_model(std::string(file.path), digest, governor_->options_.trusted);
+    }
+    return signature_;
+  }
+
+  const std::shared_ptr<Governor> governor_;
+  const ServedName name_;
+  std::mutex mutex_;
+  LoadSignature signature_;  ///< guarded by mutex_
+};
 
 Governor::Governor(GovernorOptions options) : options_(std::move(options)), rules_(options_.policy) {
   check_valid(rules_);
   record({{"kind", "policy"}, {"policy", rules_->digest()}, {"serial", rules_->serial()}});
 }
 
-void Governor::replace(std::shared_ptr<const Rules> policy) {
+void Governor::replace(std::shared_ptr<const Policy> policy) {
   check_valid(policy);
   const std::unique_lock lock(mutex_);
   if (policy->name() != rules_->name()) {
@@ -68,25 +110,31 @@ void Governor::replace(std::shared_ptr<const Rules> policy) {
   dispatches_.clear();
 }
 
-std::shared_ptr<const Rules> Governor::policy() const {
+std::shared_ptr<const Policy> Governor::policy() const {
   const std::shared_lock lock(mutex_);
   return rules_;
+}
+
+std::shared_ptr<api::Policy> Governor::for_model(ServedName name) {
+  return std::make_shared<ModelPolicy>(shared_from_this(), std::move(name));
 }
 
 void Governor::record(Json event) {
   if (options_.audit != nullptr) options_.audit->append_durable(std::move(event));
 }
 
-Governor::Verdict Governor::decide(const Rules& rules, const Input& input, std::string_view model) {
+Governor::Verdict Governor::decide(const Policy& rules, const Input& input, std::string_view model) {
   const Decision decision = rules.decide(input);
-  const Hook hook = input.hook().value_or(Hook::load);
-  if (decision.would && options_.warn && *decision.would != Cause::permitted && decision.permits()) {
-    options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", name_of(hook), model));
+  const std::string_view hook = name_of(input.hook().value_or(Hook::load));
+  if (decision.permits()) {
+    if (decision.would && *decision.would != Cause::permitted && options_.warn) {
+      options_.warn(fmt::format("hook {} of '{}': a rule in mode shadow would refuse it", hook, model));
+    }
+    return {std::nullopt, std::string(decision.rule)};
   }
-  if (decision.permits()) return {std::nullopt, std::string(decision.rule)};
   Verdict verdict{rejection_text(decision), decision.rule.empty() ? "default" : std::string(decision.rule)};
   record({{"kind", "refuse"},
-          {"hook", name_of(hook)},
+          {"hook", hook},
           {"rule", verdict.rule},
           {"policy", rules.digest()},
           {"reason", *verdict.reason},
@@ -98,13 +146,22 @@ std::optional<std::string> Governor::ask(const Input& input, std::string_view mo
   return decide(*policy(), input, model).reason;
 }
 
-std::optional<std::string> Governor::check_file(const api::FileFacts& file) {
-  const auto input = Input::from_json(Hook::file, file_facts(file), "file");
-  return decide(*policy(), input, subject_here().model).reason;
+std::optional<std::string> Governor::kept_or_decided(Kept& kept, const std::string& key, Hook hook,
+                                                     std::string_view model, const std::function<Json()>& facts) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = kept.find(key); known != kept.end()) return known->second.reason;
+  }
+  const auto rules = policy();
+  const Verdict verdict = decide(*rules, Input::from_json(hook, facts(), name_of(hook)), model);
+  if (rules->reads_request(hook)) return verdict.reason;
+  const std::unique_lock lock(mutex_);
+  if (rules_ == rules && kept.size() < kMostKept) kept.emplace(key, verdict);
+  return verdict.reason;
 }
 
-std::optional<std::string> Governor::record_change(std::string_view kind, const Rules& rules, const Verdict& verdict,
-                                                   const Json& facts, const std::string& author) {
+std::optional<std::string> Governor::record_change(std::string_view kind, const Policy& rules, const Verdict& verdict,
+                                                   const Json& facts) {
   if (verdict.reason) return verdict.reason;
   Json event = {{"kind", kind},
                 {"model", facts.at("model")},
@@ -113,76 +170,29 @@ std::optional<std::string> Governor::record_change(std::string_view kind, const 
                 {"rule", verdict.rule},
                 {"report", facts.at("report").at("digest")}};
   if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
-  if (!author.empty()) event["actor"] = author;
+  if (facts.contains("author") && facts.at("author") != "") event["actor"] = facts.at("author");
   if (kind == "edit") event["parent"] = facts.at("parent");
   record(std::move(event));
   return std::nullopt;
 }
 
-std::optional<std::string> Governor::check_report(const Json& report, const ActionSubject& subject) {
+std::optional<std::string> Governor::check_report(const Json& report, const ServedName& name,
+                                                  const LoadSignature& signature) {
   const auto rules = policy();
-  const Json facts = load_facts(report, subject);
+  const Json facts = load_facts(report, name, signature);
   const auto input = Input::from_json(Hook::load, facts, "load");
-  return record_change("load", *rules, decide(*rules, input, subject.model), facts, subject.author);
+  return record_change("load", *rules, decide(*rules, input, name.model), facts);
 }
 
-std::optional<std::string> Governor::check_load(const api::Model& model) {
-  ActionSubject subject = subject_here();
-  if (subject.model.empty()) subject.model = model.name();
-  return check_report(report_of(model, report_options()), subject);
-}
-
-std::optional<std::string> Governor::check_change(const api::Change& change) {
+std::optional<std::string> Governor::check_change(const api::Change& change, ServedName name) {
   const auto rules = policy();
   constexpr Hook kHooksOfKinds[] = {Hook::edit, Hook::publish, Hook::roll_back};
   const Hook hook = kHooksOfKinds[static_cast<std::size_t>(change.kind)];
-  ActionSubject subject = subject_here();
-  if (subject.model.empty()) subject.model = change.from.name();
+  if (change.version != 0) name.version = std::to_string(change.version);
   const Json facts =
-      change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), subject);
+      change_facts(change, report_of(change.to, report_options()), report_of(change.from, report_options()), name);
   const auto input = Input::from_json(hook, facts, name_of(hook));
-  return record_change(name_of(hook), *rules, decide(*rules, input, subject.model), facts, facts.at("author"));
-}
-
-std::optional<std::string> Governor::check_run(const api::Model& model) {
-  const std::string digest = model.digest();
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto known = runs_.find(digest); known != runs_.end()) return known->second.reason;
-  }
-  const auto rules = policy();
-  Input input(Hook::run);
-  static const FieldId kModel = field_of(Hook::run, "model"), kDigest = field_of(Hook::run, "digest");
-  static const FieldId kTenant = field_of(Hook::run, "tenant"), kVersion = field_of(Hook::run, "version");
-  input.set(kModel, std::string_view(model.name()));
-  input.set(kDigest, std::string_view(digest));
-  input.set(kTenant, "");
-  input.set(kVersion, "");
-  const Verdict verdict = decide(*rules, input, model.name());
-  if (rules->reads_request(Hook::run)) return verdict.reason;
-  const std::unique_lock lock(mutex_);
-  if (rules_ == rules && runs_.size() < kMostKept) runs_.emplace(digest, verdict);
-  return verdict.reason;
-}
-
-std::optional<std::string> Governor::check_dispatch(const api::Dispatch& dispatch) {
-  const std::string key = fmt::format("{}/{} {}", dispatch.name, dispatch.version, dispatch.model.digest());
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto known = dispatches_.find(key); known != dispatches_.end()) return known->second.reason;
-  }
-  const auto rules = policy();
-  const auto input = Input::from_json(Hook::dispatch, dispatch_facts(dispatch), "dispatch");
-  const Verdict verdict = decide(*rules, input, dispatch.name);
-  if (rules->reads_request(Hook::dispatch)) return verdict.reason;
-  const std::unique_lock lock(mutex_);
-  if (rules_ == rules && dispatches_.size() < kMostKept) dispatches_.emplace(key, verdict);
-  return verdict.reason;
-}
-
-std::optional<std::string> Governor::check_operator(const api::HostOperator& op) {
-  const auto input = Input::from_json(Hook::register_code, operator_facts(op), "register");
-  return decide(*policy(), input, "").reason;
+  return record_change(name_of(hook), *rules, decide(*rules, input, name.model), facts);
 }
 
 }  // namespace frazil::govern

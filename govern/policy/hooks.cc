@@ -31,13 +31,7 @@ struct Parts {
       "signature",
       {{"valid", boolean(), "whether enough valid signatures of trusted keys cover every file"},
        {"signer", text(kName), "the name of the key in the trust settings; absent unless valid", kOptional},
-       {"state", text(64), "`valid`, `missing`, `untrusted`, `expired`, `damaged` or `incomplete`"}}};
-
-  const RecordType file = {"file",
-                           {{"name", text(kPath), "the path beneath the folder, with `/`"},
-                            {"digest", text(kDigest), "`sha256:` and 64 hexadecimal digits"},
-                            {"bytes", integer(), "the size in bytes"}}};
-  const ValueType file_type = record_of(file);
+       {"state", text(64), "`valid`, `missing`, `untrusted`, or `incomplete` if a file is not covered"}}};
 
   const RecordType op = {"operator",
                          {{"domain", text(kName), "the domain as written; empty for ONNX's own"},
@@ -105,17 +99,15 @@ const Parts& parts() {
 
 RecordType file_record() {
   const Parts& p = parts();
-  return {"file",
-          {{"path", text(kPath), "the folder or file beneath the model repository"},
-           {"format", text(32), "`onnx`, `frzc`, `pipeline`, `gguf` or `safetensors`"},
-           {"digest", text(kDigest), "the digest of the model file"},
-           {"bytes", integer(), "the size of all files in bytes"},
-           {"files", list_of(p.file_type, 4096), "every file of the folder"},
-           {"signature", record_of(p.signature), "the result of verifying the folder's signatures"},
-           {"operators", list_of(p.operator_type, 1024),
-            "each operator that occurs in the file once, in subgraphs, functions and unused nodes as well"},
-           {"external", list_of(p.path, 4096), "files that hold tensors outside of the model file"},
-           {"nesting", integer(), "the deepest nesting of subgraphs; 0 for none"}}};
+  return {
+      "file",
+      {{"path", text(kPath), "the path that is loaded; of external data the path in the model's folder"},
+       {"format", text(32), "`onnx`, `external` for its external data, or `package` for a file of `frazil compile`"},
+       {"digest", text(kDigest), "the digest of the bytes that are loaded"},
+       {"bytes", integer(), "the size in bytes"},
+       {"signature", record_of(p.signature), "the signature of the model, as far as its files were read"},
+       {"operators", list_of(p.operator_type, 1024),
+        "each operator that occurs in an ONNX file once, in subgraphs, functions and unused nodes as well"}}};
 }
 
 std::vector<Field> load_fields() {
@@ -249,6 +241,10 @@ hooks --markdown` prints this page from the table that the language uses (`gover
 
 A bound such as `string<=256` counts bytes, those of lists and maps count elements. An input beyond a bound is denied: the policy could not decide.
 The worst-case cost of a rule follows from the bounds; a rule over the hook's budget is refused when the policy is read. A unit is about 10 ns.
+`frazil serve --policy` and `Governor` (C++, govern/gate/governor.h) ask `file`, `load`, `edit`, `publish`, `roll_back`, `register`, `dispatch` and `run`. They do not fill
+`approvals`, `within_envelope`, `caller`, `explicit_version`, and the fields of `run` that are marked `per request`: a rule that reads one of these
+cannot decide, and denies. The other hooks are asked by programs that fill an input themselves (`Governor::ask`).
+
 `has(FIELD)` returns whether an optional field is present; reading an absent field is an error, which denies. Decisions of rules that read no field
 marked `per request` can be kept.
 )";

@@ -190,7 +190,7 @@ Envelope envelope_in(std::string_view bundle, std::string_view what) {
 /// Compares a folder with a manifest.
 class FolderComparison {
  public:
-  FolderComparison(const SignedScope& scope, const VerifyOptions& options, VerifiedFolder& result)
+  FolderComparison(const SignedScope& scope, const FolderVerifyOptions& options, VerifiedFolder& result)
       : scope_(scope), options_(options), result_(result) {}
 
   void run(const BundleManifest& manifest) {
@@ -235,7 +235,7 @@ class FolderComparison {
   }
 
   const SignedScope& scope_;
-  const VerifyOptions& options_;
+  const FolderVerifyOptions& options_;
   VerifiedFolder& result_;
   std::map<std::string, Digest> signed_;
 };
@@ -273,7 +273,7 @@ const HashedFile* VerifiedFolder::find(std::string_view name) const {
 }
 
 VerifiedFolder verify_folder(const std::string& path, std::string_view bundle, std::string_view what,
-                             std::span<const PublicKey> trusted, const VerifyOptions& options) {
+                             std::span<const PublicKey> trusted, const FolderVerifyOptions& options) {
   for (const PublicKey& key : trusted) require_ecdsa(key.kind());
   const SignedScope scope(path);
   VerifiedFolder result;

@@ -25,7 +25,7 @@ std::string default_bundle_path(const std::string& path);
 /// hard link or another special file, which it names.
 std::string sign_folder(const std::string& path, const SigningKey& key, const std::string& bundle_path);
 
-struct VerifyOptions {
+struct FolderVerifyOptions {
   std::string bundle_path = {};  ///< where the bundle was read; it needs no signature. Empty: it is not in the folder
   bool keep_open = true;         ///< false: HashedFile::file is closed; for folders with more files than descriptors
 };
@@ -50,6 +50,6 @@ struct VerifiedFolder {
 /// bundle in them. Throws Code::bad_input for trusted keys that are not ECDSA and for a path that cannot be read, and
 /// as Folder.
 VerifiedFolder verify_folder(const std::string& path, std::string_view bundle, std::string_view what,
-                             std::span<const PublicKey> trusted, const VerifyOptions& options = {});
+                             std::span<const PublicKey> trusted, const FolderVerifyOptions& options = {});
 
 }  // namespace frazil::govern

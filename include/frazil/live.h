@@ -76,7 +76,7 @@ class LiveModel {
   /// become current since the patch was made; the patch is then unchanged.
   Version commit(Patch& patch, VersionNote note);
   /// Makes another model the current version. It is planned and checked as in edit(). It keeps its policy and gets
-  /// those of the current version.
+  /// those of the current version, which decide.
   Version publish(Model model, VersionNote note);
   /// Makes a new version with the model of an older one.
   Version roll_back(std::uint64_t number, VersionNote note);

@@ -51,7 +51,8 @@ struct Change {
   Kind kind;
   const Model& from;
   const Model& to;
-  const VersionNote* note;  ///< null for an edit outside a LiveModel
+  const VersionNote* note;    ///< null for an edit outside a LiveModel
+  std::uint64_t version = 0;  ///< the number that the version of a LiveModel will have; 0 outside of one
 };
 /// Returns "edit", "publish", "roll back".
 std::string_view name_of(Change::Kind kind);
@@ -72,7 +73,10 @@ class Policy {
   /// Called for each file of a load, before the model is read from it: type rules and custom operators have not run.
   virtual std::optional<std::string> check_file(const FileFacts&) { return std::nullopt; }
   virtual std::optional<std::string> check_load(const Model&) { return std::nullopt; }
-  /// Called before a change takes effect, after check_load(change.to). The default calls check_edit().
+  /// Returns whether check_load() is called for the model after a change, before check_change(). A policy for which
+  /// loads and changes are different actions returns false.
+  virtual bool loads_changed_models() const { return true; }
+  /// Called before a change takes effect. The default calls check_edit().
   virtual std::optional<std::string> check_change(const Change& change) { return check_edit(change.from, change.to); }
   virtual std::optional<std::string> check_edit(const Model& /*from*/, const Model& /*to*/) { return std::nullopt; }
   virtual std::optional<std::string> check_run(const Model&) { return std::nullopt; }

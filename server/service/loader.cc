@@ -193,14 +193,16 @@ std::string quoted(const std::vector<std::string>& names) {
 
 /// Loads a version, with the defaults fixed that requests may not override. Its calls are not checked.
 api::Model Loader::model_of(const Entry& entry, std::uint64_t number, const ModelConfig& config) const {
-  api::LoadOptions how{
-      .policy = source_.governor, .copies = source_.copies, .registry = source_.registry, .check_calls = false};
+  api::LoadOptions how{.policy = source_.governor == nullptr
+                                     ? nullptr
+                                     : source_.governor->for_model({entry.name, std::to_string(number)}),
+                       .copies = source_.copies,
+                       .registry = source_.registry,
+                       .check_calls = false};
   how.fix_defaults =
       config.defaults == Defaults::fixed || (config.defaults == Defaults::usual && !config.inputs.empty());
   for (const DeclaredPort& port : config.inputs) how.keep_defaults.push_back(port.name);
   for (const StateLink& link : config.sequences.states) how.keep_defaults.push_back(link.input);
-  const govern::SubjectScope subject(
-      {.model = entry.name, .version = std::to_string(number), .author = "", .reason = ""});
   api::Model model = api::Model::load(entry.versions.at(number).string(), how);
   std::vector<std::string> open;
   for (const api::Port& port : model.inputs()) {
@@ -463,8 +465,7 @@ class Loader::Updater {
   void check_policy(const Pipeline& pipeline) const {
     if (governor_ == nullptr) return;
     ServedReports reports(governor_->report_options());
-    if (const auto reason =
-            governor_->check_report(reports.of(pipeline), {pipeline.name(), pipeline.version(), "", ""})) {
+    if (const auto reason = governor_->check_report(reports.of(pipeline), {pipeline.name(), pipeline.version()})) {
       throw api::Error(api::Code::bad_input, "the policy refuses pipeline '" + pipeline.name() + "': " + *reason);
     }
   }

@@ -135,7 +135,7 @@ struct Access {
   static Model derived(Graph graph, const Inherited& from);
   /// Checks the model's policies and returns the model.
   static Model allowed(Model model);
-  /// Returns `model` with its policies and those of `from`. Checks them if some were added.
+  /// Returns `model` with its policies and those of `from`, without checking them.
   static Model governed(Model model, const Model& from);
   /// Returns the value of a term. Throws unless it may be used in `body`.
   static Value value(const Body::Impl& body, const Term& term);
@@ -146,8 +146,8 @@ struct Access {
   /// Adds an output to the graph under construction. Returns its value.
   static Expr output(Body::Impl& body, std::string_view name, const Term& value);
   static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
-  /// Commits a patch. `note` is that of a version of a LiveModel, or null.
-  static Model commit(Patch& patch, const VersionNote* note);
+  /// Commits a patch. `note` and `version` are those of a version of a LiveModel, or null and 0.
+  static Model commit(Patch& patch, const VersionNote* note, std::uint64_t version);
   /// Returns the model that a patch edits.
   static const Model& edited_by(const Patch& patch);
   /// Returns a description of the patch so far.

@@ -69,7 +69,7 @@ struct LiveModel::Impl : std::enable_shared_from_this<LiveModel::Impl> {
   /// Precondition: the caller holds `edits`, and the patch is of the current version.
   Version commit(Patch& patch, VersionNote note) {
     std::string change = Access::describe(patch);
-    Model edited = Access::commit(patch, &note);
+    Model edited = Access::commit(patch, &note, next);
     return publish(std::move(edited), std::move(note), std::move(change));
   }
 };
@@ -131,7 +131,7 @@ Version LiveModel::publish(Model model, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
   const Model now = current().model;
   model = Access::governed(std::move(model), now);
-  Access::impl(now).policies.check_change({Change::Kind::publish, now, model, &note});
+  Access::impl(now).policies.check_change({Change::Kind::publish, now, model, &note, impl_->next});
   return impl_->publish(std::move(model), std::move(note), "published");
 }
 
@@ -139,7 +139,7 @@ Version LiveModel::roll_back(std::uint64_t number, VersionNote note) {
   const std::scoped_lock lock(impl_->edits);
   const Model now = current().model;
   Model model = Access::governed(version(number).model, now);
-  Access::impl(now).policies.check_change({Change::Kind::roll_back, now, model, &note});
+  Access::impl(now).policies.check_change({Change::Kind::roll_back, now, model, &note, impl_->next});
   return impl_->publish(std::move(model), std::move(note), fmt::format("rolled back to {}", number));
 }
 

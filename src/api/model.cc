@@ -223,7 +223,7 @@ Model Access::governed(Model model, const Model& from) {
     const std::scoped_lock lock(own.mutex);
     impl->executables = own.executables;
   }
-  return allowed(Model(impl));
+  return Model(impl);
 }
 
 Inherited inherited(const LoadOptions& options, LoadBounds bounds) {

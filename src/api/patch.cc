@@ -102,16 +102,18 @@ std::string Access::describe(const Patch& patch) {
   return patch.impl_->patch->str();
 }
 
-Model Patch::commit() { return Access::commit(*this, nullptr); }
+Model Patch::commit() { return Access::commit(*this, nullptr, 0); }
 
-Model Access::commit(Patch& patch, const VersionNote* note) {
+Model Access::commit(Patch& patch, const VersionNote* note, std::uint64_t version) {
   Body::Impl& body = *patch.impl_;
   body.to();
   const auto changes = std::exchange(body.patch, nullptr);
   body.builder = nullptr;
   const Model::Impl& from = impl(*body.model);
-  Model edited = model(take(std::move(*changes).commit()), from);
-  from.policies.check_change({Change::Kind::edit, *body.model, edited, note});
+  Graph graph = take(std::move(*changes).commit());
+  check_calls(graph, from.registry);
+  Model edited = derived(std::move(graph), from);
+  from.policies.check_change({Change::Kind::edit, *body.model, edited, note, version});
   return edited;
 }
 

@@ -68,16 +68,22 @@ void Policies::add(const Policies& others) {
   }
 }
 
+template <class Found>
+void Policies::any(const Found& found) const {
+  if (const auto* const first = process.load(std::memory_order_acquire)) {
+    if (found(**first)) return;
+  }
+  for (const auto& policy : all_) {
+    if (found(*policy)) return;
+  }
+}
+
 template <class... Parameters, class... Arguments>
 std::optional<std::string> Policies::rejection(std::optional<std::string> (Policy::*check)(Parameters...),
                                                const Arguments&... arguments) const {
-  if (const auto* const first = process.load(std::memory_order_acquire)) {
-    if (auto reason = ((**first).*check)(arguments...)) return reason;
-  }
-  for (const auto& policy : all_) {
-    if (auto reason = ((*policy).*check)(arguments...)) return reason;
-  }
-  return std::nullopt;
+  std::optional<std::string> reason;
+  any([&](Policy& policy) { return (reason = (policy.*check)(arguments...)).has_value(); });
+  return reason;
 }
 
 FileCheck Policies::file_check() const {
@@ -91,17 +97,28 @@ FileCheck Policies::file_check() const {
   };
 }
 
-void Policies::check_load(const Model& model) const {
-  if (const auto reason = rejection(&Policy::check_load, model)) {
-    refuse(frazil::Code::bad_input, "the policy refuses model '{}': {}", model.name(), *reason);
-  }
+namespace {
+
+void refuse_load(const Model& model, const std::optional<std::string>& reason) {
+  if (!reason) return;
+  refuse(frazil::Code::bad_input, "the policy refuses model '{}': {}", model.name(), *reason);
 }
 
+}  // namespace
+
+void Policies::check_load(const Model& model) const { refuse_load(model, rejection(&Policy::check_load, model)); }
+
 void Policies::check_change(const Change& change) const {
-  if (const auto reason = rejection(&Policy::check_change, change)) {
-    refuse(frazil::Code::bad_input, "the policy refuses to {} '{}': {}", name_of(change.kind), change.from.name(),
-           *reason);
-  }
+  std::optional<std::string> reason;
+  any([&](Policy& policy) {
+    if (policy.loads_changed_models()) reason = policy.check_load(change.to);
+    return reason.has_value();
+  });
+  refuse_load(change.to, reason);
+  reason = rejection(&Policy::check_change, change);
+  if (!reason) return;
+  refuse(frazil::Code::bad_input, "the policy refuses to {} '{}': {}", name_of(change.kind), change.from.name(),
+         *reason);
 }
 
 void Policies::check_run(const Model& model) const {

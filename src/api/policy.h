@@ -27,6 +27,7 @@ class Policies {
   FileCheck file_check() const;
   /// The checks throw Code::bad_input with the reason of the first policy that rejects.
   void check_load(const Model& model) const;
+  /// Calls check_load() of those policies for which a changed model is loaded, and then check_change().
   void check_change(const Change& change) const;
   void check_run(const Model& model) const;
   void check_dispatch(const Dispatch& dispatch) const;
@@ -38,6 +39,9 @@ class Policies {
   std::optional<std::string> rejection(std::optional<std::string> (Policy::*check)(Parameters...),
                                        const Arguments&... arguments) const;
 
+  /// Calls `found` with each policy until it returns true.
+  template <class Found>
+  void any(const Found& found) const;
   bool contains(const std::shared_ptr<Policy>& policy) const;
 
   std::vector<std::shared_ptr<Policy>> all_;

@@ -151,7 +151,7 @@ TEST_F(Policies, ChangesHaveAKindAndANote) {
   live.publish(named("b", "Exp"), {"bob", ""});
   EXPECT_THAT(policy->take(), ElementsAre("load b", "publish a b by bob"));
   live.roll_back(1, {"cyd", ""});
-  EXPECT_THAT(policy->take(), ElementsAre("roll back b a by cyd"));
+  EXPECT_THAT(policy->take(), ElementsAre("load a", "roll back b a by cyd"));
   Patch patch(live.current().model, "p");
   patch.replace("y", patch.op("Abs", {patch.tap("y")}));
   patch.commit();

@@ -15,7 +15,7 @@
 #include "tests/govern/audit/crash_testing.h"
 #include "tests/govern/audit/tamper_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 /// Measures seconds, and seconds of all cores.
@@ -113,10 +113,10 @@ int speed(int count) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing
 
 int main(int argc, char** argv) {
-  namespace t = frazil::govern::testing;
+  namespace t = frazil::govern::audit_testing;
   const std::string mode = argc == 3 ? argv[1] : "";
   const int count = argc == 3 ? std::atoi(argv[2]) : 0;
   if (mode == "crash") return t::crash(count);

@@ -17,7 +17,7 @@
 #include "govern/base/error.h"
 
 // Logs for tests of the audit log.
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 
 namespace fs = std::filesystem;
 
@@ -149,4 +149,4 @@ inline std::string error_of(const auto& call) {
   return "no error";
 }
 
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

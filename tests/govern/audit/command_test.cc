@@ -11,7 +11,7 @@
 #include "error/tool.h"
 #include "tests/govern/audit/audit_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 using test::run_tool;
@@ -166,4 +166,4 @@ TEST_F(AuditCommandTest, AWitnessCosignsOverHttp) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

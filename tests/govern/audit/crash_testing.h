@@ -10,7 +10,7 @@
 
 #include "tests/govern/audit/audit_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 
 /// Writes to a log without end, in a process of its own. Reports through a pipe the largest index that is durable.
 [[noreturn]] inline void write_for_ever(const std::string& folder, int pipe) {
@@ -54,4 +54,4 @@ inline std::string crash_once(const std::string& folder, unsigned seed) {
   return found.empty() ? found : "after opening again: " + found;
 }
 
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

@@ -12,7 +12,7 @@
 #include "govern/audit/proof.h"
 #include "tests/govern/audit/audit_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -313,4 +313,4 @@ TEST(Blobs, AreFoundByTheirDigest) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

@@ -6,7 +6,7 @@
 #include "govern/audit/witness_policy.h"
 #include "tests/govern/audit/audit_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 TEST(Notes, AKnownNoteIsVerified) {
@@ -99,4 +99,4 @@ TEST(WitnessPolicies, MistakesNameTheLine) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

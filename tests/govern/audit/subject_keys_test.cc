@@ -10,7 +10,7 @@
 #include "govern/base/encoding.h"
 #include "tests/govern/audit/audit_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(SubjectKeys, AnErasedSubjectIsReported) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

@@ -11,7 +11,7 @@
 #include "tests/govern/audit/audit_testing.h"
 #include "tests/paths.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 
 struct TamperResult {
   bool found = false, found_by_second = false;
@@ -99,4 +99,4 @@ class TamperCase {
   std::vector<std::string> files_;
 };
 
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

@@ -115,7 +115,7 @@ def tile_path(kind, index, width=256):
 class Log:
     def __init__(self, folder):
         self.folder, self.findings, self.leaves, self.missing = pathlib.Path(folder), [], [], {}
-        self.now, self.former, self.policy, self.policies = {}, {}, "none", {}
+        self.now, self.former, self.policy, self.policies, self.published = {}, {}, "none", {}, {}
         self.blobs, self.erased, self.ranges, self.dropped = {}, set(), [], 0
         self.newest, self.running = 0, False
 
@@ -237,15 +237,17 @@ class Log:
     def publication(self, event, at):
         place, definition = (event["model"], event.get("version", "")), event["definition"]
         now = self.now.get(place)
-        known, self.now[place] = now == definition or (place, definition) in self.former, definition
+        self.now[place] = definition
+        published = self.published.setdefault(event["model"], set())
         if now != definition:
             self.former[place, now] = at
         if event["policy"] != self.policy or (self.policy != "none" and not event["rule"]):
             raise Violation("no permit under the policy in force")
-        if event["kind"] == "edit" and event["parent"] != now:
-            raise Violation("it edits another definition than that in force")
-        if event["kind"] == "roll_back" and not known:
+        if event["kind"] == "edit" and event["parent"] not in published:
+            raise Violation("it edits a definition that was not in force")
+        if event["kind"] == "roll_back" and definition not in published:
             raise Violation("it goes back to a definition that was not in force")
+        published.add(definition)
 
     def request(self, event, at):
         place, start = (event["model"], event.get("version", "")), at - event["ms"] - SLACK_MS

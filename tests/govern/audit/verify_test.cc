@@ -8,7 +8,7 @@
 #include "tests/govern/audit/crash_testing.h"
 #include "tests/govern/audit/tamper_testing.h"
 
-namespace frazil::govern::testing {
+namespace frazil::govern::audit_testing {
 namespace {
 
 using ::testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(Crashes, AKilledWriterLeavesALogThatVerifies) {
 }
 
 }  // namespace
-}  // namespace frazil::govern::testing
+}  // namespace frazil::govern::audit_testing

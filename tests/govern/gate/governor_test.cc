@@ -14,6 +14,8 @@
 
 #include "govern/audit/log_reader.h"
 #include "govern/audit/verify.h"
+#include "govern/base/file.h"
+#include "govern/sign/bundle.h"
 
 // A policy file and an audit log at the hooks of the library.
 namespace frazil::govern {
@@ -52,7 +54,8 @@ class Governed : public testing::Test {
     return std::make_shared<Governor>(GovernorOptions{.policy = rules(forbids), .audit = audit_});
   }
   Model model(const std::string& op, const std::shared_ptr<Governor>& by) {
-    return Model::from_text("graph g(%x: f32[N]) { %y = " + op + "(%x) return y = %y }", {}, {.policy = by});
+    return Model::from_text("graph g(%x: f32[N]) { %y = " + op + "(%x) return y = %y }", {},
+                            {.policy = by->for_process()});
   }
   /// Returns "kind rule" of each event of the log.
   std::vector<std::string> events() {
@@ -78,16 +81,16 @@ TEST_F(Governed, LoadsAndEditsAreDecidedAndRecorded) {
   const auto add_exp = [&] {
     live.edit({"bob", ""}, [](Patch& patch) { patch.replace("y", patch.op("Exp", {patch.tap("y")})); });
   };
-  EXPECT_EQ(message_of(add_exp), "the policy refuses model 'g': rule 'no_exp': no Exp");
+  EXPECT_EQ(message_of(add_exp), "the policy refuses to edit 'g': rule 'no_exp': no Exp");
   EXPECT_EQ(live.current().number, 2u);
-  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load usual", "load usual", "edit usual", "refuse no_exp"));
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load usual", "edit usual", "refuse no_exp"));
 }
 
 TEST_F(Governed, AFileIsRefusedByItsOperatorsBeforeItsTypes) {
   const auto by = governor("forbid no_neg on file when operators.exists(o, o.name == \"Neg\") reason \"no Neg\";");
   const std::string path = (folder_ / "m.onnx").string();
   Model::from_text("graph g(%x: f32[N]) { %y = Neg(%x) return y = %y }").save(path);
-  EXPECT_THAT(message_of([&] { Model::load(path, {.policy = by}); }),
+  EXPECT_THAT(message_of([&] { Model::load(path, {.policy = by->for_process()}); }),
               HasSubstr("the policy refuses the file: rule 'no_neg': no Neg"));
   EXPECT_THAT(events(), ElementsAre("boot", "policy", "refuse no_neg"));
 }
@@ -111,20 +114,48 @@ TEST_F(Governed, WithoutAMatchingRuleNothingIsPermitted) {
 }
 
 TEST_F(Governed, AFieldThatIsNotKnownDenies) {
-  const auto by = governor("forbid signed on file when !signature.valid reason \"unsigned\";");
-  const std::string path = (folder_ / "m.onnx").string();
-  Model::from_text("graph g(%x: f32[N]) { %y = Neg(%x) return y = %y }").save(path);
-  EXPECT_THAT(message_of([&] { Model::load(path, {.policy = by}); }),
-              HasSubstr("the policy could not decide: rule 'signed' failed"));
+  const auto by = governor("forbid few on edit when approvals.count < 2 reason \"too few approvals\";");
+  const Model from = model("Neg", by);
+  Patch patch(from, "p");
+  patch.replace("y", patch.op("Abs", {patch.tap("y")}));
+  EXPECT_THAT(message_of([&] { patch.commit(); }), HasSubstr("the policy could not decide: rule 'few' failed"));
+}
+
+TEST_F(Governed, OnlyFilesThatAreSignedAndUnchangedAreLoaded) {
+  const SigningKey release = SigningKey::generate(KeyKind::ecdsa_p256);
+  const std::string models = (folder_ / "models").string(), path = models + "/m.onnx";
+  std::filesystem::create_directories(models);
+  GraphBuilder graph("m");
+  const Term x = graph.input("x", Dtype::f32, {64, 16});
+  graph.output("y", graph.op("Add", {x, graph.constant(Array(Dtype::f32, {64, 16}), "w")}));
+  graph.build().save(path, {.external_bytes = 1});
+  const auto sign = [&](const SigningKey& key) {
+    const std::string bundle = default_bundle_path(models);
+    std::filesystem::remove(bundle);
+    write_file(bundle, sign_folder(models, key, bundle));
+  };
+  const auto by = std::make_shared<Governor>(
+      GovernorOptions{.policy = rules("forbid unsigned on file, load when !signature.valid reason \"not signed\";"),
+                      .trusted = {{release.public_key(), "release", {}}}});
+  const auto load = [&] { return message_of([&] { Model::load(path, {.policy = by->for_model({"m", "1"})}); }); };
+  EXPECT_THAT(load(), HasSubstr("rule 'unsigned': not signed"));
+  sign(release);
+  EXPECT_EQ(load(), "no error");
+  std::ofstream(path + ".data", std::ios::in | std::ios::out | std::ios::binary) << 'x';
+  EXPECT_THAT(load(), HasSubstr("rule 'unsigned': not signed"));
+  sign(release);
+  EXPECT_EQ(load(), "no error");
+  std::ofstream(models + "/more") << "an unsigned file";
+  EXPECT_THAT(load(), HasSubstr("rule 'unsigned': not signed"));
+  sign(SigningKey::generate(KeyKind::ecdsa_p256));
+  EXPECT_THAT(load(), HasSubstr("rule 'unsigned': not signed"));
 }
 
 TEST_F(Governed, TheLogOfAGovernedProcessVerifies) {
   const auto by = governor("");
   LiveModel live(model("Neg", by));
-  {
-    const SubjectScope scope({.model = "g", .version = "", .author = "ada", .reason = ""});
-    live.edit({}, [](Patch& patch) { patch.replace("y", patch.op("Abs", {patch.tap("y")})); });
-  }
+  live.edit({"ada", ""}, [](Patch& patch) { patch.replace("y", patch.op("Abs", {patch.tap("y")})); });
+  live.roll_back(1, {"ada", ""});
   audit_->append_durable({{"kind", "shutdown"}});
   audit_->close();
   VerifyOptions options;

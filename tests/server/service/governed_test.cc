@@ -1,0 +1,117 @@
+// A policy and an audit log in front of served models and pipelines.
+#include <gmock/gmock.h>
+
+#include "govern/audit/audit_log.h"
+#include "govern/audit/log_reader.h"
+#include "govern/audit/verify.h"
+#include "govern/gate/governor.h"
+#include "server/asked.h"
+
+namespace frazil::test {
+namespace {
+
+using server::Http;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kExponential = "graph g(%x: f32[N,2]) { %y = Exp(%x) return y = %y }";
+constexpr const char* kOrigin = "example.org/served";
+
+class ServedGovernance : public testing::Test {
+ protected:
+  /// Serves the folder under rules that permit everything but `forbids`.
+  void serve(const std::string& forbids) {
+    audit_ =
+        std::make_shared<govern::AuditLog>(govern::AuditOptions{.folder = log_.path(), .origin = kOrigin, .key = key_});
+    audit_->append_durable({{"kind", "boot"}, {"build", "test"}});
+    const std::string usual =
+        "permit usual on file, load, edit, publish, roll_back, dispatch, run, register when true reason \"usual\";\n";
+    server::ServiceOptions options = options_of(folder_);
+    options.audit = audit_;
+    options.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
+        .policy = govern::Policy::read("policy \"served\" serial 1;\n" + usual + forbids, "served.policy"),
+        .audit = audit_});
+    service_.emplace(std::move(options));
+  }
+  std::string message_of_serve(const std::string& forbids) {
+    try {
+      serve(forbids);
+    } catch (const api::Error& error) {
+      return error.what();
+    }
+    return "served";
+  }
+  std::string ask_for(const std::string& model) {
+    const auto outcome = ask(*service_, {.model = model, .inputs = {{"x", row({1, 2})}}}).get();
+    return outcome ? "answered" : outcome.error().what();
+  }
+  /// Ends the service and returns "kind model status-or-rule" of each event.
+  std::vector<std::string> events() {
+    service_.reset();
+    audit_->close();
+    std::vector<std::string> lines;
+    govern::read_log(log_.path(), {}, [&](std::uint64_t, const std::string& entry) {
+      const govern::Json event = govern::parse_json(entry, "entry");
+      std::string line = event.at("kind");
+      for (const char* member : {"model", "rule", "status"}) {
+        if (event.contains(member)) line += " " + event.at(member).get<std::string>();
+      }
+      lines.push_back(line);
+    });
+    return lines;
+  }
+  void expect_valid_log() {
+    govern::VerifyOptions options;
+    options.policy = govern::WitnessPolicy::of_logs({{kOrigin, govern::SignatureType::ed25519, key_.public_key()}});
+    const govern::VerifyReport report = govern::verify_log(log_.path(), options);
+    EXPECT_TRUE(report.ok()) << report.json().dump();
+  }
+
+  Folder folder_, log_;
+  govern::SigningKey key_ = govern::SigningKey::generate(govern::KeyKind::ed25519);
+  std::shared_ptr<govern::AuditLog> audit_;
+  std::optional<server::Service> service_;
+};
+
+TEST_F(ServedGovernance, LoadsAndRequestsAreRecorded) {
+  folder_.add("triple", kTriple);
+  serve("");
+  EXPECT_EQ(ask_for("triple"), "answered");
+  const auto bad = ask(*service_, {.model = "triple", .inputs = {}}).get();
+  EXPECT_FALSE(bad);
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load triple usual", "request triple ok", "request triple 400"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, AModelThatThePolicyRefusesIsNotServed) {
+  folder_.add("exponential", kExponential);
+  EXPECT_THAT(message_of_serve(R"(forbid no_exp on load when "Exp" in report.operators reason "no Exp";)"),
+              HasSubstr("the policy refuses model 'g': rule 'no_exp': no Exp"));
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "refuse exponential no_exp"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, EditsOfServedModelsAreDecidedAndFollowed) {
+  folder_.add("triple", kTriple);
+  serve(R"(forbid no_exp on edit when "Exp" in diff.added_operators reason "no Exp";)");
+  api::LiveModel live = service_->registry().get("triple");
+  const auto add_op = [&](const char* op) {
+    live.edit({"ada", op}, [&](api::Patch& patch) { patch.replace("y", patch.op(op, {patch.tap("y")})); });
+  };
+  EXPECT_THROW(add_op("Exp"), api::Error);
+  EXPECT_EQ(ask_for("triple"), "answered");
+  add_op("Neg");
+  EXPECT_EQ(ask_for("triple"), "answered");
+  EXPECT_THAT(events(), ElementsAre("boot", "policy", "load triple usual", "refuse triple no_exp", "request triple ok",
+                                    "edit triple usual", "request triple ok"));
+  expect_valid_log();
+}
+
+TEST_F(ServedGovernance, ARunThatThePolicyRefusesIsAnsweredWithTheRule) {
+  folder_.add("triple", kTriple);
+  serve("forbid closed on run when true reason \"closed for today\";");
+  EXPECT_THAT(ask_for("triple"), HasSubstr("rule 'closed': closed for today"));
+}
+
+}  // namespace
+}  // namespace frazil::test
