@@ -111,23 +111,50 @@ std::vector<govern::Person> trusted_by(const ServeOptions& options) {
   return govern::read_persons(govern::read_file(options.trust, kMaxKeyFile), "file '" + options.trust + "'");
 }
 
-/// Opens the audit log and reads the policy. Throws api::Error for files that cannot be used.
-void govern_service(const ServeOptions& options, server::ServiceOptions& service) {
-  if (!options.audit.empty()) {
-    const std::string pem = govern::read_file(options.audit_key, kMaxKeyFile);
-    service.audit = std::make_shared<govern::AuditLog>(
-        govern::AuditOptions{.folder = options.audit,
-                             .origin = options.audit_origin,
-                             .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
-    service.audit->append_durable({{"kind", "boot"}, {"build", FRAZIL_VERSION}});
-  }
-  if (options.policy.empty()) return;
-  service.governor = std::make_shared<govern::Governor>(govern::GovernorOptions{
+/// Opens the audit log, or returns null. Throws api::Error for files that cannot be used.
+std::shared_ptr<govern::AuditLog> audit_log_of(const ServeOptions& options) {
+  if (options.audit.empty()) return nullptr;
+  const std::string pem = govern::read_file(options.audit_key, kMaxKeyFile);
+  auto audit = std::make_shared<govern::AuditLog>(
+      govern::AuditOptions{.folder = options.audit,
+                           .origin = options.audit_origin,
+                           .key = govern::SigningKey::from_pem(pem, "file '" + options.audit_key + "'")});
+  audit->append_durable({{"kind", "boot"}, {"build", FRAZIL_VERSION}});
+  return audit;
+}
+
+/// Reads the policy, or returns null. Throws api::Error for files that cannot be used.
+std::shared_ptr<govern::Governor> governor_of(const ServeOptions& options, const server::ServiceOptions& service) {
+  if (options.policy.empty()) return nullptr;
+  return std::make_shared<govern::Governor>(govern::GovernorOptions{
       .policy = govern::Policy::read_file(options.policy),
       .trusted = trusted_by(options),
       .audit = service.audit,
       .warn = [notify = service.notify](std::string_view text) { server::warn(notify, "policy", std::string(text)); }});
 }
+
+/// Closes an audit log in order, also if the server could not start.
+class AuditEnd {
+ public:
+  explicit AuditEnd(std::shared_ptr<govern::AuditLog> audit) : audit_(std::move(audit)) {}
+  ~AuditEnd() {
+    try {
+      close("failed");
+    } catch (const api::Error&) {  // the log then has no shutdown, which its verifier notes
+    }
+  }
+  AuditEnd(const AuditEnd&) = delete;
+  AuditEnd& operator=(const AuditEnd&) = delete;
+  void close(const char* reason) {
+    const auto audit = std::exchange(audit_, nullptr);
+    if (audit == nullptr) return;
+    audit->append_durable({{"kind", "shutdown"}, {"reason", reason}});
+    audit->close();
+  }
+
+ private:
+  std::shared_ptr<govern::AuditLog> audit_;
+};
 
 int serve(const ServeOptions& options) {
   server::ServiceOptions of_service = options.service;
@@ -153,8 +180,9 @@ int serve(const ServeOptions& options) {
   const server::NoticeSink notify = of_service.notify;
   allow_files(options.server.max_connections, notify);
   of_service.code_generator = code_generator_of(of_service);
-  govern_service(options, of_service);
-  const std::shared_ptr<govern::AuditLog> audit = of_service.audit;
+  of_service.audit = audit_log_of(options);
+  AuditEnd audit_end(of_service.audit);
+  of_service.governor = governor_of(options, of_service);
   server::Service service(std::move(of_service));
   server::ServerOptions of_server = options.server;
   of_server.notify = notify;
@@ -171,10 +199,7 @@ int serve(const ServeOptions& options) {
                    fmt::format("--workers {} --memory-limit {} --max-buffered-bytes {}", options.service.workers,
                                options.memory_limit, options.server.max_buffered));
   });
-  if (audit != nullptr) {
-    audit->append_durable({{"kind", "shutdown"}});
-    audit->close();
-  }
+  audit_end.close("signal");
   return kDone;
 }
 
