@@ -14,7 +14,7 @@ flags=(
   -Wshadow -Werror -Wno-deprecated-declarations
 )
 failed=0
-for library in src/*/ server compat tool; do
+for library in src/*/ govern server compat tool; do
   find "${library%/}" -name '*.cc' -not \( "${alone[@]}" \) -printf '#include "%p"\n' | sort >build-lint/one.cc
   [[ -s build-lint/one.cc ]] || continue
   clang++-19 "${flags[@]}" build-lint/one.cc || { echo "$0: $library: names collide" >&2; failed=1; }

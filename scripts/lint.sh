@@ -16,7 +16,7 @@ done
 
 sources=("$@")
 if ((${#sources[@]} == 0)); then
-  mapfile -t sources < <(find src server compat tool -name '*.cc' | sort)
+  mapfile -t sources < <(find src govern server compat tool -name '*.cc' | sort)
 fi
 cmake --preset release -B build-lint -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 cmake --build build-lint --target frazil_code_version_header >/dev/null  # backend.cc includes it

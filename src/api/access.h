@@ -133,8 +133,6 @@ struct Access {
   static Model model(Graph graph, const Inherited& from = {}, bool check_calls = true);
   /// Makes a model that does what `from` does, in another form. The policies that allowed `from` are not called.
   static Model derived(Graph graph, const Inherited& from);
-  /// Checks the model's policies and returns the model.
-  static Model allowed(Model model);
   /// Returns `model` with its policies and those of `from`, without checking them.
   static Model governed(Model model, const Model& from);
   /// Returns the value of a term. Throws unless it may be used in `body`.
@@ -145,7 +143,6 @@ struct Access {
                     const std::vector<Extent>* dims);  ///< null: of any rank
   /// Adds an output to the graph under construction. Returns its value.
   static Expr output(Body::Impl& body, std::string_view name, const Term& value);
-  static Expr expr(const Body::Impl& body, const Term& term) { return {body.builder, value(body, term)}; }
   /// Commits a patch. `note` and `version` are those of a version of a LiveModel, or null and 0.
   static Model commit(Patch& patch, const VersionNote* note, std::uint64_t version);
   /// Returns the model that a patch edits.

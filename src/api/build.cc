@@ -189,7 +189,7 @@ Expr Access::output(Body::Impl& body, std::string_view name, const Term& value) 
   if (std::ranges::find(names, name) != names.end()) {
     refuse(frazil::Code::bad_model, "output '{}' is defined already", name);
   }
-  const Expr made = expr(body, value);
+  const Expr made(body.builder, Access::value(body, value));
   if (!made) refuse(frazil::Code::bad_input, "output '{}' is an absent term", name);
   to.output(name, made);
   return made;

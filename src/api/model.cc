@@ -177,7 +177,9 @@ std::shared_ptr<Model::Impl> Model::Impl::with_own_extents() {
 
 Model Access::model(Graph graph, const Inherited& from, bool check_calls) {
   if (check_calls) api::check_calls(graph, from.registry);
-  return allowed(derived(std::move(graph), from));
+  Model made = derived(std::move(graph), from);
+  from.policies.check_load(made);
+  return made;
 }
 
 Model Access::derived(Graph graph, const Inherited& from) {
@@ -202,11 +204,6 @@ Model Access::derived(Graph graph, const Inherited& from) {
   if (from.lenient) impl->equal_axes = equal_axes(graph);
   impl->graph = std::make_shared<const Graph>(std::move(graph));
   return Model(impl);
-}
-
-Model Access::allowed(Model model) {
-  model.impl_->policies.check_load(model);
-  return model;
 }
 
 Model Access::governed(Model model, const Model& from) {

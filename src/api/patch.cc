@@ -42,7 +42,7 @@ Term Patch::input(std::string_view name, Dtype dtype, const std::vector<Extent>&
 }
 
 void Patch::replace(std::string_view value, Term with) {
-  const Expr expr = Access::expr(*impl_, with);
+  const Expr expr(impl_->builder, Access::value(*impl_, with));
   const Graph& graph = graph_of(*impl_->model);
   const Value old = take(impl_->names->value(value));
   impl_->patch->replace(old, expr);
