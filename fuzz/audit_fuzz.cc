@@ -1,5 +1,5 @@
-// Reads bytes as the texts of an audit log; the first byte selects which. What is read is written again as it was, and
-// what is refused gives an error of one line.
+// Reads bytes as the texts of an audit log; the first byte selects the kind. A text that can be read is written again
+// as it was. A refused text gives an error of one line.
 #include <cstdint>
 
 #include "govern/audit/entry_scan.h"

@@ -1,6 +1,6 @@
-// Reads bytes as a policy: behind an even first byte as a whole file, behind an odd one as the condition of a rule for
-// each hook. What cannot be read is told on one line. What can be read decides on inputs without fields, and on its own
-// cases, within its cost: it never runs out of steps.
+// Reads bytes as a policy. If the first byte is even, the rest is a whole file, else the condition of a rule for each
+// hook. An error has one line. A policy that can be read decides on inputs without fields and on its own cases, within
+// its cost: it never runs out of steps.
 #include <cstdint>
 #include <string>
 

@@ -115,19 +115,20 @@ std::string zsh_options(const CommandTable& command) {
   return out;
 }
 
-std::string zsh_command(const CommandTable& command);
+/// Returns a branch of a `case` whose lines begin with `indent`.
+std::string zsh_command(const CommandTable& command, const std::string& indent);
 
-std::string zsh_inner(const CommandTable& command) {
+std::string zsh_inner(const CommandTable& command, const std::string& indent) {
   std::string out = fmt::format(
-      "      {})\n      _arguments -C{} \\\n        '1:command:({})' '*::argument:->inner'\n      case $words[1] in\n",
-      command.name, zsh_options(command), inner_names(command));
-  for (const CommandTable& inner : command.commands) out += zsh_command(inner);
-  return out + "      esac ;;\n";
+      "{0}{1})\n{0}_arguments -C{2} \\\n        '1:command:({3})' '*::argument:->inner'\n{0}case $words[1] in\n",
+      indent, command.name, zsh_options(command), inner_names(command));
+  for (const CommandTable& inner : command.commands) out += zsh_command(inner, indent + "  ");
+  return out + indent + "esac ;;\n";
 }
 
-std::string zsh_command(const CommandTable& command) {
-  if (!command.commands.empty()) return zsh_inner(command);
-  std::string out = fmt::format("      {})\n      _arguments -s{}", command.name, zsh_options(command));
+std::string zsh_command(const CommandTable& command, const std::string& indent) {
+  if (!command.commands.empty()) return zsh_inner(command, indent);
+  std::string out = fmt::format("{0}{1})\n{0}_arguments -s{2}", indent, command.name, zsh_options(command));
   for (const OptionRow& row : command.arguments) {
     out += fmt::format(" \\\n        '{}:{}:{}'", row.repeats ? "*" : "", zsh_text(row.names.front()),
                        zsh_action(value_of(row)));
@@ -188,7 +189,7 @@ std::string zsh_completion(const CommandTable& program) {
   out += fmt::format("  )\n  _arguments -C{} \\\n        '1:command:->command' '*::argument:->argument'\n",
                      zsh_options(program));
   out += "  case $state in\n    command) _describe command commands ;;\n    argument)\n      case $words[1] in\n";
-  for (const CommandTable& command : program.commands) out += zsh_command(command);
+  for (const CommandTable& command : program.commands) out += zsh_command(command, "      ");
   out += "      esac ;;\n  esac\n}\n";
   return out + "if [ \"$funcstack[1]\" = _frazil ]; then _frazil \"$@\"; else compdef _frazil frazil; fi\n";
 }

@@ -32,7 +32,7 @@ struct PostAnswer {
   std::string body;
 };
 
-/// What is served at one path.
+/// The content of one path.
 struct PostService {
   std::string path;                                           ///< "/add-checkpoint"
   std::size_t max_bytes;                                      ///< of a request's body; larger ones get status 413

@@ -15,12 +15,12 @@
 
 namespace frazil::govern {
 
-/// What happens to requests while entries cannot be written, or while too many wait.
+/// The treatment of requests while entries cannot be written, or while too many wait.
 enum class PressureMode : std::uint8_t {
   refuse,  ///< append() throws
   gap,     ///< requests are counted, and an event `gap` states their number when it works again
 };
-/// What happens when no quorum of witnesses has cosigned a new checkpoint for `witness_patience`.
+/// The effect of a time `witness_patience` in which no quorum of witnesses has cosigned a new checkpoint.
 enum class WitnessMode : std::uint8_t {
   proceed,  ///< nothing; an event `witness` states it
   refuse,   ///< append() throws until a quorum cosigns again
@@ -41,8 +41,8 @@ struct AuditOptions {
   std::chrono::milliseconds witness_patience{60000};
 };
 
-/// How long entries are kept, by retention class or kind: {"request", 190 days}. A kind overrides its class. Kinds
-/// that are not listed are kept for ever, and so are kinds of class `always`.
+/// The times for which entries are kept, by retention class or kind: {"request", 190 days}. A kind overrides its class.
+/// Kinds that are not listed are kept for ever, and so are kinds of class `always`.
 using KeepTimes = std::map<std::string, std::chrono::seconds, std::less<>>;
 /// Parses "190d", "6h" or "10y" (of 365 days). Throws Code::bad_input with `what`.
 std::chrono::seconds parse_keep(std::string_view text, std::string_view what);

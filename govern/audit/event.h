@@ -11,7 +11,7 @@
 // The events of the audit log: one table of kinds, which the writer, the verifier and the documentation use.
 namespace frazil::govern {
 
-/// How long entries of a kind are kept.
+/// A class of kinds whose entries are kept for the same time.
 enum class Retention : std::uint8_t {
   always,      ///< never pruned: the verifier needs them
   governance,  ///< decisions and access by people

@@ -8,7 +8,7 @@
 
 namespace frazil::govern {
 
-/// Which entries to read. Empty members select all.
+/// A selection of entries. Empty members select all.
 struct ReadFilter {
   std::vector<std::string> kinds;
   std::string tenant;

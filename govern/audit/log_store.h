@@ -42,7 +42,7 @@ class TileFront {
   std::vector<std::vector<Digest>> levels_;
 };
 
-/// What was found when a log was opened.
+/// The state of a log when it was opened.
 struct Recovery {
   bool created = false;        ///< the folder had no log
   bool closed = true;          ///< its last entry is a `shutdown`, or it has none

@@ -11,7 +11,7 @@
 
 namespace frazil::govern {
 
-/// Which entries of a log are removed: those of full bundles whose time is over. Reads the log when it is made, and
+/// A selection of entries to remove: those of full bundles whose time is over. Reads the log when it is made, and
 /// changes nothing until apply().
 class PrunePlan {
  public:

@@ -14,7 +14,7 @@
 
 namespace frazil::govern {
 
-/// What the checks of meaning need of an entry.
+/// The parts of an entry that the checks of meaning read.
 struct EntryFacts {
   std::uint64_t index = 0;
   std::int64_t at = 0;
@@ -43,7 +43,7 @@ class MeaningCheck {
   void finish();
 
  private:
-  /// What was in force, by name: a definition of a model's version, or the policy.
+  /// The values that were in force, by name: a definition of a model's version, or the policy.
   struct InForce {
     std::string now;
     std::unordered_map<std::string, std::int64_t> former;  ///< when each was replaced last
@@ -71,7 +71,7 @@ class MeaningCheck {
   bool running_ = false;
   InForce policy_;
   std::unordered_map<std::string, std::set<std::string>> published_;  ///< definitions by model, as a JSON text
-  std::unordered_map<std::string, InForce> definitions_;  ///< by model and version, as JSON texts
+  std::unordered_map<std::string, InForce> definitions_;              ///< by model and version, as JSON texts
   std::map<std::string, Blob> blobs_;
   std::map<std::string, std::uint64_t> erased_;  ///< by subject, the entry
   std::map<std::uint64_t, std::uint64_t> missing_;

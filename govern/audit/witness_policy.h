@@ -9,7 +9,7 @@
 
 namespace frazil::govern {
 
-/// Which logs and witnesses are trusted, and whose cosignatures a checkpoint needs (C2SP tlog-policy).
+/// The trusted logs and witnesses, and the quorum of cosignatures that a checkpoint needs (C2SP tlog-policy).
 class WitnessPolicy {
  public:
   struct Witness {

@@ -8,7 +8,7 @@
 
 namespace frazil::govern {
 
-/// What an ONNX file contains, as written: before type rules, inlining of functions and upgrades of operators.
+/// The content of an ONNX file, as written: before type rules, inlining of functions and upgrades of operators.
 struct OnnxFacts {
   struct Operator {
     std::string domain, name;  ///< "" is ai.onnx

@@ -5,7 +5,7 @@
 #include "govern/base/json.h"
 #include "govern/gate/governor.h"
 
-// What hooks are asked with, as the records of govern/policy/hooks.cc.
+// The inputs of hooks, as the records of govern/policy/hooks.cc.
 namespace frazil::govern {
 
 Json file_facts(const api::FileFacts& file, const std::string& digest, const LoadSignature& signature);

@@ -10,7 +10,7 @@
 
 namespace frazil::govern {
 
-/// What is known of the signature of a model that is being loaded.
+/// The state of the signature of a model that is being loaded.
 struct LoadSignature {
   bool valid = false;
   std::string signer;             ///< the name of the key's owner, if it is valid

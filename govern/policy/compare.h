@@ -10,7 +10,7 @@
 
 namespace frazil::govern {
 
-/// What a policy was asked: a record of the audit log, or a line of a file.
+/// A question to a policy: a record of the audit log, or a line of a file.
 struct Asked {
   Hook hook = Hook::run;
   Json input;

@@ -32,7 +32,7 @@ struct Compiled {
   std::uint32_t variables = 0;  ///< macro variables that are free in it, as bits
 };
 
-/// What an expression is compiled for.
+/// The purpose of a compiled expression.
 struct Target {
   PolicyProgram& program;
   Constants& constants;

@@ -12,7 +12,7 @@
 
 namespace frazil::govern {
 
-/// What an evaluation reads and uses. One thread uses it.
+/// The input and the limits of an evaluation. One thread uses it.
 struct EvalScope {
   const PolicyProgram& program;
   std::span<const Value> slots;

@@ -51,7 +51,7 @@ struct FieldId {
 /// Throws Code::internal if the hook has no field of this path.
 FieldId field_of(Hook hook, std::string_view path);
 
-/// What a policy is asked with: the values of a hook's record. A field that is not set is absent.
+/// The input of a decision: the values of a hook's record. A field that is not set is absent.
 ///
 /// set() refers to the memory of texts, which must live until the decision. A value of another type or beyond its
 /// declared bound makes the input faulty, and so does a field of another hook. Every decision on a faulty input denies.

@@ -5,7 +5,7 @@
 
 namespace frazil::govern {
 
-/// Returns a text that somebody else wrote as an error shows it: one line of at most 80 bytes, in which control
+/// Returns a foreign text in the form in which errors show it: one line of at most 80 bytes, in which control
 /// characters are '?'.
 inline std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 80;

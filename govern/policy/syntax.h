@@ -66,7 +66,7 @@ struct RuleSyntax {
   std::string reason;
 };
 
-/// What a case expects.
+/// The expected result of a case.
 enum class Expectation : std::uint8_t { permit, deny, error };
 
 struct CaseSyntax {

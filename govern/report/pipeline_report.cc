@@ -25,13 +25,13 @@ Bound sum(Bound a, Bound b) { return a && b ? Bound(*a + *b) : std::nullopt; }
 Bound most(Bound a, Bound b) { return a && b ? Bound(std::max(*a, *b)) : std::nullopt; }
 Bound times(Bound a, double count) { return a ? Bound(*a * count) : std::nullopt; }
 
-/// What a part of a route may take.
+/// The upper bounds of a part of a route.
 struct Worst {
   Bound operations = 0, cost = 0, memory = 0, outputs = 0;
   double paths = 1;
 };
 
-/// One after the other: memory is free between the parts.
+/// Combines parts that run one after the other: memory is free between them.
 Worst sequence(const Worst& a, const Worst& b) {
   return {sum(a.operations, b.operations), sum(a.cost, b.cost), most(a.memory, b.memory), sum(a.outputs, b.outputs),
           std::min(a.paths * b.paths, kMostPaths)};
@@ -40,7 +40,7 @@ Worst choice(const Worst& a, const Worst& b) {
   return {most(a.operations, b.operations), most(a.cost, b.cost), most(a.memory, b.memory), most(a.outputs, b.outputs),
           std::min(a.paths + b.paths, kMostPaths)};
 }
-/// At the same time.
+/// Combines parts that run at the same time.
 Worst parallel(const Worst& a, const Worst& b) {
   Worst both = sequence(a, b);
   both.memory = sum(a.memory, b.memory);

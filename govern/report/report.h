@@ -10,7 +10,7 @@
 
 namespace frazil::govern {
 
-/// What a report assumes about requests.
+/// The assumptions of a report about requests.
 struct ReportOptions {
   std::map<std::string, api::ExtentRange> extents;  ///< by name; extents that a model lacks have no effect
 };

@@ -17,7 +17,7 @@ namespace frazil::govern {
 inline constexpr std::string_view kApprovalType = "https://frazil.dev/approval/v1";
 inline constexpr std::string_view kEmergencyType = "https://frazil.dev/emergency-approval/v1";
 
-/// What is approved. Digests are "sha256:" and 64 hexadecimal digits. An empty text means that there is none.
+/// The subject of an approval. Digests are "sha256:" and 64 hexadecimal digits. An empty text means that there is none.
 struct ApprovalSubject {
   std::string model;                         ///< its name
   std::string definition;                    ///< Model::digest(); never empty

@@ -90,7 +90,7 @@ Json statement_of(const SignedScope& scope, std::span<const SignedResource> reso
                    {{"resources", std::move(list)}, {"serialization", serialization}});
 }
 
-/// What a statement says.
+/// The content of a statement.
 struct BundleManifest {
   std::vector<SignedResource> resources;
   std::vector<std::string> ignored;

@@ -13,7 +13,8 @@
 // Envelopes of edits: signed boundaries. An edit whose static report over all paths is inside needs no new signature.
 namespace frazil::govern {
 
-/// What models and pipelines may do. Everything that is not listed is outside. "*" as a name or a route means any.
+/// The permissions of models and pipelines. Everything that is not listed is outside. "*" as a name or a route means
+/// any.
 struct EditEnvelope {
   struct Operator {
     std::string domain, name;          ///< "" is ai.onnx

@@ -10,7 +10,7 @@
 
 namespace frazil::govern {
 
-/// What changes when a file is written or replaced.
+/// The properties of a file that change when it is written or replaced.
 struct FileState {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified_ns = 0, changed_ns = 0;  ///< of content; of content or metadata. Nanoseconds since 1970

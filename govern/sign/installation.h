@@ -11,7 +11,7 @@
 // Trust in files that an installation made itself: cached machine code, and packages of 'frazil compile'.
 namespace frazil::govern {
 
-/// What a file is for. A tag of one purpose does not verify for another.
+/// The purpose of a file. A tag of one purpose does not verify for another.
 enum class FilePurpose : std::uint8_t { code_cache, package };
 
 /// A secret of 32 bytes in a file of one installation.

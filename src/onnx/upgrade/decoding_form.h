@@ -34,7 +34,7 @@ struct DeclaredValue {
   Type type;
 };
 
-/// What a subgraph declares of its inputs and outputs.
+/// The declarations of a subgraph on its inputs and outputs.
 struct Signature {
   std::vector<DeclaredValue> inputs, outputs;
 };

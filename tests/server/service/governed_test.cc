@@ -1,4 +1,4 @@
-// A policy and an audit log in front of served models and pipelines.
+// Served models and pipelines with a policy and an audit log.
 #include <gmock/gmock.h>
 
 #include "govern/audit/audit_log.h"
