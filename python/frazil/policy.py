@@ -13,7 +13,7 @@ from .model import Model
 class FileOperator:
     """An operator that an ONNX file uses.
 
-    Attributes
+    Parameters
     ----------
     domain : str
         The domain; "" is ai.onnx.
@@ -34,7 +34,7 @@ class FileOperator:
 class FileFacts:
     """A file of a load, before its content has any effect.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         "model" for an ONNX file, "external" for its external data, "package" for a file of `frazil compile`.
@@ -60,7 +60,7 @@ class FileFacts:
 class Change:
     """A change of a model.
 
-    Attributes
+    Parameters
     ----------
     kind : str
         "edit", "publish" or "roll back".
