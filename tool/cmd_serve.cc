@@ -17,13 +17,12 @@
 #include "server/server.h"
 #include "tool/commands.h"
 #include "tool/common.h"
+#include "tool/govern_files.h"
 #include "tool/option_table.h"
 #include "tool/report.h"
 
 namespace frazil::tool {
 namespace {
-
-constexpr std::uint64_t kMaxKeyFile = 64 << 10;
 
 struct ServeOptions {
   server::ServiceOptions service;
@@ -140,7 +139,8 @@ class AuditEnd {
   ~AuditEnd() {
     try {
       close("failed");
-    } catch (const api::Error&) {  // the log then has no shutdown, which its verifier notes
+    } catch (const api::Error& error) {
+      print_error("the audit log was not closed in order: " + one_line(error.what()) + "\n");
     }
   }
   AuditEnd(const AuditEnd&) = delete;

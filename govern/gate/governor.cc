@@ -170,7 +170,7 @@ std::optional<std::string> Governor::record_change(std::string_view kind, const 
                 {"rule", verdict.rule},
                 {"report", facts.at("report").at("digest")}};
   if (!facts.at("version").get_ref<const std::string&>().empty()) event["version"] = facts.at("version");
-  if (facts.contains("author") && facts.at("author") != "") event["actor"] = facts.at("author");
+  if (const std::string author = facts.value("author", ""); !author.empty()) event["actor"] = author;
   if (kind == "edit") event["parent"] = facts.at("parent");
   record(std::move(event));
   return std::nullopt;

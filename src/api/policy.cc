@@ -42,7 +42,8 @@ void install_policy(std::shared_ptr<Policy> policy) {
   if (!process.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) {
     refuse(frazil::Code::bad_input, "install_policy: the process has a policy, which cannot be replaced");
   }
-  (void)kept.release();
+  static auto& owner = *new std::unique_ptr<const std::shared_ptr<Policy>>;  // runs may outlive main()
+  owner = std::move(kept);
 }
 
 std::shared_ptr<Policy> process_policy() {

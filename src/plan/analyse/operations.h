@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/graph/graph.h"
+#include "ir/op/op.h"
 
 namespace frazil {
 
