@@ -10,111 +10,111 @@
 namespace frazil::govern {
 namespace {
 
-using enum MemberType;
-
-constexpr bool kRequired = true, kOptional = false;
+constexpr bool kMustBeThere = true, kMayBeAbsent = false;
 
 constexpr MemberRow kCommon[] = {
-    {"at", text, kRequired, "time of the event, UTC, with milliseconds"},
-    {"kind", text, kRequired, "one of this table"},
-    {"blobs", list, kOptional, "digests of the files in `blobs/` that belong to the event"},
-    {"subject", text, kOptional, "the identifier of the person or tenant whose key seals the blobs"},
-    {"actor", text, kOptional, "the authenticated identity that caused the event"},
-    {"text", text, kOptional, "a line for people"},
+    {"at", MemberType::text, kMustBeThere, "time of the event, UTC, with milliseconds"},
+    {"kind", MemberType::text, kMustBeThere, "one of this table"},
+    {"blobs", MemberType::list, kMayBeAbsent, "digests of the files in `blobs/` that belong to the event"},
+    {"subject", MemberType::text, kMayBeAbsent, "the identifier of the person or tenant whose key seals the blobs"},
+    {"actor", MemberType::text, kMayBeAbsent, "the authenticated identity that caused the event"},
+    {"text", MemberType::text, kMayBeAbsent, "a line for people"},
 };
 constexpr MemberRow kBoot[] = {
-    {"build", text, kRequired, "version of the server"},
-    {"environment", digest, kOptional, "digest of build, instruction set, tuning table and settings"},
+    {"build", MemberType::text, kMustBeThere, "version of the server"},
+    {"environment", MemberType::digest, kMayBeAbsent, "digest of build, instruction set, tuning table and settings"},
 };
-constexpr MemberRow kShutdown[] = {{"reason", text, kOptional, "\"signal\", \"upgrade\""}};
+constexpr MemberRow kShutdown[] = {{"reason", MemberType::text, kMayBeAbsent, "\"signal\", \"upgrade\""}};
 constexpr MemberRow kKey[] = {
-    {"key", text, kRequired, "the key in the form of C2SP signed-note"},
-    {"action", text, kRequired, "\"add\" or \"remove\""},
+    {"key", MemberType::text, kMustBeThere, "the key in the form of C2SP signed-note"},
+    {"action", MemberType::text, kMustBeThere, "\"add\" or \"remove\""},
 };
 constexpr MemberRow kWitness[] = {
-    {"witness", text, kRequired, "name in the witness policy"},
-    {"state", text, kRequired, "\"added\", \"removed\", \"reached\", \"unreachable\" or \"refused\""},
+    {"witness", MemberType::text, kMustBeThere, "name in the witness policy"},
+    {"state", MemberType::text, kMustBeThere, "\"added\", \"removed\", \"reached\", \"unreachable\" or \"refused\""},
 };
 constexpr MemberRow kPolicy[] = {
-    {"policy", digest, kRequired, "digest of the policy that is in force from now on"},
-    {"serial", number, kOptional, "its serial number"},
+    {"policy", MemberType::digest, kMustBeThere, "digest of the policy that is in force from now on"},
+    {"serial", MemberType::number, kMayBeAbsent, "its serial number"},
 };
 constexpr MemberRow kApproval[] = {
-    {"definition", digest, kRequired, "digest of the definition that is approved"},
-    {"approver", text, kRequired, "id of the approver's key"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition that is approved"},
+    {"approver", MemberType::text, kMustBeThere, "id of the approver's key"},
 };
 constexpr MemberRow kLoad[] = {
-    {"model", text, kRequired, "name of the model"},
-    {"definition", digest, kRequired, "digest of the definition that requests get from now on"},
-    {"policy", text, kRequired, "digest of the policy in force, or \"none\""},
-    {"rule", text, kRequired, "id of the rule that permits it"},
-    {"version", text, kOptional, "version of the model; empty if it has one"},
-    {"report", digest, kOptional, "digest of the report over all paths"},
-    {"decision", text, kOptional, "id of the decision"},
+    {"model", MemberType::text, kMustBeThere, "name of the model"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition that requests get from now on"},
+    {"policy", MemberType::text, kMustBeThere, "digest of the policy in force, or \"none\""},
+    {"rule", MemberType::text, kMustBeThere, "id of the rule that permits it"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
+    {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
+    {"decision", MemberType::text, kMayBeAbsent, "id of the decision"},
 };
 constexpr MemberRow kEdit[] = {
-    {"model", text, kRequired, "name of the model"},
-    {"definition", digest, kRequired, "digest of the definition that requests get from now on"},
-    {"parent", digest, kRequired, "digest of the definition that was edited; it must be the one in force"},
-    {"policy", text, kRequired, "digest of the policy in force, or \"none\""},
-    {"rule", text, kRequired, "id of the rule that permits it"},
-    {"version", text, kOptional, "version of the model; empty if it has one"},
-    {"report", digest, kOptional, "digest of the report over all paths"},
-    {"decision", text, kOptional, "id of the decision"},
+    {"model", MemberType::text, kMustBeThere, "name of the model"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition that requests get from now on"},
+    {"parent", MemberType::digest, kMustBeThere,
+     "digest of the definition that was edited; it must be the one in force"},
+    {"policy", MemberType::text, kMustBeThere, "digest of the policy in force, or \"none\""},
+    {"rule", MemberType::text, kMustBeThere, "id of the rule that permits it"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
+    {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
+    {"decision", MemberType::text, kMayBeAbsent, "id of the decision"},
 };
 constexpr MemberRow kRefuse[] = {
-    {"hook", text, kRequired, "decision point: \"load\", \"edit\", \"run\""},
-    {"rule", text, kRequired, "id of the rule that refused, or \"default\""},
-    {"policy", text, kOptional, "digest of the policy in force"},
-    {"reason", text, kOptional, "reason that the client received"},
-    {"model", text, kOptional, "name of the model"},
-    {"tenant", text, kOptional, "the tenant"},
+    {"hook", MemberType::text, kMustBeThere, "decision point: \"load\", \"edit\", \"run\""},
+    {"rule", MemberType::text, kMustBeThere, "id of the rule that refused, or \"default\""},
+    {"policy", MemberType::text, kMayBeAbsent, "digest of the policy in force"},
+    {"reason", MemberType::text, kMayBeAbsent, "reason that the client received"},
+    {"model", MemberType::text, kMayBeAbsent, "name of the model"},
+    {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
 };
 constexpr MemberRow kRegister[] = {
-    {"operator", text, kRequired, "custom operator or host function"},
-    {"digest", digest, kRequired, "digest of the library or program"},
+    {"operator", MemberType::text, kMustBeThere, "custom operator or host function"},
+    {"digest", MemberType::digest, kMustBeThere, "digest of the library or program"},
 };
-constexpr MemberRow kConfig[] = {{"change", object, kRequired, "difference of the configuration"}};
+constexpr MemberRow kConfig[] = {{"change", MemberType::object, kMustBeThere, "difference of the configuration"}};
 constexpr MemberRow kTenant[] = {
-    {"tenant", text, kRequired, "the tenant"},
-    {"action", text, kRequired, "\"add\", \"change\" or \"remove\""},
+    {"tenant", MemberType::text, kMustBeThere, "the tenant"},
+    {"action", MemberType::text, kMustBeThere, "\"add\", \"change\" or \"remove\""},
 };
 constexpr MemberRow kRequest[] = {
-    {"model", text, kRequired, "name of the model"},
-    {"definition", digest, kRequired, "digest of the definition that ran"},
-    {"status", text, kRequired, "\"ok\", or the code of the error"},
-    {"ms", number, kRequired, "milliseconds from admission to this event, rounded up"},
-    {"version", text, kOptional, "version of the model; empty if it has one"},
-    {"policy", digest, kOptional, "digest of the policy that admitted it"},
-    {"tenant", text, kOptional, "the tenant"},
-    {"decision", text, kOptional, "id of the decision and of the request"},
-    {"steps", list, kOptional, "steps taken, with versions and reasons"},
-    {"inputs", object, kOptional, "commitments by name"},
-    {"outputs", object, kOptional, "commitments by name"},
-    {"report", digest, kOptional, "digest of the report over all paths"},
-    {"environment", digest, kOptional, "digest of the environment"},
-    {"cost", number, kOptional, "measured cost in nanoseconds"},
+    {"model", MemberType::text, kMustBeThere, "name of the model"},
+    {"definition", MemberType::digest, kMustBeThere, "digest of the definition that ran"},
+    {"status", MemberType::text, kMustBeThere, "\"ok\", or the code of the error"},
+    {"ms", MemberType::number, kMustBeThere, "milliseconds from admission to this event, rounded up"},
+    {"version", MemberType::text, kMayBeAbsent, "version of the model; empty if it has one"},
+    {"policy", MemberType::digest, kMayBeAbsent, "digest of the policy that admitted it"},
+    {"tenant", MemberType::text, kMayBeAbsent, "the tenant"},
+    {"decision", MemberType::text, kMayBeAbsent, "id of the decision and of the request"},
+    {"steps", MemberType::list, kMayBeAbsent, "steps taken, with versions and reasons"},
+    {"inputs", MemberType::object, kMayBeAbsent, "commitments by name"},
+    {"outputs", MemberType::object, kMayBeAbsent, "commitments by name"},
+    {"report", MemberType::digest, kMayBeAbsent, "digest of the report over all paths"},
+    {"environment", MemberType::digest, kMayBeAbsent, "digest of the environment"},
+    {"cost", MemberType::number, kMayBeAbsent, "measured cost in nanoseconds"},
 };
 constexpr MemberRow kReplay[] = {
-    {"entry", number, kRequired, "index of the request"},
-    {"result", text, kRequired, "\"equal\", \"different\" or the reason of a refusal"},
+    {"entry", MemberType::number, kMustBeThere, "index of the request"},
+    {"result", MemberType::text, kMustBeThere, "\"equal\", \"different\" or the reason of a refusal"},
 };
-constexpr MemberRow kAdmin[] = {{"action", text, kRequired, "\"export\", \"tap\", \"break\", \"reset\", \"view\""}};
-constexpr MemberRow kErase[] = {{"subject", text, kRequired, "identifier whose key was destroyed"}};
+constexpr MemberRow kAdmin[] = {
+    {"action", MemberType::text, kMustBeThere, "\"export\", \"tap\", \"break\", \"reset\", \"view\""}};
+constexpr MemberRow kErase[] = {{"subject", MemberType::text, kMustBeThere, "identifier whose key was destroyed"}};
 constexpr MemberRow kPrune[] = {
-    {"from", number, kRequired, "first index of the range"},
-    {"to", number, kRequired, "index after the range"},
-    {"dropped", object, kRequired, "number of entries that were removed, by kind"},
-    {"before", text, kRequired, "entries of class `request` that are older are removed"},
+    {"from", MemberType::number, kMustBeThere, "first index of the range"},
+    {"to", MemberType::number, kMustBeThere, "index after the range"},
+    {"dropped", MemberType::object, kMustBeThere, "number of entries that were removed, by kind"},
+    {"before", MemberType::text, kMustBeThere, "entries of class `request` that are older are removed"},
 };
 constexpr MemberRow kGap[] = {
-    {"lost", number, kRequired, "number of requests without an entry"},
-    {"since", text, kRequired, "time of the first of them"},
-    {"reason", text, kRequired, "\"storage\" or \"pressure\""},
+    {"lost", MemberType::number, kMustBeThere, "number of requests without an entry"},
+    {"since", MemberType::text, kMustBeThere, "time of the first of them"},
+    {"reason", MemberType::text, kMustBeThere, "\"storage\" or \"pressure\""},
 };
 constexpr MemberRow kRepair[] = {
-    {"reason", text, kRequired, "what was found when the log was opened"},
-    {"torn", number, kRequired, "bytes of incomplete entries that were removed"},
+    {"reason", MemberType::text, kMustBeThere, "what was found when the log was opened"},
+    {"torn", MemberType::number, kMustBeThere, "bytes of incomplete entries that were removed"},
 };
 
 constexpr KindRow kKinds[] = {
@@ -143,11 +143,12 @@ constexpr KindRow kKinds[] = {
 
 bool has_type(const Json& value, MemberType type) {
   switch (type) {
-    case text: return value.is_string();
-    case number: return value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
-    case digest: return value.is_string() && is_digest_text(value.get_ref<const std::string&>());
-    case object: return value.is_object();
-    case list: return value.is_array();
+    case MemberType::text: return value.is_string();
+    case MemberType::number:
+      return value.is_number_integer() && (value.is_number_unsigned() || value.get<std::int64_t>() >= 0);
+    case MemberType::digest: return value.is_string() && is_digest_text(value.get_ref<const std::string&>());
+    case MemberType::object: return value.is_object();
+    case MemberType::list: return value.is_array();
   }
   return false;
 }
@@ -165,7 +166,7 @@ std::string fault_of_members(const Json& event, std::span<const MemberRow> rows)
 }
 
 /// Returns the number of `count` digits at a place, or -1.
-int digits_at(std::string_view text, std::size_t at, std::size_t count) {
+int time_digits(std::string_view text, std::size_t at, std::size_t count) {
   int number = 0;
   for (const char c : text.substr(at, count)) {
     if (c < '0' || c > '9') return -1;
@@ -251,13 +252,13 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   for (std::size_t i = 0; i < kForm.size(); ++i) {
     if (kForm[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != kForm[i]) return std::nullopt;
   }
-  const std::chrono::year_month_day date{std::chrono::year(digits_at(text, 0, 4)),
-                                         std::chrono::month(static_cast<unsigned>(digits_at(text, 5, 2))),
-                                         std::chrono::day(static_cast<unsigned>(digits_at(text, 8, 2)))};
-  const int hour = digits_at(text, 11, 2), minute = digits_at(text, 14, 2), second = digits_at(text, 17, 2);
+  const std::chrono::year_month_day date{std::chrono::year(time_digits(text, 0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(time_digits(text, 5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(time_digits(text, 8, 2)))};
+  const int hour = time_digits(text, 11, 2), minute = time_digits(text, 14, 2), second = time_digits(text, 17, 2);
   if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
   const std::int64_t day = std::chrono::sys_days(date).time_since_epoch().count();
-  return (((day * 24 + hour) * 60 + minute) * 60 + second) * 1000 + digits_at(text, 20, 3);
+  return (((day * 24 + hour) * 60 + minute) * 60 + second) * 1000 + time_digits(text, 20, 3);
 }
 
 std::int64_t now_milliseconds() {

@@ -65,7 +65,7 @@ struct SignedResource {
 /// Returns the digest over the files' digests, which does not depend on names.
 std::string digest_of_resources(std::span<const SignedResource> resources) {
   std::string bytes;
-  for (const SignedResource& resource : resources) bytes += text_of(resource.digest);
+  for (const SignedResource& resource : resources) bytes += govern::text_of(resource.digest);
   return hex(sha256(bytes));
 }
 

@@ -8,7 +8,7 @@
 namespace frazil::govern {
 namespace {
 
-constexpr std::size_t kMaxSignatures = 64;
+constexpr std::size_t kMaxEnvelopeSignatures = 64;
 
 /// Decodes base64 of either alphabet.
 std::string base64_in_envelope(const Json& object, const char* name, std::string_view what) {
@@ -43,8 +43,8 @@ Envelope envelope_from(const Json& json, std::string_view what) {
                     .signatures = {}};
   const Json& list = member(json, "signatures", what);
   if (!list.is_array()) fail(Code::bad_input, "{}: 'signatures': expected a list, got {}", what, list.type_name());
-  if (list.size() > kMaxSignatures) {
-    fail(Code::bad_input, "{}: 'signatures': expected at most {}, got {}", what, kMaxSignatures, list.size());
+  if (list.size() > kMaxEnvelopeSignatures) {
+    fail(Code::bad_input, "{}: 'signatures': expected at most {}, got {}", what, kMaxEnvelopeSignatures, list.size());
   }
   for (const Json& one : list) envelope.signatures.push_back(signature_from(one, what));
   return envelope;
