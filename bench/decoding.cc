@@ -2,8 +2,8 @@
 //
 //   decoding_peer [--count N] [--seed S] [--sampling | --recorded] [--peer LIBRARY]
 //
-// Runs N random cases on both. With --sampling, compares how often Sampling draws each token. With --recorded, prints
-// the peer's results of the cases of tests/suite/decoding_cases.h. Exits with 1 if a result differs.
+// Runs N random cases on both. --sampling compares how often Sampling draws each token. --recorded prints the peer's
+// results of the cases of tests/suite/decoding_cases.h. The exit code is 1 if a result differs.
 
 #include <cmath>
 #include <cstdio>

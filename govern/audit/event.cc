@@ -213,14 +213,15 @@ std::string fault_of_event(const Json& event) {
   return row == nullptr ? fmt::format("there is no kind '{}'", kind) : fault_of_members(event, row->members);
 }
 
-bool is_digest_text(std::string_view digest) {
+bool is_digest_text(std::string_view text) {
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return digest.size() == 71 && digest.starts_with("sha256:") && std::ranges::all_of(digest.substr(7), is_hex);
+  return text.size() == 71 && text.starts_with("sha256:") && std::ranges::all_of(text.substr(7), is_hex);
 }
 
 std::string event_table_markdown() {
   std::string markdown =
-      "# Events of the audit log\n\nThis page is for those who read an [audit log](audit-log.md). It lists the kinds "
+      "# Events of the audit log\n\nThis page describes the entries of an [audit log](audit-log.md). It lists the "
+      "kinds "
       "of "
       "events and their members. `frazil audit kinds` prints it.\n\nRetention classes: `always` is never pruned; "
       "`governance` and `request` have times of their own. Events may have further members.\n\n## Common members\n\n";

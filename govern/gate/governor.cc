@@ -48,7 +48,10 @@ class ModelPolicy : public api::Policy {
     const Json report = report_of(model, governor_->report_options());
     const std::scoped_lock lock(mutex_);
     const bool has_files = !name_.model.empty();  // otherwise several loads share this object
-    return governor_->check_report(report, named(model), has_files ? signature_ : LoadSignature());
+    auto reason = governor_->check_report(report, named(model), has_files ? signature_ : LoadSignature());
+    if (reason && has_files && name_.model != model.name())
+      *reason += fmt::format("; it is served as '{}'", name_.model);
+    return reason;
   }
   bool loads_changed_models() const override { return false; }
   std::optional<std::string> check_change(const api::Change& change) override {

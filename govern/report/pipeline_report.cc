@@ -1,6 +1,7 @@
 #include "govern/report/pipeline_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,18 +47,16 @@ Worst parallel(const Worst& a, const Worst& b) {
   both.memory = sum(a.memory, b.memory);
   return both;
 }
+/// Returns 1 + each + each^2 + ... + each^most: the number of paths of a loop with at most `most` iterations.
+double paths_of_loop(double each, double most_times) {
+  const double paths = each == 1 ? most_times + 1 : (std::pow(each, most_times + 1) - 1) / (each - 1);
+  return std::min(paths, kMostPaths);
+}
+
 Worst repeated(const Worst& body, std::int64_t most_times) {
   const auto n = static_cast<double>(most_times);
-  double paths = 1, each = 1;
-  for (std::int64_t i = 0; i < most_times && paths < kMostPaths; ++i) {
-    each = std::min(each * body.paths, kMostPaths);
-    paths = std::min(paths + each, kMostPaths);
-    if (body.paths == 1) {
-      paths = n + 1;
-      break;
-    }
-  }
-  return {times(body.operations, n), times(body.cost, n), body.memory, times(body.outputs, n), paths};
+  return {times(body.operations, n), times(body.cost, n), body.memory, times(body.outputs, n),
+          paths_of_loop(body.paths, n)};
 }
 
 /// Splits "http://host:80/path" into "host:80" and "/path".

@@ -19,6 +19,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from npm_packages import install  # noqa: E402
+
 PACKAGES = {
     "onnxruntime-node": "1.30.0",
     "sherpa-onnx-node": "1.13.8",
@@ -29,25 +32,6 @@ PACKAGES = {
 }
 LIBRARIES = {"theirs": "node_modules/onnxruntime-node/bin/napi-v6/linux/x64", "ours": "../compat"}
 TARGETS = {"node_cases": 1.0, "sherpa_vad": 0.4, "ocr": 0.9, "transformers": 0.9}
-
-
-def install(folder: pathlib.Path) -> bool:
-    """Installs the clients. Returns whether they are there."""
-    if shutil.which("npm") is None:
-        return False
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = folder / "installed.json"
-    if stamp.exists() and json.loads(stamp.read_text()) == PACKAGES:
-        return True
-    (folder / "package.json").write_text(json.dumps({"name": "clients", "private": True}))
-    names = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", *names]
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900)
-    if done.returncode != 0:
-        print(done.stderr.strip()[-500:], file=sys.stderr)
-        return False
-    stamp.write_text(json.dumps(PACKAGES))
-    return True
 
 
 def result_of(name: str, done: subprocess.CompletedProcess):
@@ -143,7 +127,7 @@ def main() -> int:
     args = parser.parse_args()
     build = args.build.resolve()
     folder, models = build / "clients", build / "clients/models"
-    if not install(folder):
+    if not install(folder, PACKAGES):
         print("skipped: the npm registry cannot be reached, or npm is missing")
         return 77
     subprocess.run([sys.executable, HERE / "models.py", models], check=True,

@@ -18,25 +18,11 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent))
+from npm_packages import install  # noqa: E402
+
 PACKAGES = {"@sigstore/bundle": "5.0.1", "@sigstore/verify": "4.1.3", "@sigstore/sign": "5.1.0"}
 MUTANTS, COMMANDS = 3000, 150  # changed bundles for their verifier, and of these for the command
-
-
-def install(folder: pathlib.Path) -> bool:
-    """Installs the libraries. Returns whether they are there."""
-    if shutil.which("npm") is None:
-        return False
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = folder / "installed.json"
-    if stamp.exists() and json.loads(stamp.read_text()) == PACKAGES:
-        return True
-    (folder / "package.json").write_text(json.dumps({"name": "signatures", "private": True}))
-    names = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", *names]
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
-    if done.returncode == 0:
-        stamp.write_text(json.dumps(PACKAGES))
-    return done.returncode == 0
 
 
 class Peer:
@@ -181,7 +167,7 @@ def bill(check: Check, build: pathlib.Path, folder: pathlib.Path):
 
 def main() -> int:
     build = pathlib.Path(sys.argv[1]).resolve()
-    if not install(build / "signatures"):
+    if not install(build / "signatures", PACKAGES):
         print("skipped: npm's registry does not have the libraries, or cannot be reached")
         return 77
     check = Check(build / "frazil")

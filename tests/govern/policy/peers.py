@@ -12,31 +12,14 @@ import argparse
 import collections
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+from npm_packages import install  # noqa: E402
+
 PACKAGES = {"@bufbuild/cel": "0.6.1", "@bufbuild/cel-spec": "0.6.1", "@cedar-policy/cedar-wasm": "4.13.0"}
-
-
-def install(folder: pathlib.Path) -> bool:
-    """Installs the peers. Returns whether they are there."""
-    if shutil.which("npm") is None:
-        return False
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = folder / "installed.json"
-    if stamp.exists() and json.loads(stamp.read_text()) == PACKAGES:
-        return True
-    (folder / "package.json").write_text(json.dumps({"name": "policy-peers", "private": True}))
-    names = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", *names]
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
-    if done.returncode != 0:
-        print(done.stderr.strip()[-500:], file=sys.stderr)
-        return False
-    stamp.write_text(json.dumps(PACKAGES))
-    return True
 
 
 def compared(program: pathlib.Path, folder: pathlib.Path, mode: str, seed: int, count: int) -> dict:
@@ -90,7 +73,7 @@ def main() -> int:
     options = parser.parse_args()
     build = options.build.resolve()
     folder, program = build / "policy-peers", build / "tests" / "policy_peers"
-    if not install(folder):
+    if not install(folder, PACKAGES):
         print("skipped: the peers are not available: npm or its registry cannot be reached")
         return 77
     results = {
