@@ -86,13 +86,26 @@ std::string origin_of_log(const std::string& folder) {
   }
 }
 
+/// Returns the policy that the log's own folder has, for a reader who gives none.
+govern::WitnessPolicy own_policy(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, govern::kOwnPolicyFile);
+  return govern::WitnessPolicy::parse(govern::read_file(path, kMaxPolicyBytes), fmt::format("file '{}'", path));
+}
+
 int verify(const AuditCommand& command) {
   govern::VerifyOptions options;
-  options.policy = policy_of(command.trust, [&] { return origin_of_log(command.path); });
+  const bool by_own_keys = command.trust.policy.empty() && command.trust.keys.empty();
+  options.policy =
+      by_own_keys ? own_policy(command.path) : policy_of(command.trust, [&] { return origin_of_log(command.path); });
   for (const std::string& path : command.checkpoints) {
     options.checkpoints.emplace_back(fmt::format("file '{}'", path), govern::read_file(path, govern::kMaxNoteBytes));
   }
-  const govern::VerifyReport report = govern::verify_log(command.path, options);
+  govern::VerifyReport report = govern::verify_log(command.path, options);
+  if (by_own_keys) {
+    report.notes.emplace_back(
+        "the keys are those of log.policy in the log's own folder: whoever can write there can replace both; give "
+        "--key or --policy");
+  }
   if (command.json) {
     print_line(report.json().dump(-1, ' ', false, govern::Json::error_handler_t::replace));
   } else {

@@ -10,6 +10,7 @@
 #include "govern/audit/history.h"
 #include "govern/audit/prune.h"
 #include "govern/base/error.h"
+#include "govern/base/file.h"
 
 namespace frazil::govern {
 namespace {
@@ -76,6 +77,8 @@ AuditLog::Impl::Impl(AuditOptions given)
   if (!options.witnesses.witnesses().empty() && !options.witness_client) {
     fail(Code::bad_input, "audit log '{}': there are witnesses, and no client to ask them", options.folder);
   }
+  const VerifierKey own = {options.origin, SignatureType::ed25519, options.key.public_key()};
+  write_file(fmt::format("{}/{}", options.folder, kOwnPolicyFile), options.witnesses.with_logs({own}).text());
   size = durable = store.size();
   signed_size = store.checkpoint().checkpoint.size;
   last_ms = parse_time(store.recovery().last_time).value_or(0);

@@ -129,6 +129,25 @@ WitnessPolicy WitnessPolicy::of_logs(std::vector<VerifierKey> logs) {
   return policy;
 }
 
+WitnessPolicy WitnessPolicy::with_logs(std::vector<VerifierKey> logs) const {
+  WitnessPolicy policy = *this;
+  policy.logs_ = std::move(logs);
+  return policy;
+}
+
+std::string WitnessPolicy::text() const {
+  std::string lines;
+  for (const VerifierKey& log : logs_) lines += fmt::format("log {}\n", log.text());
+  for (const Witness& witness : witnesses_) {
+    lines += fmt::format("witness {} {}{}{}\n", witness.name, witness.key.text(), witness.url.empty() ? "" : " ",
+                         witness.url);
+  }
+  for (const Group& group : groups_) {
+    lines += fmt::format("group {} {} {}\n", group.name, group.needed, fmt::join(group.members, " "));
+  }
+  return lines + fmt::format("quorum {}\n", quorum_);
+}
+
 bool WitnessPolicy::is_quorum(const std::set<std::string>& names) const {
   std::set<std::string> reached = names;
   for (const Group& group : groups_) {

@@ -9,6 +9,9 @@
 
 namespace frazil::govern {
 
+/// The file in the folder of a log that names its key and its witnesses, for readers that hold neither.
+inline constexpr std::string_view kOwnPolicyFile = "log.policy";
+
 /// The trusted logs and witnesses, and the quorum of cosignatures that a checkpoint needs (C2SP tlog-policy).
 class WitnessPolicy {
  public:
@@ -22,6 +25,10 @@ class WitnessPolicy {
   static WitnessPolicy parse(std::string_view text, std::string_view what);
   /// Makes a policy that trusts logs and asks for no cosignature.
   static WitnessPolicy of_logs(std::vector<VerifierKey> logs);
+  /// Returns the policy with these logs instead of its own.
+  WitnessPolicy with_logs(std::vector<VerifierKey> logs) const;
+  /// Returns the lines that parse() reads.
+  std::string text() const;
 
   const std::vector<VerifierKey>& logs() const { return logs_; }
   const std::vector<Witness>& witnesses() const { return witnesses_; }

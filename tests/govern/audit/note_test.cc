@@ -79,6 +79,12 @@ TEST(WitnessPolicies, QuorumsOfTwoLevels) {
   EXPECT_FALSE(policy.is_quorum({"X1", "X2", "X3"}));
   EXPECT_FALSE(policy.is_quorum({"X1", "Y1", "Y2"}));
   EXPECT_TRUE(WitnessPolicy::parse("quorum none", "policy").is_quorum({}));
+
+  const WitnessPolicy again = WitnessPolicy::parse(policy.text(), "text");
+  EXPECT_EQ(again.text(), policy.text());
+  EXPECT_EQ(again.logs()[0].text(), policy.logs()[0].text());
+  EXPECT_TRUE(again.is_quorum({"X1", "X3", "Y2"}));
+  EXPECT_FALSE(again.is_quorum({"X1", "X2", "X3"}));
 }
 
 TEST(WitnessPolicies, MistakesNameTheLine) {
