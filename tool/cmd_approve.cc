@@ -2,9 +2,9 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <frazil/policy.h>
 
 #include "govern/base/file.h"
-#include "govern/bom/onnx_facts.h"
 #include "govern/sign/approval.h"
 #include "govern/sign/edit_envelope.h"
 #include "govern/sign/folder.h"
@@ -36,7 +36,8 @@ std::map<std::string, std::string> file_digests(const std::string& path) {
   const govern::HashedFile model = files.hash(name);
   std::map<std::string, std::string> digests = {{name, govern::digest_text(model.digest)}};
   const std::string bytes = govern::read_all(model.file, path, kMaxModelFile);
-  for (const std::string& location : govern::read_onnx_facts(bytes, "model '" + path + "'").external) {
+  const api::FileFacts facts{.content = std::as_bytes(std::span(bytes))};
+  for (const std::string& location : facts.external_locations()) {
     const std::string external = std::filesystem::path(location).lexically_normal().generic_string();
     digests[external] = govern::digest_text(files.hash(external).digest);
   }

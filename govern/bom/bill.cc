@@ -7,13 +7,13 @@
 #include <optional>
 #include <set>
 
+#include <frazil/policy.h>
 #include <frazil/registry.h>
 #include <frazil/text.h>
 
 #include "govern/base/encoding.h"
 #include "govern/base/error.h"
 #include "govern/bom/covered.h"
-#include "govern/bom/onnx_facts.h"
 #include "govern/sign/folder.h"
 
 namespace frazil::govern {
@@ -191,17 +191,16 @@ class Bill {
 
   /// Adds the facts of an ONNX file, and returns the names of its external files.
   std::vector<std::string> add_contents(Json& component, const BillVersion& version, const std::string& bytes) {
-    const std::string what = "file '" + version.file + "'";
     std::vector<std::string> files;
     try {
-      const OnnxFacts facts = read_onnx_facts(bytes, what);
-      for (const auto& [used, count] : facts.operators) {
+      const api::FileFacts facts{.content = std::as_bytes(std::span(bytes))};
+      for (const api::UsedOperator& used : facts.operators()) {
         add_bill_property(component, "frazil:operator",
                           fmt::format("{}.{} opset {} nodes {}", used.domain.empty() ? "ai.onnx" : used.domain,
-                                      used.name, used.opset, count));
+                                      used.name, used.opset, used.nodes));
       }
       add_bill_property(component, "frazil:evidence:operators", kEvidenceInferred);
-      for (const std::string& location : facts.external) {
+      for (const std::string& location : facts.external_locations()) {
         const std::string name =
             std::filesystem::path(folder_part(version.file) + location).lexically_normal().generic_string();
         if (name_fault(name).empty() && has(name))
@@ -209,10 +208,9 @@ class Bill {
         else
           add_bill_property(component, "frazil:missing-external-file", location);
       }
-      const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
       api::LoadOptions how = options_.load;
       how.folder = (std::filesystem::path(options_.folder) / folder_part(version.file)).string();
-      add_model(component, api::Model::from_bytes({data, bytes.size()}, how));
+      add_model(component, api::Model::from_bytes(facts.content, how));
     } catch (const Error& error) {
       add_bill_property(component, "frazil:not-loaded", error.what());
     }

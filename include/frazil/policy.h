@@ -37,6 +37,9 @@ struct FileFacts {
   /// Returns the operators of an ONNX file as used_operators() does: of all graphs and functions, before upgrades and
   /// type inference. Empty for other kinds. Throws Code::bad_model for a damaged file.
   std::vector<UsedOperator> operators() const;
+  /// Returns the locations of external data that an ONNX file names, as written, sorted, without duplicates. They are
+  /// not validated: a load refuses those outside of the model's folder. Empty for other kinds. Throws as operators().
+  std::vector<std::string> external_locations() const;
 };
 /// Returns "model", ...
 std::string_view name_of(FileFacts::Kind kind);

@@ -10,6 +10,7 @@
 #include "api/host_call.h"
 #include "api/used_operators.h"
 #include "base/value/sha256.h"
+#include "onnx/import/used_operators.h"
 
 namespace frazil::api {
 namespace {
@@ -23,6 +24,10 @@ std::string FileFacts::digest() const { return "sha256:" + sha256(content); }
 
 std::vector<UsedOperator> FileFacts::operators() const {
   return kind == Kind::model ? used_operators(content) : std::vector<UsedOperator>();
+}
+
+std::vector<std::string> FileFacts::external_locations() const {
+  return kind == Kind::model ? take(onnx::external_locations(content)) : std::vector<std::string>();
 }
 
 std::string_view name_of(FileFacts::Kind kind) {

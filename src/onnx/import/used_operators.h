@@ -20,4 +20,8 @@ struct UsedOperator {
 /// Calls of the model's functions are not counted. Reads nothing but names and opsets. Never throws.
 Result<std::vector<UsedOperator>> used_operators(Bytes model);
 
+/// Returns the locations of external data that tensors of the model name, in all graphs and attributes, as written:
+/// they are not validated. Sorted, without duplicates. Never throws.
+Result<std::vector<std::string>> external_locations(Bytes model);
+
 }  // namespace frazil::onnx

@@ -10,7 +10,6 @@
 #include "../sign/sign_testing.h"
 #include "govern/base/digest.h"
 #include "govern/base/encoding.h"
-#include "govern/bom/onnx_facts.h"
 #include "govern/sign/bundle.h"
 
 namespace frazil::govern::sign_test::of_bill {
@@ -22,54 +21,6 @@ api::Model small_model() {
   return api::Model::from_text(
       "weight @w: f32[1024]\ngraph small(%x: f32[1024]) {\n  %y = Add(%x, @w)\n  return y = %y\n}\n",
       {{"w", api::Array::of(api::Sizes{1024}, std::span<const float>(weight))}});
-}
-
-std::string varint(std::size_t value) {
-  std::string out;
-  for (; value > 0x7f; value >>= 7) out += static_cast<char>(value | 0x80);
-  return out + static_cast<char>(value);
-}
-std::string field(std::size_t number, const std::string& bytes) {
-  return varint(number << 3 | 2) + varint(bytes.size()) + bytes;
-}
-std::string number_field(std::size_t number, std::size_t value) { return varint(number << 3) + varint(value); }
-
-TEST(OnnxFacts, AreThoseOfAllGraphsAndTensors) {
-  const auto external = [](const std::string& location) {
-    return field(13, field(1, "offset") + field(2, "7")) + field(13, field(1, "location") + field(2, location));
-  };
-  const std::string inner = field(1, field(4, "Relu")) + field(5, external("inner.bin"));
-  const std::string tensor = field(5, field(1, "value") + field(5, external("attribute.bin")));
-  const std::string sparse = field(5, field(22, field(1, external("values.bin")) + field(2, external("indices.bin"))));
-  const std::string graph = field(1, field(4, "If") + field(5, field(6, inner)) + field(5, field(11, inner))) +
-                            field(1, field(4, "Constant") + tensor) + field(1, field(4, "Constant") + sparse) +
-                            field(1, field(4, "F") + field(7, "own")) +
-                            field(1, field(4, "Add") + field(7, "ai.onnx")) + field(5, external("w.bin")) +
-                            field(5, external("w.bin")) + field(15, field(1, external("sparse.bin")));
-  const std::string function =
-      field(1, "F") + field(7, field(4, "Sin")) + field(9, field(1, "") + number_field(2, 7)) + field(10, "own");
-  const std::string model = field(7, graph) + field(8, number_field(2, 13)) +
-                            field(8, field(1, "own") + number_field(2, 1)) + field(25, function);
-  const OnnxFacts facts = read_onnx_facts(model, "m");
-  EXPECT_EQ(facts.operators, (std::map<OnnxFacts::Operator, std::uint64_t>{{{"", "Add", 13}, 1},
-                                                                           {{"", "Constant", 13}, 2},
-                                                                           {{"", "If", 13}, 1},
-                                                                           {{"", "Relu", 13}, 2},
-                                                                           {{"", "Sin", 7}, 1},
-                                                                           {{"own", "F", 1}, 1}}));
-  EXPECT_EQ(facts.external, (std::vector<std::string>{"attribute.bin", "indices.bin", "inner.bin", "sparse.bin",
-                                                      "values.bin", "w.bin"}));
-}
-
-TEST(OnnxFacts, DamagedAndDeepFilesAreErrors) {
-  EXPECT_EQ(error_of([] { (void)read_onnx_facts("\x3a\x05zz", "m"); }), "m: it is not a complete ONNX file");
-  // Known fields with another wire type: a graph as a number, a version as a text.
-  EXPECT_EQ(error_of([] { (void)read_onnx_facts("\x38\x05", "m"); }), "m: it is not a complete ONNX file");
-  EXPECT_EQ(error_of([] { (void)read_onnx_facts(field(8, field(2, "13")), "m"); }),
-            "m: it is not a complete ONNX file");
-  std::string graph;
-  for (int depth = 0; depth < 70; ++depth) graph = field(1, field(4, "If") + field(5, field(6, graph)));
-  EXPECT_EQ(error_of([&] { (void)read_onnx_facts(field(7, graph), "m"); }), "m: graphs are nested deeper than 64");
 }
 
 Json component(const Json& bill, const std::string& ref) {
