@@ -81,9 +81,9 @@ class Governor : public std::enable_shared_from_this<Governor> {
   /// Returns a policy for api::install_policy(). Hook `load` does not know signatures; use hook `file`.
   std::shared_ptr<api::Policy> for_process() { return for_model({}); }
 
-  /// Decides hook `load` for a pipeline by its report, and records it. If its definition is not that of `before`, the
-  /// report of the pipeline that it replaces, it also decides `publish`, and records that. `before` and `pending` may
-  /// be null. Returns the reason if the policy rejects it.
+  /// Decides hook `load` for a pipeline by its report, and records it. `before`: the report of the pipeline that it
+  /// replaces, if more than the called models differs: `publish` is decided too, and recorded instead. `before` and
+  /// `pending` may be null. Returns the reason if the policy rejects it.
   std::optional<std::string> check_pipeline(const Json& report, const ServedName& name, const Json* before = nullptr,
                                             PendingEvents* pending = nullptr);
   /// Records events before the change that they belong to takes effect. Throws Code::bad_input if the policy was
